@@ -1,1 +1,1 @@
-"""Statistics of runs: pure functions of loaded records; no file, no clock, no chance."""
+"""Statistics of runs: pure functions of loaded records, without files, clocks or random numbers."""

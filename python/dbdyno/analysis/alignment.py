@@ -1,9 +1,9 @@
-"""Brings what telemetry counted onto the engine's intervals, so that both can be compared.
+"""Maps telemetry counters onto the engine's measurement intervals, so that both can be compared.
 
-Telemetry and engine do not read at the same instants. A counter's growth is taken as even
-within a reading, which moves a little of it into a neighbouring interval and loses nothing.
-The last reading under load comes a little before the end: what an interval lacks of being
-covered is taken as the rest of it, up to a tenth.
+Telemetry and engine do not read at the same instants. A counter is taken to grow evenly between two
+readings, which moves a little of its growth into a neighbouring interval and loses nothing. The
+last reading under load comes a little before the end: if up to a tenth of an interval is not
+covered by readings, the covered part is scaled up to the whole interval.
 """
 
 import numpy as np
@@ -18,17 +18,17 @@ _COVERED = 0.9
 
 
 class Intervals(Struct, frozen=True):
-    """Measured intervals, without one that was cut short: where they are and what ended in them."""
+    """The measured intervals, without any that was cut short, and what committed in them."""
 
     place: Column
-    """Which rows of the table ``intervals`` they are."""
+    """Their row numbers in the table ``intervals``."""
     begin_s: Series
     end_s: Series
     committed: Series
 
 
 def measured_intervals(recording: Recording) -> Intervals:
-    """All of the measured part."""
+    """Return all whole intervals of the measured part."""
     table = recording.tables["intervals"]
     seconds = table["seconds"]
     place = np.flatnonzero((table["phase"] == "measure") & are_whole(seconds))
@@ -38,10 +38,10 @@ def measured_intervals(recording: Recording) -> Intervals:
 
 
 def over_intervals(growth: Growth, intervals: Intervals) -> Series:
-    """How much the counter grew in each interval; NaN where the readings do not cover it.
+    """Growth of the counter in each interval; NaN where the readings do not cover it.
 
-    A reading after the last interval's end is left out: the sessions are gone by then, and
-    counters that are published late have caught up, as no reading before has.
+    Readings after the end of the last interval are ignored: the sessions are gone by then, and
+    counters that are published late have caught up, unlike in any earlier reading.
     """
     under_load = growth.time_s <= intervals.end_s.max(initial=0.0)
     kept = Growth(growth.time_s[under_load], growth.seconds[under_load], growth.delta[under_load])
@@ -49,10 +49,10 @@ def over_intervals(growth: Growth, intervals: Intervals) -> Series:
 
 
 def as_if_read(series: Series, intervals: Intervals, readings: Growth) -> Series:
-    """A series of the engine's, blurred as a counter is that was read at these instants.
+    """Blur a series of the engine like a counter that was read at the instants of ``readings``.
 
-    A regression of the counter on the blurred series is not biased, one on the sharp series
-    is: what the readings cannot tell apart, the causes must not tell apart either.
+    A regression of the counter on the blurred series is unbiased, one on the sharp series is not:
+    causes must not be resolved more finely in time than the readings.
     """
     sharp = Growth(intervals.end_s, intervals.end_s - intervals.begin_s, series)
     seen = _over(sharp, readings.time_s - readings.seconds, readings.time_s)
@@ -70,7 +70,7 @@ def _over(growth: Growth, begin_s: Series, end_s: Series) -> Series:
 
 
 def _between(begin_s: Series, end_s: Series, knots: Series, amounts: Series) -> Series:
-    """What of the amounts, each of which came between two knots, came from begin to end."""
+    """Amount that accrued between begin and end; each amount accrued evenly between two knots."""
     if not len(amounts):
         return np.zeros(len(begin_s))
     reached = np.cumsum(amounts)

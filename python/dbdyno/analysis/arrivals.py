@@ -1,8 +1,8 @@
-"""What waits in an open loop: transactions that are due, and that no client has begun.
+"""The queue of an open loop: transactions that are due but not yet started by a client.
 
-A queue comes and goes with chance as long as the load is one that can be carried. Above capacity it
-grows for as long as the run lasts (Kleinrock, *Queueing Systems* I, 1975, §2.1). A server that
-stands still lets it grow, too, and that says nothing of the rate.
+At a sustainable rate the queue varies randomly. Above capacity it grows for as long as the run
+lasts (Kleinrock, *Queueing Systems* I, 1975, §2.1). It also grows while a server stands still,
+which says nothing about the rate.
 """
 
 import math
@@ -19,19 +19,20 @@ from dbdyno.model.recording import Recording
 _DUE_SHARE = 0.05
 _DEVIATIONS = 3.0
 _USUAL_SHARE = 1 / 3
-# Of so many that would have been done four deviations are missing where none was.
+# If this many were expected, counting none is four standard deviations below.
 _MISSED_MIN = 16
 
 
 class Arrivals(Struct, frozen=True, kw_only=True):
-    """What became due while measuring, and what of it was waiting.
+    """Transactions that became due while measuring, and the queue of those not yet started.
 
-    ``waiting`` is the queue at the end, ``waiting_mean`` over the ends of intervals,
-    ``waiting_usual`` the median of those in the second half, and ``waiting_at_work`` that of those
-    in which the server did not stand still. In a closed loop nothing waits.
-    ``due_while_still`` became due in whole intervals in which nothing was done though much would
-    have been, and for longer than clients are at work on one; ``still_s`` seconds together. The
-    silence that ended a run is told with its end, and is no part of those seconds.
+    ``waiting`` is the queue at the end, ``waiting_mean`` its mean over the ends of intervals,
+    ``waiting_usual`` its median in the second half, and ``waiting_at_work`` its median over the
+    intervals in which the server did not stand still. In a closed loop nothing waits.
+    ``due_while_still`` became due in whole intervals without any completion although many were
+    expected, in stretches longer than a client takes for one transaction; these last ``still_s``
+    seconds together. The silence that ended a run counts in ``due_while_still``, but not in
+    ``still_s``.
     """
 
     due: int
@@ -45,23 +46,23 @@ class Arrivals(Struct, frozen=True, kw_only=True):
 
     @property
     def due_per_s(self) -> float:
-        """How many became due a second."""
+        """Transactions that became due per second."""
         return self.due / self.duration_s if self.duration_s else 0.0
 
     @property
     def lag_s(self) -> float:
-        """How long one was due before it was begun, on average: W = L/λ (Little, 1961)."""
+        """Mean delay between due and start of a transaction: W = L/λ (Little, 1961)."""
         return self.waiting_mean / self.due_per_s if self.due else 0.0
 
     @property
     def overran(self) -> bool:
-        """Whether more became due than was done, all the time.
+        """Whether more became due than completed, throughout the run.
 
-        Of a load that is just carried, arrivals less completions have the standard deviation
-        √(2·due) at the end, where both come at random. The queue must be beyond three of them,
-        be one in twenty of all, and have been a third as long for half of the second half: a
-        stall near the end leaves one that was not there before. What became due while nothing was
-        done is not the rate's.
+        If a load is just sustainable and both are random, arrivals minus completions have the
+        standard deviation √(2·due) at the end. The queue must exceed three of these and one in
+        twenty of all transactions, and must have been at least a third as long for half of the
+        second half: a stall near the end leaves a queue that was not there before. What became due
+        while the server stood still is subtracted, because the rate did not cause it.
         """
         by_chance = _DEVIATIONS * math.sqrt(2 * self.due)
         return (
@@ -71,12 +72,12 @@ class Arrivals(Struct, frozen=True, kw_only=True):
 
     @property
     def waited_for_moments(self) -> bool:
-        """Whether the queue was one of a few moments, and much shorter while work was done."""
+        """Whether the queue came from a few moments and was much shorter at other times."""
         return self.waiting_at_work < _USUAL_SHARE * self.waiting_mean
 
 
 def arrivals(recording: Recording, duration_s: float) -> Arrivals:
-    """As the engine counted at the end of each measured interval."""
+    """Return the queue as the engine counted it at the end of each measured interval."""
     intervals = recording.tables["intervals"]
     measured = intervals["phase"] == "measure"
     waiting = intervals["waiting"][measured].astype(float)
@@ -99,10 +100,11 @@ def arrivals(recording: Recording, duration_s: float) -> Arrivals:
 
 
 def _still(recording: Recording, measured: Mask) -> Mask:
-    """The measured intervals in which a server stood still.
+    """Return the measured intervals in which the server stood still.
 
-    Nothing was done there, though at the usual pace much would have been. Clients that all began
-    together are all at work for as long as one takes: the stretch must be longer than that.
+    Nothing completed there, although at the median pace many would have. Clients that all started
+    together may all be busy for the duration of one transaction: the stretch must be longer than
+    that.
     """
     intervals = recording.tables["intervals"]
     done, seconds = intervals["completed_ok"][measured], intervals["seconds"][measured]
@@ -119,7 +121,7 @@ def _still(recording: Recording, measured: Mask) -> Mask:
 
 
 def _demand(recording: Recording, measured: Mask) -> Series:
-    """What became due in each interval, whoever is at work; without bound in a closed loop."""
+    """Transactions that became due in each interval, started or not; infinite in a closed loop."""
     due = recording.tables["intervals"]["due"][measured].astype(float)
     if is_open_loop(recording.plan):
         return np.diff(due, prepend=0)
@@ -127,10 +129,10 @@ def _demand(recording: Recording, measured: Mask) -> Series:
 
 
 def _round_s(recording: Recording, measured: Mask) -> float:
-    """How long a client is away with one transaction and the pause after it; NaN if not timed.
+    """Time a client needs for one transaction and the pause after it; NaN if not timed.
 
-    The p99 of a usual interval, from begin to end. That of the run would hide a stall behind the
-    transactions that it held.
+    The median over the intervals of the p99 of each, from start to end. The p99 of the run would
+    hide a stall behind the transactions that it held up.
     """
     services = recording.tables["services"]
     timed = services if len(services["interval"]) else recording.tables["scripts"]
@@ -146,7 +148,7 @@ def _pause_s(recording: Recording) -> float:
 
 
 def _silence_that_ended(recording: Recording, done: Series) -> Mask:
-    """The intervals since a server's last answer, where its silence ended the run."""
+    """The intervals since the server's last reply, if its silence ended the run."""
     silent = np.zeros(len(done), dtype=bool)
     if recording.engine.get("done", {}).get("end") == "stalled":
         silent[np.flatnonzero(done).max(initial=-1) + 1 :] = True

@@ -3,14 +3,15 @@
     N·T = Σ transactions (client side + network + server on CPU + Σ waits by event)
           + pauses + idle + not connected
 
-Each sample of the server's sessions is worth the seconds it represents, times the sessions it
-saw. Samples of one long wait are not independent: intervals come from a bootstrap of blocks
-of a second. Waits for a lock are besides charged to what the root of their chain was doing
-at that instant, because removing that removes them.
+Each session sample counts for the seconds it represents, times the sessions in it. Samples of one
+long wait are not independent: intervals come from a block bootstrap with blocks of one second. In
+addition, lock waits are charged to what the root of their chain was doing at that instant, because
+removing that removes them.
 
-A session that the server works for counts by what the server says of it, any other client
-by what the engine says; who of them had a processor says the kernel. Nothing is scaled to make
-the sum come out: what no sample saw is ``not_seen``.
+A session for which the server is working counts by the state that the server reports, any other
+client by what the engine reports; the kernel's CPU time splits active sessions into running and
+waiting for a core. Nothing is scaled to make the sum come out: client time that no sample saw is
+``not_seen``.
 """
 
 from collections import defaultdict
@@ -56,14 +57,14 @@ class Part(Struct, frozen=True, kw_only=True):
     seconds: float
     low: float | None
     high: float | None
-    """The 95 % interval; none from a few seconds of samples."""
+    """The 95 % interval; None with only a few seconds of samples."""
 
 
 class Charge(Struct, frozen=True, kw_only=True):
-    """Client-seconds of one statement's lock waits by what the root of their chain was doing.
+    """Client-seconds of one statement's lock waits, by what the root of their chain was doing.
 
-    ``root_kind`` is a kind as of :class:`Part`, or ``idle_in_transaction``; ``root_who`` is
-    ``client``, ``foreign``, ``unknown`` (one of these two) or a process of the server.
+    ``root_kind`` is a kind of :class:`Part`, or ``idle_in_transaction``; ``root_who`` is
+    ``client``, ``foreign``, ``unknown`` (one of these two) or a server process.
     """
 
     waiter: int
@@ -75,7 +76,7 @@ class Charge(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """The measured part of the run. ``total`` is N·T; ``share`` of a part is of it."""
+    """Client time of the measured part. ``total`` is N·T, the whole that shares refer to."""
 
     total: float
     samples: int
@@ -84,14 +85,14 @@ class Budget(Struct, frozen=True, kw_only=True):
     not_seen: float
     """Client-seconds that no sample accounts for; may be negative by sampling error."""
     knows_cpu_queue: bool
-    """Whether the server's processor time was read; if not, the queue is in what it looked like."""
+    """Whether the server's CPU time was read; if not, CPU queueing is part of the kinds sampled."""
     knows_sessions: bool
-    """Whether any sample knew what the session of a client was doing, if any client asked."""
+    """Whether any sample shows a client's session state, if any client waited for a reply."""
 
     def share(
         self, kind: PartKind | None = None, event: str | None = None, statement: int | None = None
     ) -> float:
-        """The share of the clients' time of all parts that fit."""
+        """Share of client time in all parts that match."""
         fitting = (
             part.seconds
             for part in self.parts
@@ -102,10 +103,10 @@ class Budget(Struct, frozen=True, kw_only=True):
         return sum(fitting) / self.total if self.total else 0.0
 
     def charged(self, root_kind: str, root_wait: str | None = None) -> float:
-        """Like :meth:`share`, with each lock wait counted where its root is.
+        """Like :meth:`share`, with each lock wait charged to what its root was doing.
 
-        What remains with ``lock`` are waits whose root nobody saw, or itself waits for a lock:
-        a deadlock in the making.
+        What remains with ``lock`` are waits whose root was not sampled or was itself waiting for a
+        lock: a deadlock in the making.
         """
         own = sum(
             part.seconds
@@ -123,23 +124,23 @@ class Budget(Struct, frozen=True, kw_only=True):
 
     @property
     def behind_others(self) -> float:
-        """The share of the clients' time in waits for locks whose chain ends at no client."""
+        """Share of client time in lock waits whose chain does not end at a client."""
         roots = {charge.root_who for charge in self.charges}
         return sum(self.behind(who) for who in roots - {"client", "unknown"})
 
     def behind(self, who: str) -> float:
-        """The share of the clients' time in waits for locks whose chain ends at one of these."""
+        """Share of client time in lock waits whose chain ends at this kind of session."""
         waited_s = sum(charge.seconds for charge in self.charges if charge.root_who == who)
         return waited_s / self.total if self.total else 0.0
 
     @property
     def _passed_on_s(self) -> float:
-        """Lock waits that are charged to something else than another lock wait."""
+        """Lock waits that are charged to something other than a lock wait."""
         return sum(charge.seconds for charge in self.charges if charge.root_kind != "lock")
 
 
 def budget(recording: Recording) -> Budget | None:
-    """None when the sessions were not sampled."""
+    """Return the client time of the run by kind; None if the sessions were not sampled."""
     samples, lock_samples = measured_samples(recording), measured_lock_samples(recording)
     clients = recording.plan.get("clients")
     if samples is None or lock_samples is None or not clients:
@@ -167,7 +168,7 @@ def budget(recording: Recording) -> Budget | None:
 
 
 def _knows_sessions(rows: list["_Session"]) -> bool:
-    """Not behind a pooler, whose numbers for sessions are its own; nor if their state is hidden."""
+    """False behind a pooler, whose session numbers are its own, or if session states are hidden."""
     clients = [row for row in rows if row.who == "client"]
     is_any_asking = any(row.doing == "asking" for row in clients)
     return not is_any_asking or any(_tells(row.state) for row in clients)
@@ -178,7 +179,7 @@ def _tells(state: str) -> bool:
 
 
 class _Session(NamedTuple):
-    """The columns of ``waits`` that say what a session was at."""
+    """The columns of ``waits`` that describe what a session was doing."""
 
     who: str
     statement: int
@@ -189,7 +190,7 @@ class _Session(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """What makes a part."""
+    """What identifies a part."""
 
     statement: int
     kind: PartKind
@@ -204,7 +205,7 @@ def _processor_split(
     sessions: SampledRows,
     sampled_share: float,
 ) -> ProcessorSplit:
-    """The kernel counts for all of the server's processes, so the active are all, too."""
+    """Split CPU time: all active server processes count, as in the kernel's counters."""
     active_s = on_the_way_s = 0.0
     for row, place, seconds in zip(rows, placed, sessions.client_seconds.tolist(), strict=True):
         if not row.wait_type and (row.state in ACTIVE or row.who not in _CLIENTS):
@@ -226,7 +227,7 @@ def _parts(seen_as: Mapping[_Place, ClientSeconds], split: ProcessorSplit) -> li
 
 
 def _part(place: _Place, amounts: list[ClientSeconds]) -> Part:
-    """The ends of intervals add up as if the amounts always erred together: never too narrow."""
+    """Sum of amounts; interval ends are added as for fully correlated errors: never too narrow."""
     lows, highs = [one.low for one in amounts], [one.high for one in amounts]
     return Part(
         **place._asdict(),
@@ -237,7 +238,7 @@ def _part(place: _Place, amounts: list[ClientSeconds]) -> Part:
 
 
 def _place(row: _Session, kinds: WaitKinds) -> _Place | None:
-    """Where a session's time belongs; None for one that is no client's, or not known."""
+    """Where a session's time belongs; None if it is not a client's, or not known."""
     if row.who != "client":
         return None
     kind = client_kind(
@@ -294,9 +295,9 @@ def _charges(
 def _root_kinds(
     root: _Root, types: Mapping[str, str], kinds: WaitKinds, split: ProcessorSplit
 ) -> Iterator[tuple[str, float]]:
-    """What a root was doing. One of the engine's that had asked something is on the way.
+    """What a root was doing. An idle client with a statement outstanding is on the network.
 
-    A blocking row names the event alone; its type is the one that sessions were seen with.
+    A blocking row names the event only; its type is the one that session samples show with it.
     """
     if root.root_state in ACTIVE:
         kind = kind_of(kinds, types.get(root.root_wait, "?"), root.root_wait)

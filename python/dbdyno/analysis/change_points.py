@@ -1,10 +1,10 @@
 """Where a series changes its level, and changes back: any number of places.
 
-E-divisive (:mod:`~dbdyno.analysis.e_divisive`), and in place of its permutation test, which is slow
-and answers differently each time, a test of the two means as Hunter has it.
-Unlike Hunter's this test counts that seconds of one run resemble their neighbours, and its
-limit that the place was searched for. :mod:`~dbdyno.analysis.steadiness` asks for one change
-of a whole run, with an exact limit; here a dip in the middle is found too.
+E-divisive (:mod:`~dbdyno.analysis.e_divisive`). Its permutation test, which is slow and gives a
+different answer each time, is replaced by a test of the two means, as in Hunter. Unlike Hunter's,
+this test allows for the autocorrelation of the seconds of one run, and its limit for the search
+over places. :mod:`~dbdyno.analysis.steadiness` tests for one change in a whole run, with an exact
+limit; this module also finds a dip in the middle.
 """
 
 from itertools import pairwise
@@ -16,17 +16,17 @@ from dbdyno.analysis.estimate import Series, autocorrelation_time
 
 SEGMENT_MIN = 3
 SAMPLES_MAX = 600
-# The squared t of a place that was searched for. In steady series of 60 to 300 samples it is
-# exceeded by chance in fewer than one of 100, in one of 50 where neighbours resemble each
-# other (φ = 0.5): the tests count.
+# Limit of the squared t of a place that was searched for. In steady series of 60 to 300 samples it
+# is exceeded by chance in fewer than one of 100, or one of 50 with autocorrelation (φ = 0.5); a
+# test counts this.
 _LIMIT = 25.0
 
 
 def change_points(series: Series, shortest: int = SEGMENT_MIN) -> list[int]:
-    """The first sample of each new level, in order; no level is shorter than ``shortest``.
+    """Return the first sample of each new level, in order; no level is shorter than ``shortest``.
 
-    A series of more than 600 samples is cut into so many pieces of equal length, and places
-    are told to a piece.
+    A series of more than 600 samples is averaged over at most 600 pieces of equal length, and
+    places are exact to one piece.
     """
     together = max(-(-len(series) // SAMPLES_MAX), 1)
     whole = len(series) // together * together
@@ -38,7 +38,7 @@ def change_points(series: Series, shortest: int = SEGMENT_MIN) -> list[int]:
 
 
 def _without_short(places: list[int], samples: int, shortest: float) -> list[int]:
-    """Only so many that what is between them is long enough; the first of a pair is dropped.
+    """Drop the first of two places that are too close, so that every level is long enough.
 
     If the level is the same after a short part as before it, the second will prove weak.
     """
@@ -50,16 +50,16 @@ def _without_short(places: list[int], samples: int, shortest: float) -> list[int
 
 
 def _weakness_alone(before: Series, after: Series) -> float:
-    """Of samples as if they were independent.
+    """Weakness of a place, with samples treated as independent.
 
-    How much neighbours resemble each other cannot be told while other changes may still be in a
-    part: they make its samples look alike.
+    Autocorrelation cannot be estimated while a part may still contain other changes, which make its
+    samples look alike.
     """
     return -_strength(before, after)
 
 
 def _weakness(before: Series, after: Series) -> float:
-    """Of samples that resemble their neighbours by their own nature: τ of them are worth one."""
+    """Weakness of a place, with autocorrelated samples: τ of them are worth one."""
     return -_strength(before, after) / autocorrelation_time(_rest(before, after), means=2)
 
 

@@ -1,7 +1,7 @@
-"""Whether a run that wrote held a whole checkpoint, and how long it would have to be if not.
+"""Whether a run with writes contained a whole checkpoint, and how long it must be if not.
 
-A run between two checkpoints pays for neither the images of pages after one nor the writing
-and syncing: its numbers are those of a server that is never checkpointed.
+A run between two checkpoints pays neither for the full-page images after a checkpoint nor for its
+writes and syncs: its numbers are those of a server that never checkpoints.
 """
 
 from collections.abc import Mapping
@@ -14,17 +14,17 @@ from dbdyno.analysis.run_event import end_of_run_s
 from dbdyno.analysis.timeline import completed, timeline
 from dbdyno.model.recording import Recording
 
-# Of the transactions: fewer written rows are the server's own, such as statistics of tables.
+# Written rows per transaction: fewer are the server's own, such as table statistics.
 _WRITES_MIN = 0.05
 _MEGABYTE = 2**20
 _ROWS = ("tup_inserted", "tup_updated", "tup_deleted")
 
 
 class MissingCycle(Struct, frozen=True):
-    """No checkpoint both began and ended; one comes every ``every_s`` and for this ``reason``.
+    """No checkpoint both began and ended; one comes every ``every_s``, for this ``reason``.
 
-    ``needed_s`` is how long a run must be to hold a whole one wherever it begins. All of them
-    are None where the server's settings were not recorded.
+    ``needed_s`` is how long a run must be to contain a whole checkpoint wherever it starts. All
+    fields are None if the server's settings were not recorded.
     """
 
     every_s: float | None
@@ -33,9 +33,9 @@ class MissingCycle(Struct, frozen=True):
 
 
 def missing_cycle(recording: Recording) -> MissingCycle | None:
-    """None when there was a whole one, when next to nothing was written or nothing is known.
+    """None if there was a whole one, if next to nothing was written, or if nothing is known.
 
-    A run that ended before its first interval did is judged by nothing.
+    A run that ended before its first interval did is not judged.
     """
     end_s = end_of_run_s(timeline(recording))
     if not end_s or not was_read(recording, COUNTERS) or not _wrote(recording):
@@ -54,11 +54,11 @@ def _wrote(recording: Recording) -> bool:
 
 
 def _expected(recording: Recording, duration_s: float) -> MissingCycle:
-    """The sooner of the timeout and the size: max_wal_size / (1 + target) since the last one.
+    """The earlier of timeout and size limit: max_wal_size / (1 + target) since the last checkpoint.
 
-    (PostgreSQL manual, *WAL Configuration*.) A checkpoint takes the share of the time to the
-    next one that checkpoint_completion_target gives, so that after 1 + target times it a whole
-    one has passed. The server keeps these settings in seconds and megabytes.
+    (PostgreSQL manual, *WAL Configuration*.) A checkpoint takes the fraction
+    checkpoint_completion_target of the time to the next one, so 1 + target times that time contains
+    a whole one. The server reports these settings in seconds and megabytes.
     """
     facts = recording.facts.get("before") or recording.facts.get("after") or {}
     settings = _numbers(facts.get("settings", {}))

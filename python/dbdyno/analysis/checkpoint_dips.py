@@ -1,9 +1,8 @@
-"""The dips of throughput that came with checkpoints: how deep, and for how long.
+"""Throughput dips that coincide with checkpoints: how deep, and for how long.
 
-A dip is what ``curve_events`` takes for one: throughput below its level by more than the noise
-makes plausible. It belongs to the checkpoint during which it began. A checkpoint without one
-is in the list too: it cost nothing that the noise would not hide. What no checkpoint goes with
-is not told here.
+A dip is one that ``curve_events`` finds: throughput below its level by more than the noise makes
+plausible. It belongs to the checkpoint during which it began. Checkpoints without a dip are listed
+too: they cost nothing that exceeds the noise. Dips without a checkpoint are not reported here.
 """
 
 from msgspec import Struct
@@ -17,11 +16,11 @@ from dbdyno.model.recording import Recording
 
 
 class CheckpointDip(Struct, frozen=True, kw_only=True):
-    """A checkpoint that began in the measured part, and the dip that it brought.
+    """A checkpoint that began in the measured part, and its dip.
 
-    ``depth`` is the share of the level that was missing while the dip lasted, ``deepest`` that
-    of its worst interval; both are 0 without a dip. ``is_whole`` tells whether the checkpoint
-    also ended in the run.
+    ``depth`` is the share of the level that was missing during the dip, ``deepest`` that of its
+    worst interval; both are 0 without a dip. ``is_whole`` is true if the checkpoint also ended in
+    the run.
     """
 
     begin_s: float
@@ -33,7 +32,7 @@ class CheckpointDip(Struct, frozen=True, kw_only=True):
 
 
 def checkpoint_dips(recording: Recording) -> list[CheckpointDip]:
-    """In the order of time; without dips where the run has too few intervals to tell a level."""
+    """In order of time; without dips if the run has too few intervals to determine a level."""
     over_time = timeline(recording)
     end_s = end_of_run_s(over_time)
     begun = [event for event in checkpoints(recording, end_s) if 0 <= event.begin_s < end_s]
@@ -59,7 +58,7 @@ def _with_dip(event: RunEvent, of: Curve | None, end_of_run_s: float) -> Checkpo
 
 
 def _low_stretch(event: RunEvent, of: Curve) -> Span | None:
-    """The first that began while the checkpoint lasted, in the interval of its begin or later."""
+    """First dip that began during the checkpoint, or in the interval in which it began."""
     for begin, end in true_spans(of.is_low | of.is_stalled):
         if of.end_s[begin] > event.begin_s and of.begin_s[begin] <= event.end_s:
             return begin, end

@@ -1,8 +1,8 @@
 """The checkpoints of a run, from the server's log or, without it, from its counters.
 
-The log tells begin, end and parts to the millisecond. Counters tell of a checkpoint when it
-is over, to the second they are read at: its begin is worked out from how long it wrote and
-synced, so pauses between these two parts are not in it.
+The log gives begin, end and phases to the millisecond. Counters show a checkpoint when it is over,
+to the second in which they are read: its begin is computed from the time spent writing and syncing,
+so pauses between these two phases are not included.
 """
 
 import math
@@ -20,7 +20,7 @@ UNFINISHED = "checkpoint, unfinished"
 
 
 def checkpoints(recording: Recording, end_of_run_s: float) -> list[RunEvent]:
-    """All that began or ended while telemetry looked.
+    """All checkpoints that began or ended while telemetry was running.
 
     Those without an end have the label ``UNFINISHED`` and end with the run.
     """
@@ -31,7 +31,7 @@ def checkpoints(recording: Recording, end_of_run_s: float) -> list[RunEvent]:
 
 
 def _from_log(begun: list[Entry], ended: list[Entry], end_of_run_s: float) -> Iterator[RunEvent]:
-    """Checkpoints follow each other, so each end belongs to the last begin before it."""
+    """Checkpoints do not overlap, so each end belongs to the last begin before it."""
     open_entry: Entry | None = None
     told = [(entry, False) for entry in begun] + [(entry, True) for entry in ended]
     for entry, is_end in sorted(told, key=_log_order):
@@ -43,16 +43,16 @@ def _from_log(begun: list[Entry], ended: list[Entry], end_of_run_s: float) -> It
 
 
 def _log_order(told: tuple[Entry, bool]) -> tuple[float, bool]:
-    """By time; of one instant the end comes first, unless it ended what began in it.
+    """Sort key: by time; at the same instant the end comes first, unless its begin is there too.
 
-    Under pressure the next checkpoint begins in the millisecond that the last one ended in.
+    Under pressure the next checkpoint begins in the millisecond in which the last one ended.
     """
     entry, is_end = told
     return entry.time_s, not (is_end and entry.number("total_s") > 0)
 
 
 def _logged(begin: Entry | None, end: Entry) -> RunEvent:
-    """The begin is worked out for one that began before the log was followed."""
+    """The begin is computed if the checkpoint began before the log was followed."""
     whole_s = _or(end.number("total_s"), 0.0)
     begin_s = begin.time_s if begin else end.time_s - whole_s
     values = {**(begin.values if begin else {}), **end.values}
@@ -93,7 +93,7 @@ def _unfinished(begin_s: float, end_s: float, values: dict[str, float | str]) ->
 
 
 class _Reading(Struct, frozen=True):
-    """What the checkpointer's counters grew by up to an instant."""
+    """Growth of the checkpointer's counters up to an instant."""
 
     time_s: float
     timed: float
@@ -103,7 +103,7 @@ class _Reading(Struct, frozen=True):
 
 
 def _readings(recording: Recording) -> Iterator[_Reading]:
-    """Only those in which something began or ended."""
+    """Only the readings in which a checkpoint began or ended."""
     names = ("num_timed", "num_requested", "write_time", "sync_time")
     grown = [growth(recording, COUNTERS, name) for name in names]
     known = [each for each in grown if each is not None]
@@ -121,7 +121,7 @@ def _readings(recording: Recording) -> Iterator[_Reading]:
 
 
 def _from_counters(readings: list[_Reading], end_of_run_s: float) -> Iterator[RunEvent]:
-    """What was open when a reading tells of an end is what ended; a begin with it is the next."""
+    """An end closes the checkpoint that was open; a begin in the same reading opens the next."""
     open_reading: _Reading | None = None
     for reading in readings:
         begins = reading.timed + reading.requested > 0

@@ -1,8 +1,8 @@
-"""What each checkpoint did to the WAL: bytes a transaction before and after it, and images.
+"""WAL around each checkpoint: bytes per transaction before and after, and full-page images.
 
-The first change of a page after a checkpoint began writes the whole page to the WAL. How many
-such first changes were to be expected follows from how many rows were changed on how many
-pages; counted images that agree with it are evidence that they are what the WAL grew by.
+The first change of a page after the begin of a checkpoint writes the whole page to the WAL. The
+expected number of such first changes follows from the rows changed and the pages they are on; if
+the counted images agree with it, this is evidence that they explain the growth of the WAL.
 """
 
 import msgspec
@@ -22,18 +22,19 @@ from dbdyno.analysis.wal import Wal, wal
 from dbdyno.model.recording import Recording
 from dbdyno.model.telemetry import ServerFacts, TableFacts
 
-# Long enough for a mean, short enough that images still come thick after the begin.
+# Long enough for a mean, short enough that images are still frequent after the begin.
 _SIDE_S = 10.0
 _TABLES = "pg_stat_user_tables"
 
 
 class CheckpointEffect(Struct, frozen=True, kw_only=True):
-    """One checkpoint that began in the measured part; the WAL's figures are a transaction's.
+    """One checkpoint that began in the measured part; WAL figures are per transaction.
 
-    ``before`` are the intervals of the 10 s before it began, ``after`` those of the 10 s from
-    there on, or up to the next one, with the one in which it began: images come at once.
-    ``images`` were counted from its begin to the next one's, or to the run's end, and
-    ``first_changes`` expected meanwhile; None where tables or counters were not read.
+    ``before`` covers the intervals of the 10 s before it began, ``after`` those of the next 10 s,
+    or up to the next checkpoint, including the interval in which it began: images start at once.
+    ``images`` were counted from its begin to the begin of the next one, or to the end of the run,
+    and ``first_changes`` is the number expected in that time; None if tables or counters were not
+    read.
     """
 
     begin_s: float
@@ -47,7 +48,7 @@ class CheckpointEffect(Struct, frozen=True, kw_only=True):
 
 
 def checkpoint_effects(recording: Recording) -> list[CheckpointEffect]:
-    """In the order of time."""
+    """Return the effects in order of time."""
     end_s = end_of_run_s(timeline(recording))
     begins_s = [event.begin_s for event in checkpoints(recording, end_s) if event.begin_s >= 0]
     intervals = measured_intervals(recording)
@@ -62,7 +63,7 @@ def checkpoint_effects(recording: Recording) -> list[CheckpointEffect]:
 def _effect(
     recording: Recording, intervals: Intervals, written: Wal, bounds_s: tuple[float, ...]
 ) -> CheckpointEffect:
-    """Of the checkpoint that began at the second of the bounds, between its neighbours."""
+    """The effect of the checkpoint at the second of the bounds; the others are its neighbours."""
     last_s, begin_s, next_s = bounds_s
     before_s = max(last_s, begin_s - _SIDE_S)
     before = (intervals.begin_s >= before_s) & (intervals.end_s <= begin_s)
@@ -81,7 +82,7 @@ def _effect(
 
 
 def _each(amount: Series, ended: Series, inside: Mask) -> float | None:
-    """By committed transaction; None where nothing was read or nothing ended."""
+    """Per committed transaction; None if nothing was read or nothing completed."""
     known = inside & ~np.isnan(amount)
     transactions = float(ended[known].sum())
     return float(amount[known].sum()) / transactions if transactions else None
@@ -90,7 +91,7 @@ def _each(amount: Series, ended: Series, inside: Mask) -> float | None:
 def _first_changes(recording: Recording, span: Span) -> float | None:
     """Pages changed for the first time in the span, if changes hit rows uniformly.
 
-    u changes on P pages touch P·(1 − (1 − 1/P)^u) of them, that is (P/u)·(1 − (1 − 1/P)^u) a
+    u changes on P pages touch P·(1 − (1 − 1/P)^u) of them, that is (P/u)·(1 − (1 − 1/P)^u) per
     change. An update changes a page of its table and, unless it is HOT, one of each index.
     """
     facts = recording.facts.get("before") or recording.facts.get("after")

@@ -1,9 +1,8 @@
-"""Two variants compared by their runs: for each metric an effect, its doubt and a verdict.
+"""Compares two variants by their runs: for each metric an effect, its uncertainty and a verdict.
 
-The run is the unit. Pairs (runs of one block) are told by the differences within them, two
-sets that are no pairs by Welch's test, two single runs by their costs alone: how runs differ
-cannot be seen in one. What else differs between the variants is ``analysis/unequal.py``'s to
-say.
+The run is the unit. Pairs (runs of one block) are compared by the differences within them, two
+unpaired sets by Welch's test, two single runs by their costs alone: one run does not show how runs
+vary. Other differences between the variants are the concern of ``analysis/unequal.py``.
 """
 
 import math
@@ -36,12 +35,12 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     unequal: Sequence[str] = (),
     beside: Sequence[float] = (),
 ) -> Comparison:
-    """The second variant against the first.
+    """Compare the second variant with the first.
 
-    ``paired``: runs at equal places are of one block. ``beside`` are the p of other tests with
-    which these are judged together: of other variants against the same first one. Without
-    ``metrics`` the usual ones are compared, and of single runs every cost. A metric that no run
-    has is left out, and said to be missing if it was asked for.
+    With ``paired``, runs at the same position are of one block. ``beside`` are the p-values of
+    other tests that are judged together with these: of other variants against the same first one.
+    Without ``metrics`` the usual ones are compared, and every cost of single runs. A metric that no
+    run has is left out, and reported as missing if it was asked for.
     """
     if paired and len(before) != len(after):
         raise ValueError("pairs need as many runs of one variant as of the other")
@@ -64,9 +63,9 @@ def compare_levels(
     metric: str,
     margin: float = MARGIN,
 ) -> dict[str, MetricComparison]:
-    """One metric at several levels, each in pairs with the same reference, judged together.
+    """Compare one metric at several levels, each paired with the same reference, judged together.
 
-    So many levels are so many tests. None is compared with another but the reference.
+    Each level is one test. Levels are compared only with the reference, not with each other.
     """
     samples = {
         level: sample(metric, *(list(map(metrics_of, side)) for side in both), paired=True)
@@ -86,7 +85,7 @@ def _usual(before: Runs, after: Runs) -> list[str]:
 def _judged(
     samples: Sequence[Sample], margin: float, beside: Sequence[float] = ()
 ) -> list[MetricComparison]:
-    """Each with its p adjusted over all that have one, and over those of tests beside them."""
+    """Judge each; p-values are adjusted over all that have one, and over those of ``beside``."""
     effects = [_effect(one) for one in samples]
     chances = {
         place: effect.p
@@ -96,7 +95,7 @@ def _judged(
     of_all = holm([*chances.values(), *beside])
     adjusted = dict(zip(chances, of_all, strict=False))
     told = sum(p < ALPHA for p in of_all)
-    # Below this the next metric would be told as well.
+    # Below this the next metric would be significant as well.
     alpha = ALPHA / max(len(of_all) - told, 1)
     return [
         _compared(one, effect, adjusted.get(place), margin, alpha)
@@ -112,7 +111,7 @@ def _effect(of: Sample) -> Effect | None:
 
 
 def _effect_within(before: Metric, after: Metric) -> Effect | None:
-    """Of two single runs by their own intervals; of costs only, for the rest moves with noise."""
+    """Effect of two single runs from their own intervals; only for costs: the rest is too noisy."""
     first, second = _reach(before), _reach(after)
     if first is None or second is None or not is_told_by_one_run(before.id):
         return None
@@ -121,7 +120,7 @@ def _effect_within(before: Metric, after: Metric) -> Effect | None:
 
 
 def _reach(metric: Metric) -> float | None:
-    """Half the within-run interval as a logarithm."""
+    """Half the within-run interval, as a logarithm."""
     if metric.value <= 0 or metric.high is None:
         return None
     return math.log(metric.high / metric.value)
@@ -179,7 +178,7 @@ def _detectable(of: Sample, effect: Effect | None, alpha: float) -> float | None
 
 
 def _repeats(of: Sample, effect: Effect | None, margin: float, alpha: float) -> Repeats | None:
-    """Enough to find a change as large as was seen; of a smaller one, as large as matters."""
+    """Repeats needed to detect a change as large as was seen, and at least the margin."""
     if effect is None or effect.spread is None:
         return None
     least = math.log1p(margin)
@@ -192,7 +191,7 @@ def _missing(names: Sequence[str]) -> Iterator[str]:
 
 
 def _doubts(samples: Sequence[Sample]) -> Iterator[str]:
-    """What the numbers themselves cannot say of how they came about."""
+    """What the numbers cannot reveal about how they were measured."""
     if any(one.is_single for one in samples):
         yield (
             "one run of each: the intervals are within-run intervals, which understate how much "
@@ -205,7 +204,7 @@ def _doubts(samples: Sequence[Sample]) -> Iterator[str]:
 
 
 def _doubts_of_runs(records: Sequence[RunRecord]) -> Iterator[str]:
-    """What weakens single runs, by its kind: all of it before the colon."""
+    """Doubts about single runs, grouped by kind: the text before the colon."""
     kinds = Counter(doubt.partition(":")[0] for record in records for doubt in record.doubts)
     return (
         f"{count} of {len(records)} runs: {_KINDS.get(kind, kind)}" for kind, count in kinds.items()

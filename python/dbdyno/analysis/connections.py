@@ -10,7 +10,7 @@ from dbdyno.words import counted, percent, significant
 
 
 class ConnectionAdvice(Struct, frozen=True):
-    """``limit`` is None when the runs do not show where it lies."""
+    """``limit`` is None if the runs do not show where it lies."""
 
     limit: int | None
     words: str
@@ -18,7 +18,7 @@ class ConnectionAdvice(Struct, frozen=True):
 
 
 def advise_connections(of: Scaling) -> ConnectionAdvice:
-    """The knee: beyond it clients add waiting alone (Little: N = X·R)."""
+    """The knee: beyond it more clients only add waiting (Little: N = X·R)."""
     if of.still_rises:
         return ConnectionAdvice(
             limit=None,
@@ -40,7 +40,7 @@ def _between(knee: IntervalEstimate) -> str:
 
 
 def _beyond(of: Scaling) -> Iterator[str]:
-    """Where the law peaks, and what the most clients measured lose."""
+    """Where the law peaks, and how much the largest measured number of clients loses."""
     if of.peak is not None:
         yield f"The peak is at {significant(of.peak.value)} clients{_between(of.peak)}."
     if of.most.tps < (1 - KNEE_SHARE) * of.best.tps:

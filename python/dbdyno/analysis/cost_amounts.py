@@ -1,7 +1,7 @@
 """The amounts that a run used in each measured interval: the numerators of all costs.
 
-A new cost is a row here: where its counters are, and what to call it. What a server does not
-count is absent, which is not the same as 0.
+A new cost is a row here: where its counters are, and its title. What a server does not count is
+absent, which is not the same as 0.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ Side: TypeAlias = Literal["server", "client", "network"]
 
 
 class CostAmount(Struct, frozen=True):
-    """How much of something was used in each measured interval; NaN where not known."""
+    """Amount of something used in each measured interval; NaN where not known."""
 
     id: str
     title: str
@@ -34,12 +34,12 @@ class CostAmount(Struct, frozen=True):
     side: Side
     amount: Series
     readings: Growth | None = None
-    """The readings it comes from, where a single source has them."""
+    """The readings it comes from, if a single source has them."""
     is_prompt: bool = False
     """Whether a reading was current at its instant, and not published late."""
 
     def record(self, of: Ratio, script: str = "") -> CostRecord:
-        """The cost per transaction."""
+        """Return the cost per transaction."""
         return CostRecord(
             id=self.id,
             title=self.title,
@@ -53,7 +53,7 @@ class CostAmount(Struct, frozen=True):
 
 
 class _Counted(Struct, frozen=True):
-    """A cost that is the sum of some counters of one object, less those in ``without``."""
+    """A cost that is the sum of some counters of one object, minus those in ``without``."""
 
     id: str
     title: str
@@ -64,7 +64,7 @@ class _Counted(Struct, frozen=True):
     without: tuple[str, ...] = ()
 
 
-# Counters that are true at the instant they are read.
+# Sources whose counters are current at the instant they are read.
 _PROMPT = frozenset({"processes", STATUS})
 
 _WRITTEN_ROWS = ("tup_inserted", "tup_updated", "tup_deleted")
@@ -99,7 +99,7 @@ _SERVER = (
     ),
 )
 
-# The same things under the names of MariaDB and MySQL, and what only they have.
+# The same costs under the names of MariaDB and MySQL, and those that only they have.
 _SERVER_MYSQL = (
     _Counted(
         "buffers_hit",
@@ -130,7 +130,7 @@ _SERVER_MYSQL = (
     _Counted("fsyncs", "fsyncs", "", STATUS, ("Innodb_data_fsyncs",)),
 )
 
-# What the engine counts of itself, by the names of the table ``intervals``.
+# What the engine counts about itself, by the names of the table ``intervals``.
 _ENGINE: tuple[tuple[str, str, str, Side, str], ...] = (
     ("engine_cpu_us", "Engine CPU", "µs", "client", "cpu_us"),
     ("client_voluntary_switches", "Voluntary context switches", "", "client", "voluntary_switches"),
@@ -157,7 +157,7 @@ COST_IDS = frozenset(
         *(each[0] for each in _ENGINE),
     ]
 )
-"""All that may have been counted, whatever the server."""
+"""All costs that may have been counted, whatever the server."""
 
 
 def cost_amounts(recording: Recording, intervals: Intervals) -> list[CostAmount]:
@@ -189,9 +189,9 @@ def _counted(recording: Recording, intervals: Intervals, of: _Counted) -> CostAm
 
 
 def _wal(recording: Recording, intervals: Intervals) -> Iterator[CostAmount]:
-    """Bytes, the images among them, and the rest, which is the records proper.
+    """WAL bytes, full-page image bytes among them, and the rest, which is the records proper.
 
-    All three over the same intervals, so that the parts add up to the whole.
+    All three are over the same intervals, so that the parts add up to the whole.
     """
     written = wal(recording, intervals)
     position = growth(recording, "wal_position", "bytes")
@@ -210,10 +210,10 @@ def _wal(recording: Recording, intervals: Intervals) -> Iterator[CostAmount]:
 
 
 def _buffers_written(recording: Recording, intervals: Intervals) -> Series:
-    """Pages of relations, whoever wrote them out.
+    """Pages of relations written, by whichever process.
 
-    From PostgreSQL 16 on ``pg_stat_io`` knows, from 18 on in bytes because one write may hold
-    several pages. Before, three processes count for themselves.
+    ``pg_stat_io`` has them from PostgreSQL 16, in bytes from 18 because one write may cover several
+    pages. Before 16 three kinds of processes have counters of their own.
     """
     if not was_read(recording, "pg_stat_io"):
         by_others = ("buffers_clean", "buffers_backend")
@@ -232,7 +232,7 @@ def _buffers_written(recording: Recording, intervals: Intervals) -> Series:
 
 
 def _fsyncs(recording: Recording, intervals: Intervals) -> Series:
-    """Of the WAL (``pg_stat_wal``, from 18 on in ``pg_stat_io``) and, from 16 on, of data files."""
+    """Of the WAL (``pg_stat_wal``, from 18 in ``pg_stat_io``) and, from 16, of data files."""
     of_wal = _sum(recording, intervals, "pg_stat_wal", ("wal_sync",))
     of_files = _sum(recording, intervals, "pg_stat_io", ("fsyncs",), None)
     return of_wal if np.isnan(of_files).all() else of_files + np.nan_to_num(of_wal)
@@ -245,7 +245,7 @@ def _sum(
     names: tuple[str, ...],
     of: str | None = "",
 ) -> Series:
-    """Counters added up in each interval; NaN where they were not read."""
+    """Sum of the counters in each interval; NaN where they were not read."""
     amount = np.zeros(len(intervals.begin_s))
     for name in names:
         grown = growth(recording, source, name, of)
@@ -256,7 +256,7 @@ def _sum(
 
 
 def _engine(recording: Recording, intervals: Intervals) -> Iterator[CostAmount]:
-    """An engine that counted nothing of a kind did not count it."""
+    """The engine's own amounts; all zeros mean that it did not count this kind."""
     table = recording.tables["intervals"]
     for cost, title, unit, side, column in _ENGINE:
         amount = table[column][intervals.place].astype(float)

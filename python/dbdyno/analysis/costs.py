@@ -1,17 +1,17 @@
-"""What one committed transaction cost: of processor time, WAL, buffers, switches, bytes.
+"""The cost of one committed transaction: CPU time, WAL, buffers, context switches, bytes.
 
-Costs hardly move with noise, so they stand beside throughput everywhere. Each is the ratio
-of two sums over the same measured intervals; its interval is that of a ratio of autocorrelated
-series. The denominator is the committed transactions: failed ones add to the cost of the rest.
+Costs hardly vary with noise, so they are shown beside throughput everywhere. Each is the ratio of
+two sums over the same measured intervals; its interval is that of a ratio of autocorrelated series.
+The denominator is the committed transactions: failed ones add to the cost of the rest.
 
-PostgreSQL 15 and later publish most counters up to a second late. The sums begin and end
-while the load is on, so both ends lag, and only the difference of the two lags remains: less
-than a second's work out of all, and most when sessions that began together publish in step.
-Intervals of such costs are wider by that. Processor time, switches and the WAL's bytes, which
-are from its insert position, never lag. What was read fewer than five times under load, as the
-processes of many clients may be, has no interval.
+PostgreSQL 15 and later publish most counters up to a second late. The sums begin and end under
+load, so both ends lag, and only the difference of the two lags remains: less than a second's work
+out of all, and most when sessions that began together publish in step. Intervals of such costs are
+widened by that. CPU time, context switches and WAL bytes, which come from the insert position,
+never lag. What was read fewer than five times under load, as may happen to the processes of many
+clients, has no interval.
 
-What is not counted on a server is not in the list, never 0.
+What a server does not count is not in the list, never 0.
 """
 
 import numpy as np
@@ -25,12 +25,12 @@ from dbdyno.analysis.script_costs import costs_by_script
 from dbdyno.model.record import CostRecord
 from dbdyno.model.recording import Recording
 
-# 95 % of the differences of two lags that are each anything up to a second: 1 − √0.05.
+# 95 % of the differences of two lags that are each uniform up to a second: 1 − √0.05.
 _LAG_S = 0.78
 
 
 def costs(recording: Recording) -> list[CostRecord]:
-    """Every cost that was measured, those of single scripts after those of all together."""
+    """Return every cost that was measured, those of all scripts together before those of each."""
     intervals = measured_intervals(recording)
     spent = cost_amounts(recording, intervals)
     of_all = [record for numerator in spent if (record := _of_all(numerator, intervals))]
@@ -38,7 +38,7 @@ def costs(recording: Recording) -> list[CostRecord]:
 
 
 def _under_load(readings: Growth, intervals: Intervals) -> int:
-    """How many readings tell the intervals apart: within one, all have the same of it."""
+    """Number of readings that distinguish the intervals: all within one reading share its value."""
     begin_s, end_s = intervals.begin_s.min(initial=np.inf), intervals.end_s.max(initial=0.0)
     return int(((readings.time_s > begin_s) & (readings.time_s <= end_s)).sum())
 

@@ -1,9 +1,9 @@
-"""Stalls, dips and changes of level that the throughput curve shows by itself.
+"""Stalls, dips and changes of level that are visible in the throughput curve itself.
 
-Nothing here says why. A stall is that next to nothing ended; a dip that throughput fell below
-its level by more than the noise makes plausible, and came back; a change of level that it
-stayed away. Each stage of a load has levels and noise of its own: that throughput changes
-where the load does is no event. What is shorter than an interval is not seen.
+This module does not explain them. A stall means that next to nothing completed; a dip that
+throughput fell below its level by more than the noise makes plausible, and came back; a change of
+level that it did not come back. Each stage of a load has its own levels and noise: a change of
+throughput where the load changes is not an event. Events shorter than an interval are not seen.
 """
 
 from collections.abc import Iterator
@@ -26,9 +26,9 @@ DIP_MIN = 0.1
 CHANGE_MIN = 0.05
 LEVEL_MIN_S = 10.0
 INTERVALS_MIN = 10
-# In steady noise one interval of 30 000 is so far below its level.
+# In steady noise one interval in 30 000 is so far below its level.
 _BELOW = 4.0
-# To where a dip that was found reaches on both its sides.
+# How far a dip that was found extends on both sides.
 _STILL_BELOW = 2.0
 _MAD_TO_DEVIATION = 1.4826
 
@@ -43,11 +43,11 @@ class Curve(Struct, frozen=True):
     is_stalled: Mask
     level: Series
     deviation: Series
-    """How far a usual interval lies from its level: robust, so that dips do not count."""
+    """Typical distance of an interval from its level: robust, so that dips do not count."""
 
     @property
     def is_low(self) -> Mask:
-        """Intervals far below their level, and the neighbours that are still below it."""
+        """Intervals far below their level, and neighbours that are still below it."""
         distance = self.level - self.tps
         far = (distance > _BELOW * self.deviation) & (distance > DIP_MIN * self.level)
         found = np.zeros(len(far), dtype=bool)
@@ -57,7 +57,7 @@ class Curve(Struct, frozen=True):
 
 
 def curve(timeline: Timeline, plan: Plan) -> Curve | None:
-    """None where there are too few intervals to tell a level."""
+    """None if there are too few intervals to determine a level."""
     whole = timeline.whole_intervals()
     measured = whole.phase == "measure"
     tps, seconds = whole.tps[measured], whole.seconds[measured]
@@ -71,25 +71,25 @@ def curve(timeline: Timeline, plan: Plan) -> Curve | None:
 
 
 def curve_events(of: Curve) -> list[RunEvent]:
-    """In no order; a dip that holds a stall is not told beside it."""
+    """In no order; a dip that contains a stall is not reported beside it."""
     return [*_stalls(of), *_dips(of), *_changes(of)]
 
 
 def _of_stage(tps: Series, seconds: Series) -> tuple[Mask, Series, Series]:
-    """What stands still, levels and deviations; where nothing ended at all, nothing is told."""
+    """Stalled intervals, levels and deviations; no stalls if nothing completed in the stage."""
     moving = tps[tps > 0]
     is_stalled = tps < STALLED_SHARE * (median(moving) if len(moving) else 0.0)
     level = _levels(tps, seconds, is_stalled)
-    # A count of n has at least the deviation √n, also where the usual interval has none.
+    # A count of n has at least the standard deviation √n, even if the observed deviation is 0.
     counted = np.sqrt(median(level) / median(seconds))
     spread = median(np.abs(tps - level)[~is_stalled]) * _MAD_TO_DEVIATION
     return is_stalled, level, np.full(len(tps), max(spread, float(counted)))
 
 
 def _levels(tps: Series, seconds: Series, is_stalled: Mask) -> Series:
-    """The median of each stretch between changes that stay, for 10 s and a tenth of the run.
+    """The median of each stretch between changes that last 10 s and a tenth of the run.
 
-    A standstill is no level, however long.
+    A standstill is not a level, however long.
     """
     shortest = max(LEVEL_MIN_S / median(seconds), len(tps) / 10)
     moving = tps[~is_stalled]
@@ -101,7 +101,7 @@ def _levels(tps: Series, seconds: Series, is_stalled: Mask) -> Series:
 
 
 def _stalls(of: Curve) -> Iterator[RunEvent]:
-    """Where so many were missing that a slow load does not explain it: of n usually √n vary."""
+    """Standstills with too many missing to be chance: counts of n usually vary by √n."""
     usual = np.cumsum(of.level * (of.end_s - of.begin_s))
     for begin, end in true_spans(of.is_stalled):
         if usual[end - 1] - (usual[begin - 1] if begin else 0.0) >= _BELOW**2:
@@ -125,7 +125,7 @@ def _dips(of: Curve) -> Iterator[RunEvent]:
 
 
 def _changes(of: Curve) -> Iterator[RunEvent]:
-    """From where throughput left a level to the end of the next one, or of the stage."""
+    """From where throughput left a level to the end of the next level, or of the stage."""
     is_asked_for = np.diff(of.stage) != 0
     places = np.flatnonzero(is_asked_for | (np.diff(of.level) != 0)) + 1
     for place, after in pairwise([*places.tolist(), len(of.level)]):

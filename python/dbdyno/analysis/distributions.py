@@ -9,24 +9,24 @@ from dbdyno.model.recording import Column, Columns, Histograms, Recording
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 
-# The table that has a kind's intervals, and its column of numbers.
+# The table with the intervals of each kind, and the column with the numbers in that table.
 _INTERVALS_OF = {
     "script_response": ("scripts", "script"),
     "script_service": ("services", "script"),
     "statement": ("statements", "statement"),
 }
 
-# Of all that 64 bits of nanoseconds have, and the end of the last.
+# Lower bounds of all buckets that 64 bits of nanoseconds can have, and the end of the last.
 _LOW_MS = np.array([bucket_low_ns(index) for index in range(498)], dtype=np.float64) / 1e6
 
 
 def total_histogram(
     recording: Recording, histograms: Histograms, kind: str, number: int | None = None
 ) -> bytes | None:
-    """The histogram of the whole measured part; of an unfinished run, of its whole windows.
+    """The histogram of the whole measured part; in an unfinished run, of its whole windows.
 
-    ``kind`` is ``script_response``, ``script_service`` or ``statement``; without a number
-    all scripts are taken together.
+    ``kind`` is ``script_response``, ``script_service`` or ``statement``; without a number all
+    scripts are merged.
     """
     for table in ("totals", "windows"):
         columns = recording.tables[table]
@@ -39,17 +39,17 @@ def total_histogram(
 
 
 def sample_count(histogram: bytes, histograms: Histograms) -> int:
-    """How many values were recorded."""
+    """Number of recorded values."""
     return int(histograms.bar_columns(histogram)[2].sum())
 
 
 def latency(
     recording: Recording, histograms: Histograms, kind: str, number: int | None = None
 ) -> Latency | None:
-    """Mean, percentiles and maximum in milliseconds; None when nothing was recorded.
+    """Mean, percentiles and maximum in milliseconds; None if nothing was recorded.
 
-    A histogram knows what it holds to the width of its bars: mean and maximum are taken from the
-    intervals, which have them as they were measured, and no percentile is beyond the maximum.
+    A histogram is only as exact as the width of its buckets: mean and maximum are taken from the
+    intervals, which have the exact values, and no percentile exceeds the maximum.
     """
     histogram = total_histogram(recording, histograms, kind, number)
     count, mean, longest = _of_intervals(recording, kind, number)
@@ -64,7 +64,7 @@ def latency(
 def _of_intervals(
     recording: Recording, kind: str, number: int | None
 ) -> tuple[Column, Column, Column]:
-    """Count, mean and maximum of each interval that is measured and in which something ended."""
+    """Count, mean and maximum of each measured interval in which something completed."""
     table, numbered = _INTERVALS_OF[kind]
     columns = recording.tables[table]
     wanted = is_measured(recording, table) & (columns["count"] > 0)
@@ -75,14 +75,14 @@ def _of_intervals(
 
 
 def is_measured(recording: Recording, table: str) -> NDArray[np.bool_]:
-    """Which rows of a table are of intervals after the warm-up, in which all that ended counts."""
+    """Mask of the rows of a table that belong to intervals after the warm-up."""
     intervals = recording.tables["intervals"]
     warmup = intervals["interval"][intervals["phase"] == "warmup"]
     return ~np.isin(recording.tables[table]["interval"], warmup)
 
 
 def bucket_low_ms(buckets: Column) -> NDArray[np.float64]:
-    """Where coarse buckets begin."""
+    """Lower bounds of coarse buckets."""
     return _LOW_MS[np.asarray(buckets, dtype=np.int64)]
 
 
@@ -95,9 +95,9 @@ def bucket_matrix(buckets: Columns, intervals: int) -> NDArray[np.int64]:
 
 
 def coarse_quantile_ms(matrix: NDArray[np.int64], quantile: float) -> NDArray[np.float64]:
-    """The quantile of each interval, at the upper end of its bucket: at most 1/8 too long.
+    """The quantile of each interval, as the upper bound of its bucket: at most 1/8 too long.
 
-    NaN for an interval in which nothing ended.
+    NaN for an interval in which nothing completed.
     """
     totals = matrix.sum(axis=1)
     rank = np.maximum(np.ceil(totals * quantile), 1)

@@ -1,7 +1,7 @@
 """What weakens a run's numbers without making them wrong: one function per doubt.
 
-Each takes the same facts and returns a sentence or None. A doubt is listed in the record; it
-never changes a number and never makes a run invalid.
+Each takes the same facts and returns a sentence or None. A doubt is listed in the record; it never
+changes a number and never makes a run invalid.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,22 +19,22 @@ DURATION_MIN_S = 10
 TAIL_SAMPLES_MIN = 10
 HALF_WIDTH_MAX = 0.05
 DOWN_TO_NOTHING = 1.0
-"""An interval with a half-width of the mean and more holds 0; how much more says nothing."""
+"""An interval whose half-width is at least the mean contains 0; larger ones say no more."""
 _CENSORED = ("skipped", "unfinished", "waiting")
 _TAILS = {"p99.99": 1e-4, "p99.9": 1e-3, "p99": 1e-2}
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What doubts are judged by."""
+    """The facts that doubts are derived from."""
 
     duration_s: float
     interval_s: float
     shift: Shift | None
-    """Of throughput, as nobody asked for it."""
+    """Change of the level of throughput that the plan did not ask for."""
     throughput: Throughput
     transactions: TransactionCounts
     unfinished_ages_s: Sequence[float] = ()
-    """Of each that was begun and saw no end, from when it was due."""
+    """Age, since it was due, of each transaction that was started and never ended."""
     arrivals: Arrivals
     has_percentiles: bool = True
     missing_cycle: MissingCycle | None = None
@@ -74,14 +74,14 @@ def few_samples(facts: Facts) -> str | None:
 
 
 def no_percentiles(facts: Facts) -> str | None:
-    """The run ended, by force, before the engine wrote its first full histograms."""
+    """The run was aborted before the engine wrote its first full histograms."""
     if facts.has_percentiles or not facts.transactions.ok:
         return None
     return "no percentiles: the run ended before its first full histograms were written"
 
 
 def not_steady(facts: Facts) -> str | None:
-    """Throughput changed its level by 5 % or more, and not because it was asked to.
+    """Throughput changed its level by 5 % or more, and not because the plan asked for it.
 
     The test is that of :func:`~dbdyno.analysis.steadiness.unasked_shift`.
     """
@@ -96,13 +96,13 @@ def not_steady(facts: Facts) -> str | None:
 
 
 def coarse(facts: Facts) -> str | None:
-    """The within-run interval reaches further than 5 % from the mean, or cannot be had.
+    """The within-run interval extends more than 5 % from the mean, or cannot be computed.
 
     The interval is that of :func:`~dbdyno.analysis.estimate.estimate_mean`.
     """
     mean = facts.throughput
     if mean.value <= 0:
-        return None  # nothing ended, which is said elsewhere
+        return None  # nothing completed, which is reported elsewhere
     if mean.high is None:
         give = "gives" if mean.samples == 1 else "give"
         return f"coarse: {counted(mean.samples, 'sample')} of throughput {give} no interval"
@@ -223,5 +223,5 @@ DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
 
 
 def find_doubts(facts: Facts) -> list[str]:
-    """Every doubt, the weightiest first."""
+    """Return all doubts, the weightiest first."""
     return [said for doubt in DOUBTS if (said := doubt(facts))]

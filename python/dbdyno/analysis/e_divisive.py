@@ -1,10 +1,11 @@
 """Change points of a series: E-divisive, with a significance test that the caller supplies.
 
-Divided where two parts are most unlike, then each part again (Matteson and James, *Journal of the
-American Statistical Association* 109, 2014). First with a lenient test, for a change beside another
-looks weak until both are known; then all that do not stand out between their neighbours are
-dropped, the weakest first (Fleming et al., *Hunter: Using Change Point Detection to Hunt for
-Performance Regressions*, ICPE 2023). What is a change to whom is not known here.
+A series is divided where two parts differ most, then each part again (Matteson and James, *Journal
+of the American Statistical Association* 109, 2014). First with a lenient test, because a change
+beside another looks weak until both are known; then all changes that do not stand out between their
+neighbours are dropped, the weakest first (Fleming et al., *Hunter: Using Change Point Detection to
+Hunt for Performance Regressions*, ICPE 2023). What counts as a change is for the caller's test to
+say.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +21,7 @@ SplitTest: TypeAlias = Callable[[Series, Series], float]
 
 
 def e_divisive(series: Series, shortest: int, weakness: SplitTest, limit: float) -> list[int]:
-    """The changes in order, insignificant ones among them."""
+    """The candidate changes in order, insignificant ones among them."""
     if len(series) < 2 * shortest:
         return []
     place, end = best_split(series, shortest)

@@ -1,8 +1,8 @@
 """By how much two variants differ, from runs of both: the unit is the run, on logarithms.
 
-Ratios multiply, so twice as fast and half as fast must be equally far from no change. Runs
-that followed each other are a pair: what drifts on the machine falls on both and goes out.
-How the seconds of a run differ says nothing of how runs do, and is not looked at here.
+Ratios multiply, so twice as fast and half as fast must be equally far from no change. Consecutive
+runs form a pair: drift of the machine affects both and cancels out. How the seconds of a run vary
+says nothing about how runs vary, and is not used here.
 """
 
 import math
@@ -25,8 +25,8 @@ _RESAMPLES = 9999
 class Effect(Struct, frozen=True):
     """A mean difference (of logarithms: of a ratio) with its test.
 
-    ``reach_95`` and ``reach_90`` are half its intervals; 90 % is what a test of equivalence at
-    5 % looks at. ``p`` and ``spread`` are None where no noise between runs was seen.
+    ``reach_95`` and ``reach_90`` are the half-widths of its intervals; an equivalence test at 5 %
+    uses the 90 % interval. ``p`` and ``spread`` are None if noise between runs is not known.
     """
 
     value: float
@@ -38,21 +38,21 @@ class Effect(Struct, frozen=True):
 
     @property
     def low(self) -> float:
-        """Where the 95 % interval begins."""
+        """Lower end of the 95 % interval."""
         return self.value - self.reach_95
 
     @property
     def high(self) -> float:
-        """Where the 95 % interval ends."""
+        """Upper end of the 95 % interval."""
         return self.value + self.reach_95
 
     def lies_within(self, margin: float, reach: float) -> bool:
-        """Whether the interval of this half width is wholly inside ± the margin."""
+        """Whether the interval of this half-width is wholly inside ± the margin."""
         return abs(self.value) + reach < margin
 
 
 class Ratio(Struct, frozen=True):
-    """By which factor a number changed, with its 95 % interval; None for a single pair."""
+    """Factor by which a number changed, with its 95 % interval; None for a single pair."""
 
     value: float
     low: float | None
@@ -60,12 +60,12 @@ class Ratio(Struct, frozen=True):
 
     @property
     def is_told_apart(self) -> bool:
-        """Whether the interval leaves out no change at all."""
+        """Whether the interval excludes no change."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
 
 def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
-    """The ratio of the second to the first of each pair, on average."""
+    """Mean ratio of the second to the first of each pair."""
     logarithms = np.log([after / before for before, after in pairs])
     if len(pairs) < 2:
         return Ratio(math.exp(logarithms[0]), None, None)
@@ -74,10 +74,10 @@ def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
 
 
 def paired_effect(differences: Series) -> Effect:
-    """Of pairs: Student's t, and the bootstrap where there are enough pairs to draw from.
+    """Effect of pairs: Student's t, and the bootstrap if there are enough pairs to resample.
 
-    A percentile bootstrap of five pairs raises a false alarm in one of six; t is right however
-    few there are, but for noise far from normal, which then only makes it miss more.
+    A percentile bootstrap of five pairs raises a false alarm in one of six; t is valid even for few
+    pairs, except under strongly non-normal noise, which then only makes it miss more.
     """
     spread = Spread(float(differences.var(ddof=1)), len(differences) - 1)
     if len(differences) <= PAIRS_OF_T_MAX or not spread.variance:
@@ -87,10 +87,10 @@ def paired_effect(differences: Series) -> Effect:
 
 
 def unpaired_effect(before: Series, after: Series) -> Effect:
-    """Of two sets of runs that are no pairs: Welch's t, each with its own noise.
+    """Effect of two unpaired sets of runs: Welch's t, each set with its own noise.
 
-    A set of one has none that could be seen; it is then taken to be that of the other
-    (Student's t of two samples).
+    A single run shows no noise; its set is then assumed to have the noise of the other (Student's
+    two-sample t).
     """
     value = float(after.mean() - before.mean())
     if min(len(before), len(after)) < 2:
@@ -133,7 +133,7 @@ def _student(value: float, error: float, spread: Spread, method: Method) -> Effe
 def _bootstrap(differences: Series, spread: Spread) -> Effect:
     """The symmetric studentised bootstrap (Hall, *Biometrika* 75, 1988).
 
-    |t*| = |m* − m| / s* of samples drawn from the sample takes the place of Student's law.
+    The distribution of |t*| = |m* − m| / s* over resamples takes the place of Student's t.
     """
     value = float(differences.mean())
     error = math.sqrt(spread.variance / len(differences))
@@ -150,7 +150,7 @@ def _bootstrap(differences: Series, spread: Spread) -> Effect:
 
 
 def _drawn_t(centred: Series) -> Series:
-    """The statistic of each sample that was drawn."""
+    """The t statistic of each resample."""
     count = len(centred)
     weights = _weights(count)
     means = weights @ centred / count
@@ -161,7 +161,7 @@ def _drawn_t(centred: Series) -> Series:
 
 @cache
 def _weights(count: int) -> NDArray[np.float64]:
-    """How often each of so many is in each sample drawn: always the same draws.
+    """Number of times each element is in each resample: always the same resamples.
 
     The same runs must give the same answer whenever they are compared.
     """
@@ -173,10 +173,10 @@ def _weights(count: int) -> NDArray[np.float64]:
 
 
 def holm(chances: Sequence[float]) -> list[float]:
-    """The p of several tests, so adjusted that one false alarm in all of them is as rare.
+    """Adjust the p-values of several tests so that the family-wise error rate holds.
 
-    The smallest times their number, the next times one less, never falling (Holm,
-    *Scandinavian Journal of Statistics* 6, 1979). Right for metrics that move together.
+    The smallest times their number, the next times one less, never decreasing (Holm, *Scandinavian
+    Journal of Statistics* 6, 1979). Valid for correlated metrics.
     """
     adjusted = [1.0] * len(chances)
     least = 0.0

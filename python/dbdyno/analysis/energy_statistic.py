@@ -1,7 +1,7 @@
 """The split of a series into the two parts that differ most.
 
 The energy statistic of mean distances (Matteson and James, *Journal of the American Statistical
-Association* 109, 2014). Whether the parts differ by more than chance is for others to test.
+Association* 109, 2014). Whether the parts differ by more than chance is for the caller to test.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ Matrix = NDArray[np.float64]
 
 
 def best_split(series: Series, shortest: int) -> tuple[int, int]:
-    """The place and end that divide the beginning of the series into the two most unlike parts.
+    """The place and end that divide the beginning of the series into the two most different parts.
 
-    The largest Q = p(k − p)/k · (2·E|X − Y| − E|X − X′| − E|Y − Y′|) of X = the samples before
-    p and Y = those from p to k: with an end k before the series' own a dip is not hidden by
-    what follows it. No part has fewer than ``shortest`` samples, and the series has two parts.
+    The largest Q = p(k − p)/k · (2·E|X − Y| − E|X − X′| − E|Y − Y′|) of X = the samples before p
+    and Y = those from p to k: with an end k before that of the series, a dip is not hidden by what
+    follows it. No part has fewer than ``shortest`` samples, and the series has two parts.
     """
     samples = len(series)
     sums = np.zeros((samples + 1, samples + 1))
@@ -33,7 +33,7 @@ def best_split(series: Series, shortest: int) -> tuple[int, int]:
 def _energy_distance(
     sums: Matrix, place: NDArray[np.int64], end: NDArray[np.int64], shortest: int
 ) -> Matrix:
-    """Q of all pairs of a place and an end; −1 where the second part would be too short."""
+    """Q of all pairs of a place and an end; −1 if the second part would be too short."""
     first, second = place, np.maximum(end - place, shortest)
     before, until = sums[place, place], sums[end, end]
     across = sums[place, end] - before

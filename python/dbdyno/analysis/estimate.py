@@ -1,9 +1,9 @@
-"""The mean of a series whose neighbours resemble each other, with an honest interval.
+"""The mean of an autocorrelated series, with a realistic interval.
 
-Seconds of one run are not independent: a checkpoint slows several in a row. The interval
-of their mean must count how many independent samples they are worth. Taking them as
-independent is the usual way to an interval that is far too narrow. What the interval does
-not say is how another run would differ; that takes other runs.
+Seconds of one run are not independent: a checkpoint slows several in a row. The interval of their
+mean must use the number of independent samples that they are worth; treating them as independent
+makes it far too narrow. The interval does not say how another run would differ; that takes other
+runs.
 """
 
 import math
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 CONFIDENCE = 0.95
 SAMPLES_MIN = 5
 
-# Of Student's t with infinite degrees of freedom, and so below those with fewer.
+# Of Student's t with infinite degrees of freedom: a lower bound for finite ones.
 _NORMAL_QUANTILE = 1.959964
 _NEWTON_STEPS = 8
 _PANELS = 64
@@ -24,7 +24,7 @@ Series = NDArray[np.float64]
 
 
 class Estimate(Struct, frozen=True):
-    """A mean, its interval, and how many independent samples stand behind it."""
+    """A mean, its interval, and the number of independent samples behind it."""
 
     value: float
     low: float
@@ -36,12 +36,12 @@ def estimate_mean(series: Series) -> Estimate | None:
     """Mean with a 95 % interval; None for fewer than five samples.
 
     mean ± t(0.975, nₑ − 1) · s·√(τ/n / (1 − τ/n)) with the integrated autocorrelation time τ
-    (:func:`autocorrelation_time`) and nₑ = n/τ. The factor 1/(1 − τ/n) takes back what s²
-    loses by being taken around the sample's own mean (Anderson, *The Statistical Analysis of
-    Time Series*, 1971, §8.3). That s² has n − 1 below it takes back a part of it twice and makes
-    intervals √(n/(n − 1)) wider, on purpose: from a few samples τ is found too short, and of
-    those with φ = 0.5 the interval holds the mean 87 times in 100 at n = 8, without it 85; of
-    independent ones 97 and 97.
+    (:func:`autocorrelation_time`) and nₑ = n/τ. The factor 1/(1 − τ/n) corrects the bias of s² from
+    being taken around the sample's own mean (Anderson, *The Statistical Analysis of Time Series*,
+    1971, §8.3). As s² already divides by n − 1, a part of this is corrected twice and intervals are
+    √(n/(n − 1)) wider, on purpose: with few samples τ is underestimated, and with φ = 0.5 and n = 8
+    the interval contains the mean 87 times in 100, without the extra width 85; with independent
+    samples 97 times either way.
     """
     if len(series) < SAMPLES_MIN:
         return None
@@ -52,7 +52,7 @@ def estimate_mean(series: Series) -> Estimate | None:
 
 
 def standard_error(series: Series) -> float:
-    """The standard error of the mean, autocorrelation counted."""
+    """The standard error of the mean, allowing for autocorrelation."""
     share = autocorrelation_time(series) / len(series)
     return float(series.std(ddof=1)) * math.sqrt(share / (1 - share))
 
@@ -60,11 +60,11 @@ def standard_error(series: Series) -> float:
 def autocorrelation_time(series: Series, means: int = 1) -> float:
     """How many neighbouring samples are worth one independent sample (τ ≥ 1).
 
-    The longer of two estimates. Geyer's (*Practical Markov Chain Monte Carlo*, 1992) makes
-    no assumption but is too short on series of a few dozen samples; that of a first-order
-    autoregression is good on short series but knows one shape only. ``means`` is how many
-    were fitted to the series and taken away. At most n/5: with fewer independent samples
-    than five the estimate of their number is itself worth nothing.
+    The longer of two estimates. Geyer's (*Practical Markov Chain Monte Carlo*, 1992) makes no
+    assumption but is too short on series of a few dozen samples; that of a first-order
+    autoregression is good on short series but assumes one shape. ``means`` is the number of means
+    that were fitted to the series and subtracted. At most n/5: with fewer than five independent
+    samples the estimate of their number is itself worthless.
     """
     centred = series - series.mean()
     variance = float(centred @ centred)
@@ -77,7 +77,7 @@ def autocorrelation_time(series: Series, means: int = 1) -> float:
 
 
 def _geyer_time(correlations: Series) -> float:
-    """Initial monotone sequence: sums of adjacent pairs, while positive, made to fall."""
+    """Initial monotone sequence: sums of adjacent pairs, while positive, made to decrease."""
     even = len(correlations) // 2 * 2
     pairs = correlations[:even].reshape(-1, 2).sum(axis=1)
     positive = np.minimum.accumulate(pairs[: _first(pairs <= 0)])
@@ -90,7 +90,7 @@ def _first(condition: NDArray[np.bool_]) -> int:
 
 
 def _first_order_time(correlation: float, samples: float) -> float:
-    """(1 + φ)/(1 − φ), with φ freed of its bias of −(1 + 4φ)/n.
+    """(1 + φ)/(1 − φ), with φ corrected for its bias of −(1 + 4φ)/n.
 
     Marriott and Pope, *Biometrika* 41, 1954; Kendall, *ibid*.
     """
@@ -101,10 +101,10 @@ def _first_order_time(correlation: float, samples: float) -> float:
 def student_quantile(freedom: float) -> float:
     """The 97.5 % quantile of Student's t; degrees of freedom need not be whole.
 
-    With t = √ν·tan θ the probability between −t and t is ∫₀^θ cos^(ν−1) over the same integral
-    up to a right angle, √π/2 · Γ(ν/2)/Γ((ν+1)/2). That integral grows ever more slowly and the
-    search begins below the root, so that Newton's steps never pass it. Written out because
-    scipy's takes longer to import than all else that sums up a run.
+    With t = √ν·tan θ the probability between −t and t is ∫₀^θ cos^(ν−1) over the same integral up
+    to a right angle, √π/2 · Γ(ν/2)/Γ((ν+1)/2). That integral is concave and the search begins below
+    the root, so Newton's steps never overshoot it. Implemented here because importing scipy takes
+    longer than everything else in summarising a run.
     """
     nu = max(freedom, 1.0)
     whole = math.exp(math.lgamma(nu / 2) - math.lgamma((nu + 1) / 2)) * math.sqrt(math.pi) / 2

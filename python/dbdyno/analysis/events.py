@@ -1,7 +1,7 @@
 """What happened in the run besides the load: each event with begin, end and depth.
 
-From the server's log where it was read, else from its counters, else from the throughput
-curve alone (dips and stalls). Nothing here says what an event cost: that is ``losses``.
+From the server's log if it was read, else from its counters, else from the throughput curve alone
+(dips and stalls). What an event cost is computed in ``losses``.
 """
 
 import msgspec
@@ -22,7 +22,7 @@ _NEIGHBOURS_MIN = 3
 
 
 def events(recording: Recording) -> list[RunEvent]:
-    """All events, in the order of time."""
+    """All events, in order of time."""
     over_time = timeline(recording)
     end_s = end_of_run_s(over_time)
     of = curve(over_time, recording.plan)
@@ -40,10 +40,10 @@ def events(recording: Recording) -> list[RunEvent]:
 
 
 def _with_depth(event: RunEvent, of: Curve) -> RunEvent:
-    """1 − mean while it lasted / median of the neighbours, as long on both sides as it was.
+    """1 − mean during the event / median of the neighbours, as long on both sides as it was.
 
-    An event without a length has the interval that it was in. None without neighbours, as of
-    an event that fills the run or its stage, and where the load was changed meanwhile.
+    An event without a length is taken to last the interval that it was in. None without neighbours,
+    as for an event that fills the run or its stage, and if the load was changed in that time.
     """
     if event.depth is not None:
         return event
