@@ -1,13 +1,13 @@
 """Where the level of a metric changed over runs of one kind, and which costs moved with it.
 
 Otava's method (Fleming et al., *Hunter: Using Change Point Detection to Hunt for Performance
-Regressions*, ICPE 2023): E-divisive in windows of thirty runs, so that the distant past does
-not hide what happened lately; a t-test in place of permutations, so that the same history
-always has the same changes; first a lenient limit, for a change beside another looks weak until
-both are known, then all that do not stand out between their neighbours are dropped, the weakest
-first. On logarithms, since a change is a ratio.
+Regressions*, ICPE 2023): E-divisive in windows of thirty runs, so that the distant past does not
+hide recent changes; a t-test in place of permutations, so that the same history always has the same
+changes; first a lenient limit, because a change beside another looks weak until both are known,
+then all changes that do not stand out between their neighbours are dropped, the weakest first. On
+logarithms, since a change is a ratio.
 
-Months lie between runs: no two are a pair, and what an upgrade of the machine changed is found
+Months may lie between runs: runs are not paired, and the effect of an upgrade of the host is found
 like any other change.
 """
 
@@ -29,13 +29,13 @@ from dbdyno.model.record import RunRecord
 WINDOW_RUNS = 30
 _SEGMENT_MIN = 2
 _WEAK_P = 0.01
-# At Otava's 0.001 one level history of a hundred runs in twenty has a change; at this one in
-# forty has, and the changes that the tests make are found as before.
+# At Otava's 0.001 one in twenty histories of a hundred runs without a change shows one; at this
+# limit one in forty does, and the changes that the tests insert are still found.
 _STRONG_P = 0.0003
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """The level is another from the run at ``index`` on; levels are geometric means."""
+    """The level changes at the run at ``index``; levels are geometric means."""
 
     index: int
     before: float
@@ -47,21 +47,21 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class MetricHistory(Struct, frozen=True, kw_only=True):
-    """One metric over all runs; None in those that did not measure it."""
+    """One metric over all runs; None for runs that did not measure it."""
 
     metric: Metric
-    """As it was in the latest run that has it."""
+    """The metric in the latest run that has it."""
     values: tuple[float | None, ...]
     changes: tuple[Change, ...]
 
     @property
     def latest(self) -> float:
-        """Of the latest run that has it."""
+        """Value in the latest run that has it."""
         return self._lately[-1]
 
     @property
     def before_latest(self) -> list[float]:
-        """Of the runs before that one, since the last change: what one run brought is no level."""
+        """Values of earlier runs since the last change; the latest run alone is not a level."""
         return self._lately[:-1]
 
     @property
@@ -73,7 +73,10 @@ class MetricHistory(Struct, frozen=True, kw_only=True):
 def history(
     records: Sequence[RunRecord], metrics: Sequence[str] | None = None
 ) -> list[MetricHistory]:
-    """Of runs of one kind, the oldest first. A metric that was 0 has no ratio and is left out."""
+    """Histories of the metrics of runs of one kind, the oldest run first.
+
+    A metric that was 0 in a run has no ratio and is left out.
+    """
     runs = [metrics_of(record) for record in records]
     found = (_history(name, runs) for name in metrics or USUAL)
     return [one for one in found if one is not None]
@@ -107,7 +110,7 @@ def level_changes(logarithms: Series) -> list[int]:
 
 
 def _p(before: Series, after: Series) -> float:
-    """Student's t of two samples of one variance; 1 where a part is too short to be a level."""
+    """p of Student's t-test with equal variances; 1 if a part is too short to be a level."""
     if min(len(before), len(after)) < _SEGMENT_MIN:
         return 1.0
     freedom = len(before) + len(after) - 2

@@ -1,10 +1,10 @@
-"""How much of the clients' time goes with the images of whole pages that the WAL takes.
+"""The share of client time that goes with full-page images in the WAL.
 
-N clients give N·s client-seconds to an interval of s seconds, whatever happens in it. If a
-transaction takes a of them and an image b more, then N·s = a·(transactions) + b·(images) in
-each interval, and both follow by least squares when the images per transaction vary, as they do
-after each checkpoint. In an open loop clients are idle at will, and where their number changes
-what a transaction takes does, too: then nothing follows.
+N clients have N·s client-seconds in an interval of s seconds, whatever happens in it. If a
+transaction takes a of them and an image b more, then N·s = a·(transactions) + b·(images) in each
+interval. Least squares gives both if the images per transaction vary, as they do after each
+checkpoint. In an open loop clients may be idle, and where the number of clients changes so does the
+time of a transaction: then there is no estimate.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ _SAMPLES_MIN = 6
 
 
 class ImageTime(Struct, frozen=True):
-    """The share of the clients' time that goes with images, and its 95 % interval."""
+    """The share of client time that goes with images, and its 95 % interval."""
 
     share: float
     low: float
@@ -30,7 +30,7 @@ class ImageTime(Struct, frozen=True):
 
 
 def image_time(recording: Recording) -> ImageTime | None:
-    """None when it cannot be told; an interval that holds 0 tells of no effect."""
+    """None if it cannot be estimated; an interval that contains 0 shows no effect."""
     if not is_constant_load(recording.plan):
         return None
     intervals = measured_intervals(recording)
@@ -41,7 +41,7 @@ def image_time(recording: Recording) -> ImageTime | None:
 
 
 def _share_of_second(causes: NDArray[np.float64], spent: Series) -> ImageTime | None:
-    """What of all that was spent goes with the second cause."""
+    """Share of all client time that goes with the second cause."""
     fitted = fit(spent, causes) if len(spent) >= _SAMPLES_MIN else None
     if fitted is None:
         return None

@@ -1,4 +1,4 @@
-"""A number with its 95 % interval, as laws fitted to runs give it."""
+"""A number with its 95 % interval, as fitted laws give it."""
 
 import numpy as np
 from msgspec import Struct
@@ -9,7 +9,7 @@ _TAIL = 0.025
 
 
 class IntervalEstimate(Struct, frozen=True):
-    """``low`` and ``high`` are None where too little was measured to know them."""
+    """``low`` and ``high`` are None if too little was measured to know them."""
 
     value: float
     low: float | None
@@ -17,9 +17,9 @@ class IntervalEstimate(Struct, frozen=True):
 
 
 def percentile_interval(value: float, drawn: Series) -> IntervalEstimate:
-    """The interval that holds the middle 95 % of what was drawn.
+    """The interval that contains the middle 95 % of the draws.
 
-    Its ends are draws themselves: between a number and infinity there is nothing to take.
+    Its ends are draws themselves: values cannot be interpolated between a number and infinity.
     """
     low, high = np.quantile(drawn, [_TAIL, 1 - _TAIL], method="nearest")
     return IntervalEstimate(value, float(low), float(high))

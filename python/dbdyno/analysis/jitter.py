@@ -1,7 +1,7 @@
-"""How unsteady throughput was, as one number: the coefficient of variation of 1 s samples.
+"""Throughput variation as one number: the coefficient of variation of 1 s samples.
 
-Shorter intervals are brought together to a second first, for noise of counting alone makes the
-samples of a quarter of a second vary twice as much. What made it unsteady is not asked.
+Shorter intervals are first combined to one second, because counting noise alone makes samples of a
+quarter of a second vary twice as much. The causes of the variation are not examined here.
 """
 
 from dbdyno.analysis.estimate import Series
@@ -13,7 +13,7 @@ _LONGEST_S = 1.5
 
 
 def jitter(over_time: Timeline) -> float | None:
-    """Deviation over mean; None of fewer than three samples, or of samples longer than a second."""
+    """Standard deviation / mean; None for fewer than three samples or intervals over one second."""
     samples = seconds_of(over_time)
     if samples is None or len(samples) < SAMPLES_MIN or not samples.mean():
         return None
@@ -21,7 +21,7 @@ def jitter(over_time: Timeline) -> float | None:
 
 
 def seconds_of(over_time: Timeline) -> Series | None:
-    """Transactions a second in each second that was measured whole."""
+    """Transactions per second in each second that was measured whole."""
     whole = over_time.whole_intervals()
     measured = whole.phase == "measure"
     lengths_s, tps = whole.seconds[measured], whole.tps[measured]

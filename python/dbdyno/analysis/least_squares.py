@@ -1,7 +1,7 @@
-"""What was spent, as a sum of causes times what each one costs: least squares, with errors.
+"""Least squares with standard errors: an amount spent as causes times the cost of each.
 
-The noise of series over time is autocorrelated, and errors count that. Whether what is found
-is known well enough is for those to say who ask.
+Noise in time series is autocorrelated, and the errors allow for that. Whether an estimate is
+precise enough is for the caller to decide.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from dbdyno.analysis.ratios import folded
 
 
 class Fit(Struct, frozen=True):
-    """What one of each cause costs, its standard error, and half its 95 % interval."""
+    """Cost of one unit of each cause, its standard error, and half its 95 % interval."""
 
     value: Series
     error: Series
@@ -21,9 +21,10 @@ class Fit(Struct, frozen=True):
 
 
 def fit(spent: Series, causes: NDArray[np.float64]) -> Fit | None:
-    """One column a cause; None where they cannot be told apart, or too little was measured.
+    """Fit one column per cause; None if they are collinear, or too little was measured.
 
-    A long series is folded first: then the errors and how long they last are those of one series.
+    A long series is folded first; the errors and their autocorrelation are then those of the folded
+    series.
     """
     spent, causes = folded(spent), folded(causes)
     samples, unknowns = causes.shape

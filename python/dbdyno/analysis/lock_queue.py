@@ -1,6 +1,6 @@
-"""Who waited for whom: the queue of statements behind locks, as it was on average.
+"""Who waited for whom: the mean queue of statements behind locks.
 
-Says what was seen, and splits each statement's latency by it; what it means for a workload
+Describes what was sampled, and splits each statement's latency by it; what it means for a workload
 is for the rules to say.
 """
 
@@ -28,13 +28,13 @@ _WORKING: tuple[PartKind, ...] = ("cpu", "client_or_network")
 
 
 class Edge(Struct, frozen=True, kw_only=True):
-    """Waiters of one statement behind blockers of one statement.
+    """Waiters at one statement behind blockers at one statement.
 
-    ``relation`` is the table whose row (or which itself) is locked, empty where not even
-    others at the same statement tell. ``rows`` are the places seen most, each with its part of
-    the edge's client-seconds. ``waiters_mean`` is over all samples, also those with none;
-    ``waited_ms`` the mean time a waiter had waited when seen, None where it is not known.
-    ``is_direct_to_root`` tells whether the blocker itself waits for no lock.
+    ``relation`` is the table that is locked, or whose row is; empty if not even other waiters at
+    the same statement show it. ``rows`` are the most frequent row positions, each with its part of
+    the edge's client-seconds. ``waiters_mean`` is over all samples, including those with none;
+    ``waited_ms`` is the mean time that a waiter had waited when sampled, None if it is not known.
+    ``is_direct_to_root`` is true if the blocker itself waits for no lock.
     """
 
     waiter: int
@@ -55,7 +55,7 @@ class Edge(Struct, frozen=True, kw_only=True):
 class StatementTime(Struct, frozen=True, kw_only=True):
     """One statement's mean latency, split. The parts add up to ``mean_ms``.
 
-    ``working_ms`` is on a processor or on the way; waiting for a processor is another wait.
+    ``working_ms`` is time on a CPU or on the network; waiting for a CPU is another wait.
     """
 
     statement: int
@@ -66,14 +66,14 @@ class StatementTime(Struct, frozen=True, kw_only=True):
 
 
 class LockQueue(Struct, frozen=True, kw_only=True):
-    """The queue in the measured part of the run. Statements that no sample saw are not in it."""
+    """The queue in the measured part of the run. Statements that no sample saw are left out."""
 
     edges: list[Edge]
     statements: list[StatementTime]
 
 
 def lock_queue(recording: Recording) -> LockQueue | None:
-    """None when locks were not sampled; no edges when nobody waited."""
+    """None if locks were not sampled; no edges if nobody waited."""
     samples = measured_lock_samples(recording)
     spent = budget(recording)
     if samples is None or spent is None:
@@ -82,7 +82,7 @@ def lock_queue(recording: Recording) -> LockQueue | None:
 
 
 class _Ends(NamedTuple):
-    """What makes an edge."""
+    """What identifies an edge."""
 
     waiter: int
     waiter_who: str
@@ -97,7 +97,7 @@ _ENDS = ("waiter", "waiter_who", "blocker", "blocker_who", "lock", "relation")
 
 
 def _edges(samples: SessionSamples, recording: Recording) -> list[Edge]:
-    """The longest first."""
+    """The edges, the one with most client-seconds first."""
     blocking = sampled_rows(samples, recording.tables["blocking"])
     ends = _with_relations(_ends(blocking))
     members: dict[_Ends, list[int]] = defaultdict(list)
@@ -119,9 +119,10 @@ def _ends(blocking: SampledRows) -> list[_Ends]:
 
 
 def _with_relations(ends: list[_Ends]) -> list[_Ends]:
-    """Who waits for a transaction may not say for which row: then as others at its statement.
+    """Fill in the relation of waits for a transaction from other waiters at the same statement.
 
-    PostgreSQL, for one, lets go of the row's own lock while it follows the row's versions.
+    PostgreSQL, for one, releases the lock on the tuple while it follows the row's versions, so such
+    a wait does not name a row.
     """
     named = Counter((end.waiter, end.relation) for end in ends if end.relation)
     usual: dict[int, str] = {}
@@ -150,7 +151,7 @@ def _edge(
 
 
 def _rows(blocking: SampledRows, members: list[int]) -> tuple[tuple[str, float], ...]:
-    """Places and client-seconds, the most frequent first."""
+    """Row positions and client-seconds, the most frequent first."""
     seconds: dict[str, float] = defaultdict(float)
     places = blocking.columns["row"][members].tolist()
     for place, spent_s in zip(places, blocking.client_seconds[members].tolist(), strict=True):
@@ -161,7 +162,7 @@ def _rows(blocking: SampledRows, members: list[int]) -> tuple[tuple[str, float],
 
 
 def _waited_ms(blocking: SampledRows, members: list[int]) -> float | None:
-    """The mean over the waiters whose time is known."""
+    """Mean over the waiters whose waiting time is known."""
     waited_s = blocking.columns["waited_s"][members]
     is_known = ~np.isnan(waited_s)
     if not is_known.any():
@@ -171,7 +172,7 @@ def _waited_ms(blocking: SampledRows, members: list[int]) -> float | None:
 
 
 def _statements(recording: Recording, spent: Budget) -> list[StatementTime]:
-    """Those that both the engine timed and a sample saw."""
+    """Statements that the engine timed and a sample saw."""
     return [
         _statement_time(statement, mean_ms, spent)
         for statement, mean_ms in statement_means_ms(recording).items()
@@ -180,7 +181,7 @@ def _statements(recording: Recording, spent: Budget) -> list[StatementTime]:
 
 
 def _statement_time(statement: int, mean_ms: float, spent: Budget) -> StatementTime:
-    """The engine's mean latency, divided as the statement's samples are."""
+    """The engine's mean latency, divided in proportion to the statement's samples."""
     whole = spent.share(statement=statement)
     lock = spent.share("lock", statement=statement) / whole
     working = sum(spent.share(kind, statement=statement) for kind in _WORKING) / whole

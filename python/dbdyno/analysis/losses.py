@@ -1,13 +1,13 @@
 """How much throughput each kind of event cost, and what no event explains.
 
-Against one baseline: the median of steady intervals without an event, on the highest level
-that the run kept. A load that changes in stages has no such level, and nothing is said of it.
-Overlapping events share by a non-negative regression on all of them at once. Whether a kind cost
-anything is tested by placing its events elsewhere in the run, at random, many times; what chance
-alone explains is not taken out of the unexplained.
+Everything is measured against one baseline: the median of steady intervals without an event, at the
+highest level that the run kept. A load with stages has no such level and is not analysed.
+Overlapping events share their losses by one non-negative regression on all of them. Whether a kind
+cost anything is tested by placing its events at random positions in the run, many times; losses
+that chance alone explains stay in the unexplained.
 
-An event lasts, for this, as long as the curve stays far below its level after it. Stalls,
-dips and falls themselves are what is to be explained, not what explains.
+An event here also covers the time after it in which the curve stays far below its level. Stalls,
+dips and falls themselves are what is to be explained, not explanations.
 """
 
 from collections.abc import Mapping
@@ -35,10 +35,10 @@ _RARE = 0.5
 class Loss(Struct, frozen=True, kw_only=True):
     """Transactions lost to events of one kind, as a share of all that were lost.
 
-    ``of_run`` is the share of what the run could have done at its baseline. ``p_value`` is
-    the part of random placements that lost as much: above 5 % nothing is claimed, and the
-    transactions are 0. ``low`` and ``high`` are the 95 % interval of the transactions, from
-    the repeats of the event, and are None where there was only one or nothing is claimed.
+    ``of_run`` is the share of what the run could have done at its baseline. ``p_value`` is the
+    fraction of random placements that lost as much: above 5 % nothing is claimed, and the
+    transactions are 0. ``low`` and ``high`` are the 95 % interval of the transactions, from the
+    repeats of the event, and are None if there was only one or nothing is claimed.
     """
 
     kind: str
@@ -61,7 +61,7 @@ class Losses(Struct, frozen=True, kw_only=True):
 
 
 def losses(recording: Recording) -> Losses | None:
-    """None when there are too few intervals for a baseline, or the load was meant to change."""
+    """None if there are too few intervals for a baseline, or the load was meant to change."""
     of = None if has_stages(recording.plan) else curve(timeline(recording), recording.plan)
     if of is None:
         return None
@@ -84,7 +84,7 @@ def losses(recording: Recording) -> Losses | None:
 
 
 def _standing_out(found: list[RunEvent], of: Curve) -> list[RunEvent]:
-    """Without switches of the WAL where most intervals have one: there they are the level."""
+    """The events without WAL switches if most intervals have one: there they are the level."""
     inside = np.zeros(len(of.tps), dtype=bool)
     for event in found:
         if event.kind == "wal_switch":
@@ -95,7 +95,7 @@ def _standing_out(found: list[RunEvent], of: Curve) -> list[RunEvent]:
 
 
 def _usual(of: Curve, found: list[RunEvent]) -> Mask:
-    """Intervals without an event, on the highest level; fewer than five are no baseline."""
+    """Intervals without an event, at the highest level; fewer than five are no baseline."""
     free = ~of.is_low & ~of.is_stalled
     for event in found:
         if event.kind != "level":
@@ -106,7 +106,7 @@ def _usual(of: Curve, found: list[RunEvent]) -> Mask:
 
 
 def _span(of: Curve, event: RunEvent) -> Span:
-    """The intervals that an event touches; none of an event outside the measured part."""
+    """The intervals that an event touches; none for an event outside the measured part."""
     if event.end_s < of.begin_s[0] or event.begin_s >= of.end_s[-1]:
         return 0, 0
     begin = int(np.searchsorted(of.end_s, event.begin_s, side="right"))
@@ -115,7 +115,7 @@ def _span(of: Curve, event: RunEvent) -> Span:
 
 
 class _Claim(Struct, frozen=True):
-    """What one kind of event is thought to have cost."""
+    """Estimated cost of one kind of event."""
 
     kind: str
     occurrences: int
@@ -125,7 +125,7 @@ class _Claim(Struct, frozen=True):
 
 
 def _claims(of: Curve, missing: Series, found: list[RunEvent]) -> list[_Claim]:
-    """Of all kinds that happened. Those that chance explains do not take part in the sharing."""
+    """Claims for all kinds that occurred; kinds that chance explains do not share in the losses."""
     is_low = of.is_low | of.is_stalled
     spans = _spans(of, found)
     inside = {kind: _lasting(each, is_low) for kind, each in spans.items()}
@@ -153,7 +153,7 @@ def _claims(of: Curve, missing: Series, found: list[RunEvent]) -> list[_Claim]:
 
 
 def _spans(of: Curve, found: list[RunEvent]) -> dict[str, list[Span]]:
-    """By kind, the intervals of each event."""
+    """The intervals of each event, by kind."""
     spans: dict[str, list[Span]] = {}
     for event in found:
         begin, end = _span(of, event)
@@ -163,7 +163,7 @@ def _spans(of: Curve, found: list[RunEvent]) -> dict[str, list[Span]]:
 
 
 def _lasting(spans: list[Span], is_low: Mask) -> Mask:
-    """The intervals of all events and of what stayed low after them."""
+    """Mask of the intervals of all events and of those that stayed low after them."""
     inside = np.zeros(len(is_low), dtype=bool)
     ends = extended_to_low_end(np.array([end for _, end in spans]), is_low).tolist()
     for (begin, _), end in zip(spans, ends, strict=True):
@@ -172,14 +172,14 @@ def _lasting(spans: list[Span], is_low: Mask) -> Mask:
 
 
 def _apart(spans: list[Span], missing: Series) -> list[Span]:
-    """What overlaps or touches is one."""
+    """Merge spans that overlap or touch."""
     return true_spans(_lasting(spans, np.zeros(len(missing), dtype=bool)))
 
 
 def _effects(missing: Series, inside: Mapping[str, Mask]) -> dict[str, float]:
-    """What an interval of each kind cost: least squares, none below 0, by coordinate descent.
+    """Cost of an interval of each kind: non-negative least squares by coordinate descent.
 
-    With a handful of kinds it converges in a few rounds, to the one optimum there is.
+    With a handful of kinds it converges in a few rounds, to the unique optimum.
     """
     effects = dict.fromkeys(inside, 0.0)
     for _ in range(_ROUNDS):
@@ -192,7 +192,7 @@ def _effects(missing: Series, inside: Mapping[str, Mask]) -> dict[str, float]:
 def _without_others(
     missing: Series, inside: Mapping[str, Mask], effects: Mapping[str, float], kind: str
 ) -> Series:
-    """What was missing but for what other kinds account for."""
+    """The missing transactions minus those that other kinds account for."""
     rest = missing.copy()
     for other, mask in inside.items():
         if other != kind:
@@ -201,7 +201,7 @@ def _without_others(
 
 
 def _half(rest: Series, inside: Mask) -> float | None:
-    """Half the interval of the sum over all repeats: t·s·√n; None of what came once."""
+    """Half-width of the interval of the sum over all repeats: t·s·√n; None for a single one."""
     repeats = [float(rest[begin:end].sum()) for begin, end in true_spans(inside)]
     if len(repeats) < 2:
         return None
@@ -209,7 +209,7 @@ def _half(rest: Series, inside: Mask) -> float | None:
 
 
 def _loss(claim: _Claim, total: float, possible: float) -> Loss:
-    """Of a kind that chance explains nothing is claimed."""
+    """The loss of one kind; nothing is claimed for a kind that chance explains."""
     lost, half = claim.transactions, claim.half
     return Loss(
         kind=claim.kind,

@@ -1,7 +1,7 @@
-"""The middle of numbers.
+"""The median.
 
-That of numpy first imports its masked arrays, which nothing here has: a hundredth of a second
-of each run.
+numpy's median first imports its masked arrays, which are not used here: this would add a hundredth
+of a second to each run.
 """
 
 import math
@@ -12,9 +12,9 @@ from dbdyno.analysis.estimate import Series
 
 
 def median(values: Series) -> float:
-    """The middle one, or halfway between the two; NaN where one is, or of nothing."""
+    """The median; NaN for an empty series or one with a NaN."""
     ordered = np.sort(values)
-    if not len(ordered) or math.isnan(ordered[-1]):  # NaN is sorted behind all else
+    if not len(ordered) or math.isnan(ordered[-1]):  # NaN sorts last
         return math.nan
     middle = len(ordered) // 2
     return float(ordered[middle] + ordered[-1 - middle]) / 2

@@ -1,7 +1,7 @@
-"""The numbers of a run that runs are compared by: one home for their ids.
+"""The metrics by which runs are compared: one home for their ids.
 
-Throughput, response times, and what a transaction cost. Costs of single scripts are not
-among them: they are parts of what stands here.
+Throughput, response times, and costs per transaction. Costs of single scripts are not included:
+they are parts of these.
 """
 
 from collections.abc import Iterator
@@ -19,11 +19,10 @@ RESPONSES = {
 }
 
 KNOWN = (THROUGHPUT, *RESPONSES, *sorted(COST_IDS))
-"""Every id there is; of which a run has those that its server and its telemetry told."""
+"""Every id; a run has those that its server and its telemetry reported."""
 
 USUAL = (THROUGHPUT, "response_p95_ms", "response_p99_ms", "server_cpu_us", "wal_bytes")
-"""What is compared when nothing else is asked for. Few, because each further metric makes all
-of them harder to tell (Holm)."""
+"""Compared by default. Few, because each further metric makes all harder to distinguish (Holm)."""
 
 
 def metrics_of(record: RunRecord) -> dict[str, Metric]:
@@ -33,15 +32,15 @@ def metrics_of(record: RunRecord) -> dict[str, Metric]:
 
 
 def is_cost(name: str) -> bool:
-    """Whether a metric is what a transaction cost, which hardly moves with noise."""
+    """Whether a metric is a cost per transaction, which hardly varies with noise."""
     return name != THROUGHPUT and name not in RESPONSES
 
 
 def is_told_by_one_run(name: str) -> bool:
-    """Whether a metric is a cost that the work alone makes, so that a run tells it.
+    """Whether a metric is a cost that only the work determines, so that one run is enough.
 
-    How often processes are switched is the work of whatever else wants a processor: it differs
-    from run to run by far more than it does within one.
+    The number of context switches depends on whatever else wants a CPU: it varies between runs far
+    more than within one.
     """
     return is_cost(name) and not name.endswith("voluntary_switches")
 
@@ -73,7 +72,7 @@ def _costs(record: RunRecord) -> Iterator[Metric]:
 
 
 def _of_cost(cost: CostRecord) -> Metric:
-    """Every cost is better when it is lower: what it is paid for is one transaction."""
+    """Every cost is better when it is lower: each is per transaction."""
     whose = " of the client" if cost.side == "client" and "Engine" not in cost.title else ""
     return Metric(
         id=cost.id,

@@ -1,7 +1,7 @@
-"""Which costs of a transaction are at another level in some runs than in others.
+"""Which costs of a transaction are at a different level in some runs than in others.
 
-What a transaction costs hardly moves with noise, so a cost that moved together with
-throughput says where to look for the reason, if not that it is the reason.
+The cost of a transaction hardly varies with noise, so a cost that moved together with throughput
+shows where to look for the reason, though it need not be the reason.
 """
 
 import math
@@ -29,9 +29,9 @@ class Moved(Struct, frozen=True, kw_only=True):
 
 
 def moved_costs(before: Runs, after: Runs) -> list[Moved]:
-    """Those that differ by more than chance (Holm over all of them), the largest change first.
+    """Costs that differ by more than chance (Holm over all of them), the largest change first.
 
-    A change below 1 % is none, however surely it is known.
+    A change below 1 % is ignored, however significant.
     """
     names = dict.fromkeys(name for run in (*before, *after) for name in run if is_cost(name))
     samples = [sample(name, before, after, paired=False) for name in names]

@@ -1,7 +1,7 @@
-"""What a service is to keep to, in the words of people and as a number.
+"""A service level objective, as text and as a number.
 
-An objective on a percentile is one on a share: *p99 below 10 ms* says that at most one in a
-hundred takes longer. How far a run kept to it, :mod:`.objective_windows` says.
+An objective on a percentile is one on a share: *p99 below 10 ms* means that at most one transaction
+in a hundred takes longer. :mod:`.objective_windows` computes how far a run met it.
 """
 
 from typing import Literal, TypeAlias
@@ -22,32 +22,32 @@ QUANTILES: dict[Measure, float] = {
 
 
 class Objective(Struct, frozen=True, kw_only=True):
-    """A number that has to stay below a limit: milliseconds, or of failures a share."""
+    """A number that has to stay below a limit: milliseconds, or a share for failures."""
 
     measure: Measure
     limit: float
 
     @property
     def name(self) -> str:
-        """As people write what is measured."""
+        """The measure's name, as text."""
         return name_of(self.measure)
 
     @property
     def words(self) -> str:
-        """``p99 < 10 ms``."""
+        """The objective as text: ``p99 < 10 ms``."""
         return f"{self.name} < {self.value_words(self.limit)}"
 
     def value_words(self, value: float) -> str:
-        """A value of what is measured."""
+        """A value of the measure, as text."""
         return percent(value) if self.measure == "failures" else milliseconds(value)
 
     @property
     def share_allowed(self) -> float:
-        """How many may take longer, or fail."""
+        """Share of transactions that may take longer, or fail."""
         return self.limit if self.measure == "failures" else 1 - QUANTILES[self.measure]
 
     def value(self, record: RunRecord) -> float | None:
-        """What a run came to."""
+        """The value that a run reached."""
         counts, response = record.transactions, record.response_ms
         if self.measure == "failures":
             ended = counts.ok + counts.failed if counts else 0
@@ -56,5 +56,5 @@ class Objective(Struct, frozen=True, kw_only=True):
 
 
 def name_of(measure: Measure) -> str:
-    """As people write it."""
+    """A measure's name, as text."""
     return "p99.9" if measure == "p999" else measure

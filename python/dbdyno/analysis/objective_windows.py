@@ -1,7 +1,7 @@
 """How far a run met an objective, interval by interval.
 
-A transaction that failed, or was not finished when the run ended, also missed the limit. How
-certain the result is, :mod:`.sequential` says.
+A transaction that failed, or was not finished when the run ended, also missed the limit.
+:mod:`.sequential` computes how certain the result is.
 """
 
 from collections.abc import Iterable
@@ -76,7 +76,7 @@ def _ended(recording: Recording) -> tuple[Series, Series, Series]:
 
 
 def _undone(recording: Recording) -> Series:
-    """Transactions that were due and did not end, all in the last interval."""
+    """Transactions that were due and did not end, all counted in the last interval."""
     intervals = recording.tables["intervals"]
     last = {name: int(values[-1:].sum()) for name, values in intervals.items() if name in _UNDONE}
     done = recording.engine.get("done")

@@ -1,7 +1,7 @@
 """The load that a run's plan asks for: open or closed loop, constant or in stages.
 
-Whatever judges throughput over time asks here first: a planned change is no event, no loss and
-no symptom. Nothing here is about what was measured.
+Whatever judges throughput over time checks here first: a planned change is no event, no loss and no
+symptom. This module does not look at measurements.
 """
 
 from collections.abc import Mapping

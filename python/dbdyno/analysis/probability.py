@@ -1,7 +1,7 @@
-"""The probability distributions that verdicts rest on.
+"""The probability distributions behind the verdicts.
 
-All of scipy that the analysis needs is its special functions, imported when first called: they
-take longer to load than a run takes to be summed up, and most commands compare nothing.
+The analysis needs only scipy's special functions. They are imported when first called: this takes
+longer than summarising a run, and most commands compare nothing.
 """
 
 from functools import cache
@@ -16,34 +16,34 @@ def _special() -> Any:
 
 
 def student_p(statistic: float, freedom: float) -> float:
-    """How often chance alone gives a t at least so far from 0, on either side."""
+    """Two-sided p: how often chance alone gives a t at least this far from 0."""
     return float(2 * _special().stdtr(freedom, -abs(statistic)))
 
 
 def student_quantile_two_sided(confidence: float, freedom: float) -> float:
-    """The t that holds so large a share of the law between −t and t."""
+    """The t for which this share of the distribution lies between −t and t."""
     return float(_special().stdtrit(freedom, (1 + confidence) / 2))
 
 
 def detectable_shift(power: float, limit: float, freedom: float) -> float:
-    """How far from 0, in standard errors, t must be centred to pass the limit so often.
+    """Distance from 0, in standard errors, at which t passes the limit with this power.
 
-    The noncentrality of Student's law; the far side, where a change would be taken for its
-    opposite, is left out.
+    The noncentrality of Student's distribution; the far tail, where a change would be taken for its
+    opposite, is ignored.
     """
     return float(_special().nctdtrinc(freedom, 1 - power, limit))
 
 
 def chi_square_quantile(share: float, freedom: float) -> float:
-    """Below it lies so large a share of the law."""
+    """The value below which this share of the chi-square distribution lies."""
     return float(_special().chdtri(freedom, 1 - share))
 
 
 def variance_ratio_p(ratio: float, freedom: float, other: float) -> float:
-    """How often chance alone gives a ratio of two variances so large (Fisher's F)."""
+    """How often chance alone gives a ratio of two variances this large (Fisher's F)."""
     return float(_special().fdtrc(freedom, other, ratio))
 
 
 def student_quantile_upper(share: float, freedom: float) -> float:
-    """Below it lies so large a share of Student's law."""
+    """The value below which this share of Student's distribution lies."""
     return float(_special().stdtrit(freedom, share))

@@ -1,20 +1,20 @@
-"""How much of the sessions' time was on a processor, and how much waiting for one.
+"""Splits the sessions' time into time on a CPU and time waiting for one.
 
-A server does not know which of its sessions have a processor; the kernel does. Two kinds of
-time hide it:
+A server does not know which of its sessions are on a CPU; the kernel does. Two kinds of time hide
+it:
 
-- a session that is active and waits for nothing is on a processor or in the queue for one;
-- a session that has been asked something and still looks idle is on its way, or woken and in
-  the queue: it says that it is active only once it runs. The more the processors are taken,
-  the fewer who run are seen: whoever looks needs a processor, too.
+- a session that is active and waits for nothing is on a CPU or in the run queue;
+- a session that has been sent a request and still looks idle is on the network, or woken and in
+  the run queue: it reports itself active only once it runs. The busier the CPUs, the fewer running
+  sessions a sample sees: the sampler needs a CPU, too.
 
-With the processor time C and the time in the queue Q of all the server's processes, and A of
-the first kind of time: C goes to A first, what A has beyond C is queue; what C and Q have
-beyond A was in the second kind, at most all of it. Sessions woken from other waits (locks, I/O)
-are in Q as well, so of the second kind the queue is an upper bound.
+Let C be the CPU time and Q the run-queue time of all the server's processes, and A the first kind
+of time: C goes to A first, the rest of A is queueing; what C and Q have beyond A belongs to the
+second kind, at most all of it. Sessions woken from other waits (locks, I/O) are in Q as well, so
+for the second kind the queueing is an upper bound.
 
-Some servers do not tell of every wait: then A beyond C is queue only as far as Q reaches, and
-the rest is a wait without a name.
+Some servers do not report every wait: then the rest of A is queueing only as far as Q reaches, and
+beyond that a wait without a name.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from dbdyno.model.recording import Recording
 
 
 class ProcessorSplit(Struct, frozen=True, kw_only=True):
-    """Shares of the time that looks like ``cpu``, and of that which looks like the way."""
+    """Shares of the time sampled as ``cpu``, and of that sampled as ``client_or_network``."""
 
     running_of_active: float = 1.0
     untold_of_active: float = 0.0
@@ -38,7 +38,7 @@ class ProcessorSplit(Struct, frozen=True, kw_only=True):
     is_known: bool = False
 
     def kinds(self, seen_as: PartKind) -> Iterator[tuple[PartKind, float]]:
-        """What a kind really was, each with its share."""
+        """The kinds that make up a sampled kind, each with its share."""
         shares: dict[PartKind, float] = {seen_as: 1.0}
         if seen_as == "cpu":
             running, untold = self.running_of_active, self.untold_of_active
@@ -52,10 +52,10 @@ class ProcessorSplit(Struct, frozen=True, kw_only=True):
 def processor_split(
     recording: Recording, active_s: float, on_the_way_s: float, sampled_share: float = 1.0
 ) -> ProcessorSplit:
-    """From the session-seconds of both kinds; all as it looks where the kernel was not read.
+    """Split the session-seconds of both kinds; unchanged if the kernel's counters were not read.
 
-    Samples represent ``sampled_share`` of the run; the kernel, which counts all of it, is taken
-    to have counted evenly.
+    Samples represent ``sampled_share`` of the run; the kernel, which counts all of it, is taken to
+    have counted evenly.
     """
     used_s = _server_s(recording, "user_us", "system_us")
     queued_s = _server_s(recording, "run_queue_us")
@@ -82,8 +82,8 @@ def processor_split(
 def _server_s(recording: Recording, *names: str) -> float | None:
     """Seconds that the kernel counted for the server's processes; None if it was not read.
 
-    Until the end of the load, as sessions were sampled: what the server does after it, and it
-    may have much to clean up, no session waited for.
+    Only until the end of the load, as for session samples: no session waited for what the server
+    does after it, which may be much cleaning up.
     """
     under_load = Span(end_s=measured_s(recording))
     counted = [total(recording, "processes", name, "server", under_load) for name in names]

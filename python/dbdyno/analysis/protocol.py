@@ -1,7 +1,7 @@
-"""Which kind of database a run loaded, by the protocol that the engine spoke with it.
+"""The database family of a run, by the protocol that the engine used.
 
-MariaDB and MySQL are one here: what they count and what it means is the same, but for what one
-of them does not tell.
+MariaDB and MySQL are one family: their counters have the same meaning, though one of them lacks
+some.
 """
 
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ from typing import Any
 
 POSTGRESQL, MYSQL = "postgresql", "mysql"
 PAGE_BYTES = {POSTGRESQL: 8192, MYSQL: 16384}
-"""As all are built and set up unless somebody asks for another size."""
+"""The default of each; a server may be built or initialised with another size."""
 
 
 def protocol_of(plan: Mapping[str, Any]) -> str:
-    """As the plan says; the first of them where it does not."""
+    """The plan's protocol; PostgreSQL's if it names none."""
     protocol: str = plan.get("endpoint", {}).get("protocol", POSTGRESQL)
     return protocol

@@ -1,10 +1,10 @@
 """A randomization test: whether spans of a series differ from the rest more than random ones.
 
-The same number of spans of the same lengths is placed at random, many times, each independently:
-a common shift of all of them would hit periodic events again and again. They may overlap the
-true ones. Keeping them away looks sharper and is wrong: where the true spans met with a dip by
-accident, it leaves chance fewer dips than they had, and in runs with dips that no event had
-caused it blamed events twice as often as agreed.
+The same number of spans of the same lengths is placed at random, many times, each independently: a
+common shift of all of them would hit periodic events again and again. They may overlap the true
+ones. Excluding these seems sharper but is wrong: if the true spans coincide with a dip by accident,
+fewer dips remain for the random ones, and in runs with dips that no event had caused the test
+blamed events twice as often as its level allows.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """A search for the highest rate that meets an objective: what is known, and which rate is next.
 
-Rates are tried upwards in quarters of what is possible while they are met, which draws the curve;
-then between the highest met and the lowest that was not, at their geometric mean. Where not even
-the first is met they are halved. Each is tried once, so at most ``RATES_MAX`` are ever judged:
-what a stated error has to be shared among.
+Rates are first tried upwards in quarters of the capacity while the objective is met, which draws
+the curve; then between the highest met and the lowest missed rate, at their geometric mean. If not
+even the first is met, rates are halved. Each rate is tried once, so at most ``RATES_MAX`` are
+judged, and the stated error is shared among them.
 """
 
 import math
@@ -18,14 +18,14 @@ from dbdyno.model.record import RunRecord
 RESOLUTION = 0.05
 RATES_MAX = 12
 _STEPS = (0.25, 0.5, 0.75)
-# Where nothing is met down to a hundredth of the capacity, no rate will do.
+# If nothing is met down to a hundredth of the capacity, no rate will do.
 _LEAST = 0.01
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """All runs at one rate, and how each objective was judged by them, in their order.
+    """All runs at one rate, and the judgement of each objective by them, in order.
 
-    ``open``: neither could be told in the time that a rate is given.
+    ``open``: could not be decided in the time allowed for one rate.
     """
 
     rate_tps: float
@@ -34,7 +34,7 @@ class Trial(Struct, frozen=True, kw_only=True):
 
     @property
     def outcome(self) -> Judgement:
-        """Met when all objectives are, missed when one is."""
+        """Met if all objectives are met, missed if one is missed."""
         judgements = {one.judgement for one in self.judged}
         if "missed" in judgements:
             return "missed"
@@ -42,21 +42,21 @@ class Trial(Struct, frozen=True, kw_only=True):
 
 
 class Search(Struct, frozen=True, kw_only=True):
-    """A search as far as it came. ``error`` is of all rates together, in each direction."""
+    """A search and its state. ``error`` is for all rates together, in each direction."""
 
     search_id: str
     objectives: Sequence[Objective]
     error: float
     rate_max_tps: float | None
     probe: RunRecord
-    """The closed loop that told the capacity."""
+    """The closed-loop run that measured the capacity."""
     trials: Sequence[Trial] = ()
     is_over: bool = False
-    """False of one that goes on, and of one that was interrupted."""
+    """False for a search that is running, and for one that was interrupted."""
 
     @property
     def capacity_tps(self) -> float:
-        """What a closed loop of as many clients did."""
+        """Throughput of a closed loop with the same number of clients."""
         return self.probe.throughput_tps.value if self.probe.throughput_tps else 0.0
 
     @property
@@ -66,13 +66,13 @@ class Search(Struct, frozen=True, kw_only=True):
 
     @property
     def not_met(self) -> Trial | None:
-        """The lowest rate that was missed, or of which nothing could be told."""
+        """The lowest rate that was missed or could not be decided."""
         others = [trial for trial in self.trials if trial.outcome != "met"]
         return min(others, key=lambda trial: trial.rate_tps, default=None)
 
     @property
     def upper_tps(self) -> float:
-        """No higher rate can be the answer."""
+        """Upper bound of the rates still to be tried."""
         if self.not_met is not None:
             return self.not_met.rate_tps
         return self.capacity_tps
@@ -87,7 +87,7 @@ def error_each(search: Search) -> float:
 
 
 def next_rate(search: Search) -> float | None:
-    """None when the answer is known as well as it has to be, or there is none."""
+    """None if the answer is known precisely enough, or there is none."""
     met, above = search.met_tps, search.upper_tps
     if search.not_met is None:
         upwards = [rate for rate in _steps(search) if rate > (met or 0.0)]
@@ -103,7 +103,7 @@ def next_rate(search: Search) -> float | None:
 
 
 def _steps(search: Search) -> list[float]:
-    """The highest rate that was asked for is tried itself.
+    """The steps upwards; the highest rate that was asked for is tried itself.
 
     The capacity of a closed loop is not: at that rate a queue never ends.
     """
@@ -114,5 +114,5 @@ def _steps(search: Search) -> list[float]:
 
 
 def rounded(rate_tps: float) -> float:
-    """To three digits, as people choose rates."""
+    """Round to three digits, as a person would choose a rate."""
     return round(rate_tps, 2 - math.floor(math.log10(rate_tps)))

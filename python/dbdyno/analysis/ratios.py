@@ -1,4 +1,4 @@
-"""The ratio of two sums over the same seconds, with an honest interval."""
+"""The ratio of two sums over the same seconds, with a realistic interval."""
 
 import math
 
@@ -13,8 +13,8 @@ from dbdyno.analysis.estimate import (
     student_quantile,
 )
 
-# The autocorrelation of a series of n takes n² steps; of a long run neighbouring seconds are
-# first added up, which changes neither of the sums.
+# The autocorrelation of a series of n takes n² steps; in a long run neighbouring seconds are first
+# added up, which does not change the sums.
 SAMPLES_MAX = 1500
 
 
@@ -27,11 +27,11 @@ class Ratio(Struct, frozen=True):
 
 
 def ratio(numerator: Series, denominator: Series) -> Ratio | None:
-    """Σx/Σy by the delta method; None when nothing is in the denominator.
+    """Σx/Σy by the delta method; None if the denominator is 0.
 
     R = Σx/Σy has the variance of Σ(x − R·y) over (Σy)² (Cochran, *Sampling Techniques*, 1977,
-    §2.11): what is common to both falls out, so a cost per transaction is known far better
-    than the throughput. The residuals are autocorrelated, so the standard error of their
+    §2.11): what is common to both cancels out, so a cost per transaction is known far more
+    precisely than the throughput. The residuals are autocorrelated, so the standard error of their
     mean is that of :func:`~dbdyno.analysis.estimate.standard_error`.
     """
     over = float(denominator.sum())
@@ -48,7 +48,7 @@ def ratio(numerator: Series, denominator: Series) -> Ratio | None:
 
 
 def widened(of: Ratio, share: float) -> Ratio:
-    """With a second error beside its own, independent of it, of so much of the value."""
+    """Widen the interval by a second, independent error: this share of the value."""
     if of.low is None or of.high is None:
         return of
     half = math.hypot(of.high - of.value, share * of.value)
@@ -56,10 +56,10 @@ def widened(of: Ratio, share: float) -> Ratio:
 
 
 def folded(series: Series) -> Series:
-    """The series itself, or of a long one sums of neighbours, at most ``SAMPLES_MAX``.
+    """The series itself, or for a long one sums of neighbours, at most ``SAMPLES_MAX``.
 
-    Folds are of equal length but for the last, which may have fewer. Of several series, a column
-    each, the same.
+    Folds have equal length except the last, which may be shorter. An array of several series, one
+    per column, is folded the same way.
     """
     together = -(-len(series) // SAMPLES_MAX)
     if together <= 1:

@@ -1,9 +1,9 @@
-"""Series and sums of what telemetry counted, by source, object and name.
+"""Series and sums of telemetry counters, by source, object and name.
 
-A reading that is absent from the tables is 0 for a counter and unchanged for a level, as
-long as the source was read then: the table ``samples`` tells. What was never read is None
-here, never 0; so is a counter that the source did not have, which its first reading tells. (In
-folders whose first readings tell nothing, such a counter looks like one that never grew.)
+A reading that is absent from the tables is 0 for a counter and unchanged for a level, if the source
+was read then, according to the table ``samples``. What was never read is None here, never 0; so is
+a counter that the source did not have, as its first reading shows. (In folders whose first readings
+do not list the counters, such a counter looks like one that never grew.)
 """
 
 from weakref import WeakKeyDictionary
@@ -16,9 +16,9 @@ from dbdyno.model.recording import Column, Columns, Recording
 
 
 class Growth(Struct, frozen=True):
-    """What a counter grew by: one element a reading, each over its own seconds.
+    """Growth of a counter: one element per reading, each over its own seconds.
 
-    ``time_s`` is the end of each. Readings over which counters were set back are not there.
+    ``time_s`` is the end of each. Readings across a reset of the counters are left out.
     """
 
     time_s: Series
@@ -27,14 +27,14 @@ class Growth(Struct, frozen=True):
 
 
 class LevelSeries(Struct, frozen=True):
-    """What was at each reading."""
+    """The value at each reading."""
 
     time_s: Series
     value: Series
 
 
 class Span(Struct, frozen=True):
-    """A part of the run in seconds from the warm-up's end; an end of None is the last reading."""
+    """A part of the run in seconds since the end of warm-up; an end of None is the last reading."""
 
     begin_s: float = 0.0
     end_s: float | None = None
@@ -49,14 +49,14 @@ def was_read(recording: Recording, source: str) -> bool:
 
 
 def lack_of(recording: Recording, source: str) -> str | None:
-    """Why a source was not read, when telemetry knows; for the words of a rule."""
+    """Why a source was not read, if telemetry knows; used in the text of findings."""
     lacks = recording.tables["lacks"]
     reasons = lacks["reason"][lacks["source"] == source].tolist()
     return reasons[-1] if reasons else None
 
 
 def objects(recording: Recording, source: str) -> list[str]:
-    """The names of the objects that the source has told something of."""
+    """The names of the objects for which the source has reported something."""
     index = _index(recording)
     told = (*index.counters.get(source, {}).values(), *index.levels.get(source, {}).values())
     return sorted({of for by_object in told for of in by_object})
@@ -78,12 +78,12 @@ def growth(recording: Recording, source: str, name: str, of: str | None = None) 
 def total(
     recording: Recording, source: str, name: str, of: str | None = None, span: Span = MEASURED
 ) -> float | None:
-    """How much a counter grew in a part of the run; None if the source was not read in it.
+    """Growth of a counter in a part of the run; None if the source was not read in it.
 
-    A reading that is only partly in it counts by its part. Some servers publish counters late
-    (PostgreSQL 15 and later: each session about once a second), so the growth of up to a
-    second before the begin may be counted too; over a span of T seconds that is at most 1/T
-    of the sum. The last reading after the load's end has everything.
+    A reading that is only partly inside counts in proportion. Some servers publish counters late
+    (PostgreSQL 15 and later: each session about once a second), so growth from up to a second
+    before the begin may be counted too; over a span of T seconds that is at most 1/T of the sum.
+    The last reading after the end of the load is complete.
     """
     grown = growth(recording, source, name, of)
     if grown is None:
@@ -99,9 +99,9 @@ def total(
 def level(
     recording: Recording, source: str, name: str, of: str | None = None
 ) -> LevelSeries | None:
-    """A level over time, of one object or summed over all; None if the source told of none.
+    """A level over time, of one object or summed over all; None if the source has no such level.
 
-    From the first reading on that told of it; an object that is not there yet counts as 0.
+    From the first reading that reports it; an object that does not exist yet counts as 0.
     """
     index = _index(recording)
     all_told = _told(index.levels, source, name, of)
@@ -117,7 +117,7 @@ def level(
 
 
 class _Readings(Struct, frozen=True):
-    """When a source was read; ``tells_growth`` is false for the first and after resets."""
+    """When a source was read; ``tells_growth`` is false for the first reading and after resets."""
 
     time_s: Series
     seconds: Series
@@ -129,7 +129,7 @@ _BySource = dict[str, dict[str, dict[str, LevelSeries]]]
 
 
 class _Index(Struct, frozen=True):
-    """The rows of one recording, so that nobody searches through millions for a few."""
+    """The rows of one recording, indexed to avoid searching millions for a few."""
 
     readings: dict[str, _Readings]
     counters: _BySource
@@ -137,7 +137,7 @@ class _Index(Struct, frozen=True):
     listed: set[str]
 
 
-# Kept for as long as the recording lives: a report asks for a hundred series of it.
+# Kept for as long as the recording lives: a report reads a hundred series of it.
 _indexes: WeakKeyDictionary[Recording, _Index] = WeakKeyDictionary()
 
 
@@ -154,13 +154,13 @@ def _index(recording: Recording) -> _Index:
 
 
 def _has(index: _Index, source: str, name: str) -> bool:
-    """Whether the source has a counter of this name, or never told which it has."""
+    """Whether the source has a counter of this name, or did not list its counters."""
     told = index.counters.get(source, {})
     return name in told or source not in index.listed
 
 
 def _listed(samples: Columns, counters: Columns) -> set[str]:
-    """The sources that told at once which counters they have."""
+    """The sources that listed all their counters in the first reading."""
     begins: dict[str, float] = {}
     for source, time_s in zip(samples["source"].tolist(), samples["time_s"].tolist(), strict=True):
         begins.setdefault(source, time_s)
@@ -186,7 +186,7 @@ def _by_source(columns: Columns, value: str) -> _BySource:
 
 
 def _groups(columns: Columns, names: tuple[str, ...]) -> dict[tuple[str, ...], Column]:
-    """The places of the rows that agree in these columns, in their order."""
+    """The positions of the rows with equal values in these columns, in order."""
     numbers: dict[tuple[str, ...], int] = {}
     keys = zip(*(columns[name].tolist() for name in names), strict=True)
     number = np.fromiter((numbers.setdefault(key, len(numbers)) for key in keys), dtype=np.int32)

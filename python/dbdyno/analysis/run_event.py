@@ -1,4 +1,4 @@
-"""What an event is, and what all who find events need."""
+"""The event type, and helpers for the modules that find events."""
 
 import math
 from collections.abc import Iterable
@@ -16,11 +16,11 @@ EventKind: TypeAlias = Literal[
 
 
 class RunEvent(Struct, frozen=True, kw_only=True):
-    """Something with a begin and an end, in seconds from the end of the warm-up.
+    """Something with a begin and an end, in seconds since the end of the warm-up.
 
-    ``depth`` is the share of the usual throughput that was missing while it lasted, None
-    where that cannot be said. ``phases`` are parts (name, begin, end) such as a checkpoint's
-    write and sync. ``values`` are what its source told, with units in the names.
+    ``depth`` is the share of the usual throughput that was missing during the event, None if that
+    is not known. ``phases`` are parts (name, begin, end) such as a checkpoint's write and sync.
+    ``values`` are those that its source reported, with units in the names.
     """
 
     kind: EventKind
@@ -39,13 +39,13 @@ class Entry(Struct, frozen=True):
     values: dict[str, float | str]
 
     def number(self, name: str) -> float:
-        """A value that is a number; NaN where the line did not tell it."""
+        """A numeric value; NaN if the line does not have it."""
         value = self.values.get(name)
         return value if isinstance(value, (int, float)) else math.nan
 
 
 def entries(recording: Recording, topic: str) -> list[Entry]:
-    """The lines of one topic, in the order of time."""
+    """The lines of one topic, in order of time."""
     log = recording.tables["log_entries"]
     wanted = log["topic"] == topic
     of_topic = {name: log[name][wanted] for name in ("time_s", "values")}
@@ -62,9 +62,9 @@ def end_of_run_s(timeline: Timeline) -> float:
 
 
 def joined(found: Iterable[RunEvent], gap_s: float) -> list[RunEvent]:
-    """Events of one label that overlap or nearly touch are one, with the values of the first.
+    """Merge events of one label that overlap or nearly touch; the values are those of the first.
 
-    ``count`` says of how many it was made.
+    ``count`` is the number of merged events.
     """
     whole: list[RunEvent] = []
     for event in sorted(found, key=lambda event: (event.label, event.begin_s)):

@@ -1,9 +1,9 @@
-"""Runs of one kind over time: the same work, asked for the same way, of the same server.
+"""Runs of one kind over time: the same work under the same load on the same server.
 
-What makes a kind is what was asked for: workload, place, clients, arrivals, limits, data, query
-mode, and what a sysbench script was told. What may change from run to run is what a history is
-about: the server's version, its settings, the machine, a script's text. Private servers of one
-product are one place, wherever they stood.
+A kind is defined by what was asked for: workload, place, clients, arrivals, limits, data, query
+mode, and the options of a sysbench script. What may change from run to run is the subject of a
+history: the server's version, its settings, the host, a script's text. Private servers of one
+product are one place, wherever their data was.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ from dbdyno.analysis.workload_parameters import NO_DEFAULTS, Defaults, workload_
 from dbdyno.model.study import STUDY
 from dbdyno.words import PRODUCTS
 
-# Two levels of two runs: with fewer nothing can have changed.
+# Two levels of two runs each: fewer runs cannot show a change.
 RUNS_MIN = 4
-# Runs that were made to differ, or to be judged by whoever made them.
+# Runs that were made to differ, or to be judged by the command that made them.
 MADE_FOR = (STUDY, "search", "verifies")
 
 
@@ -34,13 +34,13 @@ class Kind(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """In one line."""
+        """The kind in one line."""
         rest = (self.load, self.query_mode, self.data)
         return f"{self.workload} on {self.place}: {', '.join(filter(None, rest))}"
 
 
 class RunSeries(Struct, frozen=True, kw_only=True):
-    """Runs of one kind, the oldest first, and how their metrics went."""
+    """Runs of one kind, the oldest first, with the histories of their metrics."""
 
     kind: Kind
     runs: Sequence[Conditions]
@@ -48,13 +48,13 @@ class RunSeries(Struct, frozen=True, kw_only=True):
     defaults: Defaults
 
     def differs(self, index: int) -> list[str]:
-        """What else was another in this run than in the one before it."""
+        """What else differs between this run and the one before it."""
         labels = ("the run before", "this one")
         return unequal([self.runs[index - 1]], [self.runs[index]], labels, self.defaults)
 
 
 def is_of_a_history(run: Conditions) -> bool:
-    """Whether it is a whole and valid run that somebody made for its own sake."""
+    """Whether this is a complete and valid run that was made on its own."""
     record = run.record
     return record.status == "done" and bool(record.valid) and not record.tags.keys() & {*MADE_FOR}
 
@@ -66,7 +66,7 @@ def series_of(
 ) -> list[RunSeries]:
     """The runs by kind, the kind with the most runs first.
 
-    ``defaults`` are those of each workload's parameters: to ask for one is to ask for nothing.
+    ``defaults`` are those of each workload's parameters: an explicit default equals none.
     """
     kinds: dict[Kind, list[Conditions]] = {}
     for run in sorted(runs, key=lambda run: run.record.started_at):
@@ -84,7 +84,7 @@ def series_of(
 
 
 def kind_of(run: Conditions, defaults: Defaults = NO_DEFAULTS) -> Kind:
-    """From the record and the plan."""
+    """The kind of a run, from its record and plan."""
     plan = run.plan
     asked = workload_parameters(run.record, plan, defaults)
     return Kind(
@@ -97,7 +97,7 @@ def kind_of(run: Conditions, defaults: Defaults = NO_DEFAULTS) -> Kind:
 
 
 def place_of(target: str, server: Mapping[str, Any]) -> str:
-    """A server that is there for us alone is a product; any other is its address."""
+    """The product of a private server; the address of any other."""
     product = PRODUCTS.get(server.get("product", ""))
     if product is None or server.get("kind") == "existing":
         return target
@@ -105,7 +105,7 @@ def place_of(target: str, server: Mapping[str, Any]) -> str:
 
 
 def _work(run: Conditions) -> str:
-    """The workload, and scripts with their weights where there are several."""
+    """The workload, and the scripts with their weights if there are several."""
     scripts = run.plan.get("scripts", [])
     named = "+".join(f"{script['name']}@{script['weight']}" for script in scripts)
     return run.record.workload if len(scripts) < 2 else f"{run.record.workload} ({named})"
@@ -119,7 +119,7 @@ def _load(plan: Mapping[str, Any]) -> str:
 
 
 def _manner(plan: Mapping[str, Any]) -> Iterator[str]:
-    """How transactions come and when they are given up, where that is not as it is by default."""
+    """Arrivals, retries and limits, where they differ from the defaults."""
     loop, tries = loop_of(plan), tries_of(plan)
     if loop not in (None, CLOSED):
         yield str(loop)

@@ -13,7 +13,7 @@ Runs = Sequence[Mapping[str, Metric]]
 
 
 class Sample(Struct, frozen=True):
-    """The metric in the runs of both sides; element by element where they are pairs."""
+    """The metric in the runs of both sides; element by element if they are pairs."""
 
     before: tuple[Metric, ...]
     after: tuple[Metric, ...]
@@ -21,27 +21,27 @@ class Sample(Struct, frozen=True):
 
     @property
     def metric(self) -> Metric:
-        """Which one it is."""
+        """The metric's definition."""
         return self.before[0]
 
     @property
     def repeats(self) -> int:
-        """Pairs, or the runs of the smaller side."""
+        """Number of pairs, or of runs of the smaller side."""
         return min(len(self.before), len(self.after))
 
     @property
     def is_single(self) -> bool:
-        """Whether how runs differ can be seen on neither side."""
+        """Whether neither side shows how runs vary."""
         return (self.repeats if self.paired else max(len(self.before), len(self.after))) < 2
 
     @property
     def has_ratio(self) -> bool:
-        """Whether there are logarithms: something that was 0 in a run has none."""
+        """Whether logarithms exist: not if the metric was 0 in a run."""
         return all(metric.value > 0 for metric in (*self.before, *self.after))
 
     @property
     def runs_words(self) -> str:
-        """How many runs stand behind it."""
+        """How many runs were compared, as text."""
         if self.is_single:
             return "one run of each"
         if self.paired:
@@ -49,12 +49,12 @@ class Sample(Struct, frozen=True):
         return f"{len(self.before)} and {len(self.after)} runs"
 
     def levels(self) -> tuple[float, float]:
-        """What is typical of each side: the mean by which the ratio is that of the runs."""
+        """Typical value of each side: the kind of mean whose ratio is the ratio of the runs."""
         mean = _geometric_mean if self.has_ratio else _mean
         return mean(_values(self.before)), mean(_values(self.after))
 
     def on_scale(self) -> tuple[Series, Series]:
-        """Logarithms; without a ratio, shares of the mean of all."""
+        """Logarithms; without a ratio, shares of the overall mean."""
         before, after = _values(self.before), _values(self.after)
         if self.has_ratio:
             return np.log(before), np.log(after)
@@ -63,7 +63,7 @@ class Sample(Struct, frozen=True):
 
 
 def sample(name: str, before: Runs, after: Runs, *, paired: bool) -> Sample | None:
-    """The runs that have the metric, or the pairs of which both have; None if there are none."""
+    """The runs that have the metric, or the pairs in which both do; None if there are none."""
     if paired:
         pairs = zip(before, after, strict=True)
         both = [(one[name], other[name]) for one, other in pairs if name in one and name in other]
@@ -78,7 +78,7 @@ def _having(name: str, runs: Runs) -> tuple[Metric, ...]:
 
 
 def ratio_of(before: float, after: float) -> float:
-    """After over before; of something to nothing it is infinite."""
+    """After / before; infinite if before is 0."""
     if before:
         return after / before
     return math.inf if after else 1.0

@@ -1,10 +1,11 @@
 """How throughput grows with the number of clients: the Universal Scalability Law.
 
-X(N) = λN / (1 + σ(N − 1) + κN(N − 1)): λ is what one client does alone, σ the share of its work
-that waits for its turn, κ what each does on account of each other (Gunther, *Guerrilla Capacity
-Planning*, 2007, §4). A peak is claimed only where κ is told from 0 and the peak was passed, and
-none by a law that does not fit: a throughput that rises to the number of processors and then
-stands is not of this shape. It has a knee all the same, which then comes from the means alone.
+X(N) = λN / (1 + σ(N − 1) + κN(N − 1)): λ is the throughput of one client alone, σ the serial share
+of its work (contention), κ the cost of coherency between clients (crosstalk) (Gunther, *Guerrilla
+Capacity Planning*, 2007, §4). A peak is claimed only if κ is significantly above 0 and the peak was
+passed, and never by a law that does not fit: throughput that rises up to the number of cores and
+then stays flat does not have this shape. It still has a knee, which then comes from the means
+alone.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from dbdyno.analysis.usl import Usl, fit
 
 LEVELS_MIN = 4
 KNEE_SHARE = 0.05
-# Below it, what the law misses matters to nobody, however surely it is missed.
+# A smaller misfit does not matter, however significant.
 _MISFIT_MIN = 0.03
 _ALPHA = 0.05
 _SEED = 1
@@ -34,7 +35,7 @@ class Measurement(Struct, frozen=True):
 
 
 class Scaling(Struct, frozen=True, kw_only=True):
-    """The law, the knee, and how far both are to be trusted."""
+    """The law, the knee, and how far both can be trusted."""
 
     law: Usl
     one_client_tps: IntervalEstimate
@@ -43,22 +44,22 @@ class Scaling(Struct, frozen=True, kw_only=True):
     crosstalk: IntervalEstimate
     """κ"""
     peak: IntervalEstimate | None
-    """Clients at the peak; None where the runs show none."""
+    """Clients at the peak; None if the runs show none."""
     knee: IntervalEstimate
     """The fewest clients with which throughput is within 5 % of its best.
 
-    By the law if that fits, else one of the numbers of clients that were measured.
+    By the law if it fits, otherwise one of the measured numbers of clients.
     """
     best: Measurement
     """The best number of clients measured, with the mean of its runs."""
     misfit: float
-    """By how much the law misses the means, typically, as a share of them."""
+    """Typical deviation of the law from the means, as a share of them."""
     is_structured: bool | None
-    """Whether it misses more than noise explains; None when no number was measured twice."""
+    """Whether it deviates more than noise explains; None if no number was measured twice."""
     most: Measurement
     """The most clients measured, with the mean of their runs."""
     still_rises: bool
-    """Whether they brought more than any fewer."""
+    """Whether they had a higher throughput than any smaller number."""
 
     @property
     def clients_max(self) -> int:
@@ -67,7 +68,7 @@ class Scaling(Struct, frozen=True, kw_only=True):
 
 
 def scaling(runs: Sequence[Measurement]) -> Scaling | None:
-    """The law of these runs; None with fewer than four numbers of clients."""
+    """Fit the law to these runs; None with fewer than four numbers of clients."""
     running = [run for run in runs if run.tps > 0]
     if len({run.clients for run in running}) < LEVELS_MIN:
         return None
@@ -104,7 +105,7 @@ def _is_structured(grid: Grid, law: Usl, misfit: float) -> bool | None:
 
 
 def _peak(law: Usl, laws: Sequence[Usl], clients_max: float) -> IntervalEstimate | None:
-    """None while the interval of κ holds 0, and of a peak that nobody has seen."""
+    """None if the interval of κ contains 0, or the peak lies beyond the measured clients."""
     crosstalk = _ranged(law.crosstalk, [one.crosstalk for one in laws])
     if not crosstalk.low or law.peak_clients > clients_max:
         return None

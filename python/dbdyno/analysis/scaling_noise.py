@@ -1,8 +1,8 @@
-"""The noise of runs at several levels of one factor, in blocks: what a fitted law is drawn anew by.
+"""The noise of runs at several levels of one factor, in blocks, for resampling a fitted law.
 
-A run's logarithm is its level's plus its block's plus its own. Drawing residuals rather than
-runs keeps every level in every draw, and few blocks need not be drawn with the same one
-several times; residuals are widened for what fitting took from them.
+The logarithm of a run is the sum of the effects of its level and its block and of its own noise.
+Resampling residuals rather than runs keeps every level in every draw, and few blocks need not be
+drawn several times; residuals are widened for the degrees of freedom that the fit used.
 """
 
 import math
@@ -24,18 +24,18 @@ Places = NDArray[np.intp]
 
 
 class Grid(Struct, frozen=True, eq=False):
-    """Runs by level and block; ``level`` and ``block`` are each run's place among them."""
+    """Runs by level and block; ``level`` and ``block`` are indexes for each run."""
 
     levels: Series
     level: Places
     block: Places
     logarithms: Series
     means: Series
-    """Of the logarithms at each level."""
+    """Mean logarithm at each level."""
 
     @classmethod
     def of(cls, runs: Sequence[tuple[float, float, int]]) -> "Grid":
-        """From (level, value, block) of each run; values are above 0."""
+        """Build from (level, value, block) of each run; values are above 0."""
         at, values, blocks = (np.array(column) for column in zip(*runs, strict=True))
         levels, level = np.unique(at.astype(np.float64), return_inverse=True)
         _, block = np.unique(blocks, return_inverse=True)
@@ -49,7 +49,7 @@ class Grid(Struct, frozen=True, eq=False):
 
     @property
     def blocks(self) -> int:
-        """How many there are."""
+        """Number of blocks."""
         return int(self.block.max()) + 1
 
     @property
@@ -63,13 +63,13 @@ def _means(values: Series, places: Places) -> Series:
 
 
 def _apart(grid: Grid, rest: Series) -> tuple[Series, Series]:
-    """What is left, taken apart into each block's and each run's own."""
+    """Split residuals into a part per block and a part per run."""
     of_block = _means(rest, grid.block)
     return of_block, rest - of_block[grid.block]
 
 
 def drawn_series(grid: Grid, fitted: Series, chance: np.random.Generator) -> Matrix:
-    """Logarithms of all runs as they might have been around a law, a row a draw."""
+    """Resampled logarithms of all runs around a law, one row per draw."""
     of_block, own = _apart(grid, grid.logarithms - fitted)
     freedom = len(own) - _UNKNOWNS - (grid.blocks - 1)
     drawn = fitted + _drawn(own, freedom, len(own), chance)
@@ -80,9 +80,9 @@ def drawn_series(grid: Grid, fitted: Series, chance: np.random.Generator) -> Mat
 
 
 def drawn_means(grid: Grid, chance: np.random.Generator) -> Matrix | None:
-    """The means of the levels as they might have been; None without repeats to draw from.
+    """Resampled means of the levels; None without repeats to draw from.
 
-    Blocks are left out: they move all levels alike.
+    Block effects are omitted: they move all levels alike.
     """
     if grid.pure_freedom < 1:
         return None
@@ -95,14 +95,14 @@ def drawn_means(grid: Grid, chance: np.random.Generator) -> Matrix | None:
 
 
 def _drawn(rest: Series, freedom: int, count: int, chance: np.random.Generator) -> Matrix:
-    """Residuals drawn with replacement, as wide as so few of them leave it open."""
+    """Residuals drawn with replacement, widened for their small number."""
     known = max(freedom, 1)
     wider = math.sqrt(len(rest) / known) * student_quantile(known) / _NORMAL_REACH
     return wider * chance.choice(rest, (_DRAWS, count))
 
 
 def misfit_p(grid: Grid, fitted_levels: Series, unknowns: int) -> float | None:
-    """How often noise alone would make a law miss the means so far: F of lack of fit.
+    """p of the lack-of-fit F test: how often noise alone makes a law miss the means this far.
 
     None without repeats, or without more levels than unknowns.
     """

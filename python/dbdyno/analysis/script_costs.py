@@ -1,8 +1,8 @@
-"""What one transaction of each script cost, where the scripts can be told apart.
+"""The cost of one transaction of each script, if the scripts can be told apart.
 
-Two ways, and none is taken without need: the server's statistics of single statements, whose
-costs are those of the script they stand in; and a regression of what was spent in each
-interval on how many of each script ended in it, when the mix varied enough.
+Two methods: the server's statistics of single statements, whose costs belong to the script that
+contains them; and a regression of the amount spent in each interval on the transactions of each
+script that completed in it, if the mix varied enough.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ _INTERVALS_A_SCRIPT_MIN = 10
 def costs_by_script(
     recording: Recording, intervals: Intervals, spent: list[CostAmount]
 ) -> list[CostRecord]:
-    """Nothing when there is one script: its costs are those of all."""
+    """Nothing if there is one script: its costs are those of all."""
     names = [script["name"] for script in recording.plan.get("scripts", [])]
     if len(names) < 2:
         return []
@@ -51,7 +51,7 @@ def costs_by_script(
 def _ended_by_script(
     recording: Recording, intervals: Intervals, scripts: int
 ) -> NDArray[np.float64]:
-    """Committed transactions: a row an interval, a column a script."""
+    """Committed transactions: one row per interval, one column per script."""
     table = recording.tables["scripts"]
     number = recording.tables["intervals"]["interval"]
     ended = np.zeros((len(number), scripts))
@@ -62,7 +62,7 @@ def _ended_by_script(
 def _by_statements(
     recording: Recording, intervals: Intervals, numerator: CostAmount, ended: NDArray[np.float64]
 ) -> list[Ratio | None]:
-    """Sums over each script's statements; without the COMMIT, which the server counts apart."""
+    """Sums over each script's statements; without COMMIT, which the server counts separately."""
     column = _BY_STATEMENT.get(numerator.id)
     told = set(objects(recording, STATEMENTS))
     if column is None or not any(of.startswith("statement ") for of in told):
@@ -83,10 +83,10 @@ def _known(amount: Series, ended: Series) -> Ratio | None:
 
 
 def _by_mix(amount: Series, ended: NDArray[np.float64]) -> list[Ratio | None]:
-    """Least squares with a constant, which is what was spent whoever ran.
+    """Least squares with a constant for what is spent whichever scripts run.
 
-    Empty unless every script's cost is known to a quarter: a mix that hardly varies, as
-    that of weighted scripts on a fast server, tells nothing of its parts.
+    Empty unless every script's cost is known to within a quarter: a mix that hardly varies, as with
+    weighted scripts on a fast server, does not identify its parts.
     """
     known = ~np.isnan(amount) & ~np.isnan(ended).any(axis=1)
     spent, causes = amount[known], np.column_stack([ended[known], np.ones(int(known.sum()))])

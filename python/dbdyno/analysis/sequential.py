@@ -1,19 +1,17 @@
-"""Whether a load meets an objective, asked again after every run until it is told.
+"""Whether a load meets an objective, tested after every run until it is decided.
 
-Who looks again and again until the answer pleases is wrong more often than each look says. So
-the number of looks is fixed beforehand, and each may be wrong only so often that all of them
-together stay below the stated error (Bonferroni; Pocock's boundaries, *Biometrika* 64, 1977, gain
-little on it for five). The error is stated for each direction: to say *met* of a load that
-misses, and *missed* of one that meets.
+Testing repeatedly until the answer pleases is wrong more often than each test suggests. So the
+number of interim analyses is fixed in advance, and each has a share of the stated error
+(Bonferroni; Pocock's boundaries, *Biometrika* 64, 1977, gain little with five). The error holds in
+each direction: reporting *met* for a load that misses, and *missed* for one that meets.
 
-What is looked at is the logarithm of the level over its limit, as noise that comes with load
-grows with the level. How far it is known comes from how windows differ, for slow transactions
-come together, in stalls; neighbours that resemble each other count as fewer, and no level is
-known better than if transactions were independent. The rarer and longer the stalls, the likelier
-that too few were seen: *met* must stand as well when t is corrected for the skewness of the
-windows (Hall, *Journal of the Royal Statistical Society* B 54, 1992), and takes twelve
-independent windows. A kind of stall that no window has seen is in no number: rare ones take
-long runs.
+The test statistic is the logarithm of level / limit, as the noise of a loaded server grows with the
+level. Its standard error comes from the variation between windows, because slow transactions come
+together, in stalls; autocorrelated windows count as fewer, and the error is never below that of
+independent transactions. The rarer and longer the stalls, the more likely it is that too few were
+seen: *met* must also hold when t is corrected for the skewness of the windows (Hall, *Journal of
+the Royal Statistical Society* B 54, 1992), and takes twelve independent windows. A kind of stall
+that no window contains is not in any number: rare ones need long runs.
 """
 
 import math
@@ -36,7 +34,8 @@ Judgement: TypeAlias = Literal["met", "missed", "open"]
 class SequentialResult(Struct, frozen=True):
     """The judgement so far, and what it rests on.
 
-    ``level`` is the share of bad transactions, or the mean, with its 95 % interval as of one look.
+    ``level`` is the share of bad transactions, or the mean, with the 95 % interval of a single
+    analysis.
     """
 
     judgement: Judgement
@@ -48,8 +47,8 @@ class SequentialResult(Struct, frozen=True):
 def judge_share(
     bad: Series, total: Series, allowed: float, error: float = ERROR
 ) -> SequentialResult:
-    """Whether no larger share than allowed is bad, from the counts of each window."""
-    # Of independent transactions, were the share that which is allowed.
+    """Whether the share of bad transactions is at most the allowed one, from counts per window."""
+    # The error of independent transactions, if their bad share is the allowed one.
     least = math.sqrt((1 - allowed) / (allowed * max(float(total.sum()), 1.0)))
     return _judged(bad, total, allowed, least, error)
 
@@ -57,14 +56,14 @@ def judge_share(
 def judge_mean(
     means: Series, counts: Series, limit: float, error: float = ERROR
 ) -> SequentialResult:
-    """Whether the mean over all transactions is below the limit, from those of each window."""
+    """Whether the mean over all transactions is below the limit, from the means of each window."""
     return _judged(means * counts, counts, limit, 0.0, error)
 
 
 def _judged(
     amount: Series, count: Series, limit: float, least: float, error: float
 ) -> SequentialResult:
-    """Of Σ amount / Σ count; ``least`` is the smallest relative error that it may have."""
+    """Judge Σ amount / Σ count; ``least`` is its smallest possible relative error."""
     seen, windows = float(count.sum()), len(amount)
     level = float(amount.sum()) / seen if seen else 0.0
     if windows < WINDOWS_MIN or not seen:
@@ -84,7 +83,7 @@ def _judged(
 
 
 def _distance(level: float, limit: float, relative: float) -> float:
-    """From the level to the limit in standard errors; of nothing at all, by the limit's own."""
+    """Distance from level to limit in standard errors; a level of 0 uses the limit's own."""
     return (math.log(level / limit) if level else -1.0) / relative
 
 
@@ -96,9 +95,9 @@ def _judgement(distance: float, reach: float, skewness: float, effective: float)
 
 
 def _without_skew(t: float, skew: float) -> float:
-    """Hall's cubic: it grows with t however far from 0 that is, which Johnson's square does not.
+    """Hall's cubic correction: monotone in t everywhere, unlike Johnson's quadratic.
 
-    With the square, a level far below its limit would be corrected to one far above.
+    With the quadratic, a level far below its limit would be corrected to one far above.
     """
     return t + skew * t**2 / 3 + skew**2 * t**3 / 27 + skew / 6
 
@@ -109,7 +108,7 @@ def _skewness(rest: Series) -> float:
 
 
 def _ranged(level: float, relative: float, count: float, effective: float) -> IntervalEstimate:
-    """As of one look; of none in so many at most −ln 0.025 (3.7) were to be expected."""
+    """Interval of a single analysis; with none bad, at most −ln 0.025 (3.7) were to be expected."""
     if not level:
         return IntervalEstimate(level, 0.0, -math.log(0.025) / count)
     factor = math.exp(student_quantile_upper(0.975, effective - 1) * relative)

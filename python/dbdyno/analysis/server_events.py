@@ -1,7 +1,7 @@
-"""Autovacuums, WAL switches, deadlocks and outages, from the server's log or else as counted.
+"""Autovacuums, WAL switches, deadlocks and outages, from the server's log or its counters.
 
-A counter that grew says that something ended since the last reading, not when: such an event
-reaches over the whole reading.
+A counter that grew shows that something ended since the last reading, not when: such an event
+covers the whole reading.
 """
 
 import math
@@ -26,14 +26,14 @@ DEADLOCKS = (
     ("global_status", "Innodb_deadlocks"),
     ("innodb_metrics", "lock_deadlocks"),
 )
-# Deadlocks and vacuums that follow each other so closely are one event.
+# Deadlocks and vacuums closer together than this are one event.
 _GAP_S = 1.0
 RESTART = "server restart"
-"""The label of an outage in which the server's log tells of a start."""
+"""The label of an outage in which the server's log shows a start."""
 
 
 def autovacuums(recording: Recording) -> list[RunEvent]:
-    """Per table. A server that logs only long ones is believed by its counters."""
+    """Autovacuums per table; from the counters if the log has none (it may omit short ones)."""
     logged = [_logged_vacuum(entry) for entry in entries(recording, "autovacuum")]
     known = {event.label for event in logged}
     counted = [event for event in _counted_vacuums(recording) if event.label not in known]
@@ -57,7 +57,7 @@ def _vacuum(table: str, begin_s: float, end_s: float, values: Values) -> RunEven
 
 
 def _counted_vacuums(recording: Recording) -> Iterator[RunEvent]:
-    """Those that ended, by the tables' counters, and how long they were seen at work."""
+    """Vacuums that ended, by the tables' counters, and the readings that show one at work."""
     for table in objects(recording, _TABLES):
         ended = growth(recording, _TABLES, "autovacuum_count", table)
         if ended is None or not ended.delta.any():
@@ -70,7 +70,7 @@ def _counted_vacuums(recording: Recording) -> Iterator[RunEvent]:
 
 
 def _at_work(recording: Recording, table: str) -> Iterator[RunEvent]:
-    """Each reading at which one was seen; none has ended yet, so they count for nothing."""
+    """Each reading that shows a vacuum at work; none has ended yet, so their count is 0."""
     progress = level(recording, _PROGRESS, "total", f"{_VACUUM}{table}")
     if progress is None:
         return
@@ -83,7 +83,7 @@ def _at_work(recording: Recording, table: str) -> Iterator[RunEvent]:
 
 
 def wal_switches(recording: Recording) -> list[RunEvent]:
-    """Readings in which the WAL went on to its next file; where all did, it is one event."""
+    """Readings in which the WAL moved on to its next file; consecutive ones are one event."""
     return joined(_counted_switches(recording), 0.0)
 
 
@@ -103,7 +103,7 @@ def _counted_switches(recording: Recording) -> Iterator[RunEvent]:
 
 
 def deadlocks(recording: Recording) -> list[RunEvent]:
-    """Moments at which the server ended a deadlock by failing one of its transactions."""
+    """Moments at which the server ended a deadlock by aborting one of its transactions."""
     logged = [_deadlock(entry.time_s, entry.time_s, 1) for entry in entries(recording, "deadlock")]
     return joined(logged or _counted_deadlocks(recording), _GAP_S)
 
@@ -115,7 +115,7 @@ def _deadlock(begin_s: float, end_s: float, count: float) -> RunEvent:
 
 
 def deadlocks_counted(recording: Recording) -> Growth | None:
-    """As the server counts them, under whichever name; None where it does not."""
+    """Deadlocks as the server counts them, under whichever name; None if it does not."""
     told = (growth(recording, source, name, "") for source, name in DEADLOCKS)
     return next((growth for growth in told if growth is not None), None)
 
@@ -131,9 +131,9 @@ def _counted_deadlocks(recording: Recording) -> Iterator[RunEvent]:
 
 
 def outages(recording: Recording, end_of_run_s: float) -> list[RunEvent]:
-    """Lost connections, as each thread of the engine saw them, and restarts told by the log.
+    """Lost connections, as each thread of the engine saw them, and restarts found in the log.
 
-    One that did not end lasts to the end of the run.
+    One that did not end lasts until the end of the run.
     """
     begin_s = recording.tables["intervals"]["time_s"].min(initial=0.0)
     started = [entry.time_s for entry in entries(recording, "start")]

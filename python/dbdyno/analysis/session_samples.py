@@ -1,9 +1,9 @@
 """Session samples as client-seconds, with a confidence interval.
 
-A sample represents some seconds of the run; a session in it counts for so many client-seconds.
-Consecutive samples often show the same long wait, so they are not independent: intervals come
-from a bootstrap over blocks of time (Künsch, *Annals of Statistics* 17, 1989). What a session
-was doing is not this file's business.
+A sample represents some seconds of the run; a session in it counts for that many client-seconds.
+Consecutive samples often show the same long wait, so they are not independent: intervals come from
+a bootstrap over blocks of time (Künsch, *Annals of Statistics* 17, 1989). What a session was doing
+is not considered here.
 """
 
 from collections.abc import Hashable, Sequence
@@ -20,7 +20,7 @@ from dbdyno.model.telemetry import FIRST_LOCK_SAMPLE
 SESSIONS, LOCKS = "waits", "locks"
 _BLOCK_S = 1.0
 _BLOCKS_MAX = 600
-"""Of a long run the blocks are longer, which costs no accuracy and bounds the work."""
+"""In a long run the blocks are longer, which costs no accuracy and bounds the work."""
 _RESAMPLES = 1000
 _SEED = 1989
 
@@ -34,16 +34,16 @@ class SessionSamples(Struct, frozen=True):
     time_s: Series
     seconds: Series
     block: Indexes
-    """The block of time each belongs to; every block has a sample."""
+    """The block of time of each sample; every block has a sample."""
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are."""
+        """Number of blocks."""
         return int(self.block.max()) + 1
 
     @property
     def total_s(self) -> float:
-        """How much of the run the samples represent."""
+        """Seconds of the run that the samples represent."""
         return float(self.seconds.sum())
 
 
@@ -60,14 +60,14 @@ class SampledRows(Struct, frozen=True):
 
 
 class ClientSeconds(Struct, frozen=True):
-    """How many, with their 95 % interval; none from fewer than five blocks of time."""
+    """An amount with its 95 % interval; no interval from fewer than five blocks of time."""
 
     seconds: float
     low: float | None
     high: float | None
 
     def times(self, share: float) -> "ClientSeconds":
-        """A share of them."""
+        """A share of the amount."""
         low, high = (None if end is None else end * share for end in (self.low, self.high))
         return ClientSeconds(self.seconds * share, low, high)
 
@@ -79,12 +79,12 @@ def measured_s(recording: Recording) -> float:
 
 
 def measured_samples(recording: Recording) -> SessionSamples | None:
-    """The samples of sessions; None when none were taken."""
+    """The session samples; None if none were taken."""
     return _measured(recording, SESSIONS)
 
 
 def measured_lock_samples(recording: Recording) -> SessionSamples | None:
-    """The samples that include locks; all where the recording does not tell them apart."""
+    """The samples that include locks; all samples if the recording does not distinguish them."""
     return _measured(recording, LOCKS) or measured_samples(recording)
 
 
@@ -111,10 +111,10 @@ def _measured(recording: Recording, source: str) -> SessionSamples | None:
 
 
 def _within(time_s: Series, seconds: Series, end_s: float) -> Series:
-    """How much of the measured part each sample represents.
+    """Seconds of the measured part that each sample represents.
 
-    A sample represents the time before it, of which some may precede the measured part. The
-    sample that would represent the end comes after it: the last one represents that, too.
+    A sample represents the time before it, some of which may precede the measured part. The sample
+    that would represent the end comes after it, so the last one represents that, too.
     """
     within = np.minimum(seconds, time_s)
     within[-1] += min(end_s - time_s[-1], seconds[-1])
@@ -154,9 +154,9 @@ def client_seconds(
 
 
 def _bootstrapped(by_block: Series) -> list[tuple[float, float]] | list[tuple[None, None]]:
-    """The ends of the 95 % intervals of the columns' sums, blocks resampled with replacement.
+    """The 95 % intervals of the sums of columns, with blocks resampled with replacement.
 
-    Of one block every draw is the same, and of a few they differ much less than runs do.
+    With one block every draw is the same, and with a few they vary much less than runs do.
     """
     if len(by_block) < SAMPLES_MIN:
         return [(None, None)] * by_block.shape[1]

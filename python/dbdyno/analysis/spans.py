@@ -11,7 +11,7 @@ Span: TypeAlias = tuple[int, int]
 
 
 def true_spans(condition: Mask) -> list[Span]:
-    """Where the condition holds: begin and end of each span, the end exclusive."""
+    """Spans in which the condition holds: begin and end of each, the end exclusive."""
     edges = np.flatnonzero(np.diff(condition.astype(np.int8), prepend=0, append=0)).tolist()
     return list(zip(edges[::2], edges[1::2], strict=True))
 

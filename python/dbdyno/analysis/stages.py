@@ -1,6 +1,6 @@
-"""What each stage of a load that was meant to change came to.
+"""The results of each stage of a load that changes by plan.
 
-The numbers of the whole run are of all stages together, which is no load that anybody asked for.
+The numbers of the whole run mix all stages, which is a load that nobody asked for.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from dbdyno.model.record import StageRecord
 
 
 def stages_of(plan: Plan, measured: Timeline) -> list[StageRecord]:
-    """Each stage in its order; none of a load that was to stay one."""
+    """The stages in order; empty for a constant load."""
     if not has_stages(plan) or not len(measured.tps):
         return []
     number = stage_at(plan, measured.time_s)
@@ -41,6 +41,6 @@ def _mean(per_s: Series, length_s: Series) -> float | None:
 
 
 def _median(times_ms: Series) -> float | None:
-    """Of the intervals in which anything ended."""
+    """The median over the intervals in which something completed."""
     known_ms = times_ms[~np.isnan(times_ms)]
     return median(known_ms) if len(known_ms) else None

@@ -1,8 +1,7 @@
-"""What so many runs can tell, and how many runs it takes to tell more.
+"""The effect that a number of runs can detect, and the runs that it takes to detect less.
 
-Answered from the noise between the runs that there are, the pilot. That noise is itself known
-from few runs only, so the number of repeats has an interval, often a wide one: the price of a
-pilot of three.
+Answered from the noise between existing runs, the pilot. That noise is itself estimated from few
+runs, so the number of repeats has an interval, often a wide one: the price of a pilot of three.
 """
 
 import math
@@ -22,10 +21,10 @@ _CONFIDENCE = 0.95
 
 
 class Spread(Struct, frozen=True):
-    """How repeats differ. An effect from n of them has the variance ``variance / n``.
+    """How repeats vary. An effect from n of them has the variance ``variance / n``.
 
-    ``freedom`` is by how many degrees of freedom the pilot knows it, ``freedom_each`` how many
-    a repeat brings: 1 for a pair, up to 2 for one more run on each side.
+    ``freedom`` is the pilot's degrees of freedom, ``freedom_each`` the number that a repeat adds: 1
+    for a pair, up to 2 for one more run on each side.
     """
 
     variance: float
@@ -34,10 +33,10 @@ class Spread(Struct, frozen=True):
 
 
 def detectable(spread: Spread, repeats: int, alpha: float) -> float:
-    """The smallest effect (of logarithms) that so many repeats find four times in five.
+    """The smallest effect (on logarithms) that this many repeats detect with power 0.8.
 
-    δ = nc·√(v/n), with nc the noncentrality at which Student's t passes its limit with that
-    power (Cohen, *Statistical Power Analysis*, 1988, §2).
+    δ = nc·√(v/n), with nc the noncentrality at which Student's t passes its limit with that power
+    (Cohen, *Statistical Power Analysis*, 1988, §2).
     """
     freedom = spread.freedom_each * (repeats - 1)
     limit = student_quantile_two_sided(1 - alpha, freedom)
@@ -45,9 +44,9 @@ def detectable(spread: Spread, repeats: int, alpha: float) -> float:
 
 
 def repeats_for(effect: float, spread: Spread, alpha: float) -> int:
-    """The smallest number of repeats that finds this effect four times in five.
+    """The smallest number of repeats that detects this effect with power 0.8.
 
-    Sought by halving, for the limit and the power both depend on the number. At most
+    Found by bisection, because the limit and the power both depend on the number. At most
     ``REPEATS_MAX``.
     """
     few, enough = 1, REPEATS_MAX
@@ -61,10 +60,10 @@ def repeats_for(effect: float, spread: Spread, alpha: float) -> int:
 
 
 def more_repeats(effect: float, spread: Spread, have: int, alpha: float) -> Repeats:
-    """How many more than there are; the interval is that of the pilot's variance.
+    """Additional repeats needed; the interval comes from that of the pilot's variance.
 
-    v·ν/χ²(0.975, ν) to v·ν/χ²(0.025, ν): the effect is taken as given. Its sign makes no
-    difference to the number, only to the share by which something rises or falls.
+    v·ν/χ²(0.975, ν) to v·ν/χ²(0.025, ν): the effect is taken as given. Its sign makes no difference
+    to the number, only to the share by which something rises or falls.
     """
     low, high = (
         Spread(variance, spread.freedom, spread.freedom_each)

@@ -1,7 +1,7 @@
 """Whether a run stayed at one level.
 
-One test serves for steps and for drifts: the best split of the series into two levels. A
-drift shows as a step in the middle, which is all a reader needs to know.
+One test serves for steps and for drifts: the best split of the series into two levels. A drift
+shows as a step in the middle, which is all a reader needs to know.
 """
 
 import numpy as np
@@ -13,8 +13,8 @@ from dbdyno.analysis.planned_load import Plan, is_constant_load
 SAMPLES_MIN = 30
 CHANGE_MIN = 0.05
 _TRIMMED = 0.15
-# Andrews, Econometrica 61, 1993 (corrected in 71, 2003): the largest Wald statistic of a
-# change in one parameter, outer 15 % of the places left out, exceeded by chance once in 100.
+# Andrews, Econometrica 61, 1993 (corrected in 71, 2003): the largest Wald statistic of a change in
+# one parameter, outer 15 % of the places left out, exceeded by chance once in 100.
 _WALD_LIMIT = 12.16
 
 
@@ -32,14 +32,13 @@ class Shift(Struct, frozen=True):
 
 
 def find_shift(series: Series) -> Shift | None:
-    """The change of level that chance alone rarely makes.
+    """Find a change of level that chance alone rarely produces.
 
-    In one steady run of 100 whose samples are independent; in about one of 25 when they
-    resemble each other (φ = 0.5 over a minute), as the tests count.
+    Chance alone does so in one of 100 steady runs with independent samples, and in about one of 25
+    with autocorrelated ones (φ = 0.5 over a minute), as the tests count.
 
-    W(k) = (m₂ − m₁)² / (v·τ·(1/k + 1/(n − k))) for each place k, where v and τ are the
-    variance and the autocorrelation time around the two levels; a shift when the largest W
-    exceeds Andrews' limit.
+    W(k) = (m₂ − m₁)² / (v·τ·(1/k + 1/(n − k))) for each place k, where v and τ are the variance and
+    the autocorrelation time around the two levels; a shift if the largest W exceeds Andrews' limit.
     """
     if len(series) < SAMPLES_MIN:
         return None
@@ -52,9 +51,9 @@ def find_shift(series: Series) -> Shift | None:
 
 
 def unasked_shift(plan: Plan, tps: Series) -> Shift | None:
-    """A change of throughput by 5 % or more that nobody asked for.
+    """A change of throughput by 5 % or more that the plan did not ask for.
 
-    In stages the level is meant to change, and in an open loop it is that of the schedule.
+    In stages the level is meant to change, and in an open loop it follows the schedule.
     """
     shift = find_shift(tps) if is_constant_load(plan) else None
     return shift if shift is not None and abs(shift.relative) >= CHANGE_MIN else None

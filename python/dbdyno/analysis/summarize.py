@@ -1,7 +1,7 @@
-"""The numbers of a run's record, worked out from what was recorded.
+"""Computes the numbers of a run's record from its recording.
 
-Also of a run that was interrupted: its counters are those of the last interval, and its
-percentiles those of the windows that were complete.
+Also for a run that was interrupted: its counters are those of the last interval, and its
+percentiles those of the complete windows.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ from dbdyno.model.recording import Histograms, Recording, rows
 
 
 def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
-    """The record with every measured number and doubt; status and validity are left as they are."""
+    """Return the record with every measured number and doubt; status and validity are unchanged."""
     over_time = timeline(recording)
     measured = over_time.measured()
     duration_s = _duration_s(recording, over_time)
@@ -73,7 +73,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
 
 
 def full_record(recording: Recording, histograms: Histograms) -> RunRecord:
-    """The record as it is, or for a run that has not finished, with the numbers so far."""
+    """Return the record as it is, or for an unfinished run with the numbers so far."""
     if recording.record.throughput_tps is not None:
         return recording.record
     return summarize(recording, histograms)
@@ -102,9 +102,9 @@ def _transactions(recording: Recording) -> TransactionCounts:
 
 
 def _throughput(recording: Recording, measured: Timeline, duration_s: float) -> Throughput:
-    """The value is what was done by the time it took, exactly; the interval is the samples'.
+    """The value is completed / time, exactly; the interval comes from the samples.
 
-    How they scatter around the mean of their stage: that stages differ was asked for.
+    It uses the variation around the mean of each stage: differences between stages are planned.
     """
     value = completed(recording) / duration_s if duration_s else 0.0
     tps = measured.tps
@@ -123,16 +123,16 @@ def _throughput(recording: Recording, measured: Timeline, duration_s: float) -> 
 
 
 def _variation(series: Series) -> float | None:
-    """Standard deviation by mean."""
+    """Standard deviation / mean."""
     if len(series) < 2 or not series.mean():
         return None
     return float(series.std(ddof=1) / series.mean())
 
 
 def _failures(recording: Recording) -> list[FailureRecord]:
-    """Counts are cumulative, so the last interval that names a class and code has them all.
+    """Counts are cumulative, so the last interval that names a class and code has the total.
 
-    Its table tells of no statements: they are known once the run is done.
+    The table of the intervals has no statements: they are known once the run is done.
     """
     if recording.engine.get("done"):
         return _of_engine(recording, "failures")
@@ -145,7 +145,7 @@ def _failures(recording: Recording) -> list[FailureRecord]:
 
 
 def _of_engine(recording: Recording, name: str) -> list[FailureRecord]:
-    """What the engine told of failures once the run was done."""
+    """What the engine reported about failures at the end of the run."""
     told = recording.engine.get("done", {}).get(name, [])
     texts = dict(rows(recording.tables["statement_texts"], ("statement", "sql")))
     return [_failure(texts, **failure) for failure in told]
@@ -165,7 +165,7 @@ def _failure(
 
 
 def script_names(recording: Recording) -> list[str]:
-    """The plan's scripts, in its order."""
+    """The names of the plan's scripts, in order."""
     return [script["name"] for script in recording.plan.get("scripts", [])]
 
 
@@ -188,7 +188,7 @@ def _script(
 
 
 def _script_counts(recording: Recording, number: int) -> dict[str, int]:
-    """Of the measured intervals; in those of the warm-up all that ended was counted."""
+    """Counts over the measured intervals; those of the warm-up are excluded."""
     scripts = recording.tables["scripts"]
     wanted = (scripts["script"] == number) & is_measured(recording, "scripts")
     return {name: int(scripts[name][wanted].sum()) for name in ("ok", "failed", "skipped")}
@@ -206,7 +206,7 @@ def _statements(recording: Recording, histograms: Histograms) -> list[StatementR
 
 
 def _times(recording: Recording, histograms: Histograms, statement: int) -> dict[str, Any]:
-    """Count and latencies of a statement, by the names of its record."""
+    """Count and latencies of a statement, by the field names of its record."""
     histogram = total_histogram(recording, histograms, "statement", statement)
     found = latency(recording, histograms, "statement", statement)
     return {

@@ -1,7 +1,7 @@
 """Count and total time of what happened in the measured part of a run.
 
 Reads the tables that have a count and a mean for each interval: ``connects``, ``scripts``
-(transactions that succeeded) and ``failed``. What these times mean is for the callers to say.
+(successful transactions) and ``failed``. What these times mean is up to the callers.
 """
 
 import numpy as np
@@ -11,19 +11,19 @@ from dbdyno.model.recording import Recording
 
 
 class TimeTotal(Struct, frozen=True):
-    """How many there were, and the sum of their times."""
+    """The number of occurrences, and the sum of their times."""
 
     count: int
     seconds: float
 
 
 def measured_total(recording: Recording, table: str) -> TimeTotal:
-    """Over a table's rows in measured intervals; a row without a known time adds no seconds."""
+    """Total of a table's rows in measured intervals; a row without a known time adds no seconds."""
     return _total(recording, table, ("measure",))
 
 
 def total_with_drain(recording: Recording, table: str) -> TimeTotal:
-    """The same, with what was due in the measured part and ended after it."""
+    """The same, including what was due in the measured part and ended after it."""
     return _total(recording, table, ("measure", "drain"))
 
 

@@ -1,4 +1,4 @@
-"""What happened in each interval, over all scripts: the series that are judged and drawn."""
+"""The series over measurement intervals, all scripts together, that are analysed and drawn."""
 
 import numpy as np
 from msgspec import Struct
@@ -14,7 +14,7 @@ _WHOLE_SHARE = 0.5
 
 
 class Timeline(Struct, frozen=True):
-    """One element an interval; times in seconds since the end of the warm-up."""
+    """One element per interval; times in seconds since the end of the warm-up."""
 
     phase: Column
     time_s: Series
@@ -22,12 +22,12 @@ class Timeline(Struct, frozen=True):
     tps: Series
     failed_per_s: Series
     latencies_ms: dict[str, Series]
-    """``p50_ms``, ``p95_ms``, ``p99_ms`` and ``max_ms``; NaN where nothing ended."""
+    """``p50_ms``, ``p95_ms``, ``p99_ms`` and ``max_ms``; NaN if nothing completed."""
 
     def whole_intervals(self) -> "Timeline":
-        """Without intervals that were cut short, as the last one and the drain are.
+        """Without intervals that were cut short, such as the last one and the drain.
 
-        In a few milliseconds only stragglers end: such a point is no level of anything.
+        In a few milliseconds only stragglers complete: such a point does not represent a level.
         """
         return self._only(are_whole(self.seconds))
 
@@ -48,7 +48,7 @@ class Timeline(Struct, frozen=True):
 
 
 def are_whole(seconds: Series) -> Mask:
-    """Which intervals have half the usual length at least."""
+    """Mask of the intervals with at least half the usual length."""
     typical_s = median(seconds) if len(seconds) else 0.0
     whole: Mask = seconds >= typical_s * _WHOLE_SHARE
     return whole

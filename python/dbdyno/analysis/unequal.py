@@ -1,4 +1,4 @@
-"""What differs between the runs of two variants, durability before all else.
+"""What differs between the runs of two variants, durability first.
 
 A server that does not wait for its disk is faster, so unequal durability is reported first. Then
 follow the server's version, its settings, the host, the workload, the load, the data and the
@@ -30,7 +30,7 @@ Facts: TypeAlias = Mapping[str, str]
 
 
 class Conditions(Protocol):
-    """A run with what is known of its server and host: a recording, or a run's folder."""
+    """A run with what is known of its server and host: a recording, or a run folder."""
 
     @property
     def record(self) -> RunRecord: ...  # noqa: D102
@@ -43,7 +43,7 @@ class Conditions(Protocol):
 
 
 class Aspect(Struct, frozen=True):
-    """One kind of condition: its facts by name, and the words for one that is not known."""
+    """One kind of condition: its facts by name, and the text for one that is not known."""
 
     title: str
     facts: Callable[[Conditions], Facts]
@@ -55,7 +55,7 @@ class Aspect(Struct, frozen=True):
 
 
 class _Sides(Struct, frozen=True):
-    """Both variants' runs, and what they are called."""
+    """Both variants' runs, and their labels."""
 
     runs: tuple[Sequence[Conditions], Sequence[Conditions]]
     labels: tuple[str, str]
@@ -80,7 +80,7 @@ def unequal(
 ) -> list[str]:
     """Every difference as a sentence, the most important first.
 
-    ``defaults`` are those of each workload's parameters: to ask for one is to ask for nothing.
+    ``defaults`` are those of each workload's parameters: an explicit default equals none.
     """
     sides = _Sides((before, after), labels)
     of_aspects = [line for aspect in _aspects(defaults) for line in _differences(aspect, sides)]
@@ -96,7 +96,7 @@ def unequal_durability(
 
 
 class _RecordAlone(Struct, frozen=True):
-    """A run of which nothing else was loaded."""
+    """A run of which only the record is loaded."""
 
     record: RunRecord
     plan: Mapping[str, Any] = {}
@@ -112,7 +112,7 @@ def _differences(aspect: Aspect, sides: _Sides) -> Iterator[str]:
 
 
 def _names(aspect: Aspect, sides: _Sides) -> list[str]:
-    """Of two products those alone that both have: the others mean nothing to one of them.
+    """Names to compare; for two products only those that both have.
 
     The durability level comes first, the settings behind it after.
     """
@@ -122,7 +122,7 @@ def _names(aspect: Aspect, sides: _Sides) -> list[str]:
 
 
 def _told(before: Sequence[str], after: Sequence[str], labels: tuple[str, str]) -> str:
-    """The values of each side, or only that they differ where they are too long to print."""
+    """The values of each side, or only that they differ if they are too long to print."""
     if max(map(len, [*before, *after])) > _LENGTH_MAX:
         return "differs"
     first, second = (" or ".join(values) for values in (before, after))
@@ -144,7 +144,7 @@ def _version(run: Conditions) -> Facts:
 
 
 def _settings(run: Conditions) -> Facts:
-    """Without folders, which are another's for each private server, and the durable ones."""
+    """Server settings except directories, which differ for private servers, and durability."""
     durable = run.record.server.get("durability", {})
     return {
         one["name"]: f"{one['value']} {one['unit']}".strip()
@@ -172,7 +172,7 @@ def _host(run: Conditions) -> Facts:
 
 
 def _work(run: Conditions) -> Facts:
-    """What clients run. Of texts only the fact that they differ is reported."""
+    """What clients run. For texts only the fact that they differ is reported."""
     scripts = {
         f"the text or weight of {script['name']}": f"{script['weight']}: {script['text']}"
         for script in run.plan.get("scripts", [])
@@ -208,7 +208,7 @@ def _data(defaults: Defaults, run: Conditions) -> Facts:
 
 
 def _placement(run: Conditions) -> Facts:
-    """As it was asked for; what was then seen of it belongs to the run."""
+    """The placement that was asked for; what was then observed of it belongs to the run."""
     asked = (run.server.get("placement") or {}).get("asked", {})
     return {name: _plain(value) for name, value in asked.items() if value is not None}
 
@@ -245,7 +245,7 @@ def _is_told(value: Any) -> bool:
 
 
 def _plain(value: Any) -> str:
-    """As it is written; of a single stage without brackets."""
+    """A value as it is written; a single stage without brackets."""
     if isinstance(value, list) and len(value) == 1:
         return _plain(value[0])
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
@@ -255,7 +255,7 @@ _DURABILITY = Aspect("Unequal durability", _durability, _UNKNOWN)
 
 
 def _aspects(defaults: Defaults) -> tuple[Aspect, ...]:
-    """The gravest first."""
+    """All aspects, the most important first."""
     return (
         _DURABILITY,
         Aspect("Different server", _version),
@@ -269,7 +269,7 @@ def _aspects(defaults: Defaults) -> tuple[Aspect, ...]:
 
 
 def _sizes(sides: _Sides) -> Iterator[str]:
-    """Databases of unlike size; so much as an update's new versions take is no difference."""
+    """Databases of different size; the space of an update's new versions makes no difference."""
     before, after = map(_database_bytes, sides.runs)
     if before and after and max(before, after) > _SIZES_ALIKE * min(before, after):
         told = _told([size(before)], [size(after)], sides.labels)

@@ -1,9 +1,9 @@
 """Fits the Universal Scalability Law, to many series at once.
 
-N/X(N) = (1 + σ(N − 1) + κN(N − 1))/λ is linear in its three unknowns, so the least squares of
-logarithms are a few steps of linear ones, each weighted by the law of the step before
-(Gauss and Newton's). With three unknowns, two of which must not be negative, the best of the four
-ways to leave some of them out is the constrained optimum.
+N/X(N) = (1 + σ(N − 1) + κN(N − 1))/λ is linear in its three unknowns, so the least squares on
+logarithms are a few steps of linear ones, each weighted by the law of the previous step
+(Gauss–Newton). With three unknowns, two of which must not be negative, the best of the four ways to
+leave some of them out is the constrained optimum.
 """
 
 import math
@@ -28,25 +28,25 @@ class Usl(Struct, frozen=True):
     crosstalk: float
 
     def tps(self, clients: Series) -> Series:
-        """What the law says of so many clients."""
+        """Throughput by the law at these numbers of clients."""
         shared = self.contention * (clients - 1) + self.crosstalk * clients * (clients - 1)
         throughput: Series = self.one_client_tps * clients / (1 + shared)
         return throughput
 
     def tps_at(self, clients: float) -> float:
-        """The same for one number of clients."""
+        """Throughput by the law at one number of clients."""
         return float(self.tps(np.array(clients)))
 
     @property
     def peak_clients(self) -> float:
-        """Where the law is highest; infinite without crosstalk."""
+        """Clients at the maximum of the law; infinite without crosstalk."""
         if not self.crosstalk:
             return math.inf
         return max(math.sqrt(max(1 - self.contention, 0) / self.crosstalk), 1.0)
 
 
 def fit(clients: Series, logarithms: Matrix) -> list[Usl]:
-    """The law of each row of logarithms of throughput, one column a run."""
+    """Fit the law to each row of logarithms of throughput, one column per run."""
     times = np.log(clients) - logarithms
     design = np.stack([np.ones_like(clients), clients - 1, clients * (clients - 1)], axis=-1)
     coefficients = _non_negative(design / np.exp(times)[..., None], np.ones_like(times))
@@ -77,8 +77,8 @@ def _non_negative(design: Matrix, target: Matrix) -> Matrix:
 
 
 def _least_squares(design: Matrix, target: Matrix) -> tuple[Matrix, Series]:
-    """Of each row, and the squares that remain."""
-    # Columns of one length: rows of clients squared would drown the others.
+    """Solution for each row, and the residual sum of squares."""
+    # Scale columns to equal length: squares of the number of clients would dominate the others.
     scale = np.linalg.norm(design, axis=1, keepdims=True)
     scaled = design / scale
     transposed = np.swapaxes(scaled, 1, 2)

@@ -1,8 +1,8 @@
-"""The verdict on one metric, and the sentence that says it.
+"""The verdict on one metric, and the sentence that states it.
 
-*Better* or *worse* where chance is ruled out and the change may matter; *same* where a change
-beyond the margin is ruled out; else *cannot tell*, with what it would take. A sentence never
-says more than its interval does.
+*Better* or *worse* if chance is ruled out and the change may matter; *same* if a change beyond the
+margin is ruled out; otherwise *cannot tell*, with what it would take. A sentence never claims more
+than its interval does.
 """
 
 import math
@@ -16,12 +16,12 @@ _TIMES_FROM = 3.0
 
 
 def verdict_of(effect: Effect, p_adjusted: float, margin: float, better: Direction) -> Verdict:
-    """Of an effect between runs.
+    """Verdict on an effect between runs.
 
-    A change that is beyond doubt but wholly inside the margin is no change to who set the
-    margin. Without one, two one-sided tests (Schuirmann, *J. Pharmacokinetics and
-    Biopharmaceutics* 15, 1987): the 90 % interval lies inside the margin. They are not adjusted
-    for the number of metrics: that all are the same is claimed only where each test passes.
+    A change that is significant but wholly inside the margin counts as none, because the user set
+    the margin. Without one, two one-sided tests (Schuirmann, *J. Pharmacokinetics and
+    Biopharmaceutics* 15, 1987): the 90 % interval lies inside the margin. They are not adjusted for
+    the number of metrics: that all are the same is claimed only if each test passes.
     """
     bound = math.log1p(margin)
     if p_adjusted < ALPHA:
@@ -30,10 +30,10 @@ def verdict_of(effect: Effect, p_adjusted: float, margin: float, better: Directi
 
 
 def verdict_within(effect: Effect, margin: float, better: Direction) -> Verdict:
-    """Of two single runs, by their within-run intervals.
+    """Verdict on two single runs, by their within-run intervals.
 
-    Those know nothing of how runs differ, so only what is beyond the margin as a whole is
-    called a change.
+    These say nothing about the variation between runs, so only an interval wholly beyond the margin
+    is called a change.
     """
     bound = math.log1p(margin)
     if abs(effect.value) - effect.reach_95 > bound:
@@ -81,7 +81,7 @@ def _needed(found: MetricComparison) -> str:
 
 
 def _by(found: MetricComparison) -> str:
-    """`` by 4 %``, `` to 2.4 times``, or from and to where there is no ratio."""
+    """`` by 4 %``, `` to 2.4 times``, or from and to if there is no ratio."""
     if _has_no_ratio(found):
         return f" from {significant(found.before)} to {significant(found.after)} {found.unit}"
     if found.ratio >= _TIMES_FROM:
@@ -100,12 +100,12 @@ def _change_words(found: MetricComparison) -> str:
 
 
 def ratio_words(ratio: float) -> str:
-    """A ratio for a table: decimals that tell a thousandth, and where they do not, three digits."""
+    """A ratio for a table: three decimals below 10, otherwise three digits."""
     return f"{ratio:.3f}" if 0.001 <= ratio < 10 else significant(ratio)
 
 
 def change(ratio: float) -> str:
-    """A ratio as people say it: +4 %, −2 %, 3.1 times."""
+    """A ratio as text: +4 %, −2 %, 3.1 times."""
     if math.isinf(ratio):
         return "from nothing"
     if ratio >= _TIMES_FROM:
@@ -117,7 +117,7 @@ def change(ratio: float) -> str:
 
 
 def _rounded(share: float) -> str:
-    """Two digits, or whole percent: nothing that is compared here is known any better."""
+    """Two digits, or whole percent: the numbers compared here are no more precise."""
     value = abs(share) * 100
     return f"{value:.0f}{THIN_SPACE}%" if value >= 9.95 else f"{value:.2g}{THIN_SPACE}%"
 

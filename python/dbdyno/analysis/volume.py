@@ -1,8 +1,8 @@
 """How a number grows with the rows of a table: y = a · rows^d, a line on logarithms.
 
-Good for throughput (which falls by so much with each decade of rows) and for times that are
-to be extrapolated (an index build, a vacuum). A line through few sizes always looks straight:
-the doubts say so, and how far from what was measured an answer lies.
+Suitable for throughput (which falls by a constant factor per decade of rows) and for times that are
+extrapolated (an index build, a vacuum). A line through few sizes always looks straight: the doubts
+say so, and how far an answer lies from what was measured.
 """
 
 import math
@@ -22,8 +22,8 @@ _DECADES_BEYOND_MAX = 1.0
 class VolumeCurve(Struct, frozen=True, kw_only=True):
     """The line log₁₀ y = level + exponent · (log₁₀ rows − centre), by least squares.
 
-    Intervals are Student's (Draper and Smith, *Applied Regression Analysis*, 1998, §1.4); there
-    are none without a measurement more than a line takes.
+    Intervals are Student's (Draper and Smith, *Applied Regression Analysis*, 1998, §1.4); there are
+    none with only as many measurements as the line has unknowns.
     """
 
     level: float
@@ -45,27 +45,27 @@ class VolumeCurve(Struct, frozen=True, kw_only=True):
         return IntervalEstimate(10**self.exponent.value, low, high)
 
     def mean_at(self, rows: float) -> IntervalEstimate:
-        """What is typical at so many rows, with the interval of the line."""
+        """The expected value at this many rows, with the confidence interval of the line."""
         return self._ranged(rows, 0.0)
 
     def predicted_at(self, rows: float) -> IntervalEstimate:
-        """What the next measurement would give, with the interval of one that is not yet made."""
+        """The value of a single new measurement, with its prediction interval."""
         return self._ranged(rows, 1.0)
 
     def doubt_at(self, rows: float) -> str:
-        """What speaks against an answer so far from what was measured."""
+        """Doubt about an answer that is extrapolated this far."""
         beyond = max(math.log10(rows / self.rows_max), math.log10(self.rows_min / rows))
         if beyond <= _DECADES_BEYOND_MAX:
             return ""
         return f"extrapolated by {beyond:.1f} decades of rows beyond what was measured"
 
     def rows_at(self, limit: float) -> IntervalEstimate | None:
-        """How many rows it takes for the next measurement to reach a limit.
+        """Rows at which the next measurement reaches a limit.
 
-        Where the line and both edges of its prediction cross it; an edge that does not below
-        10¹⁵ rows is None. None when the line itself does not. What has passed the limit already
-        with the fewest rows measured does so at that many or fewer: the value is that many, and
-        there is no low end.
+        Where the line and both edges of its prediction interval cross it; an edge that does not do
+        so below 10¹⁵ rows is None. None if the line itself does not. If the limit is already passed
+        at the fewest rows measured, the value is that number, an upper bound, and there is no low
+        end.
         """
         value = self._crossing(limit, 0)
         if value is None or self.noise is None:
@@ -85,7 +85,7 @@ class VolumeCurve(Struct, frozen=True, kw_only=True):
         return IntervalEstimate(10**value, 10 ** (value - half), 10 ** (value + half))
 
     def _crossing(self, limit: float, edge: int) -> float | None:
-        """Where an edge of the prediction (0 is the line) comes to the limit, by halving."""
+        """Rows at which an edge of the prediction (0: the line) reaches the limit, by bisection."""
         near, far = math.log10(self.rows_min), math.log10(ROWS_MAX)
         is_above = self._edge(near, edge) > limit
         if is_above == (self.exponent.value > 0):
@@ -102,12 +102,12 @@ class VolumeCurve(Struct, frozen=True, kw_only=True):
     def _edge(self, log_rows: float, edge: int) -> float:
         predicted = self.predicted_at(10**log_rows)
         bound = (predicted.low, predicted.value, predicted.high)[edge + 1]
-        assert bound is not None  # edges are asked for only where there is noise
+        assert bound is not None  # edges are requested only if there is noise
         return bound
 
 
 def volume_curve(measured: Sequence[tuple[float, float]]) -> VolumeCurve | None:
-    """From (rows, value) of each measurement; None with fewer than two sizes."""
+    """Fit (rows, value) of each measurement; None with fewer than two sizes."""
     rows, values = (np.array(column, dtype=np.float64) for column in zip(*measured, strict=True))
     if len(np.unique(rows)) < 2:
         return None

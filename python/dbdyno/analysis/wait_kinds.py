@@ -1,8 +1,8 @@
-"""What a server's wait events mean for the time of the clients: data, a table per database.
+"""How a server's wait events map to kinds of client time: data, one table per database.
 
-The first line that fits says the kind. Names are compared without regard to case, because
-servers change the spelling of their events from version to version and keep the words. An
-event that no line knows is ``other_wait``: it is counted, and shown under its own name.
+The first line that matches gives the kind. Names are compared case-insensitively, because servers
+change the spelling of their events from version to version but keep the words. An event that no
+line matches is ``other_wait``: it is counted, and shown under its own name.
 """
 
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ from typing import Any, Literal, TypeAlias
 from dbdyno.analysis.protocol import MYSQL, POSTGRESQL, protocol_of
 
 PartKind: TypeAlias = Literal[
-    "cpu",  # active, waiting for nothing the server knows of, and on a processor
-    "cpu_queue",  # the same, and waiting for a processor
+    "cpu",  # active, waiting for nothing the server reports, and on a CPU
+    "cpu_queue",  # the same, but waiting for a CPU
     "lock",  # heavyweight locks: rows, transactions, relations
     "lwlock",
     "io",
     "wal",  # WAL write and sync, LWLocks of the WAL
-    "client_or_network",  # asked by the engine, not being worked on by the server
+    "client_or_network",  # sent by the engine, not being processed by the server
     "other_wait",
     "pause",
     "idle",
@@ -25,18 +25,18 @@ PartKind: TypeAlias = Literal[
 ]
 
 WaitKinds: TypeAlias = tuple[tuple[str, str, PartKind], ...]
-"""Lines of (type of wait, how the event begins, kind)."""
+"""Lines of (type of wait, prefix of the event, kind)."""
 
 KINDS: Mapping[str, WaitKinds] = {
     POSTGRESQL: (
         ("", "", "cpu"),
         ("LWLock", "wal", "wal"),  # WALWrite, WALInsert; before 13 WALWriteLock, wal_insert
         ("IO", "wal", "wal"),  # WALSync, WALWrite; since 17 WalSync, WalWrite
-        ("LWLock", "buffer_io", "io"),  # until 13: somebody else reads the page one waits for
+        ("LWLock", "buffer_io", "io"),  # until 13: another session reads the page waited for
         ("LWLock", "bufferio", "io"),
         ("IPC", "bufferio", "io"),
-        ("LWLock", "aio", "io"),  # since 18: somebody else submits or completes one's reads
-        # The sessions that one leads through the list of transactions, or the commit log.
+        ("LWLock", "aio", "io"),  # since 18: another session submits or completes this one's reads
+        # Sessions that a group leader takes through the list of transactions, or the commit log.
         ("IPC", "procarraygroup", "lwlock"),
         ("IPC", "xactgroup", "lwlock"),
         ("IPC", "cloggroup", "lwlock"),
@@ -48,14 +48,14 @@ KINDS: Mapping[str, WaitKinds] = {
     ),
     MYSQL: (
         ("", "", "cpu"),
-        ("Lock", "", "lock"),  # of a row, or a table's definition
-        ("Commit", "", "wal"),  # the stage of a commit; who has a processor in it is not seen so
+        ("Lock", "", "lock"),  # on a row, or a table's definition
+        ("Commit", "", "wal"),  # the stage of a commit; sessions on a CPU look the same
         ("Kernel", "fsync", "wal"),
         ("Kernel", "fdatasync", "wal"),
         ("Kernel", "pread", "io"),
         ("Kernel", "pwrite", "io"),
         ("Kernel", "io_", "io"),
-        ("Kernel", "futex", "lwlock"),  # a latch, most often; what it guards is not known
+        ("Kernel", "futex", "lwlock"),  # usually a latch; what it protects is not known
         ("io/file", "innodb/innodb_log_file", "wal"),
         ("io/file", "sql/binlog", "wal"),
         ("io/file", "", "io"),
@@ -68,26 +68,29 @@ KINDS: Mapping[str, WaitKinds] = {
     ),
 }
 NAMES_ALL_WAITS = frozenset({POSTGRESQL})
-"""Databases that tell of each wait: who is active there and waits for nothing is on a processor
-or in line for one. Elsewhere it may be in a wait that nobody told of."""
+"""Databases that report each wait.
+
+A session there that is active and waits for nothing is on a CPU or waiting for one. Elsewhere it
+may be in a wait that is not reported.
+"""
 
 ACTIVE = frozenset({"active", "fastpath function call"})
-"""States of a session that the server works for."""
+"""States of a session that the server is working for."""
 BETWEEN: Mapping[str, PartKind] = {
     "pausing": "pause",
     "idle": "idle",
     "unconnected": "unconnected",
 }
-"""What a client does, by the engine's word, that has asked for nothing."""
+"""What the engine reports of a client that has no request outstanding."""
 
 
 def wait_kinds(plan: Mapping[str, Any]) -> WaitKinds:
-    """The table of the database that a plan loads; none where nobody looks at its sessions."""
+    """The table of the database that a plan loads; empty if its sessions are not sampled."""
     return KINDS.get(protocol_of(plan), ())
 
 
 def kind_of(kinds: WaitKinds, wait_type: str, wait_event: str) -> PartKind:
-    """The kind of one wait of a session that is at work."""
+    """The kind of one wait of a session that the server is working for."""
     event = wait_event.casefold()
     fitting = (
         kind for known, begin, kind in kinds if known == wait_type and event.startswith(begin)
@@ -98,9 +101,9 @@ def kind_of(kinds: WaitKinds, wait_type: str, wait_event: str) -> PartKind:
 def client_kind(
     kinds: WaitKinds, *, state: str, doing: str, wait_type: str, wait_event: str
 ) -> PartKind | None:
-    """What a client is at: by the server's word if that works for it, else by the engine's.
+    """What a client is doing: by the server's state if it is working for it, else by the engine's.
 
-    None where neither word tells.
+    None if neither is known.
     """
     if state in ACTIVE:
         return kind_of(kinds, wait_type, wait_event)

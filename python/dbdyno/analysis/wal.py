@@ -1,9 +1,9 @@
-"""PostgreSQL's WAL over time: bytes, and how much of them are images of whole pages.
+"""PostgreSQL's WAL over time: bytes, and how many of them are full-page images.
 
-Before version 19 the server counts images but not their bytes. An image has a page without
-its hole (the free space in its middle), compressed if so set. How large the mean image was
-follows from how bytes grew with records and images, when the share of images varied, as it
-does after each checkpoint.
+Before version 19 the server counts images but not their bytes. An image is a page without its hole
+(the free space in its middle), compressed if so configured. The mean size of an image follows from
+how bytes grew with records and images, if the share of images varied, as it does after each
+checkpoint.
 """
 
 import numpy as np
@@ -20,23 +20,23 @@ _ERROR_MAX = 0.1
 
 
 class Wal(Struct, frozen=True):
-    """One element an interval, NaN where it was not read."""
+    """One element per interval, NaN where it was not read."""
 
     bytes: Series
     images: Series
     image_bytes: Series
     is_estimated: bool
-    """Whether ``image_bytes`` are images by their mean size, which is worked out or supposed."""
+    """Whether ``image_bytes`` are images times their mean size, which is fitted or assumed."""
 
 
 def wal(recording: Recording, intervals: Intervals) -> Wal:
     """What was written in each interval.
 
-    The bytes are those of the insert position where it was read: it is exact at each instant,
-    while the counters are published up to a second late. In a run of a few seconds these may
-    hold so much from before it that images would be more than all that was written: they keep
-    their part of what was counted with them. (What was counted too little cannot be told from
-    the rest of a segment that was left empty, and stays.)
+    The bytes are those of the insert position if it was read: it is exact at each instant, while
+    the counters are published up to a second late. In a run of a few seconds these may contain so
+    much from before it that images would exceed all that was written: then they keep their share of
+    the bytes that were counted with them. (Counting too little cannot be distinguished from the
+    rest of a segment that was left empty, and is not corrected.)
     """
     counted, records, images, image_bytes = (
         _series(recording, "pg_stat_wal", name, intervals)
@@ -54,7 +54,7 @@ def wal(recording: Recording, intervals: Intervals) -> Wal:
 
 
 def _part_within(position: Series, counted: Series) -> float:
-    """How much of what was counted can be of these intervals: no more than was written in them."""
+    """Share of the count that can be of these intervals: no more than was written in them."""
     known = ~np.isnan(position + counted)
     total = float(counted[known].sum())
     return min(float(position[known].sum()) / total, 1.0) if total else 1.0
@@ -63,7 +63,7 @@ def _part_within(position: Series, counted: Series) -> float:
 def image_size(written: Series, records: Series, images: Series) -> float:
     """Mean bytes of an image: b of bytes = a·records + b·images, by least squares.
 
-    Where b is not known to a tenth, its upper bound: a whole page, or all that was written.
+    If b is not known to within a tenth, its upper bound: a whole page, or all that was written.
     """
     known = ~np.isnan(written + records + images)
     at_most = min(PAGE_BYTES[POSTGRESQL], float(written[known].sum() / images[known].sum()))

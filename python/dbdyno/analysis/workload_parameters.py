@@ -1,9 +1,9 @@
 """The parameters that a run's workload was given, other than defaults.
 
-The plan holds the variables that its scripts read. Other parameters of a workload, such as a
-number of tables, went into the data and the scripts' texts: they are read from the command. A
-sysbench script takes options of its own and declares their defaults in its text. A parameter
-that equals its default is left out; the caller supplies the workloads' defaults.
+The plan holds the variables that its scripts read. Other parameters of a workload, such as a number
+of tables, went into the data and the scripts' texts: they are read from the command. A sysbench
+script takes options of its own and declares their defaults in its text. A parameter that equals its
+default is left out; the caller supplies the workloads' defaults.
 """
 
 import re
@@ -44,7 +44,7 @@ _DECLARED = re.compile(
 def workload_parameters(
     record: RunRecord, plan: Plan, defaults: Defaults = NO_DEFAULTS
 ) -> dict[str, Any]:
-    """By name, without what equals its default."""
+    """The parameters by name, without those that equal their defaults."""
     planned = {
         name: value
         for name, value in plan.get("variables", {}).items()
