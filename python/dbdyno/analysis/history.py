@@ -110,7 +110,7 @@ def level_changes(logarithms: Series) -> list[int]:
 
 
 def _p(before: Series, after: Series) -> float:
-    """p of Student's t-test with equal variances; 1 if a part is too short to be a level."""
+    """The p of Student's t-test with equal variances; 1 if a part is too short to be a level."""
     if min(len(before), len(after)) < _SEGMENT_MIN:
         return 1.0
     freedom = len(before) + len(after) - 2

@@ -102,7 +102,7 @@ def _drawn(rest: Series, freedom: int, count: int, chance: np.random.Generator) 
 
 
 def misfit_p(grid: Grid, fitted_levels: Series, unknowns: int) -> float | None:
-    """p of the lack-of-fit F test: how often noise alone makes a law miss the means this far.
+    """The p of the lack-of-fit F test: how often noise alone makes a law miss the means so far.
 
     None without repeats, or without more levels than unknowns.
     """
