@@ -1,4 +1,4 @@
-"""Real servers for tests: each session has its own home and stops all it started."""
+"""Real servers for tests: each session has its own home and stops every server it started."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -20,8 +20,8 @@ from dbdyno.servers.spec import ServerSpec
 
 SMALL = {"shared_buffers": "64MB", "max_wal_size": "256MB", "maintenance_work_mem": "64MB"}
 SMALL_INNODB = {"innodb_buffer_pool_size": "64M", "innodb_log_file_size": "64M"}
-# Of databases that live for seconds, one a minute would be vacuumed and analyzed in the middle of
-# the test that it belongs to: rows that are counted as dead would be gone, pages not frozen yet.
+# Databases of tests live for seconds. Within the default of one minute, autovacuum could visit one
+# in the middle of its test: rows counted as dead would be gone, unfrozen pages frozen.
 UNVISITED = {"autovacuum_naptime": "1d"}
 
 
@@ -39,7 +39,7 @@ def _session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home for one test alone."""
+    """A home for a single test."""
     folder = tmp_path / "home"
     monkeypatch.setenv("DBDYNO_HOME", str(folder))
     return folder
@@ -47,20 +47,20 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def own_signals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """``main()`` takes signals for its process; the process of the tests keeps its own."""
+    """``main()`` installs signal handlers; the test process keeps its own."""
     monkeypatch.setattr("dbdyno.cli.app.signal.signal", lambda *_: None)
 
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Server]:
-    """The default private server: the newest of this machine, else the embedded one."""
+    """The default private server: this machine's newest version, else the embedded one."""
     with start_private(ServerSpec(settings=SMALL | UNVISITED), connections=8) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def embedded_server() -> Iterator[Server]:
-    """The newest PostgreSQL that the tests have, with its pgbench beside it."""
+    """The newest embedded PostgreSQL of the tests, with its pgbench."""
     folder = embedded_binaries()[0].folder
     spec = ServerSpec(path=folder, settings=SMALL | UNVISITED)
     with start_private(spec, connections=8) as server:
@@ -86,7 +86,7 @@ def any_server(request: pytest.FixtureRequest) -> Server:
 
 @pytest.fixture
 def new_database() -> Iterator[Callable[[Server], Server]]:
-    """Makes databases of a test's own, on servers that tests share."""
+    """Creates databases for one test on shared servers."""
     made: list[tuple[Server, str]] = []
     numbers = itertools.count(1)
 
@@ -120,6 +120,6 @@ def database(postgres_server: Server, new_database: Callable[[Server], Server]) 
 
 @pytest.fixture
 def connection(database: Server) -> Iterator[Connection]:
-    """A control connection to it."""
+    """A control connection to the test's database."""
     with database.connect() as opened:
         yield opened

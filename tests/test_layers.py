@@ -14,11 +14,11 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "python/dbdyno"
 
-# The layers of the package, the lowest first. A layer may import itself.
+# The layers of the package, lowest first. A layer may import itself.
 MAY_IMPORT: dict[str, set[str]] = {
     "model": set(),
     "words": set(),
-    "layout": {"words"},  # where lines end
+    "layout": {"words"},  # line breaking
     "errors": set(),
     "home": {"errors"},
     "engine": {"errors", "model"},
@@ -90,16 +90,16 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 RUST = "dbdyno._engine"
 
-# Packages that only some layers may use, and why they are few.
+# Packages that only these layers may import.
 ONLY_IN: dict[str, set[str]] = {
-    RUST: {"engine", "agent"},  # the line between the languages, on both its ends
+    RUST: {"engine", "agent"},  # the boundary between the languages, on both sides
     "psycopg": {"servers", "targets"},
     "pymysql": {"servers", "targets"},
     "cyclopts": {"cli", "run"},
     "duckdb": {"store"},
 }
 
-# Layers of pure functions: they are handed what they work on.
+# Layers of pure functions: everything they work on is an argument.
 PURE = {"model", "words", "analysis", "explain", "answers"}
 TOUCHES_THE_WORLD = {"os", "pathlib", "socket", "subprocess", "tempfile", "time", "random"}
 
@@ -117,7 +117,7 @@ CRATE_MAY_USE: dict[str, set[str]] = {
 
 
 def layer_of(module: str) -> str:
-    """``dbdyno.store.run`` is of the layer ``store``."""
+    """The layer of a module: ``store`` for ``dbdyno.store.run``."""
     return [*module.split("."), "__init__"][1]
 
 
@@ -128,7 +128,7 @@ def modules() -> Iterator[tuple[str, Path]]:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The full names of all that a file imports, wherever in it."""
+    """The full names of everything that a file imports, anywhere in it."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -191,7 +191,7 @@ def test_pure_layers_touch_nothing():
 
 
 def crates() -> dict[str, set[str]]:
-    """Each crate, and those of ours that it uses, in tests too."""
+    """Each crate with the crates of this repository that it uses, including in tests."""
     found = {}
     for manifest in sorted(ROOT.glob("crates/*/Cargo.toml")):
         content = tomllib.loads(manifest.read_text())

@@ -1,4 +1,4 @@
-"""Where lines end: paragraphs, commands and tables on a screen, and in a pipe."""
+"""Line breaks in paragraphs, commands and tables, on a screen and in a pipe."""
 
 import shlex
 
@@ -91,7 +91,7 @@ CELL = st.text(st.characters(codec="ascii", exclude_categories=["C"]), max_size=
 
 @given(st.lists(st.tuples(CELL, CELL, CELL), min_size=2, max_size=5), st.integers(40, 80))
 def test_no_word_of_a_table_is_lost_on_any_screen(rows, screen):
-    """The headings are told again with each row, where it is a list."""
+    """Where a table becomes a list, its headings are repeated for each row."""
     told = laid_out([Columns(rows, 2)], screen).split()
     for word in (word for row in rows for cell in row for word in cell.split()):
         assert word in told

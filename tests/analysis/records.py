@@ -1,4 +1,4 @@
-"""Records of runs that never were: only what runs are compared by."""
+"""Made-up run records, with only the fields that comparisons read."""
 
 from msgspec.structs import replace
 

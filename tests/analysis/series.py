@@ -2,7 +2,7 @@ import numpy as np
 
 
 def autoregressive(phi, samples, rng, mean=1000.0, noise=10.0):
-    """A first-order autoregression that has forgotten where it began."""
+    """A first-order autoregressive series, after its initial transient."""
     shocks = rng.standard_normal(samples + 200)
     values = np.zeros(samples + 200)
     for index in range(1, len(values)):

@@ -1,4 +1,4 @@
-"""When a queue of arrivals is one that grows, and when it comes and goes."""
+"""When a queue of arrivals grows without end, and when it comes and goes."""
 
 import numpy as np
 import pytest
@@ -17,11 +17,11 @@ def came(due, waiting, usual):
     ("due", "waiting", "usual", "overran"),
     [
         (0, 0, 0, False),
-        (60_000, 0, 0, False),  # a closed loop, or a rate that is carried
-        (60_000, 3_000, 2_250, False),  # one in twenty, and not more
+        (60_000, 0, 0, False),  # a closed loop, or a rate that the server sustains
+        (60_000, 3_000, 2_250, False),  # exactly one in twenty
         (60_000, 3_001, 2_250, True),
         (60_000, 20_000, 900, False),  # a stall near the end
-        (100, 30, 22, False),  # chance, of so few
+        (100, 30, 22, False),  # chance, with so few
         (100, 50, 37, True),
     ],
 )
@@ -30,7 +30,7 @@ def test_a_queue_that_grows(due, waiting, usual, overran):
 
 
 def ends(rate, capacity, seconds, rng):
-    """The queue at the end of each second, where work comes and is done at random; what came."""
+    """The queue at the end of each second, with random arrivals and service; and all arrivals."""
     arrived = rng.poisson(rate, (RUNS, seconds))
     queue, levels = np.zeros(RUNS), []
     for second in range(seconds):
@@ -63,7 +63,7 @@ def test_a_fifth_more_than_can_be_done_is_seen(rate, seconds):
 
 
 def stood_still(seconds, begin, end, *, waiting, ok=500, **named):
-    """A rate of 500 a second to a server that did nothing in between."""
+    """500 arrivals per second at a server that did nothing between ``begin`` and ``end``."""
     done = np.full(seconds + 3, float(ok))
     done[begin + 3 : end + 3] = 0
     levels = np.zeros(seconds + 3)
@@ -78,7 +78,7 @@ def test_what_came_while_the_server_stood_still_is_not_the_rates():
     assert at_the_end.waited_for_moments
     before = arrivals(stood_still(20, 2, 12, waiting=4000).recording(), 20)
     assert (before.due_while_still, before.still_s, before.overran) == (5000, 10, False)
-    # More waits than that.
+    # More are waiting than became due in the meantime.
     more = arrivals(stood_still(20, 2, 12, waiting=9000).recording(), 20)
     assert (more.overran, more.waited_for_moments) == (True, False)
 
@@ -89,7 +89,7 @@ def test_who_is_seldom_done_does_not_stand_still():
 
 
 def still_s(done, response_ms, *, think_ms=0, **named):
-    """Of a run without warm-up."""
+    """Seconds without progress, of a run without warm-up."""
     made = MadeRun(done, seconds=len(done), warmup=0, response_ms=response_ms, **named).recording()
     if not named:
         made.plan["arrivals"]["closed"]["think"]["mean_ns"] = think_ms * 1_000_000
@@ -110,7 +110,7 @@ def test_a_stage_in_which_little_is_due_is_not_one_of_silence():
 
 
 def test_a_stall_is_told_though_what_it_held_was_as_long():
-    """One in fifty transactions was held: the run's p99 is the stall."""
+    """The transactions held up make the run's p99 as long as the stall."""
     done, took_ms = np.full(20, 500.0), np.full(20, 5.0)
     done[8:12], took_ms[12] = 0, 4000
     assert still_s(done, took_ms, clients=200) == 4

@@ -116,7 +116,7 @@ def test_sessions_whose_state_is_hidden_are_not_seen():
 
 
 def test_whether_a_session_is_known_to_be_a_clients():
-    """Behind a pooler the engine has other numbers for them; and track_activities may be off."""
+    """Behind a pooler the engine knows other process IDs for them; track_activities may be off."""
     asking = WaitCount("client", 0, "asking", "", "", "", 4)
     pausing = WaitCount("client", -1, "pausing", "", "", "", 4)
     pooled = WaitCount("foreign", -1, "", "active", "", "", 4)
@@ -160,7 +160,7 @@ def test_wait_events_have_kinds(wait_type, event, kind):
 
 def test_half_of_the_runnable_sessions_had_a_processor():
     run = made().counters("processes", {"user_us": 700e3, "system_us": 300e3}, of="server")
-    found = budget(run.recording())  # 20 s of processor for 40 s of sessions that could run
+    found = budget(run.recording())  # 20 s of CPU time for 40 s of runnable sessions
     assert found.knows_cpu_queue
     assert found.share("cpu") == pytest.approx(20 / WHOLE)
     assert found.share("cpu_queue") == pytest.approx(20 / WHOLE)
@@ -238,7 +238,7 @@ def test_a_root_that_waits_for_a_processor_passes_that_on():
 
 
 def test_intervals_come_from_blocks_not_from_looks():
-    """One wait of ten of the twenty seconds is one observation, however often it was seen."""
+    """A wait of ten of the twenty seconds is one observation, however often it is sampled."""
 
     def width(every_s):
         run = MadeRun(clients=CLIENTS, seconds=SECONDS)
@@ -253,7 +253,7 @@ def test_intervals_come_from_blocks_not_from_looks():
 
 
 def test_a_few_seconds_of_looks_give_no_interval():
-    """Drawn anew, a single block is always itself: that is no certainty."""
+    """Every resample of a single block is the block itself: that is no certainty."""
     run = MadeRun(clients=CLIENTS, seconds=SECONDS)
     for time_s in (0.3, 0.6, 0.9):
         run.look(time_s, [QUEUED], seconds=0.3)

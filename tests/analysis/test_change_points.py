@@ -6,7 +6,7 @@ from tests.analysis.series import autoregressive
 
 
 def level(*parts, noise=20.0, seed=5):
-    """Parts of (samples, mean)."""
+    """A noisy series; ``parts`` are (samples, mean)."""
     rng = np.random.default_rng(seed)
     return np.concatenate([rng.normal(mean, noise, samples) for samples, mean in parts])
 
@@ -14,7 +14,7 @@ def level(*parts, noise=20.0, seed=5):
 @pytest.mark.parametrize("samples", [60, 300])
 @pytest.mark.parametrize(("phi", "rate_max"), [(0.0, 0.01), (0.5, 0.02)])
 def test_steady_series_rarely_have_one(samples, phi, rate_max):
-    """A hundred series: a rate of r gives so many and two standard deviations more at most."""
+    """Of a hundred series, at most the stated share, plus two standard deviations."""
     rng = np.random.default_rng(17)
     alarms = sum(bool(change_points(autoregressive(phi, samples, rng))) for _ in range(100))
     assert alarms <= 100 * rate_max + 2 * np.sqrt(100 * rate_max)

@@ -1,4 +1,4 @@
-"""Dips that come with checkpoints, on curves with known ones."""
+"""Dips at checkpoints, in curves where they were planted."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tests.support.recordings import MadeRun
 
 
 def made(dip: slice | None = None, *, share: float = 0.4) -> MadeRun:
-    """A minute of 1000 TPS with a little noise, and a part of it that is lower."""
+    """A minute at 1000 TPS with a little noise, lower by ``share`` during ``dip``."""
     ok = 1000 + 5 * np.tile([1.0, -1.0], 30)
     if dip:
         ok[dip] *= 1 - share

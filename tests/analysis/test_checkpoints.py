@@ -25,7 +25,7 @@ def accounts():
 
 
 def first_changes_a_second(rng, seconds):
-    """Uniform updates of pages none of which was touched at first."""
+    """Pages changed for the first time in each second, under uniform updates."""
     touched = np.zeros(PAGES, dtype=bool)
     for _ in range(seconds):
         before = touched.sum()
@@ -34,7 +34,7 @@ def first_changes_a_second(rng, seconds):
 
 
 def updating(hot=TPS, **counted):
-    """Checkpoints begin at 20 s and 60 s of 100 s; before the first no page is new."""
+    """Checkpoints begin at 20 s and 60 s of 100 s; before the first, no page is new."""
     rng = np.random.default_rng(6)
     images = np.concatenate(
         [np.zeros(20), *(list(first_changes_a_second(rng, seconds)) for seconds in (40, 40))]
@@ -59,7 +59,7 @@ def test_wal_a_transaction_is_told_before_and_after_each():
 
 
 def test_the_second_in_which_it_began_is_after_it():
-    """Most images come then, where checkpoints follow each other quickly."""
+    """Where checkpoints follow each other quickly, that second has most of the page images."""
     run = MadeRun(TPS, seconds=10, warmup=0)
     run.counters("wal_position", {"bytes": np.tile([300.0, 900.0], 5) * TPS})
     for begin_s in (1.5, 3.5, 5.5, 7.5):

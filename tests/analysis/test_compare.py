@@ -1,4 +1,4 @@
-"""Verdicts and their words on runs with known differences."""
+"""Verdicts and their wording for runs with known differences."""
 
 import math
 
@@ -121,7 +121,7 @@ def test_the_p_of_a_metric_counts_how_many_are_shown():
 
 
 def test_what_is_told_alone_and_not_beside_others_is_said_to_be_so():
-    """An interval that leaves out no change would else seem to contradict the verdict."""
+    """An interval that excludes no change would otherwise seem to contradict the verdict."""
     sides = [
         [record(tps, p95_ms=ms) for tps, ms in zip(*side, strict=True)]
         for side in (
@@ -139,7 +139,7 @@ def test_what_is_told_alone_and_not_beside_others_is_said_to_be_so():
 
 
 def test_levels_that_are_compared_with_one_reference_are_so_many_tests():
-    """What would be told alone (p = 0.027) is not beside another level."""
+    """Significant alone (p = 0.027), but not when another level is compared as well."""
     same, halved = ([100, 100, 100], [101, 100, 99]), ([100, 100, 100], [50, 40, 60])
     sides = {
         name: tuple([record(tps) for tps in side] for side in both)
@@ -213,7 +213,7 @@ def test_two_single_runs_tell_costs_and_nothing_else():
 
 @pytest.mark.parametrize("whose", ["", "in", "client_", "client_in"])
 def test_switches_of_single_runs_are_told_by_nobody(whose):
-    """Of fifteen pairs of runs of one variant beside other work ten were told apart by them."""
+    """In ten of fifteen pairs of equal runs beside other work, switches would have differed."""
     switches = f"{whose}voluntary_switches"
     assert switches in KNOWN
     found = compare(
@@ -223,7 +223,7 @@ def test_switches_of_single_runs_are_told_by_nobody(whose):
 
 
 def test_costs_of_single_runs_that_differ_by_less_than_the_margin_are_no_change():
-    """Their intervals do not know how runs differ, so being certain of a little says nothing."""
+    """The intervals ignore how runs vary, so certainty about a small difference proves nothing."""
     near = compare(single({WAL: (400, 399.9, 400.1)}), single({WAL: (405, 404.9, 405.1)}), [WAL])
     assert only(near).verdict == "same"
     beyond = compare(single({WAL: (400, 396, 404)}), single({WAL: (415, 411, 419)}), [WAL])

@@ -67,7 +67,7 @@ def test_readings_between_the_intervals_ends_give_the_same_cost(rng):
 
 
 def test_counters_that_are_published_late_do_not_lean_the_cost(rng):
-    """Half a second late on average; the reading after the end has all that was held back."""
+    """Half a second late on average; the reading after the end has everything held back."""
     ok = noisy(1000, rng).round()
     published_s = np.minimum(READ_S - 0.5, SECONDS)
     published_s[-1] = SECONDS
@@ -80,7 +80,7 @@ def test_counters_that_are_published_late_do_not_lean_the_cost(rng):
 
 
 def test_lags_that_differ_at_both_ends_are_within_the_interval():
-    """Sessions that began together have just published when the first sum begins."""
+    """Sessions that began together have just published their counters when the first sum begins."""
     published_s = READ_S - np.where(READ_S < 1, 0.0, 0.7)
     spent = 20_000 * (published_s + WARMUP)
     made = MadeRun(1000, engine={"round_trips": 7000})
@@ -97,7 +97,7 @@ def test_seconds_over_which_counters_were_set_back_are_left_out():
 
 
 def test_wal_is_split_into_records_and_images_by_the_images_mean_size(rng):
-    """Images fall from 2 to 0 a transaction after each of two checkpoints."""
+    """Images fall from 2 to 0 per transaction after each of two checkpoints."""
     ok = noisy(1000, rng)
     images = ok * 2 * np.exp(-(np.arange(SECONDS + WARMUP) % 30) / 5)
     records = 4 * ok
@@ -116,7 +116,7 @@ def test_wal_is_split_into_records_and_images_by_the_images_mean_size(rng):
 
 @pytest.mark.parametrize("told", [{}, {"wal_fpi_bytes": 1.2e6}], ids=["estimated", "counted"])
 def test_images_are_never_more_than_the_wal_of_a_run_that_is_as_short_as_counters_are_late(told):
-    """Half of what is counted was written before: in the warm-up, full of images."""
+    """Half of what is counted was written in the warm-up, which is full of images."""
     made = MadeRun(1000, seconds=2)
     counted = {"wal_bytes": 1.5e6, "wal_fpi": 150, "wal_records": 6000, **told}
     made.counters("pg_stat_wal", counted).counters("wal_position", {"bytes": 1e6})
@@ -192,8 +192,7 @@ def two_scripts(rng, swing):
 
 @pytest.mark.parametrize("readings", [1, 4, 5])
 def test_a_cost_that_was_read_a_few_times_has_no_interval(rng, readings):
-    """Within one reading all seconds have the same of it, which is no sign of how well it is
-    known."""
+    """All seconds of one reading share its value, which does not show how well it is known."""
     made = MadeRun(noisy(1000, rng).round(), seconds=SECONDS, warmup=WARMUP)
     at_s = np.linspace(0, SECONDS, readings + 1)[1:]
     found = costs(made.counters("processes", {"user_us": 1e6}, of="server", at_s=at_s).recording())

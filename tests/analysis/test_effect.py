@@ -1,4 +1,4 @@
-"""Ratios of pairs, by hand and by counting."""
+"""Ratios of pairs, by hand and by simulation."""
 
 import numpy as np
 import pytest

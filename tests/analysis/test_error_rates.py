@@ -1,7 +1,7 @@
-"""How often comparisons are wrong, counted: false alarms, power, and predicted repeats.
+"""How often comparisons are wrong, by simulation: false alarms, power, and predicted repeats.
 
-A variant against itself, a thousand times for each kind of noise and number of runs: of 1000
-at most 65 may be told apart (5 %, and two standard deviations). The margin is 0, so that
+A variant is compared with itself a thousand times for each kind of noise and number of runs: at
+most 65 of 1000 may be told apart (5 %, plus two standard deviations). The margin is 0, so that
 no alarm is called *the same*.
 """
 
@@ -37,7 +37,7 @@ def stalls(chance, shape):
 
 
 def drift(chance, shape):
-    """The machine gets slower and faster over hours, by more than runs of a pair differ."""
+    """The machine's speed drifts over hours by more than the runs of a pair differ."""
     pairs = shape[-2]
     walk = np.cumsum(chance.normal(0, 0.1, (*shape[:-2], pairs, 1)), axis=-2)
     return walk + chance.normal(0, 0.03, shape)
@@ -47,7 +47,7 @@ LAWS = [normal, heavy_tails, stalls, drift]
 
 
 def alarms_of_pairs(noise):
-    """How many of the sets of pairs (times × pairs × 2) are told apart."""
+    """How many of the sets of pairs (times × pairs × 2) show a significant difference."""
     differences = noise[..., 1] - noise[..., 0]
     return sum(paired_effect(pairs).p < 0.05 for pairs in differences)
 
@@ -67,7 +67,7 @@ def test_going_on_after_a_look_raises_no_more_false_alarms_than_the_manual_says(
 
 
 def is_alarm_of_two_looks(pilot, chance):
-    """The second with as many further pairs as the first advises, ten at most."""
+    """Whether two looks raise an alarm; the second adds as many pairs as advised, at most ten."""
     first = chance.normal(0, 0.07, pilot)
     effect = paired_effect(first)
     if effect.p < 0.05:
@@ -107,7 +107,7 @@ def test_one_run_against_many_of_the_same_raises_no_more_false_alarms_than_state
 def moving_together(law, chance, pairs):
     """Noise of four metrics (pairs × 2 × 4).
 
-    Throughput and response time move against each other, costs with neither as much.
+    Throughput and response time are negatively correlated, the costs less with either.
     """
     weights = np.array([1.0, -1.0, 0.5, 0.2])
     return weights * law(chance, (pairs, 2))[..., None] + 0.3 * np.moveaxis(
@@ -127,14 +127,14 @@ def test_metrics_that_move_together_raise_no_more_false_alarms_than_one(law, pai
 
 
 def made_run(logarithms):
-    """A run whose four metrics are these."""
+    """A run with these four metrics, given as logarithms."""
     tps, p95_ms, cpu_us, wal_bytes = np.exp(logarithms)
     costs = {"server_cpu_us": 200 * cpu_us, "wal_bytes": 400 * wal_bytes}
     return record(1000 * tps, p95_ms=10 * p95_ms, costs=costs)
 
 
 def test_verdicts_on_runs_raise_no_more_false_alarms_than_stated():
-    """The same from whole records to verdicts."""
+    """The same, from whole records to verdicts."""
     chance, alarms, times = np.random.default_rng(1), 0, 200
     for _ in range(times):
         noise = moving_together(normal, chance, 4)
@@ -145,7 +145,7 @@ def test_verdicts_on_runs_raise_no_more_false_alarms_than_stated():
 
 
 def runs_alike(likeness, pairs, times=TIMES):
-    """Noise of sets of pairs (times × pairs × 2), 2 % a run; so alike are the runs of a pair."""
+    """Noise of sets of pairs (times × pairs × 2), 2 % a run; ``likeness`` correlates each pair."""
     law = [[1, likeness], [likeness, 1]]
     return 0.02 * np.random.default_rng(pairs).multivariate_normal([0, 0], law, (times, pairs))
 
@@ -153,7 +153,7 @@ def runs_alike(likeness, pairs, times=TIMES):
 @pytest.mark.parametrize("pairs", [3, 5])
 @pytest.mark.parametrize("likeness", [-0.9, 0.0, 0.9])
 def test_verdicts_are_as_rarely_wrong_however_alike_the_runs_of_a_pair_are(likeness, pairs):
-    """Checkpoints that fall into every other run set them apart, common seeds make them alike."""
+    """Checkpoints in every other run make a pair's runs differ, common seeds make them alike."""
     alarms = sum(
         wal_verdict(noise, ["wal_bytes"]) != "cannot tell"
         for noise in runs_alike(likeness, pairs, times=400)
@@ -162,7 +162,7 @@ def test_verdicts_are_as_rarely_wrong_however_alike_the_runs_of_a_pair_are(liken
 
 
 def wal_verdict(noise, names=None):
-    """On the WAL of pairs (pairs × 2 logarithms) of which all else is the same."""
+    """The verdict on the WAL of pairs (pairs × 2 logarithms) that are otherwise equal."""
     before, after = (
         [made_run([0, 0, 0, wal_bytes]) for wal_bytes in noise[:, side]] for side in (0, 1)
     )
@@ -188,7 +188,7 @@ def test_three_pairs_that_are_alike_find_a_seventh_more_wal_among_all_metrics(
 
 @pytest.mark.parametrize("pairs", [3, 10, 20])
 def test_a_change_as_large_as_the_margin_is_called_the_same_no_more_often_than_stated(pairs):
-    """Where noise is small enough that most changes of nothing are."""
+    """The noise is so small that most pairs without a change are called the same."""
     chance, margin, noise = np.random.default_rng(pairs), 0.03, 0.008 * math.sqrt(pairs / 3)
     same = {0.0: 0, math.log1p(margin): 0}
     for change in same:
@@ -209,7 +209,7 @@ def test_intervals_hold_a_change_that_was_made_as_often_as_they_say(law, pairs):
 
 @pytest.mark.parametrize("pairs", [3, 5, 10, 20])
 def test_what_is_said_to_be_detectable_is_found_four_times_in_five(pairs):
-    """At a known variance; the power may be a tenth off."""
+    """With a known variance; the power may be off by a tenth."""
     effect = detectable(Spread(0.05**2, pairs - 1), pairs, 0.05)
     noise = np.random.default_rng(pairs).normal(effect, 0.05, (TIMES, pairs))
     found = sum(paired_effect(differences).p < 0.05 for differences in noise)
@@ -220,7 +220,7 @@ def test_what_is_said_to_be_detectable_is_found_four_times_in_five(pairs):
     ("pairs", "named", "of_five"), [(3, 3.3, 7.3), (5, 1.7, 2.6), (8, 1.2, 1.6), (15, 0.8, 1.0)]
 )
 def test_so_many_noises_of_a_pair_are_detectable(pairs, named, of_five):
-    """Of one metric, and of the first of five."""
+    """In standard deviations of a pair: for one metric, and for the first of five."""
     spread = Spread(1.0, pairs - 1)
     found = [round(detectable(spread, pairs, alpha), 1) for alpha in (0.05, 0.05 / 5)]
     assert found == [named, of_five]
@@ -228,7 +228,7 @@ def test_so_many_noises_of_a_pair_are_detectable(pairs, named, of_five):
 
 @pytest.mark.parametrize("effect", [0.2, 0.1, 0.05, 0.03])
 def test_the_predicted_number_of_pairs_is_right_within_a_tenth(effect):
-    """Against the number that finds four in five when it is tried, with a pair's tolerance."""
+    """Compared with the number found by simulation, with a tolerance of one pair."""
     deviation = 0.08
     predicted = repeats_for(effect, Spread(deviation**2, 2), 0.05)
     tried = tried_pairs(effect, deviation)
@@ -236,7 +236,7 @@ def test_the_predicted_number_of_pairs_is_right_within_a_tenth(effect):
 
 
 def tried_pairs(effect, deviation):
-    """The smallest number of pairs whose t finds the effect four times in five, by trying."""
+    """The smallest number of pairs whose t-test finds the effect four times in five, simulated."""
     chance = np.random.default_rng(4)
     for pairs in range(2, 200):
         noise = chance.normal(effect, deviation, (4000, pairs))
@@ -265,7 +265,7 @@ def test_sets_need_the_number_that_is_predicted():
 
 @pytest.mark.parametrize("pilot", [3, 5, 10])
 def test_the_interval_of_the_number_holds_the_true_one_as_often_as_it_says(pilot):
-    """Nineteen pilots in twenty, less and more three standard deviations of a thousand."""
+    """For 95 % of 300 pilots, less three standard deviations."""
     deviation, effect = 0.08, 0.05
     true = repeats_for(effect, Spread(deviation**2, 2), 0.05)
     chance, held = np.random.default_rng(pilot), 0

@@ -11,7 +11,7 @@ SERIES = 500
 
 @pytest.mark.parametrize(("phi", "samples"), [(0, 60), (0.5, 60), (0.5, 300), (0.8, 300)])
 def test_the_interval_covers_the_true_mean_as_often_as_it_says(phi, samples):
-    """95 % of 500 is 475 with a standard deviation of 4.9: below 460 is no chance."""
+    """95 % of 500 is 475, with a standard deviation of 4.9: below 460 is not chance."""
     rng = np.random.default_rng(1)
     found = [estimate_mean(autoregressive(phi, samples, rng)) for _ in range(SERIES)]
     covering = sum(one.low <= 1000 <= one.high for one in found)
@@ -54,4 +54,4 @@ def test_estimates_are_plain_floats_that_any_file_can_hold(phi):
 def test_the_quantile_of_student_s_t_is_that_of_tables():
     for freedom in [1, 1.5, 2, 4.3, 7, 29, 1e3, 1e6]:
         assert student_quantile(freedom) == pytest.approx(stdtrit(freedom, 0.975), rel=1e-5)
-    assert student_quantile(0.2) == student_quantile(1)  # no interval is wider than that
+    assert student_quantile(0.2) == student_quantile(1)  # the widest interval

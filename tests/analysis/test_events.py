@@ -29,7 +29,7 @@ def changed(begin, end, factor):
 
 @pytest.mark.parametrize("noise", [0, 5, 20, 100])
 def test_a_steady_run_has_no_events(noise):
-    """Over 20 runs of a minute: what is said of noise is said too often."""
+    """In 20 runs of a minute each: any event found in noise is one too many."""
     said = [events(run(steady(noise, seed)).recording()) for seed in range(20)]
     assert sum(map(bool, said)) == 0
 
@@ -78,7 +78,7 @@ def test_dips_on_a_lower_level_are_told_against_it():
 
 
 def staged(factors, **events):
-    """Thirty seconds at each; the noise grows as throughput does."""
+    """Thirty seconds at each factor; the noise grows with throughput."""
     ok = np.concatenate([steady(seconds=30, seed=seed) * by for seed, by in enumerate(factors)])
     for name, factor in events.items():
         ok[int(name[1:])] *= factor
@@ -131,7 +131,7 @@ def test_checkpoints_at_the_edges_of_the_run():
 
 
 def per_second(**at):
-    """Deltas that are 0 but for the seconds given."""
+    """Deltas that are 0 except in the given seconds."""
     series = np.zeros(SECONDS)
     for second, delta in at.items():
         series[int(second[1:])] = delta

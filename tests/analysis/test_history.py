@@ -1,4 +1,4 @@
-"""Change points over runs: where they were made, and how often there are none."""
+"""Change points between runs: where they were planted, and how often there are none."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ NOISE = 0.03
 
 
 def series(levels, chance, noise=NOISE):
-    """So many runs at each level."""
+    """Logarithms of throughput; ``levels`` are (tps, runs)."""
     return np.concatenate([np.log(tps) + chance.normal(0, noise, runs) for tps, runs in levels])
 
 
@@ -25,7 +25,7 @@ def series(levels, chance, noise=NOISE):
     ids=["one", "lately", "there and back", "long"],
 )
 def test_changes_are_found_where_they_were_made(levels):
-    """Exactly those, to a run, in nine histories of ten."""
+    """In nine histories of ten: exactly these, each at most one run off."""
     chance = np.random.default_rng(1)
     made = np.cumsum([runs for _, runs in levels])[:-1]
     right = 0
@@ -43,7 +43,7 @@ def test_a_level_history_rarely_has_a_change(runs):
 
 
 def test_what_moved_with_a_change_is_named_with_its_interval():
-    """The WAL of each transaction grew; the processor time did not, and was once not measured."""
+    """WAL per transaction grew; CPU time did not, and one run lacks it."""
     chance = np.random.default_rng(3)
     runs = []
     for tps, wal in [*[(1000, 400)] * 12, *[(850, 520)] * 10]:
@@ -67,7 +67,7 @@ def test_what_moved_with_a_change_is_named_with_its_interval():
 
 
 def test_a_change_too_small_to_matter_is_none():
-    """A level that is known to the last digit differs for certain, and by nothing."""
+    """A level known to the last digit differs with certainty, but by nothing that matters."""
     runs = [record(costs={"round_trips": trips}) for trips in [7.0] * 10 + [7.001] * 10]
     (found,) = history(runs, ["round_trips"])
     assert found.changes == ()

@@ -1,4 +1,4 @@
-"""The clients' time that goes with page images, found where it was put."""
+"""The client time that goes with page images, found where it was planted."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ A_TRANSACTION_S, AN_IMAGE_S = 0.004, 0.008
 
 
 def run_of(images_a_transaction, *, noise=0.0, seed=1):
-    """Every transaction takes 4 ms of a client, and 8 ms more for each image."""
+    """Each transaction takes 4 ms of client time, and 8 ms more for each image."""
     images = np.concatenate([np.zeros(3), images_a_transaction])
     scatter = np.random.default_rng(seed).normal(1, noise, len(images))
     ok = np.round(CLIENTS / (A_TRANSACTION_S + images * AN_IMAGE_S) * scatter)
@@ -20,7 +20,7 @@ def run_of(images_a_transaction, *, noise=0.0, seed=1):
 
 
 def decaying(period=20):
-    """First touches after a checkpoint every so many seconds."""
+    """First touches of pages, decaying after a checkpoint every ``period`` seconds."""
     return np.exp(-(np.arange(SECONDS) % period) / 5)
 
 
@@ -67,7 +67,7 @@ def test_an_open_loop_tells_nothing():
 
 
 def test_stages_tell_nothing():
-    """Half of the clients at first, just after a checkpoint: those who idle wait for no image."""
+    """Half of the clients are idle at first, just after a checkpoint: they wait for no image."""
     ok = np.repeat([1000.0, 2000.0], [3 + SECONDS // 2, SECONDS // 2])
     run = MadeRun(ok, seconds=SECONDS, clients=CLIENTS, stages=[(30, CLIENTS // 2), (30, CLIENTS)])
     images = np.concatenate([np.zeros(3), np.exp(-np.arange(SECONDS) / 20)]) * ok

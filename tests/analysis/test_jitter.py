@@ -1,4 +1,4 @@
-"""Variation from second to second, of intervals of any length."""
+"""Variation from second to second, with intervals of any length."""
 
 import numpy as np
 import pytest

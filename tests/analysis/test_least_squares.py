@@ -11,7 +11,7 @@ def rng():
 
 
 def test_what_each_cause_costs_is_found_within_its_interval(rng):
-    """In 95 of 100 cases; of 200 at least 180 are."""
+    """In 95 of 100 cases; at least 180 of 200."""
     within = 0
     for _ in range(200):
         causes = rng.uniform(0, 10, (60, 2))
@@ -28,7 +28,7 @@ def test_noise_that_lasts_makes_intervals_wider(rng):
 
 
 def test_the_interval_of_a_long_series_holds_as_often_as_it_says(rng):
-    """Noise that lasts, of so many intervals that neighbours are added up; of 100 at least 88."""
+    """Autocorrelated noise, with so many intervals that neighbours are summed; at least 88."""
     within = 0
     for _ in range(100):
         causes = np.stack([np.ones(6000), np.linspace(0, 1, 6000)], axis=1)

@@ -38,9 +38,9 @@ def test_a_run_without_events_lost_nothing_that_can_be_told():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_planted_losses_are_found_within_their_intervals(seed):
-    """Ten checkpoints of 10 s that take 30 %, and twelve vacuums of 5 s that take 15 %.
+    """Ten checkpoints of 10 s that cost 30 %, and twelve vacuums of 5 s that cost 15 %.
 
-    Some overlap: there both take theirs.
+    Where they overlap, both losses apply.
     """
     rng = np.random.default_rng(seed)
     ok = noise(rng)
@@ -81,7 +81,7 @@ def test_what_no_event_covers_is_unexplained():
 
 
 def test_a_dip_that_outlasts_its_event_is_the_events():
-    """Checkpoints of a second; the images that follow take ten."""
+    """Checkpoints last one second; the page images that follow last ten."""
     ok = noise(np.random.default_rng(4), phi=0)
     run = made(ok)
     for begin in range(20, SECONDS, 60):
@@ -97,7 +97,7 @@ def curve_of(ok):
 
 @pytest.mark.parametrize(("times", "length"), [(5, 4), (1, 12), (5, 30)])
 def test_events_that_cost_nothing_are_claimed_no_more_often_than_agreed(times, length):
-    """In runs with dips that nothing caused: 5 % of 100, and two standard deviations."""
+    """In runs with dips that nothing caused: 5 % of 100, plus two standard deviations."""
     claimed = 0
     for seed in range(100):
         rng = np.random.default_rng(seed)
@@ -151,7 +151,7 @@ def test_the_baseline_is_the_highest_level_that_was_kept():
 
 
 def test_a_load_in_stages_has_no_baseline():
-    """Half of the clients for half of the time: what they did not do is no loss."""
+    """Half of the clients for half of the time: the work that they did not do is no loss."""
     ok = noise(np.random.default_rng(7), samples=120)
     ok[60:] /= 2
     run = MadeRun(ok, seconds=120, warmup=0, stages=[(60, 16), (60, 8)])

@@ -1,4 +1,4 @@
-"""How far a run kept to an objective: counted again from the transactions themselves."""
+"""Compliance of a run with an objective, counted again from the transactions themselves."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_means_of_windows_make_the_mean_of_the_run(recording):
     ],
 )
 def test_what_is_far_from_its_limit_is_judged(objective, judgement):
-    """Windows of two slow ones in a hundred, of about 2 ms each, one after the other."""
+    """Consecutive windows: 2 % slow transactions, a mean of about 2 ms."""
     chance = np.random.default_rng(5)
     bad, total = chance.binomial(100, 0.02, 60).astype(float), np.full(60, 100.0)
     found = Windows(bad, total, chance.normal(2.0, 0.1, 60))

@@ -1,4 +1,4 @@
-"""Each law under its name, against scipy's distributions, which are written another way."""
+"""Each distribution under its name, checked against scipy's independent implementation."""
 
 import subprocess
 import sys
@@ -33,6 +33,6 @@ def test_chi_square_and_the_ratio_of_variances():
 
 
 def test_scipy_is_not_imported_before_something_is_compared():
-    """It takes longer to load than everything else that a run needs."""
+    """Importing scipy takes longer than everything else that a run needs."""
     asked = "import sys, dbdyno.analysis.compare; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", asked], check=False).returncode == 0

@@ -7,7 +7,7 @@ SECONDS = 10
 
 
 def split(active_s, on_the_way_s, *, used_s, queued_s=0.0):
-    """So much processor time of the server's processes, and time in the queue for one."""
+    """The split for a server that used this much CPU time and was queued for this long."""
     run = MadeRun(seconds=SECONDS, warmup=0)
     counted = {"user_us": used_s * 1e6 / SECONDS, "run_queue_us": queued_s * 1e6 / SECONDS}
     run.counters("processes", counted, of="server")

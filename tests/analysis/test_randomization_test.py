@@ -28,7 +28,7 @@ def test_a_stretch_lasts_to_the_end_of_what_is_low_at_its_end():
 
 @pytest.mark.parametrize("spans", [[(20, 24)], [(5, 9), (60, 64), (130, 134)], [(0, 150)]])
 def test_chance_is_even_where_stretches_mean_nothing(spans):
-    """Below each limit in as many series as it says, and two standard deviations."""
+    """As many series below each limit as it states, within 2.5 standard deviations."""
     rng = np.random.default_rng(12)
     chances = [
         randomization_p(autoregressive(0.5, SAMPLES, rng), spans, NOTHING_LOW) for _ in range(200)

@@ -1,4 +1,4 @@
-"""The search closes in on a server's highest rate in few steps, wherever that is."""
+"""The search finds a server's highest rate in few steps, wherever it lies."""
 
 import pytest
 from hypothesis import given, strategies as st
@@ -46,7 +46,7 @@ def test_the_highest_rate_is_found_within_the_resolution(capacity, share, otherw
     found = run(search(capacity), lambda rate: "met" if rate <= best else otherwise)
     assert len(found.trials) <= RATES_MAX
     assert found.met_tps <= best <= found.upper_tps
-    # Rates are rounded to three digits: half a per cent at most on either side.
+    # Rates are rounded to three digits: at most half a percent on either side.
     assert found.upper_tps / found.met_tps <= (1 + RESOLUTION) * 1.01
 
 

@@ -23,7 +23,7 @@ def test_few_samples_give_no_interval_and_no_transactions_no_ratio():
 
 @pytest.mark.parametrize("phi", [0.0, 0.5])
 def test_the_interval_holds_the_truth_19_times_of_20(phi):
-    """5 % of 400 are 20 ± 4.4; what is short of 5 % is the interval's width."""
+    """5 % of 400 are 20 ± 4.4 misses; fewer only mean that the interval is too wide."""
     rng = np.random.default_rng(11)
     missed = 0
     for _ in range(400):

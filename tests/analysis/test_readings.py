@@ -40,7 +40,7 @@ def test_what_was_read_and_did_not_grow_is_zero(recording):
 
 
 def test_a_counter_that_the_source_does_not_have_is_not_zero():
-    """Its first reading tells which it has."""
+    """The first reading of a source shows which counters it has."""
     made = MadeRun(seconds=10, warmup=0).counters("io", {"writes": 5.0}, of="heap")
     assert total(made.recording(), "io", "fsyncs") == 0
     recording = made.recording()
@@ -100,7 +100,7 @@ def test_a_long_run_is_read_in_seconds_and_not_kept_beyond_its_life():
     times = np.repeat(np.arange(10**6 // len(keys), dtype=float), len(keys))
     many = {"time_s": times, "source": sources, "object": names_of, "name": names, "delta": times}
     recording.tables["counters"].update(many)
-    gc.collect()  # what other tests have left must not go with this one's
+    gc.collect()  # garbage from other tests must not be freed together with this test's
     kept = len(readings._indexes)
     begun = time.process_time()
     assert objects(recording, "source 3") == [f"object {m}" for m in range(5)]

@@ -1,4 +1,4 @@
-"""The scaling law on runs that were made by it, by none, and by the published figures."""
+"""The scaling law for runs that follow it, runs that do not, and published figures."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ NOISE = 0.03
 
 
 def runs(throughput, levels=LEVELS, *, chance, blocks=3, noise=NOISE):
-    """Runs of each level in each block; a block has a drift of its own."""
+    """Runs at each level in each block; each block has a drift of its own."""
     drift = chance.normal(0, noise, blocks)
     return [
         Measurement(level, float(throughput(level) * np.exp(drift[block] + own)), block)
@@ -30,7 +30,7 @@ def law_runs(law, levels=LEVELS, **how):
 
 @pytest.mark.parametrize("law", [PEAKED, RISING])
 def test_the_fit_is_the_least_squares_of_logarithms(law):
-    """As a general solver finds them, which is a hundred times slower."""
+    """A general solver finds the same fit, a hundred times more slowly."""
     chance = np.random.default_rng(1)
     clients = np.array(LEVELS * 2, dtype=float)
     logarithms = np.log(law.tps(clients)) + chance.normal(0, NOISE, (5, len(clients)))
@@ -51,7 +51,7 @@ def _unknowns(law):
 
 @pytest.fixture(scope="module")
 def fitting():
-    """A hundred sets of runs of one law."""
+    """The fits of a hundred sets of runs that follow one law."""
     chance = np.random.default_rng(2)
     return [scaling(law_runs(PEAKED, chance=chance)) for _ in range(100)]
 
@@ -77,7 +77,7 @@ def test_no_peak_is_claimed_beyond_what_was_measured():
 
 
 def test_no_peak_is_claimed_of_runs_that_hardly_agree():
-    """Three blocks on a machine that others use: whatever is drawn, nothing is not a number."""
+    """Three blocks on a machine that others use: no resample yields NaN."""
     measured = {
         1: (1540, 2688, 3359),
         4: (3950, 3654, 3124),
@@ -98,7 +98,7 @@ def test_no_peak_is_claimed_of_runs_that_hardly_agree():
 
 
 def test_a_law_that_does_not_fit_is_said_to_miss_and_the_knee_is_measured():
-    """Throughput that grows to the fourth client and then stands is not of the law's shape."""
+    """Throughput that grows up to the fourth client and then stays flat does not follow the law."""
     flat = runs(lambda clients: 1000 * min(clients, 4), chance=np.random.default_rng(5), noise=0.01)
     found = scaling(flat)
     assert found.is_structured
@@ -125,7 +125,7 @@ def test_the_knee_of_the_law_lies_below_its_peak():
 
 
 def test_published_figures_of_hot_rows():
-    """PostgreSQL 9.4, TPC-B at scale 1 on two cores: the knee is where processors end."""
+    """PostgreSQL 9.4, TPC-B at scale 1 on two cores: the knee is where the cores are used up."""
     published = {1: 793, 4: 1460, 10: 1517, 20: 1500, 100: 1175, 500: 414}
     found = scaling([Measurement(clients, tps) for clients, tps in published.items()])
     assert found.is_structured is None

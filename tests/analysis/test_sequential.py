@@ -1,4 +1,4 @@
-"""The stated error of judging a load again and again, counted for several kinds of noise."""
+"""The stated error of judging a load repeatedly, simulated for several kinds of noise."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ from tests.analysis.series import autoregressive
 ALLOWED = 0.01
 WINDOWS = 20
 LOADS = 400
-# 5 % of 400, and three standard deviations.
+# 5 % of 400, plus three standard deviations.
 WRONG_MAX = 20 + 13
 
 
 def load(chance, share, *, rate=1000, unsteady=0.0, phi=0.0, windows=WINDOWS * LOOKS_MAX):
-    """Windows whose share of slow transactions varies, and resembles its neighbours'."""
+    """Windows whose share of slow transactions varies and correlates with the previous window's."""
     noise = autoregressive(phi, windows, chance, 0.0, np.sqrt(1 - phi**2))
     shares = share * np.exp(unsteady * noise - unsteady**2 / 2)
     total = chance.poisson(rate, windows)
@@ -22,7 +22,7 @@ def load(chance, share, *, rate=1000, unsteady=0.0, phi=0.0, windows=WINDOWS * L
 
 
 def judged_again_and_again(bad, total):
-    """The first answer that is not *open*."""
+    """The first judgement that is not *open*."""
     for look in range(1, LOOKS_MAX + 1):
         seen = slice(look * WINDOWS)
         judgement = judge_share(bad[seen], total[seen], ALLOWED).judgement
@@ -62,7 +62,7 @@ def test_at_the_limit_neither_answer_is_given_more_often_than_stated(noise):
 
 
 def test_stalls_that_last_for_ten_windows_take_longer_runs_than_these():
-    """Their error is stated in the manual: up to one in seven, and *missed* as rarely as ever."""
+    """The manual states their error: up to one in seven *met*, and *missed* as rarely as ever."""
     found = judgements(ALLOWED, unsteady=1.0, phi=0.8)
     assert found["met"] <= LOADS / 7
     assert found["missed"] <= WRONG_MAX
@@ -77,7 +77,7 @@ def test_what_is_well_inside_or_outside_the_limit_is_told():
 
 
 def test_taking_transactions_for_independent_would_not_do():
-    """By the binomial law alone one load in three at the limit would be said to meet it."""
+    """By the binomial law alone, one load in three at the limit would be judged to meet it."""
     chance, wrong = np.random.default_rng(2), 0
     for _ in range(100):
         bad, total = load(chance, ALLOWED, unsteady=1.0)

@@ -1,4 +1,4 @@
-"""How many runs it takes, by hand and by tables; test_error_rates counts how often that is so."""
+"""How many runs are needed, by hand and from tables; test_error_rates checks it by simulation."""
 
 import math
 
@@ -21,7 +21,7 @@ def test_the_numbers_of_pairs_are_those_of_the_tables(effect_in_deviations, pair
 
 @pytest.mark.parametrize(("effect_in_deviations", "runs"), [(0.5, 64), (0.8, 26), (1.0, 17)])
 def test_the_sizes_of_two_sets_are_those_of_the_tables(effect_in_deviations, runs):
-    """The same of two samples: the effect's variance is that of both."""
+    """The same for two samples: the effect's variance is the sum of both."""
     assert repeats_for(effect_in_deviations, Spread(2.0, 9, 2.0), 0.05) == runs
 
 
@@ -33,7 +33,7 @@ def test_what_is_detectable_falls_with_the_runs_and_rises_with_noise_and_metrics
 
 
 def test_the_interval_comes_from_how_little_the_pilot_knows():
-    """With 4 degrees of freedom the variance is 0.359 to 8.257 times what was seen."""
+    """With 4 degrees of freedom the true variance is 0.359 to 8.257 times the observed one."""
     found = more_repeats(0.05, Spread(0.0064, 4), 5, 0.05)
     few, many = (repeats_for(0.05, Spread(0.0064 * f, 4), 0.05) for f in (0.359, 8.257))
     assert (found.low, found.more, found.high) == (few - 5, 18, pytest.approx(many - 5, abs=1))

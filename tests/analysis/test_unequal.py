@@ -1,4 +1,4 @@
-"""What differs between two sides: each kind of condition, the gravest first."""
+"""What differs between two sides: each kind of condition, the most serious first."""
 
 from typing import Any
 
@@ -101,7 +101,7 @@ def test_each_condition_is_named(other, said):
 
 
 def test_a_parameter_that_only_the_data_knows_is_named():
-    """No script reads a number of tables or a fillfactor: the plan's variables have neither."""
+    """No script reads the number of tables or the fillfactor: the plan's variables have neither."""
     asked = conditions()
     asked.record = replace(
         asked.record, command=["oltp_read_only", "--define", "tables=4", "-c", "8"]

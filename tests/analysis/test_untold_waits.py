@@ -1,4 +1,4 @@
-"""Servers that do not tell of each wait: what no processor accounts for has no name."""
+"""Servers that do not report each wait: time that no CPU use accounts for has no name."""
 
 import pytest
 
@@ -10,7 +10,7 @@ MYSQL = {"endpoint": {"protocol": "mysql"}}
 
 
 def shares(plan_change: dict, *, queue: float) -> dict[str, float]:
-    """Eight clients at work that wait for nothing told, while one processor is used."""
+    """Shares of client time: eight busy clients without a reported wait, one core in use."""
     run = with_processors(made_run(SQL), server=1.0)
     run = with_looks(run, (0, "", "", 8))
     run.counters("processes", {"run_queue_us": queue * 1e6}, of="server")

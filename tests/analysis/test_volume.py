@@ -1,4 +1,4 @@
-"""Lines through sizes: by hand, by counting, and where they may not be drawn."""
+"""Lines through measurements at several sizes: by hand, by simulation, and where none is drawn."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def measured(chance, sizes=SIZES, repeats=3, noise=0.05, exponent=-0.02):
 
 
 def test_by_hand():
-    """Halved with each decade, without noise."""
+    """Throughput halves with each decade, without noise."""
     found = volume_curve([(1e6, 400.0), (1e7, 200.0), (1e8, 100.0)])
     assert found.per_decade.value == pytest.approx(0.5)
     assert found.per_decade.low == pytest.approx(0.5)
@@ -28,7 +28,7 @@ def test_by_hand():
 
 
 def test_the_interval_of_the_line_and_of_the_next_measurement_hold_as_often_as_they_say():
-    """95 % of 1000, less and more three standard deviations."""
+    """95 % of 1000, plus or minus three standard deviations."""
     chance = np.random.default_rng(1)
     of_slope = of_mean = of_next = 0
     for _ in range(1000):
@@ -54,7 +54,7 @@ def test_the_rows_at_which_a_time_is_too_long_lie_between_the_edges_of_the_predi
         assert curve.predicted_at(rows.low).high == pytest.approx(limit, rel=1e-3)
         assert curve.predicted_at(rows.high).low == pytest.approx(limit, rel=1e-3)
         held += rows.low <= 1e10 <= rows.high
-    assert held >= 285  # a prediction holds the mean more often than the next measurement
+    assert held >= 285  # a prediction interval holds the mean more often than the next measurement
 
 
 def test_an_edge_that_never_comes_to_the_limit_has_no_end():
@@ -68,10 +68,10 @@ def test_an_edge_that_never_comes_to_the_limit_has_no_end():
 def test_a_limit_that_the_fewest_rows_have_passed_is_reached_at_so_many_or_fewer():
     chance = np.random.default_rng(5)
     curve = volume_curve(measured(chance, noise=0.2, exponent=1.0))
-    assert curve.rows_at(1e8) == IntervalEstimate(1e6, None, 1e6)  # of 1e9 with the fewest
+    assert curve.rows_at(1e8) == IntervalEstimate(1e6, None, 1e6)  # 1e9 at the smallest size
     near = curve.rows_at(curve.mean_at(1e6).value * 0.9)
     assert (near.value, near.low) == (1e6, None)
-    assert 1e6 < near.high < 1e7  # of the next measurement it is not sure
+    assert 1e6 < near.high < 1e7  # the interval allows for the noise of the next measurement
     falling = volume_curve([(1e6, 400.0), (1e7, 200.0), (1e8, 100.0)])
     assert falling.rows_at(1000) == IntervalEstimate(1e6, None, 1e6)
 

@@ -1,4 +1,4 @@
-"""A loader in Python: the engine's contract for bulk loads, kept by the slow and plain way."""
+"""A loader in Python: a slow and simple implementation of the engine's contract for bulk loads."""
 
 import struct
 import time
@@ -50,7 +50,7 @@ def load_piece(
 
 @cache
 def rows_of(columns: bytes, first: int, beyond: int) -> bytes:
-    """Kept from test to test: most load the same rows."""
+    """Cached from test to test: most load the same rows."""
     laws = msgspec.json.decode(columns, type=list[LoadColumn])
     return b"".join(row_of(laws, row) for row in range(first, beyond))
 

@@ -52,12 +52,12 @@ def preparer(server: Server, connection: Connection) -> Prepare:
 
 
 def no_rows(_plan: LoadPlan) -> list[Progress | Loaded]:
-    """A loader that loads nothing: for tests of what surrounds the rows."""
+    """A loader that loads nothing, for tests of everything but the rows."""
     return []
 
 
 def run_pgbench(server: Server, *arguments: str) -> str:
-    """pgbench of the newest version that the tests have."""
+    """Runs pgbench of the newest version that the tests have; returns its output."""
     program = embedded_binaries()[0].folder / "pgbench"
     result = subprocess.run(
         [program, *arguments, server.conninfo],

@@ -1,4 +1,4 @@
-"""pgbench's tables and ours are the same to the catalog, and each tool runs on the other's."""
+"""pgbench's tables and ours are the same in the catalog, and each tool runs on the other's."""
 
 from collections.abc import Callable
 from typing import Any
@@ -75,7 +75,7 @@ def test_rows_and_pages_are_the_same(
 
 
 def facts(server: Server) -> dict[str, Any]:
-    """Contents, sizes, and how many pages are all-visible and all-frozen."""
+    """Contents, sizes, and the numbers of all-visible and all-frozen pages."""
     with server.connect() as connection:
         connection.execute("create extension pg_visibility")
         contents = {

@@ -1,4 +1,4 @@
-"""What is done with data that is there, and with data that is not."""
+"""What is done with data that exists, and with data that does not."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Laws hold on honest runs and break on planted damage."""
+"""Invariants hold in correct runs and are violated by planted damage."""
 
 import random
 from typing import Any
@@ -17,7 +17,7 @@ EXACTLY = Committed(TRANSACTIONS, TRANSACTIONS)
 
 
 def run_script(connection: Connection, workload: Workload, **given: Any) -> None:
-    """Plays the workload's own statements, with values a client might draw."""
+    """Executes the workload's own statements with values that a client might draw."""
     chance = random.Random(1)
     (script,) = workload.scripts(workload.complete(given), "postgresql")
     statements = [line for line in script.text.splitlines() if not line.startswith(("--", "\\"))]
@@ -52,7 +52,7 @@ def judge(
 def test_honest_runs_break_nothing(prepare: Prepare, connection: Connection, name: str) -> None:
     prepare("tpcb")
     workload = find_workload(name)
-    assert judge(connection, "simple-update") == []  # used data is as good as fresh
+    assert judge(connection, "simple-update") == []  # used data passes like fresh data
     assert judge(connection, name) == []
     assert workload.check(TARGET, connection, workload.complete({})) == []
 
@@ -142,7 +142,7 @@ def test_each_transaction_of_bulk_insert_leaves_all_its_rows(grown: int, is_kept
         (-1, 0, -20, True),
         (-1, 0, -21, False),
         (-1, 0, 1, False),
-        (1, 2, 18, True),  # only so many are certain
+        (1, 2, 18, True),  # only 18 are certain
         (1, 2, 17, False),
         (-2, -1, -18, True),
         (-2, -1, -17, False),

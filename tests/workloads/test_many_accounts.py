@@ -1,6 +1,6 @@
-"""Where a run looks at some of pgbench's accounts alone, and what that still sees, on real servers.
+"""Runs that check only some of pgbench's accounts, and what they still detect, on real servers.
 
-So many as it takes are slow to load: here few are many.
+The number from which this applies takes long to load: here a small number counts as large.
 """
 
 import json
@@ -30,7 +30,7 @@ DAMAGE = {
     f"{ADD} 100000": ["same change"],
     "delete from pgbench_accounts where aid = 60": ["unchanged"],
     "update pgbench_tellers set tbalance = tbalance + 7 where tid = 3": ["same change"],
-    f"{ADD} 101": [],  # not one that is looked at
+    f"{ADD} 101": [],  # not one of the accounts checked
 }
 
 
@@ -69,7 +69,7 @@ def test_damage_to_what_is_looked_at_is_seen_and_a_check_sees_all(server: Server
             broken = TPCB.verify(VALUES, before, after, NOTHING_DONE)
             assert [violation.law for violation in broken] == laws, damage
         said = TPCB.check(target_of(server), connection, VALUES)
-    # Three accounts have gained, and one is lost.
+    # Three accounts have grown by 7 each, and one is missing.
     assert "sum of abalance by +21" in said[0].message
     assert "rows of pgbench_accounts by -1" in said[-1].message
 

@@ -1,4 +1,4 @@
-"""Data on MariaDB: in phases of its own words; where it takes no files by INSERT, as is said."""
+"""Data on MariaDB: its own load phases; by INSERT, with a message, where it accepts no files."""
 
 from collections.abc import Callable, Iterator
 
@@ -39,7 +39,7 @@ def load_tpcb(server: Server) -> Prepared:
 
 
 def sums_of(server: Server) -> list[tuple[object, ...]]:
-    """What tells two loads of the same rows apart, if they are not the same."""
+    """Checksums, which differ if two loads do not have the same rows."""
     tables = ("pgbench_accounts", "pgbench_tellers", "pgbench_branches")
     with server.connect() as connection:
         return connection.execute(f"checksum table {', '.join(tables)}").fetchall()

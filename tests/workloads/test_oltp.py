@@ -55,7 +55,7 @@ def prepare(server: Server, target: Target, connection: Any) -> Callable[..., Pr
 
 
 def sysbench(server: Server, script: str, *words: str, tables: int = 2) -> str:
-    """Debian's, on the test's own database."""
+    """Runs Debian's sysbench on the test's own database."""
     address = server.endpoint().address
     assert address.unix
     if server.endpoint().protocol == "mysql":
@@ -73,7 +73,7 @@ def sysbench(server: Server, script: str, *words: str, tables: int = 2) -> str:
 
 
 def shape(target: Target, connection: Any) -> list[Any]:
-    """What the catalog says, without the mark that is only on ours."""
+    """What the catalog shows, without the mark that only our tables have."""
     found = target.find_tables(connection, ["sbtest1", "sbtest2"])
     return [(table.name, table.columns, table.primary_key) for table in found.values()]
 
@@ -123,7 +123,7 @@ def test_sysbenchs_tables_are_used_as_they_are(
 
 
 def play(connection: Any, name: str, protocol: Protocol, values: dict[str, Value]) -> None:
-    """One transaction, with values a client might draw; every branch of a test is not taken."""
+    """Executes the SQL of one transaction, with values that a client might draw."""
     (script,) = find_workload(name).scripts(values, protocol)
     lines = [line for line in script.text.splitlines() if not line.startswith("\\")]
     for line in lines:

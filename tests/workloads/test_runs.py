@@ -1,4 +1,4 @@
-"""Workloads as people run them, on both kinds of server, with the real engine."""
+"""Workloads as users run them, on both kinds of server, with the real engine."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def server(request: pytest.FixtureRequest) -> Server:
 
 @pytest.fixture(scope="module")
 def of_family() -> Callable[[Server, str], Server]:
-    """A database for each family of data: workloads that share it are to run on it in turn."""
+    """A database for each family of data: workloads that share it run on it in turn."""
 
     @cache
     def make(url: str, data: str) -> Server:

@@ -1,4 +1,4 @@
-"""The estimate of a table's size, against what the tables take once they are there."""
+"""Estimates of a table's size, compared with the actual size of the loaded tables."""
 
 from contextlib import closing
 

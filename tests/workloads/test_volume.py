@@ -1,4 +1,4 @@
-"""Updates of a part of a large table, each with a read of all of it; and what a run keeps."""
+"""Updates of part of a large table, and which rows a run and a check read."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ def test_a_run_looks_at_a_thousand_rows_and_a_check_at_all(server: Server) -> No
         assert list(before.values()) == [1000]
         assert workload.check(target, connection, values) == []
         connection.execute("delete from test where id = 2")
-        assert workload.snapshot(target, connection, values) == before  # not one that it probes
+        assert workload.snapshot(target, connection, values) == before  # it does not read that row
         assert [one.law for one in workload.check(target, connection, values)] == ["not fewer"]
         connection.execute("delete from test where id = 2500")
         after = workload.snapshot(target, connection, values)
