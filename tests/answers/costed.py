@@ -1,4 +1,4 @@
-"""Costs and facts given to the runs of a made-up study."""
+"""Costs and facts for the runs of a made-up study."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ Costs = Mapping[str, float]
 
 
 def costed(trials: Trials, costs_of: Callable[[Mapping[str, str]], Costs], **changes) -> Trials:
-    """The same runs, each with what a transaction cost at its levels, ± 1 ‰ by block."""
+    """The same runs, each with the cost of a transaction at its levels, ± 1 ‰ by block."""
     return changed(
         trials, lambda trial: {"costs": _costs(trial.block, costs_of(trial.point)), **changes}
     )

@@ -1,4 +1,4 @@
-"""Studies that never were: factors, points and runs with known numbers."""
+"""Made-up studies: factors, points and runs with known numbers."""
 
 import itertools
 import math
@@ -48,7 +48,7 @@ def contrast(name, before, after, **more):
 def study(made, tps, *, noise=0.01, seed=1, run_of=None, wal_bytes=None, **record_changes):
     """All runs of a study; ``tps`` and ``wal_bytes`` are functions of a point's levels.
 
-    ``run_of`` gives the made-up run of a point's levels, where its recording matters.
+    ``run_of`` returns the made-up run for a point's levels, where its recording matters.
     """
     chance = np.random.default_rng(seed)
     points = [_point(dict(levels)) for levels in _combinations(made)]

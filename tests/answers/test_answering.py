@@ -1,4 +1,4 @@
-"""Answers in the order of a study's file, their verdict, and those that fail."""
+"""Answers in the order of the study file, their verdict, and answers that fail."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""What is concluded of a table's size, from runs and loads with known laws."""
+"""Conclusions about a table's size, from runs and loads with known laws."""
 
 import msgspec
 import numpy as np
@@ -70,7 +70,7 @@ def test_points_and_the_line_through_them_are_drawn_over_a_log_axis():
 
 
 def looking_up(at):
-    """Two pages of the index for each lookup, three in the largest table."""
+    """Two index pages for each lookup, three in the largest table."""
     depth = 3 if at["rows"] == "1000000" else 2
     run = MadeRun(1000, seconds=10, warmup=0)
     run.counters(VACUUMED, {"idx_scan": 1000}, of="test")
@@ -90,11 +90,11 @@ def test_depth_and_pages_of_a_lookup_are_counted():
 
 
 def updating(at):
-    """A thousand dead rows a second, a tenth of them left to two vacuums of 20 000 a second."""
+    """A thousand dead rows a second; two vacuums remove up to a tenth of them, 20 000 a second."""
     run = MadeRun(1000, seconds=10, warmup=0)
     run.counters(VACUUMED, {"n_tup_upd": 1000, "n_tup_del": 0}, of="test")
     run.levels(VACUUMED, {"n_dead_tup": 0, "n_live_tup": float(at["rows"])}, of="test")
-    for time_s in (3.0, 3.4):  # so close that they are one event of the run
+    for time_s in (3.0, 3.4):  # so close together that the run counts one event
         took_s = float(at["rows"]) / 1e6 * 0.025
         values = {"table": "test", "removed": took_s * 20_000, "elapsed_s": took_s}
         run.log(time_s, "autovacuum", **values)
@@ -130,7 +130,7 @@ def test_without_a_vacuum_its_pace_is_not_known():
 
 
 def loaded(trials, seconds_of):
-    """Loads whose phases take so long for so many rows."""
+    """Loads whose phases take ``seconds_of`` their number of rows."""
     loads = {
         point.key: DataLoad(
             rows=int(point.levels["rows"]),
@@ -185,7 +185,7 @@ def test_upkeep_too_short_to_show_how_it_grows_is_taken_in_proportion():
 
 
 def test_setting_up_is_not_taken_for_growth_where_it_took_long_enough_to_be_counted():
-    """A rewrite holds the index build, and does not take an hour at more rows than that alone."""
+    """A rewrite includes the index build, so fewer rows than with the build alone take an hour."""
     fill = {1e4: 0.25, 1e5: 0.14, 1e6: 1.7}
     keys = {1e4: 0.016, 1e5: 0.03, 1e6: 11.2}
     trials = loaded(of_sizes(lambda _: 1.0), lambda rows: {"keys": keys[rows], "fill": fill[rows]})

@@ -1,4 +1,4 @@
-"""What is concluded of two engines, from runs with known differences."""
+"""Conclusions about two engines, from runs with known differences."""
 
 import msgspec
 import numpy as np
@@ -13,7 +13,7 @@ from tests.support.recordings import MadeRun
 ENGINE = factor("engine", "postgres", "mariadb")
 LOADS = ("oltp_update_index", "oltp_update_non_index", "oltp_write_only")
 LOAD = factor("workload", *LOADS)
-# mariadb's throughput over postgres's
+# MariaDB's throughput divided by PostgreSQL's.
 ADVANTAGE = {"oltp_update_index": 1.5, "oltp_update_non_index": 0.8, "oltp_write_only": 1.0}
 
 
@@ -79,7 +79,7 @@ def test_a_single_block_decides_nothing():
 
 
 def test_a_run_that_failed_makes_its_block_no_other_than_the_rest():
-    """The ratio is 1.5 at 4 clients and 0.7 at 64, of which one block has none."""
+    """The ratio is 1.5 at 4 clients and 0.7 at 64; one block lacks the latter."""
 
     def tps(at):
         few = at["clients"] == "4"
@@ -95,7 +95,7 @@ def test_a_run_that_failed_makes_its_block_no_other_than_the_rest():
 
 
 def test_levels_that_few_blocks_lack_are_kept_before_those_blocks():
-    """Of four blocks one was stopped after its first level."""
+    """One of four blocks was stopped after its first level."""
     whole = {"4": 0.1, "16": 0.2, "64": 0.3}
     assert like_blocks({1: whole, 2: whole, 3: whole, 4: {"4": 0.1}}) == [[0.1, 0.2, 0.3]] * 3
     assert like_blocks({1: whole, 2: {"4": 0.4}}) == [[0.1], [0.4]]
@@ -115,7 +115,7 @@ def test_one_number_of_clients_makes_no_curve():
 
 
 def counted(at):
-    """PostgreSQL counts its updates; nine in ten of a plain column are HOT."""
+    """PostgreSQL counts its updates; nine in ten of those of an unindexed column are HOT."""
     run = MadeRun(100, seconds=10, warmup=0)
     if at["engine"] == "mariadb":
         return run

@@ -14,7 +14,7 @@ ORDER = made.factor("order", "as-written", "other", title="statement order")
 
 
 def two_orders(change, **more):
-    """``other`` has so many times the throughput from 10 clients on."""
+    """``other`` has ``change`` times the throughput from 10 clients on."""
     spec = made.spec(
         CLIENTS, ORDER, repeats=5, contrasts=(made.contrast("order", "as-written", "other"),)
     )
@@ -67,7 +67,7 @@ def test_only_factors_by_which_combinations_differ_are_named():
 
 
 def test_levels_that_are_held_against_one_are_judged_together():
-    """A report of two levels against a third would else say of each more than of both."""
+    """Two levels compared with a third: each alone would seem more certain than both together."""
     orders = made.factor("order", "as-written", "first", "last", title="statement order")
     against = tuple(made.contrast("order", "as-written", after) for after in ("first", "last"))
     spec = made.spec(

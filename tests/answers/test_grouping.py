@@ -1,4 +1,4 @@
-"""Runs brought together: pairs, levels in the file's order, means with intervals."""
+"""Runs grouped: pairs, levels in the order of the file, means with intervals."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The answers of ``hot-rows`` on made-up queues whose places are known."""
+"""The answers of ``hot-rows`` for made-up queues at known places."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.support.recordings import MadeRun
 STATEMENTS = {"tellers": "pgbench_tellers", "branches": "pgbench_branches"}
 OPTIONS = {"over": "clients", "statements": STATEMENTS}
 TIMES_MS = {1: (0.1, 0.1), 4: (0.4, 0.9), 20: (6.0, 4.0), 100: (60.0, 7.0)}
-"""Clients to the latencies of tellers and branches: they cross between 4 and 20."""
+"""Latencies of tellers and branches by number of clients: they cross between 4 and 20."""
 TPS = {1: 800, 4: 1400, 20: 1500, 100: 1200}
 
 SCRIPT = """
@@ -39,7 +39,7 @@ def plain(text):
 
 
 def crowd(levels):
-    """A run in which nine in ten of the clients' seconds at the two statements are lock waits."""
+    """A run in which nine tenths of client time at the two statements are lock waits."""
     clients = int(levels["clients"])
     tellers_ms, branches_ms = TIMES_MS[clients]
     run = MadeRun(TPS[clients], clients=clients, seconds=tpcb.SECONDS)
@@ -103,7 +103,7 @@ def test_the_parts_of_a_transaction_add_up_to_its_length():
     tellers, branches, *_ = bar.parts
     assert tellers == pytest.approx(0.36)
     assert branches == pytest.approx(0.81)
-    assert sum(bar.parts) == pytest.approx(0.4 + 0.9 + 0.3)  # those that a look saw
+    assert sum(bar.parts) == pytest.approx(0.4 + 0.9 + 0.3)  # those seen in a session sample
 
 
 def test_without_looks_the_statements_are_timed_and_not_split():
@@ -173,10 +173,10 @@ ORDER_OPTIONS = {"factor": "order", "reference": "as-written", "over": "clients"
 
 def test_every_valid_order_is_looked_at_and_the_hottest_row_comes_last():
     orders = orders_of(orders_study(**MEASURED_AS_PREDICTED).trials[0])
-    assert len(orders.predictions) == 60  # 5! of which half have the select before its update
+    assert len(orders.predictions) == 60  # 5!, less the half with the select before its update
     best = orders.predictions[0]
     assert orders.words(best.order).endswith("UPDATE pgbench_branches")
-    # Held until the end of the commit, 0.3 ms, alone.
+    # The row is held only until the end of the commit, 0.3 ms.
     assert best.bound.tps == pytest.approx(1 / 0.0003, rel=0.01)
 
 

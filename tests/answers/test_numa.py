@@ -1,4 +1,4 @@
-"""The verdict on memory policies: nothing of one node, and of two only what is told."""
+"""The verdict on memory policies: none on one node; on two, only what was told apart."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def run_on(nodes):
 
 
 class _Placed:
-    """The run on a host of so many nodes, with the policy as it was found."""
+    """A run on a host with this many nodes and with the memory policy that was found."""
 
     def __init__(self, run, nodes, policy, memory):
         self.run, self.nodes = run, nodes
@@ -74,7 +74,7 @@ def test_on_two_nodes_a_policy_that_is_told_is_the_verdict():
 
 
 def test_policies_that_both_gain_are_told_without_a_rank_between_them():
-    """They were compared with the default alone."""
+    """They were compared only with the default."""
     verdict, *_ = numa_policy.answer(study(2, localalloc=1100.0, interleave=1095.0), OPTIONS).claims
     assert "is better than default, and so is interleave: " in verdict.sentence
 

@@ -1,4 +1,4 @@
-"""What is concluded of one-row transactions, from runs with known effects."""
+"""Conclusions about one-row transactions, from runs with known effects."""
 
 import msgspec
 import numpy as np
@@ -17,7 +17,7 @@ def answered(name, trials, **options):
 
 
 def of_full_page_writes(*, noise, repeats=3):
-    """Images are nine tenths of the WAL, and cost a tenth of the throughput."""
+    """Images are nine tenths of the WAL and cost a tenth of the throughput."""
     made = spec(FPW, repeats=repeats)
     trials = study(
         made, lambda at: 9000.0 if at["full_page_writes"] == "on" else 10_000.0, noise=noise
@@ -65,7 +65,7 @@ def test_images_that_were_counted_in_every_run_are_beyond_doubt():
 
 
 def _grown(costs, block):
-    """In the second block images are a quarter of what they were, and the WAL with them."""
+    """In the second block, images are a quarter of those in the first, and so is the WAL."""
     share = 1 if block == 1 or len(costs) == 1 else 0.25
     return [msgspec.structs.replace(cost, value=cost.value * share) for cost in costs]
 
@@ -90,7 +90,7 @@ def test_without_both_levels_it_says_what_is_missing():
 
 
 def checkpointed(levels, *, with_dip=True):
-    """Ninety seconds with a checkpoint at the fortieth: half the rate, ten times the WAL."""
+    """Ninety seconds with a checkpoint at second 40: half the throughput, ten times the WAL."""
     has_images = levels["full_page_writes"] == "on"
     after = np.zeros(90, dtype=bool)
     after[40:48] = with_dip

@@ -1,4 +1,4 @@
-"""What the bench makes of a load beside which telemetry is switched on and off."""
+"""The bench's evaluation of a load during which telemetry is switched on and off."""
 
 import random
 
@@ -63,7 +63,7 @@ def test_a_bound_is_kept_or_not_only_where_the_whole_interval_says_so(low, high,
 
 
 class _Follower:
-    """Keeps what it is told."""
+    """Keeps the frames that it receives."""
 
     def __init__(self) -> None:
         self.heard: list[Frame] = []

@@ -1,4 +1,4 @@
-"""``--only``: what is measured of all that could be."""
+"""``--only`` selects the parts of the bench to measure."""
 
 import sys
 
@@ -8,7 +8,7 @@ from bench.__main__ import main
 
 
 def test_a_word_that_is_in_no_name_is_refused_with_those_that_are(monkeypatch):
-    """The bench would else end at once, and every bound would count as kept."""
+    """Otherwise the bench would end at once, and every bound would count as kept."""
     monkeypatch.setattr(sys, "argv", ["bench", "--only", "telemetri"])
     with pytest.raises(SystemExit, match="no part has 'telemetri' in its name") as ended:
         main()

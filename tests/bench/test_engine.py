@@ -1,4 +1,4 @@
-"""What the bench does with a load that was none: it says so, and has no figure of it."""
+"""The bench reports a load that did not run, and gives no figure for it."""
 
 import pytest
 

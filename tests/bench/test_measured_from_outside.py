@@ -1,4 +1,4 @@
-"""What the bench sees of tools from outside: also of one that did nothing, or has ended."""
+"""What the bench measures of tools from outside, including one that did nothing or has ended."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from tests.support.patience import PATIENCE_S
 def test_the_memory_of_a_process_that_has_ended_is_none():
     assert status_kib(os.getpid(), "VmHWM") > 1000
     ended = subprocess.Popen(["true"])
-    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)  # nobody has buried it yet
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)  # a zombie: nobody has reaped it yet
     assert status_kib(ended.pid, "VmHWM") == 0
     ended.wait(PATIENCE_S)
     assert status_kib(ended.pid, "VmHWM") == 0

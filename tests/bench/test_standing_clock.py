@@ -1,4 +1,4 @@
-"""The clock that telemetry lives by while it is switched on and off."""
+"""The clock that telemetry uses while it is switched on and off."""
 
 import threading
 import time

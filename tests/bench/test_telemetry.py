@@ -1,4 +1,4 @@
-"""What the bench says of the cost of telemetry."""
+"""What the bench reports about the cost of telemetry."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Runs that never were, kept in a home: for commands that read records and nothing else."""
+"""Made-up runs in a home, for commands that only read records."""
 
 import itertools
 import math
@@ -17,7 +17,7 @@ BEGINNING = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def run(tps=1000.0, wal_bytes=2000.0, plan=None, **changes) -> str:
-    """Keeps a run that ended well unless told otherwise; its id."""
+    """Stores a run, successful unless ``changes`` say otherwise; returns its id."""
     minute = next(_MINUTES)
     known = {
         "status": "done",
@@ -40,7 +40,7 @@ def run(tps=1000.0, wal_bytes=2000.0, plan=None, **changes) -> str:
 
 
 def pairs(count, tps=1.0, wal_bytes=1.0, noise=0.05, seed=1, **changes):
-    """Runs tagged ``variant=a`` and ``variant=b``, b with so many times the numbers of a."""
+    """Runs tagged ``variant=a`` and ``variant=b``; ``tps`` and ``wal_bytes`` are b's over a's."""
     chance = np.random.default_rng(seed)
     for pair in range(1, count + 1):
         drift, own = math.exp(chance.normal(0, 0.1)), np.exp(chance.normal(0, noise, 2)).tolist()

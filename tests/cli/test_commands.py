@@ -1,4 +1,4 @@
-"""What the command line answers: words, exit codes, JSON. Nothing here needs a server."""
+"""What the command line returns: text, exit codes, JSON. Nothing here needs a server."""
 
 import contextlib
 import json
@@ -167,7 +167,7 @@ def test_a_result_that_finds_no_room_is_told(capsys, monkeypatch, arguments):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_says_more_of_itself_than_its_first_line(capsys, name):
-    """The list of commands has short words of its own, which must not stand in for it."""
+    """The list of commands has its own short descriptions, which must not replace the long ones."""
     about = answer(capsys, name, "--help")[1].partition("╭")[0]
     assert len([part for part in about.split("\n\n") if part.strip()]) >= 3, about
 
@@ -187,7 +187,7 @@ def test_help_that_stands_alone_is_help(capsys):
 
 
 def test_every_habit_is_of_an_option_that_a_run_does_not_have():
-    """Else the word for it would never be said."""
+    """Otherwise the hint for it would never be shown."""
     shown = make_app(["run"])["run"].assemble_argument_collection(parse_docstring=False)
     names = {name for argument in shown for name in argument.names}
     assert not names & options_of_other_tools.OPTIONS

@@ -1,4 +1,4 @@
-"""``dbdyno compare`` on runs that never were: which runs are meant, what is said, what fails."""
+"""``dbdyno compare`` on made-up runs: which runs it selects, what it reports, what fails."""
 
 import json
 
@@ -73,7 +73,7 @@ def test_of_two_single_runs_only_costs_are_told_and_the_command_decides_the_rest
 
 @pytest.mark.parametrize("tags", [{}, {"host": "a,b"}, {"host": "a"}])
 def test_what_decides_between_sets_named_by_their_runs_can_be_pasted(capsys, tags):
-    """Also when no tag tells them apart, or it has a comma, or one side's stand on both."""
+    """Also when no tag tells them apart, one has a comma, or both sides share the one's tag."""
     before = [made_up.run(tps=1000.0 + 300 * number, tags=tags) for number in range(3)]
     own = {**tags, "build": "new"} if tags == {"host": "a"} else {}
     after = [made_up.run(tps=1100.0 + 300 * number, tags={**tags, **own}) for number in range(3)]
@@ -195,7 +195,7 @@ def test_what_is_worse_by_more_than_may_be_fails(capsys, condition, code):
 
 
 def test_what_fails_is_said_in_the_words_of_the_comparison(capsys):
-    """By how much something rose that was nothing before, no share can say."""
+    """No percentage expresses the increase of a metric that was zero before."""
     made_up.pairs(3, wal_bytes=1.3)
     _, out, _ = answer(capsys, A, B, "--fail-if", "wal:worse:3%", "--json")
     said = json.loads(out)

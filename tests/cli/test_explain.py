@@ -1,4 +1,4 @@
-"""``dbdyno explain`` on runs that are kept, and on one that was interrupted."""
+"""``dbdyno explain`` on stored runs, and on one that was interrupted."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""``dbdyno history`` on runs that never were: kinds, changes, and what is said of them."""
+"""``dbdyno history`` on made-up runs: series, changes, and how it reports them."""
 
 import json
 
@@ -16,9 +16,9 @@ pytestmark = pytest.mark.usefixtures("home", "own_signals")
 
 
 def upgraded_after(first, number=24, noise=0.02, seed=3):
-    """Runs of which those from ``first`` on are on a newer server that writes more WAL.
+    """Runs of which those from ``first`` on use a newer server that writes more WAL.
 
-    They also ask for what is the default, which is no change.
+    They also set an option to its default, which is no change.
     """
     luck = np.exp(np.random.default_rng(seed).normal(0, noise, number)).tolist()
     ids = []
@@ -76,7 +76,7 @@ def test_a_value_that_the_latest_run_does_not_have_is_not_called_its(capsys):
 
 
 def test_what_the_latest_run_alone_brought_shows_beside_those_before_it(capsys):
-    """It is no level yet, and that none has changed would hide it."""
+    """It is not a level yet, and the line that no level has changed would hide it."""
     upgraded_after(3, number=4)
     assert main(["history"]) == 0
     out = " ".join(capsys.readouterr().out.split())
@@ -125,7 +125,7 @@ def test_how_transactions_come_and_are_given_up_makes_a_kind(capsys, asked, load
 
 
 def test_another_shape_of_the_data_is_another_kind(capsys):
-    """The number of tables is in no variable of the plan, and no change of the server's level."""
+    """No variable of the plan has the number of tables, and a new number is no change of level."""
     for tables in (4, 8):
         for _ in range(4):
             command = ["oltp_read_only", "--define", f"tables={tables}", "--clients", "8"]
@@ -163,7 +163,7 @@ def test_what_a_script_for_sysbench_is_told_makes_a_kind(capsys):
 
 
 def test_what_a_script_for_sysbench_does_anyway_makes_none(capsys):
-    """Nor does what a run has in another place, or what changes nothing that is measured."""
+    """Nor does an option that a run sets elsewhere, or one that changes nothing measured."""
     by_script()
     by_script(table_size="1e4", engine="innodb", skip_trx="off", rand_type="special")
     by_script(time="20", rand_seed="7", percentile="99", report_interval="1")

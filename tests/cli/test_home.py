@@ -1,4 +1,4 @@
-"""What ``dbdyno home`` says of a disk is what lies on it."""
+"""``dbdyno home`` reports what is actually on the disk."""
 
 import json
 

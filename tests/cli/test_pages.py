@@ -1,4 +1,4 @@
-"""Where a report can be written is known before anything is measured."""
+"""Whether a report can be written is checked before anything is measured."""
 
 import pytest
 

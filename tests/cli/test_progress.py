@@ -1,4 +1,4 @@
-"""The lines that a person sees, in a terminal and in a pipe."""
+"""The progress lines that a person sees, in a terminal and in a pipe."""
 
 import errno
 import io

@@ -1,4 +1,4 @@
-"""Runs listed, narrowed and removed, by name, tag and age. Nothing here was measured."""
+"""Runs listed, filtered and removed, by name, tag and age. Nothing here was measured."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What a command imports: beside a load each processor second of our own counts."""
+"""What a command imports: beside a load, every second of our own CPU time counts."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ SLOW = {"numpy", "duckdb", "psycopg", "scipy", "jinja2", "rich", "asyncio"}
 # A person waits for these commands, or a load runs beside them: what they must not import.
 MUST_NOT = {
     "import dbdyno": SLOW | {"typing", "msgspec"},
-    "import dbdyno.cli": SLOW | {"cyclopts"},  # only then is Ctrl-C answered
+    "import dbdyno.cli": SLOW | {"cyclopts"},  # Ctrl-C is handled only after this import
     "from dbdyno.cli import main; main(['--help'])": SLOW - {"rich"} | {"importlib.metadata"},
     "import dbdyno.cli.runs, dbdyno.cli.server, dbdyno.cli.data": SLOW,
     "import dbdyno.cli.home, dbdyno.cli.load, dbdyno.cli.check": SLOW - {"numpy"},
@@ -59,7 +59,7 @@ def test_help_comes_quickly():
         after = os.times()
         return sum(after[2:4]) - sum(before[2:4])
 
-    # Its own processor time, the best of a few, and on this machine's own scale: what else runs
-    # here, and how quick a processor is, is not its doing.
+    # Its own CPU time, the best of several, relative to the speed of this machine: neither other
+    # load nor slow cores must count.
     unit_s = min(cpu_s("-c", "import argparse, asyncio, json") for _ in range(4))
     assert min(cpu_s("-m", "dbdyno", "--help") for _ in range(4)) < 4 * unit_s

@@ -50,7 +50,7 @@ def _runs(home, own_signals, monkeypatch):
 
 
 def in_a_terminal(monkeypatch, words):
-    """What a command writes to a terminal of its own; a thread reads what the kernel would keep."""
+    """What a command writes to its own terminal; a thread empties the kernel's buffer."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
     seen = bytearray()
@@ -66,7 +66,7 @@ def in_a_terminal(monkeypatch, words):
 
 
 def drain(end, seen):
-    with contextlib.suppress(OSError):  # nobody holds the other end any more
+    with contextlib.suppress(OSError):  # the other end is closed
         while data := os.read(end, 65536):
             seen += data
 

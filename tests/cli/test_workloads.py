@@ -1,4 +1,4 @@
-"""The list of workloads says what they declare, and the help of those who need it leads there."""
+"""The list of workloads shows what they declare; the help of commands that take one leads there."""
 
 import json
 

@@ -43,7 +43,7 @@ def blocks_of(kind: str) -> list[str]:
 
 
 def commands_in(text: str) -> list[str]:
-    """Continued lines are joined; text after a wide gap is a comment."""
+    """The dbdyno commands in a text, with continued lines joined."""
     lines = re.sub(r"\s*\\\n\s*", " ", text).splitlines()
     return [
         line.strip().removeprefix("$ ") for line in lines if re.match(r"\s*(\$ )?dbdyno ", line)
@@ -51,7 +51,7 @@ def commands_in(text: str) -> list[str]:
 
 
 def words_of(command: str) -> list[str]:
-    """The words of the command as a shell splits them, up to the end of the command."""
+    """The words of the command as a shell splits them, without what follows it or a wide gap."""
     for name, value in FILLED_IN.items():
         command = command.replace(name, value)
     words = shlex.split(re.split(r"\s#|\s{2,}(?=[a-z])", command)[0])

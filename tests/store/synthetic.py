@@ -1,5 +1,6 @@
-"""Frames of a run that never was: a seeded simulation of latencies, in the shape of a real
-run (log-normal service times with a tail of checkpoints, a dip, a few deadlocks)."""
+"""Frames of a made-up run: a seeded simulation of latencies, in the shape of a real
+run (log-normal service times with a tail of checkpoints, a dip, a few deadlocks).
+"""
 
 from dataclasses import dataclass, field
 
@@ -80,7 +81,7 @@ def record(**changes):
 
 
 def bucket_of(values_ns):
-    """The index rule of ``frame.Distribution``."""
+    """The index of a value's bucket, by the rule of ``frame.Distribution``."""
     octave = np.maximum(np.frexp(values_ns.astype(np.float64))[1] - 4, 0)
     return octave * 8 + (values_ns >> octave)
 
@@ -114,7 +115,7 @@ def _statement_times(shape, count, slowness):
 
 
 def _slowness(second, seconds):
-    """A checkpoint's dip in the middle of the run."""
+    """The factor on service times: a checkpoint's dip in the middle of the run."""
     distance = abs(second - seconds * 0.6) / max(seconds * 0.05, 1)
     return 1 + 1.2 * np.exp(-(distance**2)) + 0.03 * np.sin(second)
 
@@ -276,6 +277,6 @@ def packed(shape):
 
 
 def finish(writer: RunWriter, final: RunRecord) -> None:
-    """As a run does, with a record that nobody worked out."""
+    """Finishes the run with the given record instead of one computed from its frames."""
     whole = Run(writer.folder).recording()
     writer.finish(msgspec.structs.replace(whole, record=final))

@@ -32,7 +32,7 @@ def test_a_run_is_found_by_path_id_part_and_last(home):
     assert find_run(str(pk), home) == pk
     assert find_run(pk.name, home) == pk
     assert find_run(tpcb.name[:17], home) == tpcb
-    assert find_run(tpcb.name[-6:], home) == tpcb  # four digits may stand in the other's time
+    assert find_run(tpcb.name[-6:], home) == tpcb  # four digits may occur in the other's time
     assert find_run("-tpcb-", home) == tpcb
     assert find_run("last", home) == max(pk, tpcb)
     assert find_run("last~1", home) == min(pk, tpcb)
@@ -50,7 +50,7 @@ def test_what_is_not_found_is_explained(home, named, code):
 
 @contextmanager
 def without_roots_rights():
-    """Root may read everything: for as long as the block lasts, this process is nobody."""
+    """Root may read everything: within the block, this process runs as nobody."""
     if os.geteuid() != 0:
         yield
         return
@@ -140,7 +140,7 @@ def test_missing_percentiles_are_null_in_sql(home):
 
 
 def test_counts_of_intervals_can_be_summed(home):
-    """In the files they go on from interval to interval."""
+    """In the files they are cumulative."""
     query = "SELECT run_id, sum(ok), max(ok_so_far), min(ok) FROM intervals GROUP BY run_id"
     for run_id, added, so_far, least in sql(query, home).fetchall():
         filed = open_run(run_id, home).columns("intervals")["ok"]

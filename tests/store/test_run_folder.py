@@ -237,7 +237,7 @@ except StoreError as error:
 
 
 def test_a_full_disk_fails_clearly_and_what_was_written_stays_readable(tmp_path):
-    """A limit of the file's size stands in for the disk: the kernel refuses in the same way."""
+    """A file size limit stands in for a full disk: the kernel refuses the write in the same way."""
     command = [sys.executable, "-c", FILL_THE_DISK, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, env=python_path(), check=False)
     assert done.stdout == "disk_full\n", done.stderr
@@ -255,7 +255,7 @@ def test_a_folder_that_may_not_be_written_is_explained(tmp_path):
 
 
 def open_below(folder):
-    """What this process has open there; elsewhere, what other tests left may go at any time."""
+    """What this process has open there; elsewhere, leftovers of other tests may close any time."""
     held = (number.resolve() for number in Path("/proc/self/fd").iterdir())
     return [path for path in held if path.is_relative_to(folder)]
 
@@ -294,7 +294,7 @@ NUMBERS_OF_STATEMENTS = [
 
 @pytest.mark.parametrize(("table", "column"), NUMBERS_OF_STATEMENTS)
 def test_a_script_may_have_very_many_statements(table, column):
-    """As many as oltp_read_write has on two thousand tables."""
+    """As many as oltp_read_write has with two thousand tables."""
     kind = SCHEMAS[table][column]
     assert np.array([96_002], dtype=kind.numpy)[0] == 96_002
 

@@ -8,15 +8,15 @@ from tests.store import synthetic, watched
 
 SECONDS = 80
 EIGHT_HOURS_S = 28_800
-WINDOW_S = EIGHT_HOURS_S // 720  # what the engine stretches its windows to
+WINDOW_S = EIGHT_HOURS_S // 720  # the engine stretches its windows to this
 MIB = 2**20
 LIMIT_BYTES = 150 * MIB
-# What every folder holds once, whatever its length, does not grow with the run.
+# What every folder holds once, whatever the run's length.
 FIXED = {"run.json", "plan.json", "engine.json", "totals.parquet", "statement_texts.parquet"}
 
 
 def frames(shape: synthetic.Shape) -> tuple[list[bytes], bytes]:
-    """Those that come while a run lasts, telemetry's after each interval, and the last one."""
+    """The frames during a run, with telemetry's after each interval; and the last frame."""
     *engine, done = synthetic.packed(shape)
     telemetry = list(watched.frames(SECONDS))
     a_second = len(telemetry) // SECONDS
@@ -31,7 +31,7 @@ def frames(shape: synthetic.Shape) -> tuple[list[bytes], bytes]:
 
 @pytest.mark.parametrize("spread", [0.35, 1.0])  # idle, and contended as TPC-B at a low scale
 def test_eight_hours_with_ten_statements_stay_below_150_mib(tmp_path, spread):
-    """With basic telemetry; while the run lasts, and once it is finished."""
+    """With basic telemetry; during the run, and once it is finished."""
     shape = synthetic.Shape(
         seconds=SECONDS, warmup=0, statements=10, tps=2000, spread=spread, window_s=WINDOW_S
     )

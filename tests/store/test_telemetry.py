@@ -1,4 +1,4 @@
-"""What telemetry saw is kept beside what the engine said, in any order in which it came."""
+"""Telemetry is stored beside the engine's data, in whatever order it arrives."""
 
 import threading
 
@@ -19,7 +19,7 @@ TABLES = ("samples", "counters", "levels", "waits", "blocking", "log_entries", "
 
 @pytest.fixture
 def written(tmp_path):
-    """A running folder, whose measuring began at 7 s of the engine's clock."""
+    """The writer of a running folder; measurement began at 7 s of the engine's clock."""
     shape = synthetic.Shape(seconds=12, warmup=2, tps=200)
     with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
         for frame in [*synthetic.packed(shape), *watched.frames(3)]:

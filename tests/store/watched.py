@@ -1,5 +1,6 @@
-"""Frames of telemetry that never was, in the shape of a real run of TPC-B: which sources there
-are, how many numbers each tells, and how much they scatter."""
+"""Made-up frames of telemetry, in the shape of a real run of TPC-B: which sources there
+are, how many numbers each has, and how much they scatter.
+"""
 
 from collections.abc import Iterator
 
@@ -19,7 +20,7 @@ from dbdyno.model.telemetry import (
 SECOND_NS = 10**9
 TABLES = tuple(f"pgbench_{name}" for name in ("accounts", "branches", "tellers", "history"))
 
-# Source: its objects, counters of each that grow in a second, and levels that change.
+# Source: its objects, the counters of each that grow in a second, and the levels that change.
 SOURCES: dict[str, tuple[tuple[str, ...], int, int]] = {
     "pg_stat_database": (("",), 9, 0),
     "pg_stat_wal": (("",), 7, 0),
@@ -45,7 +46,7 @@ SOURCES: dict[str, tuple[tuple[str, ...], int, int]] = {
 
 
 def frames(seconds: int, seed: int = 7, begin_ns: int = 5 * SECOND_NS) -> Iterator[bytes]:
-    """As basic telemetry sends them: numbers once a second, sessions twice."""
+    """The frames of basic telemetry: numbers once a second, sessions twice."""
     chance = np.random.default_rng(seed)
     for second in range(1, seconds + 1):
         at_ns = begin_ns + second * SECOND_NS
