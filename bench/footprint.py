@@ -12,7 +12,7 @@ from bench.engine import engine_of, frames_of
 from bench.sysbench import SYSBENCH, TABLE_ROWS, TABLES
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Arrivals, ClosedArrivals, Io, OpenArrivals, Plan, Script, Stage
-from dbdyno.run.drafting import plan_of
+from dbdyno.run.draft_plan import plan_of
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip
 from dbdyno.run.options import SECOND_NS, RunOptions

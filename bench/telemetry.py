@@ -29,7 +29,7 @@ from dbdyno.engine import load
 from dbdyno.model.frame import Frame
 from dbdyno.model.plan import Endpoint, Plan
 from dbdyno.model.telemetry import Level, TelemetryCost, TelemetryFrame
-from dbdyno.run.drafting import plan_of
+from dbdyno.run.draft_plan import plan_of
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import RunOptions
 from dbdyno.run.outcome import first_record

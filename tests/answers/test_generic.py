@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from dbdyno.analysis.effect import holm
-from dbdyno.answers.contrasting import comparisons
 from dbdyno.answers.kinds import contrasts, curve, scaling_law, table
+from dbdyno.answers.level_contrasts import comparisons
 from dbdyno.words import THIN_SPACE
 from tests.answers import made
 

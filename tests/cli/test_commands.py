@@ -9,7 +9,7 @@ import pytest
 import dbdyno
 from dbdyno.cli import main, options_of_other_tools
 from dbdyno.cli.app import COMMANDS, make_app
-from dbdyno.cli.calling import with_script_options
+from dbdyno.cli.usage import with_script_options
 from dbdyno.errors import DbdynoError
 
 pytestmark = pytest.mark.usefixtures("home", "own_signals")

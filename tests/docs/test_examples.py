@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from dbdyno.cli.app import COMMANDS, EXAMPLES, make_app
-from dbdyno.cli.calling import with_script_options
-from dbdyno.study.asking import ask
+from dbdyno.cli.usage import with_script_options
 from dbdyno.study.file import SIZES
 from dbdyno.study.matrix import points_of
+from dbdyno.study.resolved_point import ask
 from dbdyno.study.spec import read_study
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Lua
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip
-from dbdyno.run.lua.asking import ask
+from dbdyno.run.lua.script_commands import ask
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.work import Work
 

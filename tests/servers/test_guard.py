@@ -10,7 +10,7 @@ import pytest
 
 from dbdyno.errors import DbdynoError
 from dbdyno.servers import guard as guard_program
-from dbdyno.servers.guarding import StillEnding
+from dbdyno.servers.guard_client import StillEnding
 from dbdyno.servers.postgresql.binaries import embedded_binaries
 from dbdyno.servers.private import start_private
 from dbdyno.servers.processes import end, is_running, mark_of, parent_of
@@ -68,7 +68,7 @@ def test_a_server_without_its_guard_is_no_clean_one(home: Path) -> None:
 def test_a_guard_that_takes_long_is_told_and_not_waited_for(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dbdyno.servers.guarding.STOP_PATIENCE_S", 0)
+    monkeypatch.setattr("dbdyno.servers.guard_client.STOP_PATIENCE_S", 0)
     server = start_private(spec(), connections=8)
     guard = server.guard.process
     told = rf"has not stopped after 0 s: its guard \(process {guard.pid}\) continues"

@@ -13,7 +13,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.host.placement import memory_by_node, verified
 from dbdyno.run.grammar import byte_count
 from dbdyno.run.options import RunOptions
-from dbdyno.run.placing import on_cpus, placement_doubts
+from dbdyno.run.placement import on_cpus, placement_doubts
 from dbdyno.run.plan import make_plan
 from dbdyno.run.target import open_server
 from dbdyno.servers import groups

@@ -27,7 +27,7 @@ from dbdyno.study.lock import machine_held
 from dbdyno.study.rates import Rates
 from dbdyno.study.spec import AS_WRITTEN, read_study
 from dbdyno.study.starting import begin_study, reopen_study
-from dbdyno.study.workshop import Workshop
+from dbdyno.study.turn_server import TurnServer
 from tests.study.files import CLIENTS, HEAD, written
 from tests.study.watcher import Watcher
 from tests.support.engine import Astray, Interrupted, InterruptedTwice, tools
@@ -183,11 +183,11 @@ def test_an_interrupted_turn_is_made_again(tmp_path, engine):
 
 
 def test_a_turn_that_was_measured_is_kept_whatever_becomes_of_its_server(tmp_path, monkeypatch):
-    def interrupted(_workshop: Workshop) -> None:
+    def interrupted(_server: TurnServer) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Workshop, "end_turn", interrupted)
+        patched.setattr(TurnServer, "end_turn", interrupted)
         with pytest.raises(KeyboardInterrupt):
             begin(tmp_path, ONCE)
     (before,) = list_studies()
@@ -331,16 +331,16 @@ def test_placement_is_verified_and_kept_with_the_turn(tmp_path):
 
 
 def _counted_starts(monkeypatch) -> list[str]:
-    from dbdyno.study import workshop  # noqa: PLC0415 - only this test looks inside
+    from dbdyno.study import turn_server  # noqa: PLC0415 - only this test looks inside
 
     started: list[str] = []
-    real = workshop.start_private
+    real = turn_server.start_private
 
     def start(spec, *more, **named):
         started.append(spec.kind)
         return real(spec, *more, **named)
 
-    monkeypatch.setattr(workshop, "start_private", start)
+    monkeypatch.setattr(turn_server, "start_private", start)
     return started
 
 

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from dbdyno.study.asking import ask
 from dbdyno.study.matrix import pairs_of, points_of
 from dbdyno.study.order import turns_of
+from dbdyno.study.resolved_point import ask
 from tests.study.files import MINI, read
 
 CONTRAST = '[[contrast]]\nfactor = "mode"\nbefore = "plain"\nafter = "named"\n'

@@ -8,7 +8,7 @@ import pytest
 from dbdyno.errors import DbdynoError
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.postgresql.binaries import embedded_binaries
-from dbdyno.study.fitting import span
+from dbdyno.study.feasibility import span
 from dbdyno.study.machine import Machine, look
 from dbdyno.study.plan import StudyPlan, plan_study, unfit
 from dbdyno.study.rates import Rates, rates_from

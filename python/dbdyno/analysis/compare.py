@@ -2,7 +2,7 @@
 
 The run is the unit. Pairs (runs of one block) are compared by the differences within them, two
 unpaired sets by Welch's test, two single runs by their costs alone: one run does not show how runs
-vary. Other differences between the variants are the concern of ``analysis/unequal.py``.
+vary. Other differences between the variants are the concern of ``analysis/unequal_conditions.py``.
 """
 
 import math

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
+from dbdyno.analysis.changed_costs import CHANGE_MIN, Moved, moved_costs
 from dbdyno.analysis.e_divisive import e_divisive, significant_changes
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.metrics import USUAL, metrics_of
-from dbdyno.analysis.moved_costs import CHANGE_MIN, Moved, moved_costs
 from dbdyno.analysis.probability import student_p
 from dbdyno.analysis.samples import Runs
 from dbdyno.model.comparison import Metric

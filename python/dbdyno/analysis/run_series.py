@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from dbdyno.analysis.history import MetricHistory, history
-from dbdyno.analysis.unequal import CLOSED, Conditions, loop_of, tries_of, unequal
+from dbdyno.analysis.unequal_conditions import CLOSED, Conditions, loop_of, tries_of, unequal
 from dbdyno.analysis.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
 from dbdyno.model.study import STUDY
 from dbdyno.words import PRODUCTS

@@ -13,8 +13,8 @@ from dbdyno.analysis.verdicts import change
 from dbdyno.analysis.volume import VolumeCurve, volume_curve
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import compared, over_runs, pairs
-from dbdyno.answers.growing import measured, rows_of, rows_words
 from dbdyno.answers.measuring import metric_of
+from dbdyno.answers.table_size import measured, rows_of, rows_words
 from dbdyno.words import NOTHING, percent
 
 SAME = 0.03

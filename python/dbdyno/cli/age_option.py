@@ -5,8 +5,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dbdyno.run.declaring import parsed
 from dbdyno.run.grammar import span_ns
+from dbdyno.run.option_parameters import parsed
 from dbdyno.run.options import SECOND_NS
 
 

@@ -16,10 +16,10 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
-from dbdyno.cli.calling import name_arguments, with_script_options
 from dbdyno.cli.help_panel import FlowingHelp
 from dbdyno.cli.options_of_other_tools import hint_for, takes_host
 from dbdyno.cli.output import Exit, flush_result, print_aside, print_error
+from dbdyno.cli.usage import name_arguments, with_script_options
 from dbdyno.errors import DbdynoError
 from dbdyno.run.interrupts import heeded
 

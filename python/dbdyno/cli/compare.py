@@ -10,17 +10,17 @@ from msgspec.structs import asdict, replace
 
 from dbdyno.analysis.compare import MARGIN, compare as compared
 from dbdyno.analysis.metrics import USUAL, metrics_of
-from dbdyno.analysis.unequal import unequal
+from dbdyno.analysis.unequal_conditions import unequal
 from dbdyno.cli.app import command
 from dbdyno.cli.compared_runs import Sides, sides_of
-from dbdyno.cli.deciding import deciding_command
 from dbdyno.cli.metric_names import metric_named
+from dbdyno.cli.more_pairs import more_pairs_command
 from dbdyno.cli.output import Exit, Json, print_json, print_result, screen
 from dbdyno.model.comparison import Comparison
 from dbdyno.report.comparison import render_comparison_markdown, render_comparison_text
 from dbdyno.report.comparison_gates import Gate, Judged, is_broken, judge
-from dbdyno.run.declaring import each, parsed
 from dbdyno.run.grammar import percentage
+from dbdyno.run.option_parameters import each, parsed
 from dbdyno.workloads.registry import default_words
 
 app = command(
@@ -148,7 +148,7 @@ def _comparison(sides: Sides, metrics: Sequence[str] | None, margin: float) -> C
         unequal=unequal(before.runs, after.runs, labels, default_words()),
     )
     return replace(
-        found, doubts=[*sides.notes, *found.doubts], decide_with=deciding_command(sides, found)
+        found, doubts=[*sides.notes, *found.doubts], decide_with=more_pairs_command(sides, found)
     )
 
 

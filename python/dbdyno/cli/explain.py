@@ -13,8 +13,8 @@ from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import explain as explained
 from dbdyno.explain.explanation_text import explanation_lines
 from dbdyno.layout import laid_out
-from dbdyno.run.declaring import parsed
 from dbdyno.run.grammar import span_ns
+from dbdyno.run.option_parameters import parsed
 from dbdyno.run.tools import engine_tools
 from dbdyno.run.verify import Trial, verify as verify_advice
 from dbdyno.store.run import open_run

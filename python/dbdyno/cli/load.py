@@ -8,10 +8,10 @@ from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
 from dbdyno.cli.progress import ProgressLines, wrapped
 from dbdyno.errors import DbdynoError
-from dbdyno.run.declaring import WORK, flag
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip
-from dbdyno.run.lua.asking import ask, check, do
+from dbdyno.run.lua.script_commands import ask, check, do
+from dbdyno.run.option_parameters import WORK, flag
 from dbdyno.run.options import (
     NO_SCRIPT_OPTIONS,
     SECOND_NS,

@@ -12,9 +12,9 @@ from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.reporting import write_html
 from dbdyno.model.record import RunRecord
 from dbdyno.report import render_text
-from dbdyno.run.declaring import parsed
 from dbdyno.run.grammar import WeightedName, weighted_name
 from dbdyno.run.lua.arguments import progress_ns
+from dbdyno.run.option_parameters import parsed
 from dbdyno.run.options import RunOptions
 from dbdyno.run.runner import run as run_it
 from dbdyno.run.tools import engine_tools

@@ -6,8 +6,8 @@ from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, print_aside
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
-from dbdyno.run.lua.asking import ask, check, do
 from dbdyno.run.lua.commands import print_help
+from dbdyno.run.lua.script_commands import ask, check, do
 from dbdyno.run.options import NO_SCRIPT_OPTIONS, RunOptions, ScriptOptions, TargetOptions
 from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.target import refuse_passing_server

@@ -16,8 +16,8 @@ from dbdyno.errors import DbdynoError
 from dbdyno.report.search import render_search_text, search_object
 from dbdyno.report.search_page import render_search_html
 from dbdyno.run import grammar
-from dbdyno.run.declaring import each, parsed
 from dbdyno.run.lua.arguments import progress_ns
+from dbdyno.run.option_parameters import each, parsed
 from dbdyno.run.options import RunOptions
 from dbdyno.run.search import Wanted, search as search_it
 from dbdyno.run.tools import engine_tools

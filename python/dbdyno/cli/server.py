@@ -15,8 +15,8 @@ from dbdyno.cli.output import (
 )
 from dbdyno.cli.progress import wrapped
 from dbdyno.errors import DbdynoError
-from dbdyno.run.declaring import each
 from dbdyno.run.grammar import assignment
+from dbdyno.run.option_parameters import each
 from dbdyno.servers import kept
 from dbdyno.servers.durability import told_side_by_side
 from dbdyno.servers.record import FILE as RECORD

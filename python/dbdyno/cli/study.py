@@ -18,7 +18,6 @@ from dbdyno.cli.output import (
 )
 from dbdyno.cli.pages import refuse_unwritable, tell_page
 from dbdyno.cli.removing import all_found
-from dbdyno.cli.study_asked import overrides_of, planned_study, refuse_without_effect, smaller_size
 from dbdyno.cli.study_options import (
     MADE,
     Made,
@@ -28,9 +27,15 @@ from dbdyno.cli.study_options import (
     ServerOption,
     SizeOption,
 )
+from dbdyno.cli.study_output import show_study, show_verdict, write_study_html
 from dbdyno.cli.study_plan import plan_object, show_plan
+from dbdyno.cli.study_planning import (
+    overrides_of,
+    planned_study,
+    refuse_without_effect,
+    smaller_size,
+)
 from dbdyno.cli.study_progress import StudyLines
-from dbdyno.cli.study_showing import show_study, show_verdict, write_study_html
 from dbdyno.cli.study_words import made_row, spec_lines, time_told
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.studies import (

@@ -14,7 +14,7 @@ from dbdyno.cli.output import print_lines, print_table
 from dbdyno.errors import DbdynoError
 from dbdyno.layout import Command, Paragraph
 from dbdyno.model.study import StudySpec
-from dbdyno.study.fitting import span
+from dbdyno.study.feasibility import span
 from dbdyno.study.matrix import points_of
 from dbdyno.study.plan import StudyPlan
 from dbdyno.words import counted, gigabytes

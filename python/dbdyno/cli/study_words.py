@@ -5,8 +5,8 @@ from pathlib import Path
 from dbdyno.answers.registry import all_answers
 from dbdyno.layout import Line, Paragraph
 from dbdyno.model.study import Factor, Question, StudyRecord, StudySpec
+from dbdyno.study.feasibility import span
 from dbdyno.study.file import SIZES
-from dbdyno.study.fitting import span
 from dbdyno.study.spec import TITLE
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 from dbdyno.host import devices, sources
-from dbdyno.host.continuity import Continuity
 from dbdyno.host.describe import ROOT
 from dbdyno.host.group import ProcessGroup
-from dbdyno.host.others import Others
+from dbdyno.host.monotonic_counters import MonotonicCounters
+from dbdyno.host.other_processes import OtherProcesses
 from dbdyno.host.processes import ProcessTable
 from dbdyno.model.source import Missing, Source
 
@@ -33,8 +33,8 @@ class WatchedHost:
     groups: dict[str, ProcessGroup]
     folders: tuple[Path, ...] = ()
     root: Path = ROOT
-    continuity: Continuity = field(default_factory=Continuity, init=False)
-    others: Others = field(default_factory=Others, init=False)
+    continuity: MonotonicCounters = field(default_factory=MonotonicCounters, init=False)
+    others: OtherProcesses = field(default_factory=OtherProcesses, init=False)
 
     @cached_property
     def processes(self) -> ProcessTable:

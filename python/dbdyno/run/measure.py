@@ -22,7 +22,7 @@ from dbdyno.model.frame import (
 from dbdyno.model.plan import Plan
 from dbdyno.run.interrupts import deferred_to
 from dbdyno.run.observer import Observer
-from dbdyno.run.outages import OutageTeller
+from dbdyno.run.outage_reporter import OutageReporter
 from dbdyno.run.watchdog import Watchdog
 
 # A busy host may delay a frame by seconds; an engine in an endless loop sends none at all.
@@ -125,7 +125,7 @@ class _Reader:
         self._plan = plan
         self._observer = observer
         self._log = log
-        self._outages = OutageTeller(self._tell)
+        self._outages = OutageReporter(self._tell)
 
     def _tell(self, text: str) -> None:
         self._log(text)

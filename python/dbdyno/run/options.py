@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from dbdyno.model.plan import Io, QueryMode, Stage, Think
 from dbdyno.model.telemetry import Level
 from dbdyno.run import grammar
-from dbdyno.run.declaring import (
+from dbdyno.run.option_parameters import (
     LIMITS,
     LOAD,
     OUTPUT,

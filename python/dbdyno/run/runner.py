@@ -21,19 +21,18 @@ from dbdyno.model.frame import Activity, Connected, Frame, Interval, Started, Su
 from dbdyno.model.plan import Plan
 from dbdyno.model.recording import Recording
 from dbdyno.run.command_line import words_of
-from dbdyno.run.drafting import draft, plan_of
+from dbdyno.run.draft_plan import draft, plan_of
 from dbdyno.run.explaining import explained
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.invariants import Watch, begin_watch
 from dbdyno.run.lua.arguments import equip
-from dbdyno.run.lua.beside import Beside
 from dbdyno.run.lua.commands import silence_told
+from dbdyno.run.lua.script_hooks import ScriptHooks
 from dbdyno.run.measure import Measured, measure
-from dbdyno.run.neighbours import tell_tasks
 from dbdyno.run.observer import Observer
 from dbdyno.run.options import RunOptions
 from dbdyno.run.outcome import first_record, judged
-from dbdyno.run.placing import (
+from dbdyno.run.placement import (
     PlacementRecord,
     on_cpus,
     placement_doubts,
@@ -43,6 +42,7 @@ from dbdyno.run.plan import client_count, refuse_contradictions
 from dbdyno.run.refusals import refuse_bad_scripts, refuse_too_many, refuse_unknown_mode
 from dbdyno.run.scene import Scene, enter, load_told, prepare, settle
 from dbdyno.run.seeds import seed_of
+from dbdyno.run.server_tasks import tell_tasks
 from dbdyno.run.target import is_passing, open_server, protocol_of
 from dbdyno.run.tools import Tools
 from dbdyno.run.watching import Follower, watching
@@ -115,7 +115,7 @@ class _Run:
         plan = plan_of(self.options, self.work, values, endpoint, words=words, seed=self.seed)
         description = self.scene.description()
         record = first_record(plan, self.work.name, self.scene.server, description, self.options)
-        script = Beside(self.tools, plan, self.survey, self.observer.say)
+        script = ScriptHooks(self.tools, plan, self.survey, self.observer.say)
         record = replace(record, command=self.command)
         with RunWriter(record, plan) as writer:
             if self._makes_its_data():

@@ -20,7 +20,7 @@ from dbdyno.analysis.sequential import LOOKS_MAX
 from dbdyno.errors import DbdynoError
 from dbdyno.model.record import RunRecord
 from dbdyno.model.recording import Recording
-from dbdyno.run.drafting import draft
+from dbdyno.run.draft_plan import draft
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip
 from dbdyno.run.observer import Observer

@@ -18,12 +18,12 @@ from dbdyno.errors import DbdynoError
 from dbdyno.home import locked
 from dbdyno.servers.base import Server
 from dbdyno.servers.cluster import draw_blueprint, lay_out, not_started, remove
-from dbdyno.servers.places import place_for, place_of
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
 from dbdyno.servers.product import Cluster, Product
 from dbdyno.servers.products import product_of
 from dbdyno.servers.record import FILE, ServerRecord, read_record, server_of, write_record
+from dbdyno.servers.server_folders import place_for, place_of
 from dbdyno.servers.spec import EXAMPLE, KINDS, ServerSpec
 from dbdyno.servers.starting import wait_until_ready
 

@@ -18,7 +18,7 @@ from dbdyno.home import locked
 from dbdyno.servers.base import Server
 from dbdyno.servers.cluster import draw_blueprint, lay_out, remove
 from dbdyno.servers.data_sets import DataSet, in_use, refuse_other_server, restore
-from dbdyno.servers.guarding import Guard
+from dbdyno.servers.guard_client import Guard
 from dbdyno.servers.page_cache import drop_files
 from dbdyno.servers.placement import ANYWHERE, Placement
 from dbdyno.servers.processes import ProcessMark, end

@@ -13,14 +13,14 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model.study import StudyRecord, Turn, TurnResult
 from dbdyno.run.tools import Tools
 from dbdyno.store.studies import SCRIPTS, StudyWriter, keep_rates
-from dbdyno.study.asking import Asked, ask
 from dbdyno.study.clocks import Clock, now
 from dbdyno.study.observer import StudyObserver
 from dbdyno.study.plan import DRAIN_S, connections_of
+from dbdyno.study.prepared_data import PreparedData
 from dbdyno.study.rates import Rates, measured_load, measured_turn, prepare_s
-from dbdyno.study.shelf import Shelf
+from dbdyno.study.resolved_point import ResolvedPoint, ask
 from dbdyno.study.turn import Bench, end_turn, make_turn
-from dbdyno.study.workshop import Workshop
+from dbdyno.study.turn_server import TurnServer
 
 
 def execute(
@@ -33,11 +33,11 @@ def execute(
     """Run every turn that has no result yet."""
     record = writer.record
     asked = _asked(record, writer.folder, observer)
-    shelf = Shelf(tools, observer)
+    prepared = PreparedData(tools, observer)
     connections = connections_of([*asked.values()])
-    with Workshop(record.spec, connections, shelf) as workshop:
-        bench = Bench(record.study_id, workshop, tools, observer, clock)
-        return _Session(writer, bench, shelf, asked, rates).made()
+    with TurnServer(record.spec, connections, prepared) as turn_server:
+        bench = Bench(record.study_id, turn_server, tools, observer, clock)
+        return _Session(writer, bench, prepared, asked, rates).made()
 
 
 def turns_left(record: StudyRecord) -> list[Turn]:
@@ -46,7 +46,7 @@ def turns_left(record: StudyRecord) -> list[Turn]:
     return [turn for turn in record.turns if turn.number not in done]
 
 
-def _asked(record: StudyRecord, folder: Path, observer: StudyObserver) -> dict[str, Asked]:
+def _asked(record: StudyRecord, folder: Path, observer: StudyObserver) -> dict[str, ResolvedPoint]:
     return {point.key: ask(point, folder / SCRIPTS, observer.say) for point in record.points}
 
 
@@ -57,13 +57,13 @@ class _Session:
         self,
         writer: StudyWriter,
         bench: Bench,
-        shelf: Shelf,
-        asked: dict[str, Asked],
+        prepared: PreparedData,
+        asked: dict[str, ResolvedPoint],
         rates: Rates,
     ) -> None:
         self._writer = writer
         self._bench = bench
-        self._shelf = shelf
+        self._prepared = prepared
         self._asked = asked
         self._rates = rates
 
@@ -91,17 +91,17 @@ class _Session:
     def _make(self, turn: Turn, left: Sequence[Turn]) -> None:
         observer = self._bench.observer
         observer.turn_begins(turn, self._left_s(left))
-        loaded_s = self._shelf.loading_s
+        loaded_s = self._prepared.loading_s
         before = self._record.results
         result = make_turn(self._bench, turn, self._asked[turn.point])
         self._keep([*before, result])
         result = end_turn(self._bench, result)
         self._keep([*before, result])
-        self._learn(result, self._shelf.loading_s - loaded_s)
+        self._learn(result, self._prepared.loading_s - loaded_s)
         observer.turn_ends(result, self._left_s(left[1:]))
 
     def _keep(self, results: list[TurnResult]) -> None:
-        loads = {**self._record.loads, **self._shelf.loads}
+        loads = {**self._record.loads, **self._prepared.loads}
         self._save(replace(self._record, results=results, loads=loads))
 
     def _save(self, record: StudyRecord) -> None:

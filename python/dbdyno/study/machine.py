@@ -9,8 +9,8 @@ from dbdyno.home import home
 from dbdyno.host import cpu
 from dbdyno.host.disk import free_bytes
 from dbdyno.host.file_limit import clients_admitted, hard_limit
-from dbdyno.servers.places import place_for
 from dbdyno.servers.privileges import server_identity
+from dbdyno.servers.server_folders import place_for
 from dbdyno.servers.settings import this_machine
 
 

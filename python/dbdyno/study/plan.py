@@ -17,8 +17,7 @@ from dbdyno.run.target import CONNECTIONS_SPARE, placement_of, protocol_of
 from dbdyno.run.tools import Tools
 from dbdyno.servers.cluster import draw_blueprint
 from dbdyno.servers.settings import Setting
-from dbdyno.study.asking import Asked, ask, check_scripts, of_point, script_texts
-from dbdyno.study.fitting import (
+from dbdyno.study.feasibility import (
     Needs,
     Refusal,
     over_budget,
@@ -26,10 +25,11 @@ from dbdyno.study.fitting import (
     over_limits,
     over_memory,
 )
-from dbdyno.study.folding import folded
 from dbdyno.study.machine import Machine
 from dbdyno.study.matrix import points_of
 from dbdyno.study.rates import Rates, load_s, prepare_s
+from dbdyno.study.refusal_grouping import folded
+from dbdyno.study.resolved_point import ResolvedPoint, ask, check_scripts, of_point, script_texts
 
 DRAIN_S = 0.2
 EMPTY_SERVER_BYTES = 60_000_000
@@ -87,14 +87,16 @@ def plan_study(spec: StudySpec, tools: Tools, machine: Machine, rates: Rates) ->
     )
 
 
-def ask_all(points: Sequence[Point], folder: Path, say: Callable[[str], None]) -> list[Asked]:
+def ask_all(
+    points: Sequence[Point], folder: Path, say: Callable[[str], None]
+) -> list[ResolvedPoint]:
     """Parse all points; writes the texts of their scripts into the folder."""
     for name, text in script_texts([point.words for point in points]).items():
         (folder / name).write_text(text, encoding="utf-8")
     return [ask(point, folder, say) for point in points]
 
 
-def needs_of(asked: Sequence[Asked], repeats: int, rates: Rates) -> Needs:
+def needs_of(asked: Sequence[ResolvedPoint], repeats: int, rates: Rates) -> Needs:
     """Estimate time and disk for all turns, and for the data that they share."""
     private = [one for one in asked if one.is_private]
     data = {_data_key(one): one for one in private if one.tables}
@@ -113,12 +115,12 @@ def needs_of(asked: Sequence[Asked], repeats: int, rates: Rates) -> Needs:
     )
 
 
-def _data_key(one: Asked) -> tuple[object, ...]:
+def _data_key(one: ResolvedPoint) -> tuple[object, ...]:
     """Equal for points that share prepared data, as far as is known before servers exist."""
     return (one.server.kind, one.server.major, one.server.path, one.shapes)
 
 
-def connections_of(asked: Sequence[Asked]) -> int:
+def connections_of(asked: Sequence[ResolvedPoint]) -> int:
     """Connections that every server of the study admits: a setting independent of the clients."""
     return max(one.clients for one in asked) + CONNECTIONS_SPARE
 
@@ -135,7 +137,7 @@ def unfit(plan: StudyPlan, *, smaller: str = "") -> DbdynoError | None:
     )
 
 
-def _planned(one: Asked, scripts: Path, rates: Rates) -> PlannedPoint:
+def _planned(one: ResolvedPoint, scripts: Path, rates: Rates) -> PlannedPoint:
     return PlannedPoint(
         key=one.key,
         command=one.command(scripts),
@@ -147,7 +149,7 @@ def _planned(one: Asked, scripts: Path, rates: Rates) -> PlannedPoint:
 
 
 def _refusals(
-    spec: StudySpec, asked: Sequence[Asked], needs: Needs, machine: Machine
+    spec: StudySpec, asked: Sequence[ResolvedPoint], needs: Needs, machine: Machine
 ) -> Iterator[Refusal]:
     yield from over_budget(needs, spec.budget_s, spec.repeats)
     yield from over_disk(needs, machine, asked)
@@ -158,7 +160,7 @@ def _refusals(
         yield from over_memory(one, chosen, machine, protocol_of(one.options))
 
 
-def _settings_by_server(asked: Sequence[Asked]) -> Mapping[bytes, Sequence[Setting]]:
+def _settings_by_server(asked: Sequence[ResolvedPoint]) -> Mapping[bytes, Sequence[Setting]]:
     """Return the settings of each server, checked by its program without starting it."""
     found: dict[bytes, Sequence[Setting]] = {}
     connections = connections_of(asked)
@@ -177,14 +179,14 @@ def _settings_by_server(asked: Sequence[Asked]) -> Mapping[bytes, Sequence[Setti
     return found
 
 
-def _server_key(one: Asked) -> bytes:
+def _server_key(one: ResolvedPoint) -> bytes:
     """Equal for points whose servers have the same settings and placement."""
     if not one.is_private:
         return b""
     return msgspec.json.encode((one.server, placement_of(one.options)), enc_hook=str)
 
 
-def _notes(asked: Sequence[Asked], machine: Machine) -> Iterator[str]:
+def _notes(asked: Sequence[ResolvedPoint], machine: Machine) -> Iterator[str]:
     if any(one.run_s is None for one in asked):
         yield "the time of points that run a number of transactions is not known and not included"
     if any(not one.is_private for one in asked):

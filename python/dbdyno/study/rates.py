@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from dbdyno.study.asking import Asked
+from dbdyno.study.resolved_point import ResolvedPoint
 
 SMALL_BYTES = 100_000_000
 """Below this, a turn's preparation consists of starting and settling."""
@@ -35,18 +35,18 @@ def rates_from(kept: Mapping[str, float]) -> Rates:
     return Rates(**known)
 
 
-def prepare_s(asked: Asked, rates: Rates) -> float:
+def prepare_s(asked: ResolvedPoint, rates: Rates) -> float:
     """Estimate the time to prepare a point, each time."""
     return rates.start_s + asked.data_bytes / rates.restore_bytes_per_s
 
 
-def load_s(asked: Asked, rates: Rates) -> float:
+def load_s(asked: ResolvedPoint, rates: Rates) -> float:
     """Estimate the time to load its data, once."""
     return rates.start_s + asked.data_bytes / rates.load_bytes_per_s
 
 
 def measured_turn(
-    asked: Asked, prepared_s: float, other_s: float, rates: Rates
+    asked: ResolvedPoint, prepared_s: float, other_s: float, rates: Rates
 ) -> dict[str, float]:
     """Return the rates that a turn measured."""
     if asked.data_bytes < SMALL_BYTES:
@@ -57,7 +57,7 @@ def measured_turn(
     return {"restore_bytes_per_s": asked.data_bytes / copying_s, "other_s": other_s}
 
 
-def measured_load(asked: Asked, elapsed_s: float) -> dict[str, float]:
+def measured_load(asked: ResolvedPoint, elapsed_s: float) -> dict[str, float]:
     """Return the rates that loading measured; small data loads too fast to tell."""
     if asked.data_bytes < SMALL_BYTES:
         return {}

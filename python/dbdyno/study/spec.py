@@ -29,7 +29,7 @@ from dbdyno.study.file import (
     read_file,
     size_table,
 )
-from dbdyno.study.secrecy import ELSEWHERE, holds_password
+from dbdyno.study.passwords import ELSEWHERE, holds_password
 from dbdyno.study.sizes import factor_of, merged
 
 TITLE = "title"  # the heading of an answer of any kind

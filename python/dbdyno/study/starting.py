@@ -16,12 +16,12 @@ from dbdyno.store.studies import (
     new_study_id,
     read_study_record,
 )
-from dbdyno.study.asking import script_texts
 from dbdyno.study.clocks import now
 from dbdyno.study.file import text_of
 from dbdyno.study.lock import machine_held
 from dbdyno.study.matrix import points_of
 from dbdyno.study.order import turns_of
+from dbdyno.study.resolved_point import script_texts
 from dbdyno.study.spec import Overrides, read_study
 
 

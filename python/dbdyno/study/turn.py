@@ -18,12 +18,12 @@ from dbdyno.model.study import BLOCK, POINT, STUDY, Turn, TurnResult
 from dbdyno.run.options import RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import Tools
-from dbdyno.study.asking import Asked
 from dbdyno.study.clocks import Clock, told_jumps
 from dbdyno.study.machine import disk_free_bytes
 from dbdyno.study.observer import StudyObserver
+from dbdyno.study.resolved_point import ResolvedPoint
+from dbdyno.study.turn_server import TurnServer
 from dbdyno.study.watching import TurnWatch
-from dbdyno.study.workshop import Workshop
 from dbdyno.words import gigabytes
 
 DISK_SPARE_BYTES = 100_000_000
@@ -39,13 +39,13 @@ class Bench:
     """What every turn of a study uses."""
 
     study_id: str
-    workshop: Workshop
+    turn_server: TurnServer
     tools: Tools
     observer: StudyObserver
     clock: Clock
 
 
-def make_turn(bench: Bench, turn: Turn, asked: Asked) -> TurnResult:
+def make_turn(bench: Bench, turn: Turn, asked: ResolvedPoint) -> TurnResult:
     """Run the turn; raises what stops the study. :func:`end_turn` ends the server."""
     _refuse_full_disk(asked.data_bytes)
     watch = TurnWatch(bench.observer, bench.clock)
@@ -59,7 +59,7 @@ def make_turn(bench: Bench, turn: Turn, asked: Asked) -> TurnResult:
         turn=turn,
         began_at=watch.begin.text,
         spent=watch.spent(end),
-        notes=[*bench.workshop.notes, *watch.verified, *told_jumps(watch.begin, end)],
+        notes=[*bench.turn_server.notes, *watch.verified, *told_jumps(watch.begin, end)],
         **outcome,
     )
 
@@ -71,9 +71,9 @@ def end_turn(bench: Bench, result: TurnResult) -> TurnResult:
     """
     begin = bench.clock()
     if result.status == "failed":
-        bench.workshop.release()
+        bench.turn_server.release()
     else:
-        bench.workshop.end_turn()
+        bench.turn_server.end_turn()
     ending_s = bench.clock().steady - begin.steady
     spent = structs.replace(result.spent, prepare_s=result.spent.prepare_s + ending_s)
     return structs.replace(result, spent=spent)
@@ -85,9 +85,9 @@ def tagged(options: RunOptions, study_id: str, turn: Turn) -> RunOptions:
     return replace(options, seed=turn.seed, tags=(*options.tags, *tags))
 
 
-def _measured(bench: Bench, turn: Turn, asked: Asked, watch: TurnWatch) -> RunRecord:
-    server = bench.workshop.server_for(asked, turn.block)
-    options = tagged(bench.workshop.options_for(asked), bench.study_id, turn)
+def _measured(bench: Bench, turn: Turn, asked: ResolvedPoint, watch: TurnWatch) -> RunRecord:
+    server = bench.turn_server.server_for(asked, turn.block)
+    options = tagged(bench.turn_server.options_for(asked), bench.study_id, turn)
     return run(asked.items, options, bench.tools, watch, server).record
 
 

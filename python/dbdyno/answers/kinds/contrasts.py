@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from dbdyno.analysis.verdicts import change, ratio_words
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
-from dbdyno.answers.contrasting import Contrasted, Levels, contrasted, levels_words
 from dbdyno.answers.grouping import title_of
+from dbdyno.answers.level_contrasts import Contrasted, Levels, contrasted, levels_words
 from dbdyno.model.comparison import VERDICTS, MetricComparison, Repeats, Verdict
 from dbdyno.words import NOTHING, percent, significant
 

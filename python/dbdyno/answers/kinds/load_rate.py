@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
-from dbdyno.answers.growing import loads, rows_words
+from dbdyno.answers.table_size import loads, rows_words
 from dbdyno.model.study import DataLoad
 from dbdyno.words import NOTHING, count, seconds
 

@@ -22,7 +22,7 @@ from dbdyno.answers.answer import (
     Trials,
 )
 from dbdyno.answers.grouping import by_level, chosen, title_of
-from dbdyno.answers.growing import rows_words
+from dbdyno.answers.table_size import rows_words
 from dbdyno.words import percent, significant, size
 
 PAGES, SCANS = "pg_statio_user_tables", "pg_stat_user_tables"

@@ -1,9 +1,9 @@
 """When to partition: the number of rows from which maintenance takes longer than acceptable.
 
 Each kind of maintenance (a vacuum, an index build, a rewrite of table and indexes) was timed at
-every size; the advice is the size at which its time (``answers/upkeep.py``) exceeds the limit. It
-is computed from this host alone and is no fixed number: it is an extrapolation, whose doubt is the
-number of decades that it goes beyond what was measured.
+every size; the advice is the size at which its time (``answers/maintenance.py``) exceeds the limit.
+It is computed from this host alone and is no fixed number: it is an extrapolation, whose doubt is
+the number of decades that it goes beyond what was measured.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,20 +20,20 @@ from dbdyno.answers.answer import (
     Trials,
 )
 from dbdyno.answers.grouping import chosen, title_of
-from dbdyno.answers.growing import (
+from dbdyno.answers.maintenance import Maintenance
+from dbdyno.answers.measuring import curve_through
+from dbdyno.answers.table_size import (
     loads,
     phase_times,
     rows_of,
     rows_words,
 )
-from dbdyno.answers.measuring import curve_through
-from dbdyno.answers.upkeep import Upkeep
 from dbdyno.answers.vacuuming import vacuums_of
 from dbdyno.words import NOTHING, seconds, significant
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """The advice is the smallest number of rows over all kinds of upkeep."""
+    """The advice is the smallest number of rows over all kinds of maintenance."""
     found = _upkeeps(trials, options)
     if not found:
         return Answered(claims=[], missing="no maintenance was timed")
@@ -42,7 +42,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     return Answered(claims=[_advice(found), *claims], shown=[_table(found), _picture(found, title)])
 
 
-def _upkeeps(trials: Trials, options: Mapping[str, Any]) -> list[Upkeep]:
+def _upkeeps(trials: Trials, options: Mapping[str, Any]) -> list[Maintenance]:
     """Those that were timed."""
     over, wait_s = str(options["over"]), float(options["wait_s"])
     of_loads = loads(trials, over)
@@ -58,10 +58,10 @@ def _upkeeps(trials: Trials, options: Mapping[str, Any]) -> list[Upkeep]:
         "index build": phase_times(of_loads, ["keys"]),
         "rewrite": phase_times(of_loads, ["fill", "keys"]),
     }
-    return [Upkeep(name, measured, wait_s) for name, measured in named.items() if measured]
+    return [Maintenance(name, measured, wait_s) for name, measured in named.items() if measured]
 
 
-def _claim(one: Upkeep) -> Claim:
+def _claim(one: Maintenance) -> Claim:
     rows, wait = one.rows, seconds(one.wait_s)
     if rows is None:
         sentence = f"The {one.name} takes {wait} at no size below 10¹⁵ rows."
@@ -80,7 +80,7 @@ def _claim(one: Upkeep) -> Claim:
     )
 
 
-def _advice(found: Sequence[Upkeep]) -> Claim:
+def _advice(found: Sequence[Maintenance]) -> Claim:
     known = [(rows, one) for one in found if (rows := one.rows) is not None]
     if not known:
         return Claim(sentence="No maintenance takes that long below 10¹⁵ rows.", told=False)
@@ -96,7 +96,7 @@ def _advice(found: Sequence[Upkeep]) -> Claim:
     )
 
 
-def _advice_words(rows: IntervalEstimate, first: Upkeep) -> str:
+def _advice_words(rows: IntervalEstimate, first: Maintenance) -> str:
     at, wait = f"{rows_words(rows.value)} rows", seconds(first.wait_s)
     if first.is_passed:
         return (
@@ -123,7 +123,7 @@ def _range(rows: IntervalEstimate) -> str:
     return f" (95 %: {low} to {high})"
 
 
-def _table(found: Sequence[Upkeep]) -> TableOf:
+def _table(found: Sequence[Maintenance]) -> TableOf:
     sizes = sorted({rows for one in found for rows, _ in one.measured})
     return TableOf(
         title="Maintenance time by size",
@@ -140,7 +140,7 @@ def _table(found: Sequence[Upkeep]) -> TableOf:
     )
 
 
-def _row(one: Upkeep, sizes: Sequence[float]) -> tuple[str, ...]:
+def _row(one: Maintenance, sizes: Sequence[float]) -> tuple[str, ...]:
     return (
         one.name,
         *(seconds(one.means[at].value) if at in one.means else NOTHING for at in sizes),
@@ -149,13 +149,13 @@ def _row(one: Upkeep, sizes: Sequence[float]) -> tuple[str, ...]:
     )
 
 
-def _rows_cell(one: Upkeep) -> str:
+def _rows_cell(one: Maintenance) -> str:
     if one.rows is None:
         return NOTHING
     return f"{rows_words(one.rows.value)} rows{' or fewer' if one.is_passed else ''}"
 
 
-def _picture(found: Sequence[Upkeep], x_title: str) -> CurveOf:
+def _picture(found: Sequence[Maintenance], x_title: str) -> CurveOf:
     marks = [(rows.value, one.name) for one in found if (rows := one.rows) is not None]
     return CurveOf(
         title="Maintenance time, extrapolated",
@@ -169,7 +169,7 @@ def _picture(found: Sequence[Upkeep], x_title: str) -> CurveOf:
     )
 
 
-def _series(one: Upkeep) -> Iterator[CurveSeries]:
+def _series(one: Maintenance) -> Iterator[CurveSeries]:
     yield curve_through(one.name, one.means)
     if one.rows is not None and one.curve is not None:
         ends = (one.curve.rows_min, max(one.rows.value, one.curve.rows_max))

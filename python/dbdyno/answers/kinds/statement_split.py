@@ -13,7 +13,7 @@ from dbdyno.analysis.effect import Ratio
 from dbdyno.answers.answer import Answer, Answered, Claim, Trial, Trials
 from dbdyno.answers.crossing import Crossing, crossing
 from dbdyno.answers.grouping import by_level, chosen
-from dbdyno.answers.split_shown import split_curve, split_table, where_time_goes
+from dbdyno.answers.split_display import split_curve, split_table, where_time_goes
 from dbdyno.answers.statement_times import clients_words, mean_ms_of, rows_of, update_of
 from dbdyno.answers.two_updates import Level, Pair
 from dbdyno.words import count, milliseconds, percent, significant

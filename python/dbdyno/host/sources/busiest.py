@@ -1,6 +1,6 @@
 """Processes that have nothing to do with the run and are busy all the same."""
 
-from dbdyno.host.others import SHARE_MIN
+from dbdyno.host.other_processes import SHARE_MIN
 from dbdyno.host.watched import HostSource, WatchedHost
 from dbdyno.model.source import Numbers
 

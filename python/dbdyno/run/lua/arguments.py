@@ -14,7 +14,7 @@ from msgspec.structs import replace as replace_struct
 
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import span_ns
-from dbdyno.run.lua.places import CONNECTION_OPTIONS, target_of
+from dbdyno.run.lua.sysbench_target import CONNECTION_OPTIONS, target_of
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.plan import DURATION_DEFAULT_NS, client_count, warmup_ns
 from dbdyno.run.work import Work

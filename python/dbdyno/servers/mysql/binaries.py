@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.product import Binaries, Origin
-from dbdyno.servers.programs import told_version
+from dbdyno.servers.program_version import told_version
 from dbdyno.servers.spec import ServerSpec
 
 LOCAL_FOLDERS = ("/usr/sbin", "/usr/libexec", "/usr/bin", "/usr/local/mysql/bin")

@@ -15,7 +15,7 @@ from pathlib import Path
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.postgresql import maven
 from dbdyno.servers.product import Binaries, Origin
-from dbdyno.servers.programs import told_version
+from dbdyno.servers.program_version import told_version
 from dbdyno.servers.spec import ServerSpec
 
 LOCAL_PATTERNS = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "usr/local/pgsql/bin")

@@ -6,7 +6,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbdyno.analysis.unequal import unequal
+from dbdyno.analysis.unequal_conditions import unequal
 from dbdyno.analysis.workload_parameters import workload_parameters
 from tests.analysis.records import record
 

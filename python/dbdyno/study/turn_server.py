@@ -16,27 +16,27 @@ from dbdyno.run.target import placement_of
 from dbdyno.servers.base import Server
 from dbdyno.servers.caches import cooled, warmed
 from dbdyno.servers.private import PrivateServer, start_private
-from dbdyno.study.asking import Asked
-from dbdyno.study.shelf import Shelf
+from dbdyno.study.prepared_data import PreparedData
+from dbdyno.study.resolved_point import ResolvedPoint
 from dbdyno.workloads.preparing import Prepared
 
 Key = tuple[object, ...]
 
 
-class Workshop:
+class TurnServer:
     """Holds at most one server at a time; a context manager that ends the last one."""
 
-    def __init__(self, spec: StudySpec, connections: int, shelf: Shelf) -> None:
+    def __init__(self, spec: StudySpec, connections: int, prepared: PreparedData) -> None:
         self._spec = spec
         self._connections = connections
-        self._shelf = shelf
+        self._prepared = prepared
         self._held: PrivateServer | None = None
         self._key: Key = ()
         self._ended: PrivateServer | None = None
         self.notes: list[str] = []
         """How the server of this turn was prepared, in sentences."""
 
-    def server_for(self, asked: Asked, block: int) -> Server | None:
+    def server_for(self, asked: ResolvedPoint, block: int) -> Server | None:
         """Return a server prepared for the point; None if the point names a running one."""
         self.notes = []
         if not asked.is_private:
@@ -49,7 +49,7 @@ class Workshop:
         self._held = self._with_cache(asked, self._held)
         return self._held
 
-    def options_for(self, asked: Asked) -> RunOptions:
+    def options_for(self, asked: ResolvedPoint) -> RunOptions:
         """Return the point's options; without a vacuum, which would warm a cold cache again."""
         if self._is_cold(asked):
             return replace(asked.options, no_vacuum=True)
@@ -67,8 +67,8 @@ class Workshop:
             held.stop()
             self._ended = held
 
-    def _started(self, asked: Asked) -> PrivateServer:
-        data = self._shelf.data_for(asked) if asked.tables else None
+    def _started(self, asked: ResolvedPoint) -> PrivateServer:
+        data = self._prepared.data_for(asked) if asked.tables else None
         placement = placement_of(asked.options)
         server = start_private(asked.server, self._connections, data=data, placement=placement)
         if data is not None:
@@ -82,7 +82,7 @@ class Workshop:
                 "the previous server was still being removed when this one had started"
             )
 
-    def _with_cache(self, asked: Asked, server: PrivateServer) -> PrivateServer:
+    def _with_cache(self, asked: ResolvedPoint, server: PrivateServer) -> PrivateServer:
         tables = [table.name for table in asked.tables]
         if self._spec.cache == "warm" and tables:
             with closing(server.connect()) as connection:
@@ -95,15 +95,15 @@ class Workshop:
         self.notes.append(f"cache: {told}")
         return server
 
-    def _settle(self, asked: Asked, server: PrivateServer) -> None:
+    def _settle(self, asked: ResolvedPoint, server: PrivateServer) -> None:
         found = Prepared(values=dict(asked.work.complete()), made_by="dbdyno")
         with closing(enter(server)) as scene:
             settle(scene, asked.work.workload, found)
 
-    def _is_cold(self, asked: Asked) -> bool:
+    def _is_cold(self, asked: ResolvedPoint) -> bool:
         return self._spec.cache == "cold" and asked.is_private
 
-    def _key_of(self, asked: Asked, block: int) -> Key:
+    def _key_of(self, asked: ResolvedPoint, block: int) -> Key:
         server = (asked.server, placement_of(asked.options))
         return (*server, asked.shapes, block if self._spec.restore == "each block" else 0)
 

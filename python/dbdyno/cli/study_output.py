@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dbdyno.answers.answer import Trials
 from dbdyno.answers.answering import Answers, answered, verdict
-from dbdyno.answers.contrasting import comparisons
+from dbdyno.answers.level_contrasts import comparisons
 from dbdyno.cli.output import print_aside, print_json, print_lines, print_result, screen
 from dbdyno.cli.pages import write_page
 from dbdyno.layout import Command, Paragraph

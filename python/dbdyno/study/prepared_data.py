@@ -22,9 +22,9 @@ from dbdyno.servers.data_sets import About, DataSet, find_data_set, keep_data
 from dbdyno.servers.private import start_private
 from dbdyno.servers.product import Blueprint
 from dbdyno.servers.spec import ServerSpec
-from dbdyno.study.asking import Asked
 from dbdyno.study.builds import catalog_of
 from dbdyno.study.observer import StudyObserver
+from dbdyno.study.resolved_point import ResolvedPoint
 from dbdyno.workloads.loading import LoadReport
 
 SEED = 0
@@ -42,7 +42,7 @@ LOG_SIZE = "128M"
 WITHOUT_LOG = {"wal_level": "minimal", "max_wal_senders": "0"}
 
 
-class Shelf:
+class PreparedData:
     """The data sets from which a study's points start."""
 
     def __init__(self, tools: Tools, observer: StudyObserver) -> None:
@@ -53,7 +53,7 @@ class Shelf:
         self.loading_s = 0.0
         """Time spent in loading so far."""
 
-    def data_for(self, asked: Asked) -> DataSet:
+    def data_for(self, asked: ResolvedPoint) -> DataSet:
         """Return the data set for a point, which is created if it does not exist."""
         blueprint = draw_blueprint("private", asked.server, LOADING_CONNECTIONS, tcp=False)
         key = _key(asked, blueprint)
@@ -61,7 +61,7 @@ class Shelf:
         self.loads[asked.key] = msgspec.convert(data.about.load, DataLoad)
         return data
 
-    def _made(self, asked: Asked, blueprint: Blueprint, key: str) -> DataSet:
+    def _made(self, asked: ResolvedPoint, blueprint: Blueprint, key: str) -> DataSet:
         began_s = monotonic()
         with start_private(_loading_spec(asked.server, blueprint), LOADING_CONNECTIONS) as server:
             with closing(enter(server)) as scene:
@@ -92,7 +92,7 @@ def _names(blueprint: Blueprint) -> set[str]:
     return {setting.name for setting in blueprint.settings}
 
 
-def _key(asked: Asked, blueprint: Blueprint) -> str:
+def _key(asked: ResolvedPoint, blueprint: Blueprint) -> str:
     """Return a key of all that the files depend on: their contents, and the server's program."""
     assert asked.work.workload is not None
     version = blueprint.binaries.version
@@ -102,7 +102,7 @@ def _key(asked: Asked, blueprint: Blueprint) -> str:
     return f"{asked.server.kind}-{version}-{asked.work.workload.data}-{asked.rows}-{digest}"
 
 
-def _about(asked: Asked, values: Mapping[str, Any], report: LoadReport) -> About:
+def _about(asked: ResolvedPoint, values: Mapping[str, Any], report: LoadReport) -> About:
     load = DataLoad(
         rows=report.rows,
         rows_per_s=report.rows_per_s,

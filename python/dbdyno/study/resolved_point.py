@@ -14,11 +14,11 @@ from msgspec.structs import replace
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import Point, Words
 from dbdyno.run.command_line import command_of, words_of
-from dbdyno.run.drafting import draft
+from dbdyno.run.draft_plan import draft
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip
 from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.placing import refuse_missing_engine_cpus
+from dbdyno.run.placement import refuse_missing_engine_cpus
 from dbdyno.run.plan import (
     DURATION_DEFAULT_NS,
     client_count,
@@ -36,7 +36,7 @@ from dbdyno.workloads.size import estimated_bytes
 
 
 @dataclass(frozen=True)
-class Asked:
+class ResolvedPoint:
     """A point of a study with its parsed options."""
 
     point: Point
@@ -108,7 +108,7 @@ class Asked:
         return command_of(words_of(self.items, with_options(self.options, script_files=files)))
 
 
-def ask(point: Point, scripts_folder: Path, say: Callable[[str], None]) -> Asked:
+def ask(point: Point, scripts_folder: Path, say: Callable[[str], None]) -> ResolvedPoint:
     """Parse a point; an error names it. Warnings are passed to ``say``."""
     with of_point(point.key):
         items = items_from(point.words)
@@ -117,7 +117,7 @@ def ask(point: Point, scripts_folder: Path, say: Callable[[str], None]) -> Asked
         options, work = equip(given, find_work(items, given.script_files, given), say)
         refuse_contradictions(options)
         refuse_missing_engine_cpus(options)
-        return Asked(point, tuple(items), options, work)
+        return ResolvedPoint(point, tuple(items), options, work)
 
 
 def _refuse_standard_input(options: RunOptions) -> None:
@@ -129,7 +129,7 @@ def _refuse_standard_input(options: RunOptions) -> None:
         )
 
 
-def check_scripts(asked: Asked, tools: Tools, warn: Callable[[str], None]) -> None:
+def check_scripts(asked: ResolvedPoint, tools: Tools, warn: Callable[[str], None]) -> None:
     """Let the engine check the scripts, as it will have to run them."""
     with of_point(asked.key):
         protocol = protocol_of(asked.options)

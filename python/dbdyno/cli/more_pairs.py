@@ -15,14 +15,14 @@ from dbdyno.run.command_line import command_of, flags
 from dbdyno.run.work import STANDARD_INPUT
 from dbdyno.store.errors import StoreError
 from dbdyno.store.studies import find_study_folder, read_study_record
-from dbdyno.study.fitting import span
+from dbdyno.study.feasibility import span
 
 _PAIR = PAIR_TAGS[-1]
 _LONG_S = 900
 _CHANGED_BY_HAND = "  # the two commands are identical: change what differs between the variants"
 
 
-def deciding_command(sides: Sides, comparison: Comparison) -> str:
+def more_pairs_command(sides: Sides, comparison: Comparison) -> str:
     """Empty when everything is told, and of runs that no words can ask for again."""
     more = comparison.more_pairs
     runs = [side.records[-1] for side in (sides.before, sides.after)]

@@ -1,9 +1,9 @@
-"""Counters of the kernel that fall though nothing was set back, made to go on."""
+"""Makes counters of the kernel monotonic that fall although nothing was reset."""
 
 from collections.abc import Hashable
 
 
-class Continuity:
+class MonotonicCounters:
     """Remembers counters by a key of the caller's choice."""
 
     def __init__(self) -> None:

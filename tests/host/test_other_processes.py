@@ -1,13 +1,13 @@
 """Who else is busy."""
 
-from dbdyno.host.others import Others
+from dbdyno.host.other_processes import OtherProcesses
 from dbdyno.host.processes import ProcessTable
 from tests.host.proc import stat
 
 
 def test_only_seconds_of_more_than_a_twentieth_of_a_processor_count(tree):
     now = [0.0]
-    others = Others(lambda: now[0])
+    others = OtherProcesses(lambda: now[0])
 
     def busy(ticks: int, *, second: float) -> dict[str, int]:
         now[0] = second
@@ -23,7 +23,7 @@ def test_only_seconds_of_more_than_a_twentieth_of_a_processor_count(tree):
 
 def test_a_process_that_has_just_begun_counts_at_once(tree):
     now = [0.0]
-    others = Others(lambda: now[0])
+    others = OtherProcesses(lambda: now[0])
     others.read(ProcessTable(tree({"proc/10/stat": stat(1)})).listed().values())
     now[0] = 1.0
     root = tree({"proc/11/stat": stat(10, user=30, name="cc1")})

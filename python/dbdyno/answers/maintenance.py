@@ -12,19 +12,19 @@ from itertools import pairwise
 from dbdyno.analysis.effect import Ratio
 from dbdyno.analysis.interval_estimate import IntervalEstimate
 from dbdyno.analysis.volume import VolumeCurve, volume_curve
-from dbdyno.answers.growing import Measured, means_by_rows
+from dbdyno.answers.table_size import Measured, means_by_rows
 
 TOOK_MIN_S = 0.1
 GROWS_MIN = 0.8
-"""Every kind of upkeep visits each row: what seems to grow much more slowly is setting up."""
+"""Every kind of maintenance visits each row: what seems to grow much more slowly is setting up."""
 STEP_GROWS_MIN = 0.5
 """Between two sizes alone, where noise tells the more."""
 DECADES_MAX = 2.0
 """So far beyond what was measured an extrapolation is an advice; farther it is a guess."""
 
 
-class Upkeep:
-    """One kind of upkeep, and how long one is willing to wait for it."""
+class Maintenance:
+    """One kind of maintenance, and how long one is willing to wait for it."""
 
     def __init__(self, name: str, measured: Measured, wait_s: float) -> None:
         self.name = name

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from dbdyno.model.study import Factor, Point
-from dbdyno.study.fitting import Refusal
+from dbdyno.study.feasibility import Refusal
 
 
 def folded(

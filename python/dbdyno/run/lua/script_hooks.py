@@ -14,7 +14,7 @@ from dbdyno.run.tools import Tools
 
 
 @dataclass(frozen=True)
-class Beside:
+class ScriptHooks:
     """What a run's script does apart from its events; ``survey`` is None for other scripts."""
 
     tools: Tools

@@ -8,7 +8,7 @@ from typing import IO
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Survey
 from dbdyno.model.plan import Plan
-from dbdyno.run.drafting import draft, plan_of
+from dbdyno.run.draft_plan import draft, plan_of
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip, read_arguments
 from dbdyno.run.lua.commands import look_at, perform
@@ -21,7 +21,7 @@ from dbdyno.run.work import Work, find_work
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScriptCommands:
     """A script with all of its options."""
 
     options: RunOptions
@@ -33,7 +33,7 @@ class Asked:
         return draft(self.options, self.work, protocol_of(self.options), seed=self.seed)
 
 
-def ask(item: WeightedName, options: RunOptions, say: Callable[[str], None]) -> Asked:
+def ask(item: WeightedName, options: RunOptions, say: Callable[[str], None]) -> ScriptCommands:
     """Read the script; as in sysbench, one thread executes a command unless more are requested."""
     work = find_work([item], (), options)
     if work.lua is None:
@@ -44,10 +44,10 @@ def ask(item: WeightedName, options: RunOptions, say: Callable[[str], None]) -> 
         )
     threads = None if "threads" in read_arguments(options.script_options) else 1
     adopted, equipped = equip(replace(options, clients=threads), work, say)
-    return Asked(adopted, equipped, seed_of(adopted))
+    return ScriptCommands(adopted, equipped, seed_of(adopted))
 
 
-def check(asked: Asked, commands: Sequence[str], tools: Tools) -> dict[str, Survey]:
+def check(asked: ScriptCommands, commands: Sequence[str], tools: Tools) -> dict[str, Survey]:
     """Return the script's survey for each command; needs no server.
 
     Raises the problems of the script, or of the request.
@@ -56,7 +56,7 @@ def check(asked: Asked, commands: Sequence[str], tools: Tools) -> dict[str, Surv
 
 
 def do(
-    asked: Asked,
+    asked: ScriptCommands,
     checked: Mapping[str, Survey],
     tools: Tools,
     say: Callable[[str], None],

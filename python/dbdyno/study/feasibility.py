@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from dbdyno.run.target import CONNECTIONS_SPARE
 from dbdyno.servers.settings import Setting, size_bytes
-from dbdyno.study.asking import Asked
 from dbdyno.study.machine import Machine
+from dbdyno.study.resolved_point import ResolvedPoint
 from dbdyno.words import counted, gigabytes
 
 # Private memory per session, measured with prepared statements on small tables.
@@ -62,7 +62,7 @@ def over_budget(needs: Needs, budget_s: float | None, repeats: int) -> Iterator[
     )
 
 
-def over_disk(needs: Needs, machine: Machine, asked: Sequence[Asked]) -> Iterator[Refusal]:
+def over_disk(needs: Needs, machine: Machine, asked: Sequence[ResolvedPoint]) -> Iterator[Refusal]:
     """Refuse data sets that, with a server's working copy, do not fit on the disk."""
     room = machine.disk_free_bytes - DISK_SPARE_BYTES
     if needs.disk_bytes <= room:
@@ -76,7 +76,7 @@ def over_disk(needs: Needs, machine: Machine, asked: Sequence[Asked]) -> Iterato
 
 
 def over_memory(
-    asked: Asked, settings: Sequence[Setting], machine: Machine, protocol: str
+    asked: ResolvedPoint, settings: Sequence[Setting], machine: Machine, protocol: str
 ) -> Iterator[Refusal]:
     """Refuse a server whose cache and sessions do not fit into memory."""
     cache = next((s for s in settings if s.name in CACHE_UNIT_BYTES), None)
@@ -97,7 +97,9 @@ def over_memory(
     )
 
 
-def over_limits(asked: Asked, settings: Sequence[Setting], machine: Machine) -> Iterator[Refusal]:
+def over_limits(
+    asked: ResolvedPoint, settings: Sequence[Setting], machine: Machine
+) -> Iterator[Refusal]:
     """Refuse more connections than the server or this process may open."""
     if asked.clients > machine.clients_max:
         yield Refusal(
@@ -127,7 +129,7 @@ def span(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def _smaller_data(share: float, asked: Sequence[Asked]) -> str:
+def _smaller_data(share: float, asked: Sequence[ResolvedPoint]) -> str:
     """Return a hint on the scale that would fit, if the largest points have one."""
     largest = max(asked, key=lambda one: one.data_bytes)
     workload = largest.work.workload

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbdyno.analysis.compare import compare
-from dbdyno.analysis.unequal import unequal_durability
+from dbdyno.analysis.unequal_conditions import unequal_durability
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.answers.grouping import pairs
 from dbdyno.model.comparison import Comparison

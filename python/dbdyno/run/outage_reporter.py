@@ -14,7 +14,7 @@ from dbdyno.words import counted, seconds
 QUIET_NS = 1_000_000_000
 
 
-class OutageTeller:
+class OutageReporter:
     """Combines the outage reports of the engine's threads."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:

@@ -5,8 +5,8 @@ from contextlib import closing
 from pathlib import Path
 
 from dbdyno.model.frame import Frame
-from dbdyno.run.neighbours import tell_tasks
 from dbdyno.run.scene import enter
+from dbdyno.run.server_tasks import tell_tasks
 
 
 class Listener:

@@ -1,7 +1,7 @@
 """What a person is told of an outage: once that it is there, and once that it is over."""
 
 from dbdyno.model.frame import Frame, Outage, OutageBegun
-from dbdyno.run.outages import OutageTeller
+from dbdyno.run.outage_reporter import OutageReporter
 from tests.support.frames import SECOND_NS, done, interval
 
 LOST = "connections lost: gone; clients try to reconnect"
@@ -19,7 +19,7 @@ def known(begin_s: float, end_s: float | None, lost: int = 4) -> Outage:
 def told(*frames: Frame) -> list[str]:
     """What is said of frames, with what is said only at the run's end after a dash."""
     said: list[str] = []
-    teller = OutageTeller(lambda text: said.append(text.replace("\u202f", " ")))
+    teller = OutageReporter(lambda text: said.append(text.replace("\u202f", " ")))
     for frame in frames:
         teller.take(frame)
     said.append("-")

@@ -15,7 +15,7 @@ SHARE_MIN = 0.05
 _Key = tuple[int, int]
 
 
-class Others:
+class OtherProcesses:
     """Follows processes; adds up for each the time that it used while it was busy."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

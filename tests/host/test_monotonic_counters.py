@@ -1,20 +1,20 @@
 """Counters that fall for the kernel's own reasons."""
 
-from dbdyno.host.continuity import Continuity
+from dbdyno.host.monotonic_counters import MonotonicCounters
 
 
 def test_a_sum_taken_back_is_held_for_its_key_alone():
-    continuity = Continuity()
+    continuity = MonotonicCounters()
     assert [continuity.held("a", value) for value in (5, 3, 7)] == [5, 5, 7]
     assert continuity.held("b", 1) == 1
 
 
 def test_a_counter_that_begins_again_goes_on():
-    continuity = Continuity()
+    continuity = MonotonicCounters()
     told = [continuity.unwrapped("a", value, 100) for value in (90, 10, 95, 5)]
     assert told == [90, 110, 195, 205]
 
 
 def test_a_counter_that_was_set_back_is_seen_to_be():
-    continuity = Continuity()
+    continuity = MonotonicCounters()
     assert [continuity.unwrapped("a", value, 100) for value in (40, 10)] == [40, 10]
