@@ -13,19 +13,19 @@ from tests.support.recordings import MadeRun
 
 
 def said(rule, run):
-    """The rule's outcome, as the report gets it; of a made-up run or its recording."""
+    """The rule's outcome for a made-up run or a recording, as the report gets it."""
     recording = run.recording() if isinstance(run, MadeRun) else run
     return outcome(all_rules()[rule], Case(recording, HISTOGRAMS))
 
 
 def reached(run, **address):
-    """The made-up run's recording, with the way to its server: ``unix``, or the ``tcp`` host."""
+    """The made-up run's recording with its server's address: ``unix``, or the ``tcp`` host."""
     recording = run.recording()
     return replace(recording, plan=recording.plan | {"endpoint": {"address": address}})
 
 
 def words(finding):
-    """What people read first: title, summary and what was seen, in lines of 80 columns."""
+    """What people read first: title, summary and observations, in lines of 80 columns."""
     said_so = [f"{finding.severity}: {finding.title}", finding.summary, *finding.seen]
     wrapped = [textwrap.fill(text.replace(THIN_SPACE, " "), 80) for text in said_so]
     return "\n".join(wrapped) + "\n"

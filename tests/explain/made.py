@@ -1,13 +1,13 @@
-"""Made-up runs for the rules: a bare one, and what several tests give to theirs."""
+"""Made-up runs for the rules: a bare one, and additions that several tests share."""
 
 from dbdyno.model.telemetry import IndexFacts, ServerFacts, TableFacts, WaitCount
 from tests.support.recordings import MadeRun
 
-CORE_S = 1e6  # in microseconds, as the kernel's accounts are
+CORE_S = 1e6  # in microseconds, as the kernel counts
 
 
 def made_run(*statements, ok=1000, seconds=60, clients=8):
-    """A run with these statements in its one script."""
+    """A run with these statements in its only script."""
     run = MadeRun(ok=ok, seconds=seconds, clients=clients)
     for sql in statements:
         run.statement(sql)
@@ -15,7 +15,7 @@ def made_run(*statements, ok=1000, seconds=60, clients=8):
 
 
 def with_processors(run, *, server, engine=0.1, others=0.0, stolen=0.0, cores=2):
-    """Each in processors, on average; what is left was idle."""
+    """CPU use in cores, on average; the rest was idle."""
     busy = server + engine + others
     run.counters("processes", {"user_us": server * CORE_S}, of="server")
     run.counters("processes", {"user_us": engine * CORE_S}, of="engine")
@@ -30,10 +30,10 @@ def with_processors(run, *, server, engine=0.1, others=0.0, stolen=0.0, cores=2)
 
 
 def with_looks(run, *seen, every_s=0.5, worth_s=None):
-    """Looks at the sessions over all of the measured part, all alike.
+    """Session samples over the whole measured part, all alike.
 
-    Each of ``seen`` is (statement, wait type, wait event, sessions); an empty type is at work,
-    and ``idle`` has nothing to do. A look is worth the time since the one before, or ``worth_s``.
+    Each of ``seen`` is (statement, wait type, wait event, sessions); an empty type means working,
+    ``idle`` means idle. A sample is worth the time since the previous one, or ``worth_s``.
     """
     for number in range(int(run.seconds / every_s)):
         waits = [_wait(*one) for one in seen]
@@ -70,5 +70,5 @@ def index(name, *columns):
 
 
 def facts(*tables, units=None, **settings):
-    """A server; ``units`` are those of its settings."""
+    """A server's facts; ``units`` are the units of its settings."""
     return ServerFacts(tables=tables, settings=settings, details={"units": units or {}})

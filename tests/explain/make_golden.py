@@ -1,10 +1,10 @@
-"""Makes the golden run folders anew: real runs with a planted cause, and clean ones.
+"""Makes the golden run folders again: real runs with a planted cause, and clean ones.
 
     python -m tests.explain.make_golden [NAME …]     runs the causes (all, unless named) and keeps
                                                      what rules read of their folders
-    python -m tests.explain.make_golden --words      writes down again what the rules say of them
+    python -m tests.explain.make_golden --words      rewrites what the rules report about them
 
-The first needs a quiet machine and takes minutes; look at the words before they are kept.
+The first needs a quiet machine and takes minutes; read the reports before they are committed.
 """
 
 import json
@@ -28,14 +28,14 @@ from tests.store.hdr import HISTOGRAMS
 
 GOLDEN = Path(__file__).parent / "golden"
 WORDS = "told.txt"
-# Rules read no distributions but those that the record has already, and nothing of where the
-# run was made.
+# Rules read no distributions other than those in the record, and nothing about where the run
+# was made.
 FILES = ("run.json", "plan.json", "facts.json", "engine.json")
 TABLES = (
     "intervals", "scripts", "connects", "failed", "failures", "statement_texts", "statements",
     "samples", "counters", "levels", "waits", "blocking", "log_entries", "lacks", "outages",
 )  # fmt: skip
-# A socket and a target that name no machine.
+# A socket and a target that identify no machine.
 SOMEWHERE: dict[Kind, tuple[str, str]] = {
     "postgres": ("/run/postgresql/.s.PGSQL.5432", "postgresql:///postgres"),
     "mariadb": ("/run/mysqld/mysqld.sock", "mariadb:///test"),
@@ -44,7 +44,7 @@ FAR_AWAY = f"postgresql://{SERVER_END}/postgres"
 
 
 def words_of(folder: Path) -> str:
-    """All that the rules say of a run."""
+    """Everything that the rules report about a run."""
     explanation = explain(Run(folder).recording(), HISTOGRAMS)
     return laid_out(explanation_lines(explanation)) + "\n"
 
@@ -65,7 +65,7 @@ def make(cause: Cause) -> None:
 
 
 def _forget_place(folder: Path, place: str, cause: Cause) -> None:
-    """Takes out the addresses of servers that are gone, and what the rules said at the time."""
+    """Removes the addresses of servers that are gone, and the findings recorded at the time."""
     socket, target = SOMEWHERE[cause.kind]
     address: dict[str, Any] = {"unix": {"path": socket}}
     if cause.round_trip_ms:

@@ -1,4 +1,4 @@
-"""Arrivals by a schedule that their clients, or the server, cannot keep up with."""
+"""Open-loop arrivals with which the clients, or the server, cannot keep up."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from tests.support.recordings import MadeRun
 
 
 def timed(run, *, response_ms):
-    """The run with this mean response time."""
+    """The run's recording with this mean response time."""
     recording = run.recording()
     record = structs.replace(full_record(recording, HISTOGRAMS), response_ms=mean(response_ms))
     return structs.replace(recording, record=record)
@@ -62,7 +62,7 @@ response time of 40 ms.
 
 
 def test_a_queue_of_a_few_moments_asks_for_no_clients():
-    """A server that stood still for a second or two is not one with too few clients."""
+    """A server that stalls for a second or two does not need more clients."""
     levels = np.zeros(23)
     levels[13:15] = 500, 900
     finding = said(

@@ -10,7 +10,7 @@ from tests.support.recordings import MadeRun
 
 
 def crowd(clients, *, server=1.8, tps=20_000, switches=5000, looks_s=0.5):
-    """Select by key on two processors: all that are not on one queue for one."""
+    """Select by key on two cores: all sessions that are not running queue for a core."""
     run = MadeRun(tps, clients=clients, seconds=20, engine={"round_trips": tps})
     with_looks(run, (0, "", "", clients - 1), (0, "Client", "ClientRead", 1), worth_s=looks_s)
     with_processors(run, server=server, engine=0.15)
@@ -19,7 +19,7 @@ def crowd(clients, *, server=1.8, tps=20_000, switches=5000, looks_s=0.5):
 
 def test_two_hundred_clients_on_two_processors():
     finding = said("too_many_connections", crowd(200))
-    # On a processor 1.8, on the way 1 of 200; a transaction needs 90 µs of two processors.
+    # 1.8 are running, 1 of 200 is on the way; a transaction needs 90 µs of two cores.
     assert finding.evidence["knee_clients"] == pytest.approx(2.8 / 1.8 * 2, rel=0.02)
     assert finding.evidence["queued_share"] == pytest.approx(197.2 / 200, rel=0.01)
     assert words(finding) == snapshot("""\
@@ -32,7 +32,7 @@ N = X·R: 20 000 TPS × 10 ms = 200 clients, of which 2.8 do not wait for CPU.
 
 
 def test_a_queue_that_stands_before_the_generator_counts():
-    """Sessions look idle: their clients' next turn waits for the processor of the generator."""
+    """Sessions look idle: their clients' next turn waits for a core of the load generator."""
     run = MadeRun(20_000, clients=200, seconds=20, engine={"round_trips": 20_000})
     with_looks(run, (0, "Client", "ClientRead", 200))
     with_processors(run, server=1.8, engine=0.15)
@@ -46,7 +46,7 @@ def test_as_many_as_keep_the_processors_busy_are_not_too_many(clients):
 
 
 def test_looks_that_came_too_late_are_no_work():
-    """A quarter of the time unseen: what clients did then was no more work than the rest."""
+    """A quarter of the time was not sampled: clients worked no more in it than in the rest."""
     whole = said("too_many_connections", crowd(200)).evidence
     seen_in_part = said("too_many_connections", crowd(200, looks_s=3 / 8)).evidence
     assert seen_in_part["knee_clients"] == pytest.approx(whole["knee_clients"], rel=0.02)
@@ -59,7 +59,7 @@ def test_looks_that_missed_too_much_tell_of_no_queue():
 
 
 def test_waits_for_latches_are_no_work_of_a_transaction_alone():
-    """Of 200 clients 40 wait for what others hold, who have lost their processors."""
+    """40 of 200 clients wait for latches whose holders have lost their cores."""
     run = MadeRun(20_000, clients=200, seconds=20, engine={"round_trips": 20_000})
     with_looks(run, (0, "", "", 159), (0, "LWLock", "BufferMapping", 40), (0, "Client", "x", 1))
     finding = said("too_many_connections", with_processors(run, server=1.8, engine=0.15))

@@ -1,4 +1,4 @@
-"""HOT, indexes, plans, reads, files and growth: each rule firing, quiet, and in the dark."""
+"""HOT, indexes, plans, reads, files and growth: each rule firing, quiet, and without data."""
 
 import msgspec
 import pytest
@@ -17,7 +17,7 @@ THIN = "\u202f"
 
 
 def updating(*indexes, updates=1000, hot=0, **more):
-    """A run of updates of accounts: 4 WAL records each, half of the clients' time at work."""
+    """A run of updates of accounts: 4 WAL records each, half of client time is work."""
     run = made_run(UPDATE, clients=4)
     known = table(
         columns=("id", "balance"), indexes=(index("accounts.accounts_pkey", "id"), *indexes), **more
@@ -35,7 +35,7 @@ def test_an_index_on_the_updated_column_prevents_hot():
         "the index by_balance."
     )
     assert found.certainty == "sure"
-    # Two index entries of four records, and half of the clients' time was work.
+    # Two of four records are index entries, and half of client time was work.
     assert found.share == pytest.approx(0.25)
     assert found.evidence["statement"] == UPDATE
     assert "Drop by_balance" in found.advice[0]
@@ -111,9 +111,9 @@ def test_reads_beside_the_updates_are_none_of_their_misses():
 
 
 def in_partitions(*, fillfactor=100, row_bytes=100.0, misses=(900, 800), of_first=()):
-    """Updates of a partitioned table whose own counters and pages have nothing.
+    """Updates of a partitioned table whose own counters and pages are zero.
 
-    ``of_first`` are the only indexes beside the keys, and of the first partition alone.
+    ``of_first`` are the only indexes besides the keys, and only on the first partition.
     """
     run = made_run(UPDATE, clients=4).counters("pg_stat_wal", {"wal_records": 8000})
     is_indexed = row_bytes < 1000 and not of_first
@@ -234,7 +234,7 @@ def test_a_lookup_by_what_is_computed_of_a_column_wants_an_index_on_that():
 
 
 def test_each_lookup_without_an_index_is_told():
-    """Of the orders more is read; those of too little time, or with an index, are not told."""
+    """More rows of orders are read; lookups with little time or with an index are not reported."""
     run = made_run(
         "SELECT * FROM orders WHERE customer = :c",
         SELECT,
@@ -346,7 +346,7 @@ def test_an_example_that_fits_no_partition_tells_nothing_of_the_plan():
 
 
 def test_partitions_that_are_left_out_as_a_plan_begins_make_it_no_dearer():
-    """Of eight the estimate for any values counts eight, and one is read."""
+    """For unknown values the estimate counts all eight partitions, but one is read."""
     generic = planned("generic", 64, ("Append", "", 8.0), LOOKUP)
     alike = ServerFacts(plans=(generic, planned("custom", 8, LOOKUP)))
     assert isinstance(said("plan_choice", made_run(SELECT).facts(alike)), NotFound)
@@ -437,13 +437,13 @@ def test_growth_that_no_row_explains():
 
 
 def test_growth_by_new_rows_and_no_growth_are_nothing():
-    # 160 000 rows of 128 bytes are the 20 MiB that were added.
+    # The 20 MiB that were added are 160 000 rows of 128 bytes.
     assert isinstance(said("table_growth", growing(inserted=165_000)), NotFound)
     assert isinstance(said("table_growth", growing(to=20.5)), NotFound)
 
 
 def test_a_table_that_no_statement_names_has_rows_of_a_width_that_nobody_knows():
-    """A trigger's or a function's: its new rows are known, and are no bloat."""
+    """Written by a trigger or a function: its new rows are counted, and are no bloat."""
     run = growing().facts(facts(table("others")))
     assert said("table_growth", run).evidence["bytes_of_new_rows"] == 0
     run.counters("pg_stat_user_tables", {"n_tup_ins": 1000}, of="accounts")

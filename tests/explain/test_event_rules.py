@@ -1,4 +1,4 @@
-"""Checkpoints, autovacuum, settings, steadiness: each rule firing, quiet, and in the dark."""
+"""Checkpoints, autovacuum, settings, steadiness: each rule firing, quiet, and without data."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ LONG_S = 10
 
 
 def dipping(depth, *, seed=1):
-    """A steady run that does ``depth`` less for ten seconds of every minute."""
+    """A steady run whose throughput is lower by ``depth`` for ten seconds of every minute."""
     rng = np.random.default_rng(seed)
     ok = rng.normal(LEVEL, 15, SECONDS + 3)
     for begin in EVENTS_S:
@@ -54,7 +54,7 @@ def with_vacuums(run):
 
 
 def with_images(run, images_a_second):
-    """500 bytes of records a transaction, and images of 8 KiB."""
+    """500 bytes of WAL records per transaction, and images of 8 KiB."""
     images = np.broadcast_to(images_a_second, run.ok.shape)
     counted = {"wal_fpi": images, "wal_bytes": run.ok * 500 + images * 8192, "wal_records": run.ok}
     return run.counters("pg_stat_wal", counted)
@@ -72,7 +72,7 @@ def test_a_loss_around_checkpoints_is_theirs():
 
 
 def test_one_checkpoint_that_has_not_ended_is_an_anecdote_of_unknown_length():
-    """A step down in the middle of the run may be its work, or that of whatever else began."""
+    """A step down in the middle of the run may be due to it, or to whatever else began then."""
     ok = np.random.default_rng(1).normal(LEVEL, 15, 63)
     ok[3 + 40 :] *= 0.5
     run = MadeRun(ok=np.round(ok), seconds=60).statement(UPDATE).facts(facts(table()))
@@ -132,7 +132,7 @@ def test_a_few_seconds_have_no_baseline(rule):
 
 
 def after_each_event(per_transaction):
-    """Images that follow each checkpoint and fade."""
+    """Images that follow each checkpoint and decay."""
     second = np.arange(-3, SECONDS)
     since = np.min([np.where(second >= at, second - at, np.inf) for at in EVENTS_S], axis=0)
     return per_transaction * np.exp(-since / 5)
@@ -172,7 +172,7 @@ def test_images_of_a_run_that_waits_for_nothing_are_no_cost():
 
 
 def test_where_only_bytes_tell_of_images_no_share_is_claimed():
-    """Of waits for flushes, which may cost by their number: a bound, and no account."""
+    """Time for flushes may depend on their number, so bytes only give an upper bound."""
     run = with_images(made_run(UPDATE, ok=100), 95.0)
     with_looks(run, (0, "IO", "WALSync", 6), (-1, "idle", "", 2))
     found = said("full_page_writes", run)
@@ -257,7 +257,7 @@ def test_dead_rows_that_rise_above_what_is_tolerated():
 
 
 def test_a_table_that_has_more_dead_rows_than_live_ones_is_not_told_when_it_doubles():
-    """Of one live row it would be in milliseconds, and long ago."""
+    """With one live row the table would double in milliseconds, and long ago."""
     found = said("autovacuum_behind", with_dead_rows(120_000))
     assert found.why.endswith("the table is more than twice the size that its live rows need.")
     assert "dead rows per live row: 1.2" in found.seen[1]

@@ -1,4 +1,4 @@
-"""Findings put in order, those of one cause made one, and what remains unexplained."""
+"""Findings sorted, those with one cause merged, and the unexplained rest."""
 
 import pytest
 from msgspec.structs import replace
@@ -68,8 +68,7 @@ def test_a_nearer_finding_hides_what_it_covers_unless_that_is_graver():
 
 
 def test_a_nearer_finding_hides_none_that_accounts_for_much_more_or_is_better_known():
-    """Sorts that spill take a fifth of the time; that the processors take the rest stays to be
-    seen."""
+    """Sorts that spill take a fifth of the time; that the CPU takes the rest remains visible."""
     rules = {"near": a_rule("near", covers=frozenset({"far"})), "far": a_rule("far")}
     near, alike = a_finding("near", share=0.2), a_finding("far", share=0.4)
     assert uncovered([near, alike], rules) == [near]
@@ -92,13 +91,13 @@ def test_no_time_is_accounted_for_twice():
         "two": a_rule("two", accounts_for=frozenset({"cpu", "io"})),
     }
     findings = [a_finding("two", share=0.6), a_finding("one", share=0.5)]
-    # One takes all of the 0.5 on processors; two finds 0.2 of its 0.6 in what is left.
+    # ``one`` takes all of the CPU's 0.5; ``two`` finds 0.2 of its 0.6 in what is left.
     assert unexplained(findings, rules, a_budget(cpu=0.5, io=0.2, lock=0.3)) == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("rule", ["outage", "cpu_throttled", "connection_churn"])
 def test_a_server_that_answers_nobody_answers_no_look(rule):
-    """What accounts for that time does so for what was not seen of it."""
+    """A finding that accounts for such time also accounts for what was not sampled of it."""
     spent = replace(a_budget(cpu=0.4), not_seen=60)
     assert unexplained([a_finding(rule, share=0.65)], all_rules(), spent) <= 0.4
     assert unexplained([a_finding("wal_write", share=0.65)], all_rules(), spent) == 1.0

@@ -1,4 +1,4 @@
-"""Transactions that fail: told as such, and no other cause of a load that did nothing."""
+"""Failing transactions: reported as such, and no other cause for a load that did nothing."""
 
 import pytest
 from inline_snapshot import snapshot
@@ -23,7 +23,7 @@ DEADLOCK = {"failure_class": "deadlock", "code": "40P01", "message": "deadlock d
 
 
 def run_of(ok):
-    """A minute of so many transactions a second that succeed."""
+    """A minute with ``ok`` successful transactions a second."""
     return MadeRun(ok, seconds=60).statement(INSERT)
 
 
@@ -34,7 +34,7 @@ def failed(run, **counts):
 
 
 def busy_elsewhere(ok):
-    """Other programs have the processors."""
+    """Other programs use the CPU."""
     run = with_processors(run_of(ok), server=0.4, engine=0.2, others=1.2)
     return run.counters("busiest", {"cpu_us": 1.2e6}, of="backup/4711")
 
@@ -67,7 +67,7 @@ def test_deadlocks_have_a_rule_of_their_own():
 
 @pytest.mark.parametrize("ok", [0, 1])
 def test_of_a_load_that_did_nothing_the_failures_are_the_finding(ok):
-    """The first insert may have succeeded; what others do meanwhile did not hold it back."""
+    """The first insert may have succeeded; other programs meanwhile did not hold it back."""
     always_asking = with_looks(busy_elsewhere(ok), (0, "", "", 8))
     explanation = explain(failed(always_asking, duplicate=9000), HISTOGRAMS)
     (finding,) = explanation.findings

@@ -20,14 +20,14 @@ STATUS = "global_status"
 
 
 def innodb(run):
-    """The recording of a run that loaded MariaDB."""
+    """The recording of a run on MariaDB."""
     recording = run.recording()
     recording.plan["endpoint"] = {"protocol": "mysql"}
     return recording
 
 
 def with_redo(run, *, filled, bound=64 * MIB, per_s=2 * MIB):
-    """A redo log of which so much was in use at each second."""
+    """A redo log filled to this share of ``bound`` in each second."""
     run.counters("wal_position", {"bytes": per_s})
     ages = np.asarray(filled) * bound
     return run.levels("wal_position", {"age_bytes": ages, "age_max_bytes": bound})
@@ -53,7 +53,7 @@ def test_rules_of_one_database_are_not_asked_about_another():
 
 @pytest.mark.parametrize("rule", ["row_lock_convoy", "lwlock", "wal_write", "long_transaction"])
 def test_who_may_not_see_transactions_cannot_say_that_nobody_waits_for_them(rule):
-    """To such a user a wait for a row is one within the server, of which the kernel tells."""
+    """To such a user a row lock wait is a wait inside the server, which the kernel reports."""
     run = with_looks(with_history(made_run(UPDATE), 9), (0, "Kernel", "futex", 8))
     outcome = said(rule, innodb(run.lack("sessions", "grant process on *.* to it")))
     assert isinstance(outcome, CouldNotLook)
@@ -63,7 +63,7 @@ def test_who_may_not_see_transactions_cannot_say_that_nobody_waits_for_them(rule
 def test_a_redo_log_that_is_nearly_full():
     found = said("furious_flushing", innodb(with_redo(made_run(UPDATE), filled=0.9)))
     assert isinstance(found, Finding)
-    assert found.severity == "critical"  # half of all the time, and gone through every 32 s
+    assert found.severity == "critical"  # half of the time, and the log turns over every 32 s
     assert found.evidence["turn_s"] == pytest.approx(32)
     assert found.summary.endswith("every 32\u202fs.")
 
@@ -77,7 +77,7 @@ def test_a_large_redo_log_that_is_full_now_and_then():
 
 
 def test_what_is_lost_near_the_bound_is_told_of_the_measured_part_alone():
-    """Ten seconds at half the pace are told; ten more, of the drain, are not."""
+    """Ten seconds at half the throughput count; ten more, of the drain, do not."""
     last = np.arange(63) >= 43
     run = MadeRun(np.where(last, 500, 1000), seconds=60)
     recording = innodb(with_redo(run, filled=np.where(last, 0.9, 0.3), bound=4096 * MIB))
@@ -213,7 +213,7 @@ def test_where_neither_log_is_flushed_no_commit_waits_for_storage():
 
 
 def test_tables_on_disk_without_those_of_telemetry():
-    run = with_looks(made_run(LOOKUP, ok=100), (0, "", "", 1))  # two looks a second
+    run = with_looks(made_run(LOOKUP, ok=100), (0, "", "", 1))  # two samples a second
     run.counters(STATUS, {"Created_tmp_disk_tables": 2, "Sort_merge_passes": 0})
     assert isinstance(said("temporary_files", innodb(run)), NotFound)
     run.counters(STATUS, {"Sort_merge_passes": 20})

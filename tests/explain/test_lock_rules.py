@@ -1,4 +1,4 @@
-"""Locks that are not the load's own: foreign sessions, deadlocks, an old transaction."""
+"""Locks outside the load: sessions of others, deadlocks, an old transaction."""
 
 import math
 
@@ -67,7 +67,7 @@ def test_who_waits_behind_a_client_that_waits_for_a_foreign_session_is_named_too
 
 
 def test_a_change_of_a_table_that_waits_itself_is_told_as_what_stops_the_others():
-    """It stands behind a reader, with whom the clients alone would have got on."""
+    """It waits behind a reader, which alone would not have blocked the clients."""
     behind_it = behind(BRANCHES, 3, who="foreign", blocker=-1, root=-1, state="idle in transaction")
     behind_it = msgspec.structs.replace(behind_it, lock="relation", depth=2)
     waits = [waiting(BRANCHES, 3, "Lock", "relation"), waiting(TELLERS, 1, "", "")]
@@ -88,7 +88,7 @@ def test_waits_behind_clients_are_not_foreign():
 
 
 def failing(run, failures, *, failed, failed_ms=TOOK_MS, retried=0, retries=0):
-    """The run's own words at its end, with these failures in them."""
+    """The run with these failures in the engine's last frame."""
     recording = run.recording()
     done = recording.engine["done"]
     counters = done["counters"] | {"failed": failed, "retried": retried}
@@ -108,7 +108,7 @@ def failing(run, failures, *, failed, failed_ms=TOOK_MS, retried=0, retries=0):
 
 
 def test_sessions_that_may_be_the_loads_own_are_no_strangers():
-    """With -C, the one look that saw the holder came before the engine's word of it."""
+    """With -C, the only sample with the holder came before the engine reported the connection."""
     outcome = said("foreign_lock", held_by("unknown", "active"))
     assert isinstance(outcome, CouldNotLook)
     assert "they may belong to the load or not" in outcome.reason
@@ -120,7 +120,7 @@ def busy():
 
 
 def tried_again(run, *tries, failed=()):
-    """The run with these tries in it that failed and were followed by another."""
+    """The run with these failed attempts, each followed by a retry."""
     again = sum(one["count"] for one in tries)
     recording = failing(run, list(failed), failed=len(failed), retried=again, retries=again)
     done = recording.engine["done"] | {"tried_again": list(tries)}
@@ -158,7 +158,7 @@ note: Deadlocks between transactions
 
 
 def test_the_time_of_those_that_failed_is_what_the_engine_timed():
-    """A loser has waited before it is told: a tenth of the transactions, half of the time."""
+    """Who loses has waited before: a tenth of the transactions takes half of the time."""
     lost = [failure("40001", 600, "could not serialize access")]
     recording = failing(busy(), lost, failed=600, failed_ms=10 * TOOK_MS)
     found = said("deadlocks", recording)
@@ -176,7 +176,7 @@ def test_clients_that_have_nothing_to_do_lose_no_time():
 
 
 def deadlocked(*, found, timeout_ms=1000):
-    """Six of eight clients wait for rows, all of the time."""
+    """Six of eight clients wait for rows all the time."""
     facts = ServerFacts(
         settings={"deadlock_timeout": str(timeout_ms)},
         details={"units": {"deadlock_timeout": "ms"}},
@@ -190,7 +190,7 @@ def deadlocked(*, found, timeout_ms=1000):
 
 
 def test_deadlocks_that_hold_back_everybody_are_grave():
-    recording = deadlocked(found=40)  # two a second of a second each
+    recording = deadlocked(found=40)  # two a second, each lasting a second
     finding = said("deadlocks", recording)
     assert finding.share == pytest.approx(6 / 8 * (1 - math.exp(-2)))
     assert finding.certainty == "likely"
@@ -207,7 +207,7 @@ The server's log describes 1, with the waiters and blockers of each.
 
 
 def test_the_counter_experiment_is_one_that_can_be_made():
-    """One script has no other to be run without; serialization failures have no order."""
+    """A single script cannot be left out; serialization failures have no lock order."""
     assert said("deadlocks", deadlocked(found=40)).refute.startswith("Sort the keys")
     refused = [failure("40001", 5, "could not serialize access")]
     finding = said("deadlocks", failing(MadeRun(), refused, failed=5))
@@ -216,7 +216,7 @@ def test_the_counter_experiment_is_one_that_can_be_made():
 
 
 def of_two_scripts(failures, *, lost, texts=()):
-    """A run of two scripts, so many of each lost."""
+    """A run of two scripts; ``lost`` are the failures of each."""
     run = MadeRun([[50, 50]] * 63, seconds=60, scripts={"up.sql": "", "down.sql": ""})
     for script, sql in texts:
         run.statement(sql, script=script)
@@ -253,7 +253,7 @@ def test_whose_failures_they_are_is_not_told_where_others_failed_too():
 
 
 def test_what_was_tried_again_until_it_succeeded_has_been_seen_too():
-    """InnoDB finds a deadlock at once: nobody stood still, and no transaction failed."""
+    """InnoDB detects a deadlock at once: no client stalled, and no transaction failed."""
     run = busy().counters("pg_stat_database", {"deadlocks": 20})
     finding = said("deadlocks", failing(run, [], failed=0, retried=1200, retries=1200))
     assert finding.seen[0].startswith(f"The server counted 1{THIN_SPACE}")
@@ -358,7 +358,7 @@ time was spent in them.
 
 
 def test_a_lock_that_was_not_had_in_time_is_no_serialization_failure():
-    """The server's count of deadlocks is 0, and nothing failed in the end."""
+    """The server counted no deadlocks, and in the end nothing failed."""
     run = busy().counters("global_status", {"deadlocks": 0})
     recording = tried_again(run, a_try("1205", 1200, 60))
     assert isinstance(said("deadlocks", recording), NotFound)
@@ -457,9 +457,9 @@ def test_a_transaction_that_works_is_called_long():
 @pytest.mark.parametrize(
     "run",
     [
-        aged(0.2, 10, 5000),  # as young as the load's own
-        aged(GROWING, 1.0, 5000),  # old, and holds nothing back
-        aged(GROWING, GROWING * 1000, 1.0),  # old, and nothing is dead
+        aged(0.2, 10, 5000),  # as young as the load's own transactions
+        aged(GROWING, 1.0, 5000),  # old, but holds nothing back
+        aged(GROWING, GROWING * 1000, 1.0),  # old, but nothing is dead
     ],
     ids=["young", "harmless", "nothing dead"],
 )

@@ -1,4 +1,4 @@
-"""The order of statements: what must stay, what serves best, and what it brings."""
+"""Statement order: what must stay, which order is best, and what it gains."""
 
 from itertools import permutations
 
@@ -31,13 +31,13 @@ MILLISECOND = 1e-3
 
 
 def tables_in_order(script):
-    """The tables of a script's writes, without their prefix."""
+    """The tables that a script writes, in its order, without their prefix."""
     writes = [one.text.split() for one in commands(script) if one.verb in ("update", "insert")]
     return [(it[1] if it[0].lower() == "update" else it[2]).split("_")[1] for it in writes]
 
 
 def branches_first():
-    """As in the study: the update of the one branch comes before all others."""
+    """As in the study: the update of the only branch comes before all other statements."""
     found = commands(TPCB)
     at_branches = next(one for one in found if "branches" in one.text and one.is_sql)
     rest = [one for one in found if one is not at_branches]
@@ -105,7 +105,7 @@ def test_the_best_order_stays_as_it_is():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_permitted_order_has_a_higher_bound(seed):
-    """Against all permutations of made-up transactions: four updates and two reads."""
+    """Compared with all permutations of made-up transactions: four updates and two reads."""
     chance = np.random.default_rng(seed)
     rows = {f"t{number}": float(chance.integers(1, 12)) for number in range(4)}
     lines = [f"UPDATE {table} SET a = 1 WHERE id = :id;" for table in rows]
@@ -182,7 +182,7 @@ def test_a_read_locks_a_row_against_others_of_its_kind_or_does_not(read, locks):
 
 
 def test_scripts_that_would_lock_crosswise_are_told():
-    """The second must read what it wrote first, so it cannot follow the heat."""
+    """The second script must write hot before it reads it for mild, so hot cannot come last."""
     first = (
         "BEGIN;\nUPDATE hot SET a = 1 WHERE id = :id;\nUPDATE mild SET a = 1 WHERE id = :id;\nEND;"
     )
@@ -197,7 +197,7 @@ def test_scripts_that_would_lock_crosswise_are_told():
 
 
 def queued(script, *, in_queue=12, facts=FACTS, tps=900, at_the_head=None):
-    """Sixteen clients, most of them at the branch; each statement takes 0.1 ms, the end 0.3."""
+    """Sixteen clients, most waiting for the branch; each statement takes 0.1 ms, the end 0.3 ms."""
     run = MadeRun(tps, clients=16, seconds=20, scripts={"tpcb": script})
     texts = [one.text for one in commands(script) if one.is_sql]
     for number, sql in enumerate(texts):
@@ -227,13 +227,13 @@ TPS, by pgbench_branches.
         "Run tpcb in this order: BEGIN, UPDATE pgbench_accounts, SELECT pgbench_accounts, "
         "INSERT pgbench_history, UPDATE pgbench_tellers, UPDATE pgbench_branches, END."
     ]
-    # The history's 0.1 ms and the commit's 0.3 ms after the branch; then the commit alone.
+    # The history's 0.1 ms and the commit's 0.3 ms come after the branch; then only the commit.
     assert finding.evidence["gain_predicted"] == pytest.approx(4 / 3)
     assert tables_in_order(finding.evidence["scripts"]["tpcb"])[-1] == "branches"
 
 
 def test_a_script_that_never_commits_has_no_part_in_it():
-    """Its weight is 0, and it could not be put into another order either."""
+    """Its weight is 0, and its statements could not be reordered either."""
     recording = queued(TPCB).recording()
     never = {"name": "never", "weight": 0, "text": "UPDATE elsewhere SET a = 1 WHERE id = :id;"}
     plan = recording.plan | {"scripts": [*recording.plan["scripts"], never]}
@@ -252,7 +252,7 @@ def test_it_is_quiet_where_nobody_waits_or_nothing_is_better():
 
 
 def test_a_row_that_is_let_go_before_clients_hear_of_it_bounds_nothing():
-    """Held for as long as clients see, the row would let 2 500 a second through."""
+    """Held for as long as clients observe, the row would let 2 500 a second through."""
     finding = said(RULE, queued(TPCB, tps=5000))
     assert (finding.severity, finding.certainty) == ("minor", "hint")
     assert "bounds the rate" not in " ".join(finding.seen)
@@ -272,7 +272,7 @@ def test_an_order_does_not_help_behind_a_foreign_session():
 
 
 def test_an_order_does_not_help_where_all_wait_for_deadlocks():
-    """One is pending nearly all of the time: those who wait then do not wait for the hot row."""
+    """A deadlock is pending nearly all the time: its waiters then do not wait for the hot row."""
     given = {
         "settings": FACTS.settings | {"deadlock_timeout": "1000"},
         "details": {"units": {"deadlock_timeout": "ms"}},

@@ -1,4 +1,4 @@
-"""A server that went away: told before all that its absence looked like."""
+"""A server that went away: reported before everything that its absence looked like."""
 
 import math
 
@@ -17,7 +17,7 @@ GONE_S = 4
 
 
 def run_until(gone_s=GONE_S, *, seconds=6, clients=4):
-    """Throughput ends with the server, ``gone_s`` before the end of the run."""
+    """Throughput stops with the server, ``gone_s`` before the end of the run."""
     ok = [1000] * (3 + seconds - gone_s) + [0] * gone_s
     return MadeRun(ok, seconds=seconds, clients=clients)
 
@@ -47,7 +47,7 @@ def test_its_absence_is_put_down_to_nobody_else():
 
 def test_a_restart_that_the_log_tells_of():
     run = MadeRun(seconds=60, clients=4).log(21.5, "start")
-    # Two threads lost two each, and saw it end at other times.
+    # Two engine threads lost two connections each, and saw the outage end at different times.
     run = run.outage(20, 2, connections_lost=2).outage(20.1, 2.4, connections_lost=2)
     finding = said("outage", run)
     assert finding.evidence["outages"] == 1

@@ -1,4 +1,4 @@
-"""Who had the processors: what each rule says of made-up accounts of the kernel."""
+"""CPU use by server, engine and others: each rule on made-up counters of the kernel."""
 
 import pytest
 
@@ -33,14 +33,14 @@ def test_a_server_that_fills_the_machine_is_the_normal_end_of_a_closed_loop():
     found = said("cpu_server", with_processors(made_run(ok=1000), server=1.5, engine=0.4))
     assert isinstance(found, Finding)
     assert found.severity == "note"
-    # 1.5 core-seconds a second for 1000 transactions, and two processors.
+    # 1.5 core-seconds a second for 1000 transactions, and two cores.
     assert "1.5 of 2 cores" in found.summary
     assert "1.5\u202fms" in found.summary
     assert "1\u202f333 TPS" in found.gain
 
 
 def test_processes_never_have_more_than_was_in_use():
-    """Ticks count the machine's time a little short of what its processes took."""
+    """The host's total, counted in ticks, is a little less than what its processes used."""
     run = made_run().counters("machine", {"user_us": 2 * CORE_S})
     for of, cores in (("server", 1.75), ("engine", 0.35)):
         run.counters("processes", {"user_us": cores * CORE_S}, of=of)
@@ -94,14 +94,14 @@ def test_others_without_a_name_are_a_hint_and_minor():
 def test_what_was_stolen_slows_what_wanted_to_run():
     run = with_processors(made_run("select 1", clients=4), server=0.7, engine=0.1, stolen=0.2)
     found = said("cpu_steal", with_looks(run, (0, "", "", 2), (-1, "idle", "", 2)))
-    # A fifth of the wanted time was stolen, and half of the clients' time was such work.
+    # A fifth of the wanted CPU time was stolen, and half of client time was such work.
     assert found.share == pytest.approx(0.1)
     assert found.severity == "minor"
     assert "20\u202f%" in found.summary
 
 
 def throttled(seconds):
-    """A quota of 0.3 processors that runs out in nine of ten periods, for so long a second."""
+    """A quota of 0.3 cores, used up in nine of ten periods, for ``seconds`` in each second."""
     run = with_processors(made_run(), server=0.3)
     counted = {"periods": 10, "throttled_periods": 9, "throttled_us": seconds * CORE_S}
     run.counters("control_group", counted, of="server")
@@ -118,7 +118,7 @@ def test_a_quota_that_runs_out_stops_its_group():
 
 
 def test_who_worked_did_not_stand_still_all_the_time():
-    """The kernel counts each processor's standstill; 0.3 of 2 processors take 15 % of the time."""
+    """The kernel sums throttling over the cores; 0.3 of 2 cores take 15 % of the time."""
     assert said("cpu_throttled", throttled(1.7)).share == pytest.approx(0.85)
 
 

@@ -27,7 +27,7 @@ RULE = "row_lock_convoy"
 
 
 def queue(at_tellers, at_branches, working=1, **named):
-    """A branch's row is held by one at work; the others stand where they are told to."""
+    """A working client holds a branch's row; the others wait at the given statements."""
     waits = [
         waiting(TELLERS, at_tellers),
         waiting(BRANCHES, at_branches),
@@ -110,7 +110,7 @@ def test_a_row_is_held_to_the_end_of_the_transaction():
 
 
 def test_no_bound_is_claimed_where_holders_pause():
-    """How long they hold the row then is more than their statements take."""
+    """They hold the row for longer than their statements take."""
     pausing = behind(TELLERS, 12, blocker=-1, root=-1, state="idle in transaction")
     finding = said(RULE, tpcb(16, [waiting(TELLERS, 12), waiting(END, 1, "", "")], [pausing]))
     assert "allows about" not in finding.summary
@@ -120,7 +120,7 @@ def test_no_bound_is_claimed_where_holders_pause():
 
 
 def test_no_bound_is_claimed_that_was_exceeded():
-    """InnoDB lets go of a row before its redo is on storage."""
+    """InnoDB releases a row lock before its redo is on storage."""
     finding = said(RULE, queue(6, 8, tps=5000))
     assert "allows about" not in finding.summary
     assert "2\u202f500 TPS, but 5\u202f000 were measured" in finding.seen[-1]
@@ -153,7 +153,7 @@ def test_could_not_look_without_looks():
 
 
 def test_a_row_behind_the_queue_bounds_also_where_nobody_is_seen_waiting_for_it():
-    """Five hundred clients: a look seldom finds one of the few whom the tellers let past."""
+    """Of five hundred clients, a sample seldom finds one of the few that get past the tellers."""
     run = queue(40, 0, tps=2000).latency(BRANCHES, 0.3, count=2000)
     finding = said(RULE, run)
     assert finding.title == "Row-lock convoy: pgbench_tellers shields pgbench_branches"
@@ -175,7 +175,7 @@ def test_a_waiter_seen_at_another_statement_counts_where_its_row_is_changed():
 
 
 def queue_at(*statements, rows, relation, draws="", **facts):
-    """Six of eight wait at the last but one for a row that who commits holds."""
+    """Six of eight wait at the last statement but one for a row of a client that commits."""
     run = MadeRun(1000, clients=8, seconds=20, scripts={"own": "\n".join([draws, *statements])})
     run.facts(before=ServerFacts(tables=(table(relation, rows),), **facts))
     for number, sql in enumerate(statements):
@@ -290,7 +290,7 @@ def test_a_row_that_a_trigger_locks_is_told_as_such():
 
 
 def test_how_many_wait_and_their_share_of_the_time_are_one_number_where_looks_are_lacking():
-    """Looks that a busy machine held up stand for half of the time only."""
+    """Samples that a busy machine delayed cover only half of the time."""
     run = tpcb(8, [])
     for number in range(1, 21):
         run.look(number * 0.25, [waiting(BRANCHES, 6)], [behind(BRANCHES, 6)], seconds=0.25)
@@ -301,7 +301,7 @@ def test_how_many_wait_and_their_share_of_the_time_are_one_number_where_looks_ar
 
 
 def test_no_bound_is_told_of_rows_that_are_not_equally_likely():
-    """Six of eight stand at one of ten thousand rows, each in use for a ten-thousandth."""
+    """Six of eight wait for one of ten thousand rows, each used by one in ten thousand."""
     sql = "UPDATE counter SET n = n + 1 WHERE id = :id"
     finding = said(RULE, queue_at("BEGIN", sql, "COMMIT", rows=10_000, relation="counter"))
     assert finding.evidence["bound_tps"] is None
@@ -314,7 +314,7 @@ def test_no_bound_is_told_of_rows_that_are_not_equally_likely():
 
 
 def test_the_bound_of_a_table_that_few_wait_for_hides_none_that_most_wait_for():
-    """Seven wait for what a trigger locks, whose bound is not known; one for one of the tellers."""
+    """Seven wait for a lock of a trigger, whose bound is unknown; one waits for a teller."""
     at_trigger = replace(behind(TELLERS, 7), waiter=ACCOUNTS, relation="totals")
     waits = [waiting(ACCOUNTS, 7), waiting(TELLERS, 1), waiting(END, 2, "", "")]
     finding = said(RULE, tpcb(10, waits, [at_trigger, behind(TELLERS, 1)], tps=200))
@@ -324,7 +324,7 @@ def test_the_bound_of_a_table_that_few_wait_for_hides_none_that_most_wait_for():
 
 
 def test_who_was_seen_waiting_before_anybody_looked_for_whom_waits_for_a_reason_unknown():
-    """The first two looks of a run are at the sessions alone, and a short one has no others."""
+    """The first two samples of a run read only the sessions, and a short run has no others."""
     run = made_run("UPDATE pgbench_tellers SET tbalance = 1 WHERE tid = :tid", clients=4)
     run.facts(facts(made_table("pgbench_tellers")))
     for time_s in (0.5, 1.0):

@@ -1,4 +1,4 @@
-"""What holds for every rule: it is found, says what it is, and survives whatever was recorded."""
+"""What holds for every rule: it is found, describes itself, and survives any recording."""
 
 import pytest
 from msgspec.structs import replace
@@ -20,19 +20,19 @@ ENGINE_ONLY = {"schedule_lag", "connection_churn", "deadlocks", "unsteady", "cpu
     "failed_transactions",
     "tries_again",
 }
-"""Rules that need only what the engine saw itself."""
+"""Rules that need only what the engine itself measured."""
 
 NEVER_FOUND = {
-    # A hypervisor's doing, a pooler, a machine of many cores, minutes of a run, or a script for
-    # sysbench.
+    # They need a hypervisor, a pooler, a machine of many cores, minutes of a run, or a sysbench
+    # script.
     "postgresql": {"cpu_steal", "lwlock", "plan_choice", "checkpoint_io", "tries_again"}
     | {"autovacuum_behind", "autovacuum_interference", "statements_lost"},
-    # Its network is PostgreSQL's; a server of this kind that is killed stays away: the run fails.
+    # The network is tested with PostgreSQL; a killed server of this kind stays away: the run fails.
     "mysql": {"cpu_steal", "round_trips", "outage", "tries_again"},
 }
-"""Rules whose words stand in their own tests alone: no golden run has their cause."""
+"""Rules that only their own tests make report: no golden run has their cause."""
 NEVER_QUIET = {"unsteady", "checkpoint_io", "autovacuum_interference"}
-"""Runs of seconds are always too short to say more, and have no baseline."""
+"""Runs of seconds are always too short for their answer, and have no baseline."""
 
 golden = pytest.mark.parametrize("folder", sorted(GOLDEN.glob("*")), ids=lambda one: one.name)
 rules = pytest.mark.parametrize("rule", all_rules().values(), ids=lambda rule: rule.id)

@@ -1,4 +1,4 @@
-"""What is read off the text of a statement."""
+"""What is read from the text of a statement."""
 
 import pytest
 

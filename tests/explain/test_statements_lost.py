@@ -1,4 +1,4 @@
-"""Prepared statements that a session did not have: whose doing that was, and what to do."""
+"""Prepared statements that a session lacked: who caused it, and what to do."""
 
 from inline_snapshot import snapshot
 

@@ -1,4 +1,4 @@
-"""The WAL, internal locks and the network: what the clients wait for besides rows."""
+"""The WAL, internal locks and the network: what clients wait for besides rows."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_could_not_look_without_looks(rule):
 
 @pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips", "other_waits"])
 def test_behind_a_pooler_nobody_knows_what_clients_wait_for(rule):
-    """Its sessions at the server have other numbers than those it told the engine."""
+    """The pooler's sessions have other process IDs than those that it reported to the engine."""
     asking = WaitCount("client", 0, "asking", "", "", "", 8)
     its_own = WaitCount("foreign", -1, "", "active", "IO", "WALSync", 8)
     outcome = said(rule, MadeRun(engine={"round_trips": 7000}).look(1.0, [asking, its_own]))
@@ -37,7 +37,7 @@ def test_quiet_where_sessions_only_work(rule):
 
 
 def flushing(**named):
-    """One flushes, three wait for its row and three for their own flush."""
+    """One client flushes, three wait for its row and three for their own flush."""
     waits = [
         waiting(END, 1, "IO", "WALSync"),
         waiting(END, 3, "LWLock", "WALWrite"),
@@ -72,7 +72,7 @@ allow 400 commits per second.
     ],
 )
 def test_without_the_waits_the_processors_are_the_next_bound(server, gain):
-    """Six of eight clients wait; of two processors server and engine use so much now."""
+    """Six of eight clients wait; server and engine use this much of two cores now."""
     run = with_looks(MadeRun(1000), (0, "IO", "WALSync", 6), (0, "Client", "x", 2))
     with_processors(run, server=server, engine=0.2)
     assert said("wal_write", run).gain == gain
@@ -156,7 +156,7 @@ def test_the_lock_manager_is_busy_with_a_queue_for_rows():
 
 
 def far_away(trips=7, tps=100, clients=8, on_the_way=7):
-    """Each client is on the way for most of its time."""
+    """Each client spends most of its time on the network."""
     run = MadeRun(tps, clients=clients, seconds=20, engine={"round_trips": trips * tps})
     idle = WaitCount("client", 0, "asking", "idle in transaction", "Client", "ClientRead", 1)
     for number in range(1, 41):
@@ -200,7 +200,7 @@ def test_round_trips_are_long_where_processors_are_full():
 
 @pytest.mark.parametrize("rule", ["round_trips", "cpu_others", "too_many_connections"])
 def test_a_network_before_full_processors_is_nobodys_time(rule):
-    """Two namespaces of one machine: whether the wire or the processors are slow is not known."""
+    """Two namespaces of one machine: whether the network or the CPU is slow is unknown."""
     full = with_processors(far_away(trips=1, clients=80, on_the_way=79), server=1.2, others=0.8)
     outcome = said(rule, reached(full, tcp={"host": "10.0.0.2"}))
     assert not isinstance(outcome, Finding) or outcome.share < 0.03
@@ -247,7 +247,7 @@ def test_a_wait_that_only_the_server_has_a_name_for_is_named_once():
 
 
 def test_events_of_one_cause_are_told_as_one():
-    """Alone neither takes as much as the sleep."""
+    """Neither alone takes as much time as the sleep."""
     workers = [(0, "IPC", "MessageQueueReceive", 2), (0, "IPC", "BgWorkerShutdown", 2)]
     run = with_looks(MadeRun(), *workers, (0, "Timeout", "PgSleep", 3))
     finding = said("other_waits", run)
@@ -273,7 +273,7 @@ def test_waits_for_rows_and_those_of_which_only_the_kernel_tells_are_others_busi
 
 
 def test_of_a_wait_that_nobody_named_there_is_nothing_to_say():
-    """Of eight that the server calls active only one had a processor, and none was in a queue."""
+    """Of eight sessions that the server calls active, one had a core and none was queued."""
     run = with_looks(with_processors(MadeRun(), server=1.0), (0, "", "", 8))
     run.counters("processes", {"run_queue_us": 0.0}, of="server")
     recording = run.recording()

@@ -1,4 +1,4 @@
-"""pgbench's TPC-B at scale 1 as made-up looks: so many clients wait at each place."""
+"""pgbench's TPC-B at scale 1 as made-up samples: how many clients wait at each place."""
 
 from dbdyno.model.telemetry import BlockCount, ServerFacts, TableFacts, WaitCount
 from tests.support.recordings import MadeRun
@@ -45,7 +45,7 @@ def waiting(statement, count, wait_type="Lock", event="transactionid"):
 
 
 def behind(statement, count, *, blocker=END, root=END, who="client", state="active", wait=""):
-    """``count`` clients at a statement behind somebody, at the end of whose chain is the root."""
+    """``count`` clients at a statement behind a blocker; ``root`` is at the end of its chain."""
     return BlockCount(
         "client",
         statement,
@@ -66,7 +66,7 @@ def behind(statement, count, *, blocker=END, root=END, who="client", state="acti
 
 
 def tpcb(clients, waits, blocking=(), *, tps=1500, facts=FACTS):
-    """Statements of 0.1 ms, but for those of the queues and the commit, which takes 0.3 ms."""
+    """Statements take 0.1 ms, except those with a queue and the commit, which takes 0.3 ms."""
     run = MadeRun(tps, clients=clients, seconds=SECONDS, response_ms=clients / tps * 1e3)
     for number, sql in enumerate(SQL):
         run.statement(sql)
