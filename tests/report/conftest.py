@@ -49,13 +49,13 @@ def recorded(home, shape, host=HOST, server=SERVER, **changes):
 
 @pytest.fixture(scope="session")
 def unwatched(tmp_path_factory):
-    """A run without telemetry, such as one of an older version."""
+    """A run without telemetry, like one of an older version."""
     return recorded(tmp_path_factory.mktemp("home"), synthetic.Shape(open_loop=True, tps=400))
 
 
 @pytest.fixture(scope="session")
 def ordinary(unwatched):
-    """A run that was watched and explained."""
+    """A run with telemetry and findings."""
     record = msgspec.structs.replace(
         unwatched.record,
         costs=explained.COSTS,
@@ -138,7 +138,7 @@ def axe():
 
 @pytest.fixture
 def open_html(browser, tmp_path):
-    """Opens a page from a file, with the network cut, and keeps what the page complained of."""
+    """Opens a page from a file, offline, and collects its console messages and errors."""
     contexts = []
 
     def open_it(html, width=1280, scheme="light"):
@@ -171,7 +171,7 @@ def open_html(browser, tmp_path):
 
 @pytest.fixture
 def open_page(open_html):
-    """Opens a run's report, and waits for its charts."""
+    """Opens a run's report and waits for its charts."""
 
     def open_it(recording, width=1280, scheme="light"):
         page = open_html(render_html(recording, hdr.HISTOGRAMS), width, scheme)

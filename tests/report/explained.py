@@ -1,5 +1,6 @@
 """What telemetry and explanation add to the synthetic run: TPC-B whose clients queue for rows,
-with checkpoints, a vacuum and a source that could not be read."""
+with checkpoints, a vacuum and a source that could not be read.
+"""
 
 import numpy as np
 
@@ -77,7 +78,7 @@ def clients(statement, wait_type, wait_event, count):
 
 
 def queued(waiter, blocker, relation, *, count, waited_s):
-    """Behind a client that commits, straight or through another one."""
+    """Waits for a client that commits, directly or through another waiter."""
     return BlockCount(
         "client",
         waiter,
@@ -98,7 +99,7 @@ def queued(waiter, blocker, relation, *, count, waited_s):
 
 
 def seen(seconds=60):
-    """The tables of a run that was watched: two looks a second."""
+    """The tables of a run with telemetry: two session samples a second."""
     made = MadeRun(seconds=seconds, clients=8)
     rng = np.random.default_rng(5)
     for half in range(2 * seconds):

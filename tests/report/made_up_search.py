@@ -1,4 +1,4 @@
-"""A search that never was, on a server whose response times grow as a queue's do."""
+"""A made-up search, on a server whose response times grow as a queue's do."""
 
 from dbdyno.analysis.interval_estimate import IntervalEstimate
 from dbdyno.analysis.objective import Objective
@@ -13,7 +13,7 @@ SERVER = {"kind": "private", "product": "postgres", "version": "18.6"}
 
 
 def run(rate, number=0):
-    """Its mean response time is that of a queue with one server; p99 is five times that."""
+    """A run with the mean response time of a single-server queue; p99 is five times that."""
     wait_ms = 1.0 / max(1 - rate / CAPACITY, 0.01)
     return synthetic.record(
         run_id=f"20261121-0500{number:02}-tpcb-{int(rate):04x}",
@@ -35,7 +35,7 @@ def judge(rate, limit_ms):
 
 
 def search(limit_ms=20.0, rate_max=None, trials_max=99):
-    """Over, or interrupted after so many rates."""
+    """A search that is over, or was interrupted after ``trials_max`` rates."""
     found = Search(
         search_id="20261121-050000-ab12",
         objectives=[Objective(measure="p99", limit=limit_ms)],

@@ -10,9 +10,9 @@ from tests.store import hdr
 
 
 def section_of(recording, name, **changes):
-    """A section with its entities written out; empty when the page has none.
+    """A section with its entities decoded; empty if the page has none.
 
-    ``changes`` are of the run's record.
+    ``changes`` apply to the run's record.
     """
     record = msgspec.structs.replace(recording.record, **changes)
     page = render_html(msgspec.structs.replace(recording, record=record), hdr.HISTOGRAMS)

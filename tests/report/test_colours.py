@@ -1,6 +1,6 @@
-"""Colours stand out from the page as WCAG AA asks: in light, in dark and on paper.
+"""Colours contrast with the page as WCAG AA requires: light, dark and on paper.
 
-The browser's own check sees the text of the page, and none of what is drawn.
+The browser's own check covers the text of the page, but nothing that is drawn.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Findings and costs, on the page and in words."""
+"""Findings and costs, on the page and as text."""
 
 import msgspec
 import pytest
@@ -51,7 +51,7 @@ def test_a_clean_run_says_so(ordinary):
 
 
 def test_a_run_at_which_little_could_be_looked_is_not_called_clean(ordinary):
-    """Notes are of how it was run: they come without telemetry, too."""
+    """Notes describe how the run was made: they appear without telemetry, too."""
     shown = section_of(ordinary, "findings", findings=explained.FINDINGS[2:], unexplained=None)
     assert "No finding above severity note, but some rules could not look." in shown
     assert "limits this run" not in shown

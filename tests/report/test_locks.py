@@ -1,4 +1,4 @@
-"""The lock picture, the split of statements, and what watched."""
+"""The lock picture, the split of statements, and the section about telemetry."""
 
 import msgspec
 import numpy as np

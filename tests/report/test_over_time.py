@@ -49,7 +49,7 @@ def test_points_stand_in_the_middle_of_what_they_tell_of_between_the_ends_of_the
 
 
 def test_each_stage_is_told_alone():
-    """And one that the run did not reach as what it is."""
+    """Including one that the run did not reach."""
     ok = [100] * 3 + [1000] * 6 + [3000] * 4
     stages = [(6, 2), (4, 8), (10, 32)]
     made = MadeRun(ok, seconds=10, stages=stages, failed=np.where(np.array(ok) == 3000, 5, 0))
@@ -70,14 +70,14 @@ def test_events_are_listed_with_what_their_source_told(ordinary):
 
 
 def test_what_is_shaded_comes_in_the_order_of_time():
-    """A name has room to where the next begins."""
+    """A name has room up to where the next begins."""
     made = MadeRun(seconds=10).outage(-1.0, 2.0).outage(8.0, 1.0)
     found = [mark["begin_s"] for mark in chart(made.recording(), "throughput-chart")["marks"]]
     assert found == [-3.0, -1.0, 8.0]
 
 
 def test_what_two_readings_have_between_them_has_no_length():
-    """A WAL switch takes no second: it came in one."""
+    """A WAL switch takes no time: it happened between two readings."""
     made = MadeRun(seconds=60).counters("wal_position", {"segments": [0] * 40 + [2] + [0] * 22})
     text = section_of(made.recording(), "events")
     assert "2 WAL switches." in text
@@ -92,7 +92,7 @@ def test_an_event_with_which_more_was_done_lacks_nothing(done, missing):
 
 
 def test_looks_that_saw_nobody_at_work_are_told_as_such(ordinary):
-    """Of an outage, whose clients have nobody to ask."""
+    """As during an outage, when clients have no server to wait for."""
     waits = ordinary.tables["waits"]
     nobody = waits | {"count": np.zeros_like(waits["count"])}
     empty = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "waits": nobody})
@@ -111,7 +111,7 @@ def test_many_events_are_folded_and_their_rows_bounded(ordinary):
 
 
 def test_events_too_close_to_be_told_apart_are_one_in_their_row():
-    """Of 4 000 vacuums in an hour a row shows what it has room for."""
+    """Of 4 000 vacuums in an hour, a row shows as many as it has room for."""
     made = MadeRun(seconds=3600)
     for index in range(4000):
         made.log(index * 0.9, "autovacuum", "automatic vacuum of t", elapsed_s=0.1, table="t")
@@ -136,7 +136,7 @@ def test_waits_share_the_axis_of_the_throughput_above(ordinary):
 
 
 def test_bands_are_average_sessions_by_kind(ordinary):
-    """Two looks a second: 5 of 8 clients wait for locks, one commits, one works, one is idle."""
+    """Two samples a second: 5 of 8 clients wait for locks, one commits, one works, one is idle."""
     found = bands(ordinary, timeline(ordinary))
     line = timeline(ordinary)
     inner = (line.time_s >= 1) & (line.time_s < 58)
@@ -175,18 +175,18 @@ GOLDEN = Path(__file__).parents[1] / "explain" / "golden"
 
 @pytest.mark.parametrize("folder", sorted(GOLDEN.iterdir()), ids=lambda folder: folder.name)
 def test_real_runs_have_a_page_with_their_explanation(folder):
-    """Kept without findings, as runs are that were interrupted: the page explains them anew."""
+    """Stored without findings, like interrupted runs: the page explains them again."""
     recording = open_run(folder).recording()
     assert not recording.record.findings
     for name in ("findings", "throughput", "waits", "telemetry"):
         assert section_of(recording, name), name
-    # Where nothing succeeded there is nothing that could have cost or taken time.
+    # If nothing succeeded, nothing could have cost or taken time.
     for name in ("costs", "statements"):
         assert bool(section_of(recording, name)) == bool(recording.record.transactions.ok), name
 
 
 def test_response_times_are_shares_of_all_transactions_and_none_is_beyond_the_longest():
-    """An interval in which little was done has as high a column, and few of the transactions."""
+    """An interval with little work has a column as high as the others, but few transactions."""
     run = MadeRun(ok=[900, 100], seconds=2, warmup=0, response_ms=[1.0, 3.0]).recording()
     counted = {"interval": [0, 1], "bucket": [143, 155], "count": [900, 100]}
     table = {name: np.array(column) for name, column in counted.items()}

@@ -60,7 +60,7 @@ def test_the_legend_tells_the_values_under_the_pointer(open_page, ordinary):
 
 
 def test_a_point_without_neighbours_is_drawn(open_page):
-    """Of a run of one interval there is no line."""
+    """A run of one interval has no line."""
     page = open_page(MadeRun(seconds=1, warmup=0).recording())
     blues = page.evaluate(
         """() => {
@@ -78,7 +78,7 @@ def test_a_point_without_neighbours_is_drawn(open_page):
 
 
 def test_names_of_lines_that_end_at_the_top_are_not_cut(open_page):
-    """Where a rate is beyond what the server does, all percentiles end close to the longest."""
+    """At a rate beyond the server's capacity, all percentiles end close to the maximum."""
     page = open_page(MadeRun(seconds=20, response_ms=4990).recording())
     page.evaluate(
         """() => {

@@ -1,4 +1,4 @@
-"""Pages about many runs, of a study, a search and a history, in a real browser."""
+"""Pages about many runs (of a study, a search, a history) in a real browser."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A search in words: what is claimed, and what is not."""
+"""A search as text: what it claims, and what it does not."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""A study's report: what stands at the top, what stands in it, and that it harms nobody."""
+"""A study's report: its first lines, its contents, and that nothing from outside is markup."""
 
 import json
 import re
@@ -29,7 +29,7 @@ SHARED_BUFFERS = {"name": "shared_buffers", "value": "16384", "unit": "8kB"}
 
 
 class _Server:
-    """A run on such a server."""
+    """A run on the given server."""
 
     def __init__(self, server):
         self.server = server
@@ -139,7 +139,7 @@ def test_what_others_published_is_drawn_as_shape_where_both_were_measured():
     page = unescape(render_study_html(shown, answers))
     figure = page[page.index('id="published-1-1"') :]
     assert "Published: largest at 4 clients; here: at 4" in figure
-    # At 1 client: 793 of 1460, and 500 of 2000. What one side lacks (10, 20) is in neither.
+    # At 1 client: 793 of 1460, and 500 of 2000. Points that one side lacks (10, 20) are left out.
     data = figure[: figure.index("</table>")]
     assert re.findall(r"<td[^>]*>(0\.\d+|1)</td>", data)[:3] == ["1", "0.25", "0.543"]
     assert ">10</td>" not in data

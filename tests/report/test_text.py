@@ -1,4 +1,4 @@
-"""The whole text as people read it."""
+"""The whole text report as people read it."""
 
 import msgspec
 from inline_snapshot import snapshot
@@ -224,7 +224,7 @@ def stage(clients=None, rate_tps=None, *measured):
 
 
 def test_each_stage_of_a_changing_load_stands_for_itself():
-    """Also one that the run did not reach."""
+    """Including one that the run did not reach."""
     clients = [stage(1, None, 1000.0, 0.0, 0.9, 1.25), stage(64, None, 21000.0, 0.5, 3.0, 40.0)]
     assert f"""{RESPONSE_ROW}
 

@@ -18,7 +18,7 @@ WRITTEN = {
 
 @pytest.fixture(scope="module")
 def charts_page(browser):
-    """A page with what the charts write their numbers by."""
+    """A page with the code by which the charts format their numbers."""
     command = [FRONTEND / "node_modules/.bin/esbuild", FRONTEND / "src/format.ts"]
     options = ["--bundle", "--format=iife", "--global-name=format", "--charset=utf8"]
     bundle = subprocess.run([*command, *options], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Studies of tests have a machine of their own: two of them may run at once in two workers."""
+"""Each study test has its own lock: two studies may run at once in two workers."""
 
 import tempfile
 from pathlib import Path
@@ -8,6 +8,6 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _own_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lock that keeps two studies from running at once lies in the temporary folder."""
+    """Puts the lock that keeps two studies from running at once into the test's own folder."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)

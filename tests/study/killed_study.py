@@ -1,4 +1,4 @@
-"""A study in a process of its own that is killed in the middle of its third turn."""
+"""A study in its own process, which is killed in the middle of its third turn."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from tests.support.engine import Astray, tools
 
 
 class Killing(Astray):
-    """Its third run is the last thing this process does."""
+    """Kills this process when its third run starts."""
 
     runs = 0
 

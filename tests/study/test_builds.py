@@ -1,4 +1,4 @@
-"""Builds of one version: they share prepared data where they can read it, and only there."""
+"""Builds of one version share prepared data where they can read it, and only there."""
 
 import shutil
 import struct
@@ -18,17 +18,17 @@ from tests.study.files import HEAD, written
 from tests.study.test_execute import BASE
 from tests.study.watcher import Watcher
 
-CATALOG_OFFSET = 12  # in pg_control, of all versions
+CATALOG_OFFSET = 12  # in pg_control, in all versions
 
 
 @pytest.fixture
 def build() -> Path:
-    """The folder of a PostgreSQL that can be moved."""
+    """The folder of a PostgreSQL build that can be moved."""
     return embedded_binaries()[0].server.parents[1]
 
 
 def another(build: Path, folder: Path, catalog: int | None = None) -> Path:
-    """A build of its own of the same version, with another catalog if asked for."""
+    """A separate build of the same version, with another catalog version if one is given."""
     (folder / "package" / "bundle").mkdir(parents=True)
     for libraries in build.parents[1].glob(f"{build.parent.name}.libs"):
         (folder / libraries.name).symlink_to(libraries)  # where initdb looks, from its own folder

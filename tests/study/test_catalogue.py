@@ -1,4 +1,4 @@
-"""The studies that come with dbdyno: each can be meant at every size, and planned."""
+"""The studies that come with dbdyno: each is valid at every size, and can be planned."""
 
 import pytest
 

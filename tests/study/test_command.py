@@ -1,4 +1,4 @@
-"""``dbdyno study`` as people type it, on a real server."""
+"""``dbdyno study`` as users run it, on a real server."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Studies on real servers: every turn made once, whatever happens in between."""
+"""Studies on real servers: every turn runs once, whatever happens in between."""
 
 import os
 import subprocess
@@ -58,7 +58,7 @@ def resume(watcher=None, repeats=None) -> StudyRecord:
 
 
 class Broken(Astray):
-    """A defect of ours shows where there are two clients."""
+    """Raises an internal error where there are two clients."""
 
     def meet(self, frame: Frame) -> None:
         if isinstance(frame, Started) and self.plan.clients == 2:
@@ -95,7 +95,7 @@ def test_time_is_told_apart_and_what_it_taught_is_kept(tmp_path, monkeypatch):
     started, watcher = _counted_starts(monkeypatch), Watcher()
 
     def slow_to_start() -> Instant:
-        """By it a start takes longer than anything else on a machine that stands still."""
+        """A clock by which a start takes longer than anything else on a stalled machine."""
         more_s = 1000.0 * len(started)
         return Instant(*(seconds + more_s for seconds in astuple(now())))
 
@@ -212,7 +212,7 @@ def test_a_study_whose_file_was_edited_is_not_gone_on_with(tmp_path):
     told = str(caught.value)
     assert 'base.time: "200ms" → "300ms"' in told
     assert 'factors[clients].levels[2].name: "2" → "3"' in told
-    (tmp_path / "mini.toml").unlink()  # what was asked is known all the same
+    (tmp_path / "mini.toml").unlink()  # the study's folder has a copy
     assert resume().status == "done"
 
 

@@ -1,4 +1,4 @@
-"""Factors multiplied out, and the order in which points are run."""
+"""Factors multiplied out, and the order in which points run."""
 
 from collections import Counter
 
@@ -57,7 +57,7 @@ def test_the_order_is_the_seeds_and_differs_between_blocks(tmp_path):
 
 
 def test_each_place_in_a_block_is_everybodys(tmp_path):
-    """A point that always came first would always meet the machine at its coolest."""
+    """A point that always came first would always have the machine at its coolest."""
     points = points_of(read(tmp_path))
     turns = turns_of(points, repeats=200, seed=3)
     first = Counter(turn.point for turn in turns if (turn.number - 1) % len(points) == 0)

@@ -1,4 +1,4 @@
-"""What a plan says before anything starts, and what it refuses."""
+"""What a plan shows before anything starts, and what it refuses."""
 
 from pathlib import Path
 
@@ -127,7 +127,7 @@ def test_clients_beyond_a_limit_are_refused_with_those_that_fit(tmp_path):
 
 @pytest.mark.parametrize("size", ["20000000", "160000000000B", "160.5GB"])
 def test_a_cache_is_as_large_as_its_server_reads_it(tmp_path, size):
-    """A number alone counts pages of PostgreSQL's."""
+    """A number without a unit counts PostgreSQL's pages."""
     text = MINI.replace("set.jit = false", f'set.shared_buffers = "{size}"')
     told = refusal(plan(tmp_path, text, memory_bytes=64 << 30))
     assert f"shared_buffers = {size} needs more than 90% of the 68.7 GB of memory" in told

@@ -1,4 +1,4 @@
-"""Studies over sysbench scripts, on a real MariaDB and with the real engine."""
+"""Studies of sysbench scripts, on a real MariaDB and with the real engine."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a study's file may say, and what is said of one that cannot be meant."""
+"""What a study file may contain, and the errors for one that is invalid."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""An observer of studies that remembers what it was told."""
+"""An observer of studies that records what it receives."""
 
 from dbdyno.model.study import StudyRecord, Turn, TurnResult
 
