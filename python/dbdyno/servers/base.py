@@ -1,4 +1,4 @@
-"""What every server is to the rest of dbdyno, however it came to exist."""
+"""The interface of every server to the rest of dbdyno, however the server came to exist."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,20 +15,20 @@ Use = Literal["existing", "private", "kept"]
 
 
 def leave_running() -> None:
-    """What ends our use of a server that is not ours to stop, or is to outlive us."""
+    """Do nothing: the stopper of servers that are not ours to stop, or that outlive dbdyno."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """A database server that answers, and the way to it.
+    """A running database server, and how to reach it.
 
-    ``kind`` is ``existing`` (not ours), ``private`` (stopped when dbdyno ends, however it
-    ends) or ``kept`` (ours, running until it is told to stop). What is not known of a server
-    that is not ours is None. ``settings`` are those that dbdyno or its user chose for it.
+    ``kind`` is ``existing`` (not ours), ``private`` (stopped when dbdyno ends, however it ends) or
+    ``kept`` (ours, running until a command stops it). Unknown properties of a server that is not
+    ours are None. ``settings`` are those that dbdyno or its user chose for it.
     """
 
     kind: Use
-    conninfo: str = field(repr=False)  # a URL, or libpq's words; may hold a password
+    conninfo: str = field(repr=False)  # a URL or a libpq conninfo string; may contain a password
     resolved: Endpoint = field(repr=False)
     process_id: int | None = None
     data_directory: Path | None = None
@@ -43,27 +43,27 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where it is, without the password: fit to be shown and kept."""
+        """Its URL without the password: may be shown and stored."""
         return url_of(self.resolved)
 
     def endpoint(self) -> Endpoint:
-        """How the engine reaches it. Holds the password, if there is one."""
+        """Return the endpoint for the engine. Contains the password, if there is one."""
         return self.resolved
 
     def connect(self) -> Connection:
-        """A new control connection, in autocommit mode."""
+        """Open a new control connection, in autocommit mode."""
         return open_connection(self.conninfo)
 
     def target_name(self, connection: Connection) -> str:
-        """The target that describes the server at the other end of a control connection."""
+        """Return the name of the target type for the server at the end of a control connection."""
         return driver_of(self.resolved.protocol).target_name(connection)
 
     def stop(self) -> None:
-        """Ends a private server and removes its folder; leaves any other as it is."""
+        """Stop a private server and remove its folder; leave any other as it is."""
         self.stopper()
 
     def __enter__(self) -> Self:
-        """The server, for as long as the block lasts."""
+        """Return the server, for the duration of the block."""
         return self
 
     def __exit__(
@@ -72,5 +72,5 @@ class Server:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stops it, whatever happened."""
+        """Stop it, whatever happened."""
         self.stop()

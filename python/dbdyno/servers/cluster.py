@@ -1,8 +1,8 @@
-"""A server's folder: drawn, checked, laid out and removed. Starts nothing itself.
+"""A server's folder: planned, checked, created and removed. Starts no server.
 
-All of it lies in one folder: data, configuration, log, and the socket unless the path would be
-too long for one. Reached over the Unix socket by its owner alone; loopback TCP, when asked for,
-needs a password, since every user of the machine can reach that.
+Everything is in one folder: data, configuration, log, and the socket, unless its path would be too
+long. Only its owner can connect, over the Unix socket; loopback TCP, if requested, needs a
+password, since every user of the host can reach it.
 """
 
 import secrets
@@ -22,13 +22,13 @@ from dbdyno.servers.server_folders import place_for
 from dbdyno.servers.settings import choose_settings, this_machine
 from dbdyno.servers.spec import ServerSpec
 
-SOCKET_PATH_MAX = 107  # bytes of sockaddr_un.sun_path, less the closing zero
+SOCKET_PATH_MAX = 107  # bytes of sockaddr_un.sun_path, minus the terminating zero
 LOOPBACK = "127.0.0.1"
 PORT_MAX = 65_535
-LAST_WORDS = 3  # lines of a log in which nothing complains
+LAST_WORDS = 3  # number of a log's last lines shown if none of them reports an error
 
 PREFIX = "dbdyno-"  # of folders in places that others use, too
-FOLDERS = "folders"  # of those that lie elsewhere: one a line
+FOLDERS = "folders"  # a list of the folders elsewhere, one per line
 
 
 def draw_blueprint(
@@ -39,7 +39,7 @@ def draw_blueprint(
     tcp: bool,
     placement: Placement = ANYWHERE,
 ) -> Blueprint:
-    """Finds the programs and settles the settings; any error leaves nothing behind."""
+    """Find the programs and determine the settings; an error leaves nothing behind."""
     refuse_impossible(placement)
     product = product_of(spec.kind)
     identity = server_identity()
@@ -64,9 +64,9 @@ def draw_blueprint(
 
 
 def lay_out(folder: Path, blueprint: Blueprint, password: str = "") -> Cluster:
-    """Writes the configuration into an empty folder; the server itself is not made yet.
+    """Write the configuration into an empty folder; the data folder is not created yet.
 
-    ``password`` is the one that the data knows, where there is data already.
+    ``password`` is the one that existing data contains, if there is any.
     """
     placement = blueprint.placement
     cluster = Cluster(
@@ -86,28 +86,29 @@ def lay_out(folder: Path, blueprint: Blueprint, password: str = "") -> Cluster:
 
 
 def write_private(path: Path, text: str) -> None:
-    """A file that its owner alone may read."""
+    """Write a file that only its owner may read."""
     path.touch(0o600)
     path.write_text(text)
 
 
 def remove(folder: Path) -> None:
-    """Removes what is left of a server, wherever it lies."""
+    """Remove what is left of a server, wherever it is."""
     try:
         elsewhere = [Path(line) for line in (folder / FOLDERS).read_text().splitlines()]
     except OSError:
         elsewhere = []
-    # The server's account may have written into its folder: only names of ours are believed.
+    # The server's account may have written into its folder, so only names with our prefix are
+    # trusted.
     for path in (*(path for path in elsewhere if path.name.startswith(PREFIX)), folder):
         shutil.rmtree(path, ignore_errors=True)
 
 
 def not_started(cluster: Cluster) -> DbdynoError:
-    """The error for a server that ended before it was ready."""
+    """Return the error for a server that ended before it was ready."""
     blueprint = cluster.blueprint
     log = cluster.log.read_text(errors="replace") if cluster.log.exists() else ""
     lines = log.splitlines() or ["its log is empty"]
-    # The very last line often tells of clearing up alone.
+    # The very last line is often only about cleaning up.
     reason = blueprint.product.failure_reason(lines) or "; ".join(lines[-LAST_WORDS:])
     return DbdynoError(
         "server_failed",
@@ -117,14 +118,14 @@ def not_started(cluster: Cluster) -> DbdynoError:
 
 
 def _socket_folder(folder: Path, name: str) -> Path:
-    """The folder itself, or a short one when a socket's path in it would be too long."""
+    """Return the folder itself, or a short one if a socket's path in it would be too long."""
     if len(f"{folder}/{name}".encode()) <= SOCKET_PATH_MAX:
         return folder
     return Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp"))
 
 
 def _new_folder(place: Path | None) -> Path | None:
-    """A folder of the server's own in a place that others use, too."""
+    """Create a folder for this server in a place that others use, too."""
     return Path(tempfile.mkdtemp(prefix=PREFIX, dir=place)) if place else None
 
 

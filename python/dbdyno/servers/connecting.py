@@ -1,7 +1,7 @@
-"""Control connections: opened by the driver of the protocol that the target names.
+"""Control connections: opened by the driver for the protocol that the target names.
 
-``Driver`` is what each protocol's folder offers. It is imported when a target needs it, since
-drivers take long to import and most runs need one.
+``Driver`` is the interface of each protocol's folder. Drivers are imported when a target needs
+them, since they take long to import and most runs need one.
 """
 
 from collections.abc import Callable
@@ -19,16 +19,17 @@ SCHEMES: dict[str, Protocol] = {
     "mysql": "mysql",
     "mariadb": "mysql",
 }
-ODBC = "odbc:"  # before a connection string, which is no URL
+ODBC = "odbc:"  # prefix of a connection string, which is not a URL
 
 
 @dataclass(frozen=True, kw_only=True)
 class Driver:
     """How servers of one protocol are reached.
 
-    ``open`` gives a connection in autocommit mode. ``pinned`` is the target narrowed to the
-    server that answered there. ``process_id`` and ``data_directory`` are None where the server
-    is elsewhere, or does not tell. ``target_name`` is of the target that describes the server.
+    ``open`` returns a connection in autocommit mode. ``pinned`` narrows the target to the server
+    that answered there. ``process_id`` and ``data_directory`` return None if the server is
+    elsewhere, or does not report them. ``target_name`` returns the name of the target type for the
+    server.
     """
 
     open: Callable[[str], Connection]
@@ -41,7 +42,7 @@ class Driver:
 
 
 def protocol_of(target: str) -> Protocol:
-    """The protocol that a target speaks; whatever has no scheme is libpq's to read."""
+    """Return the protocol of a target; a target without a scheme is parsed by libpq."""
     if target[: len(ODBC)].lower() == ODBC:
         return "odbc"
     scheme, url, _ = target.partition("://")
@@ -57,23 +58,23 @@ def protocol_of(target: str) -> Protocol:
 
 
 def driver_of(protocol: Protocol) -> Driver:
-    """The driver of a protocol."""
+    """Return the driver of a protocol."""
     driver: Driver = import_module(f"dbdyno.servers.{protocol}").DRIVER
     return driver
 
 
 def open_connection(target: str) -> Connection:
-    """A control connection to a target: a URL, a conninfo string, or empty for libpq's own."""
+    """Open a control connection to a URL, a conninfo string, or, if empty, libpq's default."""
     return driver_of(protocol_of(target)).open(target)
 
 
 def endpoint_at(target: str) -> Endpoint:
-    """Where a target leads, for the engine to follow."""
+    """Return the endpoint of a target, for the engine."""
     driver = driver_of(protocol_of(target))
     with driver.open(target) as connection:
         return driver.endpoint_of(connection)
 
 
 def url_of(endpoint: Endpoint) -> str:
-    """The endpoint as a URL that may be shown and kept: without the password."""
+    """Return the endpoint as a URL without the password: may be shown and stored."""
     return driver_of(endpoint.protocol).url_of(endpoint)

@@ -1,9 +1,9 @@
-"""Copies folders of large files the cheapest way that the file system has.
+"""Copies folders of large files in the cheapest way that the file system supports.
 
-Files are cloned where it can (btrfs, XFS: no bytes are moved, none are used until one of the two
-changes), else copied inside the kernel, also to another file system, holes left out. What is
-copied is on the disk when this returns: a measurement must not wait for it. Too little room is
-an error beforehand.
+Files are cloned if possible (btrfs, XFS: no bytes are moved, and no space is used until one of the
+two changes), else copied inside the kernel, also to another file system, leaving out holes. All
+copied data is on disk on return, so that a measurement does not wait for it. Too little space is an
+error beforehand.
 """
 
 import errno
@@ -17,19 +17,19 @@ from pathlib import Path
 from dbdyno.errors import DbdynoError
 
 FICLONE = 0x40049409
-BLOCK_BYTES = 512  # what st_blocks counts
-# What a file system answers that has no such way to copy, or not to that other one.
+BLOCK_BYTES = 512  # the unit of st_blocks
+# Errors of a file system that does not support this way of copying, or not to the other one.
 UNABLE = (errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS)
 CHUNK_BYTES = 1 << 30
 
 
 def tree_bytes(folder: Path) -> int:
-    """What the files of a folder take on the disk."""
+    """Return the space that the files of a folder take on disk."""
     return sum(_allocated(path) for path in folder.rglob("*"))
 
 
 def copy_trees(pairs: list[tuple[Path, Path]], what: str) -> None:
-    """Copies the contents of each first folder into its second, which need not exist."""
+    """Copy the contents of each first folder into its second, which need not exist."""
     for source, target in pairs:
         target.mkdir(mode=0o700, exist_ok=True)
         if not _can_clone(source, target):
@@ -42,7 +42,7 @@ def copy_trees(pairs: list[tuple[Path, Path]], what: str) -> None:
 
 
 def refuse_lack_of_room(needed: int, folder: Path, what: str) -> None:
-    """Refuses to begin what would not end."""
+    """Raise an error if a copy would not fit."""
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise DbdynoError(
@@ -71,7 +71,7 @@ def _copy_file(source: Path, target: Path) -> None:
         if not _cloned(old.fileno(), new.fileno()):
             _copy_extents(old.fileno(), new.fileno(), status.st_size)
             if status.st_blocks * BLOCK_BYTES >= status.st_size > 0:
-                # Room that a server set aside must be there in the copy as well.
+                # Space that a server has preallocated must be allocated in the copy, too.
                 os.posix_fallocate(new.fileno(), 0, status.st_size)
 
 
@@ -84,7 +84,7 @@ def _copy_extents(old: int, new: int, size: int) -> None:
 
 
 def _copy_some(old: int, new: int, at: int, size: int) -> int:
-    """How many bytes were copied: as many as the kernel liked to at once, none at the end."""
+    """Return the number of bytes copied: as many as the kernel copied at once, 0 at the end."""
     try:
         return os.copy_file_range(old, new, size, at, at)
     except OSError as error:
@@ -95,13 +95,13 @@ def _copy_some(old: int, new: int, at: int, size: int) -> int:
 
 
 def _extents(file: int, size: int) -> Iterator[tuple[int, int]]:
-    """Where a file holds data; the rest are holes."""
+    """Yield the ranges of a file that contain data; the rest are holes."""
     end = 0
     while end < size:
         try:
             start = os.lseek(file, end, os.SEEK_DATA)
         except OSError as error:
-            if error.errno == errno.ENXIO:  # nothing but a hole until the end
+            if error.errno == errno.ENXIO:  # only a hole up to the end
                 return
             raise
         end = os.lseek(file, start, os.SEEK_HOLE)
@@ -109,7 +109,7 @@ def _extents(file: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _can_clone(source: Path, target: Path) -> bool:
-    """Tries it on a file of one byte: that is what tells two file systems apart."""
+    """Test with a file of one byte: only a test tells whether two file systems can clone."""
     with tempfile.TemporaryFile(dir=source) as old, tempfile.TemporaryFile(dir=target) as new:
         old.write(b"?")
         old.flush()

@@ -1,8 +1,8 @@
-"""Prepared data, kept for later servers: a data folder after a clean shutdown, and what it is.
+"""Prepared data, kept for later servers: a data folder after a clean shutdown, and its description.
 
-A set is ``DBDYNO_HOME/data/KEY``. It appears whole or not at all, and is never changed: each
-server gets a copy of its own. Whoever uses one holds a lock on it, and it is not removed
-before. The key is the maker's business: it names all that the data depends on.
+A set is ``DBDYNO_HOME/data/KEY``. It appears whole or not at all, and is never changed: each server
+gets its own copy. A process that uses a set holds a lock on it, which prevents its removal. The key
+is chosen by the set's creator: it names all that the data depends on.
 """
 
 import fcntl
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 USE = "data"
 ABOUT = "about.json"
 PASSWORD = "password"
-LOCK = "lock"  # of whoever makes or removes one
+LOCK = "lock"  # held by a process that creates or removes a set
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.=+-]{0,120}")
-UNFINISHED = "."  # how the names of folders begin that are being made or removed
+UNFINISHED = "."  # prefix of the names of folders that are being created or removed
 
 
 class About(Struct, frozen=True, kw_only=True):
-    """What its maker knows of the data."""
+    """What the creator knows about the data."""
 
     workload: str
     parameters: dict[str, Any] = {}
     load: dict[str, Any] = {}
-    """What loading took: rows, rows a second, seconds of each phase."""
+    """The loading: rows, rows per second, seconds of each phase."""
 
 
 class _Written(Struct, frozen=True, kw_only=True):
@@ -52,14 +52,14 @@ class _Written(Struct, frozen=True, kw_only=True):
     product: Kind
     version: str
     settings: dict[str, str]
-    """Those that the files are made for; a server with others cannot read them."""
+    """Settings with which the files were created; a server with others cannot read them."""
     bytes: int
     made_at: str
     about: About
 
 
 class DataSet(Struct, frozen=True, kw_only=True):
-    """One data set. ``used_at`` is when a server last got a copy."""
+    """A data set. ``used_at`` is when a server last got a copy."""
 
     key: str
     folder: Path
@@ -72,26 +72,26 @@ class DataSet(Struct, frozen=True, kw_only=True):
     about: About
 
     def password(self) -> str:
-        """The one that the data knows its owner by, over TCP."""
+        """Return the password of the data's owner for connections over TCP."""
         return (self.folder / PASSWORD).read_text()
 
 
 def find_data_set(key: str) -> DataSet | None:
-    """The set of this key, if it was kept."""
+    """Return the set with this key, if there is one."""
     return _read(home_folder(USE) / _checked(key))
 
 
 def list_data_sets() -> list[DataSet]:
-    """All sets by key."""
+    """Return all sets, by key."""
     place = home_folder(USE)
     found = map(_read, sorted(place.glob("[!.]*")))
     return [data for data in found if data is not None]
 
 
 def keep_data(server: "PrivateServer", key: str, about: About) -> DataSet:
-    """Shuts the server down and makes its data a set, in the place of an older one.
+    """Shut the server down and turn its data into a set, which replaces an older one.
 
-    The server cannot be started again: its files are moved, not copied, wherever they can be.
+    The server cannot be started again: its files are moved, not copied, if at all possible.
     """
     place = home_folder(USE)
     final = place / _checked(key)
@@ -106,13 +106,13 @@ def keep_data(server: "PrivateServer", key: str, about: About) -> DataSet:
             shutil.rmtree(folder, ignore_errors=True)
             raise
     kept = _read(final)
-    assert kept is not None  # it was written a moment ago
+    assert kept is not None  # it has just been written
     return kept
 
 
 @contextmanager
 def in_use(data: DataSet) -> Iterator[None]:
-    """The set is not removed for as long as the block lasts."""
+    """Prevent the removal of the set within the block."""
     try:
         with _held(data.folder, fcntl.LOCK_SH):
             os.utime(data.folder / ABOUT)
@@ -124,7 +124,7 @@ def in_use(data: DataSet) -> Iterator[None]:
 
 
 def remove_data_set(key: str) -> int:
-    """Removes a set that is not in use; how many bytes it had."""
+    """Remove a set that is not in use; return its size in bytes."""
     with _changing(home_folder(USE)):
         data = find_data_set(key)
         if data is None:
@@ -134,7 +134,7 @@ def remove_data_set(key: str) -> int:
 
 
 def refuse_other_server(data: DataSet, blueprint: Blueprint) -> None:
-    """Refuses a server that could not read these files, or would change what they are."""
+    """Refuse a server that could not read these files, or would change them."""
     product = blueprint.product
     wanted = (product.name, blueprint.binaries.version)
     if wanted != (data.product, data.version):
@@ -146,7 +146,7 @@ def refuse_other_server(data: DataSet, blueprint: Blueprint) -> None:
 
 
 def restore(data: DataSet, cluster: Cluster) -> None:
-    """Gives a server that was laid out, and not started, its own copy of the files."""
+    """Give a server that has a folder, but is not started, its own copy of the files."""
     cluster.data.mkdir(mode=0o700, exist_ok=True)
     if cluster.wal and cluster.blueprint.product.wal_folder:
         _link(cluster).symlink_to(cluster.wal)
@@ -164,7 +164,7 @@ def _fill(folder: Path, cluster: Cluster, about: About) -> None:
 
 
 def _move_in(cluster: Cluster, folder: Path, size: int) -> None:
-    """Data and log of changes, apart, so that both can be put wherever a server wants them."""
+    """Move data and WAL into separate folders, so that a server can have them on separate disks."""
     if cluster.data.stat().st_dev != folder.stat().st_dev:
         refuse_lack_of_room(size, folder, "the data set")
     log = folder / "wal"
@@ -177,7 +177,7 @@ def _move_in(cluster: Cluster, folder: Path, size: int) -> None:
 
 
 def _without_its_log(place: Path) -> None:
-    """Takes away where the log was, as it would stand in the way of a server's own place for it."""
+    """Remove the WAL's folder or link, which would be in the way of a server's own WAL folder."""
     if place.is_symlink():
         place.unlink()
     else:
@@ -190,7 +190,7 @@ def _log_files(cluster: Cluster) -> list[Path]:
 
 
 def _link(cluster: Cluster) -> Path:
-    """What leads a server with a fixed place for its log to another."""
+    """The link by which a server with a fixed WAL folder finds it elsewhere."""
     return cluster.data / cluster.blueprint.product.wal_folder
 
 
@@ -235,11 +235,11 @@ def _moment(when: datetime) -> str:
 
 @contextmanager
 def _held(folder: Path, lock: int) -> Iterator[None]:
-    """A lock on the folder itself, which goes with it."""
+    """Hold a lock on the folder itself, which disappears with it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, lock)
-        if not folder.exists():  # removed while we waited
+        if not folder.exists():  # removed while waiting for the lock
             raise FileNotFoundError(folder)
         yield
     finally:
@@ -247,7 +247,7 @@ def _held(folder: Path, lock: int) -> Iterator[None]:
 
 
 def _remove(folder: Path) -> None:
-    """Out of sight at once, then file by file; refused while somebody copies from it."""
+    """Rename the folder, then delete its files; refused while somebody copies from it."""
     if not folder.exists():
         return
     try:
@@ -264,7 +264,7 @@ def _remove(folder: Path) -> None:
 
 @contextmanager
 def _changing(place: Path) -> Iterator[None]:
-    """One at a time; what somebody who was killed had begun is removed first."""
+    """Hold the lock for changes; remove first what a killed process has left unfinished."""
     with locked(place / LOCK):
         for folder in place.glob(f"{UNFINISHED}*"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -280,7 +280,7 @@ def _checked(key: str) -> str:
 
 
 def unknown_data_set(key: str) -> DbdynoError:
-    """The error for a key that no set has."""
+    """Return the error for a key that no set has."""
     keys = ", ".join(data.key for data in list_data_sets()) or "none"
     message = f"no data set has the key {key!r}; there are: {keys}"
     return DbdynoError("unknown_data_set", message, "see dbdyno data list")

@@ -1,6 +1,6 @@
-"""``--durability``: one promise, kept by each kind of server with its own settings.
+"""``--durability``: one durability level, implemented by each kind of server with its settings.
 
-For servers of our own; what another server promises is not ours to change.
+Only for private servers; the durability of other servers is not changed.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from dbdyno.targets.registry import find_target
 
 
 def promised_settings(protocol: str, promise: Promise | None) -> list[Setting]:
-    """What makes a server keep the promise; nothing when none was asked for."""
+    """Return the settings for a durability level; none if none was requested."""
     if promise is None:
         return []
     told = f"durability {promise}"
@@ -19,7 +19,7 @@ def promised_settings(protocol: str, promise: Promise | None) -> list[Setting]:
 
 
 def told_side_by_side(promise: Promise) -> list[str]:
-    """The promise, and how each kind of server is made to keep it."""
+    """Describe the level, and the settings of each kind of server for it."""
     return [f"durability {promise}: {MEANING[promise]}", *_lines(promise)]
 
 

@@ -1,11 +1,11 @@
-"""A server that is there already. It is looked at and used, never started, stopped or set."""
+"""An existing server: inspected and used, never started, stopped or reconfigured."""
 
 from dbdyno.servers.base import Server
 from dbdyno.servers.connecting import driver_of, protocol_of
 
 
 def use_existing(target: str = "") -> Server:
-    """The server at ``target``: a URL, a conninfo string, or empty for libpq's environment."""
+    """Return the server at ``target``: a URL, a conninfo string, or empty for libpq's default."""
     driver = driver_of(protocol_of(target))
     with driver.open(target) as connection:
         return Server(

@@ -1,8 +1,8 @@
-"""Control groups of a private server's own: made below ours, with limits, and swept up later.
+"""Control groups for private servers: created below ours, with limits, and cleaned up later.
 
-Both versions of the interface. The guard enters them before it starts the server and removes
-them after; those of a guard that was itself killed are swept up by the next one made here. What
-is missing (a controller, the right to write) is an error that says so.
+Supports both versions of the interface. The guard enters them before it starts the server and
+removes them afterwards; those of a guard that was itself killed are removed when the next one is
+created here. If something is missing (a controller, the right to write), the error says so.
 """
 
 import os
@@ -23,22 +23,22 @@ HINT = (
     "-p Delegate=yes), or leave --server-cores and --server-memory out"
 )
 
-# What is written to hold a server to a limit, by controller, in each version.
+# The values to write for a server's limit, by controller, in each version.
 CPU, MEMORY = "cpu", "memory"
 Limits = Mapping[str, float]
 
 
 class Group(Struct, frozen=True):
-    """A group that was made; ``home`` is where the guard goes before it is removed."""
+    """A control group; ``home`` is where the guard goes before the group is removed."""
 
     folder: str
     home: str
     files: dict[str, str]
-    """What was written into it."""
+    """The values written into it, by file."""
 
 
 def make_groups(cores: float | None, memory_bytes: int | None) -> tuple[Group, ...]:
-    """Groups with these limits; none where there is no limit."""
+    """Create groups with these limits; none if there is no limit."""
     limits = {CPU: cores, MEMORY: memory_bytes}
     asked = {controller: limit for controller, limit in limits.items() if limit is not None}
     if not asked:
@@ -50,14 +50,14 @@ def make_groups(cores: float | None, memory_bytes: int | None) -> tuple[Group, .
 
 
 def remove_groups(groups: tuple[Group, ...]) -> None:
-    """Removes groups that no server entered."""
+    """Remove groups that no server has entered."""
     for group in groups:
         with suppress(OSError):
             Path(group.folder).rmdir()
 
 
 def memberships(content: str) -> Iterator[tuple[str, str]]:
-    """(controller, path) of each line ``id:controllers:path``; version 2 names no controller."""
+    """Yield (controller, path) of each line ``id:controllers:path``; version 2 names none."""
     for line in content.splitlines():
         _, controllers, path = line.split(":", 2)
         for controller in controllers.split(","):
@@ -65,9 +65,9 @@ def memberships(content: str) -> Iterator[tuple[str, str]]:
 
 
 def upwards(mount: Path, path: str) -> Iterator[Path]:
-    """The group's folder and those above it, as far as this container sees them."""
+    """Yield the group's folder and its parents, as far as they are visible in this container."""
     folder = mount / path.lstrip("/")
-    # Inside a container the path may be the host's: only the mount itself is there then.
+    # Inside a container, the path may be the host's: then only the mount itself exists.
     yield from (f for f in (folder, *folder.parents) if f.is_relative_to(mount) and f.is_dir())
 
 
@@ -80,10 +80,10 @@ def _made_v1(ours: Mapping[str, str], controller: str, limit: float) -> Group:
 
 
 def _made_v2(path: str, limits: Limits) -> Group:
-    """Below the nearest group that may hand the controllers on.
+    """Create a group below the nearest group that can delegate the controllers.
 
-    The kernel forbids a group both to hold processes and to hand controllers on, so that is
-    seldom our own, but the one above it, if it was delegated to us.
+    The kernel forbids a group both to contain processes and to delegate controllers, so that this
+    is rarely our own group, but its parent, if it was delegated to us.
     """
     files = {name: text for item in limits.items() for name, text in _files_v2(*item).items()}
     home = next(upwards(MOUNTS, path), MOUNTS)
@@ -95,7 +95,7 @@ def _made_v2(path: str, limits: Limits) -> Group:
 
 
 def _hands_on(group: Path, limits: Limits) -> bool:
-    """Whether groups below it have the controllers, once it was asked to."""
+    """Whether subgroups have the controllers, after delegation was enabled."""
     control = group / "cgroup.subtree_control"
     with suppress(OSError):
         missing = limits.keys() - set(control.read_text().split())
@@ -118,7 +118,7 @@ def _made(above: Path, home: Path, files: Mapping[str, str]) -> Group:
 
 
 def _write(file: Path, text: str) -> None:
-    """What the kernel refuses, it refuses on writing, and names no file then."""
+    """Write a value; the kernel refuses it only then, without naming the file."""
     try:
         file.write_text(text)
     except OSError as error:
@@ -128,7 +128,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def _sweep(above: Path) -> None:
-    """Removes what dead ones left behind; the kernel keeps those that somebody is in."""
+    """Remove groups of dead processes; the kernel keeps those that contain processes."""
     for folder in above.glob(f"{PREFIX}*-*"):
         maker = folder.name.removeprefix(PREFIX).partition("-")[0]
         if not Path("/proc", maker).exists():

@@ -1,12 +1,13 @@
-"""The guard of a private server: its parent process, which outlives dbdyno and then ends it.
+"""The guard of a private server: its parent process, which outlives dbdyno and then stops it.
 
-Runs as a program of its own, in its own session, with nothing but the standard library. It
-reads its order (JSON) from its only argument and holds one end of a pipe as standard input:
-when dbdyno dies, however it dies, the pipe closes, and the guard stops the server at once and
-removes its folders and control groups. It is asked, a word a line: ``stop`` shuts the server
-down cleanly, ``start`` starts it again. It says the server's process number, ``ended`` and an
-exit code when that is gone, or ``refused`` and why.
-It starts beside each private server, so it imports little: neither paths nor types.
+Runs as a program of its own, in its own session, with only the standard library. It reads its order
+(JSON) from its only argument and holds one end of a pipe as standard input: when dbdyno dies,
+however it dies, the pipe closes, and the guard stops the server at once and removes its folders and
+control groups. Its commands are words, one per line: ``stop`` shuts the server down cleanly,
+``start`` starts it again. It reports the server's process ID, ``ended`` and an exit code when the
+server has ended, or ``refused`` and the reason.
+
+It starts for each private server, so it imports little: neither pathlib nor typing.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ if TYPE_CHECKING:
 
 STOP_PATIENCE_S = 10
 REMOVAL_PATIENCE_S = 2
-SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237}  # the system call's number
+SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237}  # the number of the system call
 WORD_MAX = 64
 
 
-class Dismissed(Exception):  # noqa: N818 (it is an event, no error)
-    """dbdyno is gone, or wants the server gone."""
+class Dismissed(Exception):  # noqa: N818 (an event, not an error)
+    """dbdyno has ended, or wants the server to end."""
 
 
 def main(order: dict[str, Any]) -> None:
-    """Prepares the folder, and runs the server until it is no longer wanted."""
+    """Prepare the folder, and run the server until it is no longer wanted."""
     signal.signal(signal.SIGTERM, _dismiss)
     try:
         with contextlib.suppress(Dismissed):
@@ -70,7 +71,7 @@ def _serve(order: dict[str, Any]) -> None:
 
 
 def _serve_once(command: list[str], order: dict[str, Any]) -> None:
-    """Until it is asked to stop, or ends by itself."""
+    """Run the server until a command arrives or the server ends by itself."""
     with _running(command, order) as process:
         _say(str(process.pid))
         if not _has_ended(process):
@@ -81,7 +82,7 @@ def _serve_once(command: list[str], order: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _running(command: list[str], order: dict[str, Any]) -> Iterator[subprocess.Popen[bytes]]:
-    """A child that does not outlive the block."""
+    """Run a child process that does not outlive the block."""
     with open(order["log"], "ab") as log:  # noqa: PTH123 - see above
         process = subprocess.Popen(
             command,
@@ -98,7 +99,7 @@ def _running(command: list[str], order: dict[str, Any]) -> Iterator[subprocess.P
 
 
 def credentials(account: str | None) -> dict[str, Any]:
-    """What makes a child run as an ordinary account, with none of our groups."""
+    """Return the arguments that run a child as an ordinary account, without our groups."""
     if account is None:
         return {}
     entry = pwd.getpwnam(account)
@@ -106,7 +107,7 @@ def credentials(account: str | None) -> dict[str, Any]:
 
 
 def _place(placement: dict[str, Any]) -> None:
-    """Puts the guard where the server is to be: what it starts from then on is there, too."""
+    """Put the guard where the server is to be: processes that it then starts inherit that."""
     if placement["cpus"]:
         os.sched_setaffinity(0, placement["cpus"])
     for group in placement["groups"]:
@@ -116,11 +117,11 @@ def _place(placement: dict[str, Any]) -> None:
 
 
 def _set_memory_policy(mode: int, nodes: list[int]) -> None:
-    """What numactl does; children inherit it, across programs."""
+    """Set the policy as numactl does; children inherit it, across programs."""
     import ctypes  # noqa: PLC0415 - few servers need it
 
     mask = ctypes.c_ulong(sum(1 << node for node in nodes))
-    bits = ctypes.c_ulong(8 * ctypes.sizeof(mask) + 1)  # the kernel leaves the last one out
+    bits = ctypes.c_ulong(8 * ctypes.sizeof(mask) + 1)  # the kernel ignores the last bit
     call = ctypes.CDLL(None, use_errno=True).syscall
     number = SET_MEMPOLICY[os.uname().machine]
     if call(number, mode, ctypes.byref(mask) if nodes else None, bits if nodes else 0) != 0:
@@ -131,14 +132,14 @@ def _enter(group: str) -> None:
     members = f"{group}/cgroup.procs"
     try:
         with open(members, "w") as file:  # noqa: PTH123 - see above
-            file.write("0")  # whoever writes this enters
+            file.write("0")  # adds the writing process
     except OSError as error:
-        error.filename = members  # a refused write names none
+        error.filename = members  # a failed write names no file
         raise
 
 
 def _leave(group: dict[str, str]) -> None:
-    """Removes a group; the kernel may still be burying those who were in it."""
+    """Remove a group; its last processes may still be ending in the kernel."""
     with contextlib.suppress(OSError):
         _enter(group["home"])
     deadline = time.monotonic() + REMOVAL_PATIENCE_S
@@ -152,14 +153,14 @@ def _leave(group: dict[str, str]) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
-    """The exit code, once the process has ended by itself; only dismissal is heard before."""
+    """Return the exit code once the process has ended by itself; only dismissal interrupts this."""
     while not _has_ended(process):
         pass
     return process.wait()
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Waits until the process ends by itself, or there is a word; which of the two came."""
+    """Wait until the process ends by itself or a command arrives; return whether it ended."""
     handle = os.pidfd_open(process.pid)
     try:
         ready, _, _ = select.select([sys.stdin, handle], [], [])
@@ -172,19 +173,19 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _wait_for(word: str) -> None:
-    """The server is gone, but its folder is still of use."""
+    """Wait for a command: the server has ended, but its folder is still needed."""
     while _hear() != word:
         pass
 
 
 def _wait_for_dismissal() -> NoReturn:
-    """There is no server to start again, but a log to read."""
+    """Wait for dismissal: there is no server to start again, but a log to read."""
     while True:
         _hear()
 
 
 def _hear() -> str:
-    """The next word; the pipe's end dismisses."""
+    """Return the next command; the end of the pipe raises :exc:`Dismissed`."""
     word = os.read(0, WORD_MAX).decode().strip()
     if not word:
         raise Dismissed
@@ -192,7 +193,7 @@ def _hear() -> str:
 
 
 def _stop(process: subprocess.Popen[bytes], number: int) -> None:
-    """The quickest way: nothing in the folder will be read again."""
+    """Stop the process in the quickest way: nothing in the folder will be read again."""
     if process.poll() is None:
         process.send_signal(number)
     try:
@@ -207,7 +208,7 @@ def _dismiss(_number: int, _frame: FrameType | None) -> None:
 
 
 def _say(word: str) -> None:
-    """Nobody may be left to listen."""
+    """Send a line; nobody may be left to read it."""
     with contextlib.suppress(BrokenPipeError):
         os.write(1, f"{word}\n".encode())
 

@@ -1,4 +1,4 @@
-"""The guard as dbdyno talks to it: started, asked to stop and start its server, dismissed."""
+"""dbdyno's side of the guard: starts it, has it stop and start its server, dismisses it."""
 
 import json
 import subprocess
@@ -22,21 +22,21 @@ STOP_PATIENCE_S = 30
 
 
 class StillEnding(UserWarning):
-    """A private server is still being ended; what was measured on it need not wait for that."""
+    """A private server is still being stopped; the results measured on it do not wait for that."""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """The process between us and a private server."""
+    """The process between dbdyno and a private server."""
 
     process: "subprocess.Popen[str]"
     groups: tuple[Group, ...]
 
     @classmethod
     def start(cls, cluster: Cluster, lock: int, *, is_installed: bool) -> Self:
-        """Starts it, in a session of its own: a Ctrl-C in the terminal is not for the server.
+        """Start it in a session of its own: a Ctrl-C in the terminal is not for the server.
 
-        It makes the data first unless that ``is_installed`` already.
+        It creates the data first, unless ``is_installed``.
         """
         placement = cluster.blueprint.placement
         groups = make_groups(placement.server_cores, placement.server_memory_bytes)
@@ -56,7 +56,7 @@ class Guard:
         return cls(process, groups)
 
     def announced(self, cluster: Cluster) -> ProcessMark:
-        """The server's process, once the guard has prepared its folder and started it."""
+        """Return the server's process, once the guard has prepared its folder and started it."""
         word = self._heard()
         if word.startswith("refused "):
             raise _refused(word.removeprefix("refused "))
@@ -68,25 +68,26 @@ class Guard:
             raise not_started(cluster) from error
 
     def shut_down(self, cluster: Cluster) -> None:
-        """Lets the server write out all it has, however long that takes."""
+        """Have the server write everything to disk and end, however long that takes."""
         self._say("stop")
         word = self._heard()
         if word != "ended 0" or not cluster.blueprint.product.is_clean(cluster):
             raise _not_clean(cluster, word)
 
     def start_again(self, cluster: Cluster) -> ProcessMark:
-        """The process of a server that had been shut down."""
+        """Start a server that was shut down; return its process."""
         self._say("start")
         return self.announced(cluster)
 
     def dismiss(self) -> None:
-        """Closes our end of the pipe, and waits until the guard has cleared up.
+        """Close our end of the pipe, and wait until the guard has cleaned up.
 
-        A large folder on a slow disk may take it longer than we wait: it goes on without us.
+        With a large folder on a slow disk this may exceed the limit: the guard then continues
+        alone.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        with suppress(BrokenPipeError):  # a word that it never read
+        with suppress(BrokenPipeError):  # a command that it has never read
             self.process.stdin.close()
         self.process.stdout.close()
         try:
@@ -95,14 +96,14 @@ class Guard:
             _say_not_gone(self.process.pid)
 
     def _say(self, word: str) -> None:
-        """Says it even if the guard is gone: what is heard then tells that."""
+        """Send a command, even if the guard has ended: the reply then shows that."""
         assert self.process.stdin is not None
         with suppress(BrokenPipeError):
             self.process.stdin.write(f"{word}\n")
             self.process.stdin.flush()
 
     def _heard(self) -> str:
-        """The guard's next word; empty if it is gone."""
+        """Return the guard's next line; empty if it has ended."""
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 

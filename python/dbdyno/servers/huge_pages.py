@@ -1,7 +1,7 @@
-"""Whether the huge pages that a server is told to use are there, before it starts.
+"""Checks that the huge pages that a server is configured to use exist, before it starts.
 
-MariaDB and MySQL would go on without them and only say so in their log; PostgreSQL would not
-start. Both are told the same here, with the number that is missing.
+MariaDB and MySQL would continue without them and only report it in their log; PostgreSQL would not
+start. Here, the message is the same for all, with the number needed.
 """
 
 import re
@@ -15,22 +15,22 @@ from dbdyno.servers.settings import Setting, size_bytes
 
 MEMINFO = Path("/proc/meminfo")
 YES = ("on", "1", "true", "yes")
-SPARE_SHARE = 0.1  # of the cache, for what else the server keeps beside it
+SPARE_SHARE = 0.1  # of the cache, for the server's other shared memory
 
 
 class HugePages(Struct, frozen=True):
-    """The setting that asks for them, and the cache that is to lie in them."""
+    """The setting that requests huge pages, and the cache that uses them."""
 
     setting: str
     cache: str
     bare_unit_bytes: int
-    """What a number without a unit counts."""
+    """Unit of a number without unit."""
 
 
 def refuse_missing_huge_pages(
     wanted: HugePages, settings: Iterable[Setting], meminfo: Path = MEMINFO
 ) -> None:
-    """Refuses a server that asks for more huge pages than are free."""
+    """Refuse a server that requests more huge pages than are free."""
     values = {setting.name: setting.value for setting in settings}
     if values.get(wanted.setting, "").lower() not in YES:
         return
@@ -48,7 +48,7 @@ def refuse_missing_huge_pages(
 
 
 def _free(meminfo: Path) -> tuple[int, int]:
-    """How many are free, and the bytes of one."""
+    """Return the number of free huge pages, and the bytes of one."""
     fields = dict(re.findall(r"^(\w+):\s+(\d+)", meminfo.read_text(), re.MULTILINE))
     reserved = int(fields.get("HugePages_Rsvd", 0))
     return int(fields.get("HugePages_Free", 0)) - reserved, int(fields["Hugepagesize"]) * 1024

@@ -1,7 +1,7 @@
-"""Servers that stay when dbdyno ends: started by name, found again by name, stopped by name.
+"""Kept servers: started, found and stopped by name; they keep running when dbdyno ends.
 
-A kept server is a workbench and no place for data: ``stop`` removes it with all that is in it.
-Its folder is ``DBDYNO_HOME/servers/NAME``, and its lock makes two dbdynos take turns.
+They are meant for experiments and not as a place for data: ``stop`` removes a server with all its
+data. Its folder is ``DBDYNO_HOME/servers/NAME``, and its lock makes dbdyno processes take turns.
 """
 
 import re
@@ -35,7 +35,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
 
 
 class KeptServer(Struct, frozen=True):
-    """A line of the list: what is there, without asking the server itself."""
+    """A line of the list: what is known without asking the server itself."""
 
     name: str
     product: str
@@ -46,7 +46,7 @@ class KeptServer(Struct, frozen=True):
 
 
 def start_kept(name: str, spec: ServerSpec, connections: int, *, tcp: bool = False) -> Server:
-    """Starts a server that stays; the name must be free."""
+    """Start a kept server; the name must be free."""
     if not NAME.fullmatch(name):
         raise DbdynoError(
             "bad_name", f"{name!r} is not a valid server name", "use letters, digits, . _ -"
@@ -60,13 +60,13 @@ def start_kept(name: str, spec: ServerSpec, connections: int, *, tcp: bool = Fal
     with _named(name) as folder:
         _refuse_taken(name, folder)
         blueprint = draw_blueprint(USE, spec, connections, tcp=tcp)
-        remove(folder)  # a start that was cut short
+        remove(folder)  # left by a start that was interrupted
         folder.mkdir(mode=0o700)
         return _start(lay_out(folder, blueprint))
 
 
 def list_kept() -> list[KeptServer]:
-    """All kept servers by name, those that have died included."""
+    """Return all kept servers, by name, including those that have died."""
     place = _where()
     folders = sorted(path for path in place.iterdir() if path.is_dir()) if place.exists() else ()
     records = ((folder, read_record(folder)) for folder in folders)
@@ -74,7 +74,7 @@ def list_kept() -> list[KeptServer]:
 
 
 def find_kept(name: str) -> Server:
-    """The running server of this name."""
+    """Return the running server with this name."""
     record = _record(name, WHAT_ELSE)
     if not is_running(record.process):
         raise DbdynoError(
@@ -86,8 +86,8 @@ def find_kept(name: str) -> Server:
 
 
 def stop_kept(name: str) -> None:
-    """Ends the server of this name and removes its folder, also when it has died."""
-    _record(name)  # a name that is not there gets no lock
+    """Stop the server with this name and remove its folder, even if it has died."""
+    _record(name)  # no lock for a name that does not exist
     with _named(name):
         record = _record(name)
         if not end(record.process, record.stop_signal, STOP_PATIENCE_S):
@@ -96,23 +96,23 @@ def stop_kept(name: str) -> None:
 
 
 def product_of_kept(name: str) -> Product:
-    """What the server of this name is."""
+    """Return the product of the server with this name."""
     return product_of(_record(name, WHAT_ELSE).product)
 
 
 def log_of_kept(name: str) -> Path:
-    """The log file of the server of this name."""
+    """Return the log file of the server with this name."""
     return _record(name).log
 
 
 def _where() -> Path:
-    """The folder of all of them; who only looks makes none."""
+    """The folder of all kept servers; not created by reading."""
     return place_of(USE, server_identity())
 
 
 @contextmanager
 def _named(name: str) -> Iterator[Path]:
-    """The folder of this name, for one dbdyno at a time."""
+    """Yield the folder with this name, for one dbdyno process at a time."""
     place = place_for(USE, server_identity())
     with locked(place / f".{name}.lock"):
         yield place / name
@@ -134,7 +134,7 @@ def _start(cluster: Cluster) -> Server:
 
 
 def _detach(cluster: Cluster, command: list[str]) -> ProcessMark:
-    """Leaves the server to itself: no child of ours, in no terminal's session."""
+    """Start the server detached: not as our child, and in no terminal's session."""
     pid = int(_run(cluster, ["sh", "-c", '"$@" >&2 & echo $!', "sh", *command]))
     try:
         return mark_of(pid)
@@ -143,7 +143,7 @@ def _detach(cluster: Cluster, command: list[str]) -> ProcessMark:
 
 
 def _run(cluster: Cluster, command: list[str]) -> str:
-    """The output of a command whose complaints go to the log."""
+    """Run a command and return its output; its error messages go to the log."""
     with cluster.log.open("ab") as log:
         result = subprocess.run(
             command,

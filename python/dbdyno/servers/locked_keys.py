@@ -1,13 +1,13 @@
-"""A client's key behind a passphrase: the drivers open such a one, the engine's TLS does not.
+"""TLS client keys with a passphrase: the drivers can use them, the engine's TLS cannot.
 
-Said when the target is looked at: the load's own connections come when data is there already.
+Reported when the target is inspected: the load's own connections would come after loading.
 """
 
 from dbdyno.errors import DbdynoError
 
 
 def locked_key(key: str, option: str) -> DbdynoError:
-    """The error for a key that ``option`` names."""
+    """Return the error for a key that ``option`` names."""
     return DbdynoError(
         "tls_failed",
         f"the key {key} has a passphrase: the load's connections cannot use it",

@@ -1,6 +1,6 @@
-"""How much memory the control groups of this process leave it, for both versions.
+"""The memory limit of this process's control groups, in both versions.
 
-A limit may stand on any group between the process's own and the root: the tightest one holds.
+Any group between the process's own and the root may have a limit: the lowest applies.
 """
 
 from contextlib import suppress
@@ -8,12 +8,12 @@ from pathlib import Path
 
 from dbdyno.servers.groups import memberships, upwards
 
-# Version 1 writes "no limit" as the largest number of pages.
+# Version 1 represents "no limit" as the largest number of pages.
 _V1_UNLIMITED_BYTES = 2**62
 
 
 def memory_limit_bytes(root: Path = Path("/")) -> int | None:
-    """The tightest limit; None where there is none."""
+    """Return the lowest limit; None if there is none."""
     limits = [_limit(file) for file in _files(root)]
     return min((limit for limit in limits if limit is not None), default=None)
 
@@ -30,7 +30,7 @@ def _files(root: Path) -> list[Path]:
 
 
 def _limit(file: Path) -> int | None:
-    with suppress(OSError, ValueError):  # the root has none, and version 2 writes "max"
+    with suppress(OSError, ValueError):  # the root has no limit, and version 2 writes "max"
         limit = int(file.read_text())
         return limit if limit < _V1_UNLIMITED_BYTES else None
     return None

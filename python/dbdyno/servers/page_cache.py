@@ -1,7 +1,7 @@
-"""The kernel's cache of files: what of a folder is in it, and how it is dropped.
+"""The kernel's page cache: which files of a folder are in it, and how they are dropped.
 
-Dropping needs no rights; where pages stay nevertheless, the whole cache is dropped, if that is
-permitted. Nothing is lost: pages are written out first.
+Dropping files needs no privileges; if pages remain nevertheless, the whole cache is dropped, if
+permitted. Nothing is lost: pages are written to disk first.
 """
 
 import ctypes
@@ -15,9 +15,9 @@ PAGE_CACHE = "1"
 
 
 def drop_files(*folders: Path) -> str:
-    """Drops the files of these folders from the kernel's cache."""
+    """Drop the files of these folders from the page cache; return what was done, in words."""
     paths = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
-    os.sync()  # pages that are not written yet cannot be dropped
+    os.sync()  # dirty pages cannot be dropped
     size = sum(map(_drop, paths))
     told = f"dropped its {len(paths)} files ({size / 1e6:.1f} MB) from the page cache"
     left = sum(map(is_cached, paths))
@@ -29,7 +29,7 @@ def drop_files(*folders: Path) -> str:
 
 
 def is_cached(path: Path) -> bool:
-    """Whether the kernel has any page of a file in memory; looking brings none there."""
+    """Whether any page of a file is in the page cache; checking reads none in."""
     size = path.stat().st_size
     if not size:
         return False
@@ -39,7 +39,7 @@ def is_cached(path: Path) -> bool:
         try:
             ctypes.CDLL(None).mincore(ctypes.byref(start), ctypes.c_size_t(size), pages)
         finally:
-            del start  # or the mapping could not be closed
+            del start  # otherwise the mapping could not be closed
         return any(page & 1 for page in bytes(pages))
 
 

@@ -1,7 +1,7 @@
-"""Where on the machine a private server is to run: processors, memory nodes, limits, folders.
+"""Where on the host a private server runs: CPUs, memory nodes, limits, folders.
 
-Words in, checked values out; what a machine does not have is refused before anything starts.
-The guard carries it out, and ``host/placement.py`` looks whether the kernel obeyed.
+Text in, checked values out; what the host does not have is refused before anything starts. The
+guard applies the placement, and ``host/placement.py`` verifies that the kernel did.
 """
 
 import os
@@ -17,39 +17,39 @@ from dbdyno.errors import DbdynoError
 Policy: TypeAlias = Literal["interleave", "localalloc", "bind", "preferred"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 
-# The kernel's numbers, of which only the last is newer than the others (Linux 3.8).
+# The kernel's numbers; only the last is newer than the others (Linux 3.8).
 MODES: dict[Policy, int] = {"preferred": 1, "bind": 2, "interleave": 3, "localalloc": 4}
 NODES_MAX = 64
-CORES_MIN = 0.01  # the kernel gives no less than 1 ms of each 100 ms
+CORES_MIN = 0.01  # the kernel allows no less than 1 ms of each 100 ms
 ALL_NODES = "all"
 ONLINE_NODES = Path("/sys/devices/system/node/online")
 
 
 class Cpus(Struct, frozen=True):
-    """Processors by their numbers, in order."""
+    """CPU numbers, in order."""
 
     numbers: tuple[int, ...]
 
     def __str__(self) -> str:
-        """As short as the kernel writes it."""
+        """Write the list as briefly as the kernel does."""
         return list_text(self.numbers)
 
 
 class NumaPolicy(Struct, frozen=True, kw_only=True):
-    """A memory policy in numactl's words; ``nodes`` is empty where it has none, or means all."""
+    """A memory policy in numactl's terms; ``nodes`` is empty if it has none, or means all."""
 
     policy: Policy
     nodes: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        """As it is written after ``--numa``."""
+        """Write it as after ``--numa``."""
         if self.policy == "localalloc":
             return self.policy
         return f"{self.policy}={list_text(self.nodes) if self.nodes else ALL_NODES}"
 
 
 class Placement(Struct, frozen=True, kw_only=True):
-    """What a private server is bound to; empty and None leave it to the machine."""
+    """What a private server is bound to; None leaves it to the host."""
 
     numa: NumaPolicy | None = None
     server_cpus: Cpus | None = None
@@ -59,7 +59,7 @@ class Placement(Struct, frozen=True, kw_only=True):
     wal_folder: Path | None = None
 
     def told(self) -> dict[str, str]:
-        """What is asked for, by the words of the options."""
+        """Return what is requested, by the names of the options."""
         given = {
             "numa": self.numa,
             "server-cpus": self.server_cpus,
@@ -75,7 +75,7 @@ ANYWHERE = Placement()
 
 
 def numa_policy(text: str) -> NumaPolicy:
-    """``interleave=all``, ``localalloc``, ``bind=0`` or ``preferred=1``."""
+    """Parse ``interleave=all``, ``localalloc``, ``bind=0`` or ``preferred=1``."""
     word, _, nodes = text.strip().removeprefix("--").partition("=")
     policy = next((known for known in POLICIES if known == word), None)
     is_whole = (not nodes) if policy == "localalloc" else bool(nodes)
@@ -90,12 +90,12 @@ def numa_policy(text: str) -> NumaPolicy:
 
 
 def cpus(text: str) -> Cpus:
-    """``0``, ``0-3`` or ``0,2-3``."""
+    """Parse ``0``, ``0-3`` or ``0,2-3``."""
     return Cpus(number_list(text))
 
 
 def number_list(text: str) -> tuple[int, ...]:
-    """Numbers as the kernel lists them: ``0``, ``0-3``, ``0,2-3``."""
+    """Parse numbers as the kernel lists them: ``0``, ``0-3``, ``0,2-3``."""
     numbers: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", part, re.ASCII)
@@ -106,7 +106,7 @@ def number_list(text: str) -> tuple[int, ...]:
 
 
 def list_text(numbers: Sequence[int]) -> str:
-    """The same list as short as the kernel writes it."""
+    """Write the list as briefly as the kernel does."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and number == parts[-1][-1] + 1:
@@ -117,7 +117,7 @@ def list_text(numbers: Sequence[int]) -> str:
 
 
 def refuse_impossible(placement: Placement) -> None:
-    """Refuses processors, nodes and folders that are not here."""
+    """Refuse CPUs, nodes and folders that do not exist here."""
     if placement.server_cpus:
         refuse_missing_cpus("--server-cpus", placement.server_cpus)
     _refuse_missing_nodes(placement.numa)
@@ -136,7 +136,7 @@ def refuse_impossible(placement: Placement) -> None:
 
 
 def refuse_missing_cpus(flag: str, wanted: Cpus) -> None:
-    """Refuses processors that this process may not use, or that are not there."""
+    """Refuse CPUs that this process may not use, or that do not exist."""
     allowed = sorted(os.sched_getaffinity(0))
     missing = sorted(set(wanted.numbers) - set(allowed))
     if missing:
@@ -147,7 +147,7 @@ def refuse_missing_cpus(flag: str, wanted: Cpus) -> None:
 
 
 def nodes_online() -> tuple[int, ...]:
-    """The memory nodes of this machine; a kernel without NUMA has one."""
+    """Return the memory nodes of this host; a kernel without NUMA has one."""
     try:
         return number_list(ONLINE_NODES.read_text())
     except OSError:
@@ -155,12 +155,12 @@ def nodes_online() -> tuple[int, ...]:
 
 
 def policy_order(numa: NumaPolicy) -> dict[str, object]:
-    """The policy as the guard's system call takes it."""
+    """Return the policy as the guard's system call takes it."""
     return {"mode": MODES[numa.policy], "nodes": policy_nodes(numa)}
 
 
 def policy_nodes(numa: NumaPolicy) -> tuple[int, ...]:
-    """The nodes that it binds to; local memory is wherever the process runs."""
+    """Return the nodes of the policy; local memory is wherever the process runs."""
     return () if numa.policy == "localalloc" else numa.nodes or nodes_online()
 
 
@@ -179,5 +179,5 @@ def _refuse_missing_nodes(numa: NumaPolicy | None) -> None:
 
 
 def impossible(message: str, hint: str = "") -> DbdynoError:
-    """The error for a placement that cannot be had here."""
+    """Return the error for a placement that is impossible here."""
     return DbdynoError("impossible_placement", message, hint)

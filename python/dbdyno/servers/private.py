@@ -1,7 +1,7 @@
-"""A private server for one command: made, used, and gone when dbdyno ends, however it ends.
+"""A private server for one command: created, used, and removed when dbdyno ends, however it ends.
 
-A guard process starts the server and holds a pipe to us, so even ``kill -9`` of dbdyno ends
-both. What a crash of the whole machine leaves behind is cleared up by the next start.
+A guard process starts the server and holds a pipe to us, so even ``kill -9`` of dbdyno ends both.
+What a crash of the whole host leaves behind is removed by the next start.
 """
 
 import fcntl
@@ -40,33 +40,33 @@ class PrivateServer(Server):
 
     @property
     def product(self) -> str:
-        """What it is, in one word, as it stands after ``--server``."""
+        """Its kind, as after ``--server``."""
         return self.cluster.blueprint.product.name
 
     @property
     def placement(self) -> Placement:
-        """What it was bound to."""
+        """What it is bound to."""
         return self.cluster.blueprint.placement
 
     @property
     def is_gone(self) -> bool:
-        """Whether it has ended and its folder is removed, which ``stop`` waits for only so long."""
+        """Whether it has ended and its folder is removed; ``stop`` waits for it, up to a limit."""
         return self.guard.process.poll() is not None
 
     def shut_down(self) -> None:
-        """Ends it cleanly: its data is all written out, and stays until ``stop``."""
+        """Shut it down cleanly: all data is written to disk, and stays until ``stop``."""
         self.guard.shut_down(self.cluster)
 
     def started_again(self, settings: Mapping[str, str] | None = None) -> "PrivateServer":
-        """The same data under these settings on top of its own, after ``shut_down``."""
+        """Start it again after ``shut_down``, on the same data, with these settings added."""
         cluster = self.cluster
         if settings:
             cluster = _with_settings(cluster, settings)
-        cluster.log.write_bytes(b"")  # what it holds is of the server before
+        cluster.log.write_bytes(b"")  # its contents concern the previous start
         return _answering(self, cluster, self.guard.start_again(cluster))
 
     def restarted(self, settings: Mapping[str, str] | None = None) -> "PrivateServer":
-        """Shut down cleanly, then ``started_again``: this value is of no more use."""
+        """Shut it down cleanly and start it again; the old object must no longer be used."""
         self.shut_down()
         return self.started_again(settings)
 
@@ -79,9 +79,9 @@ def start_private(
     data: DataSet | None = None,
     placement: Placement = ANYWHERE,
 ) -> PrivateServer:
-    """A server for so many connections: fresh, or on a copy of ``data``.
+    """Start a server for so many connections: empty, or on a copy of ``data``.
 
-    ``tcp`` puts the load on loopback TCP.
+    With ``tcp``, the load uses loopback TCP.
     """
     blueprint = draw_blueprint("private", spec, connections, tcp=tcp, placement=placement)
     if data is not None:
@@ -108,7 +108,7 @@ def _laid_out(folder: Path, blueprint: Blueprint, data: DataSet | None) -> Clust
         restore(data, cluster)
     placement = blueprint.placement
     if placement.server_memory_bytes or placement.numa:
-        # Pages that our copying left would count as ours, and lie where we ran.
+        # Pages cached by our copying would count against our limits and be on our memory nodes.
         drop_files(cluster.data, cluster.wal_place)
     return cluster
 
@@ -125,14 +125,14 @@ def _first_started(cluster: Cluster, guard: Guard) -> PrivateServer:
 
 
 def _answering(server: PrivateServer, cluster: Cluster, mark: ProcessMark) -> PrivateServer:
-    """The server again, in a new process."""
+    """Return the server, in a new process."""
     wait_until_ready(cluster, mark)
     record = write_record(cluster, mark)
     return replace(server, cluster=cluster, process_id=record.process.pid, settings=record.settings)
 
 
 def _with_settings(cluster: Cluster, settings: Mapping[str, str]) -> Cluster:
-    """Its configuration written anew; nothing is changed where the server refuses."""
+    """Write its configuration again; nothing is changed if the server refuses it."""
     blueprint = cluster.blueprint
     chosen = choose_settings(blueprint.settings, (), settings)
     blueprint.product.check(blueprint.binaries, chosen)
@@ -143,7 +143,7 @@ def _with_settings(cluster: Cluster, settings: Mapping[str, str]) -> Cluster:
 
 @contextmanager
 def _new_folder(place: Path) -> Iterator[tuple[Path, int]]:
-    """An empty folder and its lock, which the guard is to hold when the block is over."""
+    """Yield an empty folder and its lock, which the guard must hold by the end of the block."""
     with locked(place / "lock"):
         _clear_up(place)
         folder = Path(tempfile.mkdtemp(dir=place))
@@ -156,7 +156,7 @@ def _new_folder(place: Path) -> Iterator[tuple[Path, int]]:
 
 
 def _clear_up(place: Path) -> None:
-    """Removes folders that no guard holds any more."""
+    """Remove folders that no guard holds any more."""
     for folder in place.iterdir():
         if not folder.is_dir() or _is_held(folder / "lock"):
             continue

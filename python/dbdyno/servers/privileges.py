@@ -1,8 +1,8 @@
-"""As whom a private server runs: database servers refuse to be root.
+"""The account of a private server: database servers refuse to run as root.
 
-As root, a user namespace is the first choice: no account is needed, files stay root's, and
-folders of mode 0700 above the data stay closed. Where namespaces are shut (many containers),
-an ordinary account runs the server and owns its folder.
+For root, a user namespace is the first choice: no account is needed, files still belong to root,
+and folders of mode 0700 above the data stay closed. If namespaces are disabled (in many
+containers), an ordinary account runs the server and owns its folder.
 """
 
 import os
@@ -23,17 +23,17 @@ ACCOUNTS = ("postgres", "nobody")
 
 
 class Identity(Struct, frozen=True):
-    """Words before each command, and the account it runs under (None: our own)."""
+    """The prefix of each command, and the account that runs it (None: our own)."""
 
     prefix: tuple[str, ...] = ()
     account: str | None = None
 
     def command(self, *words: object) -> list[str]:
-        """A command under this identity, but for its account."""
+        """Return a command with the prefix of this identity; does not switch the account."""
         return [*self.prefix, *(str(word) for word in words)]
 
     def take_over(self, *folders: Path) -> None:
-        """Gives folders, and what is in them, to the account."""
+        """Transfer folders, and their contents, to the account."""
         if self.account is None:
             return
         for folder in folders:
@@ -41,23 +41,23 @@ class Identity(Struct, frozen=True):
                 shutil.chown(path, self.account)
 
     def can_pass(self, folder: Path) -> bool:
-        """Whether the account may pass through this folder and all above it."""
+        """Whether the account may pass through this folder and all its parents."""
         probe = subprocess.run(["test", "-x", folder], check=False, **self.credentials())
         return probe.returncode == 0
 
     def credentials(self) -> dict[str, Any]:
-        """What makes a child run as the account, with none of our groups."""
+        """Return the arguments that run a child as the account, without our groups."""
         return guard.credentials(self.account)
 
 
 def is_root() -> bool:
-    """Whether servers would refuse to run as who we are."""
+    """Whether servers would refuse to run as the present user."""
     return os.geteuid() == 0
 
 
 @cache
 def server_identity() -> Identity:
-    """The identity for servers that this process starts."""
+    """Return the identity for servers that this process starts."""
     if not is_root():
         return Identity()
     if _namespaces_work():
@@ -66,7 +66,7 @@ def server_identity() -> Identity:
 
 
 def ordinary_account() -> Identity:
-    """The first account that exists here."""
+    """Return the first account that exists here."""
     known = {entry.pw_name for entry in pwd.getpwall()}
     for account in ACCOUNTS:
         if account in known:

@@ -1,4 +1,4 @@
-"""Processes told apart for good: a number alone is recycled, its start time and boot are not."""
+"""Identifies processes for good: a PID is reused; with start time and boot ID it is unique."""
 
 import os
 import time
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class ProcessMark(Struct, frozen=True):
-    """One process, once and for all."""
+    """The identity of one process."""
 
     pid: int
     start_ticks: int
@@ -16,12 +16,12 @@ class ProcessMark(Struct, frozen=True):
 
 
 def mark_of(pid: int) -> ProcessMark:
-    """The mark of a process that runs now."""
+    """Return the mark of a running process."""
     return ProcessMark(pid=pid, start_ticks=int(_stat(pid)[19]), boot_id=_boot_id())
 
 
 def is_running(mark: ProcessMark) -> bool:
-    """Whether that very process still runs (one that only waits to be reaped does not)."""
+    """Whether this very process is still running (a zombie is not)."""
     try:
         fields = _stat(mark.pid)
     except OSError:
@@ -30,7 +30,7 @@ def is_running(mark: ProcessMark) -> bool:
 
 
 def parent_of(pid: int) -> int | None:
-    """The process that started ``pid``; None when it is not visible from here."""
+    """Return the parent process of ``pid``; None if it is not visible from here."""
     try:
         return int(_stat(pid)[1]) or None
     except OSError:
@@ -38,7 +38,7 @@ def parent_of(pid: int) -> int | None:
 
 
 def end(mark: ProcessMark, number: int, patience_s: float) -> bool:
-    """Sends the signal to that very process and waits; whether it is gone."""
+    """Send the signal to this very process and wait; return whether it has ended."""
     deadline = time.monotonic() + patience_s
     if is_running(mark):
         os.kill(mark.pid, number)
@@ -50,7 +50,7 @@ def end(mark: ProcessMark, number: int, patience_s: float) -> bool:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of ``/proc/PID/stat`` after the name, which may itself hold blanks."""
+    """Return the fields of ``/proc/PID/stat`` after the name, which may itself contain blanks."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 

@@ -1,6 +1,6 @@
-"""What dbdyno can start: the shape of ``PRODUCT``, and of a server's folder on the way to it.
+"""What dbdyno can start: the type of ``PRODUCT``, and of a server's folder during its creation.
 
-Says nothing of processes: how a server is started, watched and ended is the same for all.
+Knows nothing about processes: all servers are started, monitored and stopped in the same way.
 """
 
 import signal
@@ -23,7 +23,7 @@ Origin = Literal["path", "local", "embedded", "maven"]
 
 
 class Binaries(Struct, frozen=True):
-    """The programs of one installation: the server, and what makes its data folder."""
+    """The programs of one installation: the server, and the one that creates its data folder."""
 
     server: Path
     installer: Path
@@ -32,12 +32,12 @@ class Binaries(Struct, frozen=True):
 
     @property
     def folder(self) -> Path:
-        """The folder that holds the server."""
+        """The folder that contains the server."""
         return self.server.parent
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The version, to be compared: 10.11.6 comes before 11."""
+        """The version as numbers, for comparison: 10.11.6 is less than 11."""
         words = self.version.split("-")[0].split(".")
         return tuple(int(word) for word in words if word.isdecimal())
 
@@ -48,7 +48,7 @@ class Binaries(Struct, frozen=True):
 
 
 class Blueprint(Struct, frozen=True):
-    """What a private server is to be: found and checked before anything is made."""
+    """The specification of a private server: found and checked before anything is created."""
 
     product: "Product"
     place: Path
@@ -60,9 +60,9 @@ class Blueprint(Struct, frozen=True):
 
 
 class Cluster(Struct, frozen=True):
-    """One server's folder, laid out. ``password`` is for TCP; the socket needs none.
+    """One server's folder. ``password`` is for TCP; the socket needs none.
 
-    ``data`` is the server's own folder; ``wal`` takes its log of changes where that is apart.
+    ``data`` is the server's own folder; ``wal`` contains its WAL or redo log if that is elsewhere.
     """
 
     folder: Path
@@ -75,48 +75,49 @@ class Cluster(Struct, frozen=True):
 
     @property
     def log(self) -> Path:
-        """What the installer and the server print."""
+        """The output of the installer and the server."""
         return self.folder / "log.txt"
 
     @property
     def folders(self) -> list[Path]:
-        """All that goes when the server goes."""
+        """All folders that are removed with the server."""
         elsewhere = [] if self.data.is_relative_to(self.folder) else [self.data]
         apart = [] if self.wal is None else [self.wal]
         return list(dict.fromkeys([self.folder, self.socket_folder, *elsewhere, *apart]))
 
     @property
     def wal_place(self) -> Path:
-        """Where the log of changes lies."""
+        """The folder of the WAL or redo log."""
         return self.wal or self.data / self.blueprint.product.wal_folder
 
     @property
     def socket(self) -> Path:
-        """Where it listens for its owner."""
+        """The socket on which it listens for its owner."""
         return self.socket_folder / self.blueprint.product.socket_name(self.port)
 
     @property
     def target(self) -> str:
-        """How a control connection reaches it. Holds the password, if one is needed."""
+        """The target for control connections. Contains the password, if one is needed."""
         return self.blueprint.product.target(self)
 
     def commands(self) -> list[list[str]]:
-        """The installer, then the server."""
+        """Return the commands of the installer and of the server."""
         command = self.blueprint.identity.command
         return [command(*words) for words in self.blueprint.product.commands(self)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Product:
-    """A server that dbdyno can start, and what differs from one such to the next.
+    """A server that dbdyno can start, with everything that differs between such servers.
 
-    ``name`` stands after ``--server``. ``settings`` suit a machine and so many connections.
-    ``configure`` writes the files that the commands name. ``failure_reason`` is the line of a log
-    that says best why the server did not start. ``stop_signal`` is the quickest way to end it for
-    good; nothing in its folder is read again. ``clean_signal`` lets it write all out, so that its
-    data can be kept, and ``is_clean`` says whether it did. ``wal_folder`` in the data holds the
-    log of changes under the names of ``wal_names``; ``shaping`` are the settings that the files
-    are made for. ``warm`` reads tables into the caches, and says how.
+    ``name`` is the word after ``--server``. ``settings`` returns settings suited to a host and a
+    number of connections. ``configure`` writes the files that the commands name. ``failure_reason``
+    returns the line of a log that best says why the server did not start. ``stop_signal`` ends it
+    for good in the quickest way; nothing in its folder is read again. ``clean_signal`` lets it
+    write everything to disk, so that its data can be kept, and ``is_clean`` returns whether it did.
+    ``wal_folder`` in the data contains the WAL or redo log, in files that match ``wal_names``;
+    ``shaping`` names the settings with which the files are created. ``warm`` reads tables into the
+    caches, and returns a description.
     """
 
     name: Kind
@@ -141,5 +142,5 @@ class Product:
     warm: Callable[[Connection, Sequence[str]], str]
 
     def shape_of(self, settings: Sequence[Setting]) -> dict[str, str]:
-        """Those of the settings that the data files are made for."""
+        """Return the settings with which the data files are created."""
         return {s.name: s.value for s in settings if s.name in self.shaping}

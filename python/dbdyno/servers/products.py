@@ -1,4 +1,4 @@
-"""The servers that dbdyno can start, by the name that stands after ``--server``."""
+"""The servers that dbdyno can start, by the name after ``--server``."""
 
 from importlib import import_module
 
@@ -13,7 +13,7 @@ MODULES: dict[Kind, str] = {
 
 
 def product_of(kind: Kind) -> Product:
-    """Imported when asked for: each brings its own driver."""
+    """Import and return a product; only on demand, since each imports its own driver."""
     module = import_module(f"dbdyno.servers.{MODULES[kind]}")
     product: Product = module.PRODUCT
     return product

@@ -1,4 +1,4 @@
-"""Asks a server's program for its version: that is how an installation shows that it runs."""
+"""Asks a server's program for its version, which also shows that the installation works."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ from dbdyno.errors import DbdynoError
 
 
 def told_version(program: Path, pattern: re.Pattern[str], *options: str) -> re.Match[str]:
-    """What it says of itself, as the pattern takes it apart; an error when it does not run."""
+    """Return the match of the pattern in the version output; raise an error if it does not run."""
     command = [str(program), *options, "--version"]
     try:
         result = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What is written down about a server of ours, so that a later dbdyno finds it or clears it up."""
+"""The record of a server of ours, by which a later dbdyno finds or removes it."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ FILE = "server.json"
 
 
 class ServerRecord(Struct, frozen=True):
-    """The contents of ``server.json``. ``conninfo`` may hold a password: the file is 0600."""
+    """The contents of ``server.json``. ``conninfo`` may contain a password: the file is 0600."""
 
     process: ProcessMark
     product: Kind
@@ -29,12 +29,12 @@ class ServerRecord(Struct, frozen=True):
 
     @property
     def log(self) -> Path:
-        """The server's log."""
+        """The server's log file."""
         return Path(self.folder, "log.txt")
 
 
 def write_record(cluster: Cluster, process: ProcessMark) -> ServerRecord:
-    """Writes the record of a server that has started."""
+    """Write the record of a server that has started."""
     record = ServerRecord(
         process=process,
         product=cluster.blueprint.product.name,
@@ -48,12 +48,12 @@ def write_record(cluster: Cluster, process: ProcessMark) -> ServerRecord:
     scratch = cluster.folder / f"{FILE}.new"
     scratch.touch(0o600)
     scratch.write_bytes(msgspec.json.encode(record))
-    scratch.rename(cluster.folder / FILE)  # whole or not at all
+    scratch.rename(cluster.folder / FILE)  # atomic
     return record
 
 
 def read_record(folder: Path) -> ServerRecord | None:
-    """The record in a server's folder; None when there is none that can be read."""
+    """Return the record in a server's folder; None if there is none that can be read."""
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=ServerRecord)
     except (OSError, msgspec.MsgspecError):
@@ -61,7 +61,7 @@ def read_record(folder: Path) -> ServerRecord | None:
 
 
 def server_of(use: Use, record: ServerRecord) -> Server:
-    """The running server that the record describes. It has no way to be stopped yet."""
+    """Return the running server that the record describes. It has no stopper yet."""
     return Server(
         kind=use,
         conninfo=record.conninfo,

@@ -1,8 +1,8 @@
-"""Where the folders of our servers lie: in the home, unless another account must reach them.
+"""Where the folders of our servers are: in the home, unless another account must reach them.
 
-The home is its owner's alone. When root runs a server under an ordinary account, the folders
-above the server's own are opened for passing through (not for reading), and only those that are
-dbdyno's; if the home itself lies behind a closed door, a folder in /var/tmp stands in for it.
+Only its owner may enter the home. When root runs a server under an ordinary account, the folders
+above the server's own may be passed through (not read) by others, and only those that are dbdyno's;
+if the home itself is in a folder closed to the account, a folder in /var/tmp is used.
 """
 
 import os
@@ -12,12 +12,12 @@ from dbdyno.errors import DbdynoError
 from dbdyno.home import home, home_folder, unwritable
 from dbdyno.servers.privileges import Identity
 
-OPEN_TO_ALL = Path("/var/tmp")  # a disk, where /tmp may be memory
+OPEN_TO_ALL = Path("/var/tmp")  # on disk, while /tmp may be in memory
 PASS_THROUGH = 0o711
 
 
 def place_for(kind: str, identity: Identity) -> Path:
-    """The folder that holds the folders of all servers of a kind."""
+    """Return the folder that contains those of all servers of a kind, created if necessary."""
     if identity.account is None:
         return home_folder(kind)
     if _reaches_home(identity):
@@ -31,7 +31,7 @@ def place_for(kind: str, identity: Identity) -> Path:
 
 
 def place_of(kind: str, identity: Identity) -> Path:
-    """The same folder as it is, or is not: nothing is made or opened."""
+    """Return the same folder without creating or opening anything; it may not exist."""
     return (home() if _reaches_home(identity) else _stand_in_path()) / kind
 
 
@@ -44,7 +44,7 @@ def _stand_in_path() -> Path:
 
 
 def _stand_in() -> Path:
-    """Refuses a folder that somebody else has put there."""
+    """Create the folder in /var/tmp; refuse one that belongs to another user."""
     folder = _stand_in_path()
     try:
         folder.mkdir(exist_ok=True, mode=PASS_THROUGH)

@@ -1,8 +1,7 @@
 """The settings of a private server: few, each with its reason, and checked before the start.
 
-They suit a machine that serves one database, and are as durable as the server's own defaults:
-what dbdyno measures with them is a server that keeps its promises. Nothing that only flatters a
-benchmark is touched unless ``--durability`` or the user says so.
+They suit a host that serves one database, and are as durable as the server's defaults. Nothing that
+only improves benchmark results is changed unless ``--durability`` or the user says so.
 """
 
 import os
@@ -24,7 +23,7 @@ _UNIT_BYTES = {"b": 1, "k": 1 << 10, "m": MIB, "g": GIB, "t": 1 << 40}
 
 
 class Setting(Struct, frozen=True):
-    """One setting that was chosen, and why."""
+    """A setting that was chosen, and the reason."""
 
     name: str
     value: str
@@ -32,16 +31,16 @@ class Setting(Struct, frozen=True):
 
 
 class Machine(Struct, frozen=True):
-    """What the settings are computed from."""
+    """The properties of the host that determine the settings."""
 
     memory_bytes: int
     disk_free_bytes: int
 
 
 def this_machine(folder: Path, server_limit_bytes: int | None = None) -> Machine:
-    """The machine we are on, within the limits of its container and the server's own.
+    """Return this host's resources, within the limits of its container and of the server.
 
-    ``folder`` is on the disk that takes the log of changes.
+    ``folder`` is on the disk that holds the WAL or redo log.
     """
     installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     limits = (installed, memory_limit_bytes(), server_limit_bytes)
@@ -54,41 +53,41 @@ def this_machine(folder: Path, server_limit_bytes: int | None = None) -> Machine
 def choose_settings(
     ours: Iterable[Setting], promised: Iterable[Setting], theirs: Mapping[str, str]
 ) -> tuple[Setting, ...]:
-    """Ours, then those of a promise of durability, then the user's own: the later one wins."""
+    """Merge our settings, those of a durability level, and the user's: the later one wins."""
     asked = [Setting(name, value, "asked for") for name, value in theirs.items()]
     chosen: dict[str, Setting] = {}
     for setting in (*ours, *promised, *asked):
-        chosen.pop(setting.name, None)  # what replaces another comes last
+        chosen.pop(setting.name, None)  # a replacement goes to the end
         chosen[setting.name] = setting
     return tuple(chosen.values())
 
 
 def settings_told(settings: Iterable[Setting]) -> str:
-    """What was chosen for a server, for the person who waits."""
+    """Describe the settings that were chosen for a server."""
     return f"server settings: {', '.join(f'{one.name}={one.value}' for one in settings)}"
 
 
 def connections_max(connections: int, least: int) -> Setting:
-    """Room for all clients, and not less than the server's own default."""
+    """Return a setting that admits all clients, and no less than the server's default."""
     value = max(least, connections + CONNECTIONS_SPARE)
     return Setting("max_connections", str(value), "all clients, plus a reserve")
 
 
 def unknown_setting(title: str, name: str, known: Sequence[str], listing: str) -> DbdynoError:
-    """The error for a name that the server does not know; ``listing`` shows all it knows."""
+    """Return the error for an unknown setting; ``listing`` is a command that shows all settings."""
     hint = nearest(name, known, f"{listing} lists them all")
     return DbdynoError("unknown_setting", f"{title} has no setting {name!r}", hint)
 
 
 def refused_setting(title: str, complaint: str) -> DbdynoError:
-    """The error for a value that the server does not take, in its own words."""
+    """Return the error for a value that the server refuses, in the server's words."""
     return DbdynoError("bad_setting", f"{title} refuses: {complaint}", "see its documentation")
 
 
 def size_bytes(value: str, bare_unit_bytes: int) -> int:
-    """A size as either kind of server reads it; a number alone counts ``bare_unit_bytes``.
+    """Parse a size as either kind of server does; ``bare_unit_bytes`` is the unit of a bare number.
 
-    One that cannot be read is the server's to judge: that is 0 here, which fits anywhere.
+    Returns 0, which always fits, for a size that cannot be parsed: the server will refuse it.
     """
     match = _SIZE.fullmatch(value.strip())
     if match is None:

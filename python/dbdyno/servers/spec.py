@@ -1,4 +1,4 @@
-"""What a person wrote after ``--server``: ``KIND[:VERSION|PATH][,setting=value…]``."""
+"""The value of ``--server``: ``KIND[:VERSION|PATH][,setting=value…]``."""
 
 from pathlib import Path
 from typing import Literal, get_args
@@ -15,7 +15,7 @@ EXAMPLE = "for example postgres, postgres:17, mariadb, mysql:/opt/mysql or postg
 
 
 class ServerSpec(Struct, frozen=True):
-    """A private server as asked for; ``major`` and ``path`` exclude each other."""
+    """A private server as requested; ``major`` and ``path`` exclude each other."""
 
     kind: Kind = "postgres"
     major: int | None = None
@@ -24,22 +24,22 @@ class ServerSpec(Struct, frozen=True):
     durability: Promise | None = None
 
     def with_settings(self, further: dict[str, str]) -> "ServerSpec":
-        """The same, with ``--set name=value`` on top."""
+        """Return the same with ``--set name=value`` added."""
         return replace(self, settings={**self.settings, **further})
 
     def with_durability(self, promise: Promise | None) -> "ServerSpec":
-        """The same, with ``--durability``."""
+        """Return the same with ``--durability``."""
         return replace(self, durability=promise)
 
 
 def kind_of(text: str) -> Kind | None:
-    """The kind of server that the words begin with, if they name one."""
+    """Return the kind of server with which the text begins, if it names one."""
     word = text.partition(",")[0].partition(":")[0]
     return next((kind for kind in KINDS if kind == word), None)
 
 
 def parse_spec(text: str) -> ServerSpec:
-    """Reads the words; what they name is looked for later."""
+    """Parse the text; what it names is located later."""
     head, *rest = text.split(",")
     word, _, which = head.partition(":")
     kind = kind_of(text)
@@ -56,7 +56,7 @@ def parse_spec(text: str) -> ServerSpec:
 
 
 def _parse_settings(text: str, parts: list[str]) -> dict[str, str]:
-    """A part without ``=`` goes on with the value before it, whose comma it was."""
+    """Parse the settings; a part without ``=`` continues the value before it, which has a comma."""
     settings: dict[str, str] = {}
     name = ""
     for part in parts:

@@ -1,4 +1,4 @@
-"""From a started process to a server that answers; the same for private and kept ones."""
+"""Waits until a started process is a running server; the same for private and kept servers."""
 
 import time
 
@@ -11,7 +11,7 @@ START_PATIENCE_S = 120
 
 
 def wait_until_ready(cluster: Cluster, process: ProcessMark) -> None:
-    """Until the server says that it accepts connections; an error when it ends before."""
+    """Wait until the server accepts connections; raise an error if it ends before."""
     product = cluster.blueprint.product
     deadline = time.monotonic() + START_PATIENCE_S
     while not product.is_ready(cluster, process.pid):

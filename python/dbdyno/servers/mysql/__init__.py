@@ -1,4 +1,4 @@
-"""How MySQL and MariaDB servers are reached, and how private ones are made."""
+"""How MySQL and MariaDB servers are reached, and how private ones are created."""
 
 from dbdyno.servers.connecting import Driver
 from dbdyno.servers.mysql.connecting import endpoint_of, open_connection, pinned

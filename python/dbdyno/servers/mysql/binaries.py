@@ -1,7 +1,7 @@
-"""Where the programs of MariaDB and MySQL are: a given path, or this machine.
+"""Where the programs of MariaDB and MySQL are: at a given path, or installed on this host.
 
-Both call their server by the same name in places, so each is asked what it is. One that does
-not run is passed over, and told of where no other is left.
+Both give their server the same name in places, so each program is asked for its version. One that
+does not run is skipped, and reported only if no other is left.
 """
 
 import os
@@ -22,7 +22,7 @@ VERSION = re.compile(r"Ver (\d+\.\d+\.\d+)(-MariaDB)?")
 
 
 class Brand(Struct, frozen=True):
-    """How the programs of one of the two are called, and how to come by them."""
+    """The names of the programs of MariaDB or MySQL, and the package to install."""
 
     title: str
     is_mariadb: bool
@@ -31,7 +31,7 @@ class Brand(Struct, frozen=True):
     package: str
 
     def find(self, spec: ServerSpec) -> Binaries:
-        """Those that the spec asks for; by default the newest of this machine."""
+        """Return the requested programs; by default the newest on this host."""
         if spec.path is not None:
             return self._at_path(spec.path)
         tried = list(self._tried(_local_folders(self.servers), "local"))
@@ -65,7 +65,7 @@ class Brand(Struct, frozen=True):
         )
 
     def _tried(self, folders: Iterable[Path], origin: Origin) -> Iterator[Binaries | DbdynoError]:
-        """Those of this brand, or the error of one that does not run."""
+        """Yield installations of this brand, or the error of one that does not run."""
         for server in _programs(folders, self.servers):
             try:
                 told = told_version(server, VERSION, "--no-defaults")
@@ -78,7 +78,7 @@ class Brand(Struct, frozen=True):
 
 
 def base_folder(binaries: Binaries) -> Path:
-    """The folder under which an installation's programs and messages lie."""
+    """The folder of an installation's programs and messages."""
     return binaries.folder.parent
 
 
@@ -93,7 +93,7 @@ def _around(server: Path) -> list[Path]:
 
 
 def _programs(folders: Iterable[Path], names: Sequence[str]) -> Iterator[Path]:
-    """In each folder the first of the names that can be run."""
+    """Yield for each folder the first of the named programs that can be executed."""
     for folder in folders:
         here = (folder / name for name in names)
         program = next((path for path in here if os.access(path, os.X_OK)), None)

@@ -1,4 +1,4 @@
-"""Control connections to MySQL and MariaDB: opened as asked, and translated for the engine.
+"""Control connections to MySQL and MariaDB: opened as requested, and translated for the engine.
 
 Nothing here prints a password.
 """
@@ -24,7 +24,7 @@ from dbdyno.servers.mysql.url import login_url
 
 APPLICATION_NAME = "dbdyno"
 
-# The engine's words, which are libpq's. What was preferred becomes the outcome that it had.
+# The engine uses libpq's terms. PREFERRED becomes the mode that resulted.
 TLS_MODES: dict[TlsWord, TlsMode] = {
     "DISABLED": "disable",
     "PREFERRED": "require",
@@ -35,13 +35,13 @@ TLS_MODES: dict[TlsWord, TlsMode] = {
 
 
 def open_connection(target: str) -> MysqlConnection:
-    """A control connection to ``target``, a URL that option files and environment complete."""
+    """Open a control connection to ``target``, a URL completed by option files and environment."""
     login = login_of(target)
     _refuse_missing_socket(login)
     driver = pymysql.Connection(
         **_address(login),
         user=login.user,
-        password=login.password.encode(),  # the driver would take Latin-1
+        password=login.password.encode(),  # the driver would encode it in Latin-1
         database=login.database or None,
         autocommit=True,
         connect_timeout=login.connect_timeout_s,
@@ -57,13 +57,13 @@ def open_connection(target: str) -> MysqlConnection:
     try:
         driver.connect()
     except pymysql.Error as error:
-        connection.close()  # the driver leaves it open after some refusals
+        connection.close()  # the driver leaves it open after some errors
         raise refusal(error, login) from None
     return connection
 
 
 def _refuse_missing_socket(login: Login) -> None:
-    """Said before the driver tries, which would leave a socket of its own open."""
+    """Report a missing socket before the driver tries, which would leak a socket of its own."""
     unix = login.address.unix
     if not unix:
         return
@@ -75,7 +75,7 @@ def _refuse_missing_socket(login: Login) -> None:
 
 
 def _is_open(login: Login) -> bool:
-    """Whether nothing is encrypted: a socket need not be, unless that is asked for."""
+    """Whether the connection is unencrypted: the default for a Unix socket."""
     return login.tls == "DISABLED" or (login.tls == "PREFERRED" and bool(login.address.unix))
 
 
@@ -88,7 +88,7 @@ def _address(login: Login) -> dict[str, Any]:
 
 
 def _tls_context(login: Login) -> ssl.SSLContext | None:
-    """None leaves it to what the server has."""
+    """Return the TLS settings; None accepts whatever the server offers."""
     if login.tls == "PREFERRED":
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -101,7 +101,7 @@ def _tls_context(login: Login) -> ssl.SSLContext | None:
 
 
 def _present_certificate(driver: "pymysql.Connection[Cursor]", login: Login) -> None:
-    """Also where encryption is only preferred: for that the driver has made a context itself."""
+    """Present a client certificate, also with PREFERRED: the driver then creates the context."""
     context: ssl.SSLContext = driver.ctx  # type: ignore[attr-defined]
     with _files_of(login):
         context.load_cert_chain(str(login.certificate), login.key, partial(_refuse_locked, login))
@@ -118,12 +118,12 @@ def _files_of(login: Login) -> Iterator[None]:
 
 
 def _refuse_locked(login: Login) -> NoReturn:
-    """Asked for a passphrase: if nobody answers, whoever sits at the terminal is asked."""
+    """Refuse to supply a passphrase: without this callback, OpenSSL would ask at the terminal."""
     raise locked_key(str(login.key or login.certificate), "name that file as ssl-key")
 
 
 def endpoint_of(connection: MysqlConnection) -> Endpoint:
-    """Where this connection leads, for the engine to follow."""
+    """Return the endpoint of this connection, for the engine."""
     login = connection.login
     return Endpoint(
         protocol="mysql",
@@ -149,5 +149,5 @@ def _tls(login: Login, connection: MysqlConnection) -> Tls:
 
 
 def pinned(_target: str, connection: MysqlConnection) -> str:
-    """The login that was made, whatever option files say later."""
+    """Return the login that was used, whatever option files say later."""
     return login_url(connection.login)

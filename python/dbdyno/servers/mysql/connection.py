@@ -1,7 +1,7 @@
-"""A control connection over PyMySQL, with the few calls that psycopg's has.
+"""A control connection over PyMySQL, with the few methods that psycopg's has, too.
 
-What asks a server need not know which driver carries it: ``execute`` takes parameters as ``%s``
-and returns what has the rows.
+Code that queries a server need not know its driver: ``execute`` takes parameters as ``%s`` and
+returns an object with the rows.
 """
 
 import socket
@@ -18,14 +18,14 @@ from dbdyno.servers.mysql.login import Login
 
 
 class MysqlConnection:
-    """One session, in autocommit mode."""
+    """A session in autocommit mode."""
 
     def __init__(self, driver: "pymysql.Connection[Cursor]", login: Login) -> None:
         self._driver = driver
         self.login = login
 
     def execute(self, statement: str, parameters: Sequence[Any] | None = None) -> Cursor:
-        """Runs a statement; its rows are there when this returns."""
+        """Execute a statement; its rows have been received when this returns."""
         cursor = self._driver.cursor()
         cursor.execute(statement, parameters)
         return cursor
@@ -37,7 +37,7 @@ class MysqlConnection:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether TLS was agreed upon."""
+        """Whether the connection uses TLS."""
         return isinstance(self._socket, ssl.SSLSocket)
 
     @property
@@ -50,21 +50,21 @@ class MysqlConnection:
 
     @property
     def _socket(self) -> socket.socket:
-        """The driver shows it to nobody."""
+        """The driver's private socket."""
         found: socket.socket = self._driver._sock  # type: ignore[attr-defined]
         return found
 
     def fileno(self) -> int:
-        """The socket's number; another thread may shut it down."""
+        """Return the socket's file descriptor; another thread may shut it down."""
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Ends the session, if it has not ended."""
+        """End the session, unless it has ended."""
         if not self.closed:
             self._driver.close()
 
     def __enter__(self) -> Self:
-        """The connection, for as long as the block lasts."""
+        """Return the connection, for the duration of the block."""
         return self
 
     def __exit__(
@@ -73,5 +73,5 @@ class MysqlConnection:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Closes it, whatever happened."""
+        """Close it, whatever happened."""
         self.close()

@@ -1,6 +1,6 @@
-"""What a private server of MySQL's family is, whatever its brand: folders, signals, readiness.
+"""What private MySQL and MariaDB servers have in common: folders, signals, readiness.
 
-The brands differ in their programs, in how a data folder is made, and in a few settings.
+They differ in their programs, in how a data folder is created, and in a few settings.
 """
 
 import signal
@@ -21,7 +21,7 @@ def product_of_family(
     settings: Callable[[Machine, int, Binaries], list[Setting]],
     install: Callable[[Cluster], list[object]],
 ) -> Product:
-    """The product of a brand, with its own settings and the command that makes a data folder."""
+    """Return the product of a brand, with its settings and the command that creates data."""
 
     def check(binaries: Binaries, given: Sequence[Setting]) -> None:
         check_settings(brand.title, binaries, given)

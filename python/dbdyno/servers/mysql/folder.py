@@ -1,4 +1,4 @@
-"""The folder of a private MariaDB or MySQL: its files, its socket, and when it is ready."""
+"""The folder of a private MariaDB or MySQL: its files, its socket, and when the server is ready."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from dbdyno.servers.product import Cluster
 USER = "root"
 DATABASE = "dbdyno"
 COMPLAINT_SIGNS = ("[ERROR]", "ERROR:")
-WAL_FOLDER = ""  # beside the tables
+WAL_FOLDER = ""  # in the data folder itself
 WAL_NAMES = ("ib_logfile*", "#innodb_redo")
 SHAPING = (
     *("innodb_page_size", "innodb_data_file_path", "innodb_undo_tablespaces"),
@@ -24,12 +24,12 @@ HUGE_PAGES = HugePages("large_pages", "innodb_buffer_pool_size", bare_unit_bytes
 
 
 def socket_name(_port: int) -> str:
-    """The socket's name: each server has a folder to itself."""
+    """Return the socket's name, always the same: each server has its own folder."""
     return "mysql.sock"
 
 
 def configure(cluster: Cluster) -> None:
-    """The option file, and what the server runs first."""
+    """Write the option file, and the statements that the server executes first."""
     write_private(cluster.folder / "first.sql", _first_statements(cluster))
     write_private(cluster.folder / "my.cnf", _configuration(cluster))
 
@@ -50,7 +50,7 @@ def _configuration(cluster: Cluster) -> str:
 
 
 def shaping_options(cluster: Cluster) -> list[str]:
-    """What the installer must know for the server to start with its files."""
+    """Return the options that the installer needs so that the server can use its files."""
     blueprint = cluster.blueprint
     shape = blueprint.product.shape_of(blueprint.settings) | _log_place(cluster)
     return [f"--{name}={value}" for name, value in shape.items()]
@@ -67,7 +67,7 @@ def _network(cluster: Cluster) -> dict[str, str]:
 
 
 def _first_statements(cluster: Cluster) -> str:
-    """A database to work in; over TCP one account alone, with a password."""
+    """Return SQL for a database to work in; over TCP, only one account, with a password."""
     statements = [f"create database if not exists {DATABASE}"]
     if cluster.blueprint.tcp:
         account = f"'{USER}'@'{LOOPBACK}'"
@@ -80,7 +80,7 @@ def _first_statements(cluster: Cluster) -> str:
 
 
 def target(cluster: Cluster) -> str:
-    """Where it listens; nobody's option files have a say there."""
+    """Return its target, which ignores option files."""
     if cluster.blueprint.tcp:
         address = Address(tcp=TcpAddress(host=LOOPBACK, port=cluster.port))
     else:
@@ -92,15 +92,15 @@ def target(cluster: Cluster) -> str:
 
 
 def is_ready(cluster: Cluster, _pid: int) -> bool:
-    """The server says so in its log, once the first statements have run."""
+    """Whether the log reports readiness, which comes after the first statements."""
     return "ready for connections" in cluster.log.read_text(errors="replace")
 
 
 def is_clean(cluster: Cluster) -> bool:
-    """Whether it came to the end of its shutdown."""
+    """Whether its shutdown was complete."""
     return "Shutdown complete" in cluster.log.read_text(errors="replace")
 
 
 def failure_reason(lines: Sequence[str]) -> str | None:
-    """The first complaint: what follows from it comes after it."""
+    """Return the first error: later ones are its consequences."""
     return next((line for line in lines if any(sign in line for sign in COMPLAINT_SIGNS)), None)

@@ -1,7 +1,7 @@
-"""Where a ``mysql://`` target leads: its own words, then option files, then the environment.
+"""How to log in to a ``mysql://`` target: from the URL, then option files, then the environment.
 
-The order is that of the mysql client. Nothing is connected here; no error quotes the target,
-in which a password may stand anywhere.
+The order is that of the mysql client. Opens no connection; no error quotes the target, which may
+contain a password anywhere.
 """
 
 import getpass
@@ -28,12 +28,12 @@ SOCKETS = (
     "/tmp/mysql.sock",
 )
 NO_DEFAULTS = "no-defaults"
-OFF = ("0", "off", "false")  # of switches, which are on without a value
+OFF = ("0", "off", "false")  # values that switch an option off; without a value it is on
 QUERY_NAMES = (
     *("socket", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "connect-timeout"),
     NO_DEFAULTS,
 )
-# Variables that the mysql client reads, under the names of its options.
+# Environment variables of the mysql client, by the names of its options.
 VARIABLES = {
     "MYSQL_HOST": "host",
     "MYSQL_TCP_PORT": "port",
@@ -44,11 +44,11 @@ HINT = "write mysql://user@host:port/database?socket=PATH&ssl-mode=MODE; percent
 
 
 class Login(Struct, frozen=True, kw_only=True):
-    """A server and how to log in to it; nothing is left to be looked up."""
+    """A server and how to log in to it, completely resolved."""
 
     address: Address
     address_origin: str = ""
-    """The option file or variable that leads there, if the target itself does not."""
+    """The option file or variable that names the address, if the target itself does not."""
     user: str
     password: str
     database: str
@@ -60,7 +60,7 @@ class Login(Struct, frozen=True, kw_only=True):
 
 
 def login_of(target: str, environment: Mapping[str, str] = os.environ) -> Login:
-    """What the target says, completed by what its reader's machine says."""
+    """Return what the target says, completed by option files and environment."""
     given = _given(target)
     found = {} if NO_DEFAULTS in given else _defaults(environment)
     options = {name: option.value for name, option in found.items()} | given
@@ -90,7 +90,7 @@ def _defaults(environment: Mapping[str, str]) -> dict[str, Option]:
 
 
 def _given(target: str) -> dict[str, str]:
-    """The parts of the URL that are not empty, by the names of options."""
+    """Return the non-empty parts of the URL, by the names of options."""
     try:
         parts = urlsplit(target)
         port = parts.port
@@ -118,7 +118,7 @@ def _refuse_unknown(query: Mapping[str, str]) -> None:
 def _address(
     given: Mapping[str, str], options: Mapping[str, str], origins: Mapping[str, str]
 ) -> Address:
-    """A socket if one is named or the host is this one; a port that the target names means TCP."""
+    """Return a socket if one is named or the host is local; a port in the target means TCP."""
     if "socket" in given:
         return Address(unix=UnixSocket(path=given["socket"]))
     host = options.get("host", "localhost")
@@ -132,7 +132,7 @@ def _usual_socket() -> str:
 
 
 def _tls_word(options: Mapping[str, str], origins: Mapping[str, str]) -> TlsWord:
-    """MySQL's own word, else what MariaDB's options come to; a CA is there to be used."""
+    """Return MySQL's ssl-mode, else that of MariaDB's options; a CA given implies verification."""
     if "ssl-mode" in options:
         return _known_tls_word(options["ssl-mode"], _named("ssl-mode", origins))
     switches = {name: value.lower() not in OFF for name, value in options.items()}
@@ -153,12 +153,12 @@ def _known_tls_word(text: str, named: str) -> TlsWord:
 
 
 def _named(name: str, origins: Mapping[str, str]) -> str:
-    """An option, and where it stands if the target does not hold it."""
+    """Name an option, and its origin if it is not in the target."""
     return f"{name} ({origins[name]})" if name in origins else name
 
 
 def _number(options: Mapping[str, str], origins: Mapping[str, str], name: str, default: int) -> int:
-    """A zero means the default, as everywhere with these servers."""
+    """Parse a number; zero means the default, as everywhere with these servers."""
     text = options.get(name, "0")
     if not text.isdecimal():
         raise DbdynoError("bad_target", f"{_named(name, origins)} must be a number", HINT)

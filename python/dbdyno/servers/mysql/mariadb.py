@@ -16,7 +16,7 @@ BRAND = Brand(
 
 
 def _settings(machine: Machine, connections: int, _binaries: Binaries) -> list[Setting]:
-    """The performance schema stays off, as the server has it: it costs on every statement."""
+    """Return the settings; the performance schema stays off, the default: it costs CPU time."""
     return [
         *common_settings(machine, connections),
         Setting(

@@ -1,7 +1,7 @@
-"""Option files as people have them: ``~/.my.cnf`` and its kin, with their includes.
+"""The user's option files: ``~/.my.cnf`` and the like, with their includes.
 
-Only what clients read; nothing is interpreted here, and a file that others may write is left
-alone, as the servers' own clients do.
+Reads only what clients read, without interpreting it; a world-writable file is ignored, as the
+servers' own clients do.
 """
 
 import os
@@ -18,14 +18,14 @@ ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " "}
 
 
 class Option(NamedTuple):
-    """A value, and who gave it, in words for an error."""
+    """A value and its origin, as named in error messages."""
 
     value: str
     origin: str
 
 
 def read_option_files(environment: Mapping[str, str]) -> dict[str, Option]:
-    """The options of all files that exist, by name; the later file wins."""
+    """Return the options of all files that exist, by name; later files take precedence."""
     options: dict[str, Option] = {}
     for path in _places(environment):
         options.update(_options(path, INCLUDE_DEPTH_MAX))
@@ -46,7 +46,7 @@ def _options(path: Path, depth: int) -> Iterator[tuple[str, Option]]:
             group = line[1:].partition("]")[0].strip().lower()
         elif line.startswith("!"):
             for included in _included(line):
-                if depth > 0:  # files that include each other
+                if depth > 0:  # files may include each other
                     yield from _options(included, depth - 1)
         elif group in GROUPS:
             name, _, value = line.partition("=")
@@ -55,7 +55,7 @@ def _options(path: Path, depth: int) -> Iterator[tuple[str, Option]]:
 
 
 def _lines(path: Path) -> list[str]:
-    """What is neither blank nor a comment; nothing of a file that is not to be read."""
+    """Return the lines that are neither blank nor comments; none of an unreadable file."""
     try:
         if path.stat().st_mode & stat.S_IWOTH:
             return []
@@ -77,7 +77,7 @@ def _included(line: str) -> list[Path]:
 
 
 def _value(text: str) -> str:
-    """Quotes keep a ``#``, which otherwise begins a comment; backslashes escape."""
+    """Parse a value: outside quotes ``#`` begins a comment; backslashes escape."""
     quoted = re.match(r"""(['"])((?:\\.|(?!\1).)*)\1""", text)
     bare = quoted[2] if quoted else text.partition("#")[0].rstrip()
     return re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[1]), bare)

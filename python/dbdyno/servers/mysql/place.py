@@ -1,4 +1,4 @@
-"""Where a MySQL or MariaDB server runs, as far as a connection and this machine can tell."""
+"""Where a MySQL or MariaDB server runs, as far as a connection and this host can tell."""
 
 from pathlib import Path
 
@@ -9,13 +9,13 @@ PROGRAMS = ("mariadbd", "mysqld")
 
 
 def process_id(connection: MysqlConnection) -> int | None:
-    """Its process, when it runs on this machine and in this container."""
+    """Return its process, if it runs on this host and in this container."""
     pid = connection.server_pid or _noted_pid(connection)
     return pid if pid is not None and _is_server(pid) else None
 
 
 def data_directory(connection: MysqlConnection) -> Path | None:
-    """Its data folder, when it is on this machine and open to us."""
+    """Return its data folder, if it is on this host and accessible."""
     if process_id(connection) is None:
         return None
     folder = Path(_variable(connection, "datadir"))
@@ -23,7 +23,7 @@ def data_directory(connection: MysqlConnection) -> Path | None:
 
 
 def _noted_pid(connection: MysqlConnection) -> int | None:
-    """What its own file says, for a server that is reached over loopback."""
+    """Return the PID from the server's own file, for a server reached over loopback."""
     tcp = connection.login.address.tcp
     if not tcp or not is_loopback(tcp.host):
         return None
@@ -35,7 +35,7 @@ def _noted_pid(connection: MysqlConnection) -> int | None:
 
 
 def _is_server(pid: int) -> bool:
-    """Another machine's process number may by chance exist here."""
+    """Whether the process is a server: a PID of another host may exist here by chance."""
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip() in PROGRAMS
     except OSError:
@@ -44,5 +44,5 @@ def _is_server(pid: int) -> bool:
 
 def _variable(connection: MysqlConnection, name: str) -> str:
     row = connection.execute(f"select @@{name}").fetchone()
-    assert row is not None  # a select of one value gives one row
+    assert row is not None  # a select of one value returns one row
     return str(row[0])

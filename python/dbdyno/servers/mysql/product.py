@@ -1,4 +1,4 @@
-"""A private MySQL, of an installation that is here: dbdyno fetches none."""
+"""A private MySQL from a local installation: dbdyno downloads none."""
 
 from dbdyno.servers.mysql.binaries import Brand, base_folder
 from dbdyno.servers.mysql.family import product_of_family
@@ -17,7 +17,7 @@ REDO_CAPACITY_SINCE = (8, 0, 30)
 
 
 def _settings(machine: Machine, connections: int, binaries: Binaries) -> list[Setting]:
-    """The performance schema stays on, as the server has it."""
+    """Return the settings; the performance schema stays on, its default."""
     has_capacity = binaries.numbers >= REDO_CAPACITY_SINCE
     redo = "innodb_redo_log_capacity" if has_capacity else "innodb_log_file_size"
     return [

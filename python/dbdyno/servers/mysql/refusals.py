@@ -1,7 +1,7 @@
-"""Why a connection could not be had, in words a person can act on.
+"""Why a connection failed, in words the user can act on.
 
-Servers number their refusals; what comes from the driver or the system has only its text. No
-message here holds a password.
+Servers number their errors; errors of the driver or the system only have a text. No message here
+contains a password.
 """
 
 import pymysql
@@ -9,7 +9,7 @@ import pymysql
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.mysql.login import Login
 
-# The server's number → our code, the next step.
+# The server's error number → our code and hint.
 NUMBERS = {
     1045: (
         "wrong_password",
@@ -34,7 +34,7 @@ NUMBERS = {
     3159: ("tls_required", "the server wants TLS: add ?ssl-mode=REQUIRED to the target"),
     4151: ("no_rights", "ALTER USER … ACCOUNT UNLOCK lets this user in"),
 }
-# (what the text holds, our code, the next step); the first that matches wins.
+# (text to look for, our code, hint); the first match is used.
 TEXTS = (
     ("insecure transport", *NUMBERS[3159]),
     ("SSL", "tls_failed", "check ssl-mode and the certificates"),
@@ -55,12 +55,12 @@ TEXTS = (
     ("Permission denied", "no_rights", "this user may not open the server's socket"),
     ("authentication plugin", "no_rights", "this kind of account is not supported: use another"),
 )
-# What the client itself numbers tells less than the text beside it.
+# For error numbers of the client, the text says more.
 CLIENT_NUMBERS = range(2000, 3000)
 
 
 def refusal(error: pymysql.Error, login: Login) -> DbdynoError:
-    """The error for a connection that the server, or the way to it, refused."""
+    """Return the error for a connection that the server, or the network, refused."""
     number, text = _parts(error)
     if login.password:
         text = text.replace(login.password, "***")
@@ -77,7 +77,7 @@ def _parts(error: pymysql.Error) -> tuple[int, str]:
 
 
 def _place(login: Login, number: int) -> str:
-    """Where we tried, which the server's own words need not say again."""
+    """Return the address that was tried, unless the server itself answered."""
     address = login.address
     if number not in CLIENT_NUMBERS:
         return ""

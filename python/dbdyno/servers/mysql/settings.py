@@ -17,15 +17,15 @@ from dbdyno.servers.settings import (
     unknown_setting,
 )
 
-STATEMENTS_MAX = 1 << 20  # of all sessions together; the default is reached by 900 clients
+STATEMENTS_MAX = 1 << 20  # for all sessions together; 900 clients exceed the default
 REDO_REASON = "room for changes before dirty pages must be written"
 UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
-# A value that the server would silently replace by another was not what was asked for.
+# Also refused are values that the server would silently replace by others.
 REFUSALS = ("[ERROR]", "adjusted to", "not recognized", "is not a compiled character set")
 
 
 def common_settings(machine: Machine, connections: int) -> list[Setting]:
-    """Ours for this machine, without the redo log's size."""
+    """Return our settings for this host, without the redo log's size."""
     pool_mib = max(128, machine.memory_bytes // 4 // MIB)
     return [
         Setting("innodb_buffer_pool_size", f"{pool_mib}M", "a quarter of the memory"),
@@ -40,12 +40,12 @@ def common_settings(machine: Machine, connections: int) -> list[Setting]:
 
 
 def redo_mib(machine: Machine) -> int:
-    """Room for the redo log: as with PostgreSQL's, but made in full when the server is."""
+    """Return the size of the redo log: smaller than PostgreSQL's, since it is allocated in full."""
     return max(256, min(2 * GIB, machine.disk_free_bytes // 10) // MIB)
 
 
 def check_settings(title: str, binaries: Binaries, settings: Sequence[Setting]) -> None:
-    """Lets the server's own binary judge names and values, while it only prints its help."""
+    """Let the server's own program check names and values, while it only prints its help."""
     flags = [f"--{setting.name}={setting.value}" for setting in settings]
     complaints = [line for line in _help(binaries.server, flags)[1] if _is_refusal(line)]
     if not complaints:
@@ -57,7 +57,7 @@ def check_settings(title: str, binaries: Binaries, settings: Sequence[Setting]) 
 
 
 def _help(server: Path, flags: Sequence[str]) -> tuple[str, list[str]]:
-    """What it prints, and its complaints."""
+    """Return the help that the server prints, and its error messages."""
     command = [str(server), "--no-defaults", *flags, "--help", "--verbose"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     return result.stdout, result.stderr.splitlines()
@@ -72,23 +72,23 @@ def _unknown(title: str, server: Path, name: str) -> DbdynoError:
 
 
 def known_settings(server: Path) -> list[str]:
-    """The names of all settings that this server documents."""
+    """Return the names of all settings that this server documents."""
     listing = _help(server, [])[0].rpartition("Variables (--variable-name=value)")[2]
     names = re.findall(r"^([a-z][a-z0-9-]+) +\S", listing, re.MULTILINE)
     return [name.replace("-", "_") for name in names]
 
 
 def _tidy(complaint: str) -> str:
-    """Without time, thread and level."""
+    """Remove time, thread and level."""
     return complaint.rpartition("[ERROR] ")[2].rpartition("[Warning] ")[2].strip()
 
 
 def configuration_text(settings: Sequence[Setting]) -> str:
-    """The settings as lines of an option file."""
+    """Write the settings as lines of an option file."""
     return "".join(f"{s.name} = {quoted(s.value)}  # {s.reason}\n" for s in settings)
 
 
 def quoted(value: str) -> str:
-    """A value as an option file writes it."""
+    """Quote a value for an option file."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

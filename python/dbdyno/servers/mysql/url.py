@@ -1,4 +1,4 @@
-"""Logins and endpoints as URLs: one to be shown, one to log in by again."""
+"""Logins and endpoints as URLs: one to be shown, one to log in again."""
 
 from urllib.parse import quote, urlencode
 
@@ -7,12 +7,12 @@ from dbdyno.servers.mysql.login import NO_DEFAULTS, Login
 
 
 def url_of(endpoint: Endpoint) -> str:
-    """The endpoint as a URL that may be shown and kept: without the password."""
+    """Return the endpoint as a URL without the password: may be shown and stored."""
     return _url(quote(endpoint.user, safe=""), endpoint.address, endpoint.database, {})
 
 
 def login_url(login: Login) -> str:
-    """A target that leads to this very login, whatever option files say. Holds the password."""
+    """Return a target for exactly this login, whatever option files say. Contains the password."""
     user = quote(login.user, safe="")
     password = quote(login.password, safe="")
     query = {

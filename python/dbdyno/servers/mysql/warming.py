@@ -1,6 +1,6 @@
-"""InnoDB's tables and indexes, read into its buffer pool by counting along each index.
+"""Reads InnoDB's tables and indexes into its buffer pool by counting along each index.
 
-The kernel's cache is of no use to InnoDB, which reads past it: only the server can do this.
+Warming the page cache would not help InnoDB, which bypasses it: only the server can do this.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ where table_schema = database() and table_name in %s
 
 
 def warm(connection: MysqlConnection, tables: Sequence[str]) -> str:
-    """Reads each index of the tables once, the one that holds the rows included."""
+    """Read each index of the tables once, including the clustered one with the rows."""
     if not tables:
         return "nothing to warm up: the workload has no tables"
     indexes = connection.execute(INDEXES, [tuple(tables)]).fetchall()
@@ -28,6 +28,6 @@ def warm(connection: MysqlConnection, tables: Sequence[str]) -> str:
     for table in set(tables) - indexed:
         connection.execute(f"select count(*) from `{table}`")
     row = connection.execute(BYTES, [tuple(tables)]).fetchone()
-    assert row is not None  # a sum gives one row
+    assert row is not None  # an aggregate returns one row
     count = len(indexes) + len(set(tables) - indexed)
     return f"read {count} tables and indexes ({float(row[0]) / 1e6:.1f} MB) into the buffer pool"

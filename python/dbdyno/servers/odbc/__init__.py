@@ -1,4 +1,4 @@
-"""How databases behind ODBC are reached: whatever has a driver on this machine."""
+"""How databases are reached over ODBC: any that has a driver on this host."""
 
 from dbdyno.servers.connecting import Driver
 from dbdyno.servers.odbc.connecting import (
@@ -14,7 +14,7 @@ DRIVER = Driver(
     endpoint_of=endpoint_of,
     url_of=url_of,
     pinned=pinned,
-    process_id=lambda _connection: None,  # the standard does not tell
+    process_id=lambda _connection: None,  # ODBC does not provide it
     data_directory=lambda _connection: None,
     target_name=target_name,
 )

@@ -1,4 +1,4 @@
-"""ODBC connection strings: taken apart, so that who logs in and by which password stand alone."""
+"""Parses ODBC connection strings: separates user and password from the other attributes."""
 
 import re
 
@@ -9,13 +9,13 @@ from dbdyno.errors import DbdynoError
 SCHEME = "odbc:"
 USER_NAMES = ("uid", "user", "username", "user id")
 PASSWORD_NAMES = ("pwd", "password")
-# Attributes of this kind belong where nobody records them.
+# Such attributes belong where they are not recorded.
 SECRET = re.compile(r"pwd|password|secret|token|passphrase", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"\s*(?P<name>[^=;{}]+?)\s*=(?P<value>\{(?:[^}]|\}\})*\}|[^;]*)\s*(?:;|$)")
 
 
 class Attributes(Struct, frozen=True, kw_only=True):
-    """A connection string: ``place`` is what is left without the login."""
+    """A connection string; ``place`` is the rest without user and password."""
 
     place: str
     user: str = ""
@@ -23,7 +23,7 @@ class Attributes(Struct, frozen=True, kw_only=True):
 
 
 def read_target(target: str) -> Attributes:
-    """The parts of ``odbc:…``."""
+    """Parse ``odbc:…``."""
     text = target[len(SCHEME) :]
     place: list[str] = []
     user, password = "", None
@@ -48,14 +48,14 @@ def read_target(target: str) -> Attributes:
 
 
 def login_words(attributes: Attributes) -> str:
-    """The whole connection string again. Holds the password, if there is one."""
+    """Return the whole connection string again. Contains the password, if there is one."""
     login = {"UID": attributes.user or None, "PWD": attributes.password}
     words = [f"{name}={_braced(value)}" for name, value in login.items() if value is not None]
     return ";".join([attributes.place, *words])
 
 
 def shown(place: str, user: str) -> str:
-    """A target that may be shown and kept."""
+    """Return a target that may be shown and stored."""
     return f"{SCHEME}{place};UID={user}" if user else f"{SCHEME}{place}"
 
 
@@ -65,7 +65,7 @@ def _unbraced(value: str) -> str:
 
 
 def _braced(value: str) -> str:
-    """Only where it must be: not all drivers take the braces off again."""
+    """Put braces around a value only if necessary: not all drivers remove them."""
     is_plain = value == value.strip() and not set(value) & set(";{}")
     return value if is_plain else "{" + value.replace("}", "}}") + "}"
 

@@ -1,6 +1,6 @@
-"""Control connections to databases behind ODBC, and the way there for the engine.
+"""Control connections over ODBC, and their endpoints for the engine.
 
-Nothing here prints a password: drivers do not repeat it, and what is shown is made anew.
+Nothing here prints a password: drivers do not repeat it, and what is shown is composed again.
 """
 
 from dbdyno.errors import DbdynoError
@@ -10,7 +10,7 @@ from dbdyno.servers.odbc.connection import OdbcConnection
 from dbdyno.targets.odbc.server_errors import OdbcError
 
 CONNECT_TIMEOUT_S = 10
-# Targets by the beginning of the product's own name; any other is taken by the standard's word.
+# Target types by the beginning of the product's name; any other is treated by the standard.
 TARGETS = {
     "postgresql": "odbc_postgresql",
     "mariadb": "odbc_mysql",
@@ -20,7 +20,7 @@ TARGETS = {
 
 
 def open_connection(target: str) -> OdbcConnection:
-    """A control connection to ``odbc:…``."""
+    """Open a control connection to ``odbc:…``."""
     attributes = read_target(target)
     try:
         return OdbcConnection(attributes, CONNECT_TIMEOUT_S)
@@ -39,7 +39,7 @@ def _refusal(error: OdbcError, password: str | None) -> DbdynoError:
 
 
 def endpoint_of(connection: OdbcConnection) -> Endpoint:
-    """Where this connection leads, for the engine to follow."""
+    """Return the endpoint of this connection, for the engine."""
     attributes = connection.attributes
     return Endpoint(
         protocol="odbc",
@@ -52,17 +52,17 @@ def endpoint_of(connection: OdbcConnection) -> Endpoint:
 
 
 def url_of(endpoint: Endpoint) -> str:
-    """The endpoint as a target that may be shown and kept: without the password."""
-    assert endpoint.address.odbc  # no other way leads through ODBC
+    """Return the endpoint as a target without the password: may be shown and stored."""
+    assert endpoint.address.odbc  # the only kind of address for ODBC
     return shown(endpoint.address.odbc.attributes, endpoint.user)
 
 
 def pinned(target: str, _connection: OdbcConnection) -> str:
-    """As it is: which server answers is the driver's business."""
+    """Return the target unchanged: the driver decides which server answers."""
     return target
 
 
 def target_name(connection: OdbcConnection) -> str:
-    """Which of our targets answers there."""
+    """Return the target type of the database."""
     product = connection.product.lower()
     return next((ours for name, ours in TARGETS.items() if product.startswith(name)), "odbc")

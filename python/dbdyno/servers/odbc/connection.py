@@ -1,4 +1,4 @@
-"""A control connection over ODBC, with the few calls that psycopg's has. All values are text."""
+"""A control connection over ODBC, with the few methods of psycopg's. All values are text."""
 
 from collections.abc import Iterator
 from types import TracebackType
@@ -14,26 +14,26 @@ Row: TypeAlias = tuple[str | None, ...]
 
 
 class Rows:
-    """The answer to a statement."""
+    """The rows of a statement."""
 
     def __init__(self, rows: list[Row]) -> None:
         self._rows = iter(rows)
 
     def fetchone(self) -> Row | None:
-        """The next row, if there is one."""
+        """Return the next row, if there is one."""
         return next(self._rows, None)
 
     def fetchall(self) -> list[Row]:
-        """The rows that are left."""
+        """Return the remaining rows."""
         return list(self._rows)
 
     def __iter__(self) -> Iterator[Row]:
-        """The rows that are left."""
+        """Iterate over the remaining rows."""
         return self._rows
 
 
 class OdbcConnection:
-    """One session, in autocommit mode."""
+    """A session in autocommit mode."""
 
     def __init__(self, attributes: Attributes, timeout_s: int) -> None:
         self.attributes = attributes
@@ -50,7 +50,7 @@ class OdbcConnection:
         self.version = manager.information(self._connection, VERSION)
 
     def execute(self, statement: str) -> Rows:
-        """Runs a statement; its rows are there when this returns."""
+        """Execute a statement; its rows have been received when this returns."""
         handle = Handle(manager.STATEMENT, self._connection)
         try:
             return Rows(manager.rows_of(handle, statement))
@@ -58,7 +58,7 @@ class OdbcConnection:
             handle.free()
 
     def close(self) -> None:
-        """Ends the session, if it has not ended."""
+        """End the session, unless it has ended."""
         if self.closed:
             return
         self.closed = True
@@ -67,7 +67,7 @@ class OdbcConnection:
         self._environment.free()
 
     def __enter__(self) -> Self:
-        """The connection, for as long as the block lasts."""
+        """Return the connection, for the duration of the block."""
         return self
 
     def __exit__(
@@ -76,5 +76,5 @@ class OdbcConnection:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Closes it, whatever happened."""
+        """Close it, whatever happened."""
         self.close()

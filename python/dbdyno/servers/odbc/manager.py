@@ -1,6 +1,6 @@
-"""The ODBC driver manager, called for control connections: a statement now and then.
+"""Calls the ODBC driver manager for control connections, which execute few statements.
 
-Everything is read as text. The load itself goes through the engine's own calls.
+Everything is read as text. The load itself uses the engine's own calls.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ MESSAGE_UNITS = 1024
 
 @cache
 def library() -> ctypes.CDLL:
-    """The driver manager of this machine."""
+    """The driver manager of this host."""
     for name in NAMES:
         try:
             return ctypes.CDLL(name)
@@ -38,12 +38,12 @@ def library() -> ctypes.CDLL:
 
 
 def wide(text: str) -> bytes:
-    """Text as the driver manager has it."""
+    """Encode text for the driver manager."""
     return text.encode("utf-16-le")
 
 
 class Handle:
-    """A handle, given back by ``free``."""
+    """An ODBC handle, released by ``free``."""
 
     def __init__(self, kind: int, above: "Handle | None" = None) -> None:
         self.kind = kind
@@ -53,7 +53,7 @@ class Handle:
             raise above.complaint() if above else OdbcError("HY000", 0, "no ODBC environment")
 
     def check(self, code: int) -> bool:
-        """What a call came to: whether there was something."""
+        """Return whether a call returned something; raise its error."""
         code = c_int16(code).value
         if code in (SUCCESS, SUCCESS_WITH_INFO):
             return True
@@ -62,7 +62,7 @@ class Handle:
         raise self.complaint()
 
     def complaint(self) -> OdbcError:
-        """What was said of the last call."""
+        """Return the error of the last call."""
         state = ctypes.create_string_buffer(12)
         message = ctypes.create_string_buffer(MESSAGE_UNITS * 2)
         number, units = c_int32(), c_int16()
@@ -76,12 +76,12 @@ class Handle:
         return OdbcError(state.raw[:10].decode("utf-16-le"), number.value, text.strip())
 
     def free(self) -> None:
-        """Gives it back."""
+        """Release the handle."""
         library().SQLFreeHandle(c_int16(self.kind), self.raw)
 
 
 def environment() -> Handle:
-    """What connections are made in."""
+    """Return an environment, in which connections are created."""
     handle = Handle(ENVIRONMENT)
     set_version = library().SQLSetEnvAttr
     handle.check(set_version(handle.raw, c_int32(VERSION_ATTRIBUTE), c_void_p(VERSION_3), 0))
@@ -89,7 +89,7 @@ def environment() -> Handle:
 
 
 def connected(environment: Handle, words: str, timeout_s: int) -> Handle:
-    """A connection that is logged in."""
+    """Return a connection that is logged in."""
     handle = Handle(CONNECTION, environment)
     text = wide(words)
     try:
@@ -106,7 +106,7 @@ def connected(environment: Handle, words: str, timeout_s: int) -> Handle:
 
 
 def information(connection: Handle, kind: int) -> str:
-    """Something that the driver tells of the database."""
+    """Return a piece of information about the database from the driver."""
     text = ctypes.create_string_buffer(512)
     ask = library().SQLGetInfoW
     connection.check(ask(connection.raw, c_int16(kind), text, c_int16(512), byref(c_int16())))
@@ -114,7 +114,7 @@ def information(connection: Handle, kind: int) -> str:
 
 
 def rows_of(statement: Handle, sql: str) -> list[tuple[str | None, ...]]:
-    """Executes a statement and reads its first result."""
+    """Execute a statement and return its first result."""
     text = wide(sql)
     statement.check(library().SQLExecDirectW(statement.raw, text, c_int32(len(text) // 2)))
     columns = c_int16()
@@ -126,7 +126,7 @@ def rows_of(statement: Handle, sql: str) -> list[tuple[str | None, ...]]:
 
 
 def _field(statement: Handle, column: int) -> str | None:
-    """A field as text, in as many pieces as it takes."""
+    """Return a field as text, reading it in as many pieces as necessary."""
     pieces = []
     while True:
         piece = ctypes.create_string_buffer(TEXT_BYTES)

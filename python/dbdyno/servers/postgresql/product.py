@@ -20,11 +20,11 @@ from dbdyno.servers.postgresql.warming import warm
 from dbdyno.servers.product import Cluster, Product
 
 USER = "postgres"
-UNIX_PORT = 5432  # only a part of the socket's name: each server has a folder to itself
+UNIX_PORT = 5432  # only part of the socket's name: each server has its own folder
 BLOCK_BYTES = 8192
 COMPLAINT_SIGNS = ("FATAL:", "PANIC:", "error:", "ERROR:")
-STATUS_LINE = 7  # of postmaster.pid, counted from 0
-# Where pg_control holds the state of the data, in all versions, and the state that is asked for.
+STATUS_LINE = 7  # in postmaster.pid, counted from 0
+# Where pg_control stores the state of the data, in all versions, and the state after a shutdown.
 STATE_OFFSET = 16
 SHUT_DOWN = 1
 
@@ -43,7 +43,7 @@ def _configure(cluster: Cluster) -> None:
 
 
 def _configuration(cluster: Cluster) -> str:
-    """Initdb's file first, then ours: the last word on a setting wins."""
+    """Return the configuration: initdb's file first, then ours, since the last setting applies."""
     placement = {
         "unix_socket_directories": str(cluster.socket_folder),
         "unix_socket_permissions": "0700",
@@ -56,7 +56,7 @@ def _configuration(cluster: Cluster) -> str:
 
 
 def _commands(cluster: Cluster) -> list[list[object]]:
-    """initdb, then the server."""
+    """Return the commands of initdb and of the server."""
     binaries = cluster.blueprint.binaries
     initdb = [
         *(binaries.installer, "--pgdata", cluster.data, "--username", USER),
@@ -81,7 +81,7 @@ def _target(cluster: Cluster) -> str:
 
 
 def _is_ready(cluster: Cluster, pid: int) -> bool:
-    """PostgreSQL writes its state into postmaster.pid; a leftover file names another process."""
+    """Whether the state in postmaster.pid is ready; a leftover file names another process."""
     try:
         lines = (cluster.data / "postmaster.pid").read_text().splitlines()
     except OSError:
@@ -92,20 +92,20 @@ def _is_ready(cluster: Cluster, pid: int) -> bool:
 
 
 def _is_clean(cluster: Cluster) -> bool:
-    """The exit code does not tell: it is 0 after a crash, too."""
+    """Whether pg_control reports a shutdown; the exit code is 0 after a crash, too."""
     with (cluster.data / "global" / "pg_control").open("rb") as control:
         control.seek(STATE_OFFSET)
         return int.from_bytes(control.read(4), sys.byteorder) == SHUT_DOWN
 
 
 def _failure_reason(lines: Sequence[str]) -> str | None:
-    """The last complaint: after it the server gave up."""
+    """Return the last error, after which the server gave up."""
     complaints = [line for line in lines if any(sign in line for sign in COMPLAINT_SIGNS)]
     return complaints[-1] if complaints else None
 
 
 def _locale() -> str:
-    """Order by code point, on machines with and without UTF-8 locales."""
+    """Return a locale that orders by code point, on hosts with and without UTF-8 locales."""
     before = locale.setlocale(locale.LC_CTYPE)
     try:
         return locale.setlocale(locale.LC_CTYPE, "C.UTF-8")

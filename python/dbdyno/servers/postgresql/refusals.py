@@ -1,8 +1,7 @@
-"""Why a connection could not be had, in words a person can act on.
+"""Why a connection failed, in words the user can act on.
 
-libpq gives one text for all refusals, so the cause is read from that text; what is not
-recognised is shown as it is. No message here holds a password, also not one that stands in a
-malformed URL.
+libpq returns only a text for any failure, so the cause is determined from that text; what is not
+recognised is shown as it is. No message here contains a password, not even one in a malformed URL.
 """
 
 import re
@@ -12,7 +11,7 @@ import psycopg
 
 from dbdyno.errors import DbdynoError
 
-# (what the text holds, our code, the next step); the first that matches wins.
+# (text to look for, our code, hint); the first match is used.
 CAUSES = (
     (
         "password authentication failed",
@@ -89,7 +88,7 @@ SECRET = re.compile(
 
 
 def refusal(error: psycopg.OperationalError, given: Mapping[str, object]) -> DbdynoError:
-    """The error for a connection that the server, or the way to it, refused."""
+    """Return the error for a connection that the server, or the network, refused."""
     text = _tidy(str(error))
     password = str(given.get("password") or "")
     if password:
@@ -99,7 +98,7 @@ def refusal(error: psycopg.OperationalError, given: Mapping[str, object]) -> Dbd
 
 
 def malformed(target: str, error: psycopg.ProgrammingError) -> DbdynoError:
-    """The error for a target that libpq cannot read. It may quote a piece of the password."""
+    """Return the error for a target that libpq cannot parse; libpq's may quote the password."""
     text = _tidy(str(error))
     secrets = [part for match in SECRET.finditer(target) for part in match.groups() if part]
     for quoted in re.findall(r'"([^"]*)"', text):
@@ -125,7 +124,7 @@ def _cause(text: str) -> tuple[str, str]:
 
 
 def _tidy(text: str) -> str:
-    """Libpq's lines as one sentence, without its own questions and our wrapper's words."""
+    """Join libpq's lines into one sentence, without its own questions and the driver's prefix."""
     lines = [line.strip() for line in text.splitlines()]
     kept = [line for line in lines if line and not line.startswith("Is the server running")]
     return "; ".join(kept).removeprefix("connection failed: ").removeprefix("connection is bad: ")

@@ -1,4 +1,4 @@
-"""A private PostgreSQL's settings, checked by its own binary, and its configuration file."""
+"""A private PostgreSQL's settings, checked by its own program, and its configuration file."""
 
 import re
 import subprocess
@@ -25,11 +25,11 @@ PLACED = frozenset(
         *("unix_socket_directories", "unix_socket_permissions"),
     }
 )
-"""Where a private server is and by what way it is reached: no one else's to set."""
+"""Where a private server is and how it is reached: users cannot set these."""
 
 
 def choose_settings(machine: Machine, connections: int, _binaries: Binaries) -> list[Setting]:
-    """Ours for this machine."""
+    """Return our settings for this host."""
     buffers_mib = max(128, machine.memory_bytes // 4 // MIB)
     wal_gib = max(1, min(16, machine.disk_free_bytes // 10 // GIB))
     maintenance_mib = min(2048, max(64, machine.memory_bytes // 16 // MIB))
@@ -48,7 +48,7 @@ def choose_settings(machine: Machine, connections: int, _binaries: Binaries) -> 
 
 
 def check_settings(binaries: Binaries, settings: Sequence[Setting]) -> None:
-    """Lets the server's own binary judge names and values, on an empty configuration."""
+    """Let the server's own program check names and values, on an empty configuration."""
     _refuse_placed(settings)
     flags = [word for s in settings for word in ("-c", f"{s.name}={s.value}")]
     with tempfile.TemporaryDirectory(prefix="dbdyno-") as folder:
@@ -60,7 +60,7 @@ def check_settings(binaries: Binaries, settings: Sequence[Setting]) -> None:
 
 
 def _refuse_placed(settings: Sequence[Setting]) -> None:
-    """Ours would silently win, or the server would be on other data than its folder's."""
+    """Refuse settings that ours would silently override, or that would change the data folder."""
     for setting in settings:
         if setting.name.lower() in PLACED:
             raise DbdynoError(
@@ -84,18 +84,18 @@ def _bad_setting(postgres: Path, complaint: str) -> DbdynoError:
 
 
 def known_settings(postgres: Path) -> list[str]:
-    """The names of all settings that this server documents."""
+    """Return the names of all settings that this server documents."""
     command = [str(postgres), "--describe-config"]
     listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return [line.split("\t", 1)[0] for line in listing.splitlines()]
 
 
 def configuration_text(settings: Sequence[Setting]) -> str:
-    """The settings as lines of a configuration file."""
+    """Write the settings as lines of a configuration file."""
     return "".join(f"{s.name} = {quoted(s.value)}  # {s.reason}\n" for s in settings)
 
 
 def quoted(value: str) -> str:
-    """A value as a configuration file writes it."""
+    """Quote a value for a configuration file."""
     escaped = value.replace("\\", "\\\\").replace("'", "''").replace("\n", "\\n")
     return f"'{escaped}'"

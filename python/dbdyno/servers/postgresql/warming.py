@@ -1,7 +1,7 @@
-"""PostgreSQL's tables and indexes, read into its buffers, or where it cannot, past the kernel.
+"""Reads PostgreSQL's tables and indexes into its buffers or, failing that, into the page cache.
 
-With ``pg_prewarm`` the server reads them itself. Without it every file is read once: then the
-pages are in the kernel's cache, one copy away.
+With ``pg_prewarm`` the server reads them itself. Without it every file is read once: its pages are
+then in the kernel's cache, one copy away.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from pathlib import Path
 from psycopg import Connection
 
 CHUNK_BYTES = 1 << 20
-# A partitioned table has no file, nor have its indexes: their partitions have them.
+# A partitioned table and its indexes have no files; their partitions do.
 RELATIONS = """
 with recursive tree (oid) as (
   select unnest(%s::regclass[])::oid
@@ -27,7 +27,7 @@ where pg_relation_filepath(c.oid) is not null
 
 
 def warm(connection: Connection, tables: Sequence[str]) -> str:
-    """Reads the tables, their partitions, overflow and indexes; what was done, in words."""
+    """Read the tables with partitions, TOAST and indexes; return what was done, in words."""
     names = [f'"{name}"' for name in tables]
     relations = connection.execute(RELATIONS, [names]).fetchall()
     total_mb = sum(size for _, size, _ in relations) / 1e6
@@ -51,12 +51,12 @@ def _can_prewarm(connection: Connection) -> bool:
 
 def _data_folder(connection: Connection) -> Path:
     row = connection.execute("select current_setting('data_directory')").fetchone()
-    assert row is not None  # a select of one value gives one row
+    assert row is not None  # a select of one value returns one row
     return Path(row[0])
 
 
 def _read(folder: Path, relation: str) -> None:
-    """A relation lies in files of a gigabyte: ``NODE``, ``NODE.1`` and so on."""
+    """Read a relation, which consists of files of one gigabyte: ``NODE``, ``NODE.1`` and so on."""
     first = folder / relation
     for path in (first, *first.parent.glob(f"{first.name}.[0-9]*")):
         with path.open("rb", buffering=0) as file:
