@@ -40,7 +40,9 @@ def server() -> Iterator[Server]:
 
 def claims(recording: Recording) -> list[str]:
     """What was found to be wrong with the server or the load."""
-    assert not [one for one in recording.record.not_looked if "internal error in this rule" in one.reason]
+    assert not [
+        one for one in recording.record.not_looked if "internal error in this rule" in one.reason
+    ]
     findings = recording.record.findings
     return [one.id for one in findings if one.severity != "note" and one.id not in OF_THE_MACHINE]
 
