@@ -1,21 +1,21 @@
-"""The machine a run was made on, as ``host.json`` keeps it. None means: not told here."""
+"""The host of a run, as stored in ``host.json``. None: the host does not report it."""
 
 from msgspec import Struct
 
 
 class Cpu(Struct, frozen=True, kw_only=True):
-    """The processors."""
+    """The CPUs."""
 
     model: str | None
     cores_online: int
     cores_available: int
-    """Those that this process may use."""
+    """The cores that this process may use."""
     sockets: int | None
     numa_nodes: int
     governor: str | None
     max_mhz: float | None
     hypervisor: bool
-    """Whether the processor says that it is a virtual one."""
+    """Whether the CPU reports that it is virtual."""
 
 
 class Memory(Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class CgroupLimits(Struct, frozen=True, kw_only=True):
 
 
 class Disk(Struct, frozen=True, kw_only=True):
-    """The file system a folder lies on."""
+    """The file system that contains a folder."""
 
     folder: str
     mount_point: str
@@ -62,7 +62,7 @@ class Disk(Struct, frozen=True, kw_only=True):
 
 
 class HostDescription(Struct, frozen=True, kw_only=True):
-    """The machine."""
+    """The host."""
 
     name: str
     machine: str

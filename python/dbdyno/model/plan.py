@@ -1,8 +1,7 @@
-"""The plan: everything the engine needs to know, sent to it as JSON.
+"""The plan: everything that the engine needs to know, sent to it as JSON.
 
-Mirrors ``crates/model/src/plan.rs`` and what is below it, field for field; the engine refuses
-a field it does not know, so the two cannot drift apart in silence. Instants and spans are
-nanoseconds.
+Mirrors ``crates/model/src/plan.rs`` and its submodules, field for field; the engine refuses unknown
+fields, so that the two cannot diverge unnoticed. Instants and durations are nanoseconds.
 """
 
 import ipaddress
@@ -26,8 +25,8 @@ class UnixSocket(Struct, frozen=True, kw_only=True):
 class TcpAddress(Struct, frozen=True, kw_only=True):
     """A host name or address (IPv4, IPv6) and a port.
 
-    ``numeric`` is the address to connect to where it is not left to the name, which then only
-    stands in certificates.
+    ``numeric`` is the address to connect to if it is given; the name is then only compared with the
+    server's certificate.
     """
 
     host: str
@@ -36,7 +35,7 @@ class TcpAddress(Struct, frozen=True, kw_only=True):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether what is sent to that host or address stays within this machine."""
+    """Whether this host name or address is a loopback one, so that traffic stays on this host."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -44,13 +43,13 @@ def is_loopback(host: str) -> bool:
 
 
 class OdbcAddress(Struct, frozen=True, kw_only=True):
-    """Attributes of an ODBC connection string: where it leads, not who logs in."""
+    """Attributes of an ODBC connection string: the destination, without the credentials."""
 
     attributes: str
 
 
 class Address(Struct, frozen=True, kw_only=True):
-    """Where a server listens: exactly one of them is set."""
+    """Where a server listens: exactly one of the fields is set."""
 
     unix: UnixSocket | UnsetType = UNSET
     tcp: TcpAddress | UnsetType = UNSET
@@ -58,11 +57,11 @@ class Address(Struct, frozen=True, kw_only=True):
 
 
 class Tls(Struct, frozen=True, kw_only=True):
-    """Encryption, with libpq's words; the others are paths of PEM files.
+    """TLS, with libpq's names for the modes; the other fields are paths of PEM files.
 
-    Of the mysql client's ``ssl-mode``, DISABLED is ``disable``, PREFERRED ``prefer``, REQUIRED
-    ``require`` (without roots: they would be checked), VERIFY_CA ``verify-ca`` and
-    VERIFY_IDENTITY ``verify-full``.
+    The modes of the mysql client's ``ssl-mode`` correspond as follows: DISABLED is ``disable``,
+    PREFERRED ``prefer``, REQUIRED ``require`` (without root certificates, which would be checked),
+    VERIFY_CA ``verify-ca`` and VERIFY_IDENTITY ``verify-full``.
     """
 
     mode: TlsMode = "disable"
@@ -72,10 +71,10 @@ class Tls(Struct, frozen=True, kw_only=True):
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """A server and how to log in to it. ``password`` is never written down.
+    """A server and how to log in to it. ``password`` is never stored.
 
-    ``parameters`` are set at the start of each session: what PostgreSQL's startup message
-    takes, or session variables of MySQL.
+    ``parameters`` are set at the start of each session: as PostgreSQL's startup parameters, or as
+    session variables of MySQL.
     """
 
     protocol: Protocol = "postgresql"
@@ -104,19 +103,19 @@ class Think(Struct, frozen=True, kw_only=True):
 
 
 class ClosedArrivals(Struct, frozen=True, kw_only=True):
-    """Each client starts its next transaction when its last is done, after a pause."""
+    """Each client starts its next transaction when its last one is done, after a pause."""
 
     think: Think = Think()
 
 
 class OpenArrivals(Struct, frozen=True, kw_only=True):
-    """Transactions become due by a schedule; the stages say how many a second."""
+    """Transactions become due on a schedule; the stages give the rate per second."""
 
     law: Literal["poisson", "constant"] = "poisson"
 
 
 class Arrivals(Struct, frozen=True, kw_only=True):
-    """When transactions become due: exactly one of the two is set."""
+    """When transactions become due: exactly one of the fields is set."""
 
     closed: ClosedArrivals | UnsetType = UNSET
     open: OpenArrivals | UnsetType = UNSET
@@ -125,8 +124,8 @@ class Arrivals(Struct, frozen=True, kw_only=True):
 class Stage(Struct, frozen=True, kw_only=True):
     """A part of the run with its own load.
 
-    ``duration_ns`` is None only for the sole stage of a run that counts transactions;
-    ``clients`` None means all; ``rate_tps`` is for an open loop.
+    ``duration_ns`` is None only for the sole stage of a run that counts transactions; ``clients``
+    is None for all clients; ``rate_tps`` is for an open loop.
     """
 
     duration_ns: int | None
@@ -135,7 +134,7 @@ class Stage(Struct, frozen=True, kw_only=True):
 
 
 class Retry(Struct, frozen=True, kw_only=True):
-    """Trying again after serialization failures and deadlocks; ``tries_max`` 0: no limit."""
+    """Retries after serialization failures and deadlocks; ``tries_max`` 0 means no limit."""
 
     tries_max: int = 1
     time_max_ns: int | None = None
@@ -186,15 +185,19 @@ Generator: TypeAlias = dict[str, dict[str, int | str]] | Literal["null"]
 
 
 class LoadColumn(Struct, frozen=True, kw_only=True):
-    """One column: its type and where its values come from.
+    """One column: its type and the generator of its values.
 
-    ``generator`` is ``"null"`` or one of (``row`` counts from 0)
-    ``{"sequence": {"start": 1}}`` start + row,
-    ``{"block": {"start": 1, "size": 10}}`` start + row // size,
-    ``{"random": {"low": 1, "high": 9}}``, ``{"number": {"value": 0}}``,
-    ``{"constant": {"text": "x"}}``, ``{"numbered": {"prefix": "digoal", "start": 1}}``,
-    ``{"template": {"pattern": "###-@@@"}}``. Type ``timestamp`` takes ``number`` only:
-    microseconds since 2000-01-01.
+    ``generator`` is ``"null"`` or one of these (``row`` counts from 0):
+
+    - ``{"sequence": {"start": 1}}``: start + row
+    - ``{"block": {"start": 1, "size": 10}}``: start + row // size
+    - ``{"random": {"low": 1, "high": 9}}``
+    - ``{"number": {"value": 0}}``
+    - ``{"constant": {"text": "x"}}``
+    - ``{"numbered": {"prefix": "digoal", "start": 1}}``
+    - ``{"template": {"pattern": "###-@@@"}}``
+
+    The type ``timestamp`` takes only ``number``: microseconds since 2000-01-01.
     """
 
     kind: ColumnType
@@ -205,10 +208,10 @@ class LoadTable(Struct, frozen=True, kw_only=True):
     """One table's rows; ``copy`` is the statement that receives them.
 
     On PostgreSQL that is a ``COPY … FROM STDIN (FORMAT binary)``. On MySQL it is a ``LOAD DATA
-    LOCAL INFILE 'dbdyno' INTO TABLE … CHARACTER SET utf8mb4``, or where the server forbids that
-    (``local_infile``) an ``INSERT INTO … VALUES``, to which rows are appended as literals.
-    ``before`` runs first in each transaction that loads a piece (``pieces_max`` 1 where the
-    rows must come in one transaction, as ``COPY FREEZE`` after ``TRUNCATE`` wants it).
+    LOCAL INFILE 'dbdyno' INTO TABLE … CHARACTER SET utf8mb4`` or, if the server forbids that
+    (``local_infile``), an ``INSERT INTO … VALUES``, to which rows are appended as literals.
+    ``before`` runs first in each transaction that loads a piece (``pieces_max`` is 1 if the rows
+    must be loaded in one transaction, as ``COPY FREEZE`` after ``TRUNCATE`` requires).
     """
 
     name: str
@@ -220,7 +223,7 @@ class LoadTable(Struct, frozen=True, kw_only=True):
 
 
 class LoadPlan(Struct, frozen=True, kw_only=True):
-    """Tables to fill, by the protocol's bulk way on ``jobs`` connections at once."""
+    """Tables to fill by the protocol's bulk method, on ``jobs`` concurrent connections."""
 
     endpoint: Endpoint
     seed: int

@@ -1,8 +1,8 @@
-"""The record of one run: the object of ``run --json`` and of ``run.json`` in the folder.
+"""The record of one run: the object of ``run --json`` and of ``run.json`` in the run folder.
 
-The names are what people's scripts read, so they stay; a field that is added changes
-nothing for them, a field that changes its meaning raises ``FORMAT_VERSION``. The record
-holds what was measured and what was said about it, never how to draw it.
+Users' scripts read these names, so they are stable: a new field changes nothing for them, and a
+field that changes its meaning raises ``FORMAT_VERSION``. The record contains what was measured and
+concluded, never how to draw it.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -17,7 +17,7 @@ Certainty: TypeAlias = Literal["sure", "likely", "hint"]
 
 
 class TransactionCounts(Struct, frozen=True, kw_only=True):
-    """Transactions of the measured part; the words are those of ``frame.Counters``."""
+    """Transactions of the measured part, under the names of ``frame.Counters``."""
 
     ok: int
     failed: int
@@ -36,18 +36,18 @@ class FailureRecord(Struct, frozen=True, kw_only=True):
     count: int
     message: str
     statement: str = ""
-    """The text of the statement that this message was the answer to, where that is known."""
+    """The statement that failed with this message, if it is known."""
     took_s: float | None = None
-    """The time of the tries that ended so, all together; None of older runs, and of those that were
-    ended by force."""
+    """The total time of the tries that failed so; None in older runs, and in runs that were ended
+    by force."""
 
 
 class Throughput(Struct, frozen=True, kw_only=True):
     """Transactions a second.
 
-    ``low`` and ``high`` are the 95 % interval *within this run*, autocorrelation counted:
-    they say how well the run knows its own mean, not how the next run will differ.
-    ``min`` and ``max`` are over the intervals of the run.
+    ``low`` and ``high`` are the 95 % interval *within this run*, with autocorrelation taken into
+    account: how precisely the run knows its own mean, not how far the next run will differ. ``min``
+    and ``max`` are over the measurement intervals of the run.
     """
 
     value: float
@@ -62,7 +62,7 @@ class Throughput(Struct, frozen=True, kw_only=True):
 
 
 class Latency(Struct, frozen=True, kw_only=True):
-    """A distribution of times in milliseconds; None where there was nothing to measure."""
+    """A distribution of times in milliseconds; None if nothing was measured."""
 
     mean: float
     p50: float
@@ -75,10 +75,10 @@ class Latency(Struct, frozen=True, kw_only=True):
 
 
 class StageRecord(Struct, frozen=True, kw_only=True):
-    """One stage of a load that was meant to change: what was asked for, and how it went.
+    """One stage of a load that changes in stages: what was requested, and how it went.
 
-    Of ``clients`` and ``rate_tps`` one is None. So is each number of a stage that the run did not
-    reach. ``p50_ms`` and ``p99_ms`` are the medians of what they were in its intervals.
+    One of ``clients`` and ``rate_tps`` is None. So is every number of a stage that the run did not
+    reach. ``p50_ms`` and ``p99_ms`` are medians over the stage's measurement intervals.
     """
 
     duration_s: float
@@ -103,7 +103,7 @@ class ScriptRecord(Struct, frozen=True, kw_only=True):
 
 
 class StatementRecord(Struct, frozen=True, kw_only=True):
-    """One statement; ``script`` is the script's name, ``index`` its place among the commands."""
+    """One statement; ``script`` is the script's name, ``index`` its position among the commands."""
 
     script: str
     index: int
@@ -116,16 +116,16 @@ class StatementRecord(Struct, frozen=True, kw_only=True):
 
 
 class ClientCost(Struct, frozen=True, kw_only=True):
-    """What the load cost on the side that made it."""
+    """What the load cost the load generator."""
 
     cpu_us_per_transaction: float | None
 
 
 class CostRecord(Struct, frozen=True, kw_only=True):
-    """What one committed transaction cost, of something that noise hardly moves.
+    """What one committed transaction cost, in a resource that noise hardly affects.
 
-    ``low`` and ``high`` are the 95 % interval within this run. ``script`` names the one it is
-    of; empty for all together. ``side`` is whose cost it is.
+    ``low`` and ``high`` are the 95 % interval within this run. ``script`` is the script whose
+    transactions these are; empty for all together. ``side`` is where the cost arose.
     """
 
     id: str
@@ -142,8 +142,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     """A claim about a run with its evidence, from one rule.
 
     ``summary`` is one sentence: cause first, number second. ``share`` is the part of ``share_of``
-    that the cause accounts for, None where the rule can bound nothing; ``certainty`` is *sure*
-    when two independent kinds of evidence agree, *likely* with one, else *hint*.
+    that the cause accounts for, None if the rule cannot bound it. ``certainty`` is *sure* if two
+    independent kinds of evidence agree, *likely* with one kind, otherwise *hint*.
     """
 
     id: str
@@ -152,7 +152,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     summary: str
     evidence: dict[str, Any]
     seen: list[str] = []
-    """What was seen, each a sentence with its numbers."""
+    """What was observed, each a sentence with its numbers."""
     why: str = ""
     """Why it matters."""
     share: float | None = None
@@ -161,15 +161,15 @@ class Finding(Struct, frozen=True, kw_only=True):
     advice: list[str] = []
     """What to try, each a sentence."""
     gain: str = ""
-    """What that would change, as far as it can be bounded."""
+    """What that would gain, as far as it can be bounded."""
     refute: str = ""
-    """The counter-experiment that would refute the claim, as a command where there is one."""
+    """The experiment that would refute the claim, as a command if there is one."""
     wrong_when: str = ""
-    """When this rule is wrong."""
+    """When this rule may be wrong."""
 
 
 class NotLooked(Struct, frozen=True, kw_only=True):
-    """A rule that could not look, and what it would have needed."""
+    """A rule that could not be evaluated, and what it would have needed."""
 
     id: str
     title: str
@@ -179,9 +179,9 @@ class NotLooked(Struct, frozen=True, kw_only=True):
 class RunRecord(Struct, frozen=True, kw_only=True):
     """One measured load on one target.
 
-    While the run lasts only what was known before it is filled in. ``server`` carries at
-    least ``cpu_us_per_transaction`` once that was measured; the settings stand in
-    ``server.json`` beside it.
+    While the run lasts, only the fields known beforehand are set. ``server`` contains at least
+    ``cpu_us_per_transaction`` once it has been measured; the settings are in ``server.json`` beside
+    it.
     """
 
     format_version: int = FORMAT_VERSION
@@ -193,21 +193,22 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     server: dict[str, Any] = {}
     seed: int
     command: list[str] = []
-    """The words after ``dbdyno run`` that asked for it, without passwords."""
+    """The arguments of ``dbdyno run``, without passwords."""
     tags: dict[str, str] = {}
     valid: bool | None = None
     invalid_reasons: list[str] = []
     doubts: list[str] = []
     invariants_read: list[str] = []
-    """The numbers that the workload's invariants were held against; none where nobody looked."""
+    """The numbers that the workload's invariants were checked against; empty if nothing was
+    checked."""
     duration_s: float | None = None
     stages: list[StageRecord] = []
-    """None of a load that was to stay one: its numbers are the run's."""
+    """Empty if the load did not change: its numbers are then the run's."""
     scripts: list[ScriptRecord] = []
     transactions: TransactionCounts | None = None
     failures: list[FailureRecord] = []
     tried_again: list[FailureRecord] = []
-    """Tries that failed and were followed by another, known once the run is done."""
+    """Tries that failed and were retried, known once the run is done."""
     throughput_tps: Throughput | None = None
     response_ms: Latency | None = None
     service_ms: Latency | None = None
@@ -217,6 +218,6 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     findings: list[Finding] = []
     not_looked: list[NotLooked] = []
     unexplained: float | None = None
-    """The share of the clients' time that no finding accounts for."""
+    """The share of client time that no finding accounts for."""
     telemetry: dict[str, Any] = {}
-    """``level`` and what telemetry itself cost."""
+    """``level``, and the cost of telemetry itself."""

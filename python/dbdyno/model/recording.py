@@ -1,8 +1,8 @@
-"""A run as it was loaded from its folder: plain values and columns, no file behind them.
+"""A run as loaded from its folder: plain values and columns, with no file behind them.
 
-This is what ``analysis``, ``explain`` and ``report`` are given. Columns are numpy arrays
-of one length per table; the tables and their columns are listed in ``store/tables.py``.
-Histograms stay in the bytes the engine wrote; :class:`Histograms` is how to read them.
+This is the input of ``analysis``, ``explain`` and ``report``. Columns are numpy arrays, all of the
+same length within a table; the tables and their columns are listed in ``store/tables.py``.
+Histograms remain in the bytes that the engine wrote; :class:`Histograms` reads them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,9 +19,9 @@ Columns: TypeAlias = dict[str, Column]
 
 
 class Recording(Struct, frozen=True, kw_only=True, eq=False, weakref=True):
-    """Everything one run folder holds. Equal to itself alone: arrays do not compare as one.
+    """Everything that one run folder contains. Compared by identity, since it contains arrays.
 
-    So what was worked out of one can be kept for as long as it lives.
+    Results computed from it can therefore be cached for as long as it lives.
     """
 
     record: RunRecord
@@ -29,14 +29,14 @@ class Recording(Struct, frozen=True, kw_only=True, eq=False, weakref=True):
     host: Mapping[str, Any]
     server: Mapping[str, Any]
     engine: Mapping[str, Any]
-    """What the engine said of itself: ``hello``, ``connected``, ``started``, ``done``."""
+    """The engine's frames about itself: ``hello``, ``connected``, ``started``, ``done``."""
     facts: Mapping[str, Any] = {}
     """``before`` and ``after`` the load: each a ``ServerFacts`` as plain values."""
     tables: Mapping[str, Columns]
 
 
 class Histograms(Struct, frozen=True):
-    """Arithmetic on histogram bytes, which the engine's module does."""
+    """Arithmetic on histogram bytes, done by the engine's module."""
 
     quantiles: Callable[[bytes, list[float]], list[int]]
     """Nanoseconds at each quantile (0 to 1)."""
@@ -45,11 +45,11 @@ class Histograms(Struct, frozen=True):
     """Little-endian u64 triples (low, high, count) of the bars that are not empty."""
 
     def bar_columns(self, histogram: bytes) -> tuple[Column, Column, Column]:
-        """Low and high ends in nanoseconds, and the count, of each bar that is not empty."""
+        """Return the lower and upper bounds in nanoseconds and the counts of all non-empty bars."""
         triples = np.frombuffer(self.bars(histogram), dtype="<u8").reshape(-1, 3)
         return triples[:, 0], triples[:, 1], triples[:, 2]
 
 
 def rows(columns: Columns, names: Sequence[str]) -> list[tuple[Any, ...]]:
-    """The named columns as rows of Python values."""
+    """Return the named columns as rows of Python values."""
     return list(zip(*(columns[name].tolist() for name in names), strict=True))

@@ -1,8 +1,8 @@
-"""Numbers that are read again and again while a run lasts, wherever they come from.
+"""Numbers that are read repeatedly while a run lasts, whatever their origin.
 
-A server's views and the kernel's files have one shape here; what is read from differs: a
-connection for the first, the machine for the second. What a source is called and what its
-columns mean belongs to whoever declares it; keeping time and adding up, to ``telemetry``.
+A server's views and the kernel's files have the same shape here; only their origin differs: a
+connection for the first, the host for the second. Whoever declares a source defines its name and
+the meaning of its columns; ``telemetry`` does the timing and the arithmetic.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,18 +12,18 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 Numbers = Mapping[str, float]
-"""Column names and their values at one instant; what is not known is left out."""
+"""Column names and their values at one instant; unknown ones are left out."""
 
 Origin = TypeVar("Origin")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source(Generic[Origin]):
-    """Numbers that are read together: cumulative counters, but for those named in ``levels``.
+    """Numbers that are read together: cumulative counters, except those named in ``levels``.
 
-    ``read`` gives the numbers of each object (a table, a device; one empty name where there
-    is one row), with ``stats_reset`` as Unix seconds where the origin tells when it last
-    set them back. ``share_max`` of one core is what its readings may take.
+    ``read`` returns the numbers of each object (a table, a device; one empty name if there is one
+    row), with ``stats_reset`` in Unix seconds if the origin reports when it last reset them.
+    ``share_max`` is the share of one core that readings may take.
     """
 
     name: str
@@ -33,16 +33,13 @@ class Source(Generic[Origin]):
     share_max: float = 0.001
 
     def next_in_s(self, cost_s: float) -> float:
-        """When to read again: later than wished where the last reading was dear.
-
-        ``cost_s`` is processor time (of our thread for the machine's files); waiting for a
-        processor must not count, or a busy machine would be watched least.
+        """Return the seconds until the next reading: more than ``every_s`` after an expensive one.
         """
         return max(self.every_s, cost_s / self.share_max)
 
 
 class Missing(Struct, frozen=True):
-    """A source that this origin, or our role there, does not give, and why."""
+    """A source that this origin, or our role there, does not provide, and why."""
 
     source: str
     reason: str

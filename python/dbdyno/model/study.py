@@ -1,9 +1,9 @@
-"""Studies: what is varied, what was run, and what each run came to.
+"""Studies: what is varied, which runs were made, and the result of each.
 
-A study's file says which *factors* there are and at which *levels*; a *point* is one choice of
-a level for each factor, and a *turn* one run of a point within a *block*: every block runs every
-point once, in an order of its own. The words of a point are those of ``dbdyno run``'s options,
-so whatever a run can be asked for can be a factor.
+A study file defines *factors* and their *levels*; a *point* is one choice of a level for each
+factor, and a *turn* is one run of a point within a *block*: every block runs every point once, in
+an order of its own. The words of a point are the options of ``dbdyno run``, so that any option of a
+run can be a factor.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 STUDY_FORMAT_VERSION = 1
-# The tags by which a study's runs are known.
+# The tags that identify a study's runs.
 STUDY, POINT, BLOCK = "study", "point", "block"
 
 Size: TypeAlias = Literal["tiny", "small", "full"]
@@ -21,21 +21,21 @@ Restore: TypeAlias = Literal["each run", "each block", "once"]
 TurnStatus: TypeAlias = Literal["done", "invalid", "failed"]
 
 Words: TypeAlias = dict[str, Any]
-"""Options of a run by their long names without dashes, as a study's file has them.
+"""Options of a run by their long names without dashes, as in the study file.
 
-``workload`` and ``scripts`` say what is run; tables (``set``, ``define``) hold names and values.
+``workload`` and ``scripts`` select what is run; tables (``set``, ``define``) map names to values.
 """
 
 
 class Level(Struct, frozen=True, kw_only=True):
-    """One setting of a factor: its name, and the words that it adds to a point."""
+    """One setting of a factor: its name, and the options that it adds to a point."""
 
     name: str
     words: Words
 
 
 class Factor(Struct, frozen=True, kw_only=True):
-    """What is varied. ``unit`` is for people; levels stand in the order of the file."""
+    """What is varied. ``unit`` is for display; levels are in the order of the file."""
 
     name: str
     title: str
@@ -44,7 +44,7 @@ class Factor(Struct, frozen=True, kw_only=True):
 
     @property
     def numbers(self) -> list[float] | None:
-        """The levels as numbers, when all of them are."""
+        """The levels as numbers, or None unless all of them are numbers."""
         try:
             return [float(level.name) for level in self.levels]
         except ValueError:
@@ -52,37 +52,37 @@ class Factor(Struct, frozen=True, kw_only=True):
 
 
 class Contrast(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Two levels of a factor to be compared, at equal levels of all others."""
+    """Two levels of a factor to compare, at equal levels of all other factors."""
 
     factor: str
     before: str
     after: str
     metrics: tuple[str, ...] = ()
-    """Ids of ``analysis/metrics.py``; empty for those of the study."""
+    """IDs in ``analysis/metrics.py``; empty for the metrics of the study."""
     margin: float = 0.03
-    """Changes below this share are *the same* for the asker."""
+    """Changes smaller than this share count as *the same*."""
 
 
 class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One answer that the study asks for: the id of a module of ``answers`` and its options."""
+    """One answer that the study requests: the name of a module of ``answers`` and its options."""
 
     answer: str
     options: dict[str, Any] = {}
 
 
 class Published(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of figures that somebody published, shown beside ours as shape alone."""
+    """A table of published figures, of which only the shape is compared with ours."""
 
     title: str
     source: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     found: tuple[str, ...] = ()
-    """What the authors concluded, each a sentence."""
+    """The conclusions of the authors, each a sentence."""
 
 
 class StudySpec(Struct, frozen=True, kw_only=True):
-    """A study's file, read, checked, and settled on one size."""
+    """A study file, read and checked for one size."""
 
     name: str
     title: str
@@ -90,9 +90,9 @@ class StudySpec(Struct, frozen=True, kw_only=True):
     size: Size
     factors: tuple[Factor, ...]
     base: Words
-    """The words of every point, before those of its levels."""
+    """The options of every point, before those of its levels."""
     excluded: tuple[dict[str, tuple[str, ...]], ...] = ()
-    """Points that are left out: those that match all factors of one of these."""
+    """Excluded points: those that match all factors of one of these."""
     repeats: int = 3
     cache: Cache = "warm"
     restore: Restore = "each run"
@@ -102,31 +102,31 @@ class StudySpec(Struct, frozen=True, kw_only=True):
     published: tuple[Published, ...] = ()
     budget_s: float | None = None
     seed: int = 0
-    """Of the order of turns and of what each run draws."""
+    """The seed of the order of turns and of what each run draws."""
 
 
 class Point(Struct, frozen=True, kw_only=True):
-    """One choice of levels. ``key`` names it: ``clients=4,order=branches-first``."""
+    """One choice of levels. ``key`` is its name: ``clients=4,order=branches-first``."""
 
     key: str
     levels: dict[str, str]
-    """Factor's name to level's name."""
+    """Maps a factor's name to the level's name."""
     words: Words
 
 
 def key_of(levels: Mapping[str, str]) -> str:
-    """A point's name."""
+    """Return a point's name."""
     return ",".join(f"{factor}={level}" for factor, level in levels.items())
 
 
 def levels_of(key: str) -> dict[str, str]:
-    """The levels that a point's name tells."""
+    """Return the levels that a point's name contains."""
     parts = (part.partition("=") for part in key.split(","))
     return {factor: level for factor, _, level in parts}
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """One run that is to be made. All points of a block share a seed: the same work."""
+    """One planned run. All points of a block share a seed, so that they do the same work."""
 
     number: int
     block: int
@@ -135,7 +135,7 @@ class Turn(Struct, frozen=True, kw_only=True):
 
 
 class Spent(Struct, frozen=True, kw_only=True):
-    """Seconds of one turn by what they went to."""
+    """The seconds of one turn, by purpose."""
 
     prepare_s: float = 0.0
     """Restore, load, server start, vacuum, checkpoint, cache made warm or cold."""
@@ -145,7 +145,7 @@ class Spent(Struct, frozen=True, kw_only=True):
 
 
 class TurnResult(Struct, frozen=True, kw_only=True):
-    """What became of a turn. A failed one keeps its reason and does not stop the others."""
+    """The result of a turn. A failed one has its reason and does not stop the others."""
 
     turn: Turn
     status: TurnStatus
@@ -155,20 +155,20 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     error: dict[str, str] | None = None
     """``code``, ``message`` and ``hint``."""
     notes: list[str] = []
-    """What was verified or seen around it: placement, a clock that jumped."""
+    """What was verified or noticed in this turn: placement, a clock that jumped."""
 
 
 class DataLoad(Struct, frozen=True, kw_only=True):
-    """What loading a point's data took, when it was loaded: other runs got it as a copy."""
+    """The cost of loading a point's data, at its first use: other runs got a copy of it."""
 
     rows: int
     rows_per_s: float
     phases_s: dict[str, float]
-    """Seconds of each phase by its name: fill, keys, vacuum."""
+    """Seconds of each phase by name: fill, keys, vacuum."""
 
 
 class StudyRecord(Struct, frozen=True, kw_only=True):
-    """A study's folder as one value: the spec, the order, and what was done so far."""
+    """The content of a study's folder: the spec, the order, and the results so far."""
 
     format_version: int = STUDY_FORMAT_VERSION
     study_id: str
@@ -179,16 +179,16 @@ class StudyRecord(Struct, frozen=True, kw_only=True):
     status: Literal["running", "done", "interrupted"] = "running"
     results: list[TurnResult] = []
     source: str = ""
-    """The file that it was read from."""
+    """The file from which it was read."""
     overrides: dict[str, Any] = {}
-    """What the command line said instead of the file: ``repeats``, ``server``."""
+    """What the command line set instead of the file: ``repeats``, ``server``."""
     looks: list[int] = []
-    """How many repeats there were each time that all turns were made, and it was gone on with."""
+    """The number of repeats each time that all turns were done and the study was continued."""
     loads: dict[str, DataLoad] = {}
-    """By the key of the point; nothing for points whose data the study did not prepare."""
+    """By the point's key; empty for points whose data the study did not prepare."""
     stopped: dict[str, str] | None = None
     """Why it ended before its last turn: ``code``, ``message`` and ``hint``."""
 
     def further(self, repeats: int) -> str:
-        """The command that goes on with it until there are so many repeats."""
+        """Return the command that continues the study until it has this many repeats."""
         return f"dbdyno study resume {self.study_id} --repeats {repeats}"

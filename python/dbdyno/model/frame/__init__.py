@@ -1,8 +1,8 @@
 """Frames: what the engine reports while it runs, one MessagePack map each.
 
 On the wire each frame is a little-endian u32 length and that many bytes. Mirrors
-``crates/hist/src/frame.rs``. Instants are nanoseconds on the engine's monotonic clock,
-whose offset to Unix time stands in :class:`Started`.
+``crates/hist/src/frame.rs``. Instants are nanoseconds on the engine's monotonic clock, whose offset
+to Unix time is in :class:`Started`.
 """
 
 from typing import TypeAlias

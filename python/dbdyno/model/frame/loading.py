@@ -1,10 +1,10 @@
-"""The frames of a load of data: how far it is, and that it is over."""
+"""The frames of loading data: its progress, and its end."""
 
 from msgspec import Struct
 
 
 class Progress(Struct, frozen=True, tag="progress", tag_field="kind"):
-    """Loading: rows sent so far, by table."""
+    """The rows sent so far, by table."""
 
     table: str
     rows: int
@@ -12,7 +12,7 @@ class Progress(Struct, frozen=True, tag="progress", tag_field="kind"):
 
 
 class Loaded(Struct, frozen=True, tag="loaded", tag_field="kind"):
-    """Loading is over."""
+    """The load is complete."""
 
     rows: int
     elapsed_ns: int

@@ -1,6 +1,6 @@
-"""What was measured: distributions, counters with their identities, and the parts of an interval.
+"""What was measured: distributions, counters with their identities, the parts of an interval.
 
-Frames are made of these; none of them travels alone.
+Frames are composed of these; none of them is sent alone.
 """
 
 from msgspec import Struct
@@ -9,8 +9,9 @@ from msgspec import Struct
 class Distribution(Struct, frozen=True, array_like=True):
     """A latency distribution of one interval.
 
-    Exact count, sum and extremes; percentiles at 3 significant digits; and coarse buckets for
-    drawing (:func:`bucket_low_ns`). ``buckets`` is packed little-endian (u16 index, u32 count).
+    The count, sum and extremes are exact; the percentiles have 3 significant digits; the coarse
+    buckets are for drawing (:func:`bucket_low_ns`). ``buckets`` is packed little-endian (u16 index,
+    u32 count).
     """
 
     count: int
@@ -27,17 +28,17 @@ class Distribution(Struct, frozen=True, array_like=True):
 
 
 def bucket_low_ns(index: int) -> int:
-    """Where a coarse bucket begins; it ends where the next does. Eight are an octave."""
+    """Return the lower bound of a coarse bucket, where the one before ends. Eight are an octave."""
     return index if index < 8 else (8 + index % 8) << (index // 8 - 1)
 
 
 class Counters(Struct, frozen=True):
-    """Transactions that were due since the warm-up's end, cumulative.
+    """Transactions that became due after the end of the warm-up, cumulative.
 
-    ``due = started + skipped + waiting`` · ``started = ok + failed + in_flight + unfinished``
-    · ``failed = Σ by class`` · ``count(response) = ok``.
-    ``retried`` counts transactions that needed more than one try, ``retries`` the further
-    tries; ``late`` those of ``ok`` above the latency limit.
+    ``due = started + skipped + waiting`` · ``started = ok + failed + in_flight + unfinished`` ·
+    ``failed = Σ by class`` · ``count(response) = ok``. ``retried`` counts transactions that needed
+    more than one try, ``retries`` the additional tries, ``late`` those of ``ok`` above the latency
+    limit.
     """
 
     due: int
@@ -53,7 +54,7 @@ class Counters(Struct, frozen=True):
     late: int
 
     def broken_identity(self, failed_by_class: int, responses: int) -> str | None:
-        """The first of the identities that does not hold, with its two sides; None if all do."""
+        """Return the first identity that does not hold, with its two sides; None if all do."""
         begun = self.ok + self.failed + self.in_flight + self.unfinished
         identities = {
             "due = started + skipped + waiting": (
@@ -77,8 +78,8 @@ class Counters(Struct, frozen=True):
 class FailureCount(Struct, frozen=True):
     """Failures of one class and code so far, and the first message seen.
 
-    ``statement`` is what that message was the answer to, or what was awaited when the connection
-    broke; None where it was none. ``took_ns`` is the time of the tries that ended so.
+    ``statement`` is the one that failed with that message, or was pending when the connection
+    broke; None if there was none. ``took_ns`` is the total time of the tries that failed so.
     """
 
     failure_class: str
@@ -97,19 +98,19 @@ class ScriptInterval(Struct, frozen=True):
     skipped: int
     response: Distribution
     service: Distribution | None
-    """None when it equals ``response`` (closed loop)."""
+    """None if it equals ``response`` (closed loop)."""
 
 
 class EngineInterval(Struct, frozen=True):
-    """The engine on itself, in this interval."""
+    """The engine's own numbers in this interval."""
 
     cpu_us: int
-    """User + system time of the engine process."""
+    """User and system time of the engine process."""
     lateness: Distribution
-    """How much later than due a transaction was sent though a client stood idle. Of an open
-    loop: in a closed one a transaction is due when it is sent."""
+    """How late a transaction was sent although a client was idle. For open loops: in a closed loop
+    a transaction is due when it is sent."""
     backlog: int
-    """Transactions due and not yet started, at the interval's end."""
+    """Transactions that were due but not started at the end of the interval."""
     bytes_sent: int
     bytes_received: int
     round_trips: int
@@ -128,7 +129,7 @@ class SlowTransaction(Struct, frozen=True):
     done_ns: int
     tries: int
     statements: list[tuple[int, int]]
-    """(statement id, latency in ns) in the order they ran, of the last try."""
+    """(statement ID, latency in ns) in the order of execution, of the last try."""
 
 
 class WindowScript(Struct, frozen=True):

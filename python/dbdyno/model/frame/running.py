@@ -1,6 +1,6 @@
 """The frames of a run, in the order in which they come.
 
-From the engine's greeting to the whole that ends it, or the word that it failed.
+From the engine's greeting to the frame with the totals that ends a run, or with its error.
 """
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from dbdyno.model.frame.measured import (
 
 
 class StatementInfo(Struct, frozen=True):
-    """A statement of the plan's table; its id is its place in the list."""
+    """A statement of the plan's table; its ID is its position in the list."""
 
     script: int
     index: int
@@ -30,18 +30,18 @@ class Hello(Struct, frozen=True, tag="hello", tag_field="kind"):
 
     pid: int
     io: str
-    """``uring`` or ``epoll``: what runs."""
+    """The backend in use: ``uring`` or ``epoll``."""
     io_reason: str
-    """Why, when it is not what ``auto`` prefers or what was asked."""
+    """The reason if it is not what ``auto`` prefers or what was requested."""
     threads: int
     processors: int
-    """How many its threads can have at once: no more than this process may use."""
+    """How many CPUs its threads can use at once: at most those that this process may use."""
     statements: list[StatementInfo]
     warnings: list[str]
 
 
 class Connecting(Struct, frozen=True, tag="connecting", tag_field="kind"):
-    """All threads of the engine live: told every second until all clients are connected."""
+    """All threads of the engine are alive: sent every second until all clients are connected."""
 
 
 class Connected(Struct, frozen=True, tag="connected", tag_field="kind"):
@@ -53,11 +53,11 @@ class Connected(Struct, frozen=True, tag="connected", tag_field="kind"):
     tls: str
     """Protocol and cipher, or empty."""
     backend_pids: list[int]
-    """Of client 0, 1, …; 0 where the server did not say."""
+    """Those of client 0, 1, …; 0 if the server did not report it."""
 
 
 class Started(Struct, frozen=True, tag="started", tag_field="kind"):
-    """The load begins; the warm-up first."""
+    """The load begins, with the warm-up."""
 
     monotonic_ns: int
     unix_ns: int
@@ -66,12 +66,12 @@ class Started(Struct, frozen=True, tag="started", tag_field="kind"):
 
 
 class Interval(Struct, frozen=True, tag="interval", tag_field="kind"):
-    """One interval. ``phase`` is ``warmup``, ``measure`` or ``drain``.
+    """One measurement interval. ``phase`` is ``warmup``, ``measure`` or ``drain``.
 
-    ``completed_ok`` and ``completed_failed`` count every transaction that ended in the
-    interval, whenever it was due: the throughput curve. ``counters`` are cumulative over
-    the measured ones. The distributions hold the measured transactions that ended in this
-    interval (in the warm-up: all).
+    ``completed_ok`` and ``completed_failed`` count every transaction that ended in the interval,
+    whenever it was due: the throughput curve. ``counters`` are cumulative over the measured
+    transactions. The distributions contain the measured transactions that ended in this interval
+    (in the warm-up: all).
     """
 
     index: int
@@ -84,20 +84,20 @@ class Interval(Struct, frozen=True, tag="interval", tag_field="kind"):
     failures: list[FailureCount]
     scripts: list[ScriptInterval]
     statements: list[Distribution]
-    """By statement id."""
+    """By statement ID."""
     failed_response: Distribution
     connects: Distribution
-    """Connects that ended in this interval (``-C``, and reconnects after a loss)."""
+    """Connection attempts that ended in this interval (``-C``, and reconnects after a loss)."""
     engine: EngineInterval
     slowest: list[SlowTransaction]
 
 
 class Activity(Struct, frozen=True, tag="activity", tag_field="kind"):
-    """What each client was doing at one of the plan's sampling instants; never kept.
+    """What each client was doing at one of the plan's sampling instants; never stored.
 
-    ``statements`` is packed little-endian u16 in the order of the clients: the statement it
-    awaited, or one of the words of ``model/telemetry.py``. ``backends`` is packed u32: the
-    server's process of its connection, 0 where there is none or the server did not say.
+    ``statements`` is packed little-endian u16 in the order of the clients: the statement that the
+    client waits for, or one of the codes of ``model/telemetry.py``. ``backends`` is packed u32: the
+    server's process number of its connection, 0 if there is none or the server did not report it.
     """
 
     at_ns: int
@@ -106,9 +106,9 @@ class Activity(Struct, frozen=True, tag="activity", tag_field="kind"):
 
 
 class Window(Struct, frozen=True, tag="window", tag_field="kind"):
-    """Full-resolution histograms (3 significant digits) of about 10 s of measured intervals.
+    """Full-resolution histograms (3 significant digits) of about 10 s of measurement intervals.
 
-    In a run of more than two hours of its 720th part, so that its record stays small.
+    In a run of more than two hours they are of its 720th part, so that the run folder stays small.
     """
 
     begin_ns: int
@@ -118,17 +118,17 @@ class Window(Struct, frozen=True, tag="window", tag_field="kind"):
 
 
 class OutageBegun(Struct, frozen=True, tag="outage_begun", tag_field="kind"):
-    """A first connection was lost; an :class:`Outage` of the same thread will tell the whole."""
+    """A first connection was lost; an :class:`Outage` of the same thread will cover the whole."""
 
     at_ns: int
     message: str
 
 
 class Outage(Struct, frozen=True, tag="outage", tag_field="kind"):
-    """From the first connection lost to the first one had again (None: never).
+    """An outage: from the first connection lost to the first one regained (None: never).
 
-    Told by each thread of the engine for the connections of its own clients. Where each
-    transaction has a connection of its own, one that is refused again and again is as one lost.
+    Each thread of the engine reports those of its own clients' connections. If each transaction has
+    a connection of its own, one that is refused repeatedly counts as lost.
     """
 
     begin_ns: int
@@ -138,11 +138,10 @@ class Outage(Struct, frozen=True, tag="outage", tag_field="kind"):
 
 
 class Note(Struct, frozen=True, tag="note", tag_field="kind"):
-    """A line for the log, by the ``server`` or by the ``script``.
+    """A line for the log, from the ``server`` or from the ``script``.
 
-    The server gives notices, of which each thread of the engine tells the first five of a second
-    and how many more came; a script tells what went wrong in a report of its own, and people
-    are told of it, too.
+    The server's notices: each thread of the engine reports the first five a second, and the number
+    of the others. A script's line reports an error in its own report hook, and is also displayed.
     """
 
     at_ns: int
@@ -151,29 +150,29 @@ class Note(Struct, frozen=True, tag="note", tag_field="kind"):
 
 
 class Statement(Struct, frozen=True, tag="statement", tag_field="kind"):
-    """A statement that came up while running: scripts in Lua make theirs as they go."""
+    """A statement that appeared during the run: Lua scripts generate theirs as they run."""
 
     statement: int
-    """Its id: the next one of the list that :class:`Hello` began."""
+    """Its ID: the next one in the list that :class:`Hello` began."""
     script: int
     sql: str
-    """What all of its texts have in common: ``?`` for values, ``#`` for digits in names."""
+    """The form that its texts share: ``?`` for values, ``#`` for digits in names."""
     example: str = ""
-    """The first of its texts, with ``$1``, ``$2`` … for parameters; a very long one is cut."""
+    """The first of its texts, with ``$1``, ``$2`` … for parameters; truncated if very long."""
 
 
 class ScriptProblem(Struct, frozen=True):
-    """Why a script cannot run; ``line`` 0 when that is not at a line of it."""
+    """Why a script cannot run; ``line`` is 0 if no line is to blame."""
 
     line: int
     message: str
 
 
 class Survey(Struct, frozen=True, tag="survey", tag_field="kind"):
-    """What a script in Lua says of itself, without a server.
+    """What a Lua script declares about itself, without a server.
 
-    ``is_parallel`` is of the command that was asked for; ``has_init`` and ``has_done`` say
-    whether there is something to do once before and after a run, as commands of those names.
+    ``is_parallel`` is for the requested command; ``has_init`` and ``has_done`` report whether there
+    is something to do once before and after a run, as commands of those names.
     """
 
     problem: ScriptProblem | None
@@ -186,8 +185,8 @@ class Survey(Struct, frozen=True, tag="survey", tag_field="kind"):
 class Done(Struct, frozen=True, tag="done", tag_field="kind"):
     """The run is over. ``end`` is ``complete``, ``interrupted``, ``aborted`` or ``stalled``.
 
-    Histograms are of the whole measured part; ``measured_ns`` is its length.
-    ``unfinished_ages_ns`` are the ages of transactions that the grace did not see end.
+    Histograms cover the whole measured part; ``measured_ns`` is its length. ``unfinished_ages_ns``
+    are the ages of transactions that did not end within the grace period.
     """
 
     end: str
@@ -202,17 +201,17 @@ class Done(Struct, frozen=True, tag="done", tag_field="kind"):
     failed_response: bytes
     unfinished_ages_ns: list[int]
     cpu_us: int
-    """Engine CPU from first to last measured transaction."""
+    """The engine's CPU time from the first to the last measured transaction."""
     lateness: bytes
     invalid_reasons: list[str]
     clients_moved: int = 0
-    """How often one went to another thread, beside the server's process that serves it."""
+    """How often a client moved to another thread, to be on the core that serves it."""
     tried_again: list[FailureCount] = []
-    """Tries that failed and were followed by another; their counts add up to ``retries``."""
+    """Tries that failed and were retried; their counts add up to ``retries``."""
 
 
 class Failed(Struct, frozen=True, tag="failed", tag_field="kind"):
-    """Nothing (more) can be done; ``code`` is a stable word."""
+    """The engine cannot start or continue; ``code`` is a stable word."""
 
     code: str
     message: str
