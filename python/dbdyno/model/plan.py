@@ -141,10 +141,11 @@ class Retry(Struct, frozen=True, kw_only=True):
 
 
 class Lua(Struct, frozen=True, kw_only=True):
-    """What a sysbench script is run with beside its text.
+    """What a sysbench script needs besides its text.
 
-    ``command`` is ``run``, or one that each client then does once. ``arguments`` are options by
-    name, the script's own and sysbench's general ones; ``modules`` what it may require.
+    ``command`` is ``run``, or a command that each client executes once. ``arguments`` are options
+    by name, the script's own and sysbench's general ones; ``modules`` are those that it may
+    require.
     """
 
     command: str = "run"

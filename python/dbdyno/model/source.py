@@ -33,8 +33,7 @@ class Source(Generic[Origin]):
     share_max: float = 0.001
 
     def next_in_s(self, cost_s: float) -> float:
-        """Return the seconds until the next reading: more than ``every_s`` after an expensive one.
-        """
+        """Return the seconds until the next reading, which is later after an expensive one."""
         return max(self.every_s, cost_s / self.share_max)
 
 

@@ -1,1 +1,1 @@
-"""What a database is: its words, its settings, what it can do. Given a connection, opens none."""
+"""What a database is: its dialect, settings and abilities. Takes a connection, opens none."""

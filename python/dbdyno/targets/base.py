@@ -1,4 +1,4 @@
-"""What every target offers to the rest of dbdyno: the shape of ``TARGET``."""
+"""What every target provides: the structure of ``TARGET``."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -22,14 +22,14 @@ class ServerSetting(Struct, frozen=True):
 
 
 class ServerDescription(Struct, frozen=True, kw_only=True):
-    """What a server is, as each run records it.
+    """A server's description, as each run records it.
 
-    ``durability`` are the settings that decide what survives a crash, default or not.
+    ``durability`` contains the settings that decide what survives a crash, default or not.
     """
 
     target: str
     product: str
-    """As ``--server`` has it: ``postgres``, ``mariadb`` or ``mysql``."""
+    """As in ``--server``: ``postgres``, ``mariadb`` or ``mysql``."""
 
     version: str
     version_number: int
@@ -44,7 +44,7 @@ class ServerDescription(Struct, frozen=True, kw_only=True):
 
 
 class FreeConnections(Struct, frozen=True):
-    """How many more sessions a server admits; why not more, and what to do, in its words."""
+    """How many more sessions a server admits, what limits it, and how to raise the limit."""
 
     count: int
     reason: str
@@ -52,50 +52,53 @@ class FreeConnections(Struct, frozen=True):
 
 
 class Dialect(Protocol):
-    """Statements of one database for tables declared as data."""
+    """The statements of one database for tables declared as data."""
 
     tidying: str
-    """What people who wait for it call ``tidy``."""
+    """What ``tidy`` is called in progress messages."""
 
     def create(self, table: Table) -> list[str]:
-        """What makes the table, without its keys."""
+        """Return the statements that create the table, without the keys that are added later."""
 
     def drop(self, names: Sequence[str]) -> str:
-        """What drops these tables, and nothing that depends on them."""
+        """Return the statement that drops these tables, but nothing that depends on them."""
 
     def empty(self, table: Table) -> str:
-        """What empties the table in the transaction that fills it."""
+        """Return the statement that empties the table in the transaction that fills it."""
 
     def fill(self, table: Table, *, frozen: bool) -> str:
-        """What receives the rows; ``frozen`` in the transaction that has emptied the table."""
+        """Return the statement that receives the rows.
+
+        With ``frozen`` it runs in the transaction that has emptied the table, and freezes them.
+        """
 
     def filled(self, table: Table) -> list[str]:
-        """Takes back what the table had for being filled only."""
+        """Return the statements that undo what the table had only for being filled."""
 
     def can_fill_frozen(self, table: Table) -> bool:
-        """Whether rows can come in frozen."""
+        """Whether rows can be frozen as they are loaded."""
 
     def add_primary_key(self, table: Table) -> list[str]:
-        """What adds the primary key after the data, where it is not there before."""
+        """Return the statements that add the primary key after the data, if there is none yet."""
 
     def add_index(self, table: Table, index: Index) -> str:
-        """What adds an index after the data."""
+        """Return the statement that adds an index after the data."""
 
     def add_foreign_key(self, table: Table, key: ForeignKey) -> str:
-        """What adds a foreign key, once both tables have theirs."""
+        """Return the statement that adds a foreign key, once both tables have primary keys."""
 
     def continue_numbering(self, table: Table) -> list[str]:
-        """What makes self-numbering columns go on after the loaded rows."""
+        """Return the statements that make identity columns continue after the loaded rows."""
 
     def tidy(self, tables: Sequence[Table]) -> list[str]:
-        """What freezes the pages and gathers the planner's statistics."""
+        """Return the statements that freeze the pages and update the planner's statistics."""
 
     def comment(self, table: str, text: str) -> str:
-        """What leaves a comment on a table."""
+        """Return the statement that sets a comment on a table."""
 
 
 class LoadFallback(Struct, frozen=True):
-    """How rows are loaded where the usual way is not allowed, and why."""
+    """Another way to load rows than the usual one, and why a server needs it."""
 
     dialect: Dialect
     reason: str
@@ -109,11 +112,11 @@ def _no_load_fallback(_connection: Connection) -> LoadFallback | None:
 class Target:
     """A database that dbdyno can measure.
 
-    ``storage`` are the words for how tables are stored that it knows. All that is read inside
-    the block of ``one_instant`` is of one instant. ``understood(doing)`` turns the driver's
-    errors inside its block into ours. ``settle`` and ``checkpoint`` say what they had to leave
-    unwritten, which is nothing as a rule. ``load_fallback`` asks a server whether rows must be
-    loaded in another way than usual. Without ``telemetry`` it is measured, but not watched.
+    ``storage`` contains the options for how tables are stored that it supports. All reads inside
+    the block of ``one_instant`` see the same state. ``understood(doing)`` turns the driver's errors
+    inside its block into ours. ``settle`` and ``checkpoint`` return what they could not write out,
+    normally nothing. ``load_fallback`` finds out whether rows must be loaded in another way than
+    the usual one. Without ``telemetry`` the database is measured without telemetry.
     """
 
     name: str
@@ -132,5 +135,5 @@ class Target:
 
     @property
     def words(self) -> str:
-        """Whose words its statements are in, whichever way leads to it."""
+        """The database whose dialect it uses, whatever driver connects to it."""
         return self.name.removeprefix("odbc_")

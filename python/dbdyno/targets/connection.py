@@ -1,4 +1,4 @@
-"""The word for a control connection: of the target's own driver, opened by whoever asks."""
+"""The type of a control connection: of the target's own driver, opened by the caller."""
 
 import os
 import socket
@@ -9,10 +9,10 @@ Connection: TypeAlias = Any
 
 
 def hang_up(connection: Connection) -> None:
-    """From any thread: whoever waits for an answer on it gets an error now.
+    """Interrupt whoever waits for an answer on this connection with an error. For any thread.
 
-    A driver that keeps its socket to itself (ODBC's) goes on waiting.
+    A driver that does not expose its socket (ODBC's) continues to wait.
     """
-    # It may be closed at this very moment, by its owner or by the server.
+    # The owner or the server may be closing it at this very moment.
     with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as wire:
         wire.shutdown(socket.SHUT_RDWR)

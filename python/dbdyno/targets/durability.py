@@ -1,7 +1,7 @@
-"""How durable a server is: three promises, and the settings by which each database keeps them.
+"""The durability levels, and the settings by which each database provides them.
 
-The promise is what survives, in the same words for every database. Where one of them can only
-keep more than is promised, it keeps more.
+A level says what survives, in the same words for every database. A database that can only provide
+more than a level promises, provides more.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ SETTINGS: dict[str, dict[Promise, dict[str, str]]] = {
         "relaxed": {"fsync": "on", "synchronous_commit": "off", "full_page_writes": "on"},
         "none": {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"},
     },
-    # The binary log, where there is one, is as durable as the redo log.
+    # The binary log, if it is enabled, is as durable as the redo log.
     "mysql": {
         "full": {
             "innodb_flush_log_at_trx_commit": "1",
@@ -43,15 +43,15 @@ SETTINGS: dict[str, dict[Promise, dict[str, str]]] = {
 
 
 def settings_of(protocol: str, promise: Promise) -> dict[str, str]:
-    """What keeps the promise."""
+    """Return the settings for a durability level."""
     return SETTINGS[protocol][promise]
 
 
 def promise_of(protocol: str, settings: Mapping[str, str]) -> Promise | None:
-    """The promise that a server with these settings keeps; None for a mixture.
+    """Return the durability level of a server with these settings; None for a mixture.
 
-    A database whose settings are not known here keeps none that we could name.
-    A setting that is not among them has no say there (that of a log which is not written).
+    A database whose settings are not known here has no level. A setting that is missing does not
+    count (for example that of a log which is not written).
     """
     for promise, wanted in SETTINGS.get(protocol, {}).items():
         if all(

@@ -9,13 +9,13 @@ from dbdyno.targets.base import Target
 
 
 def find_target(name: str) -> Target:
-    """The target of this name, and no other: each brings its own driver."""
+    """Return the target of this name without importing others: each needs its own driver."""
     target: Target = importlib.import_module(f"{targets.__name__}.{name}").TARGET
     return target
 
 
 @cache
 def all_targets() -> dict[str, Target]:
-    """The targets by name."""
+    """Return all targets by name."""
     packages = [module.name for module in pkgutil.iter_modules(targets.__path__) if module.ispkg]
     return {name: find_target(name) for name in packages}

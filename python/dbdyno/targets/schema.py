@@ -1,7 +1,7 @@
-"""Tables as data: what a workload declares and a target turns into its own statements.
+"""Tables as data, which a workload declares and a target turns into its own statements.
 
-Nothing here is SQL of one database; types are the words that all of them know, and how a
-column is filled is said in the loader's words.
+Nothing here is SQL of one database; types are those that all of them know, and ``generator`` says
+in the loader's terms how a column is filled.
 """
 
 from typing import Literal
@@ -14,9 +14,9 @@ PartitionMethod = Literal["range", "hash"]
 
 
 class Column(Struct, frozen=True):
-    """One column. ``serial`` is an integer that numbers itself.
+    """One column. ``serial`` is an integer that the server numbers.
 
-    ``generator`` says how loading fills it.
+    ``generator`` defines how loading fills it.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Column(Struct, frozen=True):
 
     @property
     def load_kind(self) -> ColumnType:
-        """The loader's word for the type."""
+        """The loader's name for the type."""
         match self.sql_type:
             case "int" | "serial":
                 return "int4"
@@ -40,7 +40,7 @@ class Column(Struct, frozen=True):
 
     @property
     def fixed_value(self) -> int | str | None:
-        """What every row holds, where a default can stand for it; None also where rows differ."""
+        """The value that all rows share if a default can provide it; None also if rows differ."""
         if self.default:
             return None
         match self.generator:
@@ -53,19 +53,19 @@ class Column(Struct, frozen=True):
 
     @property
     def differs(self) -> bool:
-        """Whether its rows differ, so that each must be sent."""
+        """Whether its values differ, so that each must be sent."""
         return self.generator != "null" and self.fixed_value is None
 
 
 class Partitioning(Struct, frozen=True):
-    """A table cut into so many parts by its primary key."""
+    """The division of a table into so many partitions by its primary key."""
 
     method: PartitionMethod
     count: int
 
 
 class ForeignKey(Struct, frozen=True, order=True):
-    """A column that names a row of another table, whose primary key has the same name."""
+    """A column that refers to another table, whose primary key has the same name."""
 
     column: str
     references: str
@@ -93,7 +93,7 @@ class Table(Struct, frozen=True, kw_only=True):
 
 
 class FoundColumn(Struct, frozen=True):
-    """A column that exists; its type in the words of :class:`Column`."""
+    """A column that exists; its type is named as in :class:`Column`."""
 
     name: str
     sql_type: str

@@ -1,7 +1,7 @@
-"""A statement as a script has it, read as far as telemetry needs: what is a value, what a name.
+"""A statement of a script, parsed as far as telemetry needs: which parts are values or names.
 
-Only the pieces are told apart; SQL itself is left to the server. pgbench's variables are
-``:name``, but not within quotes or comments, and ``::`` is a cast.
+Only the tokens are recognized; SQL itself is left to the server. pgbench's variables are ``:name``,
+but not within quotes or comments, and ``::`` is a cast.
 """
 
 import re
@@ -25,34 +25,34 @@ PIECES = re.compile(
 
 
 class Piece(Struct, frozen=True):
-    """A part of the text and what it is: the name of a group of ``PIECES``."""
+    """A token and its kind, the name of a group of ``PIECES``."""
 
     kind: str
     text: str
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """The whole text, in order."""
+    """Yield all tokens of the text, in order."""
     for match in PIECES.finditer(text):
-        assert match.lastgroup is not None  # one alternative takes any character
+        assert match.lastgroup is not None  # one alternative matches any character
         yield Piece(match.lastgroup, match[0])
 
 
 def with_marks(text: str) -> str:
-    """The statement with a question mark for each value, and without comments."""
+    """Return the statement with a question mark for each value, and without comments."""
     marks = {"comment": "", "string": "?", "parameter": "?", "variable": "?", "number": "?"}
     return "".join(marks.get(piece.kind, piece.text) for piece in pieces(text))
 
 
 class Prepared(Struct, frozen=True):
-    """The statement with ``$1``, ``$2`` … for its variables, in the order of their places."""
+    """A statement with ``$1``, ``$2`` … for its variables, in order of appearance."""
 
     text: str
     parameters: int
 
 
 def prepared(text: str) -> Prepared | None:
-    """As it can be prepared; None for several statements in one."""
+    """Return the statement in the form that can be prepared; None if there are several."""
     parts: list[str] = []
     parameters = 0
     for piece in pieces(text.strip().rstrip(";")):
@@ -65,10 +65,10 @@ def prepared(text: str) -> Prepared | None:
 
 
 def with_variables(text: str) -> str:
-    """The text with variables in place of its numbered parameters.
+    """Return the text with variables in place of its numbered parameters.
 
-    A question mark is left alone: whether it stands for a value, only who prepares knows
-    (PostgreSQL has an operator ``?``).
+    A question mark is left alone: only the server that prepares the statement knows whether it
+    stands for a value (PostgreSQL has an operator ``?``).
     """
     return "".join(
         f":p{piece.text[1:]}" if piece.kind == "parameter" else piece.text for piece in pieces(text)
@@ -76,7 +76,7 @@ def with_variables(text: str) -> str:
 
 
 def names(text: str) -> set[str]:
-    """Every name in it, alone and with what qualifies it: among them those of its tables."""
+    """Return every name in the text, alone and qualified: those of its tables are among them."""
     found: set[str] = set()
     path: list[str] = []
     for piece in pieces(text):
@@ -89,5 +89,5 @@ def names(text: str) -> set[str]:
 
 
 def first_word(text: str) -> str:
-    """The word that says what kind of statement it is."""
+    """Return the first word, which identifies the kind of statement."""
     return next((piece.text.lower() for piece in pieces(text) if piece.kind == "name"), "")

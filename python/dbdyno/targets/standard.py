@@ -1,20 +1,20 @@
-"""SQL that the standard has and every database here takes as it is."""
+"""Standard SQL that every supported database accepts unchanged."""
 
 from dbdyno.targets.schema import ForeignKey, Index, Table
 
 
 def literal(value: int | str) -> str:
-    """A constant; in a text only quotes need care."""
+    """Return a literal; in texts only quotes are escaped."""
     return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
 
 def index_added(table: Table, index: Index) -> str:
-    """An index of the usual kind."""
+    """Return the statement that creates an index of the default kind."""
     return f"create index {index.name} on {table.name} ({index.column})"
 
 
 def foreign_key_added(table: Table, key: ForeignKey) -> str:
-    """To the primary key, under the name that PostgreSQL would choose by itself."""
+    """Return the statement; the constraint has the name that PostgreSQL would choose itself."""
     name = f"{table.name}_{key.column}_fkey"
     return (
         f"alter table {table.name} add constraint {name} "

@@ -1,8 +1,8 @@
-"""What a target offers to whoever watches it: the shape of ``TARGET.telemetry``.
+"""What a target provides for telemetry: the structure of ``TARGET.telemetry``.
 
-Words of one database stay below this line: sources name their columns as the database does,
-sessions and locks come as plain values. Nothing here opens a connection, keeps time or adds
-anything up; that is the layer ``telemetry``'s business.
+What is specific to one database stays in its target: sources name their columns as the database
+does, sessions and locks are returned as plain values. Nothing here opens a connection, measures
+time or adds anything up; that is the task of the layer ``telemetry``.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -20,8 +20,8 @@ from dbdyno.targets.connection import Connection
 class Sessions(Struct, frozen=True):
     """Sessions or processes of the server that are alike in all but their process number.
 
-    ``kind`` is ``client`` or the server's word. Whoever tells them puts together what is alike
-    where that is cheaper than telling each; a session is in one group only.
+    ``kind`` is ``client`` or the server's own term. Targets group equal sessions where that is
+    cheaper than returning each; a session is in one group only.
     """
 
     pids: Sequence[int]
@@ -30,15 +30,15 @@ class Sessions(Struct, frozen=True):
     wait_type: str
     wait_event: str
     text: str
-    """The beginning of the statement they run, or ran last."""
+    """The beginning of the statement that they run or ran last."""
     tasks: Sequence[int] = ()
-    """The kernel's number of each, where sessions are threads of one process and it is told."""
+    """The kernel's ID of each, if sessions are threads of one process and the server reports it."""
 
 
 class Locks(Struct, frozen=True):
-    """Sessions that hold or await one lock alike. Equal ``thing`` is the same locked thing.
+    """Sessions that hold or await a lock in the same way. An equal ``thing`` is the same object.
 
-    ``waited_s`` has an element for each of ``pids``, None where it is not known.
+    ``waited_s`` has an element for each of ``pids``, None if it is not known.
     """
 
     pids: Sequence[int]
@@ -52,19 +52,19 @@ class Locks(Struct, frozen=True):
 
 
 PendingSample: TypeAlias = Callable[[], tuple[list[Sessions], list[Locks]]]
-"""A sample, made of the server's answer when it is called: of many together that is cheaper, and
-the next query need not wait for it."""
+"""Builds the sessions and locks of a sample from the server's answer, when they are needed:
+building many together is cheaper, and the next sample need not wait for it."""
 SampleSessions: TypeAlias = Callable[[Connection], PendingSample]
 
 
 class LogReader(Protocol):
-    """Makes entries of a server's log, which comes in pieces that may end within a line."""
+    """Parses a server's log, whose text comes in pieces that may end within a line."""
 
     def feed(self, text: str) -> list[LogEntry]:
-        """The entries that are complete; ``at_ns`` is Unix time, 0 where a line has none.
+        """Return the entries that are complete; ``at_ns`` is Unix time, 0 if a line has none.
 
-        An empty piece says that nothing came since the last one: what was held back, because
-        more lines might belong to it, is then complete.
+        An empty piece means that nothing was added since the last one: an entry that was held back
+        because more lines might belong to it is then complete.
         """
 
 
@@ -80,23 +80,23 @@ def _no_tasks(_connection: Connection) -> Mapping[int, int]:
 
 
 def _counts_at_once(_connection: Connection) -> None:
-    """Most servers count what a session does while it does it."""
+    """Do nothing: most servers count a session's work while it is done."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Telemetry:
-    """How a database is watched.
+    """How telemetry reads a database.
 
-    ``begin`` readies a connection of telemetry's own (short timeouts, nothing left behind).
-    ``sources`` tries what the server has and gives the rest with reasons; what it can tell of
-    single statements, it tells of these. ``sample_with_locks`` is one statement: all sessions but
-    telemetry's, and, when one of them waits for a lock, the locks that have to do with waiting.
-    ``sample_sessions`` has the same sessions without locks, where that is cheaper.
-    ``conflicts`` tells whether two modes of a lock exclude each other. ``facts`` describes
-    tables, indexes, plans and settings as they matter to these statements. ``log_path`` is
-    where the server says its log is, if it says so. Samples of the sessions must be
-    ``sample_interval_min_s`` apart, where a server shows old ones to who asks more often; and where
-    ``samples_stop_locking``, what a sample takes is taken from everybody, on however many cores.
+    ``begin`` prepares a connection of telemetry's own (short timeouts, nothing left behind).
+    ``sources`` tries what the server has and returns the rest with reasons; sources of single
+    statements cover the given ones. ``sample_with_locks`` is one query: all sessions except
+    telemetry's and, if one of them waits for a lock, the locks involved in waiting.
+    ``sample_sessions`` returns the same sessions without locks, if that is cheaper. ``conflicts``
+    returns whether two lock modes exclude each other. ``facts`` describes the tables, indexes,
+    plans and settings that matter to the given statements. ``log_path`` is where the server says
+    that its log is, if it does. Session samples must be at least ``sample_interval_min_s`` apart,
+    since the server returns old data if it is asked more often. If ``samples_stop_locking``, the
+    time of a sample is lost on all cores.
     """
 
     begin: Callable[[Connection], None]
@@ -109,19 +109,20 @@ class Telemetry:
     log_reader: Callable[[], LogReader]
     log_path: Callable[[Connection], Path | None]
     pid: Callable[[Connection], int]
-    """The server's number of this connection, as its sessions and locks have it."""
+    """The server's ID of this connection, as in its sessions and locks."""
     task: Callable[[Connection], int | None]
-    """The kernel's number of the process or thread that serves it, where the server tells.
+    """The kernel's ID of the process or thread that serves it, if the server reports it.
 
-    None, too, where that serves other sessions at the same time."""
+    None also if that serves other sessions at the same time.
+    """
     sample_sessions: SampleSessions | None = None
     sample_interval_min_s: float = 0.0
     samples_stop_locking: bool = False
     sessions_are_processes: bool = True
-    """Whether each session is a process of the kernel's, too: then ``pid`` is ``task``."""
+    """Whether each session is a process of its own: then ``pid`` is ``task``."""
     tasks: Callable[[Connection], Mapping[int, int]] = _no_tasks
-    """The kernel's numbers of the threads that serve sessions, by the server's numbers of these:
-    as far as it tells, of sessions that are no processes."""
+    """The kernel's IDs of the threads that serve sessions, by the server's session IDs, as far as
+    the server reports them; for sessions that are not processes."""
     publish: Callable[[Connection], None] = _counts_at_once
-    """Has the server count now what this session did before the run: it would else do so within
-    it, and what was done to load or to check the data would pass for work of the load."""
+    """Makes the server publish the counts of what this session did before the run. Otherwise they
+    would appear within it, and loading or checking the data would seem to be work of the load."""

@@ -1,4 +1,4 @@
-"""MariaDB 10.6 and later, MySQL 8.0 and later: one target, whose servers say which they are."""
+"""MariaDB 10.6 and later, MySQL 8.0 and later: one target; the servers report which they are."""
 
 from dbdyno.targets.base import Target
 from dbdyno.targets.mysql.connections import free_connections

@@ -1,4 +1,4 @@
-"""Column types in both directions: from the words of ``targets.schema``, and back."""
+"""Column types in both directions: from those of ``targets.schema``, and back."""
 
 import re
 
@@ -11,11 +11,11 @@ WORDS = {written: word for word, written in TYPES.items() if word != "serial"}
 
 
 def type_of(word: str) -> str:
-    """How these servers write the type."""
+    """Return the type as these servers write it."""
     return TYPES.get(word, word)
 
 
 def word_of(column_type: str) -> str:
-    """Our word; some versions add a width to integers that means nothing."""
+    """Return our name for the type, without the meaningless width of integers in some versions."""
     bare = re.sub(r"^((?:big|small|tiny)?int)\(\d+\)", r"\1", column_type.lower())
     return WORDS.get(bare, bare)

@@ -5,7 +5,7 @@ from dbdyno.targets.connection import Connection
 
 
 def free_connections(connection: Connection) -> FreeConnections:
-    """Beside this one, which stays open; the extra one for administrators is left to them."""
+    """Return the free connections besides this one and the extra one for administrators."""
     (admitted,) = connection.execute("select @@global.max_connections").fetchone()
     _, connected = connection.execute("show global status like 'Threads_connected'").fetchone()
     others = int(connected) - 1

@@ -1,4 +1,4 @@
-"""What a MariaDB or MySQL server is: version, settings, durability, sizes. Changes nothing."""
+"""Describes a MariaDB or MySQL server: version, settings, durability, sizes. Changes nothing."""
 
 import re
 
@@ -11,9 +11,9 @@ DURABILITY = (
     "innodb_flush_method",
     "log_bin",
 )
-BINARY_LOG = ("sync_binlog", "binlog_format")  # they say nothing where there is no such log
+BINARY_LOG = ("sync_binlog", "binlog_format")  # meaningless without a binary log
 
-# What telemetry may read: since which version of MariaDB, and of MySQL (None: never).
+# What telemetry may read: the first version of MariaDB, and of MySQL (None: never).
 CAPABILITIES: dict[str, tuple[int | None, int | None]] = {
     "information_schema.innodb_lock_waits": (100600, None),
     "information_schema.system_variables": (100600, None),
@@ -43,7 +43,7 @@ MYSQL_SETTINGS = """
 
 
 def describe(connection: Connection) -> ServerDescription:
-    """The server behind this connection, and its current database."""
+    """Describe the server behind this connection, and its current database."""
     facts = connection.execute(FACTS).fetchone()
     version, encoding, collation, read_only, cache_bytes, watched, database_bytes = facts
     is_mariadb = "MariaDB" in version
@@ -66,19 +66,19 @@ def describe(connection: Connection) -> ServerDescription:
 
 
 def version_number(version: str) -> int:
-    """10.11.19 as 101119, 8.0.33 as 80033."""
+    """Return 101119 for 10.11.19, 80033 for 8.0.33."""
     major, minor, patch = map(int, re.findall(r"\d+", version)[:3])
     return major * 10_000 + minor * 100 + patch
 
 
 def capabilities(number: int, *, is_mariadb: bool) -> frozenset[str]:
-    """What a server of this version has."""
+    """Return the capabilities of a server of this version."""
     since = {name: ours if is_mariadb else theirs for name, (ours, theirs) in CAPABILITIES.items()}
     return frozenset(name for name, first in since.items() if first and number >= first)
 
 
 def _settings(connection: Connection, *, is_mariadb: bool) -> tuple[ServerSetting, ...]:
-    """Their values have no unit apart: sizes are bytes."""
+    """Return the settings that are not defaults, without units: sizes are in bytes."""
     query = MARIADB_SETTINGS if is_mariadb else MYSQL_SETTINGS
     rows = connection.execute(query).fetchall()
     return tuple(ServerSetting(name, value, "", source.lower()) for name, value, source in rows)

@@ -1,7 +1,7 @@
-"""Statements of MariaDB and MySQL for tables declared as data. Writes text, asks no server.
+"""Statements of MariaDB and MySQL for tables declared as data. Writes text, queries no server.
 
-The primary key is there before the rows: it is the table itself, and rows come in its order.
-Other indexes are built after the rows, in one pass each.
+The primary key is created before the rows: it is the table itself, and rows are loaded in its
+order. Other indexes are built after the rows, in one pass each.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,14 +12,15 @@ from dbdyno.targets.standard import foreign_key_added, index_added
 
 
 class MysqlDialect:
-    """Names are those of our own workloads: lower-case words that need no quotes."""
+    """Table and column names are those of our workloads: lower case, without need for quotes."""
 
     tidying = "analyze"
 
     def create(self, table: Table) -> list[str]:
-        """The table with its primary key and its parts.
+        """Return the statement for the table with its primary key and partitions.
 
-        What all rows share is a default while the table is filled, so that it need not travel.
+        Values that all rows share are defaults while the table is filled, so that they are not
+        sent.
         """
         parts = [_column(column) for column in table.columns]
         if table.primary_key:
@@ -27,15 +28,15 @@ class MysqlDialect:
         return [f"create table {table.name} ({', '.join(parts)}) engine = innodb{_parts(table)}"]
 
     def drop(self, names: Sequence[str]) -> str:
-        """What others built upon the tables stops it."""
+        """Return the statement, which fails if other objects depend on the tables."""
         return f"drop table if exists {', '.join(reversed(names))}"
 
     def empty(self, table: Table) -> str:
-        """Ends the transaction that it is in."""
+        """Return a TRUNCATE, which commits the transaction that it is in."""
         return f"truncate {table.name}"
 
     def fill(self, table: Table, *, frozen: bool) -> str:
-        """Text, of what differs from row to row; nothing is ever frozen."""
+        """Return a LOAD DATA for the columns whose values differ; nothing is ever frozen."""
         assert not frozen
         columns = ", ".join(column.name for column in table.columns if column.differs)
         return (
@@ -44,7 +45,7 @@ class MysqlDialect:
         )
 
     def filled(self, table: Table) -> list[str]:
-        """Takes back the defaults that were there for filling only."""
+        """Return the statements that drop the defaults which were there only for filling."""
         return [
             f"alter table {table.name} alter column {column.name} "
             + ("drop default" if column.not_null else "set default null")
@@ -53,34 +54,34 @@ class MysqlDialect:
         ]
 
     def can_fill_frozen(self, _table: Table) -> bool:
-        """There is no such thing."""
+        """Return False: there is no such thing."""
         return False
 
     def add_primary_key(self, _table: Table) -> list[str]:
-        """It is there from the beginning."""
+        """Return nothing: it exists from the beginning."""
         return []
 
     def add_index(self, table: Table, index: Index) -> str:
-        """A B-tree, built by sorting."""
+        """Return the statement for a B-tree, which is built by sorting."""
         return index_added(table, index)
 
     def add_foreign_key(self, table: Table, key: ForeignKey) -> str:
-        """Adds an index over the column, too, where there is none.
+        """Return the statement, which also creates an index on the column if there is none.
 
-        It wants the other column named, which bears the same name in every workload.
+        The referenced column must be named; it has the same name in every workload.
         """
         return f"{foreign_key_added(table, key)} ({key.column})"
 
     def continue_numbering(self, _table: Table) -> list[str]:
-        """The server goes on after the largest number by itself."""
+        """Return nothing: the server continues after the largest number by itself."""
         return []
 
     def tidy(self, tables: Sequence[Table]) -> list[str]:
-        """The optimizer's statistics; there are no pages to be frozen."""
+        """Return the statement that updates the optimizer's statistics; no pages need freezing."""
         return [f"analyze table {', '.join(table.name for table in tables)}"]
 
     def comment(self, table: str, text: str) -> str:
-        """A comment on the table."""
+        """Return the statement that sets a comment on the table."""
         return f"alter table {table} comment = {_literal(text)}"
 
 
@@ -98,7 +99,7 @@ def _column(column: Column) -> str:
 def _default(column: Column) -> str:
     if column.fixed_value is not None:
         return _literal(column.fixed_value)
-    # The precision of a moment must be that of its column.
+    # The precision of the default must be that of the column.
     return "current_timestamp(6)" if column.default == "now()" else column.default
 
 
@@ -109,7 +110,7 @@ def _literal(value: int | str) -> str:
 
 
 def _parts(table: Table) -> str:
-    """Equal ranges of keys from 1 to the number of rows, open at the end; or hashes."""
+    """Return equal ranges of keys from 1 to the number of rows, open at the end; or hashes."""
     partitioning = table.partitioning
     if partitioning is None:
         return ""

@@ -1,4 +1,4 @@
-"""Loads by INSERT where LOAD DATA LOCAL is not allowed, which takes up to half as long again."""
+"""Loading by INSERT where the server accepts no files, which takes up to half as long again."""
 
 from dbdyno.targets.base import LoadFallback
 from dbdyno.targets.connection import Connection
@@ -14,13 +14,13 @@ class InsertingDialect(MysqlDialect):
     """MySQL's dialect, with INSERT in place of LOAD DATA."""
 
     def fill(self, table: Table, *, frozen: bool) -> str:
-        """Rows are appended to it, many to a statement."""
+        """Return an INSERT to which rows are appended, many to a statement."""
         assert not frozen
         columns = ", ".join(column.name for column in table.columns if column.differs)
         return f"insert into {table.name} ({columns}) values"
 
 
 def load_fallback(connection: Connection) -> LoadFallback | None:
-    """Needed where ``local_infile`` is off."""
+    """Return the fallback if the server has ``local_infile`` off."""
     is_on = connection.execute("select @@global.local_infile").fetchone()[0]
     return None if is_on else LoadFallback(InsertingDialect(), REASON)

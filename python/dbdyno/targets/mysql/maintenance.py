@@ -1,4 +1,4 @@
-"""Around a run: the same state each time, for servers of our own; one instant to read at."""
+"""Puts private servers into the same state before each run; reads at one instant."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -6,16 +6,16 @@ from contextlib import contextmanager
 
 from dbdyno.targets.connection import Connection
 
-DIRTY_PAGES_FEW = 100  # the server itself keeps making some
+DIRTY_PAGES_FEW = 100  # the server itself constantly makes some
 FLUSH_PATIENCE_S = 60
-# While all is written out, the server may use the disk as fast as it can.
+# While everything is written out, the server may use the disk as fast as it can.
 FLUSHING = {
     "innodb_max_dirty_pages_pct_lwm": "0",
     "innodb_max_dirty_pages_pct": "0",
     "innodb_io_capacity_max": "20000",
     "innodb_io_capacity": "20000",
 }
-# Each after the one that bounds it: the server cuts down what is too high when it is set.
+# Each after the one that limits it: the server reduces a value that is too high when it is set.
 RESTORED = (
     "innodb_max_dirty_pages_pct",
     "innodb_max_dirty_pages_pct_lwm",
@@ -25,16 +25,16 @@ RESTORED = (
 
 
 def settle(connection: Connection, tables: Sequence[str]) -> str:
-    """Fresh statistics, then everything written out. Old versions of rows go by themselves."""
+    """Update the statistics, then write everything out. The server purges old rows itself."""
     names = ", ".join(f"`{table}`" for table in tables)
     connection.execute(f"analyze table {names}").fetchall()
     return checkpoint(connection)
 
 
 def checkpoint(connection: Connection) -> str:
-    """Writes the dirty pages, so that loading is not paid for by the run after it.
+    """Write out the dirty pages, so that the next run does not pay for loading.
 
-    There is no command for it: the server is told to keep none, for as long as it takes.
+    There is no command for it: the server is set to keep none for as long as that takes.
     """
     before = {name: _variable(connection, name) for name in FLUSHING}
     try:
@@ -50,7 +50,7 @@ def _set_all(connection: Connection, values: dict[str, str]) -> None:
 
 
 def _await_clean(connection: Connection) -> str:
-    """What is left when patience ends, in words."""
+    """Wait until the pages are written; return what is left at the timeout, in words."""
     deadline = time.monotonic() + FLUSH_PATIENCE_S
     while (dirty := _dirty_pages(connection)) > DIRTY_PAGES_FEW:
         if time.monotonic() >= deadline:
@@ -73,7 +73,7 @@ def _variable(connection: Connection, name: str) -> str:
 
 @contextmanager
 def one_instant(connection: Connection) -> Iterator[None]:
-    """A block whose reads see the same committed state."""
+    """Run the block so that all its reads see the same committed state."""
     connection.execute("set transaction isolation level repeatable read")
     connection.execute("start transaction with consistent snapshot, read only")
     try:

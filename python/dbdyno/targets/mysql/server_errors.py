@@ -18,7 +18,7 @@ _NOT_A_TABLE = ("not_a_table", "something else has the table's name: rename it")
 _CANCELLED = ("cancelled", "a timeout of the server, or someone, cancelled it")
 _LOST = ("server_lost", "the server's error log may say why")
 
-# The server's number → our code, the next step.
+# The server's error number → our code, the next step.
 CAUSES: dict[int, tuple[str, str]] = {
     **dict.fromkeys((1044, 1142, 1143, 1227), _NO_RIGHTS),
     **dict.fromkeys((1290, 1792, 1836), _READ_ONLY),
@@ -39,7 +39,7 @@ CAUSES: dict[int, tuple[str, str]] = {
 
 @contextmanager
 def understood(doing: str) -> Iterator[None]:
-    """Turns the driver's errors inside the block into ours."""
+    """Turn the driver's errors inside the block into ours."""
     try:
         yield
     except pymysql.Error as error:

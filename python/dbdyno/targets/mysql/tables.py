@@ -1,4 +1,4 @@
-"""What tables exist, as the information schema tells it, in the words of ``targets.schema``."""
+"""Finds existing tables in the information schema, in the terms of ``targets.schema``."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +26,7 @@ PARTITIONS = """
 
 
 def find_tables(connection: Connection, names: Sequence[str]) -> dict[str, FoundTable]:
-    """Those of the names that exist in the current database."""
+    """Return those of the named tables that exist in the current database."""
     columns = _by_table(connection, COLUMNS, names)
     keys = _by_table(connection, KEYS, names)
     partitions = _by_table(connection, PARTITIONS, names)
@@ -49,7 +49,7 @@ def find_tables(connection: Connection, names: Sequence[str]) -> dict[str, Found
 def _by_table(
     connection: Connection, query: str, names: Sequence[str]
 ) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows without the table's name, which comes first."""
+    """Return the rows by table name, their first column, and without it."""
     found: dict[str, list[tuple[Any, ...]]] = {}
     for name, *rest in connection.execute(query, [list(names)]).fetchall():
         found.setdefault(name, []).append(tuple(rest))

@@ -1,7 +1,7 @@
-"""Any database with an ODBC driver, in the words of the SQL standard. Only scripts of one's own.
+"""Any database with an ODBC driver, in standard SQL. For the user's own scripts only.
 
-What tables there are cannot be asked in one way of all databases: a workload's data is loaded
-where dbdyno has a target for the product.
+There is no single way to ask every database for its tables: a workload's data is loaded only where
+dbdyno has a target for the product.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from dbdyno.targets.schema import FoundTable
 
 
 def find_tables(connection: Connection, _names: Sequence[str]) -> dict[str, FoundTable]:
-    """Refuses: a table that is not found would be created, or taken for ours."""
+    """Refuse: a table that is not found would be created, or mistaken for ours."""
     raise DbdynoError(
         "unknown_product",
         f"dbdyno cannot create tables on {connection.product}",

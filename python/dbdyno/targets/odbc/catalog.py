@@ -1,4 +1,4 @@
-"""What tables exist, asked by three queries of a database's own and told in our words."""
+"""Finds existing tables with three queries of a database's own."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -10,10 +10,10 @@ from dbdyno.targets.standard import literal
 
 
 class Catalog(Struct, frozen=True):
-    """Queries with ``{names}`` for the tables asked for; names come in lower case.
+    """Queries with ``{names}`` for the requested tables; they return names in lower case.
 
-    ``tables`` gives name and comment, ``columns`` name, column and type in order, ``keys`` name
-    and column of primary keys. ``types`` are our words for those of the database.
+    ``tables`` returns name and comment, ``columns`` name, column and type in order, ``keys`` name
+    and column of primary keys. ``types`` maps the database's types to those of ``targets.schema``.
     """
 
     tables: str
@@ -22,7 +22,7 @@ class Catalog(Struct, frozen=True):
     types: Mapping[str, str]
 
     def finder(self) -> Callable[[Connection, Sequence[str]], dict[str, FoundTable]]:
-        """What finds those of the names that exist."""
+        """Return a function that finds the tables that exist among the names."""
         return self._find
 
     def _find(self, connection: Connection, names: Sequence[str]) -> dict[str, FoundTable]:

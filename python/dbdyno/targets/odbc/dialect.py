@@ -1,6 +1,6 @@
-"""Statements in the words of the SQL standard, for databases that dbdyno has no words for.
+"""Statements in standard SQL, for databases whose dialect dbdyno does not know.
 
-Rows come by an INSERT whose parameters are arrays, so nothing is ever frozen.
+Rows are loaded by an INSERT whose parameters are arrays, so nothing is ever frozen.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ TYPES = {
 
 
 def insert(table: Table) -> str:
-    """What receives rows: of what differs from one to the next."""
+    """Return the statement that receives rows, with the columns whose values differ."""
     names = [column.name for column in table.columns if column.differs]
     marks = ", ".join("?" for _ in names)
     return f"insert into {table.name} ({', '.join(names)}) values ({marks})"
 
 
 class StandardDialect:
-    """Names are those of our own workloads: lower-case words that need no quotes."""
+    """Table and column names are those of our workloads: lower case, without need for quotes."""
 
     tidying = "analyze"
 
@@ -31,7 +31,7 @@ class StandardDialect:
     now = "current_timestamp"
 
     def create(self, table: Table) -> list[str]:
-        """The table; what all rows share is a default while it is filled."""
+        """Return the statement; values that all rows share are defaults while it is filled."""
         columns = ", ".join(self._column(column) for column in table.columns)
         return [f"create table {table.name} ({columns})"]
 
@@ -49,20 +49,20 @@ class StandardDialect:
         return self.now if column.default == "now()" else column.default
 
     def drop(self, names: Sequence[str]) -> str:
-        """What others built upon the tables stops it."""
+        """Return the statement, which fails if other objects depend on the tables."""
         return f"drop table {', '.join(names)}"
 
     def empty(self, table: Table) -> str:
-        """By deleting, which every database can undo."""
+        """Return a DELETE, which every database can roll back."""
         return f"delete from {table.name}"
 
     def fill(self, table: Table, *, frozen: bool) -> str:
-        """Arrays of parameters."""
+        """Return an INSERT whose parameters are arrays."""
         assert not frozen
         return insert(table)
 
     def filled(self, table: Table) -> list[str]:
-        """Takes back the defaults that were there for filling only."""
+        """Return the statements that drop the defaults which were there only for filling."""
         return [
             f"alter table {table.name} alter column {column.name} drop default"
             for column in table.columns
@@ -70,23 +70,23 @@ class StandardDialect:
         ]
 
     def can_fill_frozen(self, _table: Table) -> bool:
-        """There is no such thing."""
+        """Return False: standard SQL has no such thing."""
         return False
 
     def add_primary_key(self, table: Table) -> list[str]:
-        """Under a name of the database's choice."""
+        """Return the statement; the database chooses the constraint's name."""
         return [f"alter table {table.name} add primary key ({table.primary_key})"]
 
     def add_index(self, table: Table, index: Index) -> str:
-        """Whatever kind is the usual one."""
+        """Return the statement for an index of the default kind."""
         return index_added(table, index)
 
     def add_foreign_key(self, table: Table, key: ForeignKey) -> str:
-        """With the other column named, without which MySQL takes none."""
+        """Return the statement with the referenced column, which MySQL requires."""
         return f"{foreign_key_added(table, key)} ({key.column})"
 
     def continue_numbering(self, table: Table) -> list[str]:
-        """From the row after the last."""
+        """Return the statements that continue after the last row."""
         return [
             f"alter table {table.name} alter column {column.name} restart with {table.rows + 1}"
             for column in table.columns
@@ -94,9 +94,9 @@ class StandardDialect:
         ]
 
     def tidy(self, _tables: Sequence[Table]) -> list[str]:
-        """The standard has no statement for it."""
+        """Return nothing: standard SQL has no statement for it."""
         return []
 
     def comment(self, table: str, text: str) -> str:
-        """A comment on the table."""
+        """Return the statement that sets a comment on the table."""
         return f"comment on table {table} is {literal(text)}"

@@ -1,11 +1,11 @@
-"""What ODBC drivers say of errors, and the errors of our own work in words for a person."""
+"""The errors of ODBC drivers, and our own errors made from them, for people."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dbdyno.errors import DbdynoError
 
-# By the beginning of the SQLSTATE; the first that fits wins.
+# By the first characters of the SQLSTATE; the first match counts.
 CAUSES = (
     ("42S02", "missing_table", "load the data first: dbdyno load WORKLOAD"),
     ("42P01", "missing_table", "load the data first: dbdyno load WORKLOAD"),
@@ -18,7 +18,7 @@ CAUSES = (
 
 
 class OdbcError(Exception):
-    """A call that failed: SQLSTATE, the database's own number (or 0), and the message."""
+    """A failed call: SQLSTATE, the database's own error number (or 0), and the message."""
 
     def __init__(self, state: str, number: int, message: str) -> None:
         super().__init__(message)
@@ -28,13 +28,13 @@ class OdbcError(Exception):
 
     @property
     def is_of_missing_driver(self) -> bool:
-        """Whether the driver itself could not be had."""
+        """Whether the driver itself could not be loaded."""
         return self.state.startswith("IM") or "Can't open lib" in self.message
 
 
 @contextmanager
 def understood(doing: str) -> Iterator[None]:
-    """Turns the driver's errors inside the block into ours."""
+    """Turn the driver's errors inside the block into ours."""
     try:
         yield
     except OdbcError as error:

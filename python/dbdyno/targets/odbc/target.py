@@ -1,4 +1,4 @@
-"""What all targets behind ODBC have in common: little is asked, nothing is set or watched."""
+"""What all ODBC targets have in common: few queries, no changes, no telemetry."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +9,7 @@ from dbdyno.targets.connection import Connection
 from dbdyno.targets.odbc.server_errors import understood
 from dbdyno.targets.schema import FoundTable
 
-# A driver does not tell how many sessions its server admits.
+# A driver does not report how many sessions its server admits.
 ADMITTED = 2**31
 
 
@@ -21,9 +21,9 @@ def behind_odbc(
     find_tables: Callable[[Connection, Sequence[str]], dict[str, FoundTable]],
     snapshot: str = "",
 ) -> Target:
-    """A target; ``snapshot`` begins a transaction whose reads are all of one instant.
+    """Return a target; ``snapshot`` begins a transaction whose reads all see the same state.
 
-    How tables are stored is left as the database has it.
+    Tables are stored as the database does by default.
     """
     return Target(
         name=name,
@@ -42,7 +42,7 @@ def behind_odbc(
 
 
 def _describe(name: str, connection: Connection) -> ServerDescription:
-    """Product and version: what the standard lets every driver tell."""
+    """Return the product and version, which every standard driver can report."""
     numbers = [int(number) for number in re.findall(r"\d+", connection.version)[:3]]
     major, minor, patch = [*numbers, 0, 0, 0][:3]
     return ServerDescription(
@@ -71,7 +71,7 @@ def _one_instant(connection: Connection, snapshot: str) -> AbstractContextManage
 
 @contextmanager
 def _transaction(connection: Connection, begin: Sequence[str]) -> Iterator[None]:
-    """Without a statement that begins one, each read is of its own instant."""
+    """Run the block in a transaction; without a ``begin``, each read sees its own state."""
     for statement in begin:
         connection.execute(statement)
     try:

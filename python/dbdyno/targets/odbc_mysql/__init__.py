@@ -1,4 +1,4 @@
-"""MariaDB and MySQL by ODBC: a way to try it; on their own wire they are faster, and watched."""
+"""MariaDB and MySQL by ODBC, for trying ODBC: their own protocol is faster and has telemetry."""
 
 from dbdyno.targets.mysql.column_types import WORDS
 from dbdyno.targets.mysql.dialect import MysqlDialect
@@ -12,7 +12,7 @@ CATALOG = Catalog(
         select table_name, table_comment from information_schema.tables
         where table_schema = database() and table_type = 'BASE TABLE'
             and table_name in ({names})""",
-    # Some versions add a width to integers that means nothing.
+    # Some versions add a meaningless width to integers.
     columns="""
         select table_name, column_name,
             case when data_type like '%int' then data_type else lower(column_type) end
@@ -28,10 +28,10 @@ CATALOG = Catalog(
 
 
 class Dialect(MysqlDialect):
-    """Their own, but for how rows come."""
+    """Their own dialect, except for how rows are loaded."""
 
     def fill(self, table: Table, *, frozen: bool) -> str:
-        """Arrays of parameters."""
+        """Return an INSERT whose parameters are arrays."""
         assert not frozen
         return insert(table)
 

@@ -1,10 +1,10 @@
-"""Oracle 12.2 and later by its ODBC driver. Written from its manual: no server was at hand."""
+"""Oracle 12.2 and later by its ODBC driver. Written from the manual; never run on a server."""
 
 from dbdyno.targets.odbc.catalog import Catalog
 from dbdyno.targets.odbc.target import behind_odbc
 from dbdyno.targets.odbc_oracle.dialect import OracleDialect
 
-# What is not quoted is kept in capitals.
+# Oracle stores unquoted names in capitals.
 CATALOG = Catalog(
     tables="""
         select lower(t.table_name), c.comments

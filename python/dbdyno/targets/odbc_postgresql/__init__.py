@@ -1,4 +1,4 @@
-"""PostgreSQL by psqlODBC: a way to try ODBC; on its own wire it is faster, and watched."""
+"""PostgreSQL by psqlODBC, for trying ODBC: its own protocol is faster and has telemetry."""
 
 from dbdyno.targets.odbc.catalog import Catalog
 from dbdyno.targets.odbc.dialect import insert
@@ -29,15 +29,15 @@ CATALOG = Catalog(
 
 
 class Dialect(PostgresqlDialect):
-    """PostgreSQL's own, but for how rows come."""
+    """PostgreSQL's own dialect, except for how rows are loaded."""
 
     def fill(self, table: Table, *, frozen: bool) -> str:
-        """Arrays of parameters."""
+        """Return an INSERT whose parameters are arrays."""
         assert not frozen
         return insert(table)
 
     def can_fill_frozen(self, _table: Table) -> bool:
-        """Only COPY can."""
+        """Return False: only COPY can."""
         return False
 
 

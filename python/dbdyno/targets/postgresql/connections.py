@@ -4,7 +4,7 @@ from psycopg import Connection
 
 from dbdyno.targets.base import FreeConnections
 
-# What only superusers may use is left to them, even if we are one. A session whose kind is
+# Connections reserved for superusers are left to them, even if we are one. A session whose type is
 # hidden from our role is a client if it has a database.
 LIMITS = """
     select current_setting('max_connections')::int,
@@ -16,9 +16,9 @@ LIMITS = """
 
 
 def free_connections(connection: Connection) -> FreeConnections:
-    """Beside this one, which stays open during the run."""
+    """Return the free connections besides this one, which stays open during the run."""
     row = connection.execute(LIMITS).fetchone()
-    assert row is not None  # a select of three values gives one row
+    assert row is not None  # a select of three values returns one row
     admitted, reserved, taken = row
     return FreeConnections(
         count=admitted - reserved - taken - 1,

@@ -1,4 +1,4 @@
-"""What a PostgreSQL server is: version, settings, durability, sizes. Reads, changes nothing."""
+"""Describes a PostgreSQL server: version, settings, durability, sizes. Changes nothing."""
 
 from psycopg import Connection
 
@@ -6,7 +6,7 @@ from dbdyno.targets.base import ServerDescription, ServerSetting
 
 DURABILITY = ("fsync", "synchronous_commit", "full_page_writes", "wal_level", "data_checksums")
 
-# What telemetry may read, and since which version (server_version_num).
+# What telemetry may read, and the first version that has it (server_version_num).
 CAPABILITIES = {
     "pg_stat_wal": 140000,
     "pg_stat_io": 160000,
@@ -29,7 +29,7 @@ FACTS = """
 
 
 def describe(connection: Connection) -> ServerDescription:
-    """The server behind this connection, and its current database."""
+    """Describe the server behind this connection, and its current database."""
     facts = connection.execute(FACTS).fetchone()
     assert facts is not None  # the current database has its row
     version, number, encoding, collation, in_recovery, database_bytes, cache_bytes = facts
@@ -50,7 +50,7 @@ def describe(connection: Connection) -> ServerDescription:
 
 
 def capabilities(version_number: int) -> frozenset[str]:
-    """What a server of this version has."""
+    """Return the capabilities of a server of this version."""
     return frozenset(name for name, since in CAPABILITIES.items() if version_number >= since)
 
 

@@ -1,4 +1,4 @@
-"""PostgreSQL's statements for tables declared as data. Writes text, talks to no server."""
+"""PostgreSQL's statements for tables declared as data. Writes text, queries no server."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,15 +7,15 @@ from dbdyno.targets.standard import foreign_key_added, index_added, literal
 
 
 class PostgresqlDialect:
-    """Names are those of our own workloads: lower-case words that need no quotes."""
+    """Table and column names are those of our workloads: lower case, without need for quotes."""
 
     tidying = "vacuum"
 
     def create(self, table: Table) -> list[str]:
-        """The table, and its partitions if it has any.
+        """Return the statements for the table, and its partitions if it has any.
 
-        What all rows share is a default while the table is filled: it then neither travels nor
-        is parsed for each row.
+        Values that all rows share are defaults while the table is filled, so that they are neither
+        sent nor parsed for each row.
         """
         columns = ", ".join(_column(column) for column in table.columns)
         if table.partitioning is None:
@@ -25,21 +25,21 @@ class PostgresqlDialect:
         return [f"{head} {by}", *_partitions(table, table.partitioning)]
 
     def drop(self, names: Sequence[str]) -> str:
-        """No cascade: what others built upon the tables stops it."""
+        """Return the statement, which without CASCADE fails if others depend on the tables."""
         return f"drop table if exists {', '.join(names)}"
 
     def empty(self, table: Table) -> str:
-        """Truncation is what lets the same transaction copy frozen rows."""
+        """Return a TRUNCATE, which lets the same transaction copy frozen rows."""
         return f"truncate {table.name}"
 
     def fill(self, table: Table, *, frozen: bool) -> str:
-        """Binary COPY of what differs from row to row."""
+        """Return a binary COPY of the columns whose values differ."""
         columns = ", ".join(column.name for column in table.columns if column.differs)
         options = "format binary, freeze true" if frozen else "format binary"
         return f"copy {table.name} ({columns}) from stdin ({options})"
 
     def filled(self, table: Table) -> list[str]:
-        """Takes back the defaults that were there for filling only."""
+        """Return the statements that drop the defaults which were there only for filling."""
         return [
             f"alter table {table.name} alter {column.name} drop default"
             for column in table.columns
@@ -47,25 +47,25 @@ class PostgresqlDialect:
         ]
 
     def can_fill_frozen(self, table: Table) -> bool:
-        """COPY FREEZE does not go through a partitioned table."""
+        """Return False for partitioned tables, which COPY FREEZE does not support."""
         return table.partitioning is None
 
     def add_primary_key(self, table: Table) -> list[str]:
-        """Named by the server: TABLE_pkey."""
+        """Return the statement; the server names the constraint TABLE_pkey."""
         if table.primary_key is None:
             return []
         return [f"alter table {table.name} add primary key ({table.primary_key})"]
 
     def add_index(self, table: Table, index: Index) -> str:
-        """A B-tree."""
+        """Return the statement for a B-tree."""
         return index_added(table, index)
 
     def add_foreign_key(self, table: Table, key: ForeignKey) -> str:
-        """Under the name that the server itself would choose."""
+        """Return the statement; the constraint has the name that the server would choose."""
         return foreign_key_added(table, key)
 
     def continue_numbering(self, table: Table) -> list[str]:
-        """Sets the sequences of serial columns; those of an empty table are right as they are."""
+        """Return the statements that set the sequences of serial columns; none for no rows."""
         return [
             f"select setval(pg_get_serial_sequence('{table.name}', '{column.name}'), {table.rows})"
             for column in table.columns
@@ -73,21 +73,21 @@ class PostgresqlDialect:
         ]
 
     def tidy(self, tables: Sequence[Table]) -> list[str]:
-        """Through the whole cache, where the server allows it (16 and later).
+        """Return vacuums that may use the whole cache if the server supports it (16 and later).
 
-        Else vacuum would write each page at once, in its own small ring of buffers, and the
-        checkpoint does that better.
+        Otherwise vacuum writes each page at once, in its own small ring of buffers, which the
+        checkpoint does better.
         """
         vacuums = [f"vacuum (freeze, analyze) {table.name}" for table in tables]
         return [_ring_size("'0'"), *vacuums, _ring_size("reset_val")]
 
     def comment(self, table: str, text: str) -> str:
-        """A comment on the table."""
+        """Return the statement that sets a comment on the table."""
         return f"comment on table {table} is {literal(text)}"
 
 
 def _ring_size(value: str) -> str:
-    """Sets it if there is such a setting, and does nothing if not."""
+    """Return a statement that sets the ring's size if the server has this setting."""
     return (
         f"select set_config(name, {value}, false) from pg_settings "
         "where name = 'vacuum_buffer_usage_limit'"
@@ -109,7 +109,7 @@ def _storage(table: Table) -> str:
 
 
 def _partitions(table: Table, partitioning: Partitioning) -> Iterator[str]:
-    """One statement a part; storage and persistence belong to the parts."""
+    """Yield one statement for each partition; storage and persistence belong to the partitions."""
     for index in range(partitioning.count):
         part = f"{table.name}_{index + 1}"
         bounds = _bounds(table, partitioning, index)
@@ -120,7 +120,7 @@ def _partitions(table: Table, partitioning: Partitioning) -> Iterator[str]:
 
 
 def _bounds(table: Table, partitioning: Partitioning, index: int) -> str:
-    """Equal ranges of keys from 1 to the number of rows, open at both ends; or hashes."""
+    """Return equal ranges of keys from 1 to the number of rows, open at both ends; or hashes."""
     if partitioning.method == "hash":
         return f"with (modulus {partitioning.count}, remainder {index})"
     size = -(-table.rows // partitioning.count)

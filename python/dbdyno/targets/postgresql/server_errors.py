@@ -8,7 +8,7 @@ from psycopg import errors
 
 from dbdyno.errors import DbdynoError
 
-# (exception, our code, the next step); the first that fits wins.
+# (exception, our code, the next step); the first match counts.
 CAUSES: tuple[tuple[type[psycopg.Error], str, str], ...] = (
     (
         errors.InsufficientPrivilege,
@@ -33,7 +33,7 @@ CAUSES: tuple[tuple[type[psycopg.Error], str, str], ...] = (
 
 @contextmanager
 def understood(doing: str) -> Iterator[None]:
-    """Turns the driver's errors inside the block into ours."""
+    """Turn the driver's errors inside the block into ours."""
     try:
         yield
     except psycopg.Error as error:

@@ -1,4 +1,4 @@
-"""What tables exist, as the catalog tells it, in the words of ``targets.schema``."""
+"""Finds existing tables in the catalog, in the terms of ``targets.schema``."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ TYPES = {
 }
 METHODS: dict[str, PartitionMethod] = {"r": "range", "h": "hash"}
 
-# A partitioned table stores nothing: its storage is that of its first partition.
+# A partitioned table stores nothing: its storage options are those of its first partition.
 TABLES = """
     select c.relname as name, c.relkind in ('r', 'p') as is_table, storing.reloptions as options,
         storing.relpersistence = 'u' as unlogged, p.partstrat as method,
@@ -40,7 +40,7 @@ TABLES = """
 
 
 def find_tables(connection: Connection, names: Sequence[str]) -> dict[str, FoundTable]:
-    """Those of the names that exist on the search path."""
+    """Return those of the named tables that exist on the search path."""
     with connection.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(TABLES, [list(names)]).fetchall()
     return {row["name"]: _found(row) for row in rows}

@@ -1,8 +1,8 @@
-"""How a MariaDB or MySQL server is watched: cheap queries on a connection of telemetry's own.
+"""Telemetry of a MariaDB or MySQL server: cheap queries on a connection of its own.
 
-On an idle MariaDB 10.11 the sources of each second took 1.5 ms together. A sample of the sessions
-takes 1 ms with 16 clients, and more than in proportion where many wait in one queue (see
-``transactions``): such samples are spaced.
+On an idle MariaDB 10.11, the sources that are read every second took 1.5 ms together. A session
+sample takes 1 ms with 16 clients, and disproportionately more if many wait in one queue (see
+``transactions``): samples are therefore spaced.
 """
 
 from dbdyno.targets.mysql.telemetry.facts import facts

@@ -1,6 +1,6 @@
-"""Combines several queries into one: a busy server takes its time for each.
+"""Combines several queries into one statement: a busy server takes its time for each.
 
-What the parts see is of nearly the same instant, in the order in which they are asked.
+The parts see nearly the same instant, in the order in which they are listed.
 """
 
 from collections import defaultdict
@@ -12,18 +12,18 @@ from msgspec import Struct
 from dbdyno.targets.connection import Connection
 
 Rows: TypeAlias = Mapping[str, list[Sequence[Any]]]
-"""The rows of each part, by its name; none of one that was not asked."""
+"""The rows of each part by its name; empty for one that was not queried."""
 
 
 class Part(Struct, frozen=True):
-    """One question: expressions for its columns, and where they come from."""
+    """One query: expressions for its columns, and its FROM clause."""
 
     columns: tuple[str, ...]
     of: str
 
 
 def asked(connection: Connection, parts: Mapping[str, Part]) -> Rows:
-    """The answers to all of them; numbers may come back as text."""
+    """Return the rows of all parts; numbers may be returned as text."""
     found: dict[str, list[Sequence[Any]]] = defaultdict(list)
     if parts:
         width = max(len(part.columns) for part in parts.values())

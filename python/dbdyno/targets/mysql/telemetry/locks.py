@@ -1,9 +1,9 @@
-"""The locks' part of a sample: InnoDB's, where somebody waits, and which modes exclude each other.
+"""Lock samples: InnoDB's locks if a session waits, and which lock modes conflict.
 
-MariaDB shows the locks that are waited for and those in their way, in the same moment's copy as
-the transactions; MySQL shows all locks, of which these are picked. Modes are written as MySQL
-does: gap locks exclude nobody but who wants to insert into the gap, and locks of a record alone
-do not guard the gap before it. The time waited is not told: servers know it to the second only.
+MariaDB shows the locks that are waited for and those that block them, in the same snapshot as the
+transactions; MySQL shows all locks, from which these are selected. Modes are written as in MySQL:
+gap locks conflict only with inserts into the gap, and locks of a record alone do not protect the
+gap before it. The time waited is not reported: servers know it only to the second.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ from dbdyno.targets.telemetry import Locks
 
 RECORD, DEFINITION = "record", "metadata"
 
-# Whose, which, whether granted, the table, and of a record its index, key and place.
+# Session, type, mode, whether granted, table, and of a record its index, key and location.
 LOCKS_MARIADB = Part(
     (
         "t.trx_mysql_thread_id",
@@ -31,7 +31,7 @@ LOCKS_MARIADB = Part(
     """from information_schema.innodb_locks l
     join information_schema.innodb_trx t on t.trx_id = l.lock_trx_id""",
 )
-# In engine_lock_id the server writes the transaction, and then space, page and record.
+# engine_lock_id consists of the transaction, then space, page and record.
 LOCKS_MYSQL = Part(
     (
         "t.processlist_id",
@@ -64,7 +64,7 @@ DEFINITIONS = Part(
 )
 
 GAP, INSERT, RECORD_ALONE = "GAP", "INSERT_INTENTION", "REC_NOT_GAP"
-# What each mode excludes: those of rows and tables, then those of a table's definition.
+# What each mode excludes: first those of rows and tables, then those of metadata.
 EXCLUDES = {
     "IS": {"X"},
     "IX": {"S", "X"},
@@ -78,7 +78,7 @@ ALL_OF_A_DEFINITION = "EXCLUSIVE"
 
 
 def conflicts(mode: str, other: str) -> bool:
-    """Whether who comes for the other must wait behind this one."""
+    """Whether a request for the other mode must wait for a lock in this mode."""
     base, *parts = mode.split(",")
     wanted, *wanted_parts = other.split(",")
     if ALL_OF_A_DEFINITION in (base, wanted):
@@ -93,7 +93,7 @@ def conflicts(mode: str, other: str) -> bool:
 def locks_of(
     database: str, rows: Sequence[Sequence[Any]], definitions: Sequence[Sequence[Any]]
 ) -> list[Locks]:
-    """Those alike together."""
+    """Return the locks; sessions that hold or await one alike are grouped."""
     alike: dict[_Alike, list[int]] = defaultdict(list)
     for row in rows:
         alike[_of_row(database, *row[1:])].append(int(row[0]))
@@ -103,7 +103,7 @@ def locks_of(
 
 
 class _Alike(NamedTuple):
-    """What is told of a lock besides whose it is."""
+    """What is known of a lock besides the session."""
 
     kind: str
     thing: tuple[str, ...]
@@ -123,7 +123,7 @@ def _of_row(database: str, kind: str, mode: str, granted: str, table: str, *plac
 
 
 def _wanted(mode: str) -> str:
-    """MariaDB does not say it: who waits for a gap wants to insert into it."""
+    """Return the requested mode: on MariaDB a session waits for a gap only to insert into it."""
     return f"{mode},{INSERT}" if mode.endswith(f",{GAP}") else mode
 
 

@@ -1,8 +1,8 @@
-"""The error log as it grows: pieces of text in, entries that matter to a run out.
+"""Parses the error log as it grows: pieces of text in, entries that matter to a run out.
 
-Nothing is opened or followed here. MariaDB writes local time, MySQL what ``log_timestamps``
-says, with a letter for UTC. What is not understood gives nothing: of a deadlock's many lines
-only the first is an entry.
+Nothing is opened or followed here. MariaDB writes local time, MySQL what ``log_timestamps`` says,
+with a letter for UTC. Lines that are not understood are ignored: of a deadlock's many lines only
+the first becomes an entry.
 """
 
 import re
@@ -24,7 +24,7 @@ LABELS = re.compile(r"^(?:\[[^\]]*\] )*(?:InnoDB: )?")
 
 @dataclass(frozen=True, kw_only=True)
 class Topic:
-    """A kind of message: how it begins, what it says, and what is always true of it."""
+    """A kind of message: its beginning, the patterns of its values, and its constant values."""
 
     name: str
     begins: str
@@ -32,7 +32,7 @@ class Topic:
     fixed: Mapping[str, str] = field(default_factory=dict)
 
     def values(self, message: str) -> dict[str, float | str]:
-        """What could be read."""
+        """Return the values found in the message."""
         searched = {name: re.search(pattern, message) for name, pattern in self.words.items()}
         return {name: found[1] for name, found in searched.items() if found} | dict(self.fixed)
 
@@ -61,13 +61,13 @@ ERROR = Topic(name="error", begins="")
 
 
 class MysqlLog:
-    """Reads one log from any point on."""
+    """Parses one log from any position."""
 
     def __init__(self) -> None:
         self._rest = ""
 
     def feed(self, text: str) -> list[LogEntry]:
-        """The entries of the lines that are complete with this piece."""
+        """Return the entries of the lines that are complete with this piece."""
         *lines, rest = (self._rest + text).split("\n")
         self._rest = rest[:LINE_MAX]
         return [entry for line in lines if (entry := _entry(line.rstrip("\r")))]
@@ -97,7 +97,7 @@ def _topic_of(message: str, severity: str) -> Topic | None:
 
 
 def _moment_ns(text: str, zone: str) -> int:
-    """Local time, unless a zone is written; 0 for what is no time."""
+    """Return Unix time in ns; without a zone it is local time; 0 if it is not a time."""
     day, clock = text[:10], text[10:].strip("T ")
     try:
         moment = datetime.fromisoformat(f"{day}T{clock:0>8}{zone}")

@@ -1,9 +1,9 @@
-"""How tables and indexes are called in all that dbdyno records: one way.
+"""The one form of table names in everything that dbdyno records.
 
-The database is left out where it is the one that the load uses, as nearly always.
+The database is left out if it is the one that the load uses, as it nearly always is.
 """
 
 
 def table_name(database: str, qualified: str) -> str:
-    """The name for ``database.table``."""
+    """Return the name for ``database.table``."""
     return qualified.removeprefix(f"{database}.")

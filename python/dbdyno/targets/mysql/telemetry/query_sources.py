@@ -1,4 +1,4 @@
-"""Sources that are one query each: InnoDB's metrics, files, sizes, replication, sessions in sum."""
+"""Sources of one query each: InnoDB's metrics, files, sizes, replication, session counts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,7 +18,7 @@ METRIC_LEVELS = METRICS + " and (type = 'value' or name like 'os\\_pending\\_%%'
 IS_ON_MARIADB = "enabled = 1"
 IS_ON_MYSQL = "status = 'enabled'"
 
-# By kind of file; times in picoseconds. What is neither read nor written is nearly all syncs.
+# By type of file; the timers count picoseconds. What is neither read nor write is nearly all syncs.
 FILES = """
     select substring_index(event_name, '/', -1) as object,
         count_read as `reads`, sum_timer_read / 1e6 as `read_us`,
@@ -37,7 +37,7 @@ SESSIONS = "select id, command from information_schema.processlist where id <> c
 
 
 def metrics(connection: Connection, context: ServerContext) -> Source[Connection]:
-    """Those that are enabled; the server itself says which of them are levels."""
+    """Return the enabled metrics; the server itself marks which of them are levels."""
     is_on = IS_ON_MARIADB if context.is_mariadb else IS_ON_MYSQL
     levels = connection.execute(METRIC_LEVELS.replace("%%", "%").format(is_on=is_on)).fetchall()
     query = METRICS.format(is_on=is_on)
@@ -51,7 +51,7 @@ def metrics(connection: Connection, context: ServerContext) -> Source[Connection
 
 
 def files(_connection: Connection, context: ServerContext) -> Source[Connection]:
-    """Reads, writes and syncs with their times, by kind of file."""
+    """Return the reads, writes and syncs with their times, by type of file."""
     if not context.has_schema:
         raise SourceUnavailableError(context.schema_lack)
     return Source(name="file_io", read=lambda connection: _rows(connection, FILES))
@@ -60,9 +60,9 @@ def files(_connection: Connection, context: ServerContext) -> Source[Connection]
 def sizes(
     _connection: Connection, context: ServerContext, statements: Sequence[ScriptStatement]
 ) -> Source[Connection]:
-    """Of the files of the tables that the statements name, each with its indexes.
+    """Return the file sizes of the tables that the statements name, including their indexes.
 
-    The statements are looked at anew each time: some scripts make theirs up as they go.
+    The statements are examined at each reading, since some scripts generate theirs as they run.
     """
     if not context.sees_all:
         raise SourceUnavailableError(context.hidden)
@@ -83,7 +83,7 @@ def sizes(
 
 
 def replication(connection: Connection, context: ServerContext) -> Source[Connection]:
-    """How far this server is behind those that it follows."""
+    """Return how far this server is behind its sources."""
     query = "show all slaves status" if context.is_mariadb else "show replica status"
     connection.execute(query)
 
@@ -101,14 +101,14 @@ def _channel(status: dict[str, object]) -> str:
 
 
 def _lag(status: dict[str, object]) -> Iterable[float]:
-    """Nothing while it is not known."""
+    """Yield the lag; nothing while it is unknown."""
     for name in ("Seconds_Behind_Master", "Seconds_Behind_Source"):
         if status.get(name) is not None:
             yield float(str(status[name]))
 
 
 def sessions_in_sum(_connection: Connection, context: ServerContext) -> Source[Connection]:
-    """How many there are, and how old their transactions."""
+    """Return the number of sessions, and the ages of their transactions."""
     names = "clients active idle_in_transaction oldest_transaction_s oldest_idle_in_transaction_s"
 
     def read(connection: Connection) -> dict[str, Numbers]:
@@ -137,7 +137,7 @@ def _ages(clients: Mapping[int, str], ages_s: Mapping[int, int]) -> dict[str, fl
 
 
 def _rows(connection: Connection, query: str) -> dict[str, Numbers]:
-    """The rows of a query whose first column is the object."""
+    """Return the rows of a query whose first column is the object."""
     cursor = connection.execute(query)
     names = [column[0] for column in cursor.description][1:]
     return {

@@ -1,9 +1,8 @@
 """The redo log: how much was written, and how far the last checkpoint is behind.
 
-``bytes`` count up with the log sequence number, which is exact at each instant. ``age_bytes``
-are what a crash now would have to redo; close to ``age_max_bytes`` the server writes pages out
-as fast as it can and lets the load wait. Where the counters do not tell, the report of the
-storage engine does.
+``bytes`` is the log sequence number, which is exact at each instant. ``age_bytes`` is what a crash
+now would have to redo; close to ``age_max_bytes`` the server writes out pages as fast as it can and
+makes the load wait. Without counters for them, they come from the storage engine's report.
 """
 
 from dbdyno.model.source import Numbers, Source
@@ -12,20 +11,20 @@ from dbdyno.targets.mysql.telemetry.engine_report import engine_report, log_posi
 from dbdyno.targets.mysql.telemetry.server_context import ServerContext, SourceUnavailableError
 from dbdyno.targets.mysql.telemetry.status import status
 
-# What is written so far, the last checkpoint, and the bound of their distance.
+# The end of the log, the last checkpoint, and the limit of their distance.
 MARIADB = ("Innodb_lsn_current", "Innodb_lsn_last_checkpoint", "Innodb_checkpoint_max_age")
 MYSQL = (
     "Innodb_redo_log_current_lsn",
     "Innodb_redo_log_checkpoint_lsn",
     "Innodb_redo_log_capacity_resized",
 )
-# What is told is the size of MySQL's files. Two of its 32 stay free, and a twentieth of the rest
-# is for the thread that writes: where the others end, sessions wait.
+# MySQL reports the size of its files. Two of the 32 stay free, and a twentieth of the rest is for
+# the thread that writes: where the others end, sessions wait.
 USABLE_MARIADB, USABLE_MYSQL = 1.0, 30 / 32 * 0.95
 
 
 def wal_position(connection: Connection, context: ServerContext) -> Source[Connection]:
-    """Under the name that every database's log has here."""
+    """Return the source, under the name that every database's log has here."""
     names = MARIADB if context.is_mariadb else MYSQL
     usable = USABLE_MARIADB if context.is_mariadb else USABLE_MYSQL
     counts = names[0] in status(connection, names)
@@ -50,6 +49,6 @@ def _from_counters(connection: Connection, names: tuple[str, ...], usable: float
 
 
 def _from_report(connection: Connection) -> Numbers:
-    """Which does not tell the bound."""
+    """Return the numbers of the report, which does not contain the limit."""
     written, checkpoint = log_positions(engine_report(connection))
     return {"bytes": written, "age_bytes": written - checkpoint}

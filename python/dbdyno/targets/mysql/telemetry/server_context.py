@@ -1,7 +1,7 @@
-"""What telemetry needs to know of the server: its brand and version, and what our user may see.
+"""The context of telemetry: the server's product and version, and what our user may read.
 
-Asked once a connection, by trying: rights come by grants, roles and defaults that differ from
-brand to brand.
+Determined once per connection, by trying: privileges come from grants, roles and defaults that
+differ between products.
 """
 
 from weakref import WeakKeyDictionary
@@ -40,22 +40,22 @@ class ServerContext(Struct, frozen=True):
     user: str
     database: str
     sees_all: bool
-    """Whether sessions of other users, and transactions, are shown."""
+    """Whether sessions of other users, and transactions, are visible."""
     schema_lack: str
     """Why the performance schema cannot be read; empty if it can."""
     has_waits: bool
-    """Whether it knows what each session waits for at this moment."""
+    """Whether it records what each session waits for at the moment."""
     has_definitions: bool
-    """Whether it knows who holds the definition of a table."""
+    """Whether it records who holds metadata locks."""
 
     @property
     def has_schema(self) -> bool:
-        """Whether the performance schema is on, and ours to read."""
+        """Whether the performance schema is on and we may read it."""
         return not self.schema_lack
 
     @property
     def hidden(self) -> str:
-        """Why not all is seen, and what gives the rest."""
+        """Why not everything is visible, and what would make it so."""
         return f"{self.user} may not see sessions of others, nor transactions: {PROCESS}"
 
 
@@ -63,7 +63,7 @@ _known: WeakKeyDictionary[Connection, ServerContext] = WeakKeyDictionary()
 
 
 def server_context(connection: Connection) -> ServerContext:
-    """Asks the server once a connection."""
+    """Return the connection's context, which is determined once."""
     if connection not in _known:
         _known[connection] = _read_server_context(connection)
     return _known[connection]
@@ -88,7 +88,7 @@ def _schema_lack(connection: Connection) -> str:
 
 
 def _is_allowed(connection: Connection, query: str) -> bool:
-    """Whether the server knows this, and shows it to us."""
+    """Whether the query succeeds: the server has this, and lets us read it."""
     try:
         connection.execute(query)
     except pymysql.Error:

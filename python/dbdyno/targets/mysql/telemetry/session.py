@@ -1,4 +1,4 @@
-"""The connection that telemetry has to itself: made quiet, so that it stands in nobody's way."""
+"""Telemetry's own connection, configured so that it blocks nobody."""
 
 from pathlib import Path
 
@@ -11,11 +11,11 @@ QUIET = (
     "set session lock_wait_timeout = 1",
     "set session innodb_lock_wait_timeout = 1",
 )
-# Either ends our own question after a second.
+# Either ends our own query after a second.
 PATIENCE_MARIADB = "set session max_statement_time = 1"
 PATIENCE_MYSQL = "set session max_execution_time = 1000"
 
-# A pool's thread serves now this session, now that.
+# A thread of a pool serves changing sessions.
 ALONE = "@@global.thread_handling = 'one-thread-per-connection'"
 TASKS_MARIADB = f"select id, tid from information_schema.processlist where {ALONE}"
 TASKS_MYSQL = f"""
@@ -27,25 +27,25 @@ NOT_A_FILE = ("", "stderr")
 
 
 def begin(connection: Connection) -> None:
-    """Readies a connection of telemetry's own."""
+    """Prepare a connection of telemetry's own."""
     patience = PATIENCE_MARIADB if server_context(connection).is_mariadb else PATIENCE_MYSQL
     for setting in (*QUIET, patience):
         connection.execute(setting)
 
 
 def pid(connection: Connection) -> int:
-    """The number of this connection, which the server gives it."""
+    """Return the server's ID of this connection."""
     (number,) = connection.execute("select connection_id()").fetchone()
     return int(number)
 
 
 def task(connection: Connection) -> int | None:
-    """The kernel's number of the thread that serves it, and nothing else; only some tell."""
+    """Return the kernel's ID of the thread that serves only this connection, if it is known."""
     return tasks(connection).get(pid(connection))
 
 
 def tasks(connection: Connection) -> dict[int, int]:
-    """The kernel's numbers of the threads that each serve one of the sessions that we may see."""
+    """Return the kernel's IDs of the threads that serve one visible session each, by session ID."""
     context = server_context(connection)
     if not context.is_mariadb and not context.has_schema:
         return {}
@@ -55,6 +55,6 @@ def tasks(connection: Connection) -> dict[int, int]:
 
 
 def log_path(connection: Connection) -> Path | None:
-    """The error log; None where the server writes to where it was started from."""
+    """Return the error log; None if the server writes to its standard error."""
     name, folder = connection.execute(LOG).fetchone()
     return None if (name or "") in NOT_A_FILE else Path(folder, name)

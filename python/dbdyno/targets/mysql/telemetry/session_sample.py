@@ -1,7 +1,7 @@
-"""A sample of a MariaDB or MySQL server: its sessions and, when one of them waits, the locks.
+"""Samples a MariaDB or MySQL server: its sessions and, if one of them waits, the locks.
 
-MariaDB's locks are of the same copy as its transactions and come along; those of MySQL, and
-those of a table's definition, are asked for when somebody waits.
+MariaDB's locks are in the same snapshot as its transactions and are read with them; MySQL's locks,
+and metadata locks, are queried only if a session waits.
 """
 
 from dbdyno.targets.connection import Connection
@@ -22,7 +22,7 @@ LOCK = "Lock"
 
 
 def sample_with_locks(connection: Connection) -> PendingSample:
-    """All sessions but our own; the locks that have to do with waiting."""
+    """Return all sessions but our own, and the locks involved in waiting."""
     sample = _sample(connection)
     return lambda: sample
 
@@ -38,7 +38,7 @@ def _sample(connection: Connection) -> tuple[list[Sessions], list[Locks]]:
 
 
 def _parts(context: ServerContext) -> dict[str, Part]:
-    """What is asked each time."""
+    """Return the parts that every sample queries."""
     by_list = LISTED_WITH_TASKS if context.is_mariadb else LISTED
     parts = {"session": LISTED_BY_SCHEMA if context.has_schema else by_list}
     if context.has_waits:
@@ -51,7 +51,7 @@ def _parts(context: ServerContext) -> dict[str, Part]:
 
 
 def _lock_parts(context: ServerContext) -> dict[str, Part]:
-    """What is asked besides once somebody waits."""
+    """Return the parts that are queried once a session waits."""
     parts = {}
     if context.has_schema and not context.is_mariadb:
         parts["lock"] = LOCKS_MYSQL

@@ -1,8 +1,8 @@
-"""The sessions' part of a sample: who runs what, and who waits for what.
+"""Session samples: which session runs what, and what it waits for.
 
-The server's list of sessions is put together with InnoDB's list of transactions and, where the
-server keeps it, with the wait that the performance schema sees. Merged here and not by a join:
-these tables have no indexes, and a join took four times as long with 500 sessions.
+The server's list of sessions is combined with InnoDB's list of transactions and, if the server
+records it, with the wait in the performance schema. They are merged here and not by a join: these
+tables have no indexes, and a join took four times as long with 500 sessions.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ from dbdyno.targets.telemetry import Sessions
 
 TEXT_LENGTH = 100
 
-# Of this database, and the server's own, which have none.
+# Sessions of this database, and the server's own, which have no database.
 LISTED = Part(
     ("id", "command", "coalesce(state, '')", f"coalesce(left(info, {TEXT_LENGTH}), '')"),
     """from information_schema.processlist
@@ -37,7 +37,7 @@ LISTED_BY_SCHEMA = Part(
         and (processlist_db = database() or processlist_db is null)""",
 )
 
-# Waits within waits: the innermost began last. The handler's own is the work on a row.
+# Waits are nested: the innermost began last. The handler's own wait is the work on a row.
 WAITS = Part(
     ("thread_id", "event_id", "event_name", "operation"),
     """from performance_schema.events_waits_current
@@ -48,7 +48,7 @@ WAITS = Part(
 IDLE = "Sleep"
 ACTIVE = "active"
 CLIENT = "client"
-# Sessions that are no client's, by their command.
+# Sessions that are not clients, by their command.
 OWN = {
     "Daemon": "daemon",
     "Binlog Dump": "binlog dump",
@@ -61,7 +61,7 @@ ROW_WAIT = Wait("Lock", "record")
 
 
 class _Listed(NamedTuple):
-    """A session; ``task`` is the kernel's number, ``thread`` the performance schema's."""
+    """A session; ``task`` is the kernel's ID, ``thread`` the performance schema's."""
 
     number: str
     command: str
@@ -72,7 +72,7 @@ class _Listed(NamedTuple):
 
 
 class _Words(NamedTuple):
-    """What is told of a session besides its numbers."""
+    """What is known of a session besides its IDs."""
 
     kind: str
     state: str
@@ -86,7 +86,7 @@ def sessions_of(
     transactions: Sequence[Sequence[Any]],
     waits: Sequence[Sequence[Any]],
 ) -> list[Sessions]:
-    """Those alike together."""
+    """Return the sessions; those that are alike are grouped."""
     of = transactions_of(transactions)
     seen = _waits(waits)
     alike: dict[_Words, list[_Listed]] = defaultdict(list)
@@ -103,13 +103,13 @@ def sessions_of(
 
 
 def _waits(rows: Sequence[Sequence[Any]]) -> dict[int, Wait]:
-    """What each thread waits for at this moment."""
+    """Return what each thread waits for, the innermost wait."""
     begun = sorted((int(event), int(thread), *names) for thread, event, *names in rows)
     return {thread: _wait_of_event(*names) for _, thread, *names in begun}
 
 
 def _wait_of_event(name: str, operation: str) -> Wait:
-    """``wait/io/file/innodb/innodb_log_file`` and ``sync``: as its kind and its name."""
+    """Split ``wait/io/file/innodb/innodb_log_file`` and ``sync`` into type and name."""
     _, kind, family, what = name.split("/", 3)
     return Wait(f"{kind}/{family}", f"{what} {operation}" if kind == "io" else what)
 
@@ -121,14 +121,14 @@ def _words(its: _Listed, of: Transactions, seen: Wait) -> _Words:
 
 
 def _state(command: str, *, is_open: bool) -> str:
-    """In the words that all servers share."""
+    """Return the state in the terms that all servers share."""
     if command != IDLE:
         return ACTIVE
     return "idle in transaction" if is_open else "idle"
 
 
 def _wait(its: _Listed, of: Transactions, seen: Wait) -> Wait:
-    """A wait for a row is known best; then what was measured; then what the stage says."""
+    """Return the wait: for a row if there is one, else the recorded one, else that of the stage."""
     if int(its.number) in of.waiting:
         return ROW_WAIT
     return seen if seen.kind else wait_of_stage(its.stage, its.text)

@@ -1,7 +1,7 @@
-"""All that a MariaDB or MySQL server counts, as far as this server and this user give it.
+"""All counters of a MariaDB or MySQL server, as far as server and user permit.
 
-Each source is made and read once before it is offered. What fails becomes ``Missing`` with
-what the server said.
+Each source is created and read once before it is offered. What fails becomes ``Missing`` with the
+server's message.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ Maker: TypeAlias = Callable[[Connection, ServerContext], Source[Connection]]
 def sources(
     connection: Connection, statements: Sequence[ScriptStatement]
 ) -> tuple[list[Source[Connection]], list[Missing]]:
-    """What there is, and what there is not."""
+    """Return the available sources and the missing ones."""
     context = server_context(connection)
     given: list[Source[Connection]] = []
     missing = list(_hidden(context))
@@ -70,7 +70,7 @@ def _tried(
 
 
 def _hidden(context: ServerContext) -> Iterator[Missing]:
-    """What is read, but not in full."""
+    """Yield what is read, but incomplete."""
     if not context.sees_all:
         yield Missing("sessions", context.hidden)
 

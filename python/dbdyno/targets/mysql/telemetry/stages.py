@@ -1,8 +1,8 @@
-"""What a session's stage says of its waiting, where nothing better is known.
+"""The wait that a session's stage implies if nothing better is known.
 
-The list of sessions names the stage of each statement, such as ``Updating``. Most are work.
-A few are waits by their names, and ``Commit`` mostly is one: for the log's flush, the own or
-that of a group's leader. What a session really does in it tells the kernel, where it is asked.
+The list of sessions names the stage of each statement, such as ``Updating``. Most stages are work.
+A few are waits by name, and ``Commit`` mostly is one: for the flush of the log, by the session
+itself or by the leader of its group. What a session really does in a stage is known to the kernel.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Wait(NamedTuple):
-    """A kind of wait, and its name; both empty for none."""
+    """A type of wait, and its name; both empty for none."""
 
     kind: str
     event: str
@@ -36,7 +36,7 @@ STAGES = {
 
 
 def wait_of_stage(stage: str, text: str) -> Wait:
-    """None for a stage of work. Of a COMMIT all stages are one."""
+    """Return the wait of a stage, ``NONE`` for work. All stages of a COMMIT are the same wait."""
     lock = LOCK.search(stage)
     if lock:
         return Wait("Lock", lock[1] or "user")

@@ -1,8 +1,8 @@
-"""The server's own counters, read together: those that say something about a load.
+"""The server's own counters that matter for a load, read together.
 
-Named one by one, because the server does not say which of its numbers count up and which stand
-at a level: an unknown one that fell would look like a server that was started anew. What a
-brand or version does not have is left out by itself.
+They are listed by name because the server does not say which of its numbers are counters and which
+are levels: an unknown level that fell would look like a restart of the server. Those that a product
+or version does not have are simply absent.
 """
 
 from dbdyno.model.source import Numbers, Source
@@ -41,7 +41,7 @@ LEVELS = (
 
 
 def global_status(_connection: Connection, _context: ServerContext) -> Source[Connection]:
-    """Of the whole server, whatever database is used."""
+    """Return the source, which covers the whole server, whatever database is used."""
     return Source(
         name="global_status",
         read=lambda connection: {"": status(connection, COUNTERS + LEVELS)},
@@ -50,7 +50,7 @@ def global_status(_connection: Connection, _context: ServerContext) -> Source[Co
 
 
 def status(connection: Connection, names: tuple[str, ...]) -> Numbers:
-    """Some of the server's numbers, under these names."""
+    """Return some of the server's numbers, under these names."""
     wanted = {name.lower(): name for name in names}
     marks = ", ".join(["%s"] * len(wanted))
     query = f"show global status where variable_name in ({marks})"

@@ -1,11 +1,11 @@
-"""InnoDB's list of transactions: who waits for a lock, and how long each has been open.
+"""InnoDB's list of transactions: which sessions wait for a lock, and for how long each is open.
 
-The server makes the list anew only when nobody has read it for 0.1 s, and making it takes time
-with the square of the longest queue for one row: on MariaDB 10.11 a reading took 0.5 ms with
-nobody waiting, 1 ms with 64 in a queue, and 100 ms with 500, with all locking stopped meanwhile.
-So only session samples read it there, which are spaced by their cost; ages are from the engine's
-report. MySQL's list holds no locks and stays cheap (4 ms with 100 in a queue), and its
-report leaves out transactions that only read.
+The server rebuilds the list only if it was last read at least 0.1 s ago, and that takes time in
+proportion to the square of the longest queue for one row: on MariaDB 10.11 a reading took 0.5 ms
+with no waiters, 1 ms with 64 in a queue, and 100 ms with 500, during which all locking stopped.
+There, only session samples read it, spaced according to their cost; ages come from the storage
+engine's report. MySQL's list contains no locks and stays cheap (4 ms with 100 in a queue), and its
+report leaves out read-only transactions.
 """
 
 from collections.abc import Sequence
@@ -27,14 +27,14 @@ TRANSACTIONS = Part(("trx_mysql_thread_id", "trx_state"), "from information_sche
 
 
 class Transactions(Struct, frozen=True):
-    """The connections with one open, and among these those that wait for a lock."""
+    """The connections with an open transaction, and those of them that wait for a lock."""
 
     open: frozenset[int]
     waiting: frozenset[int]
 
 
 def transactions_of(rows: Sequence[Sequence[Any]]) -> Transactions:
-    """As the rows of a sample tell them."""
+    """Return the transactions in the rows of a sample."""
     return Transactions(
         frozenset(int(number) for number, _ in rows),
         frozenset(int(number) for number, state in rows if state == WAITING),
@@ -42,7 +42,7 @@ def transactions_of(rows: Sequence[Sequence[Any]]) -> Transactions:
 
 
 def transaction_ages_s(connection: Connection, context: ServerContext) -> dict[int, int]:
-    """How long the transaction of each session has been open, by the session's number."""
+    """Return the age of each session's open transaction, by the session's ID."""
     if context.is_mariadb:
         return reported_ages_s(engine_report(connection))
     rows = connection.execute(AGES_MYSQL).fetchall()

@@ -1,6 +1,6 @@
-"""What a PostgreSQL server is, as far as it decides how the statements of a load fare.
+"""The properties of a PostgreSQL server that affect the statements of a load.
 
-Reads and plans; nothing is carried out, changed or left behind.
+Only reads and explains; executes, changes and leaves behind nothing.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ EXTENSIONS = "select extname::text from pg_extension order by extname"
 
 
 def facts(connection: Connection, statements: Sequence[ScriptStatement]) -> ServerFacts:
-    """Settings, tables, indexes and plans that matter to these statements."""
+    """Return the settings, tables, indexes and plans that matter to these statements."""
     values, units = settings(connection)
     plans = plan_facts(connection, statements)
     planned = {relation for plan in plans for _, relation, _ in plan.nodes if relation}

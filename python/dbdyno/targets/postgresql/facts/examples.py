@@ -1,7 +1,7 @@
-"""Values that a statement might be given, for a plan like the server's own for such a call.
+"""Example values for a statement's parameters, for a plan like the server's own for such a call.
 
 Each parameter that is compared with a column gets a value from the middle of that column's
-statistics; of others nothing is known and NULL must do.
+statistics; for the others nothing is known, and they are NULL.
 """
 
 import re
@@ -15,8 +15,8 @@ OPERATOR = r"(?:=|<=|>=|<|>|\bin\s*\()"
 COMPARED = re.compile(rf"([\w.]+)\s*{OPERATOR}\s*\$(\d+)|\$(\d+)\s*{OPERATOR}\s*([\w.]+)", re.I)
 BETWEEN = re.compile(r"([\w.]+)\s+between\s+\$(\d+)\s+and\s+\$(\d+)", re.I)
 
-# The middle of the histogram, else the most frequent value, as text; arrays of any type are
-# read by way of text.
+# The middle of the histogram, else the most frequent value, as text; arrays of any type are cast to
+# text.
 VALUES = """
     select attname::text, coalesce(bounds[(array_length(bounds, 1) + 1) / 2], common[1])
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -28,7 +28,7 @@ VALUES = """
 
 
 def example(connection: Connection, statement: Prepared, tables: Sequence[int]) -> list[str | None]:
-    """A value for each parameter, as text; None where nothing is known."""
+    """Return a value for each parameter, as text; None if nothing is known."""
     columns = compared_columns(statement.text)
     wanted = sorted(set(columns.values()))
     values: dict[str, str | None] = dict(
@@ -39,7 +39,7 @@ def example(connection: Connection, statement: Prepared, tables: Sequence[int]) 
 
 
 def compared_columns(text: str) -> dict[int, str]:
-    """The column that each parameter is compared with, as far as that is plain."""
+    """Return the column with which each parameter is compared, where that is obvious."""
     found: dict[int, str] = {}
     for column, number, other_number, other_column in COMPARED.findall(text):
         found[int(number or other_number)] = (column or other_column).rpartition(".")[2].lower()

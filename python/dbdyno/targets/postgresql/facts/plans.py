@@ -1,8 +1,8 @@
-"""How the server means to carry out each statement, asked without ever carrying one out.
+"""The server's plan for each statement, obtained without executing it.
 
-A statement is prepared, planned for EXECUTE, and forgotten, in a read-only transaction that is
-rolled back. That works alike on all versions, and plans as for a client of the load, since
-that prepares, too. What the server refuses to prepare or to plan is left out.
+A statement is prepared, explained with EXECUTE, and deallocated, in a read-only transaction that is
+rolled back. That works on all versions, and plans as for a client of the load, which also prepares
+its statements. Statements that the server cannot prepare or plan are left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ NAME = "dbdyno_explained"
 PLANNED = ("select", "insert", "update", "delete", "with", "values", "merge", "table")
 VARIANTS = {"generic": "force_generic_plan", "custom": "force_custom_plan"}
 
-# Nobody is kept waiting, and what our own session has set for itself shapes no plan.
+# Blocks nobody, and keeps our session's own settings from affecting a plan.
 CAUTION = (
     "set transaction read only",
     "set local lock_timeout to '100ms'",
@@ -35,7 +35,7 @@ CAUTION = (
 def plan_facts(
     connection: Connection, statements: Sequence[ScriptStatement]
 ) -> tuple[PlanFacts, ...]:
-    """The plans of those that can be planned."""
+    """Return the plans of the statements that can be planned."""
     return tuple(plan for statement in statements for plan in _plans(connection, statement))
 
 
@@ -44,7 +44,7 @@ def _plans(connection: Connection, statement: ScriptStatement) -> list[PlanFacts
     if ready is None or first_word(statement.sql) not in PLANNED:
         return []
     values = example(connection, ready, used_tables(connection, [statement]))
-    # Without a value there is no example, and then only the plan for any values.
+    # Without any value there is no example, and only the generic plan is requested.
     variants = list(VARIANTS) if any(value is not None for value in values) else ["generic"]
     try:
         with _prepared(connection, ready):
@@ -57,12 +57,12 @@ def _plans(connection: Connection, statement: ScriptStatement) -> list[PlanFacts
 
 @contextmanager
 def _prepared(connection: Connection, statement: Prepared) -> Iterator[None]:
-    """Prepared statements outlive a rollback, so they are removed by name."""
+    """Prepare a statement for the block. It would survive the rollback, so it is deallocated."""
     try:
         with connection.transaction(force_rollback=True):
             for setting in CAUTION:
                 connection.execute(setting)
-            # In binary form a text can only be one command, however it may be read.
+            # In binary mode the text can only be one command, however it may be parsed.
             connection.execute(f"prepare {NAME} as {statement.text}".encode(), binary=True)
             yield
     finally:
@@ -80,7 +80,7 @@ def _explained(
         call += sql.SQL("({})").format(sql.SQL(", ").join(map(sql.Literal, values)))
     as_data = connection.execute(sql.SQL("explain (verbose, format json) ") + call).fetchone()
     as_text = connection.execute(sql.SQL("explain ") + call).fetchall()
-    assert as_data is not None  # an explanation has one row
+    assert as_data is not None  # EXPLAIN in JSON returns one row
     plan = as_data[0][0]["Plan"]
     return PlanFacts(
         statement=number,
@@ -98,9 +98,9 @@ def _nodes(plan: Mapping[str, Any]) -> Iterator[tuple[str, str, float]]:
 
 
 def _relation(node: Mapping[str, Any]) -> str:
-    """As all that dbdyno records calls it; empty for a step that reads none.
+    """Return the table's name in dbdyno's form; empty for a step that reads no table.
 
-    A function in a FROM has a schema, too, and is no relation.
+    A function in a FROM clause has a schema too, but is not a table.
     """
     name: str = node.get("Relation Name", "")
     is_plain = not name or node.get("Schema", "public") == "public"

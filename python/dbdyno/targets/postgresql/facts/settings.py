@@ -1,9 +1,9 @@
-"""Settings that decide how a load fares, in the server's own units, default or not."""
+"""Settings that affect a load, in the server's own units, default or not."""
 
 from psycopg import Connection
 
-# Patterns as SQL's LIKE has them. What a version does not have is left out, and so is what
-# the role may not see.
+# Patterns for LIKE. Settings that a version does not have, or that the role may not see, are left
+# out.
 ASKED = (
     "autovacuum%", "bgwriter\\_%", "block_size", "checkpoint\\_%", "commit_delay",
     "commit_siblings", "cpu\\_%\\_cost", "data_checksums", "deadlock_timeout",
@@ -27,7 +27,7 @@ SETTINGS = """
 
 
 def settings(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
-    """Their values, and the units of those that have one."""
+    """Return their values, and the units of those that have one."""
     rows = connection.execute(SETTINGS, [list(ASKED)]).fetchall()
     values = {name: value for name, value, _ in rows}
     return values, {name: unit for name, _, unit in rows if unit}

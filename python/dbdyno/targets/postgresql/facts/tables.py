@@ -1,4 +1,4 @@
-"""Tables that statements use: size, room, width of rows, own autovacuum, and indexes on what."""
+"""Tables that statements use: size, fillfactor, width of rows, autovacuum settings, indexes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from dbdyno.model.telemetry import IndexFacts, TableFacts
 from dbdyno.targets.postgresql.names import index_name, table_name
 
 FILLFACTOR = 100
-_BEFORE_EACH_UPDATED_ROW = 1 | 2 | 16  # as the bits of pg_trigger.tgtype
+_BEFORE_EACH_UPDATED_ROW = 1 | 2 | 16  # the bits of pg_trigger.tgtype
 
 TABLES = f"""
     select c.oid::int8 as id, {table_name("n.nspname", "c.relname")} as name,
@@ -49,7 +49,7 @@ TABLES = f"""
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where c.oid = any(%s::oid[]) order by name"""
 
-# An index depends on the columns that its expressions and its predicate mention.
+# An index depends on the columns in its expressions and its predicate.
 INDEXES = f"""
     select i.indrelid::int8 as table_id,
         {index_name("n.nspname", "t.relname", "c.relname")} as name,
@@ -70,7 +70,7 @@ INDEXES = f"""
 
 
 def table_facts(connection: Connection, oids: Sequence[int]) -> tuple[TableFacts, ...]:
-    """In the order of their names."""
+    """Return the facts of these tables, ordered by name."""
     indexes = _rows(connection, INDEXES, oids)
     return tuple(
         _table(row, [index for index in indexes if index["table_id"] == row["id"]])

@@ -1,7 +1,7 @@
-"""Which tables statements use: every word of theirs that is the name of a table here.
+"""The tables that statements use: every word in them that is the name of a table here.
 
-A column that is called like some table brings that table in too, which does no harm. What a
-view or a function hides is not found by words; plans name the tables under a view.
+A column with the same name as some table includes that table too, which does no harm. Tables hidden
+behind a view or a function are not found in this way; plans name the tables of a view.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ NAMED = """
     where c.relkind in ('r', 'p', 'm') and c.relnamespace <> 'pg_catalog'::regnamespace"""
 
 PARTITIONS_MAX = 100
-# Each is described at a price: of more, those with the most activity so far.
+# Describing each has a cost: if there are more, those with the most activity so far are described.
 PARTITIONS = """
     select s.relid::int8 from unnest(%s::oid[]) whole
     cross join lateral pg_partition_tree(whole) tree
@@ -29,19 +29,19 @@ PARTITIONS = """
 
 
 def used_tables(connection: Connection, statements: Iterable[ScriptStatement]) -> list[int]:
-    """The oids of the tables that statements name."""
+    """Return the OIDs of the tables that statements name."""
     words = {name for statement in statements for name in names(statement.sql)}
     return _tables_named(connection, words)
 
 
 def tables_recorded(connection: Connection, names: Iterable[str]) -> list[int]:
-    """The oids of the tables that records call so: without quotes, in their own letters."""
+    """Return the OIDs of tables by their names in records: unquoted, in their own letters."""
     quoted = (".".join(map(_quoted, name.split("."))) for name in names)
     return _tables_named(connection, quoted)
 
 
 def partitions(connection: Connection, tables: Iterable[int]) -> list[int]:
-    """The oids of those that hold the rows of the partitioned ones among the tables."""
+    """Return the OIDs of the partitions that contain the rows of these tables."""
     return [oid for (oid,) in connection.execute(PARTITIONS, [list(tables), PARTITIONS_MAX])]
 
 
@@ -50,6 +50,6 @@ def _quoted(name: str) -> str:
 
 
 def _tables_named(connection: Connection, words: Iterable[str]) -> list[int]:
-    """The oids of the tables of these names, as the search path finds them."""
-    sound = [word for word in words if word.count(".") < 2]  # or the server would complain
+    """Return the OIDs of the tables with these names on the search path."""
+    sound = [word for word in words if word.count(".") < 2]  # the server would raise an error
     return [oid for (oid,) in connection.execute(NAMED, [sound])]

@@ -1,7 +1,7 @@
-"""The server's log as it grows: pieces of text in, entries that matter to a run out.
+"""Parses the server's log as it grows: pieces of text in, entries that matter to a run out.
 
-Nothing is opened or followed here. Memory is bounded whatever comes: a line or a message
-without an end is cut.
+Nothing is opened or followed here. Memory is bounded whatever comes: a line or a message without an
+end is truncated.
 """
 
 from dbdyno.model.telemetry import LogEntry
@@ -14,7 +14,7 @@ MESSAGE_MAX = 300
 
 
 class PostgresqlLog:
-    """Reads one log from any point on."""
+    """Parses one log from any position."""
 
     def __init__(self) -> None:
         self._rest = ""
@@ -23,9 +23,9 @@ class PostgresqlLog:
         self._checkpoint_reason = ""
 
     def feed(self, text: str) -> list[LogEntry]:
-        """The entries of the messages that are complete with this piece.
+        """Return the entries of the messages that are complete with this piece.
 
-        A message is complete when the next begins, or when an empty piece says that nothing
+        A message is complete when the next one begins, or when an empty piece shows that nothing
         followed: the server writes a message at once.
         """
         if not text:
@@ -39,7 +39,7 @@ class PostgresqlLog:
             ended = self._closed()
             self._lines = [line]
             return ended
-        if 0 < len(self._lines) < LINES_MAX:  # none: we came in the middle of a message
+        if 0 < len(self._lines) < LINES_MAX:  # none: reading began in the middle of a message
             self._lines.append(line)
         return []
 
@@ -62,7 +62,7 @@ class PostgresqlLog:
         )
 
     def _reason(self, topic: str, said: Said) -> dict[str, float | str]:
-        """Of a checkpoint, which its first message tells and its last one does not."""
+        """Return a checkpoint's reason, which is in its first message but not in its last."""
         if topic == "checkpoint_start":
             self._checkpoint_reason = said.message.partition(": ")[2]
         is_checkpoint = topic.startswith("checkpoint_") and self._checkpoint_reason

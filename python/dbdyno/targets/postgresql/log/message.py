@@ -1,8 +1,8 @@
-"""A message of the server's log, read from any of the three forms that PostgreSQL writes.
+"""A message of the server's log, parsed from any of the three formats that PostgreSQL writes.
 
-The form shows in each line, so nobody has to say it. Text begins with whatever
-``log_line_prefix`` holds: of that only the time and the SQLSTATE are sought. What is not
-understood gives nothing, since logs hold foreign lines, too.
+Each line shows its format, so that it need not be configured. Text begins with ``log_line_prefix``,
+of which only the time and the SQLSTATE are parsed. Lines that are not understood are ignored, since
+logs contain foreign lines, too.
 """
 
 import csv
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 SEVERITIES = "DEBUG[1-5]?|INFO|NOTICE|WARNING|LOG|ERROR|FATAL|PANIC"
 FIELDS = "DETAIL|HINT|QUERY|CONTEXT|LOCATION|STATEMENT|BACKTRACE"
-# No word of these is in the prefix, and a line that continues another is indented.
+# None of these words is in the prefix, and continuation lines are indented.
 HEAD = re.compile(rf"(?P<prefix>[^\t].*?|)(?P<word>{SEVERITIES}|{FIELDS}):  (?P<text>.*)")
 MOMENT = re.compile(
     r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.\d{1,6})?(?: ([A-Z][A-Za-z]+|[+-]\d\d(?::?\d\d)?))?"
@@ -29,7 +29,7 @@ UNIVERSAL = ("UTC", "GMT")
 
 
 class Said(Struct, frozen=True):
-    """One message. ``at_ns`` is Unix time, 0 if unknown; ``sqlstate`` empty if not written."""
+    """One message. ``at_ns`` is Unix time, 0 if unknown; ``sqlstate`` is empty if not logged."""
 
     at_ns: int
     severity: str
@@ -39,12 +39,12 @@ class Said(Struct, frozen=True):
 
     @property
     def is_error(self) -> bool:
-        """Whether something failed."""
+        """Whether this is an error."""
         return self.severity in ("ERROR", "FATAL", "PANIC")
 
 
 def begins_message(line: str) -> bool:
-    """Whether a line is the first of a message, and not a further one of the last."""
+    """Whether a line begins a message, rather than continuing one."""
     if line.startswith("{") or TABLE_LINE.match(line):
         return True
     head = HEAD.match(line)
@@ -52,17 +52,17 @@ def begins_message(line: str) -> bool:
 
 
 class Prefix:
-    """What stands before a message of a text log, with what was learnt of it.
+    """Finds the SQLSTATE in the prefixes of a text log, once it knows its position.
 
-    Every message that is no error has SQLSTATE 00000, which shows where the prefix has it; a
-    process id looks much like one.
+    Every message that is not an error has SQLSTATE 00000, which shows the position; a process ID
+    looks much like an SQLSTATE.
     """
 
     def __init__(self) -> None:
         self._place: int | None = None
 
     def sqlstate(self, prefix: str) -> str:
-        """The one in this prefix; empty where none is, or its place is not known yet."""
+        """Return the prefix's SQLSTATE; empty if there is none or its position is not known yet."""
         words = re.findall(r"\w+", prefix)
         if SUCCESS in words:
             self._place = words.index(SUCCESS) - len(words)
@@ -73,7 +73,7 @@ class Prefix:
 
 
 def read_message(lines: list[str], prefix: Prefix) -> Said | None:
-    """The message that these lines are; None where they are none."""
+    """Return the message in these lines; None if they are none."""
     if lines[0].startswith("{"):
         return _from_json(lines[0])
     if TABLE_LINE.match(lines[0]):
@@ -92,7 +92,7 @@ def _from_json(line: str) -> Said | None:
 
 
 def _from_table(text: str) -> Said | None:
-    """Columns by their places: the time first, the severity twelfth, and so on."""
+    """Parse CSV by the positions of its columns: the time first, the severity twelfth, etc."""
     try:
         row = next(csv.reader([text], strict=True))
     except csv.Error:
@@ -115,7 +115,7 @@ def _from_text(lines: list[str], prefix: Prefix) -> Said | None:
 
 
 def _fields(lines: list[str]) -> dict[str, list[str]]:
-    """The message, and what is said of it besides; further lines of each are indented."""
+    """Return the message and its further fields, whose continuation lines are indented."""
     fields: dict[str, list[str]] = {}
     current: list[str] = []
     for line in lines:
@@ -126,7 +126,7 @@ def _fields(lines: list[str]) -> dict[str, list[str]]:
 
 
 def moment_ns(text: str) -> int:
-    """The Unix time that stands in it; 0 for none, or for a time zone that is not known here."""
+    """Return the Unix time in a text; 0 if there is none, or for an unknown time zone."""
     if epoch := EPOCH.search(text):
         return int(epoch[1] + epoch[2]) * 1_000_000
     found = MOMENT.search(text)

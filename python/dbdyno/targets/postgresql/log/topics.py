@@ -1,7 +1,7 @@
-"""Which messages say something about a run, and the numbers in them.
+"""The messages that matter for a run, and the numbers in them.
 
-In the words of a server whose messages are English, versions 12 to 18. A number that a version
-does not write is not there; a server of another language says nothing that is known here.
+For servers with English messages, versions 12 to 18. A number that a version does not log is left
+out; the messages of a server in another language are not recognized.
 """
 
 import re
@@ -14,10 +14,10 @@ from dbdyno.targets.postgresql.log.message import Said
 
 @dataclass(frozen=True, kw_only=True)
 class Topic:
-    """A kind of message: how it begins, and where its numbers and words stand.
+    """A kind of message: its beginning, and the patterns of its numbers and words.
 
-    They are sought in the message and its detail. ``fixed`` are values that the kind of message
-    alone says.
+    They are searched for in the message and its detail. ``fixed`` are values that the kind of
+    message implies.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Topic:
     fixed: Mapping[str, str] = field(default_factory=dict)
 
     def values(self, said: Said) -> dict[str, float | str]:
-        """What could be read; of an error also its SQLSTATE."""
+        """Return the values found in the message; for an error also its SQLSTATE."""
         text = f"{said.message}\n{said.detail}"
         state = {"sqlstate": said.sqlstate} if said.sqlstate and said.is_error else {}
         numbers = {name: float(found[1]) for name, found in _found(self.numbers, text)}
@@ -42,7 +42,7 @@ def _found(patterns: Mapping[str, str], text: str) -> list[tuple[str, re.Match[s
 
 NUMBER = r"(\d+(?:\.\d+)?)"
 
-# Of the work of vacuum and analyze alike.
+# For both vacuum and analyze.
 EFFORT = {
     "elapsed_s": rf"elapsed: {NUMBER} s",
     "cpu_user_s": rf"CPU: user: {NUMBER} s",
@@ -55,7 +55,7 @@ EFFORT = {
     "wal_bytes": r"full page images, (\d+) bytes",
 }
 
-# Called as in all that dbdyno records.
+# Tables are named as in everything that dbdyno records.
 TABLE = {
     "database": r'of table "([^."]+)\.',
     "table": r'of table "[^."]+\.(?:public\.)?(.+?)"',
@@ -147,6 +147,6 @@ ERROR = Topic(name="error", begins=re.compile(r""))
 
 
 def topic_of(said: Said) -> Topic | None:
-    """What the message is about; an error is about itself, unless it is known better."""
+    """Return the topic of a message; ``ERROR`` for an error without a topic of its own."""
     known = next((topic for topic in TOPICS if topic.begins.match(said.message)), None)
     return known or (ERROR if said.is_error else None)

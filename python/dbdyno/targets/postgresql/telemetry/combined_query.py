@@ -1,10 +1,10 @@
-"""Combines the queries of each second into one, as a query costs more than its answer.
+"""Reads all sources of one second with one query, since a query costs more than its answer.
 
-Each part is first read alone, which shows whether it can be read and how its columns are called.
-After that whoever reads one brings the answers of all, and each is given once, to who reads that
-part next. A part that is dear stays alone, so that it can be read more rarely. Where the one
-statement fails, all parts are read alone from then on, so that what cannot be read any more is
-lacking alone; for a while only where the server was too busy to answer in time.
+Each part is first read alone, which shows whether it can be read and what its columns are called.
+After that, reading one part brings the answers of all, and each is returned once, at the next
+reading of its part. An expensive part stays alone, so that it can be read less often. If the
+combined query fails, all parts are read alone from then on, so that only those that fail are
+missing; only for a while if the server was too busy to answer in time.
 """
 
 import math
@@ -19,18 +19,18 @@ from psycopg import Connection, errors
 from dbdyno.model.source import Numbers
 from dbdyno.targets.postgresql.telemetry.prepared_queries import array_of, ask, known
 
-# Sources that are read one after the other share an answer; what is older is not of now.
+# Sources that are read in sequence share an answer; an older one is out of date.
 FRESH_S = 0.1
-# Of our processor time for the first reading of a part, which then is with the others or alone.
+# The limit of our CPU time for the first reading of a part, which decides whether it stays alone.
 DEAR_S = 0.001
-# So long nobody asks for all at once after a question that the server had no time for.
+# How long the combined query is not used after the server was too busy for it.
 PAUSE_S = 10.0
 TOO_BUSY = (errors.QueryCanceled, errors.LockNotAvailable)
 
 Reader: TypeAlias = Callable[[Connection], Mapping[str, Numbers]]
 
 TABLES = "$1::oid[]"
-"""In a query: the tables that are watched."""
+"""In a query: the tables that are recorded."""
 
 
 class _Part(Struct):
@@ -41,7 +41,7 @@ class _Part(Struct):
     is_dear: bool = False
 
     def as_rows_of(self, source: str) -> str:
-        """The query in the shape that all parts share."""
+        """Return the query in the form that all parts share."""
         columns = [f"c{place}" for place in range(len(self.names))]
         return (
             f"select '{source}', object, array[{'::float8, '.join(columns)}::float8] "
@@ -50,7 +50,7 @@ class _Part(Struct):
 
 
 class CombinedQuery:
-    """The parts of one server; ``tables`` are those that are watched one by one."""
+    """The parts of one server; ``tables`` are those that are recorded individually."""
 
     def __init__(self, tables: Sequence[int], clock: Callable[[], float] = time.monotonic) -> None:
         self._tables = array_of(tables)
@@ -62,12 +62,12 @@ class CombinedQuery:
         self._apart_until = 0.0
 
     def reader(self, source: str, query: str) -> Reader:
-        """How one more part is read."""
+        """Add a part; return its reader."""
         self._parts[source] = _Part(query)
         return lambda connection: self._read(connection, source)
 
     def alone(self, query: str) -> Reader:
-        """How something is read that is no part, because it is dearer and read more rarely."""
+        """Return the reader of an expensive query, which is no part and is read less often."""
         return lambda connection: self._read_alone(connection, _Part(query))
 
     def _read(self, connection: Connection, source: str) -> Mapping[str, Numbers]:

@@ -1,9 +1,9 @@
-"""The locks' part of a sample, as far as somebody waits, and which modes exclude each other.
+"""Lock samples, taken while a session waits, and which lock modes conflict.
 
-Told are the locks that are waited for, those held on the same things, and the rows that
-waiters have marked as theirs to take next. Locks by the fast path are left out: whoever waits
-for one has moved it to the common table. The queue is worked out by whoever asked: the
-server's own function for that stops all locking while it looks, once a waiter.
+They contain the locks that are waited for, those held on the same objects, and the rows that
+waiters have marked as theirs to take next. Fast-path locks are left out: whoever waits for one has
+moved it to the shared table. The caller computes the queue: the server's own function for that
+stops all locking while it runs, once for each waiter.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -16,11 +16,11 @@ from dbdyno.targets.telemetry import Locks
 
 TRANSACTION = "transactionid"
 
-# In one pass over the list, which is dear enough: those that hold or await one thing alike are
-# a row. Nearly all locks that are held are of transactions on themselves, a row each: they
-# share one, with the transactions beside their sessions. A prepared one has no session. Each
-# column to group by costs a tenth of a millisecond with a thousand locks: what only rare kinds of
-# locks have is one.
+# One pass over the list, which is expensive enough: sessions that hold or await one object alike
+# are one row. Nearly all held locks are those of transactions on themselves, each of which would be
+# a row: they share one, with the transactions beside their sessions. A prepared transaction has no
+# session. Each grouping column costs a tenth of a millisecond with a thousand locks: what only rare
+# kinds of locks have is in one column.
 LOCKS = """
     select array_agg(coalesce(pid, 0)) as pids,
         array_agg({waited}::float4) filter (where not granted) as waited_s,
@@ -47,7 +47,7 @@ CONCERNED = """
         or other in (select other from lock where not granted and other is not null))"""
 
 WAITED_SINCE = 140000
-# The statement has begun a little earlier than it looks.
+# The statement began slightly before it reads the locks.
 WAITED = "date_part('epoch', greatest(now() - waitstart, '0'))"
 
 MODES = (
@@ -60,7 +60,7 @@ MODES = (
     "ExclusiveLock",
     "AccessExclusiveLock",
 )
-# As the manual's table of conflicting lock modes has it: a row and a column for each mode.
+# The manual's table of conflicting lock modes: a row and a column for each mode.
 CONFLICTS = (
     ".......X",
     "......XX",
@@ -80,12 +80,12 @@ CONFLICTING = frozenset(
 
 
 def conflicts(mode: str, other: str) -> bool:
-    """Whether two sessions cannot hold these on one thing at once."""
+    """Whether two sessions cannot hold these modes on one object at the same time."""
     return (mode, other) in CONFLICTING
 
 
 class LockRow(NamedTuple):
-    """A row of the sample; ``words`` are mode, relation, and what is locked, its kind first."""
+    """A row of the sample; ``words`` are mode, relation, and the locked object, its kind first."""
 
     pids: list[int]
     waited_s: list[float | None] | None
@@ -95,7 +95,7 @@ class LockRow(NamedTuple):
 
 
 def locks_of(rows: Sequence[LockRow]) -> list[Locks]:
-    """All locks that have to do with waiting."""
+    """Return all locks involved in waiting."""
     told, awaited, on_themselves = [], set[str](), []
     for row in rows:
         _, _, kind, transaction, *_ = row.words
@@ -124,7 +124,7 @@ def _locks(row: LockRow) -> Locks:
 
 
 def _held(row: LockRow, awaited: Set[str]) -> Iterator[Locks]:
-    """Of transactions that share a row, the lock of each on itself that somebody waits for."""
+    """Yield the awaited locks of the transactions in one row, each on itself."""
     mode, relation, kind, _, *rest = row.words
     transactions = (row.transactions or "{}").strip("{}").split(",")
     pids = dict(zip(transactions, row.pids, strict=True))
@@ -134,17 +134,17 @@ def _held(row: LockRow, awaited: Set[str]) -> Iterator[Locks]:
 
 
 def _with_rows(told: list[Locks]) -> list[Locks]:
-    """Who waits for a transaction to end has marked the row it wants: that is the place.
+    """Add the row's location to waits for a transaction: the waiter has marked the row it wants.
 
-    Not so who has followed a row to its newest version: it waits for whoever made that one
-    without a mark, and the place stays unknown.
+    A waiter that has followed a row to its newest version waits for that version's transaction
+    without a mark, and the location remains unknown.
     """
     marks = {pid: its for its in told if its.granted and its.kind == "tuple" for pid in its.pids}
     return [placed for locks in told for placed in _placed(locks, marks)]
 
 
 def _placed(locks: Locks, marks: Mapping[int, Locks]) -> Iterator[Locks]:
-    """Those without a mark stay together: hundreds may have followed the same row."""
+    """Yield marked waiters singly, and the others together: hundreds may wait for the same row."""
     if locks.granted or locks.kind != TRANSACTION or marks.keys().isdisjoint(locks.pids):
         yield locks
         return

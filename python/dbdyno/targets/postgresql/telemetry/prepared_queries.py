@@ -1,8 +1,8 @@
-"""Sends the same few queries again and again, as prepared statements, at the least cost.
+"""Sends the same few queries to a server again and again, at the lowest cost.
 
-By libpq's own call for a prepared statement, which comes back with the whole answer: with a cursor
-of the driver each question took our side three to five times as long, and telemetry asks many.
-Each is prepared once on a connection. Knows nothing of what is asked, and opens nothing again.
+It uses libpq's own call for a prepared statement, which returns the whole result: a cursor of the
+driver took our side three to five times as long for each query, and telemetry sends many. Each is
+prepared once per connection. Knows nothing of the queries' content, and reopens nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,11 +19,11 @@ from dbdyno.model.source import Numbers
 
 _names: WeakKeyDictionary[Connection, dict[str, bytes]] = WeakKeyDictionary()
 _numbers = count()
-"""Never given twice: a name that we forgot may still be known to the server."""
+"""Never reused: a name that we have forgotten may still be known to the server."""
 
 
 class Answer:
-    """As the server gave it; rows are made of it when they are wanted."""
+    """The server's result; its rows are decoded when they are needed."""
 
     def __init__(self, connection: Connection, result: PGresult) -> None:
         self._result = result
@@ -32,21 +32,21 @@ class Answer:
 
     @property
     def names(self) -> list[str]:
-        """What the columns are called."""
+        """The names of the columns."""
         places = range(self._result.nfields)
         return [(self._result.fname(place) or b"").decode() for place in places]
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """All of them."""
+        """Return all rows."""
         return self._loader.load_rows(0, self._result.ntuples, tuple)
 
 
 def ask(connection: Connection, question: str, *parameters: bytes) -> Answer:
-    """Its answer; ``parameters`` are text for ``$1`` and so on."""
+    """Return the result of a query; ``parameters`` are text for ``$1`` and so on."""
     try:
         return _answered(connection, question, parameters)
     except errors.InvalidSqlStatementName:
-        # A pooler between us and the server may have led us to another session.
+        # A pooler may have connected us to another session.
         del _names[connection]
         return _answered(connection, question, parameters)
 
@@ -59,24 +59,24 @@ def _answered(connection: Connection, question: str, parameters: Sequence[bytes]
 
 
 def ask_numbers(connection: Connection, question: str, *parameters: bytes) -> dict[str, Numbers]:
-    """The answer to a question whose first column is the object."""
+    """Return the numbers of a query whose first column is the object."""
     answer = ask(connection, question, *parameters)
     names = answer.names[1:]
     return {of: known(names, values) for of, *values in answer.rows()}
 
 
 def known(names: Sequence[str], values: Sequence[float | None]) -> Numbers:
-    """The numbers of one object; what is NULL is left out."""
+    """Return the numbers of one object; NULLs are left out."""
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 
 def array_of(values: Iterable[object]) -> bytes:
-    """A parameter of many numbers or plain words."""
+    """Return a parameter with an array of numbers or plain words."""
     return "{{{}}}".format(",".join(f'"{value}"' for value in values)).encode()
 
 
 def _prepared(connection: Connection, question: str) -> bytes:
-    """The name of the statement on this connection."""
+    """Return the name of the prepared statement on this connection."""
     names = _names.setdefault(connection, {})
     if question not in names:
         name = b"dbdyno_%d" % next(_numbers)

@@ -1,6 +1,6 @@
-"""Sources that no single view gives: WAL position, sizes, progress, standbys, sessions in sum.
+"""Sources that no single view provides: WAL position, sizes, progress, standbys, session counts.
 
-Each is one query. Sizes read the folder of the database, and so come more rarely.
+Each is one query. Sizes read the database's folder, and are therefore read less often.
 """
 
 from psycopg import Connection
@@ -31,7 +31,7 @@ SIZES = f"""
     union all
     select '', null, pg_database_size(current_database())"""
 
-# Each view of progress, with the command and the columns that say how much of how much.
+# Each progress view, with the command and the columns for the work done and the total.
 PROGRESS = {
     "pg_stat_progress_vacuum": ("'VACUUM'", "heap_blks_scanned", "heap_blks_total"),
     "pg_stat_progress_analyze": ("'ANALYZE'", "sample_blks_scanned", "sample_blks_total"),
@@ -48,9 +48,9 @@ REPLICATION = """
     where exists (select from pg_stat_get_wal_senders())  -- else no session need be looked at
     group by application_name"""
 
-# Of all sessions but ours in one pass. One whose kind is hidden from our role is a client if it
-# has a database. Whatever keeps dead rows of this database from being cleaned away is a holder;
-# a standby tells what its queries still read, and a slot remembers it when the standby is gone.
+# All sessions but ours in one pass. A session whose type is hidden from our role is a client if it
+# has a database. Whatever keeps dead rows of this database from being removed counts as a holder; a
+# standby reports what its queries still read, and a slot keeps it when the standby has gone.
 SESSIONS = f"""
     select '', count(*) filter (where is_client) as clients,
         count(*) filter (where is_client and state = 'active') as active,
@@ -80,7 +80,7 @@ SESSIONS = f"""
 def wal_position(
     _connection: Connection, context: ServerContext, combined: CombinedQuery
 ) -> Source[Connection]:
-    """The exact series of WAL bytes, and of its files, each of a segment."""
+    """Return the exact number of bytes of WAL, and of completed segments."""
     if context.is_standby:
         raise SourceUnavailableError("the server is a standby: its WAL is written elsewhere")
     return Source(name="wal_position", read=combined.reader("wal_position", WAL_POSITION))
@@ -89,7 +89,7 @@ def wal_position(
 def sizes(
     _connection: Connection, _context: ServerContext, combined: CombinedQuery
 ) -> Source[Connection]:
-    """Of the watched tables with all that belongs to them, their indexes, and the database."""
+    """Return the sizes of the recorded tables (in full), their indexes, and the database."""
     return Source(
         name="sizes",
         read=combined.alone(SIZES),
@@ -101,7 +101,7 @@ def sizes(
 def progress(
     connection: Connection, context: ServerContext, combined: CombinedQuery
 ) -> Source[Connection]:
-    """How far long commands are."""
+    """Return the progress of long commands."""
     if not context.sees_all:
         raise SourceUnavailableError(f"the role may not see what others run: {context.grant}")
     parts = " union all ".join(
@@ -120,7 +120,7 @@ def progress(
 def replication(
     _connection: Connection, context: ServerContext, combined: CombinedQuery
 ) -> Source[Connection]:
-    """How far standbys are behind."""
+    """Return how far the standbys are behind."""
     if not context.sees_all:
         raise SourceUnavailableError(f"the role may not see standbys: {context.grant}")
     return Source(
@@ -133,7 +133,7 @@ def replication(
 def sessions_in_sum(
     _connection: Connection, _context: ServerContext, combined: CombinedQuery
 ) -> Source[Connection]:
-    """How many sessions there are, and what the oldest holds back."""
+    """Return the number of sessions, and what the oldest ones hold back."""
     names = (
         "clients active idle_in_transaction foreign_clients oldest_transaction_s "
         "oldest_idle_in_transaction_s horizon_age_transactions standby_age_transactions"

@@ -1,9 +1,9 @@
-"""What telemetry needs to know of the server: its version, our role, and the tables to watch.
+"""The context of telemetry: the server's version, our role, and the tables to record.
 
-Tables are watched one by one only up to a number, since each costs time at each reading. Those
-that the statements name come first, with their partitions, then those with the most activity
-so far, then the largest: what a function or a view hides is most often among them. The choice
-is made once, before the load, so that what is read does not change underneath the readings.
+The number of tables that are recorded individually is limited, since each costs time at each
+reading. Those that the statements name come first, with their partitions, then those with the most
+activity so far, then the largest: tables hidden behind a function or a view are mostly among them.
+The choice is made once, before the load, so that it does not change between readings.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from dbdyno.targets.telemetry import ScriptStatement
 
 TABLES_MAX = 100
 
-# Activity is asked for only where there are tables to choose from: it is dear with thousands.
+# Activity is read only if there are tables to choose from: with thousands that is expensive.
 TABLES = """
     with named as (
         select unnest(%(used)s::oid[]) as relid),
@@ -40,28 +40,28 @@ class SourceUnavailableError(Exception):
 
 
 class ServerContext(Struct, frozen=True):
-    """What sources need to know before they are made."""
+    """What sources need to know before they are created."""
 
     version: int
     role: str
     sees_all: bool
-    """Whether the role is shown what sessions of others do."""
+    """Whether the role may see what other roles' sessions do."""
     is_standby: bool
     tables: list[int]
     statements: tuple[ScriptStatement, ...]
 
     @property
     def grant(self) -> str:
-        """What gives the role the rest."""
+        """The statement that gives the role the rest."""
         return f'grant pg_monitor to "{self.role}"'
 
 
 def read_server_context(
     connection: Connection, statements: Sequence[ScriptStatement]
 ) -> ServerContext:
-    """Asks the server."""
+    """Return the context, with two queries."""
     row = connection.execute(ROLE).fetchone()
-    assert row is not None  # a select of three values gives one row
+    assert row is not None  # a select of three values returns one row
     role, sees_all, is_standby = row
     used = {"used": used_tables(connection, statements), "most": TABLES_MAX}
     return ServerContext(

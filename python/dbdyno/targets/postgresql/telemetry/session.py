@@ -1,8 +1,7 @@
-"""The connection that telemetry has to itself: made quiet, and told apart from the load.
+"""Telemetry's own connection, configured to block nobody and to differ from the load.
 
-It reads, and gives up early rather than stand in anybody's way. Of what it sets, only what
-the server knows and the role may set is set, so that one statement serves all versions; and
-behind a pooler nothing is.
+It reads, and gives up early so as not to delay anybody. Only settings that the server has and the
+role may change are set, so that one statement serves all versions; behind a pooler, nothing is set.
 """
 
 from contextlib import suppress
@@ -20,10 +19,10 @@ SETTINGS = {
     "lock_timeout": "100ms",
     "jit": "off",
     "max_parallel_workers_per_gather": "0",
-    "plan_cache_mode": "force_generic_plan",  # the same few queries again and again
-    "enable_sort": "off",  # sorting by ten words is dearer than hashing them
-    "stats_fetch_consistency": "none",  # each reading is of now (15 and later)
-    "pg_stat_statements.track": "none",  # our queries are not the load's
+    "plan_cache_mode": "force_generic_plan",  # the same few queries are repeated
+    "enable_sort": "off",  # sorting by ten texts costs more than hashing them
+    "stats_fetch_consistency": "none",  # each reading shows the present (15 and later)
+    "pg_stat_statements.track": "none",  # our queries are not those of the load
 }
 
 SET = """
@@ -32,16 +31,17 @@ SET = """
     join pg_settings s on s.name = wanted.name
     where s.context = 'user' or (select rolsuper from pg_roles where rolname = current_user)"""
 
-# The GNU C library gives freed memory back to the kernel at once, until it has seen a large
-# piece come and go. A sample of 500 sessions would take 200 pages anew each time: a fifth of it.
+# The GNU C library returns freed memory to the kernel at once, until a large piece has been
+# allocated and freed. Otherwise a sample of 500 sessions would take 200 new pages each time, a
+# fifth of its cost.
 KEEP_MEMORY = f"select length(repeat(' ', {4 * 1024 * 1024}))"
 
 
 def begin(connection: Connection) -> None:
-    """Readies a connection of telemetry's own.
+    """Prepare a connection of telemetry's own.
 
-    A pooler lends a session for one transaction, and the next to have it may be a client of the
-    load: what was set would hold for it, too, and it could write no more.
+    A pooler lends a session for one transaction, and its next user may be a client of the load: the
+    settings would apply to it, too, and it could no longer write.
     """
     if connection.info.backend_pid == pid(connection):
         connection.execute(SET, [list(SETTINGS), list(SETTINGS.values())])
@@ -49,9 +49,10 @@ def begin(connection: Connection) -> None:
 
 
 def publish(connection: Connection) -> None:
-    """Since 15 a session that idles keeps up to a second's counts back, for ten seconds.
+    """Publish the counts of this session's work.
 
-    Before, they come with its next statement.
+    Since version 15 an idle session holds back up to a second's counts for ten seconds. Before,
+    they are published with its next statement.
     """
     if connection.info.server_version >= _KEEPS_COUNTS_BACK_SINCE:
         with suppress(errors.InsufficientPrivilege):
@@ -59,17 +60,17 @@ def publish(connection: Connection) -> None:
 
 
 def pid(connection: Connection) -> int:
-    """The server's process of this connection, as the server knows it."""
+    """Return the server's process ID of this connection, as the server knows it."""
     row = connection.execute("select pg_backend_pid()").fetchone()
-    assert row is not None  # a select of one value gives one row
+    assert row is not None  # a select of one value returns one row
     number: int = row[0]
     return number
 
 
 def log_path(connection: Connection) -> Path | None:
-    """The log that the server's collector writes; None without one, or without the right to know.
+    """Return the log of the server's collector; None without one, or without the right to know.
 
-    Text is what the server names first, where it writes several formats.
+    If the server writes several formats, it names the text format first.
     """
     query = "select current_setting('data_directory'), pg_current_logfile()"
     try:

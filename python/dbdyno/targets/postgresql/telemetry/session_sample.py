@@ -1,12 +1,13 @@
-"""A sample of a PostgreSQL server: sessions and, when one of them waits for a lock, locks.
+"""Samples a PostgreSQL server: sessions and, if one of them waits for a lock, the locks.
 
-One statement, so that both are of nearly the same instant. Even without locks to tell it takes
-the server twice as long as one of sessions alone, so that one is asked while nobody waits.
+One statement reads both at nearly the same instant. Even if there are no locks to return, it takes
+the server twice as long as one for the sessions alone, which is used while nobody waits.
 
-With 500 sessions queueing for one row on PostgreSQL 15 (28 rows of sessions, 33 of 1000 locks), a
-sample took 1.5 ms of the server's processor and 0.2 of ours: the server's own lists alone are 0.25
-and 0.7, and to tell sessions and locks one by one was 2.2 and 0.5. With 8 sessions of which none
-waits a sample takes 0.03 and 0.02 ms, several times as much where others have used the caches.
+With 500 sessions queuing for one row on PostgreSQL 15 (28 rows of sessions, 33 for 1000 locks), a
+sample took 1.5 ms of the server's CPU time and 0.2 ms of ours: the server's own lists alone take
+0.25 and 0.7 ms, and returning sessions and locks one by one took 2.2 and 0.5 ms. With 8 sessions of
+which none waits, a sample takes 0.03 and 0.02 ms, and several times as much if other processes have
+used the CPU caches.
 """
 
 from weakref import WeakSet
@@ -32,7 +33,7 @@ from dbdyno.targets.postgresql.telemetry.sessions import (
 )
 from dbdyno.targets.telemetry import Locks, PendingSample, Sessions
 
-# A row of a lock says whether that is granted; a row of sessions has nothing there.
+# In a row of locks ``granted`` is set; in a row of sessions it is NULL.
 SESSION_ROWS = f"select pids, null::float4[], null::bool, null, {SESSION_WORDS} from session"
 SHORT = f"with session as ({SESSIONS}) {SESSION_ROWS}"
 
@@ -49,20 +50,20 @@ def _with_locks(waited: str) -> str:
 FULL = _with_locks(WAITED)
 FULL_BEFORE_14 = _with_locks("null")
 
-# Where somebody waited at the last sample.
+# Connections whose last sample found a waiter.
 _waiting: WeakSet[Connection] = WeakSet()
 
 
 def sample_sessions(connection: Connection) -> PendingSample:
-    """All sessions but those of telemetry itself."""
+    """Return all sessions but those of telemetry itself."""
     answer = ask(connection, SHORT)
     return lambda: _told(answer)
 
 
 def sample_with_locks(connection: Connection) -> PendingSample:
-    """All sessions but those of telemetry itself; the locks that have to do with waiting.
+    """Return all sessions but those of telemetry itself, and the locks involved in waiting.
 
-    Where nobody waited of late and nobody does now, the short statement is all.
+    If nobody waited recently and nobody waits now, the short statement is the only one.
     """
     if connection not in _waiting:
         sessions, _ = _told(ask(connection, SHORT))

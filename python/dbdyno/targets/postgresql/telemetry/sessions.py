@@ -1,8 +1,8 @@
-"""The sessions' part of a sample: who runs what, and who waits for what.
+"""Session samples: which session runs what, and what it waits for.
 
-The function under ``pg_stat_activity`` is asked, without the view's two joins. Sessions that
-are alike come as one row: putting them together costs the server as much as sending them one
-by one, and spares us all that would be done for each.
+The function behind ``pg_stat_activity`` is called, without the view's two joins. Sessions that are
+alike are returned as one row: grouping them costs the server as much as sending each, and saves us
+the work for each.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from dbdyno.targets.telemetry import Sessions
 TEXT_LENGTH = 100
 HIDDEN = "<insufficient privilege>"
 
-# Of this database, and the server's own processes, which have none.
+# Sessions of this database, and the server's own processes, which have no database.
 SESSIONS = f"""
     select array_agg(pid) as pids, backend_type, state, wait_event_type, wait_event, query
     from pg_stat_get_activity(null)
@@ -28,9 +28,9 @@ SOMEBODY_WAITS = f"exists (select from session where wait_event_type = '{LOCK_WA
 
 
 def sessions_of(pids: Sequence[int], words: Sequence[str | None]) -> Sessions:
-    """The sessions of one row.
+    """Return the sessions of one row.
 
-    One whose kind is hidden from our role is a client, since it has a database.
+    A session whose type is hidden from our role is a client, since it has a database.
     """
     kind, state, wait_type, wait_event, text = (word or "" for word in words)
     return Sessions(

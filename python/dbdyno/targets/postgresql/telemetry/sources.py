@@ -1,7 +1,7 @@
-"""All that a PostgreSQL server counts, as far as this server and this role give it.
+"""All counters of a PostgreSQL server, as far as server and role permit.
 
-Each source is made and read once before it is offered. What fails becomes ``Missing`` with
-what the server said and the right that would help.
+Each source is created and read once before it is offered. What fails becomes ``Missing`` with the
+server's message and the privilege that would help.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ Maker: TypeAlias = Callable[[Connection, ServerContext, CombinedQuery], Source[C
 def sources(
     connection: Connection, statements: Sequence[ScriptStatement]
 ) -> tuple[list[Source[Connection]], list[Missing]]:
-    """What there is, and what there is not."""
+    """Return the available sources and the missing ones."""
     context = read_server_context(connection, statements)
     given: list[Source[Connection]] = []
     combined = CombinedQuery(context.tables)
@@ -47,7 +47,7 @@ def sources(
 
 def _makers(context: ServerContext) -> dict[str, Maker]:
     old = context.version < CAPABILITIES[OLD_CHECKPOINTER.name]
-    views = [*VIEWS, OLD_CHECKPOINTER] if old else VIEWS  # the last of a name counts
+    views = [*VIEWS, OLD_CHECKPOINTER] if old else VIEWS  # of several with one name the last counts
     makers: dict[str, Maker] = {view.name: partial(_view, view=view) for view in views}
     return makers | {
         "wal_position": query_sources.wal_position,
@@ -90,7 +90,7 @@ def _view(
 
 
 def _hidden(context: ServerContext) -> Iterator[Missing]:
-    """What is read, but not in full."""
+    """Yield what is read, but incomplete."""
     if not context.sees_all:
         yield Missing(
             "sessions",

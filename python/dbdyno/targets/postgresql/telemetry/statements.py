@@ -1,9 +1,9 @@
-"""pg_stat_statements: what all statements of this database cost, and each of the scripts' own.
+"""pg_stat_statements: the cost of all statements of this database, and of each script statement.
 
-The extension keeps a statement's text as it came first, with $1 and so on for constants; a
-script has it with ``:name``. Both are brought to one shape to find each other. Texts are
-fetched only while the load is young, since the server reads them from a file. A text may have
-several entries, such as one for a table of this name that was dropped since: all count.
+The extension stores a statement's text as first seen, with $1 and so on for constants; a script has
+it with ``:name``. Both are normalized to match each other. Texts are fetched only early in the
+load, since the server reads them from a file. A text may have several entries, for example one for
+a dropped table of the same name: all count.
 """
 
 import re
@@ -27,7 +27,7 @@ HOME = """
     select extnamespace::regnamespace::text from pg_extension
     where extname = 'pg_stat_statements'"""
 
-# Sums can be taken of what only grows; the rest are ids and extremes.
+# Only counters can be summed; the other columns are IDs and extremes.
 COLUMNS = """
     select quote_ident(attname) from pg_attribute
     where attrelid = %s::regclass and attnum > 0
@@ -52,7 +52,7 @@ READ = """
 def statement_counters(
     connection: Connection, context: ServerContext, _combined: CombinedQuery
 ) -> Source[Connection]:
-    """The source, where the extension is installed."""
+    """Return the source, if the extension is installed."""
     row = connection.execute(HOME).fetchone()
     if row is None:
         raise SourceUnavailableError(
@@ -64,7 +64,7 @@ def statement_counters(
 
 
 class _Reader:
-    """Sums of this database and of the statements found so far."""
+    """Reads the sums of this database and of the statements found so far."""
 
     def __init__(
         self, connection: Connection, home: str, statements: Iterable[ScriptStatement]
@@ -91,9 +91,9 @@ class _Reader:
 
 
 def wanted_shapes(statements: Iterable[ScriptStatement]) -> dict[str, str]:
-    """Shapes to look for and the objects to report them as.
+    """Return the shapes to look for, and the objects under which they are reported.
 
-    Statements of one shape cannot be told apart and are left out.
+    Statements that share a shape cannot be distinguished and are left out.
     """
     shapes = [(shape(statement.sql), statement.statement) for statement in statements]
     times = Counter(text for text, _ in shapes)
@@ -101,7 +101,7 @@ def wanted_shapes(statements: Iterable[ScriptStatement]) -> dict[str, str]:
 
 
 def shape(text: str) -> str:
-    """A statement without its values, its spaces and its closing semicolon."""
+    """Return a statement without its values, superfluous spaces and final semicolon."""
     spaced = re.sub(r"\s+", " ", with_marks(text)).strip("; ")
     dense = re.sub(r" ?([(),]) ?", r"\1", spaced)
     return re.sub(r"\?(,\?)+", "?", dense).lower()

@@ -1,7 +1,7 @@
-"""Statistics views as sources: all numeric columns that this server's version of one has.
+"""Statistics views as sources: all numeric columns that a view has in this server's version.
 
-Versions differ by what their views have, so the catalog is asked and not our memory. What the
-columns mean is not known here, but for those that are levels and not counters.
+The columns of the views differ between versions, so they come from the catalog. Their meaning is
+not known here, except which of them are levels and not counters.
 """
 
 from collections.abc import Mapping
@@ -26,9 +26,10 @@ RESET = "select 1 from pg_attribute where attrelid = to_regclass(%s) and attname
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """A view to read; ``object`` and ``where`` are SQL, in which ``TABLES`` may stand.
+    """A view to read; ``object`` and ``where`` are SQL, which may contain ``TABLES``.
 
-    ``columns`` rename what is read; without them it is all that is numeric, less ``omitted``.
+    ``columns`` renames the columns to read; without it, all numeric columns are read, except
+    ``omitted``.
     """
 
     name: str
@@ -41,7 +42,7 @@ class View(Struct, frozen=True, kw_only=True):
 
     @property
     def relation(self) -> str:
-        """What is read: the view of the same name, unless another is given."""
+        """The view to read: that of the same name, unless another is given."""
         return self.read_from or self.name
 
 
@@ -49,7 +50,7 @@ TABLE = table_name("schemaname", "relname")
 TABLE_LEVELS = frozenset({"n_live_tup", "n_dead_tup", "n_mod_since_analyze", "n_ins_since_vacuum"})
 OURS = f"relid = any({TABLES})"
 
-# What the checkpointer's numbers were called while they stood among the background writer's.
+# The names of the checkpointer's numbers while they were in the background writer's view.
 CHECKPOINTER_BEFORE_17 = {
     "num_timed": "checkpoints_timed",
     "num_requested": "checkpoints_req",
@@ -86,7 +87,7 @@ OLD_CHECKPOINTER = View(
 
 
 def view_source(connection: Connection, view: View, combined: CombinedQuery) -> Source[Connection]:
-    """The source for this server's version of the view."""
+    """Return the source for this server's version of the view."""
     columns = _columns(connection, view)
     if not columns:
         raise SourceUnavailableError(f"this server has no {view.relation}")

@@ -1,6 +1,6 @@
-"""What a MariaDB or MySQL server is, as far as it decides how the statements of a load fare.
+"""The properties of a MariaDB or MySQL server that affect the statements of a load.
 
-Reads and plans; nothing is carried out, changed or left behind.
+Only reads and explains; executes, changes and leaves behind nothing.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ DEBUG_SIGN = "-debug"
 
 
 def facts(connection: Connection, statements: Sequence[ScriptStatement]) -> ServerFacts:
-    """Settings, tables, indexes and plans that matter to these statements."""
+    """Return the settings, tables, indexes and plans that matter to these statements."""
     values = settings(connection)
     return ServerFacts(
         settings=values,

@@ -1,8 +1,8 @@
-"""How the server means to carry out each statement, asked without ever carrying one out.
+"""The server's plan for each statement, obtained without executing it.
 
-The explanation is prepared with marks for the script's variables and given values that the
-columns really hold: the first that the table shows. What the server refuses to explain is
-left out.
+The EXPLAIN is prepared with placeholders for the script's variables, and executed with values that
+really exist in the columns: the first that the table returns. Statements that the server cannot
+explain are left out.
 """
 
 import json
@@ -35,8 +35,8 @@ ANY_VALUE = 1
 def plan_facts(
     connection: Connection, statements: Sequence[ScriptStatement]
 ) -> tuple[PlanFacts, ...]:
-    """The plans of those that can be explained."""
-    connection.execute("set session transaction read write")  # else no UPDATE is explained
+    """Return the plans of the statements that can be explained."""
+    connection.execute("set session transaction read write")  # otherwise no UPDATE can be explained
     try:
         found = [_plan(connection, statement) for statement in statements]
     finally:
@@ -65,7 +65,7 @@ def _plan(connection: Connection, statement: ScriptStatement) -> PlanFacts | Non
 
 
 def with_marks(text: str) -> str | None:
-    """With a question mark for each variable; None for several statements in one."""
+    """Return the text with a question mark for each variable; None for several statements."""
     parts = [
         "?" if piece.kind in VARIABLES else piece.text for piece in pieces(text.strip().rstrip(";"))
     ]
@@ -73,7 +73,7 @@ def with_marks(text: str) -> str | None:
 
 
 def _examples(connection: Connection, statement: ScriptStatement) -> list[Any]:
-    """A value for each variable, in the order of their places."""
+    """Return a value for each variable, in order of appearance."""
     columns = compared_columns(statement.sql)
     tables = used_tables(connection, [statement])
     return [
@@ -84,7 +84,7 @@ def _examples(connection: Connection, statement: ScriptStatement) -> list[Any]:
 
 
 def compared_columns(text: str) -> dict[str, str]:
-    """The column that each variable is compared with, as far as that is plain."""
+    """Return the column with which each variable is compared, where that is obvious."""
     found = {variable: column for column, variable in COMPARED.findall(text)}
     for column, *ends in BETWEEN.findall(text):
         found |= dict.fromkeys(ends, column)
@@ -92,7 +92,7 @@ def compared_columns(text: str) -> dict[str, str]:
 
 
 def _value(connection: Connection, tables: Sequence[str], column: str) -> Any:
-    """The first value of the column that there is."""
+    """Return the first value of the column, if there is one."""
     owner = connection.execute(OWNER, [tables, column]).fetchone() if tables else None
     query = VALUE.format(column=f"`{column}`", table=owner[0]) if owner else ""
     row = connection.execute(query).fetchone() if query else None
@@ -100,7 +100,7 @@ def _value(connection: Connection, tables: Sequence[str], column: str) -> Any:
 
 
 def _explained(connection: Connection, text: str, values: Sequence[Any]) -> str:
-    """The plan as JSON; the prepared statement is forgotten again."""
+    """Return the plan as JSON; deallocate the prepared statement."""
     connection.execute(f"prepare {NAME} from %s", [f"explain format=json {text}"])
     try:
         for number, value in enumerate(values):
@@ -115,13 +115,13 @@ def _explained(connection: Connection, text: str, values: Sequence[Any]) -> str:
 
 
 def _cost(plan: dict[str, Any]) -> float:
-    """As MySQL estimates it; 0 for MariaDB, which does not tell."""
+    """Return MySQL's estimate; 0 for MariaDB, which reports none."""
     block = plan.get("query_block", {})
     return float(str(block.get("cost_info", {}).get("query_cost", 0)))
 
 
 def _nodes(plan: Any) -> Iterator[tuple[str, str, float]]:
-    """The tables in the order in which they are read, with the way each is."""
+    """Yield the tables in the order in which they are read, with their access type and rows."""
     if isinstance(plan, dict):
         if "access_type" in plan and "table_name" in plan:
             rows = plan.get("rows", plan.get("rows_examined_per_scan", 0))

@@ -1,4 +1,4 @@
-"""Settings that decide how a load fares, default or not, and the units of those that have one."""
+"""Settings that affect a load, default or not, and the units of those that have one."""
 
 from dbdyno.targets.connection import Connection
 
@@ -23,7 +23,7 @@ UNITS = dict.fromkeys(SIZES, "B") | {"innodb_lock_wait_timeout": "s", "long_quer
 
 
 def settings(connection: Connection) -> dict[str, str]:
-    """Their values; what a version does not have is left out."""
+    """Return their values; those that a version does not have are left out."""
     names = (*SIZES, *OTHERS)
     marks = ", ".join(["%s"] * len(names))
     query = f"show global variables where variable_name in ({marks})"

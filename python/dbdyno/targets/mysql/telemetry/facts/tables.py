@@ -1,7 +1,7 @@
-"""Tables that statements use: size, rows, and indexes, as the server's statistics have them.
+"""Tables that statements use: size, rows, and indexes, from the server's statistics.
 
-InnoDB keeps the rows in the primary key: its bytes are the table's, and are not counted twice.
-Those of the other indexes the server tells together; each gets an equal part.
+InnoDB stores the rows in the primary key: its bytes are the table's, and are not counted twice. The
+server reports the bytes of all other indexes together; each is assigned an equal part.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ INDEXES = """
 
 
 def used_tables(connection: Connection, statements: Sequence[ScriptStatement]) -> list[str]:
-    """The tables of this database that statements name."""
+    """Return the tables of this database that the statements name."""
     words = {name.strip("`").strip('"') for one in statements for name in names(one.sql)}
     if not words:
         return []
@@ -42,7 +42,7 @@ def used_tables(connection: Connection, statements: Sequence[ScriptStatement]) -
 
 
 def table_facts(connection: Connection, tables: Sequence[str]) -> tuple[TableFacts, ...]:
-    """In the order of their names."""
+    """Return the facts of these tables, ordered by name."""
     if not tables:
         return ()
     columns, indexes, found = (
@@ -64,7 +64,7 @@ def table_facts(connection: Connection, tables: Sequence[str]) -> tuple[TableFac
 
 
 def _indexes(parts: Sequence[tuple[str, str, int]], bytes_together: int) -> tuple[IndexFacts, ...]:
-    """From one row for each column of each index."""
+    """Return the indexes from rows of one index column each."""
     columns: dict[str, list[str]] = {}
     unique: dict[str, bool] = {}
     for index, column, is_unique in parts:
