@@ -1,7 +1,7 @@
-"""The command line: a face over calls that stand elsewhere.
+"""The command line: an interface to functions that are implemented elsewhere.
 
-Text in; text, or one JSON object, out. All else is imported by ``start`` itself: until then
-nobody could answer Ctrl-C.
+Text in; text, or one JSON object, out. ``start`` imports everything else itself: before that,
+Ctrl-C could not be handled.
 """
 
 import signal
@@ -10,14 +10,14 @@ from typing import NoReturn
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; its exit code."""
+    """Run one command; return its exit code."""
     from dbdyno.cli import app  # noqa: PLC0415
 
     return app.main(arguments)
 
 
 def start() -> NoReturn:
-    """The whole program. A Ctrl-C before it can answer one ends it without a word."""
+    """Run the whole program. A Ctrl-C before it can be handled ends it silently."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from dbdyno.cli import app  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""``--older``: how long ago is long enough to be removed. Removes nothing itself."""
+"""``--older``: the age at which something is removed. Removes nothing itself."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -11,7 +11,7 @@ from dbdyno.run.options import SECOND_NS
 
 
 def age_of(text: str) -> timedelta:
-    """A span of time; a bare number is in days."""
+    """Parse a duration; a bare number is in days."""
     return timedelta(seconds=span_ns(text, "d") / SECOND_NS)
 
 

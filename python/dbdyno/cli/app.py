@@ -1,7 +1,7 @@
-"""The commands of ``dbdyno``, and what becomes of their errors.
+"""The commands of ``dbdyno``, and the handling of their errors.
 
-A command's module is imported when that command is called: ``dbdyno --help`` must not wait
-for numpy.
+A command's module is imported when that command is called: ``dbdyno --help`` must not wait for
+numpy.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ EXAMPLES = (
     "dbdyno run --help                 all options of a command",
 )
 
-# Objects made and not yet gone, before the collector looks at them; the interpreter's own is 700.
+# Net allocations before the garbage collector runs; the interpreter's default is 700.
 GARBAGE_THRESHOLD = 100_000
 
 # In the order in which they are needed.
@@ -66,19 +66,19 @@ _OPTIONS = Group("Options")
 
 
 def examples(*lines: str) -> str:
-    """What stands below the options of a command's help."""
+    """Return the examples for the end of a command's help."""
     return "\n".join(["Examples:", "", *(f"  {line}" for line in lines), ""])
 
 
 def command(name: str, *lines: str) -> App:
-    """The application of one command, with examples below its options."""
+    """Return the application of one command, with examples below its options."""
     return App(
         name=name,
         help_format="plaintext",
         help_formatter=FlowingHelp(),
         help_epilogue=examples(*lines),
         group_parameters=_OPTIONS,
-        # What is off or empty by default needs no words; the others say so themselves.
+        # A default that is off or empty is not shown; options show others themselves.
         default_parameter=Parameter(negative=(), show_default=False),
         version_flags=[],
         suppress_keyboard_interrupt=False,
@@ -86,9 +86,9 @@ def command(name: str, *lines: str) -> App:
 
 
 def make_app(called: Container[str] = ()) -> App:
-    """The application with the commands that are ``called``; the others are only listed.
+    """Return the application with the commands that are ``called``; the others are only listed.
 
-    Not one is imported for that, and what a command says of itself is never shadowed.
+    Those are not imported, and a command's own description takes precedence over the listed one.
     """
     app = command("dbdyno", *EXAMPLES)
     app.help = (
@@ -111,22 +111,22 @@ def make_app(called: Container[str] = ()) -> App:
 
 
 def version() -> str:
-    """The version of the installed package."""
-    from importlib import metadata  # noqa: PLC0415 - an eighth of what --help takes
+    """Return the version of the installed package."""
+    from importlib import metadata  # noqa: PLC0415 - an eighth of the time of --help
 
     return metadata.version("dbdyno")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; its exit code."""
+    """Run one command; return its exit code."""
     tokens = with_script_options(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in tokens
     if tokens and tokens[0] in COMMANDS and takes_host(tokens[1:]):
         print_error("usage", "-h means help", hint_for("--host"), as_json=as_json)
         return Exit.NOTHING_RUN
     _spare_processors()
-    # A supervisor's request to end and a closed terminal are honoured as Ctrl-C is: servers
-    # stopped, data kept.
+    # SIGTERM from a supervisor and a closed terminal have the same effect as Ctrl-C: servers are
+    # stopped, data is kept.
     for number in heeded():
         signal.signal(number, _interrupt)
     try:
@@ -145,44 +145,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_error("interrupted", "interrupted", "", as_json=as_json)
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
+        # The reader of our output has closed it.
         sys.stderr.close()
         return Exit.OK
     return result if isinstance(result, int) else Exit.OK
 
 
 def start() -> NoReturn:
-    """The whole program: runs one command and leaves with its exit code.
+    """Run the whole program: one command, then exit with its code.
 
-    The interpreter is not taken apart first, module by module: that is a fifth of a short
-    run's time in Python, and whatever has to be closed is closed when a command is over.
+    The interpreter is not finalized, module by module: that would be a fifth of the Python time of
+    a short run, and whatever has to be closed is closed when the command returns.
     """
     warnings.showwarning = _tell_warning
     code = main()
-    with contextlib.suppress(OSError, ValueError):  # nobody reads any more, or it was told already
+    with contextlib.suppress(OSError, ValueError):  # no reader any more, or already reported
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)
 
 
 def _spare_processors() -> None:
-    """Takes back what the interpreter and numpy do beside a load for nothing.
+    """Avoid useless work of the interpreter and of numpy during a load.
 
-    Algebra starts a thread for each core, which spins for a tenth of a second; nothing here
-    multiplies matrices. And nearly all that is made stays until the end: to look for garbage
-    in it again and again finds next to none.
+    OpenBLAS starts a thread for each core, which spins for a tenth of a second; nothing here
+    multiplies matrices. And nearly all objects live until the end: repeated garbage collections
+    find next to nothing.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(GARBAGE_THRESHOLD)
 
 
 def _tell_warning(message: Warning | str, *_where: object, **_more: object) -> None:
-    """In our words alone: where in the program it came from helps nobody at the terminal."""
+    """Show only the message: the place in the program does not help the user."""
     print_aside(f"warning: {message}")
 
 
 def _hint(error: CycloptsError) -> str:
-    """What takes the place of an option of pgbench or sysbench; else the help that answers it."""
+    """Return what replaces an option of pgbench or sysbench; else refer to the help."""
     if isinstance(error, UnknownOptionError):
         instead = hint_for(error.token.keyword or error.token.value)
         if instead:

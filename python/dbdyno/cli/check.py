@@ -1,4 +1,4 @@
-"""``dbdyno check``: a workload's invariants on data as it stands."""
+"""``dbdyno check``: checks a workload's invariants on existing data."""
 
 from contextlib import closing
 

@@ -1,4 +1,4 @@
-"""``dbdyno compare``: two variants by their runs, and whether one is worse than may be."""
+"""``dbdyno compare``: compares two variants by their runs; fails if one is worse than allowed."""
 
 import re
 import sys
@@ -36,7 +36,7 @@ app = command(
 
 
 def gate(text: str) -> Gate:
-    """``worse:3%`` for any metric, ``p99:worse:5%`` for one."""
+    """Parse ``worse:3%`` for any metric, ``p99:worse:5%`` for one."""
     match = re.fullmatch(r"(?:(?P<metric>[\w-]+):)?worse:(?P<share>[^:]+)", text.strip())
     if match is None:
         raise ValueError(f'"{text}" is not a condition: write worse:3% or p99:worse:5%')
@@ -105,13 +105,13 @@ def compare(  # noqa: PLR0913 - one for each option
 
 
 def _known(sides: Sides) -> list[str]:
-    """What was measured in some run of either side."""
+    """Return the metrics that were measured in some run of either side."""
     runs = [*sides.before.records, *sides.after.records]
     return list(dict.fromkeys(name for run in runs for name in metrics_of(run)))
 
 
 def _meant(gates: Sequence[Gate], sides: Sides) -> list[Gate]:
-    """The gates with whole ids."""
+    """Return the gates with full metric IDs."""
     known = _known(sides)
     return [
         Gate(metric=metric_named(one.metric, known), share=one.share) if one.metric else one
@@ -120,7 +120,7 @@ def _meant(gates: Sequence[Gate], sides: Sides) -> list[Gate]:
 
 
 def _metrics(names: Sequence[str], gates: Sequence[Gate], sides: Sides) -> list[str] | None:
-    """Those that are asked for, and those that a gate is about; None for the usual ones."""
+    """Return the requested metrics, plus those of gates; None for the usual ones."""
     known = _known(sides)
     gated = [one.metric for one in gates if one.metric]
     if not names and not gated:
@@ -130,12 +130,12 @@ def _metrics(names: Sequence[str], gates: Sequence[Gate], sides: Sides) -> list[
 
 
 def _margin(asked: float | None, gates: Sequence[Gate]) -> float:
-    """What a gate forbids must not pass as the same."""
+    """Return the margin: "same" must not include a change that a gate forbids."""
     return asked if asked is not None else min((one.share for one in gates), default=MARGIN)
 
 
 def _comparison(sides: Sides, metrics: Sequence[str] | None, margin: float) -> Comparison:
-    """With what was left out among the doubts, and the command that would decide the rest."""
+    """Compare; add notes on omitted runs to the doubts, and the command to decide the rest."""
     before, after = sides.before, sides.after
     labels = (before.label, after.label)
     found = compared(

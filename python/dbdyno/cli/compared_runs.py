@@ -1,8 +1,8 @@
-"""What the two sides of ``dbdyno compare`` mean: which runs stand on each, and which are pairs.
+"""What the two sides of ``dbdyno compare`` mean: the runs of each side, and which form pairs.
 
-A side is written as runs with commas between them, as ``tag:name=value``, or as a study with
-the levels of its factors, ``STUDY:factor=level``. Nothing is judged here but whether a run may
-be compared at all: one that did not end, or is not valid, is left out and said.
+A side is written as comma-separated runs, as ``tag:name=value``, or as a study with the levels of
+its factors, ``STUDY:factor=level``. The only judgement here is whether a run may be compared at
+all: one that did not finish, or is not valid, is left out and reported.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ PAIR_TAGS = (BLOCK, "pair")
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """The runs of one side, oldest first, and why others of it are not among them."""
+    """The runs of one side, oldest first, and why others of it are left out."""
 
     label: str
     runs: Sequence[Run]
@@ -30,29 +30,29 @@ class Side(Struct, frozen=True, kw_only=True):
 
     @property
     def records(self) -> list[RunRecord]:
-        """Of its runs, in their order."""
+        """The records of its runs, in their order."""
         return [run.record for run in self.runs]
 
 
 class Sides(Struct, frozen=True, kw_only=True):
-    """Both sides; when ``paired``, the runs at the same place belong together."""
+    """Both sides; if ``paired``, runs at the same position form a pair."""
 
     before: Side
     after: Side
     paired: bool = False
     notes: Sequence[str] = ()
-    """What was left out, each a sentence."""
+    """What was left out, in sentences."""
 
 
 def sides_of(before: str, after: str) -> Sides:
-    """The runs that these words mean, in pairs where they were measured in pairs."""
+    """Return the runs that these words select, in pairs if they were measured in pairs."""
     found = [side_of(text) for text in (before, after)]
     _refuse_the_same(*found)
     return paired(*found)
 
 
 def side_of(text: str) -> Side:
-    """The runs that one side's words mean."""
+    """Return the runs that one side's words select."""
     kind, colon, rest = text.partition(":")
     tags = tags_of(text)
     if not colon:
@@ -74,7 +74,7 @@ def side_of(text: str) -> Side:
 
 
 def why_not(run: RunRecord) -> str:
-    """Why a run says nothing about its variant; empty when it may be used."""
+    """Return why a run says nothing about its variant; empty if it can be used."""
     if run.status == "running":
         return "it is still running"
     if run.status != "done":
@@ -85,14 +85,14 @@ def why_not(run: RunRecord) -> str:
 
 
 def _named(text: str) -> tuple[str, list[Run]]:
-    """The runs of ids, paths and ``last``, with commas between them."""
+    """Return the runs of comma-separated IDs, paths and ``last``."""
     folders = [find_run(name.strip()) for name in text.split(",")]
     runs = [Run(folder) for folder in dict.fromkeys(folders)]
     return (runs[0].run_id if len(runs) == 1 else text), runs
 
 
 def _tagged(wanted: Mapping[str, str]) -> list[Run]:
-    """Those that carry all of these tags."""
+    """Return the runs with all of these tags."""
     return [_run(record) for record in read_records() if wanted.items() <= record.tags.items()]
 
 
@@ -101,7 +101,7 @@ def _run(record: RunRecord) -> Run:
 
 
 def _of_study(name: str, wanted: Mapping[str, str]) -> list[Run]:
-    """The runs of the one point of a study at these levels."""
+    """Return the runs of the one point of a study with these levels."""
     study_id, records = _study(name)
     points = {record.tags[POINT]: levels_of(record.tags[POINT]) for record in records}
     meant = [key for key, levels in points.items() if wanted.items() <= levels.items()]
@@ -117,7 +117,7 @@ def _of_study(name: str, wanted: Mapping[str, str]) -> list[Run]:
 
 
 def _study(name: str) -> tuple[str, list[RunRecord]]:
-    """The runs of the newest study of this name, or of the one with this id."""
+    """Return the runs of the newest study with this name, or of the one with this ID."""
     of_studies = [run for run in read_records() if {STUDY, POINT} <= run.tags.keys()]
     ids = [run.tags[STUDY] for run in of_studies if name in run.tags[STUDY]]
     exact = [study_id for study_id in ids if study_id == name]
@@ -142,7 +142,7 @@ def _refuse_the_same(before: Side, after: Side) -> None:
 
 
 def paired(before: Side, after: Side) -> Sides:
-    """In pairs when each run of both sides says to which pair it belongs, else as two sets."""
+    """Pair the runs if each run of both sides says to which pair it belongs; else keep two sets."""
     notes = [*before.left_out, *after.left_out]
     first, second = _by_pair(before.runs), _by_pair(after.runs)
     both = [key for key in first if key in second] if first and second else []
@@ -159,9 +159,9 @@ def paired(before: Side, after: Side) -> Sides:
 
 
 def _by_pair(runs: Sequence[Run]) -> dict[str, Run]:
-    """The runs by the pair that they belong to.
+    """Return the runs by the pair to which they belong.
 
-    Nothing when a run does not say it, or two say the same: then they are two sets of runs.
+    Empty if a run does not name its pair, or two name the same: then they are a set of runs.
     """
     for tag in PAIR_TAGS:
         tagged = {_pair_of(run.record, tag): run for run in runs if tag in run.record.tags}
@@ -171,7 +171,7 @@ def _by_pair(runs: Sequence[Run]) -> dict[str, Run]:
 
 
 def _pair_of(run: RunRecord, tag: str) -> str:
-    """Blocks of two studies are not the same block."""
+    """Name a pair: equal blocks of different studies are different pairs."""
     return f"{run.tags.get(STUDY, '')}/{run.tags[tag]}"
 
 

@@ -1,4 +1,4 @@
-"""``dbdyno data``: prepared data that studies keep for their servers; shown, and removed."""
+"""``dbdyno data``: lists and removes the prepared data that studies keep for their servers."""
 
 from dbdyno.cli.age_option import Age
 from dbdyno.cli.app import command, examples
@@ -76,7 +76,7 @@ def prune(*keys: str, older: Age = None, json: Json = False) -> int:
 
 
 def _removed(chosen: list[DataSet]) -> tuple[list[DataSet], list[DataSet]]:
-    """Those that were removed, and those that somebody uses."""
+    """Return the sets that were removed, and those that are in use."""
     removed, kept = [], []
     for data in chosen:
         try:

@@ -1,4 +1,4 @@
-"""``dbdyno doctor``: the machine's state, what it means, and how to mend it."""
+"""``dbdyno doctor``: the state of the host, what it means, and how to correct it."""
 
 from collections.abc import Iterator
 

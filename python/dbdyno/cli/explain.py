@@ -1,4 +1,4 @@
-"""``dbdyno explain``: why a run's numbers are what they are, worked out anew from its folder."""
+"""``dbdyno explain``: why a run's results are what they are, computed again from its folder."""
 
 import sys
 from typing import Annotated

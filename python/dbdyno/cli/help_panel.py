@@ -1,6 +1,6 @@
 """The pages of ``--help``, with each description as one paragraph.
 
-Where the lines of a docstring end is the source's business, not that of a reader's terminal.
+Line breaks within a docstring concern the source, not the user's terminal.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 
 class FlowingHelp:
-    """The library's own pages but for their descriptions. Without help nothing is imported."""
+    """The library's own pages with other descriptions. Imports nothing unless help is requested."""
 
     def __call__(self, console: "Console", options: "ConsoleOptions", panel: "HelpPanel") -> None:
-        """Prints one box of options, arguments or commands."""
+        """Print one box of options, arguments or commands."""
         flowing = panel.copy(entries=[_flowing(entry) for entry in panel.entries])
         _pages()(console, options, flowing)
 
     def render_usage(self, console: "Console", options: "ConsoleOptions", usage: Any) -> None:
-        """Prints the line that begins with Usage."""
+        """Print the line that begins with Usage."""
         _pages().render_usage(console, options, usage)
 
     def render_description(
         self, console: "Console", options: "ConsoleOptions", description: Any
     ) -> None:
-        """Prints what the command is for, a paragraph after the other."""
+        """Print the description of the command, one paragraph after the other."""
         _pages().render_description(console, options, _paragraphs(description))
         console.print()
 
@@ -43,7 +43,7 @@ def _flowing(entry: "HelpEntry") -> "HelpEntry":
 
 
 def _paragraphs(description: Any) -> "InlineText":
-    """A blank line is the reader's, the ends of other lines are the source's."""
+    """Keep blank lines between paragraphs, and join the lines of each."""
     paragraphs = _plain(description).split("\n\n")
     return _inline("\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs))
 

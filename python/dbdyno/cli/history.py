@@ -1,4 +1,4 @@
-"""``dbdyno history``: runs of one kind over time, and where their level changed."""
+"""``dbdyno history``: comparable runs over time, and when their level changed."""
 
 import sys
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ def history(
 
 
 def _runs(workload: str | None, target: str | None) -> list[Run]:
-    """The runs that are meant; none at all is an error that says what there is."""
+    """Return the selected runs; if there are none, raise an error that says what there is."""
     every = [Run(runs_folder() / record.run_id) for record in read_records()]
     usable = [run for run in every if is_of_a_history(run)]
     place = None if target is None else without_password(target)

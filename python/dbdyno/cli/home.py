@@ -1,4 +1,4 @@
-"""``dbdyno home``: what dbdyno keeps on the disk, and what removes it. Removes nothing."""
+"""``dbdyno home``: what dbdyno keeps on disk, and how to remove it. Removes nothing."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ app = command(
 
 
 class Kept(Struct, frozen=True, kw_only=True):
-    """One kind of thing that outlives a command."""
+    """One kind of data that outlives a command."""
 
     what: str
     folder: Path
@@ -63,7 +63,7 @@ def _kept() -> Iterator[Kept]:
 
 
 def _found(what: str, folder: Path, removed_by: str) -> Kept:
-    """What is being made or removed has a name that begins with a dot."""
+    """Count and measure folders; names with a leading dot are being created or removed."""
     folders = [path for path in folder.glob("[!.]*") if path.is_dir()]
     size = sum(map(tree_bytes, folders))
     return Kept(what=what, folder=folder, number=len(folders), bytes=size, removed_by=removed_by)

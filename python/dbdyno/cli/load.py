@@ -1,4 +1,4 @@
-"""``dbdyno load``: a workload's data, or what a sysbench script prepares, without a run."""
+"""``dbdyno load``: loads a workload's data, or runs a sysbench script's prepare, without a run."""
 
 import sys
 from contextlib import closing
@@ -74,7 +74,7 @@ def load(  # noqa: PLR0913 - one for each group of options
     _refuse_odd_jobs(jobs, is_of_script=work.lua is not None)
     if work.lua is not None:
         return _prepare(item, options, json=json)
-    equip(options, work, print_aside)  # refuses what a script alone could take
+    equip(options, work, print_aside)  # refuses what only a script could take
     refuse_passing_server(target, "load")
     _tell(work, _loaded(work, target, data, jobs), json=json)
     return Exit.OK

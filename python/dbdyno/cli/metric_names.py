@@ -1,7 +1,7 @@
-"""The names that people write for metrics: an id, or so many of its words that it is meant alone.
+"""How users name metrics: by an ID, or by a part of its words that is unambiguous.
 
-``p99`` is ``response_p99_ms``, ``wal`` is ``wal_bytes`` where nothing else of the WAL was
-measured. The ids have their home in ``analysis/metrics.py``.
+``p99`` is ``response_p99_ms``, ``wal`` is ``wal_bytes`` if nothing else of the WAL was measured.
+The IDs are declared in ``analysis/metrics.py``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from dbdyno.errors import DbdynoError
 
 
 def metric_named(name: str, known: Iterable[str]) -> str:
-    """The id that is meant."""
+    """Return the ID of the metric that the name means."""
     ids = list(dict.fromkeys(known))
     wanted = name.strip().lower().replace("-", "_")
     if wanted in ids:

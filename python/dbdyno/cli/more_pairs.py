@@ -1,7 +1,7 @@
-"""The command that would decide what a comparison could not: more pairs of the same two runs.
+"""The command that would decide an open comparison: more pairs of the same two runs.
 
-It is made of the words that asked for the runs, so it can be pasted into a shell as it is. A study
-is gone on with: in further blocks, on the same data.
+It consists of the words that requested the runs, so it can be pasted into a shell as it is. A study
+is continued: with further blocks, on the same data.
 """
 
 import shlex
@@ -23,7 +23,7 @@ _CHANGED_BY_HAND = "  # the two commands are identical: change what differs betw
 
 
 def more_pairs_command(sides: Sides, comparison: Comparison) -> str:
-    """Empty when everything is told, and of runs that no words can ask for again."""
+    """Return the command; empty if everything is decided, or if a run's words are unknown."""
     more = comparison.more_pairs
     runs = [side.records[-1] for side in (sides.before, sides.after)]
     if not more or not all(map(_can_be_repeated, runs)):
@@ -45,7 +45,7 @@ def more_pairs_command(sides: Sides, comparison: Comparison) -> str:
 
 
 def _length(runs: Sequence[RunRecord], more: int) -> list[str]:
-    """A remark for who would paste hours without knowing."""
+    """Return a comment that warns before pasting a command that takes long."""
     took_s = more * sum(run.duration_s or 0 for run in runs)
     if took_s < _LONG_S:
         return []
@@ -53,20 +53,20 @@ def _length(runs: Sequence[RunRecord], more: int) -> list[str]:
 
 
 def _can_be_repeated(run: RunRecord) -> bool:
-    """Whether its words are known, and say all: what standard input gave they do not."""
+    """Whether the run's words are complete: with a script from standard input they are not."""
     flag = f"{flags()['script_files']}={STANDARD_INPUT}"
     return bool(run.command) and not any(word.partition("@")[0] == flag for word in run.command)
 
 
 def _study_of_all(sides: Sides) -> str | None:
-    """The study that all runs are of, if they are of one."""
+    """Return the study to which all runs belong, if there is one."""
     records = [record for side in (sides.before, sides.after) for record in side.records]
     studies = {record.tags.get(STUDY) for record in records}
     return studies.pop() if len(studies) == 1 else None
 
 
 def _study_further(study_id: str, repeats: int) -> str:
-    """The same study until it has so many repeats; empty when its folder is gone."""
+    """Return the command that continues the study up to this many repeats; empty if it is gone."""
     try:
         return read_study_record(find_study_folder(study_id)).further(repeats)
     except StoreError:
@@ -74,7 +74,7 @@ def _study_further(study_id: str, repeats: int) -> str:
 
 
 def _tags(sides: Sides) -> list[dict[str, str]]:
-    """The tags that tell the sides apart, those of the runs that are there where they do."""
+    """Return the tags that distinguish the sides: the runs' own if these do, else new ones."""
     both = [_common_tags(side) for side in (sides.before, sides.after)]
     one, other = (tags.items() for tags in both)
     if not one <= other and not other <= one:
@@ -83,9 +83,9 @@ def _tags(sides: Sides) -> list[dict[str, str]]:
 
 
 def _common_tags(side: Side) -> dict[str, str]:
-    """What all runs of a side have in common; a single one's tags say nothing of a set.
+    """Return the tags that all runs of a side share; a single run's tags say nothing about a set.
 
-    What has a comma cannot be written as a side.
+    Tags with a comma cannot be written as a side.
     """
     first, *others = (run.tags.items() for run in side.records)
     shared = [one for one in first if all(one in tags for tags in others)] if others else []

@@ -1,7 +1,7 @@
-"""What users of pgbench, sysbench and other tools write out of habit, and what says the same here.
+"""Options of pgbench, sysbench and other tools, with their equivalents here.
 
-Only options that `dbdyno run` does not have: those it has mean what they mean there. Nothing is
-guessed: the person is told what to write.
+Only options that `dbdyno run` does not have: those it has mean the same as there. Nothing is
+guessed: the hint says what to write.
 """
 
 _TARGET = "Give the server as a URL: --target postgresql://USER@HOST:PORT/DATABASE"
@@ -41,13 +41,13 @@ OPTIONS = frozenset(_HINTS)
 
 
 def hint_for(option: str) -> str:
-    """What to write instead of this option; empty when it is nobody's habit."""
+    """Return what to write instead of this option; empty for unknown ones."""
     name = option.partition("=")[0]
     return _HINTS.get(name) or ("" if name.startswith("--") else _HINTS.get(name[:2], ""))
 
 
 def takes_host(words: list[str]) -> bool:
-    """Whether ``-h`` was meant as pgbench's: followed by a value, while help stands alone."""
+    """Whether ``-h`` means pgbench's option: it is followed by a value, while help stands alone."""
     if "-h" not in words[:-1]:
         return False
     return not words[words.index("-h") + 1].startswith("-")

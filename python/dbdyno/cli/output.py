@@ -1,7 +1,7 @@
-"""Where words go: results to standard output, words for people beside it, errors with a code.
+"""Output: results to standard output, other messages to standard error, errors with a code.
 
-With ``--json`` standard output carries one object and nothing else. In a terminal lines end
-where it does; in a pipe they are as long as they are.
+With ``--json``, standard output carries one object and nothing else. In a terminal, lines are
+wrapped to its width; in a pipe they are as long as they need to be.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from cyclopts import Parameter
 from dbdyno.errors import DbdynoError
 from dbdyno.layout import Columns, Line, Paragraph, laid_out, visible
 
-# Of a terminal that does not say how wide it is; and the least that words can flow in.
+# The width of a terminal that does not report one, and the minimum width for wrapping.
 _SCREEN_USUAL, _SCREEN_LEAST = 80, 40
 
 Json: TypeAlias = Annotated[
@@ -25,7 +25,7 @@ Json: TypeAlias = Annotated[
 
 
 class Exit(IntEnum):
-    """What a command's exit code says."""
+    """The exit codes of commands, with their meanings."""
 
     meaning: str
 
@@ -45,7 +45,7 @@ class Exit(IntEnum):
     INTERRUPTED = 130, "interrupted"
 
     def __new__(cls, code: int, meaning: str) -> Self:
-        """A number that knows its words."""
+        """Create a member with its meaning."""
         member = int.__new__(cls, code)
         member._value_ = code
         member.meaning = meaning
@@ -53,7 +53,7 @@ class Exit(IntEnum):
 
 
 def print_json(value: object) -> None:
-    """The one object of ``--json``."""
+    """Print the one object of ``--json``."""
     import msgspec  # noqa: PLC0415 - not for --help
 
     encoded = msgspec.json.format(msgspec.json.encode(value, enc_hook=os.fspath), indent=2)
@@ -61,31 +61,31 @@ def print_json(value: object) -> None:
 
 
 def print_result(text: str) -> None:
-    """A line of the command's result."""
+    """Print a line of the command's result."""
     with _told_if_unwritable():
         print(text)  # noqa: T201
 
 
 def print_lines(lines: Iterable[Line]) -> None:
-    """Lines of the result, folded where a terminal's columns end."""
+    """Print lines of the result, wrapped to the width of a terminal."""
     print_result(laid_out(lines, screen(sys.stdout), flow=None))
 
 
 def print_table(
     headings: Sequence[str], rows: Iterable[Sequence[str]], left: int | None = None
 ) -> None:
-    """Columns under their headings, the first ``left`` of them flush left; all unless told."""
+    """Print columns under headings, the first ``left`` left-aligned; all by default."""
     shown = [headings, *([_seen(cell) for cell in row] for row in rows)]
     print_lines([Columns(shown, len(headings) if left is None else left)])
 
 
 def _seen(cell: str) -> str:
-    """Other people's words do not steer the terminal; their lines stay."""
+    """Prevent a cell's text from controlling the terminal; its line breaks are kept."""
     return "\n".join(map(visible, cell.splitlines()))
 
 
 def screen(stream: IO[str]) -> int | None:
-    """The columns of the terminal that a stream leads to; None of a pipe or a file."""
+    """Return the width of a stream's terminal; None for a pipe or a file."""
     if not stream.isatty():
         return None
     asked = os.environ.get("COLUMNS", "")
@@ -96,14 +96,14 @@ def screen(stream: IO[str]) -> int | None:
 
 
 def flush_result() -> None:
-    """Writes out what was printed, as far as anybody reads it."""
+    """Flush what was printed, as far as anybody reads it."""
     with contextlib.suppress(BrokenPipeError, ValueError), _told_if_unwritable():
         sys.stdout.flush()
 
 
 @contextlib.contextmanager
 def _told_if_unwritable() -> Iterator[None]:
-    """An error for results that find no room; a reader who has seen enough is none."""
+    """Raise an error if the disk is full or the like, but not if the reader has closed the pipe."""
     try:
         yield
     except BrokenPipeError:
@@ -117,13 +117,13 @@ def _told_if_unwritable() -> Iterator[None]:
 
 
 def print_aside(text: str) -> None:
-    """Lines for the person who waits; never part of a result."""
+    """Print lines for the user to standard error; never part of a result."""
     lines = [Paragraph(line, "  ") for line in text.split("\n")]
     print(laid_out(lines, screen(sys.stderr), flow=None), file=sys.stderr)  # noqa: T201
 
 
 def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
-    """An error, for people or for programs; for people when no program could read it."""
+    """Print an error, as JSON or as text; as text, too, if JSON cannot be written."""
     if as_json:
         error: dict[str, Any] = {"code": code, "message": message, "hint": hint}
         with contextlib.suppress(DbdynoError):

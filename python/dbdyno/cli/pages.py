@@ -1,4 +1,4 @@
-"""Pages that were made, written where they were asked for, and what keeps one from being."""
+"""Writes report pages to the requested files, and detects beforehand what would prevent it."""
 
 import os
 from pathlib import Path
@@ -15,11 +15,11 @@ ANOTHER_FILE = "Name a file in an existing folder: --report FILE. All runs are k
 
 
 def refuse_unwritable(path: Path | None) -> None:
-    """Tells before anything is measured what would keep the page from being written after it."""
+    """Raise an error before anything is measured if the page could not be written afterwards."""
     if path is None:
         return
     if path.absolute().parent == home():
-        home_folder()  # the first run would make it
+        home_folder()  # otherwise the first run would create it
     if path.is_dir():
         raise _unwritable(path, "is a folder")
     if not path.parent.is_dir():
@@ -29,7 +29,7 @@ def refuse_unwritable(path: Path | None) -> None:
 
 
 def write_page(page: str, path: Path, otherwise: str = ANOTHER_FILE) -> None:
-    """Writes it; its folder must be there. ``otherwise`` says how to have it all the same."""
+    """Write a page into an existing folder; ``otherwise`` says how to get it if this fails."""
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -37,7 +37,7 @@ def write_page(page: str, path: Path, otherwise: str = ANOTHER_FILE) -> None:
 
 
 def tell_page(path: Path) -> None:
-    """Where it is, beside a result that is shown."""
+    """Report where the page is, in addition to the result."""
     print_aside(f"report: {path}")
 
 

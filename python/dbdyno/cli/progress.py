@@ -1,10 +1,10 @@
-"""What a person sees while a run lasts.
+"""What users see during a run.
 
-In a terminal one line renews itself; piped, lines follow each other, of a load as few as a log
-needs.
+In a terminal one line is updated in place; in a pipe, lines follow each other, for a load only as
+many as a log needs.
 
-All of it goes to standard error. Percentiles of the line come from the coarse buckets, so
-that scripts and intervals can be put together; those of the result do not.
+All of it goes to standard error. Percentiles in the line come from the coarse buckets, so that
+scripts and intervals can be merged; those of the result do not.
 """
 
 import struct
@@ -29,13 +29,13 @@ _PACKED = struct.Struct("<HI")
 
 @dataclass
 class _Told:
-    """When a pipe was told of a load: each ten seconds, and from then on of each phase."""
+    """When a pipe got the last line on a load: one each ten seconds, later also for each phase."""
 
     at_s: float
     phase: str = ""
 
     def is_due(self, phase: str, now_s: float) -> bool:
-        """Whether to tell again, which is then taken as done."""
+        """Whether a line is due; if so, it counts as written."""
         if now_s - self.at_s < LOADING_S and self.phase in ("", phase):
             return False
         self.at_s, self.phase = now_s, phase
@@ -60,11 +60,11 @@ class ProgressLines:
         self._begin()
 
     def say(self, text: str) -> None:
-        """Writes a remark that stays, in as many lines as it takes."""
+        """Write a message that stays, in as many lines as it takes."""
         self._line.stay(plain("\n".join(map(wrapped, text.splitlines()))))
 
     def loading(self, progress: LoadProgress) -> None:
-        """Shows the phase, and of the rows how many, how fast, and the time left."""
+        """Show the phase and, for rows, their number, their rate and the time left."""
         if not self._every_ns:
             return
         self._told = self._told or _Told(self._now_s())
@@ -78,13 +78,13 @@ class ProgressLines:
             self._tell(line)
 
     def started(self, plan: Plan, started: Started) -> None:
-        """Notes when the run is to end."""
+        """Note when the run is to end."""
         asked = asked_ns(plan)
         self._ends_at_ns = None if asked is None else started.measure_begin_ns + asked
         self._total = plan.transactions_per_client and plan.transactions_per_client * plan.clients
 
     def interval(self, interval: Interval) -> None:
-        """Adds an interval, and shows what came together once it is time."""
+        """Add an interval, and show the total since the last line once the next is due."""
         self._ns += interval.end_ns - interval.begin_ns
         self._ok += interval.completed_ok
         self._failed += interval.completed_failed
@@ -120,12 +120,12 @@ class ProgressLines:
             self._line.stay(plain(line))
 
     def close(self) -> None:
-        """Leaves the last line standing."""
+        """Keep the last line."""
         self._line.close()
 
 
 def quantile_ns(buckets: Counter[int], quantile: float) -> float | None:
-    """A quantile of coarse buckets, straight between a bucket's ends; None of nothing."""
+    """Return a quantile of coarse buckets, interpolated linearly; None if they are empty."""
     wanted = quantile * buckets.total()
     for index, number in sorted(buckets.items()):
         if wanted <= number:
@@ -136,18 +136,18 @@ def quantile_ns(buckets: Counter[int], quantile: float) -> float | None:
 
 
 def _time(buckets: Counter[int], quantile: float) -> str:
-    """A response time, as wide as the widest is."""
+    """Format a response time with a fixed width."""
     ns = quantile_ns(buckets, quantile)
     return f"{milliseconds(None if ns is None else ns / 1e6):>7}"
 
 
 def wrapped(text: str) -> str:
-    """A remark in lines that fit into a terminal, the further ones set in."""
+    """Wrap a message for a terminal, indenting all lines but the first."""
     return "\n".join(folded(text, WIDTH, "  "))
 
 
 def clock(seconds: float) -> str:
-    """A length of time as a clock shows it."""
+    """Format a duration like a clock."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,4 +1,4 @@
-"""What is asked to be removed, found as a whole. Removes nothing itself."""
+"""Finds everything that is to be removed, before anything is. Removes nothing itself."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -7,9 +7,9 @@ Thing = TypeVar("Thing")
 
 
 def all_found(words: Iterable[str], find: Callable[[str], Thing]) -> list[Thing]:
-    """What each word means.
+    """Return what each word means.
 
-    All is found before the first of it is removed: a slip of the pen, which ``find`` refuses,
-    removes nothing.
+    Everything is found before anything is removed: a misspelt name, which ``find`` refuses, removes
+    nothing.
     """
     return [find(word) for word in dict.fromkeys(words)]

@@ -1,4 +1,4 @@
-"""``dbdyno report``: a run's report, made anew from its folder."""
+"""``dbdyno report``: a run's report, generated from its folder."""
 
 import sys
 from pathlib import Path
@@ -61,5 +61,5 @@ def report(
 
 
 def _record(recording: Recording) -> RunRecord:
-    """With the numbers so far of a run that is not over, or did not end."""
+    """Return the complete record, with the numbers so far of a run that has not finished."""
     return full_record(recording, engine_tools().histograms)

@@ -1,4 +1,4 @@
-"""The page of a run, written to a file."""
+"""Writes the report of a run to a file."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ _OTHERWISE = "The run is kept; write its report to another file: dbdyno report l
 
 
 def write_html(recording: Recording, path: Path) -> None:
-    """Writes the page; its folder must be there."""
-    from dbdyno.report.html import render_html  # noqa: PLC0415 - a run without is spared it
+    """Write the page into an existing folder."""
+    from dbdyno.report.html import render_html  # noqa: PLC0415 - not needed by runs without a report
 
     write_page(render_html(recording, engine_tools().histograms), path, _OTHERWISE)

@@ -1,4 +1,4 @@
-"""``dbdyno run``: measures, shows the result, and says by its exit code what it is worth."""
+"""``dbdyno run``: measures, shows the result, and returns an exit code for its validity."""
 
 import sys
 from typing import Annotated
@@ -69,7 +69,7 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
 
 
 def exit_of(record: RunRecord) -> Exit:
-    """What a run's end and validity are as an exit code."""
+    """Return the exit code for a run's end and validity."""
     if record.status == "done":
         return Exit.OK if record.valid else Exit.NOT_VALID
     return Exit.INTERRUPTED if record.status == "interrupted" else Exit.FAILED

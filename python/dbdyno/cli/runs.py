@@ -1,6 +1,6 @@
-"""``dbdyno runs``: what was measured so far, one line a run; ``runs rm`` removes some.
+"""``dbdyno runs``: lists the runs, one per line; ``runs rm`` removes some.
 
-Runs of studies are never removed for their age: a study's report is made of them, and they go
+Runs of studies are never removed by age: a study's report is made from them, and they are removed
 with it.
 """
 
@@ -37,7 +37,7 @@ HEADINGS = ("status", "valid", "TPS", "p99", "measured", "age")
 
 
 class _Cells(NamedTuple):
-    """A run's words."""
+    """The texts of a run's line."""
 
     name: str
     numbers: Sequence[str]
@@ -111,7 +111,7 @@ def _is_meant(run: RunSummary, word: str) -> bool:
 
 
 def _meant(word: str) -> list[Path]:
-    """The folders that one word means; of a name exactly one."""
+    """Return the folders that one word means; exactly one for a name."""
     if tags_of(word) is None:
         return [find_run(word)]
     found = [_folder(run) for run in list_runs() if _is_meant(run, word)]
@@ -129,7 +129,7 @@ def _folder(run: RunSummary) -> Path:
 
 
 def _lines(found: Sequence[_Cells], columns: int | None) -> Iterator[Line]:
-    """A line a run. Where they are too narrow for tags, those stand below, set in."""
+    """Format one line per run; on a narrow screen, tags are on indented lines below."""
     numbers = list(aligned([HEADINGS, *(run.numbers for run in found)], left=2))
     longest = max(len(run.name) for run in found)
     room = longest if columns is None else min(longest, columns - len(numbers[0]) - 2)

@@ -1,4 +1,4 @@
-"""``dbdyno script``: a command of a sysbench script, such as its cleanup or its help."""
+"""``dbdyno script``: runs a command of a sysbench script, such as its cleanup or its help."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""``dbdyno search``: the highest rate at which a service keeps to its objectives."""
+"""``dbdyno search``: the highest rate at which a service meets its objectives."""
 
 import sys
 from typing import Annotated
@@ -84,7 +84,7 @@ def search(
 
 
 def exit_of(found: Search) -> Exit:
-    """Whether there is a rate, and whether all were tried."""
+    """Return the exit code: whether a rate meets the objectives, or the search was interrupted."""
     if not found.is_over:
         return Exit.INTERRUPTED
     return Exit.VERDICT_FAILED if found.met_tps is None else Exit.OK

@@ -55,7 +55,7 @@ Name = Annotated[str, Parameter(show_default=True)]
         "dbdyno server start far --server postgres:/usr/local/pgsql/bin --tcp",
     )
 )
-def start(  # noqa: PLR0913 - one an option
+def start(  # noqa: PLR0913 - one for each option
     name: Name = "default",
     /,
     *,

@@ -1,4 +1,4 @@
-"""``dbdyno sql``: a question to all runs at once, answered by DuckDB."""
+"""``dbdyno sql``: queries all runs at once, with DuckDB."""
 
 from typing import Annotated
 

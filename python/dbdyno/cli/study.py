@@ -161,7 +161,7 @@ def plan(
         "dbdyno study run mine.toml --repeats 10 --json > study.json",
     )
 )
-def run(  # noqa: PLR0913 - one an option
+def run(  # noqa: PLR0913 - one for each option
     name: Name,
     /,
     *,
@@ -291,7 +291,7 @@ def rm(study: Annotated[str, Parameter(help=MADE)], /, *studies: str) -> int:
 
 
 def _made(writer: StudyWriter, report: Path | None, *, as_json: bool) -> int:
-    """Runs what is left, and shows what the whole came to."""
+    """Run the remaining turns, and show the results of the whole study."""
     lines = StudyLines()
     try:
         record = execute(writer, engine_tools(), lines, rates_from(read_rates()))

@@ -1,4 +1,4 @@
-"""What the commands of ``dbdyno study`` take, each declared once. Reads nothing, checks nothing."""
+"""The options of the commands of ``dbdyno study``, each declared once. Reads and checks nothing."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""What a study came to, shown: as text, as one JSON object, as a page, or as a sentence."""
+"""Shows the results of a study: as text, as one JSON object, as a page, or as a sentence."""
 
 import sys
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from dbdyno.study.trials import lost_runs, trials_of
 
 
 def show_study(record: StudyRecord, *, as_json: bool) -> None:
-    """All of it, for people or for programs."""
+    """Show all results, for people or for programs."""
     trials, answers = _answered(record)
     if as_json:
         print_json(study_object(trials, answers))
@@ -30,7 +30,7 @@ def show_study(record: StudyRecord, *, as_json: bool) -> None:
 
 
 def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
-    """The sentence that answers the question, and what speaks against relying on it."""
+    """Show the sentence that answers the question, and the doubt about it."""
     trials, answers = _answered(record)
     claim = verdict(answers)
     if as_json:
@@ -45,7 +45,7 @@ def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
 
 
 def write_study_html(record: StudyRecord, path: Path) -> None:
-    """Writes the page; its folder must be there."""
+    """Write the page into an existing folder."""
     otherwise = (
         f"The study is kept; to write its report: dbdyno study report {record.study_id} -o FILE"
     )
@@ -53,7 +53,7 @@ def write_study_html(record: StudyRecord, path: Path) -> None:
 
 
 def _tell_how_to_go_on(trials: Trials) -> None:
-    """The command for the first comparison that is not told: the one that was asked about first."""
+    """Show the command for the first undecided comparison, the one that was asked about first."""
     commands = [one.decide_with for one in comparisons(trials) if one.decide_with]
     if commands:
         print_lines(["", "To decide the first open question:", Command(f"  {commands[0]}")])

@@ -1,7 +1,7 @@
-"""A study's plan on the terminal: a line a point, what the whole takes, and what does not fit.
+"""A study's plan on the terminal: a line per point, the total needs, and what does not fit.
 
-Words that all points share stand once, above; a point's line has its own. Behind one another
-they are the command that runs the point alone.
+Words that all points share are shown once, above; a point's line has its own words. Together they
+are the command that runs the point alone.
 """
 
 import shlex
@@ -21,7 +21,7 @@ from dbdyno.words import counted, gigabytes
 
 
 def show_plan(plan: StudyPlan) -> None:
-    """Prints the whole plan."""
+    """Print the whole plan."""
     commands = [_pieces(point.command) for point in plan.points]
     shared = [piece for piece in commands[0] if all(piece in others for others in commands)]
     print_lines(
@@ -40,7 +40,7 @@ def show_plan(plan: StudyPlan) -> None:
 
 
 def plan_object(plan: StudyPlan, unfit: DbdynoError | None) -> dict[str, Any]:
-    """The plan for programs; with what keeps it from being run as every error is told."""
+    """Return the plan for programs; what prevents its execution has the form of every error."""
     told: dict[str, Any] = msgspec.to_builtins(plan)
     if unfit is not None:
         told["error"] = {"code": unfit.code, "message": unfit.message, "hint": unfit.hint}
@@ -48,7 +48,7 @@ def plan_object(plan: StudyPlan, unfit: DbdynoError | None) -> dict[str, Any]:
 
 
 def _pieces(command: str) -> list[str]:
-    """A command's words, each option together with its value."""
+    """Split a command into words, each option together with its value."""
     pieces: list[str] = []
     for word in shlex.split(command):
         if pieces and pieces[-1].startswith("--") and " " not in pieces[-1] and word[:2] != "--":

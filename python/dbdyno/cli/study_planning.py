@@ -1,6 +1,6 @@
-"""What was asked for on the command line of ``dbdyno study``, planned on this machine.
+"""The study requested on the command line of ``dbdyno study``, planned on this host.
 
-Starts nothing: what does not fit, or can find nothing, is told or refused here.
+Starts nothing: what does not fit, or can show no effect, is reported or refused here.
 """
 
 from dbdyno.errors import DbdynoError
@@ -16,7 +16,7 @@ from dbdyno.study.spec import Overrides, read_study
 
 
 def refuse_without_effect(planned: StudyPlan, *, anyway: bool) -> None:
-    """Refuses what can find nothing on this machine, unless it is insisted upon."""
+    """Refuse a study that can show no effect on this host, unless the user insists."""
     if planned.without_effect and not anyway:
         raise DbdynoError(
             "no_effect", planned.without_effect, "Use --anyway to run it as a rehearsal."
@@ -24,20 +24,20 @@ def refuse_without_effect(planned: StudyPlan, *, anyway: bool) -> None:
 
 
 def planned_study(name: str, size: Size, overrides: Overrides) -> StudyPlan:
-    """The plan of a study on this machine."""
+    """Return the plan of a study on this host."""
     spec = read_study(find_study(name), size, overrides)
     return plan_study(spec, engine_tools(), look(), rates_from(read_rates()))
 
 
 def overrides_of(repeats: int | None, server: str | None) -> Overrides:
-    """What the command line says instead of the file."""
+    """Return what the command line overrides in the file."""
     if repeats is not None and repeats < 1:
         raise DbdynoError("usage", f"--repeats {repeats}: must be at least 1", "")
     return Overrides(repeats=repeats, server=server)
 
 
 def smaller_size(planned: StudyPlan, name: str, overrides: Overrides) -> str:
-    """The largest size that would fit, where this one does not."""
+    """Return a hint with the largest size that would fit, if this one does not."""
     sizes = SIZES[: SIZES.index(planned.spec.size)] if planned.refusals else ()
     for smaller in reversed(sizes):
         if not planned_study(name, smaller, overrides).refusals:

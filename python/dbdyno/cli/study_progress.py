@@ -1,6 +1,6 @@
-"""What a person sees while a study lasts: one line for the whole, with the time left.
+"""What users see during a study: one line for the whole, with the time left.
 
-In a terminal the line renews itself; piped, each turn has one line when it is over.
+In a terminal the line is updated in place; in a pipe, each turn has one line when it is over.
 """
 
 from typing import IO
@@ -25,7 +25,7 @@ class StudyLines:
         self._left_s = 0.0
 
     def begins(self, record: StudyRecord, left_s: float) -> None:
-        """Names the study, so that it can be resumed by its name."""
+        """Show the ID of the study, by which it can be resumed."""
         self._turns = len(record.turns)
         done = len(record.results)
         gone_on = f", {done} turns done before" if done else ""
@@ -35,13 +35,13 @@ class StudyLines:
         )
 
     def turn_begins(self, turn: Turn, left_s: float) -> None:
-        """Shows what is made ready."""
+        """Show what is being prepared."""
         self._head = f"{turn.number}/{self._turns}  block {turn.block}  {turn.point}"
         self._left_s = left_s
         self._renew("prepare")
 
     def turn_ends(self, result: TurnResult, left_s: float) -> None:
-        """Leaves a line for what went wrong; piped, one for each turn."""
+        """Write a line about a failure; in a pipe, one for each turn."""
         if result.status != "done":
             reason = result.error["message"] if result.error else ""
             self._stay(f"{self._head}  {result.status}: {reason}")
@@ -49,27 +49,27 @@ class StudyLines:
             self._stay(f"{self._head}  done, {clock(left_s)} left")
 
     def say(self, text: str) -> None:
-        """What a single run would tell is in its record: of many runs it would be noise."""
+        """Drop the messages of single runs: they are in the records, and noise for many runs."""
 
     def loading(self, progress: LoadProgress) -> None:
-        """Shows how far loading is."""
+        """Show the progress of loading."""
         done, total = count(progress.rows), count(progress.rows_total)
         rows = f" {done} of {total} rows" if progress.rows_total else ""
         self._renew(plain(f"loading: {progress.phase}{rows}"))
 
     def started(self, _plan: Plan, _started: Started) -> None:
-        """The load begins."""
+        """Show that the load begins."""
         self._renew("run")
 
     def interval(self, interval: Interval) -> None:
-        """Shows the throughput of the interval."""
+        """Show the throughput of the interval."""
         seconds = (interval.end_ns - interval.begin_ns) / 1e9
         self._left_s -= seconds
         if seconds:
             self._renew(plain(f"{interval.phase} {tps(interval.completed_ok / seconds)} TPS"))
 
     def close(self) -> None:
-        """Leaves the last line standing."""
+        """Keep the last line."""
         self._line.close()
 
     def _renew(self, what: str) -> None:
@@ -80,6 +80,6 @@ class StudyLines:
         self._line.renew(f"{line}  {left}")
 
     def _stay(self, text: str) -> None:
-        """In the place of what the line said of the same turn."""
+        """Replace the line on the present turn by a text that stays."""
         self._line.take_back()
         self._line.stay(wrapped(text) if self._line.is_in_terminal else text)

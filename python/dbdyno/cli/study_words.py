@@ -1,4 +1,4 @@
-"""Studies in words for the terminal: what there is, what one asks, and where its time went."""
+"""Texts on studies for the terminal: the list, one study's description, and where its time went."""
 
 from pathlib import Path
 
@@ -11,13 +11,13 @@ from dbdyno.study.spec import TITLE
 
 
 def made_row(record: StudyRecord) -> tuple[str, ...]:
-    """A study that was run."""
+    """Return the table row of a study that was run."""
     turns = f"{len(record.results)} of {len(record.turns)}"
     return (record.study_id, record.status, record.spec.size, turns)
 
 
 def spec_lines(spec: StudySpec, path: Path) -> list[Line]:
-    """What a study asks and varies."""
+    """Describe what a study asks and varies."""
     lines = [
         f"{spec.title}  ({path})",
         spec.question,
@@ -35,7 +35,7 @@ def spec_lines(spec: StudySpec, path: Path) -> list[Line]:
 
 
 def time_told(record: StudyRecord) -> str:
-    """Where the time of all turns went."""
+    """Describe how the time of all turns was spent."""
     spent = [result.spent for result in record.results]
     prepare_s, run_s, other_s = (
         sum(getattr(one, part) for one in spent) for part in ("prepare_s", "run_s", "other_s")
@@ -54,7 +54,7 @@ def _factor_text(factor: Factor) -> str:
 
 
 def _answer_text(question: Question) -> str:
-    """In the words of the report; the file's own word for it stands behind."""
+    """Return the report's title of the answer, followed by its name in the file."""
     title = question.options.get(TITLE) or all_answers()[question.answer].title
     return f"{title}  ({question.answer})"
 

@@ -1,4 +1,4 @@
-"""Values that are given with commas between them, and the tags by which runs are meant so."""
+"""Comma-separated assignments, and the tags by which runs are selected."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,13 @@ _KIND = "tag"
 
 
 def tags_of(text: str) -> dict[str, str] | None:
-    """The tags of ``tag:name=value,…``; nothing for words that mean runs otherwise."""
+    """Return the tags of ``tag:name=value,…``; None for words that select runs otherwise."""
     kind, colon, rest = text.partition(":")
     return dict(assignments(rest, "tag:variant=a")) if colon and kind == _KIND else None
 
 
 def assignments(text: str, example: str) -> Iterator[tuple[str, str]]:
-    """Each of ``name=value,…``."""
+    """Yield each assignment of ``name=value,…``."""
     for part in text.split(","):
         try:
             yield assignment(part)

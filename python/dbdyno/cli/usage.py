@@ -1,6 +1,6 @@
-"""How a command is called: what it takes, and what follows of a script's own.
+"""How a command is called: its arguments, and the options of a script that follow.
 
-Imports nothing of a command: the line that names what one takes is made when its help is asked for.
+Imports no command: the usage line with its arguments is made when its help is requested.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,12 +8,12 @@ from inspect import Parameter as Declared
 
 from cyclopts import App, Argument
 
-# Commands that take a script's own options after ``--``.
+# Commands that accept a script's own options after ``--``.
 SCRIPTED = ("run", "search", "load", "script")
 
 
 def with_script_options(words: Sequence[str]) -> list[str]:
-    """What stands after ``--`` is a script's own, where a command runs one."""
+    """Turn what follows ``--`` into options, for commands that run a script."""
     if "--" not in words or words[0] not in SCRIPTED:
         return list(words)
     end = words.index("--")
@@ -22,13 +22,13 @@ def with_script_options(words: Sequence[str]) -> list[str]:
 
 
 def name_arguments(app: App, tokens: Sequence[str]) -> None:
-    """Lets the help that is asked for name what may be left out: the library says ``[ARGS]``."""
+    """Name the optional arguments in the requested help, where the library prints ``[ARGS]``."""
     words, apps, _ = app.parse_commands([word for word in tokens if word not in app.help_flags])
     apps[-1].usage = usage_of(words, apps[-1])
 
 
 def usage_of(words: Sequence[str], app: App) -> str:
-    """``Usage: dbdyno study resume [OPTIONS] [STUDY]``."""
+    """Return the usage line: ``Usage: dbdyno study resume [OPTIONS] [STUDY]``."""
     taken = _taken(app) if app.default_command else ["COMMAND"]
     own = ["[-- SCRIPT OPTIONS]"] if words and words[0] in SCRIPTED else []
     return " ".join(["Usage: dbdyno", *words, *taken, *own])

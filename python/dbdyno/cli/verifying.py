@@ -1,4 +1,4 @@
-"""The words of ``dbdyno explain --verify``: what was predicted against what was measured."""
+"""The output of ``dbdyno explain --verify``: what was predicted against what was measured."""
 
 from dbdyno.report.words import THIN_SPACE, seconds, tps
 from dbdyno.run.verify import Trial, Verification
@@ -6,7 +6,7 @@ from dbdyno.words import counted
 
 
 def verification_words(found: Verification, trial: Trial) -> list[str]:
-    """The pairs, the ratio with its interval, and what that says of the prediction."""
+    """Return the pairs, the ratio with its interval, and what that says about the prediction."""
     lines = [
         "The advised statement order against the original one:",
         *(f"  {tps(before)} TPS, advised {tps(after)} TPS" for before, after in found.pairs),

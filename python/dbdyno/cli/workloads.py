@@ -1,6 +1,7 @@
-"""``dbdyno workloads``: what can be run by name, and what each can be asked for.
+"""``dbdyno workloads``: lists the workloads and their parameters.
 
-All of it is what the workloads declare. The tables, scripts and laws of each are in the manual.
+All of it comes from the workloads' declarations. Their tables, scripts and invariants are in the
+manual.
 """
 
 from dbdyno.cli.app import command
