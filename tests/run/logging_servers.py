@@ -1,4 +1,4 @@
-"""Servers that log every statement: what a session has asked for, values left out."""
+"""Servers that log every statement: what a session sent, without the values."""
 
 import re
 import subprocess
@@ -17,19 +17,19 @@ class LoggingServer(Protocol):
 
     url: str
     connection: tuple[str, ...]
-    """The options by which sysbench finds it."""
+    """The options by which sysbench connects to it."""
 
     def logged(self, act: Callable[[], None]) -> list[str]:
-        """What the session that used the table most has asked for meanwhile."""
+        """What the session that used the table most sent during ``act``."""
 
     def empty(self, table: str) -> None:
-        """Leaves no row of it."""
+        """Deletes all rows of the table."""
 
     def tables(self) -> int:
-        """How many there are."""
+        """The number of tables."""
 
     def remove(self) -> None:
-        """Stops it."""
+        """Stops the server."""
 
 
 def _busiest(asked: list[tuple[int, str, str]]) -> list[str]:
@@ -42,7 +42,7 @@ def _busiest(asked: list[tuple[int, str, str]]) -> list[str]:
 
 
 class LoggingMariaDB:
-    """With the general log in a table."""
+    """MariaDB with the general log in a table."""
 
     _QUERY = """
         select thread_id, command_type, cast(argument as char) from mysql.general_log
@@ -73,7 +73,7 @@ class LoggingMariaDB:
 
 
 class LoggingPostgres:
-    """With each message in the server's log: its duration is told at its end, and it is told."""
+    """PostgreSQL that logs each message, with its duration, when it ends."""
 
     _SETTINGS: ClassVar = {
         "log_min_duration_statement": "0",
@@ -117,7 +117,7 @@ class LoggingPostgres:
 
 
 def sysbench(server: LoggingServer, script: str, command: str, *options: str) -> None:
-    """The real one."""
+    """Runs the real sysbench."""
     subprocess.run(
         ["sysbench", script, *server.connection, *options, command],
         check=True,

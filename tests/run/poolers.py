@@ -1,4 +1,4 @@
-"""A PgBouncer of a test's own, which lends a server's sessions for one transaction each."""
+"""A test's own PgBouncer, which lends a server's sessions for one transaction each."""
 
 import subprocess
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ import psycopg
 from dbdyno.servers.privileges import server_identity
 from tests.support.patience import PATIENCE_S, wait_until
 
-PORT = 6432  # only a part of the socket's name
+PORT = 6432  # only part of the socket's name
 CONFIGURATION = """\
 [databases]
 * = host={server} port={port} user=postgres
@@ -30,7 +30,7 @@ logfile = {folder}/log.txt
 
 @contextmanager
 def pooler(server: Path, port: int, sessions: int) -> Iterator[str]:
-    """Its target, while it runs before the server with that socket."""
+    """Runs a pooler in front of the server with that socket; yields the pooler's target."""
     with TemporaryDirectory(prefix="dbdyno-test-", dir="/tmp") as name:
         folder = Path(name)
         text = CONFIGURATION.format(

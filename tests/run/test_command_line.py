@@ -1,4 +1,4 @@
-"""A run's words are written as they are read: what is typed comes back from the options."""
+"""A run's command is written as it is read: the options yield what was typed."""
 
 import pytest
 from cyclopts import App
@@ -9,7 +9,7 @@ from dbdyno.run.options import RunOptions
 
 
 def read(*tokens):
-    """What the command line makes of these words."""
+    """The options that the command line reads from these tokens."""
     app = App(result_action="return_value")
     app.default(_asked)
     return app(list(tokens), exit_on_error=False, print_error=False)

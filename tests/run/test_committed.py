@@ -1,4 +1,4 @@
-"""What the server must have committed, and what it may have."""
+"""What the server must have committed, and what it may have committed."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""The program as people run it: the real engine, a real server, in a process of its own."""
+"""The program as users run it: the real engine and a real server, in a process of its own."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def begin(*arguments: str | Path) -> Program[str]:
 
 
 def engine_of(process: Program[str]) -> int:
-    """The engine that a running dbdyno has started."""
+    """The process ID of the engine that a running dbdyno has started."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     (engine,) = (int(child) for child in children if "dbdyno/agent.py" in words_of(child))
     return engine

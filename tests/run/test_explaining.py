@@ -1,4 +1,4 @@
-"""The record with what explains it: nothing that fails there may lose what was measured."""
+"""The record with its explanation: no failure there may lose what was measured."""
 
 import pytest
 from msgspec.structs import replace
@@ -48,7 +48,7 @@ def test_a_defect_leaves_the_numbers_and_a_line(monkeypatch):
 
 
 def test_the_servers_processor_time_of_a_run_too_short_for_a_cost():
-    """One reading a little after the end: 31 ms over 3.1 s, of which 2 s were measured."""
+    """One reading shortly after the end: 31 ms over 3.1 s, of which 2 s were measured."""
     made = MadeRun(seconds=2, warmup=1).counters(
         "processes", {"user_us": 20_000, "system_us": 11_000}, of="server", at_s=2.1
     )

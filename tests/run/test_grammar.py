@@ -1,4 +1,4 @@
-"""Every form of each small grammar, and what is refused with which words."""
+"""Every form of each small grammar, and the messages about what is refused."""
 
 import pytest
 

@@ -45,13 +45,13 @@ def wait_for(words: str, process: Program[str]) -> None:
 
 
 def servers_left(home: Path) -> list[str]:
-    """Processes that were started with a folder of this home."""
+    """Command lines of the processes that were started with a folder of this home."""
     started = (words_of(process.name) for process in Path("/proc").glob("[0-9]*"))
     return [words for words in started if str(home) in words]
 
 
 def words_of(process: str) -> str:
-    """What a process was started with; nothing of one that has just ended."""
+    """The command line of a process; empty if it has just ended."""
     try:
         words = Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:
@@ -82,7 +82,7 @@ def test_while_it_measures_the_terminal_is_closed(home, tmp_path):
         os.close(its)
         with os.fdopen(ours, errors="replace") as screen:
             wait_until(lambda: "measure" in screen.readline(), "its progress")
-        process.wait(PATIENCE_S)  # by its exit code nobody is left to be told
+        process.wait(PATIENCE_S)  # nobody is left to read its exit code
     (record,) = (json.loads(path.read_text()) for path in home.glob("runs/*/run.json"))
     assert (record["status"], record["valid"]) == ("interrupted", False)
     assert record["transactions"]["ok"] > 0
@@ -106,7 +106,7 @@ def test_twice_while_it_measures_nothing_is_waited_for(home, tmp_path):
     script.write_text("select pg_sleep(600);")
     with begin(home, str(script)) as process:
         wait_for("measure", process)
-        for number in (signal.SIGINT, signal.SIGTERM):  # two of a kind at once would be one
+        for number in (signal.SIGINT, signal.SIGTERM):  # two equal signals at once would be one
             process.send_signal(number)
         out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
@@ -119,7 +119,7 @@ def test_twice_while_it_measures_nothing_is_waited_for(home, tmp_path):
 def test_while_it_loads_nothing_is_kept(home):
     with begin(home, "tpcb", "-s", "100") as process:
         wait_for("server settings", process)
-        time.sleep(0.5)  # into the load
+        time.sleep(0.5)  # the data load has begun by then
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err

@@ -1,4 +1,4 @@
-"""What stands after ``--``: read, told apart, and dealt with once."""
+"""Arguments after ``--``: read, distinguished, and processed once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sysbench scripts that report in their own words, on a private MariaDB."""
+"""sysbench scripts with reports of their own, on a private MariaDB."""
 
 import json
 from pathlib import Path
@@ -46,7 +46,7 @@ def url():
 
 @pytest.fixture
 def run(url: str, home: Path, tmp_path: Path, capfd):
-    """Runs a script; its record, what its reports printed, and what people were told."""
+    """Runs a script; returns its record, the output of its reports, and stderr."""
     script = tmp_path / "mine.lua"
 
     def measure(hooks: str, *options: str) -> tuple[dict, list[str], str]:
@@ -68,9 +68,9 @@ def test_a_report_of_each_interval(run):
     reports = [line.split(",") for line in log if line.count(",") == 9]
     assert [report[:2] for report in reports] == [["1", "2"], ["2", "2"]]
     tps, qps = (sum(float(report[place]) for report in reports) for place in (2, 3))
-    ends_late = 2  # what each client was about when the time was over
+    ends_late = 2  # each client's transaction in progress at the end
     assert 0 < record["transactions"]["ok"] - ends_late <= tps <= record["transactions"]["ok"]
-    assert qps >= tps  # statements are counted until it is told
+    assert qps >= tps  # statements are counted up to the time of the report
 
 
 def test_a_report_of_the_whole_run(run):
@@ -88,7 +88,7 @@ def test_what_ends_after_the_measured_time_is_in_no_rate(run):
     slow = "function event() con:query('select sleep(1.6)') end" + CUMULATIVE
     record, log, _ = run(slow, "-T", "3")
     whole = {line.split()[1]: float(line.split()[2]) for line in log if line.startswith("whole")}
-    assert record["transactions"]["ok"] == 4  # half of them in the grace
+    assert record["transactions"]["ok"] == 4  # half of them in the grace period
     assert whole["events"] == record["throughput_tps"]["value"] * whole["time_total"] == 2
     assert whole["reads"] == 2
     assert 4 * 1.6 <= whole["latency_sum"] < 4 * 2.2

@@ -1,4 +1,4 @@
-"""Sysbench scripts as people run them, the bad ones included, on a private MariaDB."""
+"""sysbench scripts as users run them, including bad ones, on a private MariaDB."""
 
 import json
 import subprocess
@@ -24,11 +24,11 @@ from tests.support.program import Program
 
 HEAD = "function thread_init() con = sysbench.sql.driver():connect() end\n"
 CALM = ("--warmup", "0", "--telemetry", "off", "-P", "0", "--think", "5ms")
-"""The clients think, or an engine that a quick machine keeps busy is the bottleneck."""
+"""The clients think: otherwise an engine that a fast machine keeps busy is the bottleneck."""
 BRIEF = ("-T", "1", *CALM)
 
 LOOP_ENDED_MAX_S = 30
-"""Well below the limit of a server that does not answer, which no loop shall have to itself."""
+"""Well below the limit for a server that does not answer, so that no loop uses all of it."""
 
 SLEEPING = "select count(*) from information_schema.processlist where info = 'do sleep(99)'"
 
@@ -65,10 +65,10 @@ def test_what_scripts_print_goes_to_the_log(script, url, home, capfd):
 
 
 def test_a_run_whose_scripts_stop_is_measured_as_long_as_it_lasted(script, url, capfd):
-    """Each client's last event, by which it ends, does not count: sysbench tells 18, too."""
+    """Each client's last event, which ends it, does not count: sysbench reports 18, too."""
     text = HEAD + "function event() n = (n or 0) + 1 con:query('do sleep(0.02)') return n == 10 end"
     script.write_text(text, encoding="utf-8")
-    # Much longer than they last, however busy the machine is.
+    # Much longer than the scripts last, however busy the machine is.
     words = ("run", str(script), "--target", url, "-c", "2", "-T", "10", *CALM, "--json")
     assert main([*words]) == Exit.NOT_VALID
     record = json.loads(capfd.readouterr().out)
@@ -121,7 +121,7 @@ def test_an_init_that_fails_leaves_no_run_but_what_it_printed(script, url, home,
 
 
 def test_a_server_that_dies_ends_the_command(home, tmp_path: Path):
-    """How long a server works on an index is its own affair: no limit of time would end it."""
+    """A server may take any time to build an index, so no time limit would end the command."""
     script, server = tmp_path / "mine.lua", MariaDB()
     text = "function prepare() sysbench.sql.driver():connect():query('do sleep(99)') end"
     script.write_text(f"{text} function event() end", encoding="utf-8")
@@ -162,7 +162,7 @@ def test_a_script_that_loads_for_ever_is_ended(script, url, home, capfd, monkeyp
 
 
 def test_a_script_is_loaded_once_before_its_clients_load_it(script, url, home, monkeypatch):
-    """A large one takes its time, and a run may ask for its own data."""
+    """Loading a large script takes time, and a run may ask for its own data."""
     looks, survey = [], engine.survey
     monkeypatch.setattr(engine, "survey", lambda *asked: looks.append(asked) or survey(*asked))
     assert run(script, HEAD + "function event() con:query('select 1') end", url) == Exit.OK
@@ -182,7 +182,7 @@ def test_results_left_unread_and_ignored_errors_harm_nothing(script, url, capfd)
 
 
 def test_why_events_were_tried_again_is_told(script, url, capfd):
-    """By the error that made them, not by one that the script has dealt with before."""
+    """By the error that caused them, not by one that the script had already handled."""
     text = (
         HEAD + "function sysbench.hooks.sql_error_ignorable(e) return e.sql_errno == 1062 end\n"
         "function event() n = (n or 0) + 1 pcall(con.query, con, 'select * from nowhere')"
@@ -280,9 +280,9 @@ def test_an_endless_loop_before_the_first_event_is_ended_as_soon(
 @pytest.mark.parametrize(
     ("deed", "limit"),
     [
-        # As long as it waits for the server, for which the server's own limits hold.
+        # For as long as it waits for the server, the server's own limits hold.
         ("con:query('do sleep(3)')", "BEGINNING_MIN_S"),
-        # Computing, longer than an event may.
+        # Computing for longer than an event may.
         ("local till = os.time() + 4 while os.time() < till do end", "SILENCE_MIN_S"),
     ],
 )

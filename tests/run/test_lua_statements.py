@@ -1,7 +1,7 @@
-"""sysbench's scripts send the same statements here as in sysbench itself.
+"""sysbench scripts send the same statements here as in sysbench itself.
 
 Both prepare, run each script for a few events with one client, and clean up; what the server
-logs is compared, without the values, which are drawn.
+logs is compared, without the values, which are random.
 """
 
 import shutil
@@ -32,7 +32,7 @@ SCRIPTS = {
     "select_random_points": SMALL,
     "select_random_ranges": SMALL,
 }
-WITH_FIXED_KEYS = ("bulk_insert",)  # every run of it numbers its rows from 1
+WITH_FIXED_KEYS = ("bulk_insert",)  # every run numbers its rows from 1
 
 
 @pytest.fixture(
@@ -71,7 +71,7 @@ def test_the_server_is_asked_for_the_same(server: LoggingServer, script: str) ->
 
 
 def counted() -> tuple[str, ...]:
-    """A few events of one client, and nothing that asks the server for more."""
+    """Options for a few events of one client, without any other statements to the server."""
     return ("-c", "1", "-t", str(EVENTS), "--warmup", "0", "--telemetry", "off", "-P", "0")
 
 

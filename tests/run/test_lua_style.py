@@ -1,7 +1,7 @@
-"""Scripts in the manner of sysbench-tpcc and of sysbench 1.1, whole, on both kinds of server.
+"""Whole scripts in the style of sysbench-tpcc and of sysbench 1.1, on both kinds of server.
 
-They stand for scripts that people have: several files, tables loaded by all threads at once,
-transactions by name, rows looked at, counters of sysbench's C side, reports of their own.
+They represent scripts that people have: several files, tables loaded by all threads at once,
+transactions by name, rows read by the script, counters of sysbench's C side, own reports.
 """
 
 import json

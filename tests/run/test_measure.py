@@ -1,4 +1,4 @@
-"""The engine's frames are read to the end, whatever happens on the way."""
+"""The engine's frames are read to the end, whatever happens meanwhile."""
 
 import signal
 import threading
@@ -155,7 +155,7 @@ def test_silence_ends_the_engine():
 
 
 def naps(*deeds: Callable[[Watchdog], None], limit_s: float = 4) -> bool:
-    """Whether a watchdog bit to which one deed is done in each of its naps."""
+    """Whether a watchdog bites when one of ``deeds`` is done in each of its naps."""
     left = iter(deeds)
 
     def nap(_over: threading.Event, _seconds: float) -> bool:

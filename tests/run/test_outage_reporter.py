@@ -1,4 +1,4 @@
-"""What a person is told of an outage: once that it is there, and once that it is over."""
+"""The messages about an outage: one when it has begun, and one when it is over."""
 
 from dbdyno.model.frame import Frame, Outage, OutageBegun
 from dbdyno.run.outage_reporter import OutageReporter
@@ -17,7 +17,7 @@ def known(begin_s: float, end_s: float | None, lost: int = 4) -> Outage:
 
 
 def told(*frames: Frame) -> list[str]:
-    """What is said of frames, with what is said only at the run's end after a dash."""
+    """The messages about frames; those that come only at the run's end follow a dash."""
     said: list[str] = []
     teller = OutageReporter(lambda text: said.append(text.replace("\u202f", " ")))
     for frame in frames:
@@ -40,7 +40,7 @@ def test_threads_that_lose_theirs_together_tell_of_one():
 
 
 def test_what_is_lost_again_and_again_is_one():
-    """A pooler that ends sessions by and by must not fill the screen."""
+    """A pooler that ends one session after another must not fill the screen."""
     frames: list[Frame] = []
     for second in range(1, 60):
         frames += [begun(second), known(second, second + 0.01, lost=1), interval(second)]
@@ -67,7 +67,7 @@ def test_who_is_had_again_is_not_told_as_missing():
 
 
 def test_it_began_with_the_first_loss_also_where_another_was_heard_of_before():
-    """Of clients that connect for each transaction a loss is known only after some refusals."""
+    """With clients that connect for each transaction, a loss is known only after some refusals."""
     frames = [begun(1.5), begun(1.2), known(1.5, 2), known(1.2, 2.2), interval(2), interval(3)]
     frames += [interval(4)]
     assert told(*frames) == [LOST, "reconnected after 1 s: 8 connections lost", "-"]

@@ -1,4 +1,4 @@
-"""What options become, and which of them cannot be meant together."""
+"""The plan made from options, and options that contradict each other."""
 
 import pytest
 

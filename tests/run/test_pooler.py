@@ -1,7 +1,7 @@
-"""Behind a pooler that lends sessions for a transaction: what works, and what is said of the rest.
+"""Behind a pooler in transaction mode: what works, and the messages about the rest.
 
-Eight clients share two sessions, watched as closely as can be: nothing that telemetry or
-the control connection does may reach the load through a session that both have had.
+Eight clients share two sessions, with as much telemetry as possible: nothing that telemetry or
+the control connection does may reach the load through a session that both have used.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def server() -> Iterator[Postgres]:
 
 @pytest.fixture
 def target(server) -> Iterator[str]:
-    """A pooler for each test: what one prepares stays in the sessions for who comes next."""
+    """A pooler for each test: what one test prepares stays in the sessions for the next."""
     with pooler(server.folder, server.port, sessions=2) as target:
         yield target
 
@@ -58,7 +58,7 @@ def test_what_keeps_nothing_in_the_session_works(home, target, mode):
 
 
 def test_a_session_that_has_others_statements_is_refused(home, target):
-    """What another client, or another script, put there under the same name would run as ours."""
+    """A statement of the same name by another client or script would run instead of ours."""
     with pytest.raises(DbdynoError, match="a pooler shares the session") as caught:
         measured(target, query_mode="prepared")
     assert "-M extended" in caught.value.hint

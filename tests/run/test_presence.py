@@ -1,4 +1,4 @@
-"""Whether a server is there is asked while it says nothing: one that works, one that is frozen."""
+"""A server that says nothing is checked for its presence: one that works, one that is frozen."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -26,7 +26,7 @@ def server() -> Iterator[Postgres]:
 
 @pytest.fixture
 def connect(server: Postgres):
-    """Libpq waits no shorter than two seconds."""
+    """Opens control connections; libpq's shortest timeout is two seconds."""
     url = f"postgresql://postgres@/postgres?host={server.folder}&port={server.port}"
     return partial(open_connection, f"{url}&connect_timeout=2")
 
@@ -50,7 +50,7 @@ def test_one_without_room_is_there_all_the_same(connect):
 
 @pytest.fixture
 def frozen(server: Postgres, connect):
-    """A control connection to a server that has stopped since."""
+    """A control connection to a server that has been frozen since."""
     with connect() as control:
         server.freeze()
         yield control
@@ -86,7 +86,7 @@ def test_who_takes_rows_is_not_asked(connect):
         asked.append(1)
         return connect()
 
-    # Longer than any row is awaited on a busy machine, and shorter than all of them together.
+    # Longer than any row takes on a busy machine, and shorter than all of them together.
     with connect() as control, Presence(ask, control, 2.0) as presence:
         for rows in range(25):
             presence.loading(filled(rows))

@@ -49,7 +49,7 @@ class Observer:
 
 @pytest.fixture
 def database(postgres_server: Server):
-    """An empty database of its own on the session's server."""
+    """The URL of an empty database on the session's server."""
     with postgres_server.connect() as control:
         control.execute("drop database if exists runs")
         control.execute("create database runs")
@@ -131,7 +131,7 @@ def test_a_script_that_can_never_work_ends_the_run(database, home, tmp_path):
     why = record.invalid_reasons[0]
     place = f'{script}:3 can never work: 42P01 relation "nowhere" does not exist'
     assert why.startswith(f"the run was aborted: {place}, in: select * from nowhere")
-    # How many more fail depends on when the other client has seen its first one end.
+    # How many more fail depends on when the other client has seen its first failure.
     assert record.transactions.failed >= 10
     kept = open_run("last")
     assert kept.record == record

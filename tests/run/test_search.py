@@ -1,4 +1,4 @@
-"""The search's driver on runs that never were: which are made, how judged, and what ends it."""
+"""The search's driver on made-up runs: which it makes, how it judges them, and what ends it."""
 
 import contextlib
 from types import SimpleNamespace
@@ -24,8 +24,9 @@ SLO = Objective(measure="p99", limit=5.0)
 
 
 class Service:
-    """Takes the place of the runner: up to a rate nothing is slow, then for a while one in a
-    hundred, as it may be, beyond that all."""
+    """Stands in for the runner: nothing is slow up to ``met_up_to``, about one transaction in a
+    hundred up to ``doubtful_up_to``, and all beyond.
+    """
 
     def __init__(self, met_up_to=600.0, doubtful_up_to=600.0, ends="done"):
         self.met_up_to, self.doubtful_up_to, self.ends = met_up_to, doubtful_up_to, ends
@@ -147,13 +148,13 @@ def test_every_trial_is_an_ordinary_run_that_can_be_found_again(monkeypatch):
     assert probe.tags == (("who", "me"), search_tag, ("rate", "closed loop"))
     assert trial.tags == (("who", "me"), search_tag, ("rate", "250"))
     assert (probe.arrivals, trial.arrivals) == (None, "constant")
-    # Failures are the objectives' to judge, by how many intervals differ.
+    # The objectives judge failures, by how much intervals differ.
     assert trial.failures_max == 0.999
     assert (trial.duration_ns, trial.interval_ns) == (10 * SECOND_NS, SECOND_NS // 4)
 
 
 def test_failures_that_are_let_pass_are_let_pass_in_every_trial(monkeypatch):
-    """Those of a script that can never work, too, as in a run."""
+    """Including those of a script that can never work, as in a run."""
     service = Service()
     searched(monkeypatch, service, RunOptions(failures_max=1.0))
     assert {one.failures_max for one in service.asked} == {1.0}

@@ -1,7 +1,7 @@
-"""A search as people start it, on a real server whose capacity is known in advance.
+"""A search as users start it, on a real server whose capacity is known in advance.
 
-A transaction sleeps for a known time, so so many clients cannot do more than their number over
-that time, however fast the machine is; and no rate makes it faster than its sleep.
+A transaction sleeps for a known time: the clients cannot do more than their number over that
+time, however fast the machine is; and no rate makes a transaction faster than its sleep.
 """
 
 import json
@@ -30,7 +30,7 @@ def script(tmp_path: Path) -> Path:
 
 
 def begin(script: Path, home: Path, *more: str) -> Program[str]:
-    """In a session of its own, as from a terminal: Ctrl-C there is for all of its processes."""
+    """Starts a search in its own session, as from a terminal: Ctrl-C reaches all its processes."""
     return Program(
         [sys.executable, "-m", "dbdyno", "search", str(script), *LOAD, *more],
         env={**os.environ, "DBDYNO_HOME": str(home)},
@@ -64,7 +64,7 @@ def test_an_objective_below_the_sleep_is_met_at_no_rate(script, home, database):
 
 
 def test_a_script_that_can_never_work_ends_the_search_with_its_first_run(script, home, database):
-    """Though another works beside it, and half of all failing might be what is asked for."""
+    """Although another script works, and the objective might allow half of all to fail."""
     wrong = script.with_name("wrong.sql")
     wrong.write_text("select 1;\nselect * from nowhere;")
     more = (str(wrong), "--target", database.url, "--slo", "failures<90%")
@@ -86,7 +86,7 @@ def test_an_interrupt_in_the_middle_keeps_what_is_known(script, home, number):
     assert process.returncode == 130, err
     found = json.loads(out)
     assert found["verdict"].startswith("Interrupted; so far: ")
-    # A machine that stalls may let the first rate be missed: one that was met has been told of.
+    # On a machine that stalls, the first rate may be missed: a met rate was reported before.
     assert "met" in {trial["outcome"] for trial in found["trials"]}
     assert not found["is_over"]
     assert "Traceback" not in err

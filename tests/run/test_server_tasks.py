@@ -1,4 +1,4 @@
-"""The engine is told which threads of a server serve its clients, where only the server knows."""
+"""The engine learns which of a server's threads serve its clients, where only the server knows."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -10,7 +10,7 @@ from dbdyno.run.server_tasks import tell_tasks
 
 
 class Listener:
-    """Stands for an engine, and hears what that is told."""
+    """Stands in for an engine and records what it is told."""
 
     def __init__(self) -> None:
         self.heard: list[Mapping[int, int]] = []

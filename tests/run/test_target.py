@@ -1,4 +1,4 @@
-"""Which server a command gets, told before there is one."""
+"""Which server a command uses, determined before there is one."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_the_extended_protocol_is_postgresqls() -> None:
 
 
 def test_who_has_just_left_is_not_in_the_way() -> None:
-    """Sessions that were closed a moment ago are still counted, our own among them."""
+    """Sessions that were closed a moment ago are still counted, including our own."""
     counts = iter([6, 7, 8])
     refuse_too_many(8, lambda: FreeConnections(next(counts), "", ""))
     assert next(counts, None) is None

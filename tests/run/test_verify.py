@@ -1,4 +1,4 @@
-"""An advice on the order of statements, tried: which runs are made, and what they say."""
+"""Advice on the order of statements, verified: which runs are made, and what they show."""
 
 import json
 from pathlib import Path
@@ -69,7 +69,7 @@ def explained(workload="tpcb", more_words="", kind="private"):
 
 @pytest.fixture
 def runs(monkeypatch):
-    """The runs that were asked for; those with the advised script are faster."""
+    """The runs that were requested; those with the advised script are faster."""
     asked = []
 
     def fake_run(items, options, _tools, _observer):
@@ -217,7 +217,7 @@ def test_on_real_servers(home, tmp_path):
     load = ("-c", "8", "-T", "2", "--telemetry", "full", "--json")
     ran = dbdyno("run", "tpcb@0", script, *small, *load)
     record_of(ran)
-    # Also where the machine stalls for a second, each run has some transactions.
+    # Even where the machine stalls for a second, each run has some transactions.
     ended = dbdyno("explain", "last", "--verify", "--pairs", "1", "--time", "1500ms", "--json")
     assert ended.returncode == 0, ended.stderr
     said = json.loads(ended.stdout)["verification"]

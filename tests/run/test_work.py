@@ -1,4 +1,4 @@
-"""What a run is called by what it runs."""
+"""The name of a run, from what it runs."""
 
 import io
 import os

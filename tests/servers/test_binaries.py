@@ -14,7 +14,7 @@ from dbdyno.servers.postgresql.binaries import embedded_binaries, find_binaries,
 from dbdyno.servers.products import product_of
 from dbdyno.servers.spec import Kind, ServerSpec, parse_spec
 
-# Stands for Maven's client: copies an archive into the folder that it is asked to fill.
+# Stands in for Maven: copies an archive into the folder that it is asked to fill.
 FAKE_MAVEN = """#!/bin/sh
 for word in "$@"; do
   case "$word" in -DoutputDirectory=*) cp {archive} "${{word#*=}}/" ;; esac
@@ -111,7 +111,7 @@ def test_a_version_that_nobody_has() -> None:
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
-    """A jar with a tar inside, as Maven's repository holds them."""
+    """A jar with a tar inside, as in Maven's repository."""
     inner = io.BytesIO()
     with tarfile.open(fileobj=inner, mode="w:xz") as tar:
         program = b"#!/bin/sh\necho 'postgres (PostgreSQL) 17.11'\n"
@@ -126,7 +126,7 @@ def archive(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def calls(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A Maven client on PATH, and the file in which it notes its calls."""
+    """The file in which a Maven client on PATH records its calls."""
     tools, calls = tmp_path / "tools", tmp_path / "calls"
     tools.mkdir()
     (tools / "mvn").write_text(FAKE_MAVEN.format(archive=archive, calls=calls))
@@ -149,7 +149,7 @@ def test_maven_is_asked_once(archive: Path, calls: Path, monkeypatch: pytest.Mon
 def test_a_python_without_filters_of_archives_unpacks_them(
     archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Debian 12 has 3.11.2."""
+    """Debian 12 has Python 3.11.2."""
     unpack = tarfile.TarFile.extractall
 
     def unpack_unfiltered(tar: tarfile.TarFile, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``dbdyno data``: lists what is kept, and removes what is not in use."""
+"""``dbdyno data`` lists what is stored, and removes what is not in use."""
 
 import json
 import os
@@ -18,7 +18,7 @@ TEXT = """{"product":"postgres","version":"15.1","settings":{},"bytes":250000000
 
 @pytest.fixture
 def two_sets(home: Path) -> Path:
-    """One that was used just now, and one that was last used ten days ago."""
+    """One data set used just now, and one last used ten days ago."""
     for key, age_s in (("new", 0), ("old", 10 * DAY_S)):
         path = home_folder("data", key) / ABOUT
         path.write_text(TEXT)

@@ -1,4 +1,4 @@
-"""Data that is kept: a later server has exactly what was there, and nothing half-made stays."""
+"""Stored data: a later server has exactly what was there, and nothing half-made remains."""
 
 import os
 import signal
@@ -36,7 +36,7 @@ from tests.support.rights import another_account, control_groups
 
 ABOUT = About(workload="numbers", parameters={"rows": 1000}, load={"rows": 1000})
 
-# Keeps a data set, but stands still in the middle of it.
+# Stores a data set, but stands still in the middle of it.
 SLOW_KEEPER = """
 import sys, time
 from dbdyno.servers import cluster, data_sets, privileges
@@ -49,7 +49,7 @@ data_sets.keep_data(server, "half", data_sets.About(workload="numbers"))
 
 
 class Kind(NamedTuple):
-    """A server, and SQL that makes a table of a thousand rows with an index beside its key."""
+    """A server, and SQL that creates a table of a thousand rows with an index besides its key."""
 
     spec: ServerSpec
     numbers: str

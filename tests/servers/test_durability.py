@@ -1,4 +1,4 @@
-"""One promise on every kind of server, told side by side."""
+"""One durability level, with its settings on every kind of server side by side."""
 
 from inline_snapshot import snapshot
 

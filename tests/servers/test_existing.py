@@ -1,4 +1,4 @@
-"""Servers that are there: found by all of libpq's ways, and refusals that say what to do."""
+"""Existing servers: found in all of libpq's ways, and refusals that say what to do."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -117,7 +117,7 @@ def test_a_name_that_need_not_be_looked_up(tcp_server: Server) -> None:
 
 
 def test_a_folder_that_a_server_elsewhere_names_is_not_ours(tmp_path: Path) -> None:
-    """Two machines of one distribution keep their data in the same place."""
+    """Two machines of one distribution store their data in the same place."""
     answer = SimpleNamespace(fetchone=lambda: (str(tmp_path),))
     info = SimpleNamespace(backend_pid=PIDS_MAX + 1, dbname="postgres")
     elsewhere: Any = SimpleNamespace(info=info, execute=lambda _query: answer)

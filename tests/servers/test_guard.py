@@ -1,4 +1,4 @@
-"""The guard: what ends it, and what its own end leaves to the next start."""
+"""The guard: what ends it, and what the next start cleans up if the guard itself was killed."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL
 from tests.support.patience import PATIENCE_S
 
-# Runs as an ordinary user of its own namespace, as most people run dbdyno.
+# Runs as an ordinary user in its own namespace, as most people run dbdyno.
 AS_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
 USE_ONCE = """
 import os
@@ -61,7 +61,7 @@ def test_a_server_without_its_guard_is_no_clean_one(home: Path) -> None:
     with pytest.raises(DbdynoError, match=r"not shut down cleanly .*unknown: its guard is gone"):
         orphan.shut_down()
     orphan.stop()
-    with start_private(spec(), connections=8):  # which sweeps the other one up
+    with start_private(spec(), connections=8):  # which removes the other one
         pass
 
 
@@ -72,7 +72,7 @@ def test_a_guard_that_takes_long_is_told_and_not_waited_for(
     server = start_private(spec(), connections=8)
     guard = server.guard.process
     told = rf"has not stopped after 0 s: its guard \(process {guard.pid}\) continues"
-    guard.send_signal(signal.SIGSTOP)  # it could be done before a busy machine lets us look
+    guard.send_signal(signal.SIGSTOP)  # or it could finish before a busy machine lets us look
     try:
         with pytest.warns(StillEnding, match=told):
             server.stop()

@@ -59,7 +59,7 @@ def test_it_outlives_its_starter_and_is_found_again(home: Path) -> None:
     assert server.kind == "kept"
     assert server.is_private
     assert server.url == result.stdout.strip()
-    server.stop()  # the end of a command is not the end of a kept server
+    server.stop()  # the end of a command does not stop a kept server
     with kept.find_kept("bench").connect() as connection:
         assert connection.execute("select 1").fetchone() == (1,)
     assert "ready to accept connections" in kept.log_of_kept("bench").read_text()
@@ -135,7 +135,7 @@ def test_a_kind_of_server_is_no_name_of_one(home: Path, kind: str) -> None:
 
 
 def test_who_lists_servers_makes_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A home that cannot be written to holds no servers, and that is no error."""
+    """A home that cannot be written to has no servers, and that is no error."""
     monkeypatch.setenv("DBDYNO_HOME", str(tmp_path / "home"))
     assert kept.list_kept() == []
     for act, hint in (

@@ -1,4 +1,4 @@
-"""A private MariaDB: made, reached, told about, and gone."""
+"""A private MariaDB: created, reached, described, and removed."""
 
 import os
 import signal

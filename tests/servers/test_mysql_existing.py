@@ -1,4 +1,4 @@
-"""MySQL and MariaDB servers that are there, and refusals that say what to do."""
+"""Existing MySQL and MariaDB servers, and refusals that say what to do."""
 
 import subprocess
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def port_of(server: Server) -> int:
 
 @pytest.fixture
 def url(tcp_server: Server, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The way there, with the password in the environment."""
+    """The server's address, with the password in the environment."""
     monkeypatch.setenv("MYSQL_PWD", SECRET)
     return f"127.0.0.1:{port_of(tcp_server)}"
 
@@ -182,7 +182,7 @@ def test_a_database_that_is_not_there(mariadb_server: Server) -> None:
 
 
 def wait_until_nobody_is(server: Server, user: str) -> None:
-    """A session that was closed counts as one of its user's until the server notices."""
+    """Waits for closed sessions: they count as the user's until the server notices."""
     query = "select count(*) from information_schema.processlist where user = %s"
     with server.connect() as connection:
         eventually(

@@ -1,4 +1,4 @@
-"""Where a ``mysql://`` target leads, with option files and environments as people have them."""
+"""Where a ``mysql://`` target leads, with typical option files and environments."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ SECRET = "s3cret # word"
 
 @pytest.fixture(autouse=True)
 def _own_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No option file of the machine that runs the tests has a say."""
+    """Hides the option files of the machine that runs the tests."""
     monkeypatch.setattr(option_files, "SYSTEM_FILES", (tmp_path / "etc.cnf",))
     monkeypatch.setattr(logins, "SOCKETS", (str(tmp_path / "usual.sock"),))
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -98,7 +98,7 @@ def test_files_come_before_the_environment(tmp_path: Path) -> None:
 def test_who_leads_to_a_place_without_a_server_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody remembers what stands in a file that some other program has written."""
+    """Few people remember what an option file contains that another program has written."""
     socket, mine = tmp_path / "gone.sock", tmp_path / ".my.cnf"
 
     def told(target: str) -> str:

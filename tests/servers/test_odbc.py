@@ -1,4 +1,4 @@
-"""ODBC connection strings: what they are taken apart into, and what is never shown."""
+"""ODBC connection strings: how they are parsed, and what is never shown."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Placement: read, refused where it cannot be had, carried out and verified on real servers."""
+"""Placement: parsed, refused where it is impossible, applied and verified on real servers."""
 
 import os
 import signal
@@ -117,7 +117,7 @@ def placed(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
 
 @control_groups
 def test_all_of_the_server_is_where_it_was_put(placed: PrivateServer) -> None:
-    with placed.connect():  # a backend is there to be looked at
+    with placed.connect():  # a backend for the check
         found = verified(ALL, placed.guard.groups, placed.process_id)
     assert found[0] == "all processes of the server may run only on CPUs 0"
     assert any(f"interleave:{list_text(nodes_online())}" in line for line in found)
@@ -148,7 +148,7 @@ def test_a_server_that_strays_is_an_error(placed: PrivateServer) -> None:
     ("asked", "told", "is_kept"),
     [
         ("interleave=0-1", "interleave:0-1", True),
-        ("interleave=0-1", "interleave:0", False),  # a cpuset took the other one away
+        ("interleave=0-1", "interleave:0", False),  # a cpuset removed the other node
         ("bind=1", "bind:0", False),
         ("preferred=1", "prefer (many):1", True),
         ("preferred=1", "prefer (many):0", False),
@@ -242,7 +242,7 @@ def test_groups_that_nobody_removed_are_swept_up() -> None:
     left.mkdir()
     further = groups.make_groups(0.5, None)
     assert not left.exists()
-    assert folder.exists()  # its maker lives
+    assert folder.exists()  # its creator is alive
     groups.remove_groups(made + further)
     assert not folder.exists()
 

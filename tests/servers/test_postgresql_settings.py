@@ -60,7 +60,7 @@ def test_a_bad_value_is_told_in_the_servers_words() -> None:
 
 @pytest.mark.parametrize("name", ["listen_addresses", "Port", "data_directory"])
 def test_where_a_private_server_is_cannot_be_set(name: str) -> None:
-    """It was told as asked for, and the server listened where it always does."""
+    """Once it was accepted and recorded, but the server listened where it always does."""
     with pytest.raises(DbdynoError, match=f"{name} cannot be set") as caught:
         check_settings(embedded_binaries()[0], (Setting(name, "127.0.0.1", ""),))
     assert caught.value.code == "bad_setting"
@@ -68,7 +68,7 @@ def test_where_a_private_server_is_cannot_be_set(name: str) -> None:
 
 
 def test_settings_for_developers_and_extensions_pass() -> None:
-    """The documented list lacks them; the server itself knows better."""
+    """The documented list lacks them, but the server itself knows them."""
     values = {"zero_damaged_pages": "on", "auto_explain.log_min_duration": "5"}
     assert "zero_damaged_pages" not in known_settings(embedded_binaries()[0].server)
     check_settings(

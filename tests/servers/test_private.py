@@ -21,7 +21,7 @@ from tests.conftest import SMALL
 from tests.support.patience import eventually, wait_until
 from tests.support.rights import another_account
 
-# A stand-in for dbdyno: starts a private server, says where it is, and waits to be killed.
+# Stands in for dbdyno: starts a private server, prints where it is, and waits to be killed.
 OWNER = """
 import json, sys
 from dbdyno.servers.private import start_private
@@ -37,12 +37,12 @@ def spec(**settings: str) -> ServerSpec:
 
 
 def local_spec() -> ServerSpec:
-    """Programs that any account can run: a virtual environment may lie behind a closed door."""
+    """Programs that any account can run: a virtual environment may be in a private folder."""
     return ServerSpec(path=local_binaries()[0].folder, settings=SMALL)
 
 
 def wait_until_gone(process: ProcessMark, folder: Path) -> None:
-    """The guard clears up on its own."""
+    """Waits until the guard has cleaned up on its own."""
     wait_until(lambda: not is_running(process) and not folder.exists(), "the guard's clearing up")
 
 
@@ -207,7 +207,7 @@ def test_a_home_that_cannot_be_written_is_named(
 
 
 def use_account(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if user namespaces were shut."""
+    """As on a host without user namespaces."""
     monkeypatch.setattr(cluster, "server_identity", privileges.ordinary_account)
 
 

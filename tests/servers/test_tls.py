@@ -1,4 +1,4 @@
-"""What libpq agreed with the server is what the engine is told to ask for."""
+"""The engine is told to request the TLS that libpq has negotiated with the server."""
 
 import subprocess
 from collections.abc import Iterator
