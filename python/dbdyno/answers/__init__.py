@@ -1,5 +1,5 @@
-"""What studies conclude: one file an answer, each ending in ``ANSWER = …``.
+"""The conclusions of studies: one file per answer, each ending in ``ANSWER = …``.
 
-An answer is handed the runs of a study and gives sentences with effect and interval, tables and
-pictures as plain data. It opens nothing and draws nothing; ``report`` shows what it gives.
+An answer receives the runs of a study and returns sentences with effect and interval, tables and
+charts as plain data. It reads no files and draws nothing; ``report`` shows what it returns.
 """

@@ -1,4 +1,4 @@
-"""What an answer is given and what it gives: plain data, nothing read and nothing drawn."""
+"""The input and output of an answer: plain data, nothing read and nothing drawn."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -16,7 +16,7 @@ Axis: TypeAlias = Literal["linear", "log"]
 
 
 class Trial:
-    """One finished run of a study. ``case`` loads its recording when first asked for."""
+    """One finished run of a study. ``case`` loads its recording on first access."""
 
     def __init__(
         self, point: Mapping[str, str], block: int, record: RunRecord, load: Callable[[], Case]
@@ -28,7 +28,7 @@ class Trial:
 
     @cached_property
     def case(self) -> Case:
-        """Everything that was recorded of it."""
+        """Everything that was recorded of the run."""
         return self._load()
 
     @property
@@ -38,7 +38,7 @@ class Trial:
 
 
 class Trials(Struct, frozen=True, kw_only=True):
-    """All runs of a study that ended well enough to count, in the order they were made."""
+    """All runs of a study that ended well enough to count, in the order in which they were made."""
 
     study: StudyRecord
     trials: Sequence[Trial]
@@ -46,7 +46,7 @@ class Trials(Struct, frozen=True, kw_only=True):
 
     @property
     def spec(self) -> StudySpec:
-        """What was asked."""
+        """The specification of the study."""
         return self.study.spec
 
     def at(self, **levels: str) -> list[Trial]:
@@ -63,9 +63,10 @@ class Trials(Struct, frozen=True, kw_only=True):
 
 
 class Claim(Struct, frozen=True, kw_only=True):
-    """A sentence with its effect, and what speaks against taking it for more than it is.
+    """A sentence with its effect, and doubts that limit what it claims.
 
-    ``told`` is whether the data decides it; a claim that is not told says what would.
+    ``told`` is true if the data decides it; a claim that is not decided states what would decide
+    it.
     """
 
     sentence: str
@@ -78,7 +79,7 @@ class Claim(Struct, frozen=True, kw_only=True):
 
 
 class TableOf(Struct, frozen=True, kw_only=True):
-    """A table of words; ``numeric`` are columns that stand flush right."""
+    """A table of text; ``numeric`` are the right-aligned columns."""
 
     title: str
     columns: Sequence[str]
@@ -88,9 +89,9 @@ class TableOf(Struct, frozen=True, kw_only=True):
 
 
 class CurveSeries(Struct, frozen=True, kw_only=True):
-    """Points of one variant; ``low`` and ``high`` are their intervals where there are any.
+    """Points of one variant; ``low`` and ``high`` are their intervals, if there are any.
 
-    ``fitted`` lines have no points of their own: they are what a law makes of the points.
+    ``fitted`` lines have no points of their own: they show a law that was fitted to points.
     """
 
     label: str
@@ -102,22 +103,22 @@ class CurveSeries(Struct, frozen=True, kw_only=True):
 
 
 class CurveOf(Struct, frozen=True, kw_only=True):
-    """A picture of one number against another."""
+    """A chart of one number against another."""
 
     title: str
     summary: str
-    """What it shows, for those who do not see it."""
+    """Text alternative for readers who cannot see the chart."""
     x_title: str
     y_title: str
     series: Sequence[CurveSeries]
     x_axis: Axis = "linear"
     y_axis: Axis = "linear"
     marks: Sequence[tuple[float, str]] = ()
-    """Places of the x axis with their words: a knee, a peak."""
+    """Positions on the x axis with their labels: a knee, a peak."""
 
 
 class SpanOf(Struct, frozen=True, kw_only=True):
-    """When something was going on: a checkpoint, an autovacuum."""
+    """The time that an event lasted: a checkpoint, an autovacuum."""
 
     kind: str
     begin_s: float
@@ -135,7 +136,7 @@ class ScatterOf(Struct, frozen=True, kw_only=True):
 
 
 class BarOf(Struct, frozen=True, kw_only=True):
-    """One whole and its parts, in the order of the kinds; ``words`` says how large it is."""
+    """One whole and its parts, in the order of the kinds; ``words`` states its size."""
 
     label: str
     parts: Sequence[float]
@@ -145,7 +146,7 @@ class BarOf(Struct, frozen=True, kw_only=True):
 class PartsOf(Struct, frozen=True, kw_only=True):
     """Wholes beside each other, each divided into the same kinds of parts.
 
-    Every whole is drawn as long as any other: what is told is how it is divided.
+    All bars have the same length: they compare the division, not the size.
     """
 
     title: str
@@ -155,7 +156,7 @@ class PartsOf(Struct, frozen=True, kw_only=True):
 
 
 class QueueOf(Struct, frozen=True, kw_only=True):
-    """The queue of one run as a picture: who waits for whom (drawn from its case)."""
+    """The queue of one run as a diagram: who waits for whom (drawn from its case)."""
 
     title: str
     trial: Trial
@@ -165,12 +166,12 @@ Shown: TypeAlias = TableOf | CurveOf | ScatterOf | PartsOf | QueueOf
 
 
 class Answered(Struct, frozen=True, kw_only=True):
-    """What an answer came to. The first claim of a study's first answer is its verdict."""
+    """The result of an answer. The first claim of a study's first answer is its verdict."""
 
     claims: Sequence[Claim]
     shown: Sequence[Shown] = ()
     missing: str = ""
-    """Why it could not be answered, where the runs lack what it takes."""
+    """Why the answer could not be computed, if the runs lack what it needs."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):

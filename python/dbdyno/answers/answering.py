@@ -1,6 +1,7 @@
 """A study's answers, in the order of its file, and the verdict that they begin with.
 
-An answer that fails is a defect of ours: it reports so in its place and does not affect the others.
+An answer that fails is a defect of dbdyno: it reports so in its place and does not affect the
+others.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ def answered(trials: Trials) -> list[tuple[Question, Answered]]:
 
 
 def questions(spec: StudySpec) -> Sequence[Question]:
-    """Those of the file, and what it compares and measures where it does not ask for that."""
+    """The questions of the file, then those for contrasts and metrics that it leaves out."""
     asked = list(spec.answers)
     if spec.contrasts and not any(question.answer == CONTRASTS for question in asked):
         asked.append(Question(answer=CONTRASTS))
@@ -30,7 +31,7 @@ def questions(spec: StudySpec) -> Sequence[Question]:
 
 
 def title_of(question: Question) -> str:
-    """What stands above an answer: the file's own words, else those of its kind."""
+    """The title of an answer: the file's own text, or that of its kind."""
     kind = all_answers().get(question.answer)
     return str(question.options.get("title") or (kind.title if kind else question.answer))
 

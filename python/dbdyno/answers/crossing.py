@@ -1,8 +1,8 @@
 """Where two numbers that grow along a factor cross: at which level, with its interval.
 
 Each block of runs has a crossing of its own, interpolated between two levels by a straight line on
-logarithms; the interval is that over blocks. Of several crossings the last one upwards counts:
-below it the two may cross for reasons that have nothing to do with growth.
+logarithms; the interval is that over blocks. Of several crossings the highest counts: below it the
+two may cross for reasons that are unrelated to growth.
 """
 
 import math
@@ -19,8 +19,8 @@ from dbdyno.answers.grouping import Number
 class Crossing(Struct, frozen=True, kw_only=True):
     """Ratios of the first number to the second by level, and where they pass 1 for good.
 
-    ``at`` is None where they do not in every block; ``is_told`` whether a level below it and
-    one above it are each told apart from no difference.
+    ``at`` is None if some block has no crossing; ``is_told`` is true if the ratios at a level below
+    it and at a level above it differ significantly from 1.
     """
 
     ratios: Mapping[float, Ratio]
@@ -29,7 +29,7 @@ class Crossing(Struct, frozen=True, kw_only=True):
 
 
 def crossing(among: Sequence[Trial], over: str, first: Number, second: Number) -> Crossing | None:
-    """None where no run has both numbers."""
+    """None if no run has both numbers."""
     logs = _logarithms(among, over, first, second)
     if not logs:
         return None
@@ -55,7 +55,7 @@ def _logarithms(
 
 
 def _places(logs: Mapping[float, Mapping[int, float]]) -> list[float]:
-    """The crossing of each block; none unless all have one."""
+    """The crossing of each block; empty unless all blocks have one."""
     blocks = sorted({block for of in logs.values() for block in of})
     places = [
         _place([(level, of[block]) for level, of in sorted(logs.items()) if block in of])
@@ -66,7 +66,7 @@ def _places(logs: Mapping[float, Mapping[int, float]]) -> list[float]:
 
 
 def _place(series: Sequence[tuple[float, float]]) -> float | None:
-    """Where the last way up passes 0; None where the series does not end above it."""
+    """Where the series last rises through 0; None if it does not end above 0."""
     for (low, before), (high, after) in reversed(list(pairwise(series))):
         if after <= 0:
             return None

@@ -1,7 +1,8 @@
-"""What ten times the rows do to one number of one kind of load: a factor, its interval, words.
+"""The effect of ten times the rows on one number under one load: factor, interval and text.
 
-The line through the sizes is ``analysis/volume.py``'s. Where it cannot tell a change from none,
-the smallest size is compared with the largest, which says how many repeats would tell.
+The line through the sizes comes from ``analysis/volume.py``. If it does not show a significant
+change, the smallest size is compared with the largest, which gives the repeats needed to detect
+one.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,11 +19,11 @@ from dbdyno.answers.table_size import measured, rows_of, rows_words
 from dbdyno.words import NOTHING, percent
 
 SAME = 0.03
-"""A change of a decade that matters to nobody."""
+"""A smaller change per decade does not matter."""
 
 
 class Measure(Struct, frozen=True):
-    """A metric by its id, what it is called in a sentence, and words for its values."""
+    """A metric by its id, its name in a sentence, and a function that formats its values."""
 
     metric: str
     noun: str
@@ -31,7 +32,7 @@ class Measure(Struct, frozen=True):
 
 
 class DecadeEffect(Struct, frozen=True):
-    """One kind of load under tables of several sizes."""
+    """One kind of load on tables of several sizes."""
 
     label: str
     among: Sequence[Trial]
@@ -41,7 +42,7 @@ class DecadeEffect(Struct, frozen=True):
 
     @property
     def factor(self) -> IntervalEstimate:
-        """By which a tenfold of the rows changes the number."""
+        """Factor by which ten times the rows changes the number."""
         return self.curve.per_decade
 
     @property
@@ -52,7 +53,7 @@ class DecadeEffect(Struct, frozen=True):
 
     @property
     def is_told(self) -> bool:
-        """Whether it changes, or is known to stay the same."""
+        """Whether the number changes significantly, or is known to stay the same."""
         low, high = self.factor.low, self.factor.high
         if low is None or high is None:
             return False
@@ -60,11 +61,11 @@ class DecadeEffect(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The sentence about it."""
+        """The sentence about the effect."""
         return f"{self.label}: {self._ends()}; {self._change()}."
 
     def between_ends(self) -> str:
-        """The smallest against the largest size, with what it would take to tell them apart."""
+        """The smallest against the largest size, with the repeats needed to tell them apart."""
         least, most = (self._at(rows)[0].point[self.over] for rows in self._extremes)
         both = pairs(self.among, self.over, least, most)
         found = compared(both, (self.measure.metric,)) if both else {}
@@ -99,7 +100,7 @@ class DecadeEffect(Struct, frozen=True):
 def decade_effect(
     label: str, among: Sequence[Trial], over: str, measure: Measure
 ) -> DecadeEffect | None:
-    """None where the number was not measured at two sizes."""
+    """None if the number was not measured at two sizes."""
     points = measured(among, over, metric_of(measure.metric))
     curve = volume_curve(points) if points else None
     return DecadeEffect(label, among, over, measure, curve) if curve else None

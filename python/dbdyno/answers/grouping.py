@@ -1,7 +1,7 @@
-"""The runs of a study brought together: which belong together, what they have in the mean.
+"""Groups the runs of a study: by level, by point, in pairs; and computes their means.
 
 The run is the unit: intervals are over runs, and runs of one block at equal levels of all other
-factors are a pair. Nothing here knows what a number means.
+factors are a pair. This module does not know what a number means.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,11 +24,11 @@ Interval: TypeAlias = Ratio | IntervalEstimate
 INTERVAL_NOTE = (
     "In brackets the 95 % interval between runs; (?) where too few runs give a useful interval."
 )
-USELESS = 10.0  # an interval whose ends are so many times apart tells nobody anything
+USELESS = 10.0  # an interval whose ends differ by this factor is useless
 
 
 def chosen(trials: Trials, at: Mapping[str, str] | None) -> list[Trial]:
-    """Those at these levels; all of them without any."""
+    """The trials at these levels; all trials if there are none."""
     return trials.at(**{name: str(level) for name, level in (at or {}).items()})
 
 
@@ -40,12 +40,12 @@ def levels_seen(trials: Trials, among: Sequence[Trial], factor: str) -> list[str
 
 
 def title_of(trials: Trials, factor: str) -> str:
-    """What the study calls a factor."""
+    """The study's title for a factor."""
     return next((each.title for each in _named(trials, factor)), factor)
 
 
 def varied(trials: Trials, among: Sequence[Trial]) -> list[str]:
-    """The factors at which these trials differ."""
+    """The factors in which these trials differ."""
     names = [factor.name for factor in trials.spec.factors]
     return [name for name in names if len(levels_seen(trials, among, name)) > 1]
 
@@ -59,7 +59,7 @@ def by_level(trials: Trials, among: Sequence[Trial], factor: str) -> dict[str, l
 
 
 def by_point(among: Iterable[Trial]) -> dict[tuple[tuple[str, str], ...], list[Trial]]:
-    """The trials of each point, in the order in which points first came."""
+    """The trials of each point, in the order in which points first occur."""
     found: dict[tuple[tuple[str, str], ...], list[Trial]] = {}
     for trial in among:
         found.setdefault(tuple(trial.point.items()), []).append(trial)
@@ -67,12 +67,12 @@ def by_point(among: Iterable[Trial]) -> dict[tuple[tuple[str, str], ...], list[T
 
 
 def titles_of(trials: Trials, factors: Iterable[str]) -> tuple[str, ...]:
-    """The heads of a table's columns that name the point."""
+    """The column headings that name the point."""
     return tuple(title_of(trials, factor) for factor in factors)
 
 
 def point_cells(point: tuple[tuple[str, str], ...], factors: Iterable[str]) -> tuple[str, ...]:
-    """The cells of a table's columns that name the point."""
+    """The cells of the columns that name the point."""
     levels = dict(point)
     return tuple(levels.get(factor, NOTHING) for factor in factors)
 
@@ -86,7 +86,7 @@ def label_of(trials: Trials, point: tuple[tuple[str, str], ...], factors: Sequen
 def pairs(
     among: Iterable[Trial], factor: str, before: str, after: str
 ) -> list[tuple[Trial, Trial]]:
-    """Trials of two levels, of one block and at equal levels of all other factors."""
+    """Trials of two levels, in the same block and at equal levels of all other factors."""
     sides: dict[str, dict[object, Trial]] = {before: {}, after: {}}
     for trial in among:
         level = trial.point.get(factor)
@@ -99,7 +99,7 @@ def pairs(
 
 
 def ratio_of(of: Iterable[tuple[Trial, Trial]], number: Number) -> Ratio | None:
-    """By which factor a number changed; None where it is not known, or 0, in every pair."""
+    """Factor by which a number changed; None if it is unknown, or 0, in every pair."""
     both = [(number(before), number(after)) for before, after in of]
     known = [(before, after) for before, after in both if before and after]
     return paired_ratio(known) if known else None
@@ -108,7 +108,7 @@ def ratio_of(of: Iterable[tuple[Trial, Trial]], number: Number) -> Ratio | None:
 def compared(
     of: Sequence[tuple[Trial, Trial]], metrics: Sequence[str], margin: float = MARGIN
 ) -> dict[str, MetricComparison]:
-    """The verdicts on these metrics together, by their ids, over pairs of runs."""
+    """The verdicts on these metrics, judged together, by their ids, over pairs of runs."""
     before, after = ([trial.record for trial in side] for side in zip(*of, strict=True))
     found = compare(before, after, metrics, margin=margin, paired=True)
     return {each.id: each for each in found.metrics}
@@ -128,24 +128,24 @@ def compared_with(
 
 
 def over_runs(among: Iterable[Trial], number: Number) -> Ratio | None:
-    """The geometric mean of a number over runs with its interval; None where none is known."""
+    """The geometric mean of a number over runs with its interval; None if no run has it."""
     known = [(1.0, value) for value in map(number, among) if value]
     return paired_ratio(known) if known else None
 
 
 def mean_of(among: Iterable[Trial], number: Number) -> float | None:
-    """The plain mean, for numbers that may be 0."""
+    """The arithmetic mean, for numbers that may be 0."""
     known = [value for value in map(number, among) if value is not None]
     return sum(known) / len(known) if known else None
 
 
 def cost_of(wanted: str) -> Number:
-    """What a transaction cost of something, as the run's record has it."""
+    """The cost of a transaction by its id, as in the run's record."""
     return lambda trial: cost(trial.record.costs, wanted)
 
 
 def throughput(trial: Trial) -> float | None:
-    """Transactions a second."""
+    """Transactions per second."""
     return trial.record.throughput_tps.value if trial.record.throughput_tps else None
 
 
@@ -155,7 +155,7 @@ def p95_ms(trial: Trial) -> float | None:
 
 
 def interval_words(of: Interval | None, words: Callable[[float], str] = significant) -> str:
-    """A value with its interval, for a cell of a table."""
+    """A value with its interval, for a table cell."""
     if of is None:
         return NOTHING
     if of.low is None or of.high is None:

@@ -12,12 +12,12 @@ TABLES = "pg_stat_user_tables"
 
 
 def counted(among: Iterable[Trial], name: str) -> float:
-    """A counter of all tables over the measured parts of all these runs."""
+    """A counter of all tables, summed over the measured parts of all these runs."""
     return sum(total(trial.case.recording, TABLES, name) or 0.0 for trial in among)
 
 
 def hot_share(among: Iterable[Trial]) -> float | None:
-    """Of all updates; None where none was counted, as on servers that have no such thing."""
+    """Share of all updates; None if none was counted, as on servers without HOT updates."""
     runs = list(among)
     updates = counted(runs, "n_tup_upd")
     return counted(runs, "n_tup_hot_upd") / updates if updates else None

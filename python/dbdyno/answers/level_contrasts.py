@@ -1,8 +1,8 @@
 """The contrasts of a study: two levels compared at each combination of the other factors.
 
-Runs of one block are a pair. Levels that are compared with the same one, at the same levels of the
-other factors, are as many tests, and are judged together. The words of a verdict are those of
-``analysis/verdicts.py``.
+Runs of one block are a pair. Levels that are compared with the same reference, at the same levels
+of the other factors, are one test each, and are judged together. ``analysis/verdicts.py`` has the
+text of a verdict.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,14 +29,14 @@ class _Sides(NamedTuple):
     both: Sequence[tuple[Trial, Trial]]
 
     def is_against_the_same(self, other: "_Sides") -> bool:
-        """Whether the other holds another level against the same runs."""
+        """Whether the other compares another level with the same runs."""
         mine, its = self.contrast, other.contrast
         is_alike = (mine.factor, mine.before, self.others) == (its.factor, its.before, other.others)
         return is_alike and mine.after != its.after
 
 
 class Contrasted(Struct, frozen=True):
-    """A contrast at certain levels of the other factors, and what came of it."""
+    """A contrast at certain levels of the other factors, and its comparison."""
 
     contrast: Contrast
     others: Levels
@@ -44,7 +44,7 @@ class Contrasted(Struct, frozen=True):
 
 
 def contrasted(trials: Trials) -> list[Contrasted]:
-    """Every contrast of the study where both sides have runs of one block."""
+    """Every contrast of the study for which both sides have runs of one block."""
     found = [
         _Sides(contrast, others, both)
         for contrast in trials.spec.contrasts
@@ -58,12 +58,12 @@ def contrasted(trials: Trials) -> list[Contrasted]:
 
 
 def comparisons(trials: Trials) -> list[Comparison]:
-    """What was compared, alone."""
+    """The comparisons alone."""
     return [one.comparison for one in contrasted(trials)]
 
 
 def levels_words(levels: Levels) -> str:
-    """Levels as people name a point: ``clients 100, order as-written``."""
+    """Levels as the name of a point: ``clients 100, order as-written``."""
     return ", ".join(f"{factor} {level}" for factor, level in levels.items())
 
 
@@ -87,7 +87,7 @@ def _without(levels: Levels, factor: str) -> tuple[tuple[str, str], ...]:
 
 
 def _beside(of: _Sides, found: Sequence[_Sides], alone: Sequence[Comparison]) -> list[float]:
-    """The p of other levels' tests."""
+    """The p-values of the tests of other levels against the same runs."""
     others = (one for its, one in zip(found, alone, strict=True) if of.is_against_the_same(its))
     return [metric.p for one in others for metric in one.metrics if metric.p is not None]
 

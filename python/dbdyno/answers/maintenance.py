@@ -1,8 +1,8 @@
-"""Maintenance of a table and its time: how it grows with the rows, and where it takes too long.
+"""Maintenance of a table and its time: how it grows with the rows, and when it takes too long.
 
-The time is a power of the rows where two sizes took long enough for it to be that of the rows and
-not of setup. Otherwise it is assumed to be proportional to them from the largest table on, which is
-a conservative assumption, since setup is included.
+The time is a power of the rows if at two sizes it was long enough to be that of the rows and not of
+setup. Otherwise it is assumed to be proportional to them from the largest table on, which is a
+conservative assumption, since setup is included.
 """
 
 import math
@@ -16,15 +16,15 @@ from dbdyno.answers.table_size import Measured, means_by_rows
 
 TOOK_MIN_S = 0.1
 GROWS_MIN = 0.8
-"""Every kind of maintenance visits each row: what seems to grow much more slowly is setting up."""
+"""Maintenance visits each row: a time that grows much more slowly is mostly setup."""
 STEP_GROWS_MIN = 0.5
-"""Between two sizes alone, where noise tells the more."""
+"""The same between two sizes, where noise has more influence."""
 DECADES_MAX = 2.0
-"""So far beyond what was measured an extrapolation is an advice; farther it is a guess."""
+"""Extrapolation over so many decades at most is advice; beyond that it is a guess."""
 
 
-class Maintenance:
-    """One kind of maintenance, and how long one is willing to wait for it."""
+class Upkeep:
+    """One kind of maintenance, and the longest acceptable time for it."""
 
     def __init__(self, name: str, measured: Measured, wait_s: float) -> None:
         self.name = name
@@ -38,7 +38,7 @@ class Maintenance:
 
     @cached_property
     def curve(self) -> VolumeCurve | None:
-        """How it grows; None where the tables were too small to show it."""
+        """How the time grows; None if the tables were too small to show it."""
         long = [
             (rows, took_s) for rows, took_s in self.measured if self.means[rows].value >= TOOK_MIN_S
         ]
@@ -46,7 +46,7 @@ class Maintenance:
         return found if found and found.exponent.value >= GROWS_MIN else None
 
     def _grows_at_each_step(self) -> bool:
-        """Whether no size of those that took long enough looks like setting up beside the next."""
+        """Whether the time grew by more than setup would at each step between long enough sizes."""
         long = [(rows, mean.value) for rows, mean in self.means.items() if mean.value >= TOOK_MIN_S]
         return all(
             math.log(took_s / before_s) >= STEP_GROWS_MIN * math.log(rows / fewer)
@@ -55,9 +55,9 @@ class Maintenance:
 
     @cached_property
     def rows(self) -> IntervalEstimate | None:
-        """At how many it takes as long as the wait; None where it does at no size.
+        """Rows at which the time reaches the limit; None if no size does.
 
-        At so many or fewer where it :attr:`is_passed` already.
+        The limit may be reached with fewer rows if it :attr:`is_passed` already.
         """
         if self.curve is not None:
             return self.curve.rows_at(self.wait_s)
@@ -71,7 +71,7 @@ class Maintenance:
 
     @property
     def is_passed(self) -> bool:
-        """Whether it takes as long already at the fewest rows that can be judged."""
+        """Whether the limit is already reached at the fewest rows that can be judged."""
         judged = self.curve.rows_min if self.curve else max(self.means)
         return self.rows is not None and self.rows.value <= judged
 
@@ -87,7 +87,7 @@ class Maintenance:
 
     @property
     def doubt(self) -> str:
-        """What speaks against the answer."""
+        """The doubts about the answer."""
         if self.rows is None:
             return ""
         if self.curve is not None:

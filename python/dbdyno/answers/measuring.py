@@ -8,7 +8,7 @@ from dbdyno.answers.grouping import Interval, Number, over_runs
 
 
 def metric_of(name: str) -> Number:
-    """The metric of a run; None where it was not measured."""
+    """A function that returns the metric of a run; None if it was not measured."""
 
     def number(trial: Trial) -> float | None:
         found = metrics_of(trial.record).get(name)
@@ -18,7 +18,7 @@ def metric_of(name: str) -> Number:
 
 
 def metric_title(among: Sequence[Trial], name: str) -> str:
-    """What people call a metric, with its unit."""
+    """The title of a metric, with its unit."""
     for trial in among:
         found = metrics_of(trial.record).get(name)
         if found:

@@ -35,13 +35,13 @@ class Prediction(Struct, frozen=True):
 
 
 class Orders(Struct, frozen=True):
-    """The script taken apart, and its valid orders, the best first."""
+    """The parsed script, and its valid orders, the best first."""
 
     parsed: Transaction
     predictions: Sequence[Prediction]
 
     def of_script(self, text: str) -> Prediction | None:
-        """The prediction for the same statements as they stand in this text."""
+        """The prediction for the same statements in the order of this text."""
         wanted = [_sign(one) for one in commands(text) if one.is_sql]
         for found in self.predictions:
             if self.signs(found.order) == [sign for sign in wanted if sign in self._own]:
@@ -49,11 +49,11 @@ class Orders(Struct, frozen=True):
         return None
 
     def words(self, order: Sequence[int]) -> str:
-        """The statements of an order as people speak of them."""
+        """The statements of an order in short form, as a list in text."""
         return ", ".join(in_short(step.command.text) for step in self._sql(order))
 
     def signs(self, order: Sequence[int]) -> list[str]:
-        """What tells the statements apart from one text to another."""
+        """Identifies the statements across texts."""
         return [_sign(step.command) for step in self._sql(order)]
 
     @property
@@ -71,7 +71,7 @@ def _sign(command: Command) -> str:
 
 
 def orders_of(trial: Trial) -> Orders | None:
-    """None where the script cannot be put into other orders, or locks nothing."""
+    """None if the script cannot be reordered, or locks nothing."""
     parsed = _parsed(trial.case)
     if parsed is None:
         return None
@@ -98,7 +98,7 @@ def _parsed(case: Case) -> Transaction | None:
 
 
 def _valid(parsed: Transaction) -> Iterator[tuple[int, ...]]:
-    """Every order that keeps what depends on each other."""
+    """Every order that preserves the dependencies between statements."""
     count = len(parsed.steps)
     needs = [
         {one for one in range(later) if stays_before(parsed.steps[one], parsed.steps[later])}

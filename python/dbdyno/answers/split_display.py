@@ -11,7 +11,7 @@ from dbdyno.words import NOTHING, milliseconds, percent, significant, tps
 
 
 def split_table(pair: Pair, levels: Sequence[Level], over: str) -> TableOf:
-    """A row for each number of clients; begins as the published table does."""
+    """A row for each number of clients; the first columns are those of the published table."""
     labels = (pair.first, pair.second)
     return TableOf(
         title="Average latency of the two updates",
@@ -40,7 +40,7 @@ def _row(pair: Pair, level: Level) -> tuple[str, ...]:
 
 
 def _split_cells(level: Level, table: str) -> tuple[str, str]:
-    """The mean latency by the shares of its parts."""
+    """The mean latency and the shares of its parts."""
     share, mean_ms = level.lock_share(table), level.mean_ms(table)
     if share is None:
         return NOTHING, NOTHING
@@ -48,7 +48,7 @@ def _split_cells(level: Level, table: str) -> tuple[str, str]:
 
 
 def split_curve(trials: Trials, among: Sequence[Trial], pair: Pair, over: str) -> CurveOf:
-    """Both in full, and both without waits for locks."""
+    """The latency of both, with and without waits for locks."""
     labels = (pair.first, pair.second)
     full = [series_over(label, among, over, mean_ms_of(pair.table(label))) for label in labels]
     working = [

@@ -1,7 +1,7 @@
-"""What the statement that updates a table took in each run, split into waiting and working.
+"""The time of the statement that updates a table in each run, split into waiting and working.
 
-The engine times statements exactly; how a time divides is estimated from samples of the server's
-sessions (``analysis/lock_queue.py``), so the parts of a rare statement in a short run are rough.
+The engine times statements exactly; the split is estimated from session samples
+(``analysis/lock_queue.py``), so the parts of a rare statement in a short run are rough.
 """
 
 from dbdyno.analysis.lock_queue import StatementTime, statement_means_ms
@@ -35,7 +35,7 @@ def mean_ms_of(table: str) -> Number:
 
 
 def lock_ms_of(table: str) -> Number:
-    """Its part spent waiting for locks; None where locks were not sampled."""
+    """The part spent waiting for locks; None if locks were not sampled."""
 
     def number(trial: Trial) -> float | None:
         found = time_of(trial.case, table)
@@ -45,7 +45,7 @@ def lock_ms_of(table: str) -> Number:
 
 
 def working_ms_of(table: str) -> Number:
-    """Of it, all that is not waiting for locks."""
+    """The part that is not spent waiting for locks."""
 
     def number(trial: Trial) -> float | None:
         found = time_of(trial.case, table)
@@ -55,7 +55,7 @@ def working_ms_of(table: str) -> Number:
 
 
 def waiting_of(table: str) -> Number:
-    """How many clients wait for a lock at the table's update, on average."""
+    """Mean number of clients that wait for a lock at the table's update."""
 
     def number(trial: Trial) -> float | None:
         case = trial.case
@@ -69,7 +69,7 @@ def waiting_of(table: str) -> Number:
 
 
 def rows_of(case: Case, table: str) -> float | None:
-    """How many rows the table had before the load."""
+    """Rows of the table before the load."""
     facts = table_of(case.before, table) if case.before else None
     return facts.rows if facts and facts.rows > 0 else None
 

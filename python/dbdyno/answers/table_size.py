@@ -1,6 +1,6 @@
-"""Studies of size: measurements against the rows of a table, and words for numbers of rows.
+"""Studies of size: measurements against the rows of a table, and text for numbers of rows.
 
-A level of the factor of rows is its number; what loading took is in the study's record, by point,
+A level of the factor of rows is its number; the loading times are in the study's record, by point,
 and many points share one load.
 """
 
@@ -25,13 +25,13 @@ def rows_of(trial: Trial, over: str) -> float:
 
 
 def measured(among: Iterable[Trial], over: str, number: Number) -> Measured:
-    """A number of each run that has it, and is above 0, as a line on logarithms needs."""
+    """A number of each run that has it and where it is above 0, as a line on logarithms needs."""
     found = ((rows_of(trial, over), number(trial)) for trial in among)
     return [(rows, value) for rows, value in found if value]
 
 
 def loads(trials: Trials, over: str) -> dict[float, DataLoad]:
-    """What loading took, by rows, the fewest first."""
+    """The loads by rows, the fewest first."""
     by_rows = {
         float(point.levels[over]): trials.study.loads[point.key]
         for point in trials.study.points

@@ -1,4 +1,4 @@
-"""Two updates of a script and the runs at one number of clients: what answers ask of both."""
+"""Two updates of a script and the runs at one number of clients, for answers about both."""
 
 from collections.abc import Mapping, Sequence
 
@@ -33,7 +33,7 @@ class Level(Struct, frozen=True):
         return found.value if found else 0.0
 
     def lock_share(self, table: str) -> float | None:
-        """Of the update's time; None where it was not sampled."""
+        """Share of the update's time; None if it was not sampled."""
         lock = mean_of(self.runs, lock_ms_of(table))
         working = mean_of(self.runs, working_ms_of(table))
         if lock is None or working is None or not lock + working:
@@ -41,5 +41,5 @@ class Level(Struct, frozen=True):
         return lock / (lock + working)
 
     def waiting(self, table: str) -> float | None:
-        """Clients that wait for a lock at the table's update, on average."""
+        """Mean number of clients that wait for a lock at the table's update."""
         return mean_of(self.runs, waiting_of(table))

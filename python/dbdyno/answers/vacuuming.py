@@ -17,14 +17,14 @@ TABLES = "pg_stat_user_tables"
 
 
 class Vacuum(Struct, frozen=True):
-    """One that ended while the run was watched."""
+    """A vacuum that ended while the server's log was followed."""
 
     elapsed_s: float
     removed: float
 
 
 class Pace(Struct, frozen=True):
-    """Dead rows made and removed in some runs of one kind; rates are a second."""
+    """Dead rows produced and removed in some runs of one kind; rates are per second."""
 
     seconds: float
     made: float
@@ -34,30 +34,30 @@ class Pace(Struct, frozen=True):
 
     @property
     def made_per_s(self) -> float:
-        """Row versions that updates and deletes left behind."""
+        """Row versions per second that updates and deletes left behind."""
         return self.made / self.seconds
 
     @property
     def at_work(self) -> float:
-        """The share of the time in which a vacuum was at work."""
+        """The share of the time in which a vacuum was running."""
         return sum(one.elapsed_s for one in self.vacuums) / self.seconds
 
     @property
     def removed_per_s(self) -> float | None:
-        """While at work; None where no vacuum removed anything."""
+        """Rows removed per second while running; None if no vacuum removed anything."""
         elapsed_s = sum(one.elapsed_s for one in self.vacuums)
         removed = sum(one.removed for one in self.vacuums)
         return removed / elapsed_s if removed and elapsed_s else None
 
     @property
     def left_to_vacuum_per_s(self) -> float:
-        """What pruning did not clean: removed by vacuums, or dead at the end."""
+        """Dead rows per second that pruning left: removed by vacuums, or dead at the end."""
         removed = sum(one.removed for one in self.vacuums)
         return (removed + self.dead_at_end) / self.seconds
 
 
 def pace_of(among: Iterable[Trial]) -> Pace | None:
-    """Of runs of one kind together; None where the server counted no dead rows."""
+    """Runs of one kind together; None if the server counted no dead rows."""
     paces = [one for trial in among if (one := _of_run(trial)) is not None]
     if not paces:
         return None
@@ -71,7 +71,7 @@ def pace_of(among: Iterable[Trial]) -> Pace | None:
 
 
 def vacuums_of(trial: Trial) -> Iterator[Vacuum]:
-    """Those of the tables that the run's statements use, which ended while it was measured."""
+    """Vacuums of the tables that the run's statements use, which ended while it was measured."""
     facts = trial.case.before
     ours = {table.name for table in facts.tables} if facts else set()
     for entry in entries(trial.case.recording, "autovacuum"):

@@ -1,7 +1,7 @@
 """Two variants under one kind of load at several levels: the ratio over all of them, judged.
 
 The block is the unit: the geometric mean of a block's ratios over all levels is one sample, because
-levels of one block share the drift of the host. Loads that are judged together are as many tests,
+levels of one block share the drift of the host. Loads that are judged together are one test each,
 and are corrected for multiple comparisons (Holm).
 """
 
@@ -25,14 +25,14 @@ ALPHA = 0.05
 Pair = tuple[Trial, Trial]
 Levels: TypeAlias = tuple[tuple[str, str], ...]
 Logarithms: TypeAlias = Mapping[Levels, float]
-"""Of a block, by the levels of its pairs."""
+"""Logarithms of one block, by the levels of its pairs."""
 
 
 def like_blocks(blocks: Mapping[int, Logarithms]) -> list[list[float]]:
-    """All blocks at the levels that all have, or those alone that have all levels.
+    """All blocks at the levels that all have, or only the blocks that have all levels.
 
-    A block that lacks a level would differ from the others by that level's ratio, not by chance.
-    Of the two ways that which keeps more is taken, if it keeps two blocks.
+    A block without one of the levels would differ from the others by that level's ratio, not by
+    chance. The alternative that keeps more values is taken, if it keeps two blocks.
     """
     every = {levels for of in blocks.values() for levels in of}
     common = every.intersection(*blocks.values())
@@ -52,7 +52,7 @@ class VariantPair(Struct, frozen=True):
     over: str
 
     def pairs(self) -> list[Pair]:
-        """The two of each block and level."""
+        """The pair of each block and level."""
         return pairs(self.among, self.factor, self.first, self.second)
 
     def by_level(self) -> dict[str, list[Pair]]:
@@ -63,17 +63,17 @@ class VariantPair(Struct, frozen=True):
         return found
 
     def side(self, name: str) -> list[Trial]:
-        """The runs of one of the two, also those whose counterpart failed."""
+        """The runs of one variant, including those whose counterpart failed."""
         return [trial for trial in self.among if trial.point.get(self.factor) == name]
 
     def effect(self, number: Number) -> Effect | None:
-        """On logarithms; None where there are not two blocks."""
+        """Effect on logarithms; None with fewer than two blocks."""
         blocks = like_blocks(self._logarithms(number))
         means = np.array([np.mean(logarithms) for logarithms in blocks])
         return paired_effect(means) if len(means) > 1 else None
 
     def left_out_words(self, number: Number) -> str:
-        """How many pairs are not in the effect, for their block or level lacks others."""
+        """Text on the pairs that are not in the effect, as their block or level is incomplete."""
         known = self._logarithms(number)
         missing = sum(map(len, known.values())) - sum(map(len, like_blocks(known)))
         if not missing:
@@ -84,7 +84,7 @@ class VariantPair(Struct, frozen=True):
         )
 
     def _logarithms(self, number: Number) -> Mapping[int, Logarithms]:
-        """Of the ratio of each pair that knows the number, by block and levels."""
+        """Logarithm of the ratio of each pair that has the number, by block and levels."""
         found: dict[int, dict[Levels, float]] = {}
         for first, second in self.pairs():
             before, after = number(first), number(second)
@@ -94,7 +94,7 @@ class VariantPair(Struct, frozen=True):
         return found
 
     def turn_words(self, number: Number) -> str:
-        """Where the lead changes from one level to another; empty where it does not."""
+        """Where the lead changes from one level to another; empty if it does not."""
         ratios = {level: ratio_of(here, number) for level, here in self.by_level().items()}
         values = {level: ratio.value for level, ratio in ratios.items() if ratio}
         low, high = (pick(values, key=values.__getitem__, default="") for pick in (min, max))
@@ -107,7 +107,7 @@ class VariantPair(Struct, frozen=True):
 
 
 class Judged(Struct, frozen=True):
-    """What came of one duel in one number. ``p`` is adjusted for all that were judged with it."""
+    """The result of one duel in one number. ``p`` is adjusted for all that were judged with it."""
 
     duel: VariantPair
     ratio: Ratio
@@ -127,7 +127,7 @@ class Judged(Struct, frozen=True):
 
     @property
     def lack(self) -> str:
-        """What it would take to tell; empty where it is told."""
+        """What it would take to decide; empty if it is decided."""
         if self.is_told:
             return ""
         if self.effect is None or self.effect.spread is None:
@@ -143,7 +143,7 @@ class Judged(Struct, frozen=True):
 
 
 def judged(duels: Sequence[VariantPair], number: Number) -> list[Judged]:
-    """Those of which both sides have the number."""
+    """The duels for which both sides have the number."""
     effects = [duel.effect(number) for duel in duels]
     known = {at: of.p for at, of in enumerate(effects) if of is not None and of.p is not None}
     adjusted = dict(zip(known, holm(list(known.values())), strict=True))

@@ -29,7 +29,7 @@ from dbdyno.answers.grouping import (
 from dbdyno.words import NOTHING, percent, seconds, significant, size
 
 NOTICED = 0.05
-RECORD_BYTES_MIN = 24  # the head of any WAL record: what writes less a transaction only reads
+RECORD_BYTES_MIN = 24  # the header of any WAL record: transactions that write less only read
 
 NOT_TOLD_APART = (
     "The interval over runs includes no change: checkpoints that follow each other closely leave "
@@ -58,12 +58,12 @@ class _Seen:
 
     @cached_property
     def wal_around(self) -> Around | None:
-        """Bytes a transaction, means over the run's checkpoints."""
+        """WAL bytes per transaction, means over the run's checkpoints."""
         return _mean_around((one.bytes_before, one.bytes_after) for one in self.effects)
 
     @cached_property
     def images_around(self) -> Around | None:
-        """Images a transaction, likewise."""
+        """Full-page images per transaction, means over the run's checkpoints."""
         return _mean_around((one.images_before, one.images_after) for one in self.effects)
 
 
@@ -74,12 +74,12 @@ def _mean_around(pairs: Iterable[tuple[float | None, float | None]]) -> Around |
 
 
 def _means(rows: Sequence[Sequence[Any]]) -> Any:
-    """Column by column; None without rows."""
+    """Means column by column; None without rows."""
     return tuple(sum(column) / len(rows) for column in zip(*rows, strict=True)) or None
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """Of all runs that wrote, on servers that are checkpointed."""
+    """Covers all runs that wrote, on servers that have checkpoints."""
     among = [trial for trial in chosen(trials, options.get("at")) if _is_checkpointed(trial)]
     if not among:
         return Answered(claims=[], missing="no run that wrote counted its server's checkpoints")
@@ -94,7 +94,7 @@ def _is_checkpointed(trial: Trial) -> bool:
 
 
 def _long_enough(seen: Sequence[_Seen]) -> Claim:
-    """Whether the numbers have the cost of checkpoints in them at all."""
+    """Whether the numbers include the cost of checkpoints at all."""
     with_begin = [one for one in seen if one.dips]
     whole = [one for one in seen if any(dip.is_whole for dip in one.dips)]
     told = f"{len(whole)} of {len(seen)} runs contain a complete checkpoint"
@@ -112,10 +112,10 @@ def _long_enough(seen: Sequence[_Seen]) -> Claim:
 
 
 def _of_wal(trials: Trials, among: Sequence[Trial]) -> list[Claim]:
-    """A claim for each point that has servers write whole pages, and intervals around a begin.
+    """One claim for each point with full-page writes and intervals around a checkpoint's begin.
 
-    Points are not put together: what inserts fill anew is not written whole, and would dilute
-    what updates pay.
+    Points are not combined: pages newly filled by inserts are not written whole, and would dilute
+    the cost of updates.
     """
     factors = varied(trials, among)
     claims = (
@@ -154,7 +154,7 @@ def _wal_doubt(ratio: Ratio) -> str:
 
 
 def _of_dips(seen: Sequence[_Seen]) -> list[Claim]:
-    """How deep and how long; that none stood out is an answer as well."""
+    """Depth and length of the dips; that none stood out is a result as well."""
     dips = [dip for one in seen for dip in one.dips]
     deep = [dip for dip in dips if dip.depth > NOTICED]
     if not dips:

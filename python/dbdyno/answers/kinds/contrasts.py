@@ -16,7 +16,7 @@ from dbdyno.model.comparison import VERDICTS, MetricComparison, Repeats, Verdict
 from dbdyno.words import NOTHING, percent, significant
 
 _HOPELESS = 10.0
-"""A change so large needs no statistics; that not even it would be found says enough."""
+"""A change this large needs no statistics; if not even it is detectable, that says enough."""
 
 Found: TypeAlias = tuple[Contrasted, MetricComparison]
 
@@ -32,7 +32,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 
 def _claims(trials: Trials, rows: Sequence[Found]) -> Iterator[Claim]:
-    """In the order of the contrasts, and in each of its metrics."""
+    """In the order of the contrasts, and of the metrics in each."""
     gathered: dict[tuple[str, ...], list[Found]] = {}
     for of, metric in rows:
         between = of.contrast
@@ -43,7 +43,7 @@ def _claims(trials: Trials, rows: Sequence[Found]) -> Iterator[Claim]:
 
 
 def _single(trials: Trials, of: Contrasted, metric: MetricComparison) -> Claim:
-    """Doubts of all metrics of a comparison are said with its first."""
+    """Doubts of all metrics of a comparison are stated with its first metric."""
     is_first = metric is of.comparison.metrics[0]
     shared = [*of.comparison.unequal, *of.comparison.doubts] if is_first else []
     return Claim(
@@ -58,7 +58,7 @@ def _single(trials: Trials, of: Contrasted, metric: MetricComparison) -> Claim:
 
 
 def _several(trials: Trials, found: Sequence[Found]) -> Claim:
-    """The points by their verdicts, with the range of what was seen at them."""
+    """The points grouped by verdict, with the range of the changes seen."""
     factors = _varied([of.others for of, _ in found])
     parts = [
         _verdict_words(verdict, [one for one in found if one[1].verdict == verdict], factors)
@@ -75,14 +75,14 @@ def _several(trials: Trials, found: Sequence[Found]) -> Claim:
 
 
 def _varied(places: Sequence[Levels]) -> list[str]:
-    """The factors by which these places differ: what all have in common is not worth its words."""
+    """The factors in which these places differ; common levels are not worth mentioning."""
     return [name for name in places[0] if len({levels[name] for levels in places}) > 1]
 
 
 def _verdict_words(verdict: Verdict, found: Sequence[Found], factors: Sequence[str]) -> str:
-    """``got worse at clients 4, 20 (…)``; of several factors ``at engine/clients postgres/4, …``.
+    """``got worse at clients 4, 20 (…)``; with several factors ``at engine/clients postgres/4, …``.
 
-    In the past, since some metrics are many (rows written) and some are one.
+    In the past tense, which is the same for plural metrics (rows written) and singular ones.
     """
     levels = ", ".join("/".join(of.others[name] for name in factors) for of, _ in found)
     places = f"{'/'.join(factors)} {levels}"
@@ -96,7 +96,7 @@ def _verdict_words(verdict: Verdict, found: Sequence[Found], factors: Sequence[s
 
 
 def _unequal(found: Sequence[Found]) -> list[str]:
-    """What differs at any of the points, each said once."""
+    """What differs at any of the points, each stated once."""
     return list(dict.fromkeys(line for of, _ in found for line in of.comparison.unequal))
 
 
@@ -110,7 +110,7 @@ def _most_needed(metrics: Sequence[MetricComparison]) -> list[str]:
 def _heading(trials: Trials, of: Contrasted) -> str:
     """``Statement order branches-first against as-written``."""
     title = title_of(trials, of.contrast.factor)
-    if "_" not in title:  # a setting's name is written as the server has it
+    if "_" not in title:  # the name of a setting is written as the server has it
         title = f"{title[:1].upper()}{title[1:]}"
     return f"{title} {of.contrast.after} against {of.contrast.before}"
 
@@ -120,12 +120,12 @@ def _at(of: Contrasted) -> str:
 
 
 def _lowered(sentence: str) -> str:
-    """A sentence after a colon; names in capitals stay."""
+    """A sentence after a colon, in lower case; names in capitals stay."""
     return sentence if sentence[:2].isupper() else sentence[:1].lower() + sentence[1:]
 
 
 def _missed(metric: MetricComparison) -> Iterator[str]:
-    """How small a change would not have been found."""
+    """The smallest change that could have been detected."""
     if metric.verdict != "cannot tell" or metric.detectable is None:
         return
     if metric.detectable > _HOPELESS:

@@ -12,11 +12,11 @@ from dbdyno.answers.measuring import metric_of, metric_title, series_over
 from dbdyno.words import significant
 
 _WIDE = 20.0
-"""Levels (or values) that span more than this many times are drawn on a log axis."""
+"""Levels (or values) that span more than this factor are drawn on a log axis."""
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """One picture for each metric."""
+    """One chart for each metric."""
     over = str(options["over"])
     among = chosen(trials, options.get("at"))
     if not _is_numeric(trials, over):
@@ -57,7 +57,7 @@ def _picture(
 
 
 def _told(series: CurveSeries, over: str) -> str:
-    """The ends and the top of a line."""
+    """The ends and the maximum of a line."""
     top = max(zip(series.y, series.x, strict=True))
     return (
         f"{series.label}: {significant(series.y[0])} at {over} {significant(series.x[0])}, "

@@ -38,7 +38,7 @@ from dbdyno.words import milliseconds, percent
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """The verdict of all loads in one sentence, then one claim a load, and the curves."""
+    """The verdict on all loads in one sentence, then one claim per load, and the curves."""
     duels = list(_duels(trials, options))
     by_rate, by_time = judged(duels, throughput), judged(duels, p95_ms)
     if not by_rate:
@@ -63,7 +63,7 @@ def _duels(trials: Trials, options: Mapping[str, Any]) -> Iterator[VariantPair]:
 
 
 def _verdict(found: Sequence[Judged]) -> Claim:
-    """All loads in one sentence, by who is ahead; told when any is."""
+    """All loads in one sentence, by the leading variant; decided if any of them is."""
     first, second = found[0].duel.first, found[0].duel.second
     told = [one for one in found if one.is_told]
     untold = [one for one in found if not one.is_told]
@@ -82,7 +82,7 @@ def _verdict(found: Sequence[Judged]) -> Claim:
 
 
 def _lead(name: str, ratios: Sequence[tuple[VariantPair, Ratio]]) -> list[str]:
-    """Where a variant is ahead; ``ratios`` are its own over the other's."""
+    """Loads in which a variant leads; ``ratios`` are its own over the other's."""
     ahead = [f"{duel.load}, {times_of(ratio)}" for duel, ratio in ratios if ratio.value > 1]
     return [f"{name} leads in {' and in '.join(ahead)}"] if ahead else []
 

@@ -14,7 +14,7 @@ from dbdyno.words import NOTHING
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """One claim, and every setting of durability of every variant."""
+    """One claim, and every durability setting of every variant."""
     sides = by_level(trials, chosen(trials, options.get("at")), str(options["factor"]))
     if not sides:
         return Answered(claims=[], missing=f"no run has a level of {options['factor']}")
@@ -23,7 +23,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 
 def _told(among: Sequence[Trial], field: str) -> str:
-    """What all runs say, or each thing that some of them do."""
+    """The value that all runs have, or each value that some of them have."""
     found = dict.fromkeys(str(trial.record.server.get(field) or NOTHING) for trial in among)
     return ", ".join(found)
 

@@ -26,7 +26,7 @@ from dbdyno.words import NOTHING, percent, seconds, tps
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """A claim for each level of ``by``, of the runs at ``at``; a table of all points."""
+    """A claim for each level of ``by``, from the runs at ``at``; a table of all points."""
     levels = by_level(trials, chosen(trials, options.get("at")), str(options["by"]))
     if not levels:
         return Answered(claims=[], missing="no run at these levels")

@@ -28,13 +28,13 @@ from dbdyno.words import NOTHING, significant, size
 FACTOR = "full_page_writes"
 OFF, ON = "off", "on"
 MANY = 0.01
-"""Images a transaction: fewer may stand for other things than the first change of a page."""
+"""Images per transaction: fewer may have other causes than the first change of a page."""
 IMAGES = "full_page_images"
 WAL, TPS = "wal_bytes", "throughput_tps"
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """The verdict is on WAL bytes, and says beside it what throughput can tell."""
+    """The verdict is on WAL bytes, and states beside it what throughput shows."""
     among = chosen(trials, options.get("at"))
     both = pairs(among, FACTOR, OFF, ON)
     found = compared(both, (WAL, TPS)) if both else {}
@@ -85,7 +85,7 @@ def _images_words(off: Sequence[Trial], on: Sequence[Trial]) -> str:
 
 
 def _is_counted(off: Sequence[Trial], on: Sequence[Trial]) -> bool:
-    """What is counted needs no statistics, only to be seen again: in each run on, in none off."""
+    """A count needs no statistics, only to be seen repeatedly: in every run on, in none off."""
     return (
         len(on) > 1
         and all((cost_of(IMAGES)(trial) or 0.0) > MANY for trial in on)
@@ -116,7 +116,7 @@ def _row(level: str, among: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def _parts(among: Sequence[Trial]) -> tuple[str, str]:
-    """Records and images. The size of images is worked out: at most all that was written."""
+    """Bytes of records and images; the size of images is an estimate: at most all WAL bytes."""
     whole = mean_of(among, cost_of(WAL))
     if whole is None:
         return NOTHING, NOTHING

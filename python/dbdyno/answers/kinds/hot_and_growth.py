@@ -20,7 +20,7 @@ Levels: TypeAlias = tuple[tuple[str, str], ...]
 
 
 class _Updates(Struct, frozen=True):
-    """What some runs did to their tables, added up; bytes are means a run."""
+    """What some runs did to their tables, added up; bytes are means per run."""
 
     updates: float
     hot: float
@@ -30,7 +30,7 @@ class _Updates(Struct, frozen=True):
 
     @property
     def hot_share(self) -> float | None:
-        """Of all updates; None without any."""
+        """Share of all updates; None without updates."""
         return self.hot / self.updates if self.updates else None
 
 
@@ -69,7 +69,7 @@ def _index_bytes(facts: ServerFacts) -> float:
 
 
 def _sizes(among: Sequence[Trial], bytes_of: Any) -> tuple[float, float] | None:
-    """Before and after the load, means over the runs that told both."""
+    """Size before and after the load, means over the runs that recorded both."""
     known = [
         (bytes_of(case.before), bytes_of(case.after))
         for case in (trial.case for trial in among)

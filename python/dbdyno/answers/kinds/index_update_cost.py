@@ -43,7 +43,7 @@ def _claims(
     plain_hot: float | None,
     indexed_hot: float | None,
 ) -> Iterator[Claim]:
-    """What log records tell, buffers of a server that does not count them, or the rate alone."""
+    """Claims from log records, from buffers if the server does not count those, or the rate."""
     throughput = found.get("throughput_tps")
     telling = next((found[name] for name in TELLING if name in found), throughput)
     if telling is None:
@@ -68,7 +68,7 @@ def _cost_words(of: MetricComparison) -> str:
 
 
 def _rate_words(of: MetricComparison) -> str:
-    """Of a server that counts neither records nor buffers."""
+    """For a server that counts neither records nor buffers."""
     return (
         f"the load that updates an indexed column runs at {tps(of.after)} TPS, the one that "
         f"updates a plain column at {tps(of.before)}: {times_of(of)}"
@@ -76,12 +76,12 @@ def _rate_words(of: MetricComparison) -> str:
 
 
 def _lost(plain: float | None, indexed: float | None) -> bool:
-    """HOT updates are counted one by one: where most are gone there is nothing to estimate."""
+    """HOT updates are counted one by one: if most are gone, nothing needs to be estimated."""
     return plain is not None and indexed is not None and plain - indexed > MOST
 
 
 def _small(title: str) -> str:
-    """A title within a sentence; what is all capitals stays as it is."""
+    """A title within a sentence; one in capitals is unchanged."""
     return title if title[:2].isupper() else f"{title[:1].lower()}{title[1:]}"
 
 

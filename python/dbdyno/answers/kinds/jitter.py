@@ -28,7 +28,7 @@ from dbdyno.words import percent
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """One claim over all loads, for jitter is not a matter of one of them."""
+    """One claim over all loads, because jitter does not belong to one of them."""
     among = [trial for trial in chosen(trials, options.get("at")) if _of(trial) is not None]
     if not among:
         return Answered(claims=[], missing="no run had three whole seconds")

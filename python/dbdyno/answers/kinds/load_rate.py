@@ -56,7 +56,7 @@ def _table(found: Mapping[float, DataLoad]) -> TableOf:
 
 
 def _long_phases(loads: Iterable[DataLoad]) -> list[str]:
-    """Those that took noticeable time at any size, in the order they were done."""
+    """The phases that took noticeable time at any size, in the order in which they ran."""
     long = (name for load in loads for name, took_s in load.phases_s.items() if took_s > NOTICED_S)
     return list(dict.fromkeys(long))
 

@@ -27,11 +27,11 @@ from dbdyno.words import percent, significant, size
 
 PAGES, SCANS = "pg_statio_user_tables", "pg_stat_user_tables"
 A_LEVEL = 0.5
-"""Half a page more for each lookup is at least the begin of another level."""
+"""Half a page more per lookup is at least the begin of another level."""
 
 
 class _Lookup(Struct, frozen=True):
-    """Pages of one lookup, and how much was found in the server's own cache."""
+    """Pages of one lookup, and the share found in the server's own cache."""
 
     rows: float
     index_pages: float
@@ -59,7 +59,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 
 def _lookup(rows: float, among: Sequence[Trial]) -> _Lookup | None:
-    """Sums over the runs of one size; None where nothing was looked up."""
+    """Sums over the runs of one size; None if nothing was looked up."""
     scans = _counted(among, SCANS, "idx_scan")
     if not scans:
         return None

@@ -26,7 +26,7 @@ from dbdyno.model.comparison import MetricComparison
 from dbdyno.words import NOTHING, milliseconds, percent, significant, size, tps
 
 MARGIN = 0.01
-"""Published differences are of 2 %: a margin of more would call them the same."""
+"""Published differences are about 2 %: a larger margin would call them the same."""
 
 
 class _Compared(Struct, frozen=True):
@@ -37,7 +37,7 @@ class _Compared(Struct, frozen=True):
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """The verdict, one sentence a policy, and a table of all policies."""
+    """The verdict, one sentence per policy, and a table of all policies."""
     factor, reference = str(options["factor"]), str(options["reference"])
     found = list(_compared(trials, factor, reference))
     if not found:
@@ -54,7 +54,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 
 def _compared(trials: Trials, factor: str, reference: str) -> Iterator[_Compared]:
-    """Compared here and not by the study's contrasts, which would claim an effect of noise."""
+    """Compared here and not by the study's contrasts, which would claim an effect from noise."""
     found = compared_with(trials.trials, factor, reference, THROUGHPUT, MARGIN)
     for policy in levels_seen(trials, trials.trials, factor):
         if policy in found:
@@ -62,13 +62,13 @@ def _compared(trials: Trials, factor: str, reference: str) -> Iterator[_Compared
 
 
 def _nodes(trials: Trials) -> int:
-    """NUMA nodes of the host that the runs were made on."""
+    """NUMA nodes of the host on which the runs were made."""
     told = [trial.case.recording.host.get("cpu", {}) for trial in trials.trials[:1]]
     return int(told[0].get("numa_nodes") or 1) if told else 1
 
 
 def _no_effect(metrics: Sequence[MetricComparison]) -> Claim:
-    """The largest difference is given, since it is what noise makes here."""
+    """The largest difference is given because it shows the noise of this host."""
     largest = max(metrics, key=lambda one: abs(one.ratio - 1))
     return Claim(
         sentence="This host has one NUMA node, so no policy can have an effect and none is "
@@ -84,7 +84,7 @@ def _no_effect(metrics: Sequence[MetricComparison]) -> Claim:
 
 
 def _false_alarm(metrics: Sequence[MetricComparison]) -> str:
-    """Comparisons of what cannot differ that say it does; by chance in one study of twenty."""
+    """Significant differences where none can exist; chance produces them in one study of twenty."""
     alarms = [one for one in metrics if one.verdict in ("better", "worse")]
     if not alarms:
         return ""
@@ -101,9 +101,9 @@ def _interval(metric: MetricComparison) -> str:
 
 
 def _best(found: Sequence[_Compared], reference: str) -> Claim:
-    """The policy that gained the most of those told to be better, or that none is.
+    """The policy that gained most among those that are significantly better, or that none is.
 
-    Policies are compared with the reference, not among themselves.
+    Policies are compared with the reference, not with each other.
     """
     better = [one for one in found if one.metric.verdict == "better"]
     if better:
@@ -136,7 +136,7 @@ def _claim(sentence: str, metric: MetricComparison, *, told: bool) -> Claim:
 
 
 def _detectable(metrics: Sequence[MetricComparison], published: Sequence[float]) -> Iterator[Claim]:
-    """How small a difference these runs find, beside those of the authors' single runs."""
+    """The smallest difference that these runs can detect, beside the published single runs."""
     known = [one.detectable for one in metrics if one.detectable is not None]
     if not known:
         return
@@ -195,7 +195,7 @@ def _latency_ms(trial: Trial) -> float | None:
 
 
 def _verified(runs: Sequence[Trial]) -> str:
-    """What the kernel was found to have made of the policy, after the server's start."""
+    """The policy that the kernel reported after the server's start."""
     told = [sentence for trial in runs for sentence in _placement(trial).get("verified", ())]
     return "; ".join(dict.fromkeys(told)) or "no policy requested"
 

@@ -42,8 +42,8 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     return Answered(claims=[_advice(found), *claims], shown=[_table(found), _picture(found, title)])
 
 
-def _upkeeps(trials: Trials, options: Mapping[str, Any]) -> list[Maintenance]:
-    """Those that were timed."""
+def _upkeeps(trials: Trials, options: Mapping[str, Any]) -> list[Upkeep]:
+    """The kinds of maintenance that were timed."""
     over, wait_s = str(options["over"]), float(options["wait_s"])
     of_loads = loads(trials, over)
     vacuums = [
@@ -117,7 +117,7 @@ def _advice_words(rows: IntervalEstimate, first: Maintenance) -> str:
 
 def _range(rows: IntervalEstimate) -> str:
     if rows.low is None and rows.high in (None, rows.value):
-        return ""  # nothing is known of where it ends, or all of it is below what was measured
+        return ""  # its end is not known, or all of it is below what was measured
     low = "fewer" if rows.low is None else rows_words(rows.low)
     high = "more" if rows.high is None else rows_words(rows.high)
     return f" (95 %: {low} to {high})"

@@ -17,7 +17,7 @@ from dbdyno.words import count, milliseconds, percent, significant, tps
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """The fewest clients that can queue at all, and the most."""
+    """The runs with the fewest clients that can queue at all, and with the most."""
     over = str(options.get("over", "clients"))
     levels = by_level(trials, chosen(trials, options.get("at")), over)
     several = [level for level in levels if float(level) > 1]
@@ -32,7 +32,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 
 def _claims(level: str, over: str, runs: Sequence[Trial]) -> Iterator[Claim]:
-    """From the run that is drawn; in how many of the others it is the same row is its doubt."""
+    """From the run that is drawn; its doubt is in how many of the others the same row leads."""
     convoys = [convoy for trial in runs if (convoy := _convoy(trial)) is not None]
     if not convoys:
         yield Claim(
@@ -78,9 +78,9 @@ def _rows(hold: RowHold) -> str:
 
 
 def _bound(convoy: Convoy, runs: int) -> str:
-    """What the row lets through; a bound that the run exceeds tells something else.
+    """The throughput that the row allows; if the run exceeds this bound, something else is wrong.
 
-    Of several runs both are those of one, which did more or less than they do on average.
+    Of several runs both numbers are those of one, which may be above or below their mean.
     """
     if convoy.bound_tps is None or convoy.hot.hold_s is None:
         return ""

@@ -17,7 +17,7 @@ Reader: TypeAlias = Callable[[Trial], str | None]
 
 
 def _rows(trial: Trial) -> str | None:
-    """Of the largest table."""
+    """Rows of the largest table."""
     facts = trial.case.before
     return count(max(table.rows for table in facts.tables)) if facts and facts.tables else None
 
@@ -50,7 +50,7 @@ READERS: Mapping[str, Reader] = {
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """Each published figure beside ours, of all runs that have one."""
+    """Each published figure beside that of the runs that have one."""
     among = chosen(trials, options.get("at"))
     published: Mapping[str, object] = options["published"]
     rows = [(name, str(value), _here(among, name)) for name, value in published.items()]

@@ -20,7 +20,7 @@ RESPONSE = Measure("response_p95_ms", "95th percentile", "ms", significant)
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """The verdict over all kinds of load, and a picture of each number."""
+    """The verdict over all kinds of load, and a chart of each number."""
     over = str(options["over"])
     sides = by_level(trials, chosen(trials, options.get("at")), str(options["by"]))
     effects = _effects(sides, over, THROUGHPUT)
@@ -41,7 +41,7 @@ def _effects(
 
 
 def _claim(effects: Sequence[DecadeEffect]) -> Claim:
-    """All kinds of load in one; its numbers are those of the first."""
+    """All kinds of load in one claim; its numbers are those of the first."""
     first = effects[0].factor
     untold = [one.between_ends() for one in effects if not one.is_told]
     doubts = dict.fromkeys(doubt for one in effects for doubt in one.curve.doubts)

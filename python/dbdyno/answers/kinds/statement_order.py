@@ -20,7 +20,7 @@ from dbdyno.model.comparison import MetricComparison
 from dbdyno.words import NOTHING, count, milliseconds, percent, tps
 
 _ALIKE = 0.02
-"""Bounds that differ by less are one prediction: the times they are made of are not exact."""
+"""Bounds that differ by less count as equal: the times behind them are not exact."""
 
 
 class _Measured(Struct, frozen=True):
@@ -39,7 +39,7 @@ class _Measured(Struct, frozen=True):
 
 
 class _Asked(Struct, frozen=True):
-    """What the file asks about."""
+    """The options of the study's file."""
 
     factor: str
     reference: str
@@ -47,7 +47,7 @@ class _Asked(Struct, frozen=True):
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """At the most clients at which more than one order was run."""
+    """Evaluated at the largest number of clients at which more than one order was run."""
     asked = _Asked(
         str(options["factor"]), str(options["reference"]), str(options.get("over", "clients"))
     )
@@ -73,7 +73,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 
 def _most_clients(trials: Trials, asked: _Asked) -> str | None:
-    """Where the reference and another order were both run."""
+    """The most clients with which the reference and another order were both run."""
     levels: dict[str, set[str]] = {}
     for trial in trials.trials:
         levels.setdefault(trial.point[asked.over], set()).add(trial.point[asked.factor])
@@ -100,7 +100,7 @@ def _script_text(trial: Trial) -> str:
 
 
 def _best_measured(measured: Sequence[_Measured], clients: str, asked: _Asked) -> Claim:
-    """The highest mean; told is how it stands to the reference, with which all were compared."""
+    """The highest mean; its verdict is against the reference, with which all were compared."""
     compared = [one for one in measured if one.against or one.level == asked.reference]
     best = max(compared, key=lambda one: one.mean_tps)
     words = f"With {clients} {asked.over} the order {best.level} had the highest mean throughput"
@@ -130,7 +130,7 @@ def _order_claim(words: str, of: _Measured, metric: MetricComparison, *, told: b
 
 
 def _predicted(orders: Orders, measured: Sequence[_Measured], clients: str, asked: _Asked) -> Claim:
-    """The best of all valid orders: one that was measured, where it is as good as any."""
+    """The best of all valid orders; a measured one, if it is as good as any."""
     best = orders.predictions[0]
     own = next(one.prediction for one in measured if one.level == asked.reference)
     gain = f", {change(best.bound.tps / own.bound.tps)} against it" if own else ""
@@ -169,7 +169,7 @@ def _is_alike(one: Prediction, other: Prediction) -> bool:
 
 
 def _agreement(measured: Sequence[_Measured], clients: str, asked: _Asked) -> Iterator[Claim]:
-    """Whether the orders stand in the same row by prediction and by measurement."""
+    """Whether prediction and measurement rank the orders alike."""
     known = [(one.prediction.bound.tps, one) for one in measured if one.prediction]
     if len(known) < 2:
         return

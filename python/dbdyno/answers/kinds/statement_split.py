@@ -19,11 +19,11 @@ from dbdyno.answers.two_updates import Level, Pair
 from dbdyno.words import count, milliseconds, percent, significant
 
 _MOSTLY = 0.5
-"""A statement that waits for a lock for more of its time than this is slow by waiting."""
+"""A statement that spends more than this share of its time on locks is slow by waiting."""
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """The verdict on who is slower and why, the table, the curves, and where the time goes."""
+    """The verdict on which is slower and why, the table, the curves, and where the time goes."""
     over = str(options.get("over", "clients"))
     among = chosen(trials, options.get("at"))
     pair = _pair(among, options["statements"])
@@ -82,7 +82,7 @@ def _verdict(
 
 
 def _why(pair: Pair, most: Level, slower: str) -> str:
-    """The reason, where rows and waits show it; else what is seen alone."""
+    """The reason, if rows and waits show it; otherwise the observation alone."""
     clients = clients_words(most.clients)
     first, second = (pair.table(label) for label in (pair.first, pair.second))
     share = most.lock_share(first)
@@ -102,7 +102,7 @@ def _why(pair: Pair, most: Level, slower: str) -> str:
 
 
 def _below(pair: Pair, levels: Sequence[Level], found: Crossing) -> str:
-    """How it is with fewer clients, and between which levels the two change places."""
+    """The situation with fewer clients, and the levels between which the two change places."""
     below = [level for level in levels if found.ratios[level.clients].value < 1]
     if found.at is None or not below:
         return ""

@@ -25,7 +25,7 @@ DRAWN = ("checkpoint", "autovacuum")
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """Pictures alone: a curve claims nothing by itself."""
+    """Charts alone: a curve makes no claim."""
     factor = str(options["by"])
     levels = by_level(trials, chosen(trials, options.get("at")), factor)
     if not levels:

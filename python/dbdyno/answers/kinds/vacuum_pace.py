@@ -19,7 +19,7 @@ VACUUMS_FEW = 3
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """The claim is of the largest table at which a vacuum was seen."""
+    """The claim is about the largest table on which a vacuum was seen."""
     levels = by_level(trials, chosen(trials, options.get("at")), str(options["over"]))
     found = {
         float(level): pace

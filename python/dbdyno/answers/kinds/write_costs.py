@@ -41,13 +41,13 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 
 def _rows(trial: Trial) -> float | None:
-    """Changed by a transaction; None where next to none is."""
+    """Rows changed by a transaction; None if next to none."""
     rows = cost_of("rows_written")(trial)
     return rows if rows and rows > WRITTEN_MIN else None
 
 
 def _log(trial: Trial) -> float | None:
-    """Bytes of the log, and of the binary log where there is one, for a changed row."""
+    """Bytes of the log, including the binary log if there is one, per changed row."""
     rows, log = _rows(trial), cost_of("wal_bytes")(trial)
     if rows is None or log is None:
         return None
@@ -55,7 +55,7 @@ def _log(trial: Trial) -> float | None:
 
 
 def _pages(trial: Trial) -> float | None:
-    """Bytes of pages written out for a changed row."""
+    """Bytes of pages written out per changed row."""
     rows, written = _rows(trial), cost_of("buffers_written")(trial)
     if rows is None or written is None:
         return None
@@ -69,7 +69,7 @@ def _all(trial: Trial) -> float | None:
 
 
 def _amplification(trial: Trial) -> float | None:
-    """Bytes written for each byte of a changed row; the row counts whole."""
+    """Bytes written per byte of changed rows; a row counts with its whole size."""
     facts, written = trial.case.before, _all(trial)
     widths = [table.row_bytes for table in facts.tables if table.row_bytes] if facts else []
     return written / max(widths) if widths and written is not None else None
