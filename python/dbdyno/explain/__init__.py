@@ -1,1 +1,1 @@
-"""Why the numbers of a run are what they are: rules over what was recorded."""
+"""Explains why the numbers of a run are what they are: rules over the recording."""

@@ -13,14 +13,14 @@ from dbdyno.model.telemetry import ServerFacts, TableFacts
 Off: TypeAlias = Literal["", "server", "table"]
 
 _MOST = "autovacuum_vacuum_max_threshold"
-# What has it come soon and work without a pause.
+# Settings with which it starts early and works without pauses.
 _EAGER = {"autovacuum_vacuum_scale_factor": 0.01, "autovacuum_vacuum_cost_delay": 0.0}
 
 
 def vacuum_threshold(facts: ServerFacts, table: TableFacts | None, rows: float) -> float:
-    """So many dead rows it tolerates: threshold + scale factor × rows.
+    """Number of dead rows that it tolerates: threshold + scale factor × rows.
 
-    From version 18 on at most so many as a setting says, which -1 turns off.
+    From version 18 a setting limits it, unless that is -1.
     """
     threshold = _number(facts, table, "autovacuum_vacuum_threshold")
     tolerated = threshold + _number(facts, table, "autovacuum_vacuum_scale_factor") * rows
@@ -29,14 +29,14 @@ def vacuum_threshold(facts: ServerFacts, table: TableFacts | None, rows: float) 
 
 
 def where_off(facts: ServerFacts, table: TableFacts | None) -> Off:
-    """Whether it never comes, and where that is set."""
+    """Where autovacuum is turned off, if it is."""
     if is_off(facts, "autovacuum"):
         return "server"
     return "table" if table and table.autovacuum.get("autovacuum_enabled") == "false" else ""
 
 
 def more_eager(facts: ServerFacts, table: TableFacts | None) -> list[str]:
-    """What could still be set to have it come sooner and work faster: ``name = value``."""
+    """Settings that would still make it start earlier and work faster: ``name = value``."""
     said = {name: _said(facts, table, name) for name in _EAGER}
     return [
         f"{name} = {value:g}"

@@ -20,7 +20,7 @@ from dbdyno.model.telemetry import ServerFacts
 
 
 class Case:
-    """One run folder's content and the analyses of it; each is done when first asked for."""
+    """The content of one run folder and its analyses; each is computed on first access."""
 
     def __init__(self, recording: Recording, histograms: Histograms) -> None:
         self.recording = recording
@@ -28,12 +28,12 @@ class Case:
 
     @property
     def protocol(self) -> str:
-        """What the engine spoke with the database."""
+        """The protocol that the engine used."""
         return protocol_of(self.recording.plan)
 
     @property
     def has_its_rate(self) -> bool:
-        """Whether transactions came at a given rate, and the server carried it."""
+        """Whether transactions arrived at a given rate, and the server sustained it."""
         if not is_open_loop(self.recording.plan) or not self.record.duration_s:
             return False
         return not arrivals(self.recording, self.record.duration_s).overran
@@ -60,7 +60,7 @@ class Case:
 
     @cached_property
     def budget(self) -> Budget | None:
-        """Where client time went; None where no sample shows what the clients' sessions did."""
+        """Where client time went; None if no sample shows what the clients' sessions did."""
         spent = budget(self.recording)
         return spent if spent and spent.knows_sessions else None
 

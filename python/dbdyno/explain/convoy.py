@@ -1,7 +1,7 @@
 """The queues for rows in a run: which row bounds the rate, and which statement shields it.
 
-A statement that locks one of few rows lets only as many clients past it; the hotter row behind
-it is then waited for by these alone. Works out who is who; the words are the rule's.
+A statement that locks one of few rows lets only as many clients past it; only these can wait for
+the hotter row behind it. This module finds the roles; the text is in the rule.
 """
 
 import math
@@ -18,7 +18,7 @@ from dbdyno.explain.row_holds import RowHold, bound_tps, row_holds
 from dbdyno.explain.rule import NOTICED
 
 BURSTS = 3.0
-"""Where holds come in bursts, as on a host that stalls, waiting is up to this many times longer."""
+"""If holds come in bursts, as on a host that stalls, waiting is up to this many times longer."""
 
 
 class Convoy(Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Convoy(Struct, frozen=True, kw_only=True):
     hot: RowHold
     shield: RowHold | None
     bound_tps: float | None
-    """None, too, where holders pause: how long they do is not known."""
+    """None also if holders pause, because the length of their pauses is not known."""
     measured_tps: float
     behind_pauses: float
     """The share of client time in waits for clients that pause in their transaction."""
@@ -39,48 +39,49 @@ class Convoy(Struct, frozen=True, kw_only=True):
     """Whether so many wait for the hot table that its rows cannot be equally likely."""
 
     def waiting_mean(self, hold: RowHold) -> float:
-        """How many clients wait there on average; time not sampled counts as no waiting."""
+        """Mean number of clients that wait there; time not sampled counts as no waiting."""
         return hold.waiting_s / self.total_s * self.clients
 
     @property
     def past_shield(self) -> float:
-        """How many clients get past the shielding statement at most."""
+        """Upper bound of the clients that get past the shielding statement."""
         rows = self.shield.rows if self.shield else None
         return let_past(rows or self.clients, self.clients)
 
     @property
     def before(self) -> list[RowHold]:
-        """Other tables' rows that the same transactions lock first, as far as they are counted."""
+        """Holds on other tables' rows that the same transactions lock first, if rows are known."""
         return _before(self.holds, self.hot)
 
     @property
     def of_bound(self) -> float | None:
-        """Measured over bound."""
+        """Measured / bound."""
         return self.measured_tps / self.bound_tps if self.bound_tps else None
 
     @property
     def is_bound_exceeded(self) -> bool:
-        """Whether the row is let go before clients hear of the commit: then it bounds nothing."""
+        """Whether the row is released before clients receive the commit: then there is no bound."""
         return (self.of_bound or 0.0) > EXCEEDED
 
 
 def waited_among_clients(case: Case, spent: Budget) -> float:
-    """The share of client time in waits for each other's locks, but in no deadlock.
+    """Share of client time in waits for each other's locks, outside of deadlocks.
 
-    How often a chain of waits ends at another client is known; of these waits so many fell into
-    a deadlock as it was the time that some deadlock was pending.
+    The session samples show how often a chain of waits ends at another client; the part of these
+    waits that belongs to deadlocks is taken to be the share of time in which some deadlock was
+    pending.
     """
     return spent.behind("client") * (1 - pending_share(case))
 
 
 def _waited_share(case: Case, spent: Budget, holds: list[RowHold]) -> float:
-    """The same of waits for rows alone."""
+    """The same for waits for rows alone."""
     for_rows = sum(hold.waiting_s for hold in holds) / spent.total
     return min(for_rows * (1 - pending_share(case)), waited_among_clients(case, spent))
 
 
 def _behind_pauses(spent: Budget) -> float:
-    """Below the noise 0: a look is late for some sessions."""
+    """Share of client time behind pausing holders; 0 below the noise of late samples."""
     waited_s = sum(
         charge.seconds
         for charge in spent.charges
@@ -91,18 +92,18 @@ def _behind_pauses(spent: Budget) -> float:
 
 
 def convoy_of(case: Case) -> Convoy | None:
-    """None where no client waits for a row that another client holds."""
+    """None if no client waits for a row that another client holds."""
     spent = client_time(case)
     holds = row_holds(case)
     return _convoy(case, spent, holds) if holds else None
 
 
 def _is_uneven(holds: list[RowHold], relation: str, measured_tps: float, total_s: float) -> bool:
-    """Whether more wait than would if each row of the table were as likely.
+    """Whether more clients wait than would if all rows of the table were equally likely.
 
-    A row is then in use for ρ = X·p·h of the time, h with the waits in it, and who comes to it
-    waits for h·ρ/(1 − ρ) or less: no client does so for more than ρ/(1 − ρ) of its time.
-    One row alone is not likelier than itself.
+    A row is then in use for ρ = X·p·h of the time, with h including waits, and a client that comes
+    to it waits for at most h·ρ/(1 − ρ): no client waits for more than ρ/(1 − ρ) of its time. A
+    single row cannot be more likely than the others.
     """
     of_it = [hold for hold in holds if hold.relation == relation]
     if any((hold.rows or 1.0) <= 1.0 or hold.taken_s is None for hold in of_it):
@@ -114,7 +115,7 @@ def _is_uneven(holds: list[RowHold], relation: str, measured_tps: float, total_s
 
 
 def _waited_most(in_use: float) -> float:
-    """The most of its time that a client waits for a row in use for this part of the time."""
+    """Largest share of its time that a client waits for a row with this utilisation."""
     return BURSTS * in_use / (1.0 - in_use) if in_use < 1.0 else math.inf
 
 
@@ -150,10 +151,10 @@ def _convoy(case: Case, spent: Budget, holds: list[RowHold]) -> Convoy:
 def _hot(
     holds: list[RowHold], known: dict[str, float], measured_tps: float, total_s: float
 ) -> RowHold:
-    """Where most wait for the table with the lowest bound.
+    """The hold with most waiting for the table with the lowest bound.
 
-    Where most wait for a table whose bound is not known, as of one that a trigger locks, and more
-    than the lowest known bound could make wait, it is that table.
+    If most clients wait for a table whose bound is not known, such as one that a trigger locks, and
+    more than the lowest known bound could make wait, it is that table.
     """
     most = max(holds, key=_waiting)
     if not known:
@@ -170,7 +171,7 @@ def _waiting(hold: RowHold) -> float:
 
 
 def _before(holds: list[RowHold], hot: RowHold) -> list[RowHold]:
-    """Other tables' rows that its transactions lock first, as far as they are counted."""
+    """Holds on other tables' rows that its transactions lock first, if their number is known."""
     return [
         hold
         for hold in holds
@@ -182,6 +183,6 @@ def _before(holds: list[RowHold], hot: RowHold) -> list[RowHold]:
 
 
 def _shield(holds: list[RowHold], hot: RowHold, clients: int) -> RowHold | None:
-    """The statement before it that lets the fewest past, if it holds back anybody."""
+    """The earlier statement that lets the fewest clients past, if it holds any back."""
     fewest = min(_before(holds, hot), key=lambda hold: hold.rows or 0.0, default=None)
     return fewest if fewest and (fewest.rows or 0.0) < clients else None

@@ -1,4 +1,4 @@
-"""The terms of each database: settings, commands and counters that mean the same.
+"""The terms of each database: settings, commands and counters with the same meaning.
 
 A rule whose arithmetic is the same for all databases takes its terms from here. What only one kind
 of database has is part of its rule.
@@ -11,26 +11,26 @@ from dbdyno.explain.case import Case
 
 
 class Database(Struct, frozen=True, kw_only=True):
-    """The words of one kind of database; counters are (source, name)."""
+    """The terms of one kind of database; counters are (source, name)."""
 
     log: str
-    """What is written before a commit is answered."""
+    """The log that is written before a commit is acknowledged."""
     commit_setting: str
     commit_relaxed: str
-    """The value at which a commit does not wait for its log, as it is advised."""
+    """The recommended value at which a commit does not wait for its log."""
     commit_setting_reach: str
-    """For what the setting can be set."""
+    """The scope in which the setting can be set."""
     commit_unflushed: frozenset[str]
     """All such values."""
     cache_setting: str
     cache_usual: str
-    """How large that is on servers in use."""
+    """Its usual size on production servers."""
     read_timing: str
-    """The setting under which reads are timed."""
+    """The setting that enables timing of reads."""
     internal_lock: str
     internal_locks: str
     session: str
-    """What the server makes for each connection."""
+    """What the server creates for each connection."""
     sessions_opened: tuple[str, str]
     pooler: str
     end_session: str
@@ -39,9 +39,9 @@ class Database(Struct, frozen=True, kw_only=True):
     """The settings that end such transactions."""
     create_index: str
     full_reads: frozenset[str]
-    """Steps of plans that read a whole table."""
+    """Plan steps that read a whole table."""
     put_off: str
-    """What the server does seldom, and for much at once."""
+    """Work that the server does rarely, and then in bulk."""
 
 
 DATABASES = {
@@ -93,5 +93,5 @@ DATABASES = {
 
 
 def database_of(case: Case) -> Database:
-    """Of a database that is not known here, the words of the first."""
+    """The terms of the run's database; PostgreSQL's for one that is not known here."""
     return DATABASES.get(case.protocol, DATABASES[POSTGRESQL])

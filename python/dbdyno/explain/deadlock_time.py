@@ -1,4 +1,4 @@
-"""How much of the run some deadlock was pending: it existed and was not yet detected.
+"""The time in which some deadlock was pending: it existed and was not yet detected.
 
 The server checks for one only after a session has waited for deadlock_timeout; until then everyone
 who needs its rows waits. With λ deadlocks per second that each last τ and occur independently, some
@@ -17,20 +17,20 @@ from dbdyno.explain.settings import span_s
 
 
 def deadlocks_seen(case: Case) -> float:
-    """As the engine was told, or as the server counted them, whichever is more."""
+    """Deadlocks reported to the engine or counted by the server, whichever is more."""
     failures = case.record.failures
     told = sum(failure.count for failure in failures if failure.failure_class == DEADLOCK)
     return max(told, deadlocks_counted_in(case) or 0.0)
 
 
 def deadlocks_counted_in(case: Case) -> float | None:
-    """As the server counted them; None where it does not."""
+    """Deadlocks as the server counted them; None if it does not."""
     told = (total(case.recording, source, name, "") for source, name in DEADLOCKS)
     return next((count for count in told if count is not None), None)
 
 
 def pending_share(case: Case) -> float:
-    """Of the measured time; 0 where the server's timeout is not known."""
+    """Share of the measured time; 0 if the server's timeout is not known."""
     found = deadlocks_seen(case)
     seconds = measured_s(case.recording)
     if not found or not seconds:

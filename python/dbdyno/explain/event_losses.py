@@ -1,7 +1,7 @@
 """What events of one kind cost a run, as rules about events report it.
 
-A loss is taken as real when few random placements of the events lose as much; an event that
-occurred once is an anecdote: a hint, and minor at most.
+A loss is taken as real if few random placements of the events lose as much; an event that occurred
+once is an anecdote: a hint, and minor at most.
 """
 
 from dbdyno.analysis.losses import CHANCE_MAX, Loss
@@ -13,7 +13,7 @@ from dbdyno.words import count, percent
 
 
 def loss_to(case: Case, kind: str) -> Loss | None:
-    """What events of this kind cost; None below the noise."""
+    """The loss to events of this kind; None below the noise."""
     for loss in losses_of(case).by_kind:
         if loss.kind == kind and loss.of_run >= NOTICED and loss.p_value <= CHANCE_MAX:
             return loss
@@ -26,13 +26,13 @@ def certainty_of(loss: Loss) -> Certainty:
 
 
 def severity_of_loss(loss: Loss) -> Severity:
-    """An anecdote is never above minor: what came at the same time may be to blame."""
+    """A single event is never above minor: something else at the same time may be the cause."""
     grave = severity_of(loss.of_run)
     return at_most("minor", grave) if certainty_of(loss) == "hint" else grave
 
 
 def loss_words(loss: Loss) -> str:
-    """How much, how often, and how likely by chance."""
+    """How much was lost, how often, and how likely by chance."""
     times = "once" if loss.occurrences == 1 else f"{loss.occurrences} times"
     return (
         f"It happened {times} and cost {count(loss.transactions)} transactions: "
@@ -42,7 +42,7 @@ def loss_words(loss: Loss) -> str:
 
 
 def loss_evidence(loss: Loss) -> dict[str, float | int | None]:
-    """The numbers of a loss, as findings keep them."""
+    """The numbers of a loss, as findings store them."""
     return {
         "occurrences": loss.occurrences,
         "transactions_lost": loss.transactions,

@@ -1,7 +1,7 @@
 """The explanation of a run: the outcome of every rule, with the findings put in order.
 
-How severe a cause is, is decided by its rule. Here findings of the same cause are merged, and what
-no finding accounts for is computed.
+Each rule decides how severe its cause is. This module merges findings of the same cause, and
+computes the client time that no finding accounts for.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,10 +29,10 @@ NOTHING_DONE = (
 
 
 class Explanation(Struct, frozen=True):
-    """Findings, the most important first; the rules that could not look; what remains.
+    """Findings, the most important first; the rules that could not look; the unexplained rest.
 
-    ``unexplained`` is the share of client time that no finding accounts for, None when
-    it is not known where that time went.
+    ``unexplained`` is the share of client time that no finding accounts for, None if it is not
+    known where that time went.
     """
 
     findings: list[Finding]
@@ -41,9 +41,9 @@ class Explanation(Struct, frozen=True):
 
 
 def explain(recording: Recording, histograms: Histograms) -> Explanation:
-    """Asks every rule that is for this database.
+    """Run every rule that applies to this database.
 
-    One that fails is a defect of ours, and takes no other with it.
+    A rule that fails is a defect of dbdyno, and does not affect the others.
     """
     case = Case(recording, histograms)
     rules = {name: rule for name, rule in all_rules().items() if rule.is_for(case.protocol)}
@@ -58,10 +58,10 @@ def explain(recording: Recording, histograms: Histograms) -> Explanation:
 
 
 def outcome(rule: Rule, case: Case) -> Outcome:
-    """What the rule says of the run, complete; what it lacks is *could not look*.
+    """The rule's outcome, with its metadata; if something was not recorded, *could not look*.
 
-    Of a run that ended before anything was measured no rule is asked: each would have a reason of
-    its own for the same. Of one whose load did nothing none is asked what held it back.
+    If the run ended before anything was measured no rule is run: each would report the same in its
+    own words. If the load did no work, rules about what limits it are not run.
     """
     if not case.record.duration_s:
         return CouldNotLook(NOTHING_MEASURED)
@@ -104,10 +104,10 @@ def _not_looked(outcomes: Mapping[str, Outcome], rules: Mapping[str, Rule]) -> l
 
 
 def uncovered(findings: Sequence[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
-    """Without those whose cause another finding names more closely and takes as gravely.
+    """Drop findings whose cause another names more precisely, with at least the same severity.
 
-    One that accounts for more than twice as much tells of something else as well, and stays; and
-    no hint hides what is better known.
+    One that accounts for more than twice as much also covers something else, and stays; and a hint
+    never hides a finding that is more certain.
     """
 
     def hides(nearer: Finding, found: Finding) -> bool:
@@ -122,7 +122,7 @@ def uncovered(findings: Sequence[Finding], rules: Mapping[str, Rule]) -> list[Fi
 
 
 def _accounts_for_most(nearer: Finding, of: Finding) -> bool:
-    """Taken for granted where their shares are not known, or not of the same."""
+    """Assumed if their shares are not known, or are not shares of the same total."""
     if nearer.share is None or of.share is None or nearer.share_of != of.share_of:
         return True
     return nearer.share >= of.share * _MOST
@@ -133,7 +133,7 @@ def _gravity(finding: Finding) -> int:
 
 
 def _weight(finding: Finding) -> tuple[int, float, int]:
-    """By severity, then share, then certainty."""
+    """Sort key: severity, then share, then certainty."""
     return _gravity(finding), finding.share or 0.0, _CERTAINTIES.index(finding.certainty)
 
 
@@ -142,9 +142,9 @@ def unexplained(
 ) -> float | None:
     """The share of client time that no finding accounts for.
 
-    Each finding takes its share from the kinds of time that its rule accounts for, the rules
-    with the fewest kinds first, and no second of a client's is taken twice. What the clients
-    were asked to wait is not in question.
+    Each finding takes its share from the kinds of time that its rule accounts for, the rules with
+    the fewest kinds first, and no client-second is taken twice. Time that the clients were asked to
+    wait is excluded.
     """
     if budget is None:
         return None
@@ -165,7 +165,7 @@ def _kind_count(claim: tuple[frozenset[TimeKind], float]) -> int:
 
 
 def _take(left: dict[TimeKind, float], kinds: frozenset[TimeKind], share: float) -> float:
-    """Takes up to ``share`` from what is left of the kinds; how much was there."""
+    """Take up to ``share`` from what is left of the kinds; return how much was taken."""
     wanted = share
     for kind in sorted(kinds & left.keys()):
         part = min(left[kind], wanted)

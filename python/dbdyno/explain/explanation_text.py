@@ -1,6 +1,6 @@
-"""An explanation as text for a terminal: in short below a run, in full for ``explain``.
+"""An explanation as text for a terminal: short below a run, in full for ``explain``.
 
-Lines are wrapped by ``layout.py``; control characters are left out.
+``layout.py`` wraps the lines; control characters are left out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ _NOTHING = "no finding above a note"
 def summary_lines(record: RunRecord) -> list[Line]:
     """The most important findings of a run in short, and how many rules could not look.
 
-    What remains is told where there is a cause to be weighed against, and it is much.
+    The unexplained share is shown if it is large and there is a cause to compare it with.
     """
     if not record.duration_s:
         return [NOTHING_MEASURED]
@@ -41,7 +41,7 @@ def _in_short(finding: Finding) -> Iterator[Line]:
 
 
 def explanation_lines(explanation: Explanation) -> list[Line]:
-    """Every finding with its evidence and advice, what remains, and rules that could not look."""
+    """Every finding with evidence and advice, the unexplained rest, rules that could not look."""
     found = [list(_in_full(finding)) for finding in explanation.findings]
     parts: list[list[Line]] = found or [["No findings."]]
     parts.append([_flowing(remainder_words(explanation.unexplained))])
@@ -70,7 +70,7 @@ def _in_full(finding: Finding) -> Iterator[Line]:
 
 
 def _reasons(not_looked: Sequence[NotLooked]) -> Iterator[Line]:
-    """By reason: what was not recorded stops several rules at once."""
+    """Rules that could not look, by reason: one missing recording may stop several."""
     by_reason: dict[str, list[str]] = {}
     for rule in not_looked:
         by_reason.setdefault(rule.reason, []).append(rule.id)

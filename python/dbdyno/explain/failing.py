@@ -1,6 +1,6 @@
 """The transactions that failed: their share of those that ended, and the time spent on them.
 
-What made them fail is decided by the rules; the advice for each class of failures is here.
+The rules decide what made them fail; the advice for each class of failures is here.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from dbdyno.model.record import FailureRecord, TransactionCounts
 
 DEADLOCK = "deadlock"
 SERIALIZATION = "serialization"
-"""The engine's classes of failures that another try may mend, whichever codes a server has."""
+"""The engine's classes of failures that a retry may fix, whichever codes a server has."""
 THROWN_AWAY = frozenset({DEADLOCK, SERIALIZATION})
-"""What the rule on deadlocks tells of; the others are told by rules that know no better cause."""
+"""Covered by the rule on deadlocks; rules that know no better cause cover the others."""
 OUTSIDE: tuple[PartKind, ...] = ("idle", "pause", "unconnected")
-"""What clients do that have no transaction under way."""
+"""Client states with no transaction in progress."""
 _READ_ON = "Read the message and the server's log: they are more specific than the error class."
 # By the engine's class of a failure.
 _AGAINST = {
@@ -39,36 +39,36 @@ _AGAINST = {
 
 
 def transactions_of(case: Case) -> TransactionCounts:
-    """As the engine counted them."""
+    """The engine's counts of transactions."""
     return needed(case.record.transactions, "no transaction was counted")
 
 
 def did_nothing(case: Case) -> bool:
-    """Whether so few succeeded of those that ended that the load did none of its work."""
+    """Whether so small a part of the ended transactions succeeded that the load did no work."""
     counts = case.record.transactions
     return counts is not None and counts.failed > (1 - NOTICED) * (counts.ok + counts.failed)
 
 
 def first_message(failure: FailureRecord) -> str:
-    """What the server said first, and at which statement."""
+    """The server's first message, and its statement."""
     place = f", first at “{in_one_line(failure.statement)}”" if failure.statement else ""
     return f"{failure.code}{place}: {failure.message}."
 
 
 def kind_and_code(failure: FailureRecord) -> str:
-    """As people call it, and as the server numbers it."""
+    """The failure's class as text, and the server's code."""
     return f"{failure.failure_class.replace('_', ' ')} ({failure.code})"
 
 
 def advice_against(failures: Sequence[FailureRecord]) -> list[str]:
-    """By their classes, each once."""
+    """Advice for their classes, each once."""
     return list(dict.fromkeys(_AGAINST.get(one.failure_class, _READ_ON) for one in failures))
 
 
 def share_of_time(case: Case, seconds: float) -> float:
-    """The share of client time that so many seconds of tries are.
+    """The share of client time that these seconds of attempts are.
 
-    Where no transaction has ended they are all there was.
+    If no transaction has ended, they are all of it.
     """
     tables = ("scripts", "failed")
     ended_s = sum(total_with_drain(case.recording, table).seconds for table in tables)
@@ -77,7 +77,7 @@ def share_of_time(case: Case, seconds: float) -> float:
 
 
 def time_in_transactions(case: Case) -> float:
-    """The share of client time with a transaction under way; all, where nobody looked."""
+    """The share of client time with a transaction in progress; 1 if sessions were not sampled."""
     if case.budget is None:
         return 1.0
     return 1.0 - sum(case.budget.share(kind) for kind in OUTSIDE)

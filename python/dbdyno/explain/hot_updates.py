@@ -1,6 +1,6 @@
 """Updates that were not HOT: how many each table had, and which statement prevents them.
 
-Counts and names only; what they cost, and what to say of it, is the rule's.
+Counts and names only; their cost and the text are in the rule.
 """
 
 from collections import defaultdict
@@ -17,11 +17,11 @@ _SOURCE = "pg_stat_user_tables"
 
 
 class Misses(Struct, frozen=True, kw_only=True):
-    """A table's updates per transaction, those that were not HOT, and those for want of room.
+    """A table's updates per transaction: all, not HOT, and not HOT for lack of room.
 
-    Of a partitioned one all its partitions together; ``pages`` is the partition that had most of
-    them, else the table. The server counts those for want of room only from version 16 on: before,
-    they are 0.
+    A partitioned table counts with all its partitions together; ``pages`` is the partition that had
+    most misses, otherwise the table. The server counts updates that lacked room only from version
+    16: before, they are 0.
     """
 
     table: TableFacts
@@ -34,14 +34,14 @@ class Misses(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """Of the updates; there must be one."""
+        """Share of the updates, of which there must be one."""
         return self.misses / self.updates
 
 
 class Culprit(Struct, frozen=True):
-    """A statement that assigns columns of indexes: these, and all indexes that have one.
+    """A statement that assigns indexed columns: these, and all indexes that contain one.
 
-    ``table`` is whose indexes they are: the updated one, or one of its partitions.
+    ``table`` owns the indexes: the updated table, or one of its partitions.
     """
 
     table: TableFacts
@@ -51,7 +51,7 @@ class Culprit(Struct, frozen=True):
 
 
 def misses_of(case: Case) -> list[Misses]:
-    """What the server counted of the updates of each table that had some."""
+    """The server's counts for each table that had updates."""
     known = set(known_objects(case, _SOURCE))
     tables = {table.name: table for table in server_facts(case).tables}
     parts: dict[str, list[Misses]] = defaultdict(list)
@@ -92,7 +92,8 @@ def _together(table: TableFacts, parts: list[Misses]) -> Misses:
 def culprit_of(case: Case, of: Misses) -> Culprit | None:
     """The first statement that assigns an indexed column of the table.
 
-    Else of the partition that had most misses: it may have indexes that the whole has not.
+    Otherwise of the partition with most misses, which may have indexes that the whole table has
+    not.
     """
     return next(
         (
@@ -111,7 +112,7 @@ def _with_one_of(columns: list[str], table: TableFacts) -> list[IndexFacts]:
 
 
 def _indexed_columns(sql: str, table: TableFacts) -> list[str]:
-    """Of the columns that the statement assigns, those that an index has."""
+    """The columns that the statement assigns and an index contains."""
     indexed = {column for index in table.indexes for column in index.columns}
     assigned = {the_one(told, table.columns) for told in assigned_columns(sql)}
     return sorted(column for column in assigned if column and column in indexed)

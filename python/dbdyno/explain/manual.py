@@ -1,9 +1,9 @@
-"""The page of a rule in the manual: its file's docstring, taken apart.
+"""The page of a rule in the manual: its file's docstring, split into parts.
 
 The docstring is a title, then paragraphs of which four begin with their name and a colon:
 
     Looks for: what the rule takes for the cause.
-    Arithmetic: how its numbers are worked out.
+    Arithmetic: how its numbers are computed.
     Source: where the arithmetic comes from.
     Wrong when: in which cases the finding misleads.
 """
@@ -21,7 +21,7 @@ LABELS = {
 
 
 class ManualPage(Struct, frozen=True, kw_only=True):
-    """What a rule says of itself; a part that it does not have is empty."""
+    """The parts of a rule's description; a part that it does not have is empty."""
 
     title: str
     looks_for: str = ""
@@ -44,6 +44,6 @@ def manual_page(docstring: str) -> ManualPage:
 
 
 def _sentences(paragraphs: list[str]) -> str:
-    """Paragraphs without the breaks of the docstring's lines, the first with a capital."""
+    """Join paragraphs without the line breaks of the docstring; the first gets a capital."""
     text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     return text[:1].upper() + text[1:]

@@ -1,6 +1,6 @@
-"""What rules need of a run, and the reason that is given when it was not recorded.
+"""What rules need of a run, and the reason that is given if it was not recorded.
 
-A rule requests here what it cannot do without. What is missing ends the rule with
+A rule requests here what it cannot do without. If something is missing, the rule ends with
 :class:`LackingError`, which becomes *could not look*: no rule has to carry a None through its
 arithmetic, and each reason is worded once.
 """
@@ -33,7 +33,7 @@ from dbdyno.words import percent
 T = TypeVar("T")
 
 SERVER = "server"
-"""What telemetry calls the server itself, where it could not be asked."""
+"""Telemetry's name for the server itself, if it could not be queried."""
 
 
 class LackingError(Exception):
@@ -41,30 +41,30 @@ class LackingError(Exception):
 
 
 def needed(value: T | None, reason: str) -> T:
-    """The value, which a rule cannot do without."""
+    """Return the value, or raise LackingError with the reason if it is None."""
     if value is None:
         raise LackingError(reason)
     return value
 
 
 def grown(case: Case, source: str, name: str, of: str | None = None) -> float:
-    """How much a counter grew in the measured part, of one object or over all.
+    """Growth of a counter in the measured part, of one object or summed over all.
 
-    The end is that of the load: what servers publish late is then missing at both ends alike,
-    and a growth over the transactions is not too large.
+    It ends with the load: what servers publish late is then missing at both ends alike, and growth
+    per transaction is not overestimated.
     """
     found = grown_if_told(case, source, name, of)
     return needed(found, _untold(case, source, name))
 
 
 def grown_if_told(case: Case, source: str, name: str, of: str | None = None) -> float | None:
-    """The same of a counter that not every version of a server has: then None."""
+    """The same for a counter that some versions of a server lack: then None."""
     measured = Span(end_s=case.record.duration_s)
     return total(case.recording, source, name, of, measured)
 
 
 def levels(case: Case, source: str, name: str, of: str | None = None) -> LevelSeries:
-    """A level over time, with one reading at least."""
+    """A level over time, with at least one reading."""
     series = level(case.recording, source, name, of)
     return needed(series, _untold(case, source, name))
 
@@ -77,20 +77,20 @@ def measured(case: Case, series: LevelSeries) -> Series:
 
 
 def measured_peak(case: Case, source: str, name: str) -> float:
-    """The largest of the readings of the measured part; 0 without any."""
+    """The largest reading of the measured part; 0 without any."""
     return float(measured(case, levels(case, source, name)).max(initial=0.0))
 
 
 def known_objects(case: Case, source: str) -> list[str]:
-    """The objects that a source told of."""
+    """The objects that a source reported."""
     found = objects(case.recording, source) if was_read(case.recording, source) else None
     return needed(found, _unread(case, source))
 
 
 def server_facts(case: Case) -> ServerFacts:
-    """The server as it was before the load, else after it.
+    """The server as it was before the load, otherwise after it.
 
-    Of statements that came up while the load ran, tables and plans are known only after it.
+    For statements that appeared during the load, tables and plans are known only after it.
     """
     before, after = case.before, case.after
     unknown = "the server's settings and tables were not recorded"
@@ -103,8 +103,8 @@ def server_facts(case: Case) -> ServerFacts:
 def client_time(case: Case) -> Budget:
     """Where client time went.
 
-    Where a server does not tell of every wait, one for a lock is known from its transactions:
-    who may not see those would take it for a wait for something else.
+    If a server does not report every wait, a lock wait is recognised by its transactions: without
+    the privilege to see those, it would be mistaken for another wait.
     """
     hidden = lack_of(case.recording, "sessions")
     if hidden and case.protocol not in NAMES_ALL_WAITS:
@@ -120,9 +120,9 @@ def client_time(case: Case) -> Budget:
 
 
 def told_waits(case: Case) -> Budget | None:
-    """Where client time went, if somebody named the waits within their statements.
+    """Where client time went, if the waits within statements have names.
 
-    The server itself, or the kernel of this host; None where neither did.
+    The names come from the server, or from the kernel of this host; None if from neither.
     """
     facts = case.before or case.after
     by_server = case.protocol in NAMES_ALL_WAITS or (
@@ -136,8 +136,8 @@ def told_waits(case: Case) -> Budget | None:
 def queue_of(case: Case) -> LockQueue:
     """Who waited for whom.
 
-    The first looks of a run are at the sessions alone: in a short one clients may have been seen
-    waiting, and nobody knows for whom.
+    The first samples of a run are of the sessions alone: a short run may show clients waiting
+    without showing for whom.
     """
     queue = needed(case.lock_queue, "locks were not sampled")
     waited = case.budget.share("lock") if case.budget else 0.0
@@ -157,14 +157,14 @@ def losses_of(case: Case) -> Losses:
 
 
 def committed(case: Case) -> int:
-    """Transactions that succeeded in the measured part, one at least."""
+    """Transactions that succeeded in the measured part, at least one."""
     return needed(
         completed(case.recording) or None, "no transaction succeeded during the measurement"
     )
 
 
 def throughput_tps(case: Case) -> float:
-    """Transactions that succeeded in each second of the measured part."""
+    """Transactions per second that succeeded in the measured part."""
     return committed(case) / needed(case.record.duration_s, "no time was measured")
 
 
@@ -181,7 +181,7 @@ def _unread(case: Case, source: str) -> str:
 
 
 def because(case: Case, what: str, *sources: str) -> str:
-    """What is missing, with the first reason that telemetry gave of these sources."""
+    """What is missing, with the first reason that telemetry gave for these sources."""
     reasons = (lack_of(case.recording, source) for source in sources)
     why = next((reason for reason in reasons if reason), None)
     return f"{what}: {why}" if why else what

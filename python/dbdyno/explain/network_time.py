@@ -1,7 +1,7 @@
-"""The way between client and server: how long, how often, and for how much of the time.
+"""Time between client and server: how long a round trip is, how many, and their share of time.
 
-On the way is whoever has asked something that the server does not work on. Within a machine
-that is short; where it is long there is a network between, or nobody has a processor to go on.
+A client is on the network if it has sent a request that the server is not working on. Within one
+host that is short; if it is long there is a network between, or it waits for a CPU.
 """
 
 from msgspec import Struct
@@ -11,14 +11,14 @@ from dbdyno.explain.needs import client_time, committed, needed
 from dbdyno.model.plan import is_loopback
 
 WITHIN_A_MACHINE_S = 100e-6
-"""Two wake-ups and two copies take tens of microseconds; what takes longer is farther away."""
+"""Two wake-ups and two copies take tens of microseconds; anything longer is farther away."""
 
 
 class NetworkTime(Struct, frozen=True, kw_only=True):
-    """A transaction's ``trips`` to the server, of ``trip_s`` each.
+    """A transaction's ``trips`` to the server, of ``trip_s`` seconds each.
 
-    ``own`` is the share of client time on the way, ``share`` with the waits for locks
-    whose holders are.
+    ``own`` is the share of client time on the network, ``share`` includes the waits for locks whose
+    holders are on it.
     """
 
     share: float
@@ -33,7 +33,7 @@ class NetworkTime(Struct, frozen=True, kw_only=True):
 
 
 def is_over_socket(case: Case) -> bool:
-    """A Unix socket: nothing at all is between client and server."""
+    """Whether a Unix socket is used: then there is no network between client and server."""
     return "unix" in _address(case)
 
 

@@ -1,11 +1,11 @@
 r"""The order of statements that holds the hottest row for the shortest time.
 
-A row that a statement locks stays locked until the transaction ends: for all later statements
-and the commit (``row_holds.py`` says why not for its own). Each order has a rate that no row
-lets it exceed, min over the rows of 1/Σ p·h (``analysis/bounds.py``). Which order has the
-highest one is the problem of the least maximum cost on one machine with precedence, read
-backwards, and a greedy rule solves it exactly (Lawler, *Management Science* 19, 1973): from
-the begin on, of the statements that may come next, take the one whose p·h would be least.
+A row that a statement locks stays locked until the transaction ends: during all later statements
+and the commit (``row_holds.py`` explains why not during its own). Each order has a rate that no row
+lets it exceed, min over the rows of 1/Σ p·h (``analysis/bounds.py``). Finding the order with the
+highest bound is minimising the maximum cost on one machine with precedence constraints, read
+backwards, and a greedy rule solves it exactly (Lawler, *Management Science* 19, 1973): starting at
+the beginning, of the statements that may come next, take the one whose p·h would be least.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from dbdyno.explain.transactions import (
 )
 
 _COLD = 0.01
-"""A row with less than this part of the hottest one's probability is in nobody's way."""
+"""A row whose probability is below this fraction of the hottest one's does not matter."""
 
 
 class Bound(Struct, frozen=True):
@@ -35,10 +35,10 @@ class Bound(Struct, frozen=True):
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """The scripts in the order that serves best, with the bound before and after.
+    """The scripts in the best order, with the bound before and after.
 
-    ``crossing`` are two scripts and two tables that this order would lock crosswise, which
-    ends in deadlocks; None where there are none.
+    ``crossing`` are two scripts and two tables that this order would lock in opposite order, which
+    leads to deadlocks; None if there are none.
     """
 
     scripts: dict[str, str]
@@ -49,7 +49,7 @@ class Advice(Struct, frozen=True, kw_only=True):
 
 
 def advise(scripts: Sequence[TimedScript], rows: Mapping[str, float]) -> Advice | None:
-    """None when no row is locked until an end. ``rows`` is how many each table has."""
+    """None if no row is locked until the end. ``rows`` is the number of rows of each table."""
     parsed = [transaction(script, rows) for script in scripts]
     old = [list(range(len(one.steps))) for one in parsed]
     before = bound(parsed, old)
@@ -74,7 +74,7 @@ def advise(scripts: Sequence[TimedScript], rows: Mapping[str, float]) -> Advice 
 
 
 def coldest_first(steps: Sequence[Step], end_s: float, cold: float = 0.0) -> list[int]:
-    """Lawler's rule; as it was where the heat does not say, or the row is ``cold``."""
+    """Lawler's rule; the original order on ties, and for rows with at most ``cold`` probability."""
     needs = [
         {earlier for earlier in range(later) if stays_before(steps[earlier], steps[later])}
         for later in range(len(steps))
@@ -92,12 +92,12 @@ def coldest_first(steps: Sequence[Step], end_s: float, cold: float = 0.0) -> lis
 
 
 def _heat(step: Step, left_s: float, cold: float) -> float:
-    """For how much of each transaction its row is locked, if it comes next."""
+    """Probability times the hold of its row, if the step comes next."""
     return step.probability * (left_s - step.seconds) if step.probability > cold else 0.0
 
 
 def bound(parsed: Sequence[Transaction], orders: Sequence[Sequence[int]]) -> Bound | None:
-    """The row that bounds the rate when the steps come in these orders."""
+    """The row that bounds the rate if the steps come in these orders."""
     holds: dict[str, list[tuple[float, float]]] = {}
     for one, order in zip(parsed, orders, strict=True):
         for table, probability, hold_s in _holds(one, order):
@@ -109,7 +109,7 @@ def bound(parsed: Sequence[Transaction], orders: Sequence[Sequence[int]]) -> Bou
 
 
 def _holds(one: Transaction, order: Sequence[int]) -> Iterator[tuple[str, float, float]]:
-    """Table, probability and seconds of each lock: all that comes after its statement."""
+    """Table, probability and seconds of each lock: the time after its statement."""
     left_s = one.end_s + sum(step.seconds for step in one.steps)
     for place in order:
         step = one.steps[place]
@@ -132,7 +132,7 @@ def _first_crossing(
     old: Sequence[Sequence[int]],
     new: Sequence[Sequence[int]],
 ) -> tuple[str, str, str, str] | None:
-    """Of the pairs of tables that only the new orders lock crosswise, the first."""
+    """The first pair of tables that only the new orders lock in opposite order."""
     return next(iter(sorted(_crossings(parsed, new) - _crossings(parsed, old))), None)
 
 
@@ -153,7 +153,7 @@ def _crossings(
 
 
 def _locked_in_order(one: Transaction, order: Iterable[int]) -> set[tuple[str, str]]:
-    """Every two tables of which the first is locked before the second."""
+    """All pairs of tables of which the first is locked before the second."""
     tables = list(
         dict.fromkeys(one.steps[place].locks for place in order if one.steps[place].locks)
     )

@@ -1,11 +1,11 @@
-"""Who used the machine's processors while the run was measured.
+"""Who used the host's CPU while the run was measured.
 
     capacity = server + engine + dbdyno + others + stolen + idle
 
-from the kernel's own accounts, in core-seconds. What is counted for the machine and for
-none of our processes was used by others, the kernel's own threads among them. The kernel counts
-the machine's time by its ticks and that of processes exactly: where the latter come to more than
-all that was in use, they share that in proportion.
+from the kernel's accounting, in core-seconds. What is counted for the host and for none of dbdyno's
+processes was used by others, including kernel threads. The kernel counts the host's time in ticks
+and that of processes exactly: if the processes add up to more than the host's time in use, they
+share that in proportion.
 """
 
 from msgspec import Struct
@@ -17,11 +17,11 @@ _BUSY = ("user_us", "system_us", "irq_us")
 _IDLE = ("idle_us", "iowait_us")
 SERVER_ELSEWHERE = "the server's processes are not visible on this host"
 SATURATED = 0.8
-"""Above this share of the processors in use, work queues for them now and then."""
+"""Above this CPU utilization, work has to queue for a core now and then."""
 
 
 class ProcessorTime(Struct, frozen=True, kw_only=True):
-    """Shares of the machine's processors in the measured part; they add up to 1."""
+    """Shares of the host's CPU time in the measured part; they add up to 1."""
 
     cores: float
     server: float
@@ -33,17 +33,17 @@ class ProcessorTime(Struct, frozen=True, kw_only=True):
 
     @property
     def in_use(self) -> float:
-        """By whomever, also by other machines on the same processors."""
+        """CPU time used by anyone, including other machines on the same cores."""
         return 1.0 - self.idle
 
 
 def sees_server(case: Case) -> bool:
-    """Whether the server's processes are on this machine, and open to us."""
+    """Whether the server's processes are on this host, and readable."""
     return "server" in known_objects(case, "processes")
 
 
 def processor_time(case: Case) -> ProcessorTime:
-    """The machine's processors, shared out; a server elsewhere has none of them."""
+    """The host's CPU time, divided; a server on another host has none of it."""
     needed(sees_server(case) or None, SERVER_ELSEWHERE)
     busy, idle = _machine_us(case, *_BUSY), _machine_us(case, *_IDLE)
     stolen = _machine_us(case, "steal_us")
@@ -61,9 +61,9 @@ def processor_time(case: Case) -> ProcessorTime:
 
 
 def own_utilisation(case: Case) -> float:
-    """The share that server and engine use of the processors; 0 where it is not known.
+    """The share of CPU time that server and engine use; 0 if it is not known.
 
-    What others use now is not sure to be theirs when the run wants more.
+    What others use now may not remain theirs if the run needs more.
     """
     try:
         used = processor_time(case)

@@ -12,7 +12,7 @@ from dbdyno.explain.growth import Course, course
 from dbdyno.explain.needs import measured_peak, needed
 
 OLD_S = 2.0
-"""The server tells ages in whole seconds."""
+"""The server reports ages in whole seconds."""
 SOURCES = (
     ("global_status", "Innodb_history_list_length"),
     ("innodb_metrics", "trx_rseg_history_len"),
@@ -26,7 +26,7 @@ class History(Struct, frozen=True):
     oldest_s: float
     oldest_idle_s: float
     slowest_s: float
-    """Of the load's own transactions."""
+    """The slowest of the load's own transactions."""
 
     @property
     def is_held(self) -> bool:
@@ -35,12 +35,12 @@ class History(Struct, frozen=True):
 
     @property
     def kept(self) -> float:
-        """By how many transactions the list grew."""
+        """Number of transactions by which the list grew."""
         return max(self.length.last - self.length.first, 0.0)
 
 
 def history_of(case: Case) -> History:
-    """As telemetry read it; the list under whichever name the server has it."""
+    """The history as telemetry read it; the list under whichever name the server uses."""
     told = (level(case.recording, source, name, "") for source, name in SOURCES)
     series = needed(
         next((one for one in told if one is not None), None), "the history list length was not read"

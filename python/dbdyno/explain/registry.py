@@ -9,7 +9,7 @@ from dbdyno.explain.rule import Rule
 
 
 def all_rules() -> dict[str, Rule]:
-    """Every rule by the name of its file, in the order of the alphabet."""
+    """Every rule by the name of its file, in alphabetical order."""
     names = sorted(module.name for module in pkgutil.iter_modules(rules.__path__))
     return {name: import_module(f"{rules.__name__}.{name}").RULE for name in names}
 

@@ -3,10 +3,10 @@
     hold = Σ over the statements after the locking one to the end of its transaction
            of (mean latency − its own waits for locks)
 
-The waits for locks of later statements are left out: they are other rows' queues. What the
-locking statement does once it has its row is left out, and the way back of the commit, by
-which time the row is free, is in: the two are much alike. Outside of a transaction the
-statement is all there is. What a queue means is for the rules to say.
+Lock waits of later statements are excluded: they are other rows' queues. The time of the locking
+statement after it gets its row is excluded, and the way back of the commit, by which time the row
+is free, is included: the two are about equal. Outside of a transaction block only the statement
+itself counts. The rules decide what a queue means.
 """
 
 import math
@@ -38,11 +38,11 @@ from dbdyno.model.telemetry import NO_STATEMENT
 ROW_LOCKS = frozenset({"transactionid", "tuple", "record"})
 UNKNOWN = "an unknown table"
 _SLIP = 0.01
-"""A smaller part of row waits is sampling error: a sample is not taken in a single instant."""
+"""A smaller part of row waits is sampling error: a sample is not taken at a single instant."""
 _ISOLATION = ("transaction_isolation", "tx_isolation")
 _LETTING_GO = frozenset({"READ-COMMITTED", "READ-UNCOMMITTED"})
 _SCALE = "scale"
-"""The variable of a script that says how large the data is."""
+"""The script variable for the size of the data."""
 _BEGIN = re.compile(r"\s*(begin|start\s+transaction)\b", re.I)
 _END = re.compile(r"\s*(end|commit|rollback|abort)\b", re.I)
 
@@ -50,14 +50,14 @@ _END = re.compile(r"\s*(end|commit|rollback|abort)\b", re.I)
 class RowHold(Struct, frozen=True, kw_only=True):
     """One statement at which clients wait for rows of one table that other clients hold.
 
-    Or could: behind a queue, statements on fewer rows than there are clients are told of with
-    no waiting, because the queue before them may be the reason that nobody is seen there.
+    Statements behind a queue, on fewer rows than there are clients, are included with no waiting,
+    because the queue before them may be the reason that no waiter was sampled there.
     ``script_share`` is the share of the transactions that run it. ``rows``, ``hold_s`` and
-    ``taken_s`` are None where they are not known; the last is the hold with its waits for other
-    locks. ``is_alone`` tells that it is all of its transaction, and ``is_named`` that its text
-    has the table: else a trigger or the like locks for it. ``locks_all`` tells that it finds its
-    rows by reading all of the table and locks what it reads, and ``is_drawn_over_scale`` that its
-    keys are drawn from the more rows the larger the data is.
+    ``taken_s`` are None if they are not known; the last is the hold with its waits for other locks.
+    ``is_alone`` is true if it is the whole transaction, ``is_named`` if its text contains the
+    table: otherwise a trigger or the like locks for it. ``locks_all`` is true if it finds its rows
+    by reading the whole table and locks what it reads, ``is_drawn_over_scale`` if the range of its
+    keys grows with the size of the data.
     """
 
     statement: int
@@ -75,7 +75,7 @@ class RowHold(Struct, frozen=True, kw_only=True):
 
 
 def row_holds(case: Case) -> list[RowHold]:
-    """In the order of the scripts and their statements."""
+    """The holds in the order of the scripts and their statements."""
     queue = queue_of(case)
     scripts = _script_of(case)
     queues: dict[tuple[int, str], list[Edge]] = defaultdict(list)
@@ -102,7 +102,7 @@ class _Queue(Struct, frozen=True):
 
 
 def _shielded(case: Case, seen: list[RowHold]) -> list[_Queue]:
-    """Tables of few rows that transactions lock behind a queue, and where nobody was seen."""
+    """Tables of few rows that transactions lock behind a queue, and where nobody was sampled."""
     clients = case.recording.plan["clients"]
     found: dict[tuple[int, str], _Queue] = {}
     for hold in seen:
@@ -125,9 +125,9 @@ def _locked_table(case: Case, statement: int) -> str | None:
 
 
 def _relation(case: Case, edge: Edge) -> str:
-    """The table, of a partition the whole one, since clients choose among all of its rows.
+    """The table; for a partition the whole table, since clients choose among all of its rows.
 
-    A server does not always say whose row it is: then what the statement writes.
+    A server does not always report whose row it is: then the table that the statement writes.
     """
     facts = case.before or case.after
     table = table_of(facts, edge.relation) if facts else None
@@ -177,10 +177,10 @@ def _names(sql: str, relation: str) -> bool:
 
 
 def _rows_to_lock(case: Case, statement: int, relation: str) -> float | None:
-    """Among how many rows of the table a transaction chooses.
+    """Number of rows of the table among which a transaction chooses.
 
-    Not known where the statement has its table from several: nobody counts how often which; nor
-    where it does not choose: the row stands in its text, or a trigger or foreign key names it.
+    None if the statement chooses its table from several, because nobody counts how often which; or
+    if it does not choose: the row is in its text, or a trigger or foreign key determines it.
     """
     sql = _sql_of(case, statement)
     if stands_for_many(_locked_table(case, statement) or "") or not chooses_rows(sql):
@@ -189,9 +189,9 @@ def _rows_to_lock(case: Case, statement: int, relation: str) -> float | None:
 
 
 def _locking_statement(case: Case, of: _Queue) -> int:
-    """The first that changes the table; else that with the most waiters.
+    """The first statement that changes the table; otherwise the one with the most waiters.
 
-    A look is late for some sessions: they then seem to wait at another statement.
+    A sample is late for some sessions: they then seem to wait at another statement.
     """
     scripts = _script_of(case)
     own = [number for number in scripts if scripts[number] == of.script]
@@ -202,7 +202,7 @@ def _locking_statement(case: Case, of: _Queue) -> int:
 
 
 def bound_tps(holds: list[RowHold], relation: str) -> float | None:
-    """What one row of the table lets through; None unless rows and holds are known.
+    """The throughput that one row of the table allows; None unless rows and holds are known.
 
     The rows are taken to be equally likely.
     """
@@ -216,7 +216,7 @@ def bound_tps(holds: list[RowHold], relation: str) -> float | None:
 
 
 def hold_s(case: Case, queue: LockQueue, statement: int) -> float | None:
-    """How long a row is held that this statement locks; None where one was not timed."""
+    """How long this statement's row is held; None if a statement was not timed."""
     means_ms = statement_means_ms(case.recording)
     lock_ms = {time.statement: time.lock_ms for time in queue.statements}
     held = while_held(case, statement)
@@ -263,7 +263,7 @@ def _script_of(case: Case) -> dict[int, int]:
 
 
 def _script_share(case: Case, script: int) -> float:
-    """Of the committed transactions."""
+    """Share of the committed transactions."""
     counts = [one.ok for one in case.record.scripts]
     return counts[script] / sum(counts) if sum(counts) else 1.0
 

@@ -17,7 +17,7 @@ from dbdyno.model.record import Finding, Severity
 
 
 class NotFound(Struct, frozen=True):
-    """The rule looked and the cause is not there, or below the noise."""
+    """The rule looked, and the cause is absent or below the noise."""
 
     reason: str
 
@@ -31,17 +31,17 @@ class CouldNotLook(Struct, frozen=True):
 Outcome: TypeAlias = Finding | NotFound | CouldNotLook
 
 TimeKind: TypeAlias = PartKind | Literal["not_seen"]
-"""Where the time of clients goes. A server that is gone or stands still answers no look either."""
+"""Where client time goes. A server that is gone or stands still cannot be sampled either."""
 
 
 class Rule(Struct, frozen=True, kw_only=True):
     """One way to explain a run.
 
-    ``covers`` are ids of rules that see the same cause from farther away: when this rule finds
-    most of it, and as gravely, their findings are not shown. ``accounts_for`` are the kinds of
-    client time that a finding with a share of it explains. A rule about what only some
-    databases have names their ``protocols``: of others it is not asked. Of a load whose
-    transactions failed only those are asked that may tell why.
+    ``covers`` are ids of rules that see the same cause less directly: if this rule explains most of
+    their share, with at least their severity, their findings are not shown. ``accounts_for`` are
+    the kinds of client time that a finding with a share of it explains. A rule about what only some
+    databases have names their ``protocols``, and is not run for others. If a load's transactions
+    failed, only the rules that may explain the failures are run (``tells_of_failures``).
     """
 
     id: str
@@ -53,7 +53,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     tells_of_failures: bool = False
 
     def is_for(self, protocol: str) -> bool:
-        """Whether it has something to say of databases that speak this protocol."""
+        """Whether the rule applies to databases with this protocol."""
         return self.protocols is None or protocol in self.protocols
 
 
@@ -64,7 +64,7 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
 def severity_of(share: float) -> Severity:
-    """How grave a cause is that accounts for this share of client time or the loss."""
+    """Severity of a cause that accounts for this share of client time or of throughput."""
     if share >= CRITICAL:
         return "critical"
     if share >= MAJOR:
@@ -80,10 +80,10 @@ def at_most(limit: Severity, severity: Severity) -> Severity:
 def found(
     summary: str, *, evidence: dict[str, Any], share: float | None = None, **parts: Any
 ) -> Finding:
-    """A finding of the rule that calls this; ``parts`` are the other fields of ``Finding``.
+    """A finding of the calling rule; ``parts`` are the other fields of ``Finding``.
 
-    Its id, its title and when it is wrong need not be said again: they are the rule's. Its
-    severity is that of its share, and without one a note, unless ``severity`` says otherwise.
+    Its id, title and *wrong when* need not be given: they are the rule's. Its severity follows from
+    its share, and is a note without one, unless ``severity`` is given.
     """
     blank = {"id": "", "title": "", "severity": severity_of(share or 0.0)}
     return Finding(**blank | parts, summary=summary, evidence=evidence, share=share)

@@ -1,7 +1,7 @@
 r"""A script in pgbench's language as its commands, and the commands as a script again.
 
-Reads just enough to put statements into another order: where each command begins and ends,
-and which variables it sets and uses. Whether a command is right is the engine's to say.
+Parses just enough to reorder statements: where each command begins and ends, and which variables it
+sets and uses. The engine decides whether a command is valid.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-# Strings, quoted names and comments hold no end of a command; `\;` joins two statements.
+# Strings, quoted names and comments contain no end of a command; `\;` joins two statements.
 _TOKEN = re.compile(
     r"'(?:[^']|'')*'|\"[^\"]*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/|\\;|.", re.DOTALL
 )
@@ -38,33 +38,33 @@ class Command(Struct, frozen=True):
 
     @property
     def used(self) -> set[str]:
-        """The variables it reads."""
+        """The variables that it reads."""
         return set(_USED.findall(self.text))
 
     @property
     def assigned(self) -> set[str]:
-        r"""What ``\set`` and ``\settext`` set; the variables of ``\gset`` only the answer names."""
+        r"""Variables of ``\set`` and ``\settext``; those of ``\gset`` only the result names."""
         found = _SET.match(self.text)
         return {found[1]} if found else set()
 
     @property
     def keeps_answer(self) -> bool:
-        r"""Whether it sets variables from its answer, by ``\gset`` or ``\aset``."""
+        r"""Whether it sets variables from its result, by ``\gset`` or ``\aset``."""
         return self.is_sql and bool(_RESULT.search(self.text))
 
 
 def commands(script: str) -> list[Command]:
-    """In the order of the script; a comment at its end is dropped."""
+    """The commands in the order of the script; a comment at its end is dropped."""
     return list(_commands(script))
 
 
 def script_of(found: Iterable[Command]) -> str:
-    """The commands as a script, one below the other."""
+    """The commands as a script, one per line."""
     return "".join(f"{one.lead}{one.text}\n" for one in found)
 
 
 def depend_on(variable: str, names: Iterable[str], script: str) -> bool:
-    """Whether the script works out one of these from the variable, in however many steps."""
+    """Whether the script computes one of these from the variable, in any number of steps."""
     needed = set(names)
     for command in reversed(commands(script)):
         if command.assigned & needed:
@@ -84,7 +84,7 @@ def _commands(script: str) -> Iterator[Command]:
 
 
 def _end_of(script: str, begin: int) -> int:
-    """Where the command that begins here is over."""
+    """The end of the command that begins here."""
     meta = _META.match(script, begin)
     if meta:
         return meta.end()

@@ -1,6 +1,6 @@
 """Advice against serialization failures, by the server's message.
 
-PostgreSQL distinguishes two kinds by their message alone. Where the message is not known, as for
+PostgreSQL distinguishes two kinds by their message alone. If the message is not known, as for
 failures that were retried until they succeeded, the advice covers both.
 """
 
@@ -35,7 +35,7 @@ _SHORTER = (
 
 
 def against_conflicts(protocol: str, messages: Collection[str]) -> list[str]:
-    """Advice, what is nearest to the cause first."""
+    """Advice, the closest to the cause first."""
     if protocol == MYSQL:
         return [_OF_SNAPSHOTS, _SHORTER]
     said = [words for words in _AGAINST if any(words in one for one in messages)]

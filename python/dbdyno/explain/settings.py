@@ -1,4 +1,4 @@
-"""The server's settings as numbers, converted from the unit that the server keeps them in.
+"""The server's settings as numbers, converted from the unit in which the server keeps them.
 
 A setting that was not recorded ends the rule that requests it. Nothing is judged here.
 """
@@ -13,12 +13,12 @@ _SPANS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_40
 
 
 def size_bytes(facts: ServerFacts, name: str) -> float:
-    """A setting that is a size."""
+    """A setting that is a size, in bytes."""
     return plain(facts, name) * _unit(facts, name, _SIZES)
 
 
 def span_s(facts: ServerFacts, name: str) -> float:
-    """A setting that is a length of time."""
+    """A setting that is a duration, in seconds."""
     return plain(facts, name) * _unit(facts, name, _SPANS)
 
 

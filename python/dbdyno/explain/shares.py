@@ -1,4 +1,4 @@
-"""Shares in words: what a finding accounts for, and what no finding does.
+"""Shares as text: what a finding accounts for, and what no finding does.
 
 The same sentences for terminals and pages.
 """
@@ -15,7 +15,7 @@ _WHOLES = {
 
 
 def share_words(finding: Finding) -> str:
-    """How much it accounts for; empty where that is not known, or nothing."""
+    """The share that it accounts for; empty if that is not known, or 0."""
     if not finding.share or not finding.share_of:
         return ""
     return f"{percent(finding.share)} of {_WHOLES[finding.share_of]}"

@@ -1,10 +1,10 @@
-"""What a statement of a script writes and compares, read off its text.
+"""What a statement of a script writes and compares, read from its text.
 
-Not a parser: it knows the plain forms that transactions are made of, and answers with nothing
-for the rest. A rule that names a table or column by it has a second kind of evidence, or says
-that it has not.
+Not a parser: it recognises the plain forms that transactions consist of, and returns nothing for
+the rest. A rule that names a table or column by it has a second kind of evidence, or says that it
+has none.
 
-Statements that a script made up while it ran are told in a form for all that are alike: there
+Statements that a script generated while it ran are recorded in one form for all that are alike:
 ``sbtest#`` stands for each of ``sbtest1``, ``sbtest2`` and so on. :func:`fits` compares names.
 """
 
@@ -27,7 +27,7 @@ _WHERE = re.compile(
 _COMMIT = re.compile(r"\s*(?:commit|end)\b", re.I)
 _CONTROL = re.compile(r"\s*(?:begin|start|commit|end|rollback)\b", re.I)
 _LOCKING = re.compile(r"\bfor\s+(?:no\s+key\s+)?update\b|\bshare\b", re.I)
-"""FOR UPDATE, FOR SHARE and its kin, LOCK IN SHARE MODE."""
+"""FOR UPDATE, FOR SHARE and variants, LOCK IN SHARE MODE."""
 _ASSIGNED = re.compile(rf"(?:^|,)\s*({_NAME})\s*=")
 _ASSIGNED_TOGETHER = re.compile(r"\(([^()]*)\)\s*=")
 _EQUAL = re.compile(rf"({_QUALIFIED})\s*(?:=|\bin\s*\()", re.I)
@@ -35,19 +35,19 @@ _EQUAL_CALL = re.compile(rf"({_QUALIFIED})\s*\(\s*({_QUALIFIED})\s*\)\s*(?:=|\bi
 _OR = re.compile(r"\bor\b", re.I)
 _VARIABLE = re.compile(r"(?<!:):(\w+)")
 _DRAWN = re.compile(rf"{_VARIABLE.pattern}|\$\d|\?")
-"""A variable, a parameter, or the mark that stands for a value."""
+"""A variable, a parameter, or the placeholder of a value."""
 _NESTED = re.compile(r"\([^()]*\)")
 _DIGITS = "#"
-"""What stands for the digits at the end of a name."""
+"""Stands for the digits at the end of a name."""
 
 
 def stands_for_many(told: str) -> bool:
-    """Whether a statement's name is the form of several names."""
+    """Whether a name in a statement is the form of several names."""
     return told.endswith(_DIGITS)
 
 
 def fits(told: str | None, name: str) -> bool:
-    """Whether a statement's name is this one, or stands for it among others."""
+    """Whether a name in a statement is this name, or stands for it among others."""
     if told is None or not stands_for_many(told):
         return told == name
     stem = told.removesuffix(_DIGITS)
@@ -55,7 +55,7 @@ def fits(told: str | None, name: str) -> bool:
 
 
 def the_one(told: str, names: Iterable[str]) -> str | None:
-    """Which of these it is; None where it is none of them, or stands for several."""
+    """Which of these names it is; None if it is none of them, or stands for several."""
     fitting = [name for name in names if fits(told, name)]
     return fitting[0] if len(fitting) == 1 else None
 
@@ -73,7 +73,7 @@ def ends_transaction(sql: str) -> bool:
 def locks_nothing(sql: str) -> bool:
     """Whether it only reads tables, or begins or ends a transaction.
 
-    A SELECT without a table may call a function that does anything.
+    A SELECT without a table may call a function with any effect.
     """
     bare = _bare(sql)
     is_read = bare.lstrip().lower().startswith("select") and bool(tables_of(sql))
@@ -95,7 +95,7 @@ def tables_of(sql: str) -> list[str]:
 
 
 def in_short(sql: str) -> str:
-    """Its verb and its first table, which is how people speak of a statement."""
+    """Its verb and its first table, as a short name of the statement."""
     verb = _bare(sql).split(None, 1)[:1]
     return " ".join([*(word.rstrip(";").upper() for word in verb), *tables_of(sql)[:1]])
 
@@ -113,7 +113,7 @@ def assigned_columns(sql: str) -> list[str]:
 
 
 def equal_columns(sql: str) -> list[str]:
-    """The columns that its WHERE holds equal to something, without their tables."""
+    """The columns that its WHERE compares for equality, without their tables."""
     clause = _WHERE.search(_bare(sql))
     named = _EQUAL.findall(clause[1]) if clause else []
     return list(dict.fromkeys(_unquoted(name.rpartition(".")[2]) for name in named))
@@ -126,14 +126,14 @@ def has_alternatives(sql: str) -> bool:
 
 
 def equal_calls(sql: str) -> list[tuple[str, str]]:
-    """Functions and their one column, of which its WHERE holds the outcome equal to something."""
+    """Functions of one column whose result its WHERE compares for equality."""
     clause = _WHERE.search(_bare(sql))
     called = _EQUAL_CALL.findall(clause[1]) if clause else []
     return [(name.lower(), _unquoted(column.rpartition(".")[2])) for name, column in called]
 
 
 def chooses_rows(sql: str) -> bool:
-    """Whether a value in its WHERE decides which of the rows that are there it meets."""
+    """Whether a value in its WHERE decides which of the existing rows it matches."""
     clause = _WHERE.search(_bare(sql))
     return clause is not None and _DRAWN.search(clause[1]) is not None
 
@@ -145,24 +145,24 @@ def choosing_variables(sql: str) -> set[str]:
 
 
 def _bare(sql: str) -> str:
-    """Without comments, and without what stands in literals."""
+    """The text without comments and the contents of literals."""
     return _LITERAL.sub("''", _COMMENT.sub(" ", sql))
 
 
 def _without_nested(text: str) -> str:
-    """Without what stands in parentheses, which may be whole queries."""
+    """The text without anything in parentheses, which may be whole queries."""
     while (shorter := _NESTED.sub("", text)) != text:
         text = shorter
     return text
 
 
 def _table(name: str) -> str:
-    """As telemetry names tables: without the schema that needs no naming."""
+    """A table's name as telemetry has it: without a schema that need not be named."""
     schema, _, table = name.rpartition(".")
     prefix = "" if schema in ("", "public") else f"{_unquoted(schema)}."
     return prefix + _unquoted(table)
 
 
 def _unquoted(name: str) -> str:
-    """Names that are not quoted are folded to lower case, as the server does."""
+    """Unquoted names are folded to lower case, as the server does."""
     return name[1:-1] if name.startswith('"') else name.lower()

@@ -1,4 +1,4 @@
-"""The statements of a run as rules speak of them: their tables, their time, their words."""
+"""The statements of a run as rules use them: their tables, their time, their text."""
 
 from msgspec import Struct
 
@@ -11,36 +11,36 @@ from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import IndexFacts, PlanFacts, ServerFacts, TableFacts
 
 WORKING: frozenset[PartKind] = frozenset({"cpu", "cpu_queue", "io", "wal", "lwlock"})
-"""The kinds of client time in which the server worked for them."""
+"""The kinds of client time in which the server worked for a statement."""
 _WORDS_MAX = 90
 
 
 class Statement(Struct, frozen=True):
-    """A statement of the scripts; ``number`` is its place in the table of statements."""
+    """A statement of the scripts; ``number`` is its position in the table of statements."""
 
     number: int
     sql: str
 
     @property
     def words(self) -> str:
-        """On one line, shortened."""
+        """The text on one line, shortened."""
         return in_one_line(self.sql)
 
 
 def in_one_line(sql: str) -> str:
-    """Its text, shortened."""
+    """Put a text on one line, shortened."""
     text = " ".join(sql.split())
     return text if len(text) <= _WORDS_MAX else text[: _WORDS_MAX - 1] + "…"
 
 
 def statements_of(case: Case) -> list[Statement]:
-    """All of them, by number."""
+    """All statements, by number."""
     texts = rows(case.recording.tables["statement_texts"], ("statement", "sql"))
     return [Statement(number, sql) for number, sql in texts]
 
 
 def statements_on(case: Case, table: TableFacts) -> list[Statement]:
-    """Those that name the table, or the one whose partition it is."""
+    """Statements that name the table, or the table whose partition it is."""
     names = {table.name, whole_name(table)}
     return [
         one
@@ -50,19 +50,19 @@ def statements_on(case: Case, table: TableFacts) -> list[Statement]:
 
 
 def working_share(case: Case, statement: int | None = None) -> float | None:
-    """The share of client time in which the server worked; None where not sampled."""
+    """The share of client time in which the server worked; None if not sampled."""
     if case.budget is None:
         return None
     return sum(case.budget.share(kind, statement=statement) for kind in WORKING)
 
 
 def table_of(facts: ServerFacts, name: str) -> TableFacts | None:
-    """What is known of a table."""
+    """The facts of a table; None if there are none."""
     return next((table for table in facts.tables if table.name == name), None)
 
 
 def whole_name(table: TableFacts) -> str:
-    """What statements call it: of a partition, the whole table."""
+    """The table's name in statements: for a partition, that of the whole table."""
     return table.partition_of or table.name
 
 
@@ -88,9 +88,9 @@ def plans_of(facts: ServerFacts, statement: int) -> dict[str, PlanFacts]:
 
 
 def time_share(case: Case, statement: int) -> float | None:
-    """The share of client time that a statement took, its waits included.
+    """The share of client time that a statement took, including its waits.
 
-    From the engine's own latencies: known also where the server was not sampled.
+    From the engine's own latencies: known even if the server was not sampled.
     """
     client_s = case.recording.plan.get("clients", 0) * (case.record.duration_s or 0.0)
     if not client_s or statement >= len(case.record.statements):
@@ -100,6 +100,6 @@ def time_share(case: Case, statement: int) -> float | None:
 
 
 def times_run(case: Case, statement: int) -> int:
-    """How often a statement was run while measuring; none where it was not timed."""
+    """How often a statement was run while measuring; 0 if it was not timed."""
     measured = case.record.statements
     return measured[statement].count if statement < len(measured) else 0

@@ -1,8 +1,8 @@
 """A script as a transaction: its steps, which row each locks, and which must stay in order.
 
-A statement must come after those whose variables it uses, and must not pass one that touches
-the same table when either of the two writes. What cannot be read off a statement's text
-stays between its neighbours. Triggers and foreign keys are not known here.
+A statement must come after those whose variables it uses, and must not pass one that touches the
+same table if either of the two writes. A statement whose effects its text does not show stays
+between its neighbours. Triggers and foreign keys are not known here.
 """
 
 import re
@@ -15,7 +15,7 @@ from dbdyno.explain.sql import ends_transaction, equal_columns, tables_of, writt
 
 _BEGINS = ("begin", "start")
 _READABLE = frozenset({"select", "insert", "update", "delete"})
-# Those that lock to share wait for none of their kind, and who skips what is locked for nobody.
+# Shared locks do not conflict with each other, and SKIP LOCKED waits for nobody.
 _LOCKING_READ = re.compile(
     r"\bfor\s+(?:no\s+key\s+)?update\b(?!.*\bskip\s+locked\b)", re.I | re.DOTALL
 )
@@ -23,17 +23,17 @@ _SEQUENCES = re.compile(r"\b(?:nextval|currval|setval|lastval)\s*\(", re.I)
 
 
 class UnorderableError(Exception):
-    """A script whose statements cannot be put into another order; the message is the reason."""
+    """A script whose statements cannot be reordered; the message is the reason."""
 
 
 class UnknownRowsError(Exception):
-    """It was not recorded how many rows a table has; the message says of which."""
+    """The number of rows of a table was not recorded; the message names the table."""
 
 
 class TimedScript(Struct, frozen=True, kw_only=True):
-    """A script, its part of the transactions, and the seconds each of its statements takes.
+    """A script, its share of the transactions, and the seconds that each of its statements takes.
 
-    Without waits for locks: those are what another order changes.
+    Without lock waits: those are what another order changes.
     """
 
     name: str
@@ -50,11 +50,11 @@ class Step(Struct, frozen=True):
     locks: str
     """The table of which it locks a row until the end; empty for none."""
     probability: float
-    """That another transaction's row is the same one."""
+    """The probability that another transaction locks the same row."""
 
 
 class Transaction(Struct, frozen=True):
-    """A script taken apart: what comes before its steps, the steps, and what ends it."""
+    """A parsed script: what precedes its steps, the steps, and what ends it."""
 
     script: TimedScript
     before: list[Command]
@@ -64,7 +64,7 @@ class Transaction(Struct, frozen=True):
 
 
 def transaction(script: TimedScript, rows: Mapping[str, float]) -> Transaction:
-    """The script taken apart; refuses one whose flow is not a straight line."""
+    """Parse the script; refuse one with control flow."""
     found = commands(script.text)
     statements = [command for command in found if command.is_sql]
     if len(statements) != len(script.seconds):
@@ -82,7 +82,7 @@ def transaction(script: TimedScript, rows: Mapping[str, float]) -> Transaction:
 
 
 def _block(name: str, found: Sequence[Command]) -> tuple[int, int]:
-    """The places of the begin and the end of its only transaction."""
+    """The positions of the begin and the end of its only transaction."""
     begins = [place for place, command in enumerate(found) if command.verb in _BEGINS]
     ends = [place for place, command in enumerate(found) if ends_transaction(command.text)]
     if len(begins) != 1 or len(ends) != 1 or begins[0] > ends[0]:
@@ -105,7 +105,7 @@ def _step(command: Command, spent_s: float, rows: Mapping[str, float]) -> Step:
 
 
 def _locked_table(command: Command) -> str:
-    """A new row is nobody else's yet, so an INSERT locks none that others want."""
+    """The table that it locks; INSERT counts as none, since nobody else wants the new row yet."""
     if command.verb in ("update", "delete"):
         return written_table(command.text) or ""
     if command.verb == "select" and _LOCKING_READ.search(command.text):
@@ -121,12 +121,12 @@ def stays_before(earlier: Step, later: Step) -> bool:
     if first.assigned & (second.used | second.assigned) or second.assigned & first.used:
         return True
     if (first.keeps_answer and second.used) or (second.keeps_answer and first.used):
-        return True  # which variables an answer sets is not written in the script
+        return True  # the script does not show which variables a result sets
     return first.is_sql and second.is_sql and _touch(first, second)
 
 
 def _touch(first: Command, second: Command) -> bool:
-    """Whether two statements may see or undo each other's work."""
+    """Whether two statements may read or overwrite each other's work."""
     if not (_is_readable(first) and _is_readable(second)):
         return True
     written = {written_table(first.text), written_table(second.text)} - {None}
@@ -134,6 +134,6 @@ def _touch(first: Command, second: Command) -> bool:
 
 
 def _is_readable(command: Command) -> bool:
-    """Whether all that it touches stands in its text."""
+    """Whether its text shows everything that it touches."""
     is_plain = command.verb in _READABLE and not _SEQUENCES.search(command.text)
     return is_plain and bool(tables_of(command.text))

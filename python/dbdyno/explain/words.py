@@ -11,7 +11,7 @@ _FACTOR_TOLD_MAX = 100
 
 
 def gain_words(case: Case, share: float) -> str:
-    """What removing a cause with this share of client time, or of the run, can bring."""
+    """What removing a cause with this share of client time, or of the run, can gain."""
     return rise_words(case, gain_factor(share)) if share >= NOTICED else ""
 
 
@@ -23,9 +23,9 @@ def gain_of_waits(case: Case, share: float) -> str:
 
 
 def rise_words(case: Case, factor: float, limit: str = "") -> str:
-    """A throughput so many times as high, at most, and what stands in the way of more.
+    """Throughput can rise by at most this factor, and what limits it further.
 
-    A share next to all of the time leaves so little that its inverse is an error of measurement.
+    If the share is next to all of the time, its inverse is a measurement error.
     """
     is_told = factor <= _FACTOR_TOLD_MAX
     by = f"at most {factor:.3g}" if is_told else f"{_FACTOR_TOLD_MAX} or more"
@@ -33,9 +33,9 @@ def rise_words(case: Case, factor: float, limit: str = "") -> str:
 
 
 def in_throughput(case: Case, gain: str) -> str:
-    """A gain in throughput, or what it is where no finding changes the rate of transactions.
+    """The gain in throughput; in response times if the arrival rate is fixed.
 
-    Of a load that did nothing none is known: there is no throughput to begin with.
+    For a load that did no work no gain is known: there is no throughput to begin with.
     """
     if did_nothing(case):
         return ""
@@ -45,7 +45,7 @@ def in_throughput(case: Case, gain: str) -> str:
 
 
 def bound_exceeded_words(bound_tps: float, measured_tps: float) -> str:
-    """What is told of a row's bound that was exceeded."""
+    """The text on a row's bound that was exceeded."""
     return (
         f"The hold time that clients see allows {tps(bound_tps)} TPS, but {tps(measured_tps)} were "
         "measured: the server releases the row before clients receive the commit."
@@ -53,7 +53,7 @@ def bound_exceeded_words(bound_tps: float, measured_tps: float) -> str:
 
 
 def amount(of: float, one: str, many: str) -> str:
-    """So many of something; one is what is told as one."""
+    """A number with its noun; what rounds to one is singular."""
     number = significant(of)
     return f"{number} {one if number == '1' else many}"
 
