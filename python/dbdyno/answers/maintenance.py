@@ -23,7 +23,7 @@ DECADES_MAX = 2.0
 """Extrapolation over so many decades at most is advice; beyond that it is a guess."""
 
 
-class Upkeep:
+class Maintenance:
     """One kind of maintenance, and the longest acceptable time for it."""
 
     def __init__(self, name: str, measured: Measured, wait_s: float) -> None:

@@ -42,7 +42,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     return Answered(claims=[_advice(found), *claims], shown=[_table(found), _picture(found, title)])
 
 
-def _upkeeps(trials: Trials, options: Mapping[str, Any]) -> list[Upkeep]:
+def _upkeeps(trials: Trials, options: Mapping[str, Any]) -> list[Maintenance]:
     """The kinds of maintenance that were timed."""
     over, wait_s = str(options["over"]), float(options["wait_s"])
     of_loads = loads(trials, over)
