@@ -12,13 +12,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from dbdyno.analysis.probability import student_quantile
+
 CONFIDENCE = 0.95
 SAMPLES_MIN = 5
-
-# Of Student's t with infinite degrees of freedom: a lower bound for finite ones.
-_NORMAL_QUANTILE = 1.959964
-_NEWTON_STEPS = 8
-_PANELS = 64
 
 Series = NDArray[np.float64]
 
@@ -96,27 +93,3 @@ def _first_order_time(correlation: float, samples: float) -> float:
     """
     unbiased = min(max(correlation + (1 + 4 * correlation) / samples, 0.0), 0.99)
     return (1 + unbiased) / (1 - unbiased)
-
-
-def student_quantile(freedom: float) -> float:
-    """The 97.5 % quantile of Student's t; degrees of freedom need not be whole.
-
-    With t = √ν·tan θ the probability between −t and t is ∫₀^θ cos^(ν−1) over the same integral up
-    to a right angle, √π/2 · Γ(ν/2)/Γ((ν+1)/2). That integral is concave and the search begins below
-    the root, so Newton's steps never overshoot it. Implemented here because importing scipy takes
-    longer than everything else in summarising a run.
-    """
-    nu = max(freedom, 1.0)
-    whole = math.exp(math.lgamma(nu / 2) - math.lgamma((nu + 1) / 2)) * math.sqrt(math.pi) / 2
-    angle = math.atan(_NORMAL_QUANTILE / math.sqrt(nu))
-    for _ in range(_NEWTON_STEPS):
-        missing = CONFIDENCE * whole - _cosine_power_integral(angle, nu - 1)
-        angle += missing / math.cos(angle) ** (nu - 1)
-    return math.sqrt(nu) * math.tan(angle)
-
-
-def _cosine_power_integral(end: float, power: float) -> float:
-    """∫₀^end cos^power, by Simpson's rule."""
-    values = np.cos(np.linspace(0, end, _PANELS + 1)) ** power
-    inner = 4 * values[1::2].sum() + 2 * values[2:-1:2].sum()
-    return float(values[0] + inner + values[-1]) * end / (3 * _PANELS)

@@ -8,7 +8,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dbdyno.analysis.estimate import Series, autocorrelation_time, student_quantile
+from dbdyno.analysis.estimate import Series, autocorrelation_time
+from dbdyno.analysis.probability import student_quantile
 from dbdyno.analysis.ratios import folded
 
 

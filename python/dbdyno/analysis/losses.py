@@ -16,10 +16,11 @@ import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.curve_events import Curve, curve
-from dbdyno.analysis.estimate import SAMPLES_MIN, Series, student_quantile
+from dbdyno.analysis.estimate import SAMPLES_MIN, Series
 from dbdyno.analysis.events import RunEvent, events
 from dbdyno.analysis.medians import median
 from dbdyno.analysis.planned_load import has_stages
+from dbdyno.analysis.probability import student_quantile
 from dbdyno.analysis.randomization_test import randomization_p
 from dbdyno.analysis.spans import Mask, Span, extended_to_low_end, true_spans
 from dbdyno.analysis.timeline import timeline

@@ -5,13 +5,8 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.estimate import (
-    SAMPLES_MIN,
-    Series,
-    autocorrelation_time,
-    standard_error,
-    student_quantile,
-)
+from dbdyno.analysis.estimate import SAMPLES_MIN, Series, autocorrelation_time, standard_error
+from dbdyno.analysis.probability import student_quantile
 
 # The autocorrelation of a series of n takes n² steps; in a long run neighbouring seconds are first
 # added up, which does not change the sums.

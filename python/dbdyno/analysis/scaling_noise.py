@@ -12,8 +12,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dbdyno.analysis.estimate import Series, student_quantile
-from dbdyno.analysis.probability import variance_ratio_p
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.probability import student_quantile, variance_ratio_p
 
 _DRAWS = 1000
 _UNKNOWNS = 3

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.estimate import student_quantile
 from dbdyno.analysis.interval_estimate import IntervalEstimate
+from dbdyno.analysis.probability import student_quantile
 
 SIZES_FEW = 4
 ROWS_MAX = 1e15
