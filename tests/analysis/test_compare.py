@@ -213,7 +213,7 @@ def test_two_single_runs_tell_costs_and_nothing_else():
 
 @pytest.mark.parametrize("whose", ["", "in", "client_", "client_in"])
 def test_switches_of_single_runs_are_told_by_nobody(whose):
-    """In ten of fifteen pairs of equal runs beside other work, switches would have differed."""
+    """Of fifteen pairs of runs of one variant beside other work, ten differed in switches."""
     switches = f"{whose}voluntary_switches"
     assert switches in KNOWN
     found = compare(

@@ -28,7 +28,7 @@ def test_noise_that_lasts_makes_intervals_wider(rng):
 
 
 def test_the_interval_of_a_long_series_holds_as_often_as_it_says(rng):
-    """Autocorrelated noise, with so many intervals that neighbours are summed; at least 88."""
+    """Autocorrelated noise in so many intervals that neighbours are summed; at least 88 hold."""
     within = 0
     for _ in range(100):
         causes = np.stack([np.ones(6000), np.linspace(0, 1, 6000)], axis=1)

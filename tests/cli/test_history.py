@@ -163,7 +163,7 @@ def test_what_a_script_for_sysbench_is_told_makes_a_kind(capsys):
 
 
 def test_what_a_script_for_sysbench_does_anyway_makes_none(capsys):
-    """Nor does an option that a run sets elsewhere, or one that changes nothing measured."""
+    """Nor do options that a run sets elsewhere, or that change nothing measured."""
     by_script()
     by_script(table_size="1e4", engine="innodb", skip_trx="off", rand_type="special")
     by_script(time="20", rand_seed="7", percentile="99", report_interval="1")

@@ -158,7 +158,7 @@ note: Deadlocks between transactions
 
 
 def test_the_time_of_those_that_failed_is_what_the_engine_timed():
-    """Who loses has waited before: a tenth of the transactions takes half of the time."""
+    """Transactions wait before they fail: a tenth of them takes half of the time."""
     lost = [failure("40001", 600, "could not serialize access")]
     recording = failing(busy(), lost, failed=600, failed_ms=10 * TOOK_MS)
     found = said("deadlocks", recording)

@@ -110,7 +110,7 @@ def test_a_row_is_held_to_the_end_of_the_transaction():
 
 
 def test_no_bound_is_claimed_where_holders_pause():
-    """They hold the row for longer than their statements take."""
+    """A holder that pauses has the row for longer than its statements take."""
     pausing = behind(TELLERS, 12, blocker=-1, root=-1, state="idle in transaction")
     finding = said(RULE, tpcb(16, [waiting(TELLERS, 12), waiting(END, 1, "", "")], [pausing]))
     assert "allows about" not in finding.summary

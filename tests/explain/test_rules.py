@@ -30,9 +30,9 @@ NEVER_FOUND = {
     # The network is tested with PostgreSQL; a killed server of this kind stays away: the run fails.
     "mysql": {"cpu_steal", "round_trips", "outage", "tries_again"},
 }
-"""Rules that only their own tests make report: no golden run has their cause."""
+"""Rules whose findings occur only in their own tests: no golden run has their cause."""
 NEVER_QUIET = {"unsteady", "checkpoint_io", "autovacuum_interference"}
-"""Runs of seconds are always too short for their answer, and have no baseline."""
+"""Rules for which runs of seconds are always too short, or lack a baseline."""
 
 golden = pytest.mark.parametrize("folder", sorted(GOLDEN.glob("*")), ids=lambda one: one.name)
 rules = pytest.mark.parametrize("rule", all_rules().values(), ids=lambda rule: rule.id)

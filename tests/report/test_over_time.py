@@ -92,7 +92,7 @@ def test_an_event_with_which_more_was_done_lacks_nothing(done, missing):
 
 
 def test_looks_that_saw_nobody_at_work_are_told_as_such(ordinary):
-    """As during an outage, when clients have no server to wait for."""
+    """As during an outage, when clients have no server to send to."""
     waits = ordinary.tables["waits"]
     nobody = waits | {"count": np.zeros_like(waits["count"])}
     empty = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "waits": nobody})
@@ -175,7 +175,7 @@ GOLDEN = Path(__file__).parents[1] / "explain" / "golden"
 
 @pytest.mark.parametrize("folder", sorted(GOLDEN.iterdir()), ids=lambda folder: folder.name)
 def test_real_runs_have_a_page_with_their_explanation(folder):
-    """Stored without findings, like interrupted runs: the page explains them again."""
+    """Stored without findings, like interrupted runs: the page computes them."""
     recording = open_run(folder).recording()
     assert not recording.record.findings
     for name in ("findings", "throughput", "waits", "telemetry"):
