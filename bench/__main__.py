@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 
-from bench import ceiling, comparing, footprint, loading, telemetry
+from bench import ceiling, compare_command, footprint, loading, telemetry
 from bench.cases import Case, cases
 from bench.ceiling import Told
 from bench.compare import compare_all
-from bench.comparing import Bench
+from bench.compare_command import Bench
 from bench.server import BenchServer, bench_server
 from bench.tally import Tally
 from dbdyno.errors import DbdynoError
@@ -69,12 +69,12 @@ def _parts(kind: Kind, tally: Tally, options: argparse.Namespace) -> Mapping[str
         "loading": lambda at: loading.measure(told, at.server, at.socket, pairs),
         "footprint": lambda at: footprint.measure(told, at.server, options.io),
         "telemetry": lambda at: telemetry.measure(told, at.server, at.socket),
-        **{name: partial(_compare, told, part) for name, part in comparing.PARTS.items()},
+        **{name: partial(_compare, told, part) for name, part in compare_command.PARTS.items()},
     }
 
 
 def _compare(told: Told, part: Callable[[Told, Bench], None], at: BenchServer) -> None:
-    part(told, comparing.prepared(at.server, at.socket))
+    part(told, compare_command.prepared(at.server, at.socket))
 
 
 def _measure_on(

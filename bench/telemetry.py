@@ -19,12 +19,12 @@ from typing import TypeAlias
 
 from msgspec import structs
 
+from bench.activity_cost import activity_cores
 from bench.alternating import BLOCK_NS, LEAD, Alternation, instant_ns, ratio_of_turns, turns_of
 from bench.ceiling import Told
 from bench.engine import engine_of, frames_of
 from bench.ratio import Ratio
 from bench.standing_clock import StandingClock, put_up
-from bench.words_cost import words_cores
 from dbdyno.engine import load
 from dbdyno.model.frame import Frame
 from dbdyno.model.plan import Endpoint, Plan
@@ -139,7 +139,7 @@ def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bo
         with RunWriter(record, plan) as writer:
             completed = _completed(plan, turns, partial(watching, options, scene, writer))
         ratio = ratio_of_turns(turns, completed)
-        return _effect(ratio, words_cores(plan), read_frames(writer.folder / FRAMES))
+        return _effect(ratio, activity_cores(plan), read_frames(writer.folder / FRAMES))
 
 
 def _completed(plan: Plan, turns: Sequence[bool], watch: Watch) -> list[int]:

@@ -17,7 +17,7 @@ SECONDS = 4
 IDLE_TPS = 1.0
 
 
-def words_cores(plan: Plan) -> float:
+def activity_cores(plan: Plan) -> float:
     """CPU cores that it uses at the plan's sampling rate, in the engine and in its reader."""
     if plan.activity_interval_ns is None:
         return 0.0
