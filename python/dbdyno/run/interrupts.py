@@ -30,7 +30,7 @@ class Interrupts:
 
 
 def heeded() -> list[signal.Signals]:
-    """Return the signals not ignored when this process started, as nohup or a shell's ``&`` do."""
+    """Return all but those ignored since this process started, as with nohup or a shell's ``&``."""
     return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
@@ -39,7 +39,7 @@ def deferred_to(stop: Callable[[], None], kill: Callable[[], None]) -> Iterator[
     """Within the block interrupts raise nothing; the yielded object records them."""
     interrupts = Interrupts(stop, kill)
     if threading.current_thread() is not threading.main_thread():
-        yield interrupts  # Signals go to the main thread, so the caller's main thread decides.
+        yield interrupts  # Only the main thread can handle signals.
         return
     before = {number: signal.signal(number, interrupts.handle) for number in heeded()}
     try:

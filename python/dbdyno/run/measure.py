@@ -27,7 +27,7 @@ from dbdyno.run.watchdog import Watchdog
 
 # A busy host may delay a frame by seconds; an engine in an endless loop sends none at all.
 SILENCE_MIN_S = 10.0
-# Clients may compute for longer before the load begins: sysbench allows as much, too.
+# Computation by clients before the load begins disturbs nothing: sysbench allows as much time.
 BEGINNING_MIN_S = 30.0
 SILENCE_INTERVALS = 5
 IDENTITY_HINT = "this is a bug in dbdyno: no result of this run can be trusted"

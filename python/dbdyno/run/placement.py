@@ -67,7 +67,8 @@ class PlacementRecord:
     def look(self, when: Literal["begin", "end"]) -> None:
         """Record on which nodes the server's memory is, before the load or after it.
 
-        Omitted on a host with a single node, unless a policy was requested.
+        Omitted on a host with a single node, where it can be nowhere else, unless a policy was
+        requested.
         """
         if self._process_id is not None and self._is_memory_told:
             self._memory[when] = memory_by_node(self._process_id)

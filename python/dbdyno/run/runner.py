@@ -156,7 +156,7 @@ class _Run:
             self.observer.say(line)
 
     def _makes_its_data(self) -> bool:
-        """Whether the script prepares its data: sure to be missing only on a new server."""
+        """Whether the script prepares its data: on request, or on a new server, which has none."""
         return self.options.replace or is_passing(self.options)
 
     def _tell_settings(self) -> None:

@@ -34,7 +34,8 @@ from dbdyno.run.work import Work, find_work
 from dbdyno.servers.base import Server
 
 DURATION_DEFAULT_NS = 10 * SECOND_NS
-# A rate is judged by the variation between intervals: so many per run, unless specified.
+# A rate is judged by the variation between its intervals: this many per run or more, unless they
+# would be too short.
 _INTERVALS = 40
 # Failures are judged by the objectives. The limit is below 100%, at which a script that can never
 # succeed would not end its run, either.

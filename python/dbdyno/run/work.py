@@ -137,7 +137,7 @@ def _lua_work(path: Path, items: Sequence[WeightedName], options: SizeOptions) -
 
 
 def looks_like_file(name: str) -> bool:
-    """Whether the name has a folder or an ending, or is an existing file, unlike a workload."""
+    """Whether a name is a file's: with a folder or ending, or existing; a workload's is a word."""
     return "/" in name or "." in name or Path(name).is_file()
 
 

@@ -95,7 +95,7 @@ def _made_v2(path: str, limits: Limits) -> Group:
 
 
 def _hands_on(group: Path, limits: Limits) -> bool:
-    """Whether subgroups have the controllers, after delegation was enabled."""
+    """Whether subgroups can have the controllers; enables their delegation if necessary."""
     control = group / "cgroup.subtree_control"
     with suppress(OSError):
         missing = limits.keys() - set(control.read_text().split())

@@ -3,7 +3,7 @@
 DuckDB reads the Parquet files in place; the frames of unfinished runs are tabulated in memory, and
 only for the tables that the query mentions. Counts that are cumulative in the files are counts of
 the single interval in the views, so that they can be summed; the cumulative count is beside it.
-Only reading is allowed: the views cease to exist with the result.
+Only reading is allowed: the views last no longer than the query.
 """
 
 import re
@@ -131,7 +131,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, name: str, folders: list
 
 
 def _of_each_interval(table: str) -> str:
-    """Return a SELECT of all columns, with cumulative ones as differences and in original form."""
+    """Return a SELECT of all columns: cumulative ones per interval, and as they are."""
     if table not in RISING:
         return "SELECT *"
     key = ", ".join(("run_id", *RISING[table].of))
