@@ -1,1 +1,1 @@
-"""One file a rule; each ends in ``RULE = Rule(…)``."""
+"""One file per rule; each ends in ``RULE = Rule(…)``."""

@@ -32,7 +32,7 @@ _SOURCE = "pg_stat_user_tables"
 _NAPS_MIN = 2
 _VISITS_MIN = 2
 _GRAVE: tuple[tuple[float, Severity], ...] = ((1.0, "major"), (0.2, "minor"))
-"""Dead rows for each live one, and how grave that is."""
+"""Dead rows per live row, and the severity from there on."""
 _CAUSES: dict[Off, str] = {
     "": "autovacuum does not keep up",
     "server": "autovacuum is off",
@@ -41,7 +41,7 @@ _CAUSES: dict[Off, str] = {
 
 
 class _Behind(Struct, frozen=True):
-    """A table's dead rows, what makes them, what is tolerated, and what could be set."""
+    """A table's dead rows, what produces them, the threshold, and what could be set."""
 
     table: str
     dead: Course
@@ -54,17 +54,17 @@ class _Behind(Struct, frozen=True):
 
     @property
     def cleaned_per_s(self) -> float:
-        """By vacuum and by pruning."""
+        """Rows per second cleaned up by vacuum and by pruning."""
         return max(self.made_per_s - self.dead.per_s, 0.0)
 
     @property
     def dead_share(self) -> float:
-        """Dead rows for each live one."""
+        """Dead rows per live row."""
         return self.dead.last / max(self.live, 1.0)
 
 
 def look(case: Case) -> Outcome:
-    """The table with most dead rows for its live ones."""
+    """Examine the table with most dead rows per live row."""
     facts = server_facts(case)
     nap_s = span_s(facts, "autovacuum_naptime")
     judged = [_behind(case, facts, name) for name in known_objects(case, _SOURCE)]
@@ -132,7 +132,7 @@ def _finding(one: _Behind) -> Finding:
 
 
 def _growth_told(one: _Behind) -> str:
-    """When they will have doubled the table is told only until they have."""
+    """The time to double is given only until the table has doubled."""
     if one.dead_share >= 1:
         return "the table is more than twice the size that its live rows need"
     return f"the table grows: at this rate it doubles in {seconds(one.live / one.dead.per_s)}"

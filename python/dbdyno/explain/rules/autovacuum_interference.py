@@ -28,9 +28,9 @@ from dbdyno.words import percent, seconds
 
 
 def look(case: Case) -> Outcome:
-    """The loss, and the tables that were vacuumed."""
+    """Report the loss, and the tables that were vacuumed."""
     if not len(case.recording.tables["log_entries"]["time_s"]):
-        known_objects(case, "pg_stat_user_tables")  # without a log, its counters tell
+        known_objects(case, "pg_stat_user_tables")  # without a log, its counters show vacuums
     loss = loss_to(case, "autovacuum")
     if loss is None:
         return NotFound("throughput did not fall while autovacuum ran, or it did not run")

@@ -33,7 +33,7 @@ _SOURCE = "pg_stat_checkpointer"
 
 
 def look(case: Case) -> Outcome:
-    """The loss around checkpoints, and their phases."""
+    """Report the loss around checkpoints, and their phases."""
     pages = grown(case, _SOURCE, "buffers_written")
     loss = loss_to(case, "checkpoint")
     if loss is None:
@@ -65,7 +65,7 @@ def look(case: Case) -> Outcome:
 
 
 def _phases_told(checkpoints: list[RunEvent]) -> str:
-    """Only at its end a checkpoint tells how long it wrote and synced."""
+    """A checkpoint reports only at its end how long it wrote and synced."""
     if not any(event.phases for event in checkpoints):
         return "; none had finished, so their write and sync times are not known"
     written_s, synced_s = (_phase_s(checkpoints, name) for name in ("write", "sync"))
@@ -73,7 +73,7 @@ def _phases_told(checkpoints: list[RunEvent]) -> str:
 
 
 def _phase_s(checkpoints: list[RunEvent], wanted: str) -> float:
-    """Seconds of one phase over all of them."""
+    """Seconds of one phase over all checkpoints."""
     return sum(
         end - begin for event in checkpoints for name, begin, end in event.phases if name == wanted
     )

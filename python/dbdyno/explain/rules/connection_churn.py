@@ -24,7 +24,7 @@ from dbdyno.words import count, milliseconds, percent, significant
 
 
 def look(case: Case) -> Outcome:
-    """Without connections in the measured part there is nothing to see."""
+    """Not found without connections in the measured part."""
     connects = measured_total(case.recording, "connects")
     seconds = needed(measured_s(case.recording) or None, "nothing was measured")
     clients: int = needed(case.recording.plan.get("clients"), "the plan has no number of clients")
@@ -63,7 +63,7 @@ def look(case: Case) -> Outcome:
 
 
 def _server_sessions(case: Case) -> float | None:
-    """What the server itself counted; PostgreSQL does from version 14 on."""
+    """The server's own count of new sessions, which PostgreSQL has from version 14."""
     return grown_if_told(case, *database_of(case).sessions_opened) or None
 
 

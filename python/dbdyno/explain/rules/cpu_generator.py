@@ -26,7 +26,7 @@ FULL = 0.9
 
 
 def look(case: Case) -> Outcome:
-    """Full first: then its numbers are about itself."""
+    """A saturated engine first: then the run's numbers are about the engine."""
     fullness = _fullness(case)
     if fullness >= FULL:
         return _full(fullness)
@@ -48,7 +48,7 @@ def _fullness(case: Case) -> float:
 
 
 def _processors(case: Case) -> int:
-    """How many the engine can have at once. Its first versions told only their threads."""
+    """Cores that the engine can use at once; its first versions recorded only their threads."""
     told: int | None = case.recording.engine.get("hello", {}).get("processors")
     return told or needed(case.recording.plan.get("threads"), "the plan has no number of threads")
 

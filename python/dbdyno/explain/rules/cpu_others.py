@@ -34,7 +34,7 @@ _UNKNOWN_TOLD = (
 
 
 def look(case: Case) -> Outcome:
-    """Other programs do harm only where the CPU is saturated."""
+    """Other programs do harm only if the CPU is saturated."""
     used = processor_time(case)
     if used.others < NOTICED:
         return NotFound(f"other programs used {percent(used.others)} of the CPU")
@@ -70,7 +70,7 @@ def look(case: Case) -> Outcome:
 
 
 def _named_share(case: Case, names: list[tuple[str, float]], used: ProcessorTime) -> float:
-    """The part of the others' time that was taken by programs with a name."""
+    """The part of the others' CPU time that belongs to named programs."""
     others_s = used.others * used.cores * (case.record.duration_s or 0.0)
     return sum(taken for _, taken in names) / others_s if others_s else 0.0
 
@@ -84,7 +84,7 @@ def _waiting_or_working(case: Case) -> float:
 
 
 def _on_the_way(case: Case, spent: Budget) -> float:
-    """Over a network, it is not known how much of a round trip is waiting for CPU."""
+    """Round-trip time that may be waiting for CPU; over a network it is not known how much."""
     if stays_within_machine(case):
         return spent.share("client_or_network")
     network = network_time_of(case)
@@ -92,7 +92,7 @@ def _on_the_way(case: Case, spent: Budget) -> float:
 
 
 def _who(names: list[tuple[str, float]]) -> str:
-    """Of what has a name; where most has none, nobody knows who took the most."""
+    """The busiest named program; empty if most of the time has no name."""
     return f", {names[0][0]} most of all" if names else ""
 
 

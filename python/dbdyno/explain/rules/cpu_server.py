@@ -21,7 +21,7 @@ from dbdyno.explain.words import in_throughput
 from dbdyno.words import count, milliseconds, percent
 
 _COUNTED_MIN = 0.001
-"""Of the host's CPU time, which is counted in ticks: in a run of seconds less is one, or none."""
+"""Of the host's CPU time, which is counted in ticks: less is one or none in a short run."""
 
 
 def look(case: Case) -> Outcome:

@@ -30,7 +30,7 @@ _WHO = {"server": "the server", "engine": "the load generator"}
 
 
 def look(case: Case) -> Outcome:
-    """The graver of the two ways."""
+    """Report the more severe of the two mechanisms."""
     throttled = {who: _throttled_share(case, who) for who in _groups(case)}
     worst = max(throttled, key=lambda who: throttled[who], default=None)
     is_here = sees_server(case)
@@ -44,7 +44,7 @@ def look(case: Case) -> Outcome:
 
 
 def _groups(case: Case) -> list[str]:
-    """Whose group was read; without one there is no quota to run out of."""
+    """Whose cgroup was read; without one there is no quota to exhaust."""
     if not was_read(case.recording, "control_group"):
         return []
     return known_objects(case, "control_group")
@@ -70,7 +70,7 @@ def _ran_at_least(case: Case, who: str) -> float:
 
 
 def _stopped_share(case: Case) -> float:
-    """Of the server's processes, over all samples."""
+    """Share of the server's processes that were stopped, over all samples."""
     count = levels(case, "processes", "count", "server").value
     stopped = level(case.recording, "processes", "stopped", "server")
     if stopped is None:

@@ -37,7 +37,7 @@ from dbdyno.explain.words import gain_of_waits
 from dbdyno.model.record import Finding
 from dbdyno.words import milliseconds, percent, significant, size
 
-# Beginnings of the waits of who reads, and of who waits for the same page to be read.
+# Prefixes of the waits of sessions that read, or wait for another to read the same page.
 _READ_EVENTS = (
     "datafileread",
     "bufferio",
@@ -52,30 +52,30 @@ _POOL_READS, _POOL_REQUESTS = "Innodb_buffer_pool_reads", "Innodb_buffer_pool_re
 
 
 class _Reads(Struct, frozen=True):
-    """Buffers that were not in shared_buffers, and what reading them took."""
+    """Buffers that were not in shared_buffers, and the time it took to read them."""
 
     per_transaction: float
     hit_share: float
     mean_ms: float
-    """0 where the server does not time reads."""
+    """0 if the server does not time reads."""
     counted_share: float | None
     seen_share: float | None
 
     @property
     def is_contradictory(self) -> bool:
-        """Counted reads that nobody was seen to wait for: they were others', or cannot be seen."""
+        """Reads were counted but no session was seen waiting: they are others', or not visible."""
         if self.seen_share is None or self.counted_share is None:
             return False
         return self.seen_share < NOTICED <= self.counted_share - self.seen_share
 
     @property
     def share(self) -> float:
-        """Of client time; what was seen outweighs what was counted."""
+        """Share of client time; the sampled one takes precedence over the counted one."""
         return self.counted_share or 0.0 if self.seen_share is None else self.seen_share
 
 
 def look(case: Case) -> Outcome:
-    """Both accounts, where there are two."""
+    """Examine both measurements, if there are two."""
     reads = _reads(case)
     if reads.seen_share is None and reads.counted_share is None:
         timing = database_of(case).read_timing
@@ -116,7 +116,7 @@ def _of_database(case: Case) -> tuple[float, float, float]:
 
 
 def _of_innodb(case: Case) -> tuple[float, float, float]:
-    """The same; timed where the performance schema is on."""
+    """The same for InnoDB; reads are timed if the performance schema is on."""
     read, asked = (grown(case, _STATUS, name) for name in (_POOL_READS, _POOL_REQUESTS))
     read_us = grown_if_told(case, "file_io", "read_us", "innodb_data_file") or 0.0
     return read, max(asked - read, 0.0), read_us / 1e3
@@ -161,7 +161,7 @@ def _finding(case: Case, reads: _Reads) -> Finding:
 
 
 def _cache_words(case: Case) -> list[str]:
-    """The cache against all that the statements could touch, where both are known."""
+    """The cache against all that the statements could touch, if both are known."""
     try:
         facts = server_facts(case)
         setting = database_of(case).cache_setting

@@ -52,35 +52,35 @@ KINDS = {
     DEADLOCK: ("deadlock", "deadlocks"),
     SERIALIZATION: ("serialization failure", "serialization failures"),
 }
-"""The engine's classes of failures, and what people call one and several."""
+"""The engine's classes of failures, with their singular and plural names."""
 
 
 class _Thrown(Struct, frozen=True, kw_only=True):
-    """What the engine and the server know of transactions that were thrown away."""
+    """What the engine and the server report of transactions that were rolled back."""
 
     failures: list[FailureRecord]
     tried_again: list[FailureRecord]
-    """Tries that were followed by another, where the engine told why."""
+    """Failed attempts that were retried, if the engine recorded their reason."""
     retried: int
     retries: int
-    """Transactions that were tried again and their further tries, where it did not."""
+    """Retried transactions and their retries, if the engine did not."""
     server_deadlocks: float | None
     thrown_away: float
     standing_still: float | None
 
     @property
     def told(self) -> list[FailureRecord]:
-        """All that the engine told of, with or without another try."""
+        """All that the engine reported, retried or not."""
         return [*self.failures, *self.tried_again]
 
     @property
     def share(self) -> float:
-        """Of client time."""
+        """Share of client time."""
         return max(self.thrown_away, self.standing_still or 0.0)
 
     @property
     def kinds(self) -> set[str]:
-        """Which classes they are of, as failures and the server tell; empty where neither does."""
+        """Their classes, from failures and the server's count; empty if neither shows them."""
         told = {failure.failure_class for failure in self.told}
         if self.server_deadlocks:
             return told | {DEADLOCK}
@@ -118,7 +118,7 @@ def look(case: Case) -> Outcome:
         seen=[*_seen(case, thrown)],
         why=_why(case.protocol, thrown),
         advice=_advice(case, thrown),
-        # What further tries took without a reason is an estimate from below, and bounds nothing.
+        # The time of retries without a reason is a lower estimate, which bounds nothing.
         gain="" if thrown.retries else gain_words(case, thrown.share),
         refute=_refute(case, thrown),
     )
@@ -143,12 +143,12 @@ def _ours(failures: list[FailureRecord]) -> list[FailureRecord]:
 
 
 def _retries(case: Case) -> int:
-    """Tries beyond the first, of all transactions that have ended."""
+    """Attempts beyond the first, of all transactions that have ended."""
     return int(case.recording.tables["intervals"]["retries"].max(initial=0))
 
 
 def _thrown_away(case: Case) -> float:
-    """The share of client time in tries that came to nothing."""
+    """The share of client time in failed attempts."""
     told = [*case.record.failures, *case.record.tried_again]
     if case.record.tried_again:
         return share_of_time(case, sum(one.took_s or 0.0 for one in _ours(told)))
@@ -182,7 +182,7 @@ def _counted(thrown: _Thrown) -> str:
 
 
 def _again(failures: list[FailureRecord], tried_again: list[FailureRecord]) -> str:
-    """How many had another try, of those that are counted."""
+    """How many were retried, of those that are counted."""
     if not tried_again:
         return ""
     number = count(sum(one.count for one in tried_again))
@@ -190,7 +190,7 @@ def _again(failures: list[FailureRecord], tried_again: list[FailureRecord]) -> s
 
 
 def _cost(thrown: _Thrown) -> str:
-    """Nothing where the server alone knows of them."""
+    """The cost as text; empty if only the server knows of them."""
     if not thrown.share:
         return ""
     return f": about {percent(thrown.share)} of client time was lost to them"
@@ -213,7 +213,7 @@ def _seen(case: Case, thrown: _Thrown) -> Iterator[str]:
 
 
 def _lost_by_script(case: Case, thrown: _Thrown) -> Iterator[str]:
-    """Of several scripts, how often each was the loser; where nothing else failed."""
+    """How often each of several scripts was rolled back; only if nothing else failed."""
     scripts = case.record.scripts
     is_all = len(thrown.failures) == len(case.record.failures)
     if is_all and len(scripts) > 1 and any(one.failed for one in scripts):
@@ -224,7 +224,7 @@ def _lost_by_script(case: Case, thrown: _Thrown) -> Iterator[str]:
 
 
 def _logged(case: Case) -> int:
-    """Deadlocks that the server's log tells of, in the measured part."""
+    """Deadlocks in the server's log, in the measured part."""
     log = rows(case.recording.tables["log_entries"], ("time_s", "topic"))
     end_s = case.record.duration_s or 0.0
     return sum(topic == "deadlock" and 0 < time_s <= end_s for time_s, topic in log)
@@ -301,7 +301,7 @@ def _advice(case: Case, thrown: _Thrown) -> list[str]:
 
 
 def _scripts(case: Case) -> list[str]:
-    """Those that may have a part in deadlocks."""
+    """Scripts that may take part in deadlocks."""
     return [
         one.name
         for number, one in enumerate(case.record.scripts)
@@ -310,7 +310,7 @@ def _scripts(case: Case) -> list[str]:
 
 
 def _locks_nothing(case: Case, script: int) -> bool:
-    """Whether it is known of each of its statements."""
+    """Whether this is known of each of its statements."""
     texts = rows(case.recording.tables["statement_texts"], ("script", "sql"))
     own = [sql for of, sql in texts if of == script]
     return bool(own) and all(map(locks_nothing, own))

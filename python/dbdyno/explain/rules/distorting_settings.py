@@ -33,7 +33,7 @@ SHORT_MS = 100.0
 
 
 class _Distortion(Struct, frozen=True):
-    """A setting, what it does to the numbers, and what to set instead."""
+    """A setting, its effect on the numbers, and what to set instead."""
 
     setting: str
     effect: str
@@ -45,7 +45,7 @@ _Judge: TypeAlias = Callable[[Case, ServerFacts], Iterator[_Distortion]]
 
 
 def look(case: Case) -> Outcome:
-    """All of them in one finding."""
+    """Report all of them in one finding."""
     facts = server_facts(case)
     judges = (_build, *_JUDGES.get(case.protocol, ()))
     known = [one for judge in judges for one in _judged(judge, case, facts)]
@@ -64,7 +64,7 @@ def look(case: Case) -> Outcome:
 
 
 def _judged(judge: _Judge, case: Case, facts: ServerFacts) -> list[_Distortion]:
-    """What a judge says; a setting that was not recorded is not held against anyone."""
+    """A judge's distortions; none from a setting that was not recorded."""
     try:
         return list(judge(case, facts))
     except LackingError:

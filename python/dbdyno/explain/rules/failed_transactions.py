@@ -32,7 +32,7 @@ from dbdyno.words import count, percent
 
 
 def look(case: Case) -> Outcome:
-    """By how many they are; what each kind is, is told with them."""
+    """Judged by their share; each kind is reported with its first statement."""
     counts = transactions_of(case)
     failures = sorted(_untold(case), key=lambda one: -one.count)
     failed = sum(one.count for one in failures)

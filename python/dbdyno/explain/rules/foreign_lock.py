@@ -34,9 +34,9 @@ from dbdyno.model.record import Finding
 from dbdyno.words import percent
 
 Root: TypeAlias = tuple[str, str, str]
-"""Who, what it was doing, and the wait event."""
+"""Kind of session, its state, and its wait event."""
 Waiting: TypeAlias = tuple[int, float]
-"""A statement, and the share of client time that they waited at it."""
+"""A statement, and the share of client time spent waiting at it."""
 
 _DOING = {
     "idle_in_transaction": "idle in transaction",
@@ -53,11 +53,11 @@ _GIVE_UP = "Run DDL with a short lock timeout, and retry it until it succeeds."
 
 
 class _Held(Struct, frozen=True, kw_only=True):
-    """What foreign sessions held back; shares are of client time."""
+    """What foreign sessions blocked; shares are of client time."""
 
     share: float
     roots: list[tuple[Root, float]]
-    """The one that held back the most first."""
+    """The one that blocked the most first."""
     relations: list[str]
     waiting: list[Waiting]
     between: float
@@ -65,12 +65,12 @@ class _Held(Struct, frozen=True, kw_only=True):
 
 
 def look(case: Case) -> Outcome:
-    """What is charged to sessions that are not the load's."""
+    """Report lock waits that are charged to sessions outside the load."""
     spent = client_time(case)
     share, unknown = spent.behind_others, spent.behind("unknown")
     if share >= NOTICED:
         return _found(case, _held(case, spent))
-    queue_of(case)  # without it nobody knows behind whom they waited
+    queue_of(case)  # without it the blockers are not known
     if unknown >= NOTICED:
         return CouldNotLook(
             f"clients waited for {percent(unknown)} of the time behind sessions that only a single "
@@ -144,7 +144,7 @@ def _roots(charges: list[Charge], total_s: float) -> list[tuple[Root, float]]:
 
 
 def _waiting(charges: list[Charge], total_s: float) -> list[Waiting]:
-    """Where the clients stood still, the statement that stood longest first."""
+    """Where the clients were blocked, the longest wait first."""
     shares: dict[int, float] = defaultdict(float)
     for charge in charges:
         shares[charge.waiter] += charge.seconds / total_s
@@ -152,7 +152,7 @@ def _waiting(charges: list[Charge], total_s: float) -> list[Waiting]:
 
 
 def _waiting_told(case: Case, waiting: list[Waiting]) -> list[str]:
-    """Those that weigh; a client that was between two statements by then has none to name."""
+    """The statements with noticeable waits; a client between two statements has none to name."""
     texts = {one.number: one.words for one in statements_of(case)}
     clients: int = case.recording.plan["clients"]
     return [
@@ -164,7 +164,7 @@ def _waiting_told(case: Case, waiting: list[Waiting]) -> list[str]:
 
 
 def _between(case: Case) -> float:
-    """Client-seconds right behind a session of others that waits for a table itself."""
+    """Client-seconds directly behind a foreign session that waits for a table itself."""
     queue = queue_of(case)
     return sum(
         edge.client_seconds
@@ -187,7 +187,7 @@ def _who(root: Root) -> str:
 
 
 def _relations(case: Case) -> list[str]:
-    """The tables that clients wait for right behind sessions of others."""
+    """The tables for which clients wait directly behind foreign sessions."""
     queue = queue_of(case)
     named = (
         edge.relation

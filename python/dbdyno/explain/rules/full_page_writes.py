@@ -41,14 +41,14 @@ _AGREES = (0.5, 2.0)
 
 
 class _Images(Struct, frozen=True, kw_only=True):
-    """What images took, and how each of it is known."""
+    """What images cost, and how each number is known."""
 
     per_transaction: float
     of_wal: float
     wal_bytes: float
     checkpoints: list[CheckpointEffect]
     wal_time: float
-    """Of client time: the images' part of the time in WAL, at most."""
+    """Share of client time: the images' part of the WAL waits, at most."""
     with_images: ImageTime | None
     loss: Loss | None
 
@@ -59,12 +59,12 @@ class _Images(Struct, frozen=True, kw_only=True):
 
     @property
     def expected(self) -> float:
-        """First changes of pages expected meanwhile."""
+        """First changes of pages expected in the same time."""
         return sum(one.first_changes or 0.0 for one in self.checkpoints)
 
     @property
     def wal_around(self) -> tuple[float, float] | None:
-        """Mean WAL of a transaction in the seconds before a checkpoint began and after."""
+        """Mean WAL bytes per transaction in the seconds before a checkpoint began and after."""
         pairs = [
             (one.bytes_before, one.bytes_after)
             for one in self.checkpoints
@@ -77,25 +77,25 @@ class _Images(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """Of client time: what was seen to go with images outweighs the bound."""
+        """Share of client time: the time that varies with images, else the bound."""
         if self.with_images is not None and self.with_images.low > 0:
             return min(self.with_images.share, 1.0)
         return self.wal_time
 
     @property
     def agrees(self) -> bool:
-        """Whether about as many images were counted as are expected."""
+        """Whether the number of images counted is about the number expected."""
         return _AGREES[0] * self.expected < self.counted < _AGREES[1] * self.expected
 
 
 def look(case: Case) -> Outcome:
-    """By the share of the WAL first: without many images there is nothing to cost."""
+    """Judged by the share of the WAL first: few images cannot cost much."""
     images = _images(case)
     if images.of_wal < MANY:
         return NotFound(f"{percent(images.of_wal)} of the WAL was full-page images")
     lost = images.loss.of_run if images.loss else 0.0
     if max(images.share, lost) < NOTICED and not images.checkpoints:
-        client_time(case)  # without it their cost could not be seen
+        client_time(case)  # without it their cost is not visible
         return NotFound("the pages were first changed in the run, at no measurable cost")
     return _finding(case, images, max(images.share, lost))
 

@@ -29,12 +29,12 @@ from dbdyno.words import count, percent, seconds, size
 
 NEAR = 0.8
 OFTEN_S = 60.0
-"""A log that is gone through in less is small for the load."""
+"""If the load goes through the log in less time, the log is small for it."""
 _LOG = "wal_position"
 
 
 class _Log(Struct, frozen=True, kw_only=True):
-    """The redo log under load: how full it was, and what was missing when it was near full."""
+    """The redo log under load: how full it was, and the throughput lost when near full."""
 
     near: float
     """The part of the measured time in which the age was near its bound."""
@@ -46,12 +46,12 @@ class _Log(Struct, frozen=True, kw_only=True):
 
     @property
     def turn_s(self) -> float:
-        """How long the load takes to go through the whole log."""
+        """Time that the load takes to go through the whole log."""
         return self.bound_bytes / max(self.bytes_per_s, 1.0)
 
 
 def look(case: Case) -> Outcome:
-    """Near the bound, or waiting for free pages."""
+    """Found near the bound, or if sessions waited for free pages."""
     log = _log(case)
     if log.near < NOTICED and not log.free_waits:
         return NotFound(f"the redo log was never more than {percent(log.peak_share)} full")
@@ -77,7 +77,7 @@ def _log(case: Case) -> _Log:
 
 
 def _lost(case: Case, age: LevelSeries, near_bytes: float) -> float:
-    """What the seconds near the bound lack to the others; 0 where there are only one kind."""
+    """Loss in the seconds near the bound relative to the others, over all; 0 without both."""
     timeline = case.timeline.whole_intervals()
     in_load = timeline.phase == "measure"
     seconds, tps = timeline.seconds[in_load], timeline.tps[in_load]

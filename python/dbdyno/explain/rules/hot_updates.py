@@ -40,7 +40,7 @@ _HEADER_BYTES = 24  # of a row; the statistics count its columns only
 
 
 def look(case: Case) -> Outcome:
-    """The table whose misses write most."""
+    """Report the table whose misses write most."""
     worst = max(misses_of(case), key=lambda one: one.index_writes, default=None)
     if worst is None:
         return NotFound("no row of a table that is known was updated")
@@ -84,7 +84,7 @@ def _or_shorten(culprit: Culprit, them: str) -> str:
 
 
 def _may_assign_itself(worst: Misses) -> bool:
-    """Whether room is not what lacks, and something could assign an index's column unseen."""
+    """Whether there is room, and something could assign an indexed column without being seen."""
     has_room = _free_versions(worst) >= 1 and not _is_moving(worst)
     has_others = any(not index.is_primary for index in worst.table.indexes)
     return has_room and has_others and bool(worst.table.assigned_by)
@@ -129,7 +129,7 @@ def _of_room(worst: Misses) -> dict[str, Any]:
 
 
 def _more_room(worst: Misses, fillfactor: int) -> dict[str, Any]:
-    """A partitioned table has no pages: each of its partitions is told how full they may be."""
+    """A partitioned table has no pages: the fillfactor is set for each of its partitions."""
     is_partition = worst.pages is not worst.table
     alike = f" likewise each partition of {worst.table.name};" if is_partition else ""
     return {
@@ -144,7 +144,7 @@ def _more_room(worst: Misses, fillfactor: int) -> dict[str, Any]:
 
 
 def _prune(fillfactor: int) -> dict[str, Any]:
-    """What keeps the room from being free that the fillfactor leaves."""
+    """What keeps occupied the room that the fillfactor leaves."""
     return {
         "title": "HOT updates prevented by full pages (not pruned)",
         "advice": [
@@ -196,7 +196,7 @@ def _share(case: Case, table: TableFacts, of_records: float | None) -> float | N
 
 
 def _working_for_writers(case: Case, table: TableFacts) -> float:
-    """The share for statements that write the table or end a transaction; all where none names it.
+    """The share for statements that write the table or end a transaction; all if none names it.
 
     Reads beside them write no WAL, however much time they take.
     """
@@ -249,7 +249,7 @@ def _moved_words(worst: Misses) -> str:
 
 
 def _fillfactor_for(width: float) -> int:
-    """In tens, what leaves room for one new version; not below 50."""
+    """Leaves room for one new version; a multiple of ten, not below 50."""
     return max(50, min(90, int((1 - width / PAGE_BYTES[POSTGRESQL]) * 10) * 10))
 
 

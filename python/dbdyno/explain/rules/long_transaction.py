@@ -57,7 +57,7 @@ class _Dead(Struct, frozen=True):
 
     @property
     def ratio(self) -> float:
-        """Dead rows for each live one."""
+        """Dead rows per live row."""
         return self.dead / max(self.live, 1.0)
 
 
@@ -82,14 +82,14 @@ _STANDBY = _Holder(
 
 
 def look(case: Case) -> Outcome:
-    """Old against the load's own transactions, and holding the horizon back."""
+    """Find a transaction that is older than the load's own and holds back the horizon."""
     outcome = _of_history(case) if case.protocol == MYSQL else _of_dead_rows(case)
     hidden = lack_of(case.recording, "sessions")
     return CouldNotLook(hidden) if isinstance(outcome, NotFound) and hidden else outcome
 
 
 def _of_history(case: Case) -> Outcome:
-    """InnoDB keeps old versions apart from the rows, and counts the transactions of them."""
+    """InnoDB keeps old versions apart from the rows, and counts their transactions."""
     history = history_of(case)
     if not history.is_held:
         return NotFound(f"the oldest transaction was {seconds(history.oldest_s)} old")
@@ -145,7 +145,7 @@ def _of_dead_rows(case: Case) -> Outcome:
 
 
 def _held_for_standbys(case: Case) -> float:
-    """How far behind what standbys read is; 0 where nobody told, as in runs of older versions."""
+    """How far behind standbys are; 0 if not reported, as in runs of older versions."""
     told = level(case.recording, "sessions", "standby_age_transactions")
     return float(measured(case, told).max(initial=0.0)) if told else 0.0
 
@@ -201,7 +201,7 @@ def _capital(words: str) -> str:
 
 
 def _dead_rows(case: Case) -> list[_Dead]:
-    """As the server counted them last."""
+    """Dead rows by the server's last counts."""
     found_rows = []
     for table in objects(case.recording, _TABLES):
         dead = level(case.recording, _TABLES, "n_dead_tup", table)
@@ -212,9 +212,9 @@ def _dead_rows(case: Case) -> list[_Dead]:
 
 
 def _lost_since_the_first_third(case: Case) -> float | None:
-    """What the last third of the run lacks to the throughput of the first.
+    """Throughput of the last third of the run, as a loss relative to the first.
 
-    None where that was asked for, or there is too little of it to tell.
+    None if the plan asked for a change, or there is too little data.
     """
     tps = case.timeline.measured().tps
     third = len(tps) // 3

@@ -26,7 +26,7 @@ from dbdyno.model.record import Finding
 from dbdyno.words import percent
 
 FEWER = "Use fewer connections, through a pool."
-# How an event's name begins, in small letters without underscores: what it guards, what to do.
+# By the event's prefix, in lower case without underscores: what it protects, and what to do.
 KNOWN: dict[str, tuple[str, str]] = {
     "buffermapping": (
         "the mapping of pages to buffers",
@@ -58,7 +58,7 @@ KNOWN: dict[str, tuple[str, str]] = {
     ),
     "xact": ("the commit log", "End long transactions, and let vacuum freeze."),
 }
-# Of MariaDB and MySQL, whose names begin with what has them.
+# Of MariaDB and MySQL, whose names begin with the component.
 KNOWN_INNODB: dict[str, tuple[str, str]] = {
     "innodb/bufpool": (
         "the lists of the buffer pool",
@@ -86,15 +86,15 @@ KNOWN_INNODB: dict[str, tuple[str, str]] = {
         "Set innodb_adaptive_hash_index = OFF and compare.",
     ),
 }
-# All that the kernel knows of a wait within a process: it may be a latch, or something else.
+# All that the kernel shows of a wait within a process: it may be a latch, or something else.
 NAMELESS = "futex"
-# Behind a queue for rows, these are a part of it: the kernel sees the queue itself as a futex.
+# Behind a queue for rows these are part of it: the kernel reports the queue itself as a futex.
 _OF_QUEUES = frozenset({"lockmanager", "lockmanagerlock", NAMELESS})
 UNKNOWN = ("something inside the server", FEWER)
 
 
 def look(case: Case) -> Outcome:
-    """The event with the largest share gives its name."""
+    """The event with the largest share names the finding."""
     events = _events(client_time(case))
     share = sum(part for _, part in events)
     if share < NOTICED:
@@ -123,7 +123,7 @@ def look(case: Case) -> Outcome:
 
 
 def _nameless(case: Case, share: float, events: list[tuple[str, float]]) -> Finding:
-    """What the kernel alone has seen is no more than a hint."""
+    """A wait that only the kernel reports is no more than a hint."""
     facts = case.before or case.after
     switch = "" if facts and is_on(facts, "performance_schema") else "performance_schema = ON with "
     return found(
@@ -154,8 +154,8 @@ def _told(events: list[tuple[str, float]]) -> list[str]:
 def _events(spent: Budget) -> list[tuple[str, float]]:
     """Shares by event, lock waits included; the largest first.
 
-    Each who queues for a row goes through the lock manager: where clients do, its waits are a
-    part of that queue, and none of their own.
+    Every session that queues for a row goes through the lock manager: if clients do, its waits are
+    part of that queue, not contention of its own.
     """
     own = {part.wait_event for part in spent.parts if part.kind == "lwlock"}
     roots = {charge.root_wait for charge in spent.charges if charge.root_kind == "lwlock"}
@@ -166,7 +166,7 @@ def _events(spent: Budget) -> list[tuple[str, float]]:
 
 
 def _plain(event: str) -> str:
-    """As in every version: in small letters, without underscores."""
+    """The form common to all versions: lower case, without underscores."""
     return event.casefold().replace("_", "")
 
 

@@ -52,7 +52,7 @@ _STATUS = "global_status"
 
 
 class _Scanned(Struct, frozen=True):
-    """A table: sequential scans per transaction, and rows that each read."""
+    """A table, its sequential scans per transaction, and the rows that each read."""
 
     table: TableFacts
     scans: float
@@ -78,7 +78,7 @@ class _Blamed(Struct, frozen=True):
 
     @property
     def statement(self) -> Statement:
-        """That looks."""
+        """The statement of the lookup."""
         return self.lookup.statement
 
     @property
@@ -93,18 +93,18 @@ class _Blamed(Struct, frozen=True):
 
     @property
     def keys(self) -> list[str]:
-        """What the indexes that it lacks are made on."""
+        """The keys of the missing indexes."""
         columns = self.lookup.columns
         return columns if self.lookup.is_any else [", ".join(columns)]
 
 
 def look(case: Case) -> Outcome:
-    """The lookup in the table of which sequential scans read most rows, and others beside it."""
+    """Report the lookup in the table from which sequential scans read most rows, and others."""
     return _by_plan(case) if case.protocol == MYSQL else _by_table(case)
 
 
 def _by_plan(case: Case) -> Outcome:
-    """Where the server counts rows read in order for all tables together, plans say of which."""
+    """If the server counts rows read in order for all tables together, plans show the table."""
     read = grown(case, _STATUS, "Handler_read_rnd_next") + grown(case, _STATUS, "Handler_read_next")
     per_transaction = read / committed(case)
     for table in sorted(server_facts(case).tables, key=lambda table: table.rows, reverse=True):
@@ -116,7 +116,7 @@ def _by_plan(case: Case) -> Outcome:
 
 
 def _by_table(case: Case) -> Outcome:
-    """Where the server counts the scans of each table."""
+    """If the server counts the scans of each table."""
     known = set(known_objects(case, _SOURCE))
     tables = [table for table in server_facts(case).tables if table.name in known]
     scanned = [one for table in tables if (one := _scanned(case, table)).scans >= SCANS_MIN]
@@ -133,13 +133,13 @@ def _by_table(case: Case) -> Outcome:
 
 
 def _suspects(case: Case, table: TableFacts) -> list[_Lookup]:
-    """Those first whose plan says that it is them."""
+    """Candidate lookups, those with a sequential scan in their plan first."""
     suspects = [*_lookups(case, table), *_computed(case, table)]
     return sorted(suspects, key=lambda one: one.is_planned, reverse=True)
 
 
 def _others(case: Case, blamed: list[_Blamed]) -> list[_Blamed]:
-    """Further statements that are planned so and take a part of the time, each once."""
+    """Further statements with such plans that take a part of the time, each once."""
     told = {blamed[0].statement.number}
     others = []
     for one in blamed:
@@ -164,7 +164,7 @@ def _scanned(case: Case, table: TableFacts) -> _Scanned:
 
 
 def _lookups(case: Case, table: TableFacts) -> list[_Lookup]:
-    """The statements that look for values of columns, with none of which an index begins."""
+    """The statements that look for values of columns of which none is the first of an index."""
     leading = {index.columns[0] for index in table.indexes if index.columns}
     return [
         _Lookup(
@@ -179,7 +179,7 @@ def _lookups(case: Case, table: TableFacts) -> list[_Lookup]:
 
 
 def _computed(case: Case, table: TableFacts) -> list[_Lookup]:
-    """Where an index on that function serves, the plan would not be to read the whole table."""
+    """If an index on the function served, the plan would not read the whole table."""
     return [
         _Lookup(statement, [f"{function}({column})"], is_any=False, is_planned=True)
         for statement in statements_on(case, table)
@@ -240,7 +240,7 @@ def _too(others: int) -> str:
 
 
 def _create_indexes(case: Case, one: _Blamed) -> list[str]:
-    """Of a partitioned table, on the whole: each partition then has one."""
+    """For a partitioned table, on the whole table: each partition then gets one."""
     table = one.scanned.table
     if table.partition_of:
         return [f"CREATE INDEX ON {table.partition_of} ({key});" for key in one.keys]

@@ -22,7 +22,7 @@ from dbdyno.words import seconds
 
 
 def look(case: Case) -> Outcome:
-    """Never above a note: the numbers are right, of a part of the truth."""
+    """Never above a note: the numbers are right, but incomplete."""
     grown(case, COUNTERS, "num_timed")
     missing = missing_cycle(case.recording)
     if missing is None:

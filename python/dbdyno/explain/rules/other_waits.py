@@ -66,7 +66,7 @@ _PARALLEL = _Known(
     "Find out why it reads so much (an index may be missing); a short statement finishes sooner in "
     "its own process: max_parallel_workers_per_gather = 0 for the load's role.",
 )
-# How an event's name begins, in small letters.
+# By the event's prefix, in lower case.
 _KNOWN = {
     "advisory": _BY_THE_APPLICATION,
     "user": _BY_THE_APPLICATION,
@@ -99,7 +99,7 @@ _KNOWN = {
 
 
 def look(case: Case) -> Outcome:
-    """What takes the largest share gives its name, with the longest of its events."""
+    """The cause with the largest share names the finding, with its longest event."""
     spent = client_time(case)
     events = _events(spent)
     share = sum(events.values())
@@ -129,7 +129,7 @@ def look(case: Case) -> Outcome:
 def _is_other(part: Part) -> bool:
     """Neither for a row, nor of a kind that has its rule; and named by the server itself.
 
-    Not all servers name all waits: of some the kernel tells, and of some nobody.
+    Not all servers name all waits: some are only reported by the kernel, and some by nobody.
     """
     if part.kind == "lock":
         return part.wait_event not in ROW_LOCKS
@@ -145,7 +145,7 @@ def _events(spent: Budget) -> dict[str, float]:
 
 
 def _by_cause(events: dict[str, float]) -> dict[_Known, float]:
-    """Shares of what is waited for: one thing may have several events."""
+    """Shares by cause, which may have several events."""
     shares: dict[_Known, float] = defaultdict(float)
     for event, share in events.items():
         shares[_known(event)] += share
@@ -167,7 +167,7 @@ def _with_others(share: float, of_worst: float) -> str:
 
 
 def _waiting_told(case: Case, spent: Budget) -> list[str]:
-    """Where they wait, the longest first."""
+    """The statements where they wait, the longest first."""
     texts = {one.number: one.words for one in statements_of(case)}
     return [
         f"{part.wait_event} at “{texts[part.statement]}”: "

@@ -45,36 +45,36 @@ class _Loss(Struct, frozen=True, kw_only=True):
 
 
 class _Outage(Struct, frozen=True, kw_only=True):
-    """A time within the measured part for which connections were gone, by all threads' word."""
+    """A time within the measured part without connections, merged over all threads."""
 
     begin_s: float
     end_s: float
     losses: list[_Loss]
     restarted: bool
     still_s: float
-    """The intervals within it in which nothing was done, together."""
+    """Total length of the intervals within it in which nothing completed."""
 
     @property
     def seconds(self) -> float:
-        """From the first connection lost to the first one had again."""
+        """From the first connection lost to the first reconnect."""
         return self.end_s - self.begin_s
 
     @property
     def connections(self) -> int:
-        """How many were lost."""
+        """Number of connections lost."""
         return sum(loss.connections for loss in self.losses)
 
     @property
     def is_over(self) -> bool:
-        """Whether each thread had one again."""
+        """Whether each thread reconnected."""
         return all(loss.is_over for loss in self.losses)
 
     def took_all(self, clients: int) -> bool:
-        """Also where some had no connection to lose, and yet none did anything."""
+        """Also if some clients had no connection to lose but none did anything."""
         return self.connections >= clients or self.still_s > 0
 
     def client_seconds(self, clients: int) -> float:
-        """Of client time; a connection that is lost again and again is no more than one."""
+        """Share of client time; a connection lost repeatedly counts once."""
         whole = clients * self.seconds
         if self.took_all(clients):
             return whole
@@ -83,7 +83,7 @@ class _Outage(Struct, frozen=True, kw_only=True):
 
 
 class _Run(Struct, frozen=True, kw_only=True):
-    """All outages of a run, one at least."""
+    """All outages of a run, at least one."""
 
     outages: list[_Outage]
     clients: int
@@ -91,34 +91,34 @@ class _Run(Struct, frozen=True, kw_only=True):
 
     @property
     def gone_s(self) -> float:
-        """How long, all together."""
+        """Total length."""
         return sum(one.seconds for one in self.outages)
 
     @property
     def connections(self) -> int:
-        """How many were lost, all together."""
+        """Total number of connections lost."""
         return sum(one.connections for one in self.outages)
 
     @property
     def took_all(self) -> bool:
-        """Whether one of them did."""
+        """Whether one of them affected all clients."""
         return any(one.took_all(self.clients) for one in self.outages)
 
     @property
     def never_ended(self) -> bool:
-        """Whether the run ended without a server; a few sessions lost at its end are not that."""
+        """Whether the run ended without a server; a few sessions lost at its end are not enough."""
         last = self.outages[-1]
         return not last.is_over and last.took_all(self.clients)
 
     @property
     def share(self) -> float:
-        """Of client time."""
+        """Share of client time."""
         lost = sum(one.client_seconds(self.clients) for one in self.outages)
         return lost / (self.clients * self.duration_s)
 
     @property
     def severity(self) -> Severity:
-        """By its share; a server that was gone for all is graver than its seconds."""
+        """From its share; an outage for all clients is more severe than its seconds."""
         if self.never_ended:
             return "critical"
         graver = SEVERITIES.index(severity_of(self.share)) + self.took_all
@@ -202,7 +202,7 @@ def _finding(case: Case, run: _Run) -> Outcome:
 
 
 def _summary(run: _Run) -> str:
-    """Who lost connections, how often, for how long."""
+    """Which connections were lost, how often, and for how long."""
     number = len(run.outages)
     times = "" if number == 1 else f" in {count(number)} outages"
     gone = f"{seconds(run.gone_s)} of {seconds(run.duration_s)}"

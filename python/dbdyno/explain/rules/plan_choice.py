@@ -34,12 +34,12 @@ from dbdyno.words import significant
 
 DEARER = 2.0
 COST_MIN = 10.0
-"""Below this a plan is a lookup, whichever it is."""
+"""Below this cost a plan is a lookup, whichever it is."""
 _APPENDS = frozenset({"Append", "Merge Append"})
 
 
 def look(case: Case) -> Outcome:
-    """A change first: it happened in the run."""
+    """A changed plan first: the change happened in the run."""
     needed(server_facts(case).plans or None, "no statement's plan was recorded")
     for judge in (_changed, _dearer):
         for statement in statements_of(case):
@@ -50,7 +50,7 @@ def look(case: Case) -> Outcome:
 
 
 def _changed(case: Case, statement: Statement) -> Finding | None:
-    """Another plan after the load than before it."""
+    """A plan after the load that differs from the one before it."""
     if case.before is None or case.after is None:
         return None
     before, after = (plans_of(facts, statement.number) for facts in (case.before, case.after))
@@ -63,7 +63,7 @@ def _changed(case: Case, statement: Statement) -> Finding | None:
 
 
 def _steps(case: Case, plan: PlanFacts) -> list[tuple[str, str]]:
-    """What is done with which table, whichever of its partitions that is."""
+    """Operations and tables, regardless of which partition is used."""
     whole = {table.name: whole_name(table) for table in server_facts(case).tables}
     return [
         (kind, whole.get(relation, relation))
@@ -97,7 +97,7 @@ def _in_words(plan: PlanFacts) -> str:
 
 
 def _reads(plan: PlanFacts) -> bool:
-    """Not so where the example's values fit no partition, of which no other value tells."""
+    """Not if the example's values match no partition, which says nothing about other values."""
     return any(kind.endswith("Scan") for kind, _, _ in plan.nodes)
 
 

@@ -27,7 +27,7 @@ LENGTH_MIN = 10_000
 
 
 def look(case: Case) -> Outcome:
-    """What was put off, of all that was done."""
+    """Report the part of the purging that was deferred."""
     history = history_of(case)
     put_off = max(history.length.per_s, 0.0) / throughput_tps(case)
     if history.is_held:

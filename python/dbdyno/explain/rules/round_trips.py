@@ -31,7 +31,7 @@ from dbdyno.words import milliseconds, percent, significant
 
 
 def look(case: Case) -> Outcome:
-    """Not where round trips are short, or long only because the CPU is saturated."""
+    """Not if round trips are short, or long only because the CPU is saturated."""
     network = network_time_of(case)
     if network.share < NOTICED:
         return NotFound(f"clients spent {percent(network.share)} of their time on the network")
@@ -70,7 +70,7 @@ def look(case: Case) -> Outcome:
 
 
 def _has_full_processors(case: Case) -> bool:
-    """Of the server's host; where the server runs elsewhere it is not visible."""
+    """Whether the server's host is saturated; not visible if the server runs elsewhere."""
     try:
         return processor_time(case).in_use >= SATURATED
     except LackingError:

@@ -46,11 +46,11 @@ from dbdyno.words import count, milliseconds, percent, significant, tps
 
 _ALL_LOCKED = " It reads the whole table to find its rows, and locks every row that it reads."
 _NEAR = (0.5, EXCEEDED)
-"""Measured over bound: within these the bound and the budget say the same."""
+"""Measured / bound: within this range the bound and the budget agree."""
 
 
 def look(case: Case) -> Outcome:
-    """First how much the waits weigh; then which row makes them."""
+    """First how much the waits matter; then which row causes them."""
     convoy = convoy_of(case)
     if convoy is None:
         return NotFound("no client was sampled waiting for another's row")
@@ -177,7 +177,7 @@ def _advice(convoy: Convoy) -> list[str]:
 
 
 def _refute(convoy: Convoy) -> str:
-    """More rows spread only those who choose among them, and more data only whose keys grow too."""
+    """More rows help only if keys are chosen among them, more data only if the key range grows."""
     hot = convoy.hot
     if hot.locks_all:
         return (

@@ -27,7 +27,7 @@ from dbdyno.model.record import Finding
 from dbdyno.words import count, milliseconds, percent, seconds, significant, tps
 
 SEEN_MIN = 10
-"""Fewer that were seen waiting, over all ends of intervals, tell no mean."""
+"""With fewer waiting transactions over all ends of intervals a mean is meaningless."""
 _BELOW = 0.8
 _IN_MOMENTS = ", but most of it at a few moments: at other times hardly any waited"
 _ADVICE_ON_MOMENTS = (
@@ -42,7 +42,7 @@ _ADVICE = [
 
 
 def look(case: Case) -> Outcome:
-    """A queue that grows first: then nothing else about response times means anything."""
+    """A growing queue first: then nothing else about response times is meaningful."""
     if not is_open_loop(case.recording.plan):
         return NotFound("a closed loop: what is due is sent at once")
     came = arrivals(case.recording, needed(case.record.duration_s or None, "nothing was measured"))

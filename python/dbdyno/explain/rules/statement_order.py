@@ -48,12 +48,12 @@ from dbdyno.words import milliseconds, percent, tps
 
 
 def look(case: Case) -> Outcome:
-    """Only where clients wait for each other does an order matter."""
+    """The order matters only if clients wait for each other."""
     waiting = waited_among_clients(case, client_time(case))
     if waiting < NOTICED:
         part = percent(waiting)
         return NotFound(f"clients waited for each other's locks for {part} of their time")
-    committed(case)  # of a run in which nothing succeeded no order is known to be better
+    committed(case)  # if nothing succeeded, no order is known to be better
     convoy = convoy_of(case)
     if convoy and convoy.is_uneven:
         return CouldNotLook(f"some rows of {convoy.hot.relation} are hot; how many is not known")
@@ -81,7 +81,7 @@ def _judged(case: Case, advice: Advice | None, waiting: float) -> Outcome:
 def timed_scripts(case: Case) -> list[TimedScript]:
     """Every statement with its mean time, without its waits for locks.
 
-    A script of which no transaction succeeded has no part in what an order brings.
+    A script of which no transaction succeeded does not affect the choice of an order.
     """
     queue = case.lock_queue
     lock_ms = {one.statement: one.lock_ms for one in queue.statements} if queue else {}
@@ -104,7 +104,7 @@ def timed_scripts(case: Case) -> list[TimedScript]:
 
 
 def _gain(case: Case, advice: Advice, waiting: float) -> float:
-    """By which factor throughput rises at most."""
+    """Largest factor by which throughput can rise."""
     bounded = advice.after.tps / advice.before.tps
     return max(min(bounded, gain_factor(waiting, own_utilisation(case))), 1.0)
 

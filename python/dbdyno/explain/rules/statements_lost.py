@@ -25,7 +25,7 @@ EMPTYING = ("discard", "deallocate")
 
 
 def look(case: Case) -> Outcome:
-    """Any of them: a session keeps what was prepared on it."""
+    """Any failure of this kind counts: a session keeps what was prepared on it."""
     lost = [failure for failure in case.record.failures if failure.code in CODES]
     if not lost:
         return NotFound("no transaction failed for lack of a prepared statement")

@@ -45,7 +45,7 @@ class _Grown(Struct, frozen=True):
 
 
 def look(case: Case) -> Outcome:
-    """The relation with most bytes that rows do not explain."""
+    """Report the relation with most bytes that rows do not explain."""
     relations = [name for name in known_objects(case, "sizes") if name]
     judged = [one for name in relations if (one := _grown(case, name))]
     grown_ones = [one for one in judged if _is_growth(one.course)]
@@ -67,9 +67,9 @@ def _grown(case: Case, name: str) -> _Grown | None:
 
 
 def _of_rows(case: Case, name: str) -> float | None:
-    """Bytes that the table's new rows take; an index gets as much as its share of the table.
+    """Bytes of the table's new rows; an index gets as much as its share of the table.
 
-    None where rows came and nobody knows how wide they are.
+    None if rows were added and their width is not known.
     """
     is_table = name in known_objects(case, _TABLES)
     table = name if is_table else name.rpartition(".")[0] or name

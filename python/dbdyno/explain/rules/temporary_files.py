@@ -44,12 +44,12 @@ class _Spilled(Struct, frozen=True):
 
     @property
     def file_bytes(self) -> float:
-        """Of the mean file."""
+        """Mean size of a file."""
         return self.bytes / self.files
 
 
 def look(case: Case) -> Outcome:
-    """The files, and the statements that could have sorted."""
+    """Report the files, and the statements that could have sorted."""
     return _tables_on_disk(case) if case.protocol == MYSQL else _files(case)
 
 
@@ -81,7 +81,7 @@ def _tables_on_disk(case: Case) -> Outcome:
 
 
 def _our_own(case: Case) -> int:
-    """Each list of sessions that telemetry asks for is such a table."""
+    """Each list of sessions that telemetry queries is such a table."""
     samples = case.recording.tables["samples"]
     is_list = np.isin(samples["source"], ("waits", "sessions"))
     measured = (samples["time_s"] > 0) & (samples["time_s"] <= (case.record.duration_s or 0.0))

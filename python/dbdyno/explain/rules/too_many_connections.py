@@ -36,13 +36,13 @@ from dbdyno.model.record import Finding
 from dbdyno.words import count, milliseconds, percent, significant, tps
 
 SPARE = 4
-"""So many times the knee even out that clients do not take turns in good order."""
+"""Multiple of the knee at which clients keep the CPU busy even if they take turns unevenly."""
 NOT_SEEN_MAX = 0.3
 """Of client time: samples are late mostly when the CPU is most contended."""
 
 
 class _Crowd(Struct, frozen=True, kw_only=True):
-    """How many clients there are, how many it takes, and what the rest does."""
+    """How many clients there are, how many keep the CPU busy, and what the rest does."""
 
     clients: int
     knee: float
@@ -53,12 +53,12 @@ class _Crowd(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """Of client time: the CPU waiting of the clients beyond."""
+        """Share of client time: the CPU waiting of the clients beyond."""
         return self.queued * max(1 - SPARE * self.knee / self.clients, 0.0)
 
 
 def look(case: Case) -> Outcome:
-    """Only where the CPU is saturated can there be too many clients for it."""
+    """There can be too many clients for the CPU only if it is saturated."""
     spent = client_time(case)
     needed(spent.knows_cpu_queue or None, "the server's CPU time was not read")
     used = processor_time(case)

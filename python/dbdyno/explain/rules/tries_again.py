@@ -29,7 +29,7 @@ from dbdyno.words import count, percent
 
 
 def look(case: Case) -> Outcome:
-    """By what they took, or how many they are."""
+    """Judged by their time, or by their number."""
     again = [one for one in case.record.tried_again if one.failure_class not in THROWN_AWAY]
     again.sort(key=lambda one: -one.count)
     number, counts = sum(one.count for one in again), transactions_of(case)

@@ -25,14 +25,14 @@ from dbdyno.words import percent, seconds, tps
 
 
 class _Weakness(Struct, frozen=True):
-    """What weakens the run, and what cannot be said therefore."""
+    """What weakens the run, and what therefore cannot be concluded."""
 
     cause: str
     consequence: str
 
 
 def look(case: Case) -> Outcome:
-    """A change of level is the gravest of the three."""
+    """A change of level is the most severe of the three."""
     shift = unasked_shift(case.recording.plan, case.timeline.measured().tps)
     known = [*_of_shift(shift), *_of_noise(case), *_of_length(case)]
     if not known:

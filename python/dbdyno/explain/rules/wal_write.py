@@ -50,24 +50,24 @@ _REPLICAS = (
 
 
 class _Flushes(Struct, frozen=True, kw_only=True):
-    """Flushes of the measured part; the time of one where the server measures it."""
+    """Flushes of the measured part; the time of one if the server measures it."""
 
     per_s: float
     commits_per_flush: float
-    """Of transactions that write: others have nothing to flush."""
+    """Commits of transactions that write: others have nothing to flush."""
     each_s: float | None
     each_at_most_s: float
 
     @property
     def are_prompt(self) -> bool:
-        """Whether the storage does what good storage can."""
+        """Whether the storage is as fast as good storage can be."""
         return min(self.each_s or self.each_at_most_s, self.each_at_most_s) <= PROMPT_S
 
 
 class _Promise(Struct, frozen=True, kw_only=True):
-    """What a commit waits for: the log or logs, and the settings at which it would not.
+    """What a commit waits for: the log or logs, and the settings with which it would not.
 
-    ``relaxed`` is empty where it waits for none already; ``reach`` is for what it can be set.
+    ``relaxed`` is empty if it waits for none already; ``reach`` is the scope of the setting.
     """
 
     log: str
@@ -78,7 +78,7 @@ class _Promise(Struct, frozen=True, kw_only=True):
 
 
 def look(case: Case) -> Outcome:
-    """What is charged to the WAL."""
+    """Report the waits that are charged to the WAL."""
     spent = client_time(case)
     share, own = spent.charged("wal"), spent.share("wal")
     if share < NOTICED:
@@ -117,7 +117,7 @@ def look(case: Case) -> Outcome:
 
 
 def _or_for_locks(share: float) -> str:
-    """Those waits are a lock's too, and stand in its finding: the shares of both may pass 100 %."""
+    """These waits also count in a lock's finding: the shares of both may exceed 100 %."""
     return ", or for locks of transactions that do" if share >= NOTICED else ""
 
 
@@ -132,7 +132,7 @@ def _worst_event(spent: Budget) -> str:
 
 
 def _flushes(case: Case, waited_s: float) -> _Flushes | None:
-    """None where the server does not count them, or had none; clients waited so long in all."""
+    """None if the server counts none; ``waited_s`` is the clients' total waiting time."""
     counted = _counted(case)
     if counted is None or not counted[0]:
         return None
@@ -147,7 +147,7 @@ def _flushes(case: Case, waited_s: float) -> _Flushes | None:
 
 
 def _writing(case: Case) -> float:
-    """Committed transactions of the scripts that write; of all where no statement shows it."""
+    """Committed transactions of the scripts that write; of all if no statement shows it."""
     texts = rows(case.recording.tables["statement_texts"], ("script", "sql"))
     writers = {script for script, sql in texts if written_table(sql)}
     done = [script.ok for script in case.record.scripts]
@@ -163,7 +163,7 @@ def _counted(case: Case) -> tuple[float, float] | None:
 
 
 def _of_redo(case: Case) -> tuple[float, float] | None:
-    """Timed where the performance schema is on; else each write of the log has its flush."""
+    """Timed if the performance schema is on; otherwise each write of the log has its flush."""
     if was_read(case.recording, "file_io"):
         names = ("syncs", "sync_us")
         syncs, sync_us = (_grown(case, "file_io", name, "innodb_log_file") for name in names)
@@ -173,7 +173,7 @@ def _of_redo(case: Case) -> tuple[float, float] | None:
 
 
 def _of_wal(case: Case) -> tuple[float, float] | None:
-    """Of pg_stat_wal until 17, then of pg_stat_io."""
+    """From pg_stat_wal until 17, then from pg_stat_io."""
     recording = case.recording
     if _grown(case, "pg_stat_wal", "wal_sync"):
         return _grown(case, "pg_stat_wal", "wal_sync"), _grown(case, "pg_stat_wal", "wal_sync_time")
@@ -208,7 +208,7 @@ def _flushes_told(flushes: _Flushes) -> list[str]:
 
 
 def _promise(case: Case) -> _Promise:
-    """As the settings say; where they were not recorded, the server's usual one."""
+    """From the settings; if they were not recorded, the server's default."""
     database = database_of(case)
     facts = case.before or case.after or ServerFacts()
     level = facts.settings.get(database.commit_setting, "")
