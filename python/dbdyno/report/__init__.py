@@ -1,6 +1,6 @@
-"""What people see of a run: one self-contained page, and the table at the end in a terminal.
+"""What users see of a run: one self-contained page, and the summary in a terminal.
 
-Everything here is made from a loaded recording; nothing is measured or read. The page stands in
+Everything here is made from a loaded recording; nothing is measured or read. The page is in
 :mod:`dbdyno.report.html`: a run without one need not import it.
 """
 

@@ -1,7 +1,7 @@
-"""A comparison in words: the verdict first, then each metric with its interval, then the doubts.
+"""A comparison as text: the verdict first, then each metric with its interval, then the doubts.
 
-As text for a terminal and as Markdown for a merge request, from the same rows. What a verdict
-is, ``analysis/compare.py`` decides; here it is only written.
+As text for a terminal and as Markdown for a merge request, from the same rows. The verdicts come
+from ``analysis/compare.py``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _LEFT = 2
 def render_comparison_text(
     comparison: Comparison, judged: Sequence[Judged] = (), screen: int | None = None
 ) -> str:
-    """For a terminal of so many columns, or a log; ends in a newline."""
+    """Render for a terminal of this width, or a log; ends in a newline."""
     blocks: list[Sequence[Line]] = [
         _flowing([f"{comparison.after} against {comparison.before}", *_unequal(comparison)]),
         _flowing([headline(comparison)]),
@@ -35,19 +35,19 @@ def render_comparison_text(
 
 
 def _flowing(lines: Sequence[str]) -> list[Line]:
-    """Paragraphs, whose further lines are set in below a mark."""
+    """Paragraphs with a hanging indent below the list mark."""
     return [Paragraph(line, "    " if line.startswith("  - ") else "  ") for line in lines]
 
 
 def _pasted(line: str) -> Line:
-    """A line of a command; a comment in it cannot go on in the next."""
+    """A line of a command; a comment in it must not continue on the next line."""
     if line.lstrip().startswith("#"):
         return Paragraph(line, line[: line.index("#") + 2])
     return Command(line)
 
 
 def render_comparison_markdown(comparison: Comparison, judged: Sequence[Judged] = ()) -> str:
-    """For a merge request or an issue; ends in a newline."""
+    """Render for a merge request or an issue; ends in a newline."""
     blocks = [
         [f"### {_escaped(comparison.after)} against {_escaped(comparison.before)}"],
         [_escaped(line) for line in _unequal(comparison)],
@@ -62,7 +62,7 @@ def render_comparison_markdown(comparison: Comparison, judged: Sequence[Judged] 
 
 
 def headline(comparison: Comparison) -> str:
-    """Which metrics are worse, better, the same, and which cannot be told: one sentence each."""
+    """Which metrics are worse, better or the same, and which cannot tell: one sentence each."""
     told = {
         verdict: [metric for metric in comparison.metrics if metric.verdict == verdict]
         for verdict in VERDICTS
@@ -124,5 +124,5 @@ def _markdown_table(metrics: Sequence[MetricComparison]) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """Text that Markdown shows as it is: names of tags and runs are other people's words."""
+    """Escape text for Markdown: names of tags and runs come from others."""
     return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|~" else sign for sign in text)

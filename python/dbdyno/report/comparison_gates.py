@@ -1,7 +1,7 @@
 """``--fail-if``: which verdicts make a command fail, and whether one of them was reached.
 
-A gate is about what is told: a metric that cannot be told apart fails none, and is named. What
-is judged are verdicts of ``analysis/compare.py``; no statistics happen here.
+A gate applies to significant changes: a metric that *cannot tell* does not fail it, and is named.
+The verdicts come from ``analysis/compare.py``; no statistics are computed here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,12 +22,12 @@ class Gate(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """As it is written on the command line."""
+        """The gate as it is written on the command line."""
         return f"{self.metric}:worse:{self.share * 100:g}%".removeprefix(":")
 
 
 class Judged(Struct, frozen=True, kw_only=True):
-    """What a gate came to for one metric, as a sentence too."""
+    """The outcome of a gate for one metric, also as a sentence."""
 
     gate: str
     metric: str
@@ -36,7 +36,7 @@ class Judged(Struct, frozen=True, kw_only=True):
 
 
 def judge(comparison: Comparison, gates: Iterable[Gate]) -> list[Judged]:
-    """Every gate with every metric that it is about."""
+    """Apply every gate to every metric that it is about."""
     return [judged for gate in gates for judged in _judged(gate, comparison.metrics)]
 
 
@@ -61,7 +61,7 @@ def _outcome(gate: Gate, metric: MetricComparison) -> Outcome:
 
 
 def worsening(metric: MetricComparison) -> float:
-    """By which share it got worse; negative where it got better."""
+    """Share by which the metric got worse; negative if it got better."""
     return 1 - metric.ratio if metric.better == "higher" else metric.ratio - 1
 
 

@@ -1,7 +1,7 @@
-"""What a section consists of: facts, tables, figures, text. Plain data, nothing drawn yet.
+"""The contents of a section: facts, tables, figures, text. Plain data, nothing drawn yet.
 
-Strings in it are text, never markup: the template escapes all of them. The one exception
-is :attr:`Figure.svg`, which only :mod:`dbdyno.report.svg` makes, and that escapes its own.
+Strings in it are text, never markup: the template escapes all of them. The one exception is
+:attr:`Figure.svg`, which only :mod:`dbdyno.report.svg` makes, and which escapes its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ Emphasis: TypeAlias = Literal["line", "thin", "bars"]
 
 
 class Table(Struct, frozen=True, kw_only=True):
-    """Columns and rows of text; ``numeric`` are the columns that stand flush right."""
+    """Columns and rows of text; ``numeric`` are the right-aligned columns."""
 
     caption: str
     columns: Sequence[str]
@@ -43,7 +43,7 @@ class Facts(Struct, frozen=True, kw_only=True):
 
 
 class Text(Struct, frozen=True, kw_only=True):
-    """A paragraph, with ``code`` lines to be shown as they are, or a ``note`` in small print."""
+    """A paragraph, with ``code`` lines to be shown verbatim, or a ``note`` in small print."""
 
     text: str
     code: bool = False
@@ -62,7 +62,7 @@ class Series(Struct, frozen=True):
 
 
 class Mark(Struct, frozen=True):
-    """A stretch of time that stands apart."""
+    """A highlighted stretch of time."""
 
     begin_s: float
     end_s: float
@@ -70,7 +70,7 @@ class Mark(Struct, frozen=True):
 
 
 class Span(Struct, frozen=True):
-    """When an event, or a part of it that stands out, was going on."""
+    """The time of an event, or of a part of it that is emphasised."""
 
     begin_s: float
     end_s: float
@@ -87,7 +87,7 @@ class Lane(Struct, frozen=True):
 class LineChart(Struct, frozen=True, kw_only=True):
     """A chart over time, drawn in the browser.
 
-    Series that are stacked stand on each other, the first on top. ``x`` is between the ends.
+    Stacked series are drawn on top of each other, the first uppermost. ``x`` is between the ends.
     """
 
     x: Sequence[float]
@@ -103,7 +103,7 @@ class LineChart(Struct, frozen=True, kw_only=True):
 
 
 class Figure(Struct, frozen=True, kw_only=True):
-    """A picture with its caption, what it says in words, and its data."""
+    """A chart with its caption, its text alternative, and its data."""
 
     id: str
     caption: str
@@ -113,23 +113,23 @@ class Figure(Struct, frozen=True, kw_only=True):
     svg: tuple[Markup, Markup] | None = None
     """For a wide and for a narrow page."""
     key: Sequence[tuple[str, str]] = ()
-    """Colours (custom properties of the style sheet) and what they stand for."""
+    """Colours (custom properties of the style sheet) and their meaning."""
 
     kind: Literal["figure"] = "figure"
 
 
 class Claim(Struct, frozen=True, kw_only=True):
-    """A finding: what it says at once, and behind a fold what it rests on.
+    """A finding: its summary, and behind a fold its evidence and advice.
 
-    Texts may hold code between backticks. ``rest`` are headings, each with its sentences;
-    ``code`` are titles, each with lines to be shown as they are.
+    Texts may contain code between backticks. ``rest`` are headings, each with its sentences;
+    ``code`` are titles, each with lines to be shown verbatim.
     """
 
     severity: Severity
     title: str
     summary: str
     bearing: str
-    """How much it accounts for, and how sure that is."""
+    """How much it accounts for, and how certain that is."""
     advice: str
     rest: Sequence[tuple[str, Sequence[str]]]
     code: Sequence[tuple[str, str]]
@@ -138,7 +138,7 @@ class Claim(Struct, frozen=True, kw_only=True):
 
 
 class Sentence(Struct, frozen=True, kw_only=True):
-    """A conclusion; ``is_told`` is whether the data decides it, ``doubt`` what weakens it."""
+    """A conclusion; ``is_told`` is true if the data decides it, ``doubt`` is what weakens it."""
 
     text: str
     is_told: bool
@@ -148,7 +148,7 @@ class Sentence(Struct, frozen=True, kw_only=True):
 
 
 class Folded(Struct, frozen=True, kw_only=True):
-    """Blocks behind a line that opens them."""
+    """Blocks behind a line that unfolds them."""
 
     title: str
     blocks: Sequence["Block"]
@@ -160,11 +160,11 @@ Block: TypeAlias = Table | Facts | Text | Figure | Claim | Sentence | Folded
 
 
 class Subject(Case):
-    """The run that a report is about, with what several sections need worked out once."""
+    """The run that a report is about, with what several sections need computed once."""
 
     @cached_property
     def record(self) -> RunRecord:
-        """The record; of a run that was watched and never finished, explained here."""
+        """The record; the run is explained here if it was interrupted and never finished."""
         known = full_record(self.recording, self.histograms)
         is_explained = bool(known.findings or known.not_looked)
         if is_explained or not len(self.recording.tables["samples"]["time_s"]):
@@ -180,12 +180,12 @@ class Subject(Case):
 
     @cached_property
     def whole_intervals(self) -> Timeline:
-        """The same without intervals that were cut short: what is drawn over time."""
+        """The timeline without intervals that were cut short, as charts over time use it."""
         return self.timeline.whole_intervals()
 
 
 class Section(Struct, frozen=True, kw_only=True):
-    """One part of the report. ``build`` gives nothing when the run has nothing for it."""
+    """One part of the report. ``build`` returns nothing if the run has nothing for it."""
 
     id: str
     title: str

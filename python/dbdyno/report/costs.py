@@ -1,21 +1,21 @@
-"""How costs per transaction are written, and which of them stand at the top of a report."""
+"""How costs per transaction are formatted, and which of them are at the top of a report."""
 
 from collections.abc import Sequence
 
 from dbdyno.model.record import CostRecord
 from dbdyno.report.words import THIN_SPACE, milliseconds, significant, size
 
-# The dearest of each side; the whole list has a section of its own.
+# The most important of each side; the whole list has a section of its own.
 _FIRST = ("server_cpu_us", "engine_cpu_us", "wal_bytes", "round_trips")
 
 
 def cost_words(cost: CostRecord, value: float | None = None) -> str:
-    """A value of this cost in its unit; its own unless another is given."""
+    """The value of this cost with its unit; another value may be given."""
     return amount_words(cost.value if value is None else value, cost.unit)
 
 
 def amount_words(amount: float, unit: str) -> str:
-    """A number with its unit; times and sizes in the unit that suits them."""
+    """A number with its unit; times and sizes in a suitable unit."""
     if unit in ("B", "bytes"):
         return size(amount)
     if unit in ("µs", "ms"):
@@ -24,13 +24,13 @@ def amount_words(amount: float, unit: str) -> str:
 
 
 def interval_words(cost: CostRecord) -> str:
-    """The interval of a cost; nothing where there is none."""
+    """The interval of a cost; empty if there is none."""
     if cost.low is None or cost.high is None:
         return ""
     return f"{cost_words(cost, cost.low)} to {cost_words(cost, cost.high)}"
 
 
 def first_costs(costs: Sequence[CostRecord]) -> list[CostRecord]:
-    """The few that stand beside throughput at the top."""
+    """The few that are shown beside throughput at the top."""
     of_all = {cost.id: cost for cost in costs if not cost.script}
     return [of_all[wanted] for wanted in _FIRST if wanted in of_all]

@@ -1,7 +1,7 @@
-"""One number against another as a picture that prints: points, intervals, fitted lines.
+"""One number against another as a static chart: points, intervals, fitted lines.
 
-A line's name stands at its end on a wide page and below the plot on a narrow one. What the
-curve says is its own summary's to say.
+A line's name is at its end on a wide page and below the plot on a narrow one. The text of the chart
+is the curve's own summary.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ _RADIUS = 3.5
 
 
 def curve_figure(curve: CurveOf, name: str) -> Figure:
-    """The figure with its data as a table; ``name`` is its place on the page."""
+    """The figure with its data as a table; ``name`` is its id on the page."""
     return Figure(
         id=name,
         caption=_caption(curve),
@@ -46,7 +46,7 @@ def curve_figure(curve: CurveOf, name: str) -> Figure:
 
 
 def colour_of(curve: CurveOf, series: CurveSeries) -> str:
-    """Each line its own; what was fitted to points, that of the points before it."""
+    """One colour per line; a fitted line has that of the points before it."""
     measured = [one for one in curve.series if not one.fitted]
     if not series.fitted:
         return COLOURS[measured.index(series) % len(COLOURS)]
@@ -65,7 +65,7 @@ def _caption(curve: CurveOf) -> str:
 
 
 def curve_table(curve: CurveOf) -> Table:
-    """A row for each place that any line has a point at."""
+    """One row for each x at which any line has a point."""
     measured = [one for one in curve.series if not one.fitted]
     places = sorted({x for one in measured for x in one.x})
     return Table(
@@ -139,7 +139,7 @@ def _frame(curve: CurveOf, right: float, bottom: float) -> Frame:
 
 
 def _draw_marks(drawing: Drawing, curve: CurveOf, frame: Frame) -> None:
-    """Dashed lines up, their words each a line lower than those before."""
+    """Draw dashed vertical lines, each label one line lower than the one before."""
     for rank, (x, words) in enumerate(sorted(curve.marks)):
         place = frame.across(x)
         drawing.path([(place, frame.up.begin), (place, frame.up.end)], "curve dashed grey")

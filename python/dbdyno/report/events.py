@@ -1,4 +1,4 @@
-"""What happened beside the load, in the words and rows that charts and tables share."""
+"""What happened besides the load, as the labels and rows that charts and tables share."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from dbdyno.analysis.events import EventKind, RunEvent
 from dbdyno.report.content import Lane, Span, Subject
 
-# In the order of the rows. An outage has no row: charts shade it as they shade the warm-up.
+# In the order of the rows. An outage has no row: charts shade it like the warm-up.
 NAMES: dict[EventKind, str] = {
     "checkpoint": "checkpoint",
     "autovacuum": "autovacuum",
@@ -19,16 +19,16 @@ NAMES: dict[EventKind, str] = {
 }
 _STRONG_PHASES = frozenset({"sync"})
 _PLACES = 400
-"""That a row has room for on a wide page."""
+"""Distinguishable positions in a row on a wide page."""
 
 
 def shown_events(subject: Subject) -> list[RunEvent]:
-    """Those that have a row, in the order of time."""
+    """The events that have a row, in order of time."""
     return [event for event in subject.events if event.kind in NAMES]
 
 
 def lanes(subject: Subject) -> list[Lane]:
-    """A row for each kind that happened."""
+    """A row for each kind that occurred."""
     happened = shown_events(subject)
     rows = {kind: [one for one in happened if one.kind == kind] for kind in NAMES}
     gap_s = _run_length_s(subject) / _PLACES
@@ -41,7 +41,7 @@ def _run_length_s(subject: Subject) -> float:
 
 
 def _spans(events: Iterable[RunEvent], gap_s: float) -> list[Span]:
-    """The whole of each event, and over it the parts that stand out."""
+    """The whole of each event, and over it the parts that are emphasised."""
     whole, strong = [], []
     for event in events:
         whole.append(Span(event.begin_s, event.end_s))
@@ -54,7 +54,7 @@ def _spans(events: Iterable[RunEvent], gap_s: float) -> list[Span]:
 
 
 def _joined(spans: Iterable[Span], gap_s: float) -> list[Span]:
-    """Those that nobody could tell apart as one, so that a long run stays a small page."""
+    """Merge spans that cannot be told apart on the page, so that a long run has a small page."""
     joined: list[Span] = []
     for span in sorted(spans, key=lambda span: span.begin_s):
         last = joined[-1] if joined else None
@@ -66,7 +66,7 @@ def _joined(spans: Iterable[Span], gap_s: float) -> list[Span]:
 
 
 def lane_words(subject: Subject) -> str:
-    """What stands above a plot, for its caption; nothing when nothing happened."""
+    """What the rows above a plot show, for its caption; empty if nothing happened."""
     names = [lane.label for lane in lanes(subject)]
     told = ["checkpoint (sync phase darker)" if name == "checkpoint" else name for name in names]
     return f"; above: {', '.join(told)}" if told else ""

@@ -1,6 +1,6 @@
-"""Descriptions (of a host, a server, a plan) as names and values that people can read.
+"""Descriptions (of a host, a server, a plan) as readable names and values.
 
-Generic on purpose: whoever describes a host may add a field, and it is shown.
+Generic on purpose: a field that is added to a description is shown.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,14 +14,14 @@ _WORDS = {"cpu": "CPU", "io": "I/O", "tls": "TLS", "numa": "NUMA", "mhz": "MHz",
 
 
 def readable_pairs(described: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """All values, those of nested objects with their path before them."""
+    """All values, those of nested objects with their path in front."""
     return list(_pairs(described, ()))
 
 
 def setting_words(value: str, unit: str) -> str:
-    """A setting as its server keeps it, and a size as people read it: 771328 × 8kB, 5.88 GiB.
+    """A setting as its server keeps it, and a size in readable form: 771328 × 8kB, 5.88 GiB.
 
-    A unit may be a number of bytes of its own.
+    A unit may be a number of bytes.
     """
     kept = f"{value} {'× ' if unit[:1].isdigit() else ''}{unit}".rstrip()
     if unit in _SIZES and value.isdecimal() and value != "0":
@@ -60,7 +60,7 @@ def _written(path: tuple[str, ...], value: Any) -> str:
 
 
 def _number(path: tuple[str, ...], value: float) -> str:
-    """In the unit that its name ends in, or what it stands in; what counts nothing, as it came."""
+    """Format by the unit suffix of its name or of its parent; other numbers are unchanged."""
     units = {name.rpartition("_")[2] for name in path}
     if "bytes" in units:
         return size(value)

@@ -1,6 +1,6 @@
-"""How runs of one kind went over time: each change with when, by how much, and what came with it.
+"""Runs of one kind over time: each change with when, by how much, and what changed with it.
 
-As text for a terminal and as plain data. Where levels change ``analysis/history.py`` says.
+As text for a terminal and as plain data. ``analysis/history.py`` finds the changes of level.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,12 @@ from dbdyno.report.costs import amount_words
 
 
 def render_history_text(series: Sequence[RunSeries], screen: int | None = None) -> str:
-    """For a terminal of so many columns, or a log; ends in a newline."""
+    """Render for a terminal of this width, or a log; ends in a newline."""
     return "\n\n".join(laid_out(_lines(one), screen, flow=None) for one in series) + "\n"
 
 
 def history_object(series: Sequence[RunSeries]) -> dict[str, Any]:
-    """What ``--json`` gives."""
+    """The object of ``--json``."""
     return {"series": [_series_object(one) for one in series]}
 
 
@@ -65,13 +65,13 @@ def _set_in(columns: int, text: str) -> Paragraph:
 
 
 def span_words(series: RunSeries) -> str:
-    """How many runs, from when to when."""
+    """How many runs, and their first and last date."""
     first, last = (run.record.started_at[:10] for run in (series.runs[0], series.runs[-1]))
     return f"{len(series.runs)} runs, {first} to {last}"
 
 
 def state_words(found: MetricHistory) -> str:
-    """Where a metric is now, where it was just before, and how often its level changed."""
+    """A metric's latest value, its value just before, and how often its level changed."""
     when = "the latest run" if found.values[-1] is not None else "the latest run that has it"
     number = len(found.changes)
     changes = {0: "no change", 1: "1 change"}.get(number, f"{number} changes")
@@ -80,7 +80,7 @@ def state_words(found: MetricHistory) -> str:
 
 
 def _before_words(found: MetricHistory) -> str:
-    """A level takes two runs: that the latest is unlike those before it shows here alone."""
+    """Earlier values; a level takes two runs, so only this shows that the latest one differs."""
     before = found.before_latest
     if not before:
         return ""
@@ -89,12 +89,12 @@ def _before_words(found: MetricHistory) -> str:
 
 
 def value_words(found: MetricHistory, value: float) -> str:
-    """A value of this metric."""
+    """A value of this metric, as text."""
     return amount_words(value, found.metric.unit.removesuffix("per transaction").strip())
 
 
 def change_words(series: RunSeries, found: MetricHistory, one: Change) -> str:
-    """When, by how much, from what to what, and for better or worse."""
+    """When, by how much, from what to what, and whether for better or worse."""
     run = series.runs[one.index].record
     rose = one.ratio > 1
     judged = "better" if rose == (found.metric.better == "higher") else "worse"
@@ -104,7 +104,7 @@ def change_words(series: RunSeries, found: MetricHistory, one: Change) -> str:
 
 
 def evidence(series: RunSeries, one: Change) -> Iterator[str]:
-    """What changed with it: costs per transaction, and what was another from that run on."""
+    """What changed with it: costs per transaction, and what differs from that run on."""
     if one.moved:
         moved = ", ".join(f"{cost.title} {change(cost.ratio)}" for cost in one.moved)
         yield f"costs per transaction: {moved}"

@@ -1,4 +1,4 @@
-"""Histories as a page: for each kind of run its changes in words, and each metric drawn."""
+"""Histories as a page: for each kind of run its changes as text, and each metric as a chart."""
 
 from collections.abc import Iterator, Sequence
 
@@ -43,7 +43,7 @@ def render_history_html(series: Sequence[RunSeries]) -> str:
 
 
 def _verdict(series: Sequence[RunSeries]) -> str:
-    """That nothing changed is claimed of nothing: it takes runs of one kind."""
+    """The number of changes; without comparable runs, that there are too few."""
     if not series:
         return f"Too few runs for a history: {RUNS_MIN} comparable ones are needed."
     changes = sum(len(found.changes) for one in series for found in one.metrics)
@@ -87,7 +87,7 @@ def _curve(series: RunSeries, found: MetricHistory) -> CurveOf:
 
 
 def _levels(found: MetricHistory) -> list[CurveSeries]:
-    """The levels as one line with steps; none where nothing changed."""
+    """The levels as one line with steps; empty if nothing changed."""
     if not found.changes:
         return []
     ends = [0.5, *(one.index + 0.5 for one in found.changes), len(found.values) + 0.5]

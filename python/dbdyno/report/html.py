@@ -1,8 +1,8 @@
 """The report as one HTML file that needs no network: style, script and data are inside.
 
-Everything that came from a server, a script or a file is escaped by the template; the data
-of charts stands in JSON scripts in which no character can end a script. A policy inside
-the page forbids the browser to load or to run anything else.
+Everything that came from a server, a script or a file is escaped by the template; the data of
+charts is in JSON script elements in which no character can end a script. A policy inside the page
+forbids the browser to load or to run anything else.
 """
 
 import base64
@@ -30,7 +30,7 @@ _JSON_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&'\u2028\u2029"
 
 
 def render_html(recording: Recording, histograms: Histograms) -> str:
-    """The whole page."""
+    """Render the whole page."""
     script = bundle()
     subject = Subject(recording, histograms)
     sections = [(section, section.build(subject)) for section in all_sections()]
@@ -61,19 +61,19 @@ def _hash(script: str) -> str:
 
 
 def safe_json(value: object) -> Markup:
-    """JSON that can stand inside a script element whatever strings are in it."""
+    """JSON that is safe inside a script element, whatever strings it contains."""
     return Markup(msgspec.json.encode(value).decode().translate(_JSON_ESCAPES))
 
 
 def style(*names: str) -> Markup:
-    """Style sheets of the pages, one after the other."""
+    """Style sheets of the pages, concatenated."""
     texts = ((_HERE / "templates" / name).read_text(encoding="utf-8") for name in names)
     return Markup("".join(texts))
 
 
 @cache
 def template(name: str) -> "jinja2.Template":
-    """A template that escapes all that it is given, with the words that pages are written in."""
+    """A template with autoescaping, with the formatting functions of pages."""
     import jinja2  # noqa: PLC0415 - not beside a load, whose result is told without a page
 
     environment = jinja2.Environment(

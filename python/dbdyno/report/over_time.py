@@ -1,4 +1,4 @@
-"""What the charts over time share: their time axis, what is marked on it, and their tables."""
+"""What the charts over time share: their time axis, the marks on it, and their tables."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,10 +14,10 @@ _ROWS_MAX = 60
 
 
 def chart(subject: Subject, series: Sequence[Series], **dress: Any) -> LineChart:
-    """Series over the run's time, one point an interval or a group of them.
+    """Series over the run's time, one point per interval or group of intervals.
 
-    A point stands in the middle of what it tells of, and the axis has the ends of the run: what
-    happened in its last second has a place there, too.
+    A point is in the middle of its time, and the axis covers the whole run, so that its last second
+    has a place, too.
     """
     line = subject.whole_intervals
     return LineChart(
@@ -38,13 +38,13 @@ def _middles(line: Timeline) -> list[float]:
 
 
 def marks(subject: Subject) -> list[Mark]:
-    """The warm-up, the drain and the outages, where there were any, in the order of time."""
+    """The warm-up, the drain and the outages, if there were any, in order of time."""
     found = [*_phase_marks(subject.whole_intervals), *_outage_marks(subject)]
     return sorted(found, key=lambda mark: mark.begin_s)
 
 
 def _outage_marks(subject: Subject) -> list[Mark]:
-    """An outage that never ended lasts to the end of the run."""
+    """An outage that never ended lasts until the end of the run."""
     line, outages = subject.whole_intervals, subject.recording.tables["outages"]
     last_s = float(line.time_s[-1] + line.seconds[-1])
     times = zip(outages["time_s"].tolist(), outages["seconds"].tolist(), strict=True)
@@ -69,7 +69,7 @@ def _phase_marks(line: Timeline) -> list[Mark]:
 
 
 def shading_words(subject: Subject) -> str:
-    """What the shaded stretches are, for a caption; nothing when there are none."""
+    """What the shaded stretches are, for a caption; empty if there are none."""
     names = " and ".join(dict.fromkeys(mark.label for mark in marks(subject)))
     return f"; shaded: {names}" if names else ""
 

@@ -1,6 +1,6 @@
-"""A page that answers a question: asked, answered, doubted, then shown in sections.
+"""A page that answers a question: question, answer, doubts, then sections.
 
-Self-contained as a run's report is, and without any script: all its pictures are drawn already.
+Self-contained like a run's report, and without any script: all its charts are drawn already.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class PageSection(Struct, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """All that stands on a page. ``name`` says what kind of thing it is about, and which."""
+    """The contents of a page. ``name`` states what kind of thing it is about, and which."""
 
     name: str
     title: str
@@ -29,7 +29,7 @@ class Page(Struct, frozen=True, kw_only=True):
     when: str
     verdict: str
     status: str
-    """How far the verdict may be relied on, in a few words."""
+    """How far the verdict can be relied on, in a few words."""
     is_told: bool
     doubts: Sequence[str]
     sections: Sequence[PageSection]
@@ -37,7 +37,7 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 def render_page(page: Page) -> str:
-    """The whole page as one file."""
+    """Render the whole page as one file."""
     sections = [section for section in page.sections if section.blocks]
     return template("page.html").render(
         page=replace(page, sections=sections),

@@ -13,7 +13,7 @@ from dbdyno.report.words import percent
 
 COLOURS = ("red", "amber", "blue", "teal", "grey")
 _BAR, _STEP, _TOP = 20, 30, 4
-_ROOM_MIN = 36  # pixels that a share takes as words
+_ROOM_MIN = 36  # pixels that a share needs for its label
 
 
 def parts_figure(parts: PartsOf, name: str) -> Figure:
@@ -42,7 +42,7 @@ def _table(parts: PartsOf) -> Table:
 
 
 def shares_of(bar: BarOf) -> Sequence[float]:
-    """Of the whole; all 0 where there is nothing."""
+    """Shares of the whole; all 0 if it is empty."""
     whole = sum(bar.parts)
     return [part / whole if whole else 0.0 for part in bar.parts]
 
@@ -60,7 +60,7 @@ def _draw(parts: PartsOf, width: int) -> Markup:
 
 
 def _draw_bar(drawing: Drawing, bar: BarOf, ends: tuple[float, float], y: float) -> None:
-    """Parts beside each other; those with room for it say their share."""
+    """Draw parts beside each other; those with enough room are labelled with their share."""
     place, (_, right) = ends[0], ends
     for share, colour in zip(shares_of(bar), COLOURS, strict=False):
         length = share * (right - ends[0])

@@ -1,6 +1,6 @@
-"""Sentences with code in them: which parts of a text are words, and which are to be typed.
+"""Sentences with code in them: which parts of a text are prose, and which are code.
 
-Writers of findings mark code with backticks; a text that begins as a command is one.
+Findings mark code with backticks; a text that begins as a command is code as a whole.
 """
 
 import re
@@ -13,5 +13,5 @@ def phrases(text: str) -> list[tuple[str, bool]]:
     """The parts in order, each with whether it is code."""
     if text.startswith(_COMMAND) and "`" not in text:
         return [(text, True)]
-    parts = _CODE.split(text)  # what was between backticks stands at the odd places
+    parts = _CODE.split(text)  # text between backticks is at the odd indexes
     return [(part, bool(place % 2)) for place, part in enumerate(parts) if part]

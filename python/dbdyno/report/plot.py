@@ -1,6 +1,6 @@
-"""The frame of a static chart: where its axes lie, their rules, ticks and titles.
+"""The frame of a static chart: its axes with grid lines, ticks and titles.
 
-What is drawn inside is for others; nothing here knows what the numbers are.
+The contents are drawn by others; nothing here knows what the numbers are.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ class Frame(Struct, frozen=True):
 
 
 def scale_of(values: Sequence[float], begin: float, end: float, *, is_log: bool) -> Scale:
-    """A scale that holds the values; a linear one begins at 0."""
+    """A scale that contains the values; a linear one begins at 0."""
     if is_log:
         positive = [value for value in values if value > 0]
         return log_scale(min(positive), max(positive), begin, end)
@@ -43,7 +43,7 @@ def ticks_of(scale: Scale, *, is_log: bool) -> list[float]:
 
 
 def level_ticks(values: Sequence[float], scale: Scale, *, is_log: bool) -> list[float]:
-    """The measured levels themselves where they are few; of those too close, the later go."""
+    """The measured levels if they are few; of two that are too close, the later is dropped."""
     levels = sorted(set(values))
     if len(levels) > _LEVELS_MAX:
         return ticks_of(scale, is_log=is_log)
@@ -63,7 +63,7 @@ def draw_axes(  # noqa: PLR0913 - both axes: their ticks, titles, and the words 
     titles: tuple[str, str],
     x_words: Words = significant,
 ) -> None:
-    """Rules across, ticks along the bottom, both titles."""
+    """Draw horizontal grid lines, ticks along the bottom, both titles."""
     across, up = frame.across, frame.up
     for tick in y_ticks:
         drawing.line(across.begin, up(tick), across.end, up(tick), "rule")
@@ -78,7 +78,7 @@ def draw_axes(  # noqa: PLR0913 - both axes: their ticks, titles, and the words 
 
 
 def set_apart(places: Sequence[float], least: float, lowest: float) -> list[float]:
-    """The places moved so far that none is nearer to another, and none is below the lowest."""
+    """Move places apart until all have the least distance, and none is below the lowest."""
     order = sorted(range(len(places)), key=places.__getitem__)
     moved = list(places)
     for before, after in pairwise(order):

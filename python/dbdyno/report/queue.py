@@ -1,7 +1,7 @@
-"""The lock queue as nodes and arcs: which to draw, in which order, and what to call them.
+"""The lock queue as nodes and arcs: which to draw, in which order, and their labels.
 
-A transaction holds what it locked until it ends, so whoever stands in the way is at the same
-statement or at a later one: with the statements in their order, arcs lead down.
+A transaction holds its locks until it ends, so a blocker is at the same statement as the waiter or
+at a later one: with the statements in order, arcs lead down.
 """
 
 from collections import defaultdict
@@ -16,24 +16,24 @@ from dbdyno.model.telemetry import NO_STATEMENT
 
 ARCS_MAX = 12
 _SHARE_MIN = 0.02
-"""Of all the waiting: rarer pairs are mostly looks that came a moment too late."""
+"""Of all waiting time: rarer pairs are mostly samples that came a moment too late."""
 Who = tuple[str, int]
 """Whose session, and the number of its statement."""
 
 
 class Node(Struct, frozen=True, kw_only=True):
-    """A statement, or a session that is none of the engine's."""
+    """A statement, or a session outside the load."""
 
     label: str
     sql: str
     waiting: float
-    """Sessions that wait here, on average."""
+    """Mean number of sessions that wait here."""
     is_root: bool
-    """Whoever is here waits for no lock."""
+    """Sessions here wait for no lock."""
 
 
 class Arc(Struct, frozen=True, kw_only=True):
-    """Who waits (a place among the nodes) for whom."""
+    """Who waits (an index of the nodes) for whom."""
 
     waiter: int
     blocker: int
@@ -51,7 +51,7 @@ class Picture(Struct, frozen=True):
 
 
 def picture(queue: LockQueue, recording: Recording) -> Picture:
-    """The longest waits, and the statements that they are between."""
+    """The longest waits, and the statements that they connect."""
     together: dict[tuple[Who, Who], list[Edge]] = defaultdict(list)
     for edge in queue.edges:
         ends = (edge.waiter_who, edge.waiter), (edge.blocker_who, edge.blocker)

@@ -1,4 +1,4 @@
-"""Fewer points where a chart has more than it can show. Says so; hides no peak."""
+"""Reduces the points of a chart that has more than it can show; captions say so, peaks remain."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ Values = NDArray[np.float64]
 
 
 def group_size(points: int) -> int:
-    """How many intervals one point of a chart stands for."""
+    """Number of intervals per point of a chart."""
     return max(1, -(-points // POINTS_MAX))
 
 
@@ -34,5 +34,5 @@ def worst_of(values: Values, size: int) -> Values:
 
 
 def json_numbers(values: Values) -> list[float | None]:
-    """Four significant digits, which is more than a screen shows; None for what is missing."""
+    """Four significant digits, which is more than a screen shows; None for NaN."""
     return [None if np.isnan(value) else float(f"{value:.4g}") for value in values.tolist()]

@@ -1,4 +1,4 @@
-"""From values to places on a drawing, and where the marks of an axis go."""
+"""Maps values to positions in a drawing, and places the ticks of an axis."""
 
 import math
 from collections.abc import Callable
@@ -16,7 +16,7 @@ class Scale(Struct, frozen=True):
     transform: Callable[[float], float] = float
 
     def __call__(self, value: float) -> float:
-        """The place of a value, kept within the drawing."""
+        """The position of a value, clamped to the drawing."""
         low, high = self.transform(self.low), self.transform(self.high)
         share = (self.transform(min(max(value, self.low), self.high)) - low) / (high - low)
         return self.begin + share * (self.end - self.begin)
@@ -45,7 +45,7 @@ _TIME_STEPS_S = (60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
 
 
 def time_ticks(end_s: float, wanted: int) -> list[float]:
-    """Steps from 0 that fall on whole minutes and hours once they are that long."""
+    """Steps from 0, of whole minutes and hours once they are long enough."""
     if end_s <= 120:
         return linear_ticks(end_s, wanted)
     step = next((step for step in _TIME_STEPS_S if end_s / step <= wanted), _TIME_STEPS_S[-1])

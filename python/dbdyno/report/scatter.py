@@ -12,13 +12,13 @@ from dbdyno.report.words import seconds, significant
 
 _HEIGHT, _HEIGHT_NARROW = 260, 240
 _RIGHT = 16
-_SPAN_MIN = 1.5  # pixels: a short event is seen as well
+_SPAN_MIN = 1.5  # pixels: keeps a short event visible
 _BANDS = ("band", "band second")
 _BAND_COLOURS = ("--muted", "--amber")
 
 
 def scatter_figure(scatter: ScatterOf, name: str) -> Figure:
-    """The figure with the events as its table: the dots are as many as the seconds."""
+    """The figure with the events as its table: there is a dot for every second."""
     kinds = _kinds(scatter)
     series = [
         (f"--{colour}", one.label) for one, colour in zip(scatter.series, COLOURS, strict=False)

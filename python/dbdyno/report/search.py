@@ -1,6 +1,6 @@
-"""A search for the highest rate in words and as plain data: the answer first, then the curve.
+"""A search for the highest rate as text and as plain data: the answer first, then the curve.
 
-All numbers come from the runs' records; what a rate came to is not judged here.
+All numbers come from the runs' records; rates are not judged here.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ HEADINGS = ("rate", "TPS", *_TIMES.values(), "failed", "objective", "run")
 
 
 def render_search_text(found: Search, screen: int | None = None) -> str:
-    """For a terminal of so many columns, or a log; ends in a newline."""
+    """Render for a terminal of this width, or a log; ends in a newline."""
     blocks: list[list[Line]] = [
         [Paragraph(title(found), "  ")],
         [Paragraph(sentence) for sentence in (verdict(found), *bounds(found))],
@@ -30,7 +30,7 @@ def render_search_text(found: Search, screen: int | None = None) -> str:
 
 
 def search_object(found: Search) -> dict[str, Any]:
-    """What ``--json`` gives."""
+    """The object of ``--json``."""
     return {
         "search": found.search_id,
         "workload": found.probe.workload,
@@ -61,12 +61,12 @@ def _trial_object(trial: Trial) -> dict[str, Any]:
 
 
 def in_order(found: Search) -> list[Trial]:
-    """By rate, the lowest first."""
+    """The trials by rate, the lowest first."""
     return sorted(found.trials, key=lambda trial: trial.rate_tps)
 
 
 def title(found: Search) -> str:
-    """What was searched, and where."""
+    """What was searched for, and on which server."""
     probe = found.probe
     return f"{probe.workload} on {where(probe.target, probe.server)}: {wanted(found)}"
 
@@ -96,7 +96,7 @@ def _met(found: Search, met_tps: float) -> str:
 
 
 def _above(found: Search) -> str:
-    """What is known of higher rates."""
+    """What is known about higher rates."""
     above = found.not_met
     if above is None and found.met_tps == found.rate_max_tps:
         return ", the highest rate requested"
@@ -108,7 +108,7 @@ def _above(found: Search) -> str:
 
 
 def bounds(found: Search) -> Iterator[str]:
-    """How sure that is, and what the server can do at all."""
+    """How certain the answer is, and the capacity of the server."""
     yield (
         f"At most {percent(found.error)} of such searches call a rate met that misses the "
         "objective, or missed that meets it."

@@ -22,7 +22,7 @@ FOOTER = (
 
 
 def render_search_html(found: Search) -> str:
-    """The whole page."""
+    """Render the whole page."""
     probe = found.probe
     began = probe.started_at[:19].replace("T", " ")
     return render_page(
@@ -56,7 +56,7 @@ def _table(found: Search) -> Table:
 
 
 def _curve(found: Search) -> Sequence[Block]:
-    """Of a rate with several runs the median one is drawn."""
+    """The curve; for a rate with several runs the median is drawn."""
     trials = [trial for trial in in_order(found) if all(run.response_ms for run in trial.runs)]
     if len(trials) < 2:
         return [Text(text="A curve needs at least two rates.")]
@@ -83,7 +83,7 @@ def _summary(found: Search) -> str:
 
 
 def _lines(found: Search, trials: Sequence[Trial], measure: Measure) -> Iterator[CurveSeries]:
-    """What was measured, and in its colour the limit that it has to stay below."""
+    """The measured values, and in the same colour the limit of the objective."""
     rates = [trial.rate_tps for trial in trials]
     yield CurveSeries(
         label=name_of(measure),

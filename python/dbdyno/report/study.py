@@ -1,7 +1,7 @@
-"""A study's report: the question, the answer and the doubt; then what they rest on.
+"""A study's report: the question, the answer and the doubt; then the evidence.
 
-First this machine's claims, tables and pictures, then what others published, then how all of it
-was made. Nothing is measured or read here.
+First the claims, tables and charts from this host, then published results, then how the study was
+made. Nothing is measured or read here.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ FOOTER = (
 
 
 def render_study_html(trials: Trials, answers: Answers) -> str:
-    """The whole page."""
+    """Render the whole page."""
     claim, spec = verdict(answers), trials.spec
     return render_page(
         Page(
@@ -41,7 +41,7 @@ def render_study_html(trials: Trials, answers: Answers) -> str:
 
 
 def when_words(trials: Trials) -> str:
-    """When, how much, and whether that is all of it."""
+    """When, how many runs, and whether that is all of it."""
     study = trials.study
     done = f"{count(len(trials.trials))} of {count(len(study.turns))} runs count"
     ended = {"running": "still running", "interrupted": "interrupted"}.get(study.status, "")
@@ -50,7 +50,7 @@ def when_words(trials: Trials) -> str:
 
 
 def status_words(claim: Claim) -> str:
-    """How far a verdict may be relied on."""
+    """How far a verdict can be relied on."""
     return "Decided by the data" if claim.told else "Not decided by the data"
 
 

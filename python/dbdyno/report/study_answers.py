@@ -24,7 +24,7 @@ from dbdyno.report.verdict import capitalized
 
 
 def answer_sections(answers: Answers) -> list[PageSection]:
-    """One section an answer, in the order of the study's file."""
+    """One section per answer, in the order of the study's file."""
     return [
         PageSection(
             id=f"answer-{number}",
@@ -36,7 +36,7 @@ def answer_sections(answers: Answers) -> list[PageSection]:
 
 
 def without_verdict(answers: Answers) -> Answers:
-    """The answers as they follow the verdict, which is not to be said twice."""
+    """The answers without the verdict, which is shown before them."""
     return [
         (question, replace(answer, claims=answer.claims[1:]) if place == 0 else answer)
         for place, (question, answer) in enumerate(answers)
@@ -44,7 +44,7 @@ def without_verdict(answers: Answers) -> Answers:
 
 
 def answer_blocks(answer: Answered, name: str) -> list[Block]:
-    """What it claims, what it shows, and what it could not say."""
+    """Its claims, its tables and charts, and what it could not answer."""
     sentences: list[Block] = [
         Sentence(
             text=capitalized(claim.sentence),
@@ -76,14 +76,14 @@ def _shown(shown: Shown, name: str) -> Iterator[Block]:
 
 
 def table_blocks(table: TableOf) -> Iterator[Block]:
-    """The table, and below it what must be known to read it."""
+    """The table, and below it the note needed to read it."""
     yield Table(caption=table.title, columns=table.columns, rows=table.rows, numeric=table.numeric)
     if table.note:
         yield Text(text=table.note, note=True)
 
 
 def _queue(queue: QueueOf, name: str) -> Sequence[Block]:
-    """The lock picture of that run's own report."""
+    """The lock diagram of that run's own report."""
     case = queue.trial.case
     drawn = locks.build(Subject(case.recording, case.histograms))
     if not drawn:

@@ -1,6 +1,6 @@
-"""How a study was made: its turns and what became of them, its time, its server and machine.
+"""How a study was made: its turns and their outcomes, its time, its server and host.
 
-What a run was measured as is in that run's own report; here only what made the runs comparable.
+The conditions of a single run are in that run's own report; here is what makes the runs comparable.
 """
 
 import shlex
@@ -17,7 +17,7 @@ from dbdyno.report.words import NOTHING, count, percent, seconds
 
 
 def making_blocks(trials: Trials) -> list[Block]:
-    """Facts of the whole, failed turns, every run, the machine."""
+    """Facts of the whole, failed turns, every run, the host."""
     study = trials.study
     return [
         Facts(pairs=[*_order_facts(study), *time_facts(study), *_durability(trials)]),
@@ -39,7 +39,7 @@ def _order_facts(study: StudyRecord) -> Iterator[tuple[str, str]]:
 
 
 def _durability(trials: Trials) -> Iterator[tuple[str, str]]:
-    """What the servers promised of a crash: no number means anything without it."""
+    """The servers' durability, without which no number can be interpreted."""
     promises = dict.fromkeys(
         ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in promised.items())
         for runs in by_point(trials.trials).values()
@@ -122,13 +122,13 @@ def _run_row(trial: Trial, result: TurnResult | None) -> tuple[str, ...]:
 
 
 def command_of(trial: Trial) -> str:
-    """What asks for the run again."""
+    """The command that repeats the run."""
     command = trial.record.command
     return shlex.join(["dbdyno", "run", *command]) if command else NOTHING
 
 
 def _surroundings(trials: Trials) -> list[Block]:
-    """The server and the machine, from the first run of each point."""
+    """The server and the host, from the first run of each point."""
     recordings = [runs[0].case.recording for runs in by_point(trials.trials).values()]
     servers = _shared([_facts_of(recording.server) for recording in recordings])
     hosts = _shared([dict(readable_pairs(recording.host)) for recording in recordings])
@@ -140,7 +140,7 @@ def _surroundings(trials: Trials) -> list[Block]:
 
 
 def _facts_of(server: Mapping[str, Any]) -> dict[str, str]:
-    """Without the lists of settings, which have their place in each run's report."""
+    """Without the lists of settings, which are in each run's report."""
     chosen = {
         f"setting {one['name']}": setting_words(str(one["value"]), str(one.get("unit") or ""))
         for one in server.get("settings", ())
@@ -151,7 +151,7 @@ def _facts_of(server: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _shared(described: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """One value where all agree; else how many there are."""
+    """One value if all agree; otherwise how many there are."""
     names = dict.fromkeys(name for one in described for name in one)
     values = {name: dict.fromkeys(one.get(name, NOTHING) for one in described) for name in names}
     return [(name, _values_words(list(found))) for name, found in values.items()]

@@ -103,7 +103,7 @@ def _answer(question: Question, answer: Answered) -> dict[str, Any]:
 
 
 def _shown(shown: Shown) -> Mapping[str, Any]:
-    """With its kind; of a queue, the run whose recording has it."""
+    """With its kind; for a queue, the run whose recording has it."""
     kind = type(shown).__name__.removesuffix("Of").lower()
     if isinstance(shown, QueueOf):
         return {"kind": kind, "title": shown.title, "run_id": shown.trial.record.run_id}

@@ -1,7 +1,7 @@
-"""What others published, beside what was measured here: as shape, never as a race.
+"""Published results beside those measured here: compared by shape, never by size.
 
-Their machine is not this one, so a number of theirs is only ever set against another of theirs:
-each column is drawn as shares of its own largest value.
+The published host is another one, so a published number is only ever compared with other published
+numbers: each column is drawn as shares of its own largest value.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ _NOT_A_RACE = (
 
 
 def published_blocks(published: Sequence[Published], answers: Answers) -> list[Block]:
-    """Each table with its source, its authors' words, and its shape beside ours."""
+    """Each table with its source, its authors' words, and its shape beside that measured here."""
     if not published:
         return []
     blocks: list[Block] = [Text(text=_NOT_A_RACE)]
@@ -64,7 +64,7 @@ def our_table(of: Published, answers: Answers) -> TableOf | None:
 
 
 def _shapes(of: Published, ours: TableOf, name: str) -> Iterator[Figure]:
-    """A picture for each column that is a number in both, where the first is one as well."""
+    """A chart for each column that is numeric in both, if the first column is numeric as well."""
     for place in range(1, len(of.columns)):
         theirs, here = _column(of.rows, place), _column(ours.rows, place)
         shared = sorted(theirs.keys() & here.keys())
@@ -96,22 +96,22 @@ def _largest(series: CurveSeries) -> float:
 
 
 def _shape(values: Mapping[float, float], places: Sequence[float]) -> CurveSeries:
-    """As shares of the largest, at places that both have.
+    """Shares of the largest value, at places that both have.
 
-    Else shapes would differ by how far each was measured.
+    Otherwise shapes would differ by how far each was measured.
     """
     largest = max(values[place] for place in places)
     return CurveSeries(label="", x=places, y=[values[place] / largest for place in places])
 
 
 def _column(rows: Sequence[Sequence[str]], place: int) -> dict[float, float]:
-    """The column over the first one, without what is no number."""
+    """The column over the first one, without non-numeric cells."""
     pairs = [(_number(row[0]), _number(row[place])) for row in rows if len(row) > place]
     return {x: y for x, y in pairs if x is not None and y is not None and y > 0}
 
 
 def _number(cell: str) -> float | None:
-    """A cell's number without its unit's spaces; None for words."""
+    """A cell's number, without thousands separators; None for text."""
     try:
         return float(cell.replace(THIN_SPACE, "").replace(" ", "").replace(",", ""))
     except ValueError:

@@ -1,6 +1,6 @@
 """A study's report for a terminal or a log: the question, the answer, the doubt, the tables.
 
-Plain text of about 100 columns, or as wide as the screen; pictures are told by their summaries.
+Plain text of about 100 columns, or as wide as the screen; charts appear as their summaries.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from dbdyno.words import counted
 
 
 def render_study_text(trials: Trials, answers: Answers, screen: int | None = None) -> str:
-    """The whole report, ending in a newline; on a screen of so many columns."""
+    """Render the whole report, ending in a newline, for a screen of this width."""
     claim = verdict(answers)
     blocks = [
         list(_head(trials)),
@@ -78,7 +78,7 @@ def _table(table: TableOf) -> Iterator[Line]:
 
 
 def _columns(rows: Sequence[Sequence[str]], numeric: frozenset[int]) -> Columns:
-    """Flush left up to the first column of numbers."""
+    """Left-aligned up to the first numeric column."""
     return Columns(rows, left=min(numeric, default=len(rows[0])))
 
 

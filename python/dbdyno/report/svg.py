@@ -1,6 +1,6 @@
-"""A pencil for the drawings that must print: writes SVG, escapes every text, knows no run.
+"""A drawing API for static charts: writes SVG and escapes every text; knows nothing of runs.
 
-Colours are classes of the page's style sheet, so a drawing follows light, dark and print.
+Colours are classes of the page's style sheet, so a drawing follows light, dark and print modes.
 """
 
 import base64
@@ -62,8 +62,8 @@ class Drawing:
         style: str,
         title: str,
     ) -> None:
-        """A curve between two points below each other that reaches ``far_x`` between them."""
-        # A cubic whose inner points lie so far out that its middle, 3/4 of the way, is far_x.
+        """A curve between two points one below the other that reaches ``far_x`` between them."""
+        # A cubic whose control points lie so far out that its middle, at 3/4 of the way, is far_x.
         control_x = begin[0] + (far_x - begin[0]) * 4 / 3
         self._parts.append(
             Markup(
@@ -92,7 +92,7 @@ class Drawing:
         *,
         title: str = "",
     ) -> None:
-        """A text with its baseline at ``y``; ``title`` is what the pointer is told over it."""
+        """A text with its baseline at ``y``; ``title`` is its tooltip."""
         self._parts.append(
             Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}" class="{}">{}{}</text>').format(
                 x, y, anchor, style, _title(title), text
@@ -110,7 +110,7 @@ class Drawing:
         )
 
     def markup(self) -> Markup:
-        """The drawing; hidden from screen readers, which are given the words and the table."""
+        """The drawing; hidden from screen readers, which get the text and the table."""
         opening = Markup('<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" aria-hidden="true">')
         return (
             opening.format(self._width, self._height)
@@ -124,7 +124,7 @@ def _title(title: str) -> Markup:
 
 
 def png_of_rgba(pixels: NDArray[np.uint8]) -> bytes:
-    """A PNG file of (height, width, 4) values."""
+    """A PNG file from (height, width, 4) values."""
     height, width, _ = pixels.shape
     lines = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1)
     header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)

@@ -1,7 +1,7 @@
-"""The table at the end of a run, for a terminal or a log: plain text of at most 100 columns.
+"""The summary at the end of a run, for a terminal or a log: plain text of at most 100 columns.
 
-No colours and no boxes: it is pasted into mails and issues. Statements and messages of a server
-are cut where the line ends; all of them stand in the HTML report.
+No colours and no boxes: it is pasted into mails and issues. Statements and messages of a server are
+truncated at the end of the line; the HTML report has them in full.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ _SET_IN = " " * 14
 
 
 def render_text(record: RunRecord, screen: int | None = None) -> str:
-    """The whole table, ending in a newline; on a screen of so many columns."""
+    """Render the whole summary, ending in a newline, for a screen of this width."""
     width = FLOW if screen is None else min(screen, FLOW)
     blocks: list[list[Line]] = [
         list(_head(record)),
@@ -56,7 +56,7 @@ def _head(record: RunRecord) -> Iterator[Line]:
 
 
 def _costs(record: RunRecord) -> Iterator[Line]:
-    """The dearest in one line; of a run without telemetry, the only one that is known."""
+    """The most important in one line; without telemetry, the only one that is known."""
     costs = first_costs(record.costs)
     if costs:
         told_costs = ", ".join(f"{cost.title} {cost_words(cost)}" for cost in costs)
@@ -82,7 +82,7 @@ def _latency_row(name: str, latency: Latency) -> tuple[str, ...]:
 
 
 def _stages(stages: Sequence[StageRecord]) -> Iterator[Line]:
-    """Each alone: what stands above is of all together."""
+    """Each stage alone: the numbers above are of all stages together."""
     if stages:
         rows = [_stage_row(number, stage) for number, stage in enumerate(stages, 1)]
         yield Columns([("stage", "duration", "load", "TPS", "p50", "p99"), *rows], left=3)
@@ -99,7 +99,7 @@ def _stage_row(number: int, stage: StageRecord) -> tuple[str, ...]:
 def _statements(statements: Sequence[StatementRecord], width: int) -> Iterator[str]:
     if not any(one.count for one in statements):
         return  # killed before the first histograms were written
-    # One that failed was answered, too: its time is in the transaction's alone.
+    # A statement that failed was answered, too: its time counts in the transaction only.
     rows = [("ok", "mean", "p50", "p95", "p99"), *(_statement_row(one) for one in statements)]
     numbers = list(aligned(rows, left=0))
     room = width - len(numbers[0]) - 2
@@ -150,7 +150,7 @@ def _items(sentences: Iterable[str]) -> Iterator[Line]:
 
 
 def _explanation(record: RunRecord) -> Iterator[Line]:
-    """Why it was not more, in short; nothing of a run that was not explained."""
+    """What limits the run, in short; nothing for a run that was not explained."""
     if record.findings or record.not_looked:
         yield "What limits throughput:"
         yield from summary_lines(record)

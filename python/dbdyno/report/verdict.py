@@ -1,4 +1,4 @@
-"""The words at the top of every report: may these numbers be used, and how far.
+"""The sentences at the top of every report: whether these numbers can be used, and how far.
 
 ``text`` and ``html`` show the same sentences.
 """
@@ -20,7 +20,7 @@ PERCENTILE_NAMES = {
 
 
 def verdict(record: RunRecord) -> str:
-    """One sentence."""
+    """The verdict in one sentence."""
     if record.status == "running":
         return "The run is in progress: these are the results so far."
     if record.status == "interrupted":
@@ -33,24 +33,24 @@ def verdict(record: RunRecord) -> str:
 
 
 def reasons(record: RunRecord) -> list[str]:
-    """Why a run is not valid, each a sentence."""
+    """Why a run is not valid, one sentence each."""
     return [capitalized(reason) for reason in record.invalid_reasons]
 
 
 def doubts(record: RunRecord) -> list[str]:
-    """What weakens the numbers, each a sentence."""
+    """What weakens the numbers, one sentence each."""
     return [capitalized(doubt) for doubt in record.doubts]
 
 
 def capitalized(text: str) -> str:
-    """With a capital and a full stop; the rest as it came, and so a name that comes first."""
+    """Add a capital and a full stop; a name at the beginning and the rest are unchanged."""
     is_name = "_" in text.split(" ", 1)[0]
     sentence = text if is_name else text[:1].upper() + text[1:]
     return sentence if sentence.endswith((".", "!", "?")) else sentence + "."
 
 
 def interval_words(record: RunRecord) -> str:
-    """The interval of the throughput and what it is of."""
+    """The interval of the throughput, and what it is based on."""
     found = record.throughput_tps
     if found is None or found.low is None or found.high is None:
         return "no interval: too few samples"
@@ -62,13 +62,13 @@ def interval_words(record: RunRecord) -> str:
 
 
 def percentiles(latency: Latency) -> Iterator[tuple[str, float]]:
-    """Names as people write them, and milliseconds."""
+    """Names as usually written, and milliseconds."""
     for field, name in PERCENTILE_NAMES.items():
         yield name, getattr(latency, field)
 
 
 def transaction_words(record: RunRecord) -> str:
-    """How many transactions there were, and what became of them."""
+    """How many transactions there were, and their outcomes."""
     counts = record.transactions
     if counts is None:
         return ""

@@ -1,8 +1,8 @@
-"""What the clients were at in each interval, by kind: average sessions from the looks at them.
+"""What the clients did in each interval, by kind: average sessions from session samples.
 
-Kinds are those of the clients' time, here over time instead of in all. Clients that had asked
-for nothing are not in it, so the bands rise to the number of clients only when all of them
-are at work.
+The kinds are those of client time, here over time instead of in total. Clients without an
+outstanding request are excluded, so the bands reach the number of clients only if all of them are
+active.
 """
 
 from collections import defaultdict
@@ -21,9 +21,9 @@ Bands = dict[PartKind, Series]
 
 
 def bands(recording: Recording, line: Timeline) -> Bands:
-    """Average sessions of each kind, one value an interval; NaN where nobody looked.
+    """Average sessions of each kind, one value per interval; NaN without samples there.
 
-    Empty when nobody ever looked.
+    Empty if sessions were never sampled.
     """
     samples, waits = recording.tables["samples"], recording.tables["waits"]
     looks = samples["source"] == SESSIONS
@@ -43,7 +43,7 @@ def bands(recording: Recording, line: Timeline) -> Bands:
 
 
 def _per_interval(line: Timeline, time_s: Series, amounts: Series) -> Series:
-    """The sum of what falls into each interval. A look tells of the time before it."""
+    """Sum of the amounts in each interval. A sample represents the time before it."""
     if not len(time_s):
         return np.zeros(len(line.time_s))
     place = np.searchsorted(line.time_s, time_s, side="left") - 1
@@ -54,7 +54,7 @@ def _per_interval(line: Timeline, time_s: Series, amounts: Series) -> Series:
 
 
 class _Session(NamedTuple):
-    """The columns of ``waits`` that say what a session was at."""
+    """The columns of ``waits`` that describe what a session was doing."""
 
     who: str
     doing: str

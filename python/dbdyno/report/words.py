@@ -33,7 +33,7 @@ __all__ = [
 
 
 def where(target: str, server: Mapping[str, Any]) -> str:
-    """Which server a run was on: what it is, and its address where that outlives the run.
+    """The run's server: its product, and its address if that outlives the run.
 
     The address of a private server is a socket that is gone when the report is read.
     """

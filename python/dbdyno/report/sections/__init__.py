@@ -1,1 +1,1 @@
-"""The parts of the report, one file each, ending in ``SECTION = …``."""
+"""The sections of the report, one file each, ending in ``SECTION = …``."""

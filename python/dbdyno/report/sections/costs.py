@@ -1,4 +1,4 @@
-"""What one committed transaction cost, each cost with its interval: what noise hardly moves."""
+"""The cost of one committed transaction, each with its interval: hardly affected by noise."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _MEANING = (
 
 
 def build(subject: Subject) -> Sequence[Block]:
-    """One table for all scripts together, one for each script whose costs could be told apart."""
+    """One table for all scripts together, one for each script whose costs could be separated."""
     costs = subject.record.costs
     if not costs:
         return []

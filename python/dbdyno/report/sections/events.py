@@ -9,13 +9,13 @@ from dbdyno.report.words import NOTHING, percent, seconds, significant, size
 from dbdyno.words import counted
 
 _BETWEEN: frozenset[EventKind] = frozenset({"wal_switch"})
-"""What two readings have between them, and nobody knows when, or how long it took."""
+"""Kinds known only to lie between two readings: neither their time nor duration is known."""
 _ROWS_OPEN = 12
 _ROWS_MAX = 200
 
 
 def build(subject: Subject) -> Sequence[Block]:
-    """A table, folded when it is long."""
+    """A table, folded if it is long."""
     events = shown_events(subject)
     if not events:
         return []
@@ -45,7 +45,7 @@ def _lasted(event: RunEvent) -> str:
 
 
 def _missing(event: RunEvent) -> str:
-    """How much less was done than without the event; chance makes it more, now and then."""
+    """Share of throughput missing during the event; sometimes negative by chance."""
     if event.depth is None:
         return NOTHING
     return percent(event.depth) if event.depth > 0 else "none"
@@ -70,7 +70,7 @@ def _table(events: Sequence[RunEvent]) -> Table:
 
 
 def _told(event: RunEvent) -> str:
-    """Its values; of one that has none, how long its phases lasted."""
+    """The values of an event; if it has none, how long its phases lasted."""
     values = event.values or {f"{name}_s": end - begin for name, begin, end in event.phases}
     return ", ".join(f"{_name(name)} {_value(name, value)}" for name, value in values.items())
 

@@ -1,4 +1,4 @@
-"""Failures by class and code, of transactions and of their tries; and outages."""
+"""Failures by class and code, of transactions and of their attempts; and outages."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from dbdyno.report.words import NOTHING, count, percent, seconds
 
 
 def build(subject: Subject) -> Sequence[Block]:
-    """Also says so when there were none: an absent section would leave it open."""
+    """States that there were none, if so: an absent section would leave it open."""
     tables = [*_failures(subject), *_tried_again(subject), *_outages(subject)]
     return tables or [Text(text="No transaction failed, and no connection was lost.")]
 

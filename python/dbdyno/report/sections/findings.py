@@ -1,4 +1,4 @@
-"""Why the number is not more: findings, what none of them explains, and who could not look."""
+"""What limits the run: findings, the unexplained rest, and the rules that could not look."""
 
 from collections.abc import Iterator, Sequence
 

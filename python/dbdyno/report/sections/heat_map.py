@@ -1,4 +1,4 @@
-"""Where response times lie, interval by interval: what percentiles fold away, such as two humps."""
+"""Response times of each interval as a heat map: shows what percentiles hide, such as two modes."""
 
 from collections.abc import Sequence
 
@@ -23,22 +23,22 @@ class Grid(Struct, frozen=True):
 
     shares: NDArray[np.float64]
     ends_ms: NDArray[np.float64]
-    """Where each row begins, and at last where the topmost ends."""
+    """Lower bound of each row, and finally the upper bound of the topmost."""
     of_all: NDArray[np.float64]
-    """Of each row, the share of all transactions: intervals in which more were done weigh more."""
+    """Each row's share of all transactions: intervals with more transactions weigh more."""
     longest_ms: float
-    """Of the longest of them, which is somewhere within the topmost row."""
+    """The longest response time, which is somewhere within the topmost row."""
     begin_s: float
     end_s: float
 
     @property
     def low_ms(self) -> float:
-        """Where the drawing begins; a logarithmic axis has no zero."""
+        """Lower end of the axis, which is logarithmic and so has no zero."""
         return max(float(self.ends_ms[0]), 1e-6)
 
     @property
     def high_ms(self) -> float:
-        """Where it ends."""
+        """Upper end of the axis."""
         return float(self.ends_ms[-1])
 
 
@@ -121,11 +121,11 @@ def _draw(grid: Grid, width: int, height: int) -> Markup:
 
 
 def _pixels(grid: Grid, height: int) -> bytes:
-    """One colour, its opacity the share: it lies well on a light and on a dark page.
+    """One colour, with the share as opacity: suitable for a light and a dark page.
 
-    Buckets are eight an octave in equal steps, so they are not equally high on a logarithmic
-    axis: each line of pixels looks up the bucket it falls into, and a share is taken by the
-    height that its bucket has there.
+    Buckets are eight an octave in equal steps, so their heights differ on a logarithmic axis: each
+    line of pixels looks up the bucket it falls into, and a share is divided by the height of its
+    bucket there.
     """
     heights = np.diff(np.log(np.maximum(grid.ends_ms, 1e-6)))
     by_height = grid.shares / np.maximum(heights, 1e-9)[:, None]

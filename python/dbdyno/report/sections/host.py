@@ -1,4 +1,4 @@
-"""The machine, and what the engine said of itself on it."""
+"""The host, and what the engine reported about itself on it."""
 
 from collections.abc import Sequence
 

@@ -28,7 +28,7 @@ _LINES: tuple[tuple[str, str, str, Emphasis], ...] = (
 
 
 def build(subject: Subject) -> Sequence[Block]:
-    """One point an interval; of long runs the worst of a group of intervals."""
+    """One point per interval; for long runs the worst of a group of intervals."""
     line = subject.whole_intervals
     if not len(line.tps) or np.isnan(line.latencies_ms["max_ms"]).all():
         return []

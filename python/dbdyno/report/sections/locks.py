@@ -1,4 +1,4 @@
-"""The queue behind locks as a picture: who waits for whom, how many, and how long."""
+"""The queue behind locks as a diagram: who waits for whom, how many, and how long."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from dbdyno.report.words import milliseconds, significant
 
 _ROW, _TOP, _BOTTOM = 76, 24, 26
 _WIDTH_MAX, _WIDTH_MIN = 13.0, 1.5
-_PORT = 11  # arcs arrive so far above a dot, and leave as far below it
+_PORT = 11  # arcs arrive this far above a dot, and leave as far below it
 _LINE, _WORDS_WIDTH = 15, 90
 _CHARACTER = 7.3  # width of a character of the code face at 12 px
 
 
 def build(subject: Subject) -> Sequence[Block]:
-    """Nothing when nobody waited for a lock."""
+    """Nothing if nobody waited for a lock."""
     queue = subject.lock_queue
     if queue is None or not queue.edges:
         return []
@@ -67,7 +67,7 @@ def _table(shown: Picture) -> Table:
 
 
 def _draw(shown: Picture, width: int) -> Markup:
-    """Names on the left, arcs on the right of a column of dots."""
+    """Draw names on the left, arcs on the right of a column of dots."""
     is_wide = width > 500
     longest = max(len(node.label) for node in shown.nodes)
     dots = min(longest * _CHARACTER + 60, width * (0.5 if is_wide else 0.6))
@@ -85,7 +85,7 @@ def _draw(shown: Picture, width: int) -> Markup:
 def _draw_words(
     drawing: Drawing, shown: Picture, dots: float, reach: float, *, is_wide: bool
 ) -> None:
-    """Beside the middle of each arc; of two arcs between the same statements, one lower."""
+    """Label the middle of each arc; of two arcs between the same statements, one lower."""
     taken: list[tuple[float, float]] = []
     for arc in shown.arcs:
         x, y = _apex(shown, arc, dots, reach)
@@ -107,19 +107,19 @@ def _stroke(shown: Picture, arc: Arc) -> float:
 
 
 def _bulge(shown: Picture, arc: Arc, reach: float) -> float:
-    """How far an arc reaches: the more statements it spans the farther, so none hides another."""
+    """How far an arc extends: farther the more statements it spans, so that none hides another."""
     span_max = max(abs(one.waiter - one.blocker) for one in shown.arcs)
     return reach * (abs(arc.waiter - arc.blocker) + 0.5) / (span_max + 0.5)
 
 
 def _apex(shown: Picture, arc: Arc, dots: float, reach: float) -> tuple[float, float]:
-    """Where an arc is farthest from the dots."""
+    """The point at which an arc is farthest from the dots."""
     middle = _TOP + (arc.waiter + arc.blocker) / 2 * _ROW
     return dots + _bulge(shown, arc, reach), middle
 
 
 def _draw_arc(drawing: Drawing, shown: Picture, arc: Arc, dots: float, reach: float) -> None:
-    """Also of those who wait for others at the same statement: a loop from below to above."""
+    """Draw an arc; a wait at the same statement is a loop from below to above."""
     begin = _TOP + arc.waiter * _ROW + _PORT
     end = _TOP + arc.blocker * _ROW - _PORT
     waiter, blocker = (shown.nodes[place].label for place in (arc.waiter, arc.blocker))

@@ -38,7 +38,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 70, 14, 40
 
 
 class Curve(Struct, frozen=True):
-    """One distribution: quantiles with their times, and how many samples it is made of."""
+    """One distribution: quantiles with their times, and its number of samples."""
 
     label: str
     style: str
@@ -48,7 +48,7 @@ class Curve(Struct, frozen=True):
 
     @property
     def sure_max(self) -> float:
-        """Beyond this quantile lie fewer than ten samples."""
+        """Fewer than ten samples lie beyond this quantile."""
         return 1 - _BEYOND_MIN / max(self.samples, _BEYOND_MIN + 1)
 
 
@@ -139,7 +139,7 @@ def _draw_axes(drawing: Drawing, across: Scale, up: Scale) -> None:
 
 
 def _draw_curve(drawing: Drawing, curve: Curve, across: Scale, up: Scale) -> None:
-    """Solid as far as ten transactions lie beyond, then dashed."""
+    """Draw it solid up to the last ten transactions, then dashed."""
     points = list(zip(curve.quantiles, curve.times_ms, strict=True))
     sure = [(across(q), up(ms)) for q, ms in points if q <= curve.sure_max]
     unsure = [(across(q), up(ms)) for q, ms in points if q > curve.sure_max]
@@ -148,7 +148,7 @@ def _draw_curve(drawing: Drawing, curve: Curve, across: Scale, up: Scale) -> Non
 
 
 def _apart(places: list[float]) -> list[float]:
-    """Names below each other where their curves end at the same height."""
+    """Move labels apart if their curves end at the same height."""
     moved = places[:1]
     for place in places[1:]:
         moved.append(max(place, moved[-1] + _LINE_HEIGHT))

@@ -1,4 +1,4 @@
-"""What was asked for: load, scripts, and all that is needed to do the same again."""
+"""What was asked for: load, scripts, and everything that is needed to repeat the run."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""What the server was: version, durability, and every setting that is not the default."""
+"""The server: version, durability, and every setting that is not the default."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ def build(subject: Subject) -> Sequence[Block]:
 
 
 def _table(caption: str, settings: Sequence[Mapping[str, Any]]) -> Table:
-    """A column for each thing that is said of the settings, the unit with its value."""
+    """One column for each property of the settings, with the unit beside the value."""
     said = [_unit_told(setting) for setting in settings]
     names = list(said[0])
     return Table(

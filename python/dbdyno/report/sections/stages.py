@@ -1,4 +1,4 @@
-"""What each stage of a load that was meant to change came to, beside what was asked for."""
+"""The results of each stage of a load that changes by plan, beside what was asked for."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,9 @@ from dbdyno.report.words import NOTHING, milliseconds, significant, tps
 
 
 def build(subject: Subject) -> Sequence[Block]:
-    """A row for each stage, as it was asked for and as it went.
+    """A row for each stage: the plan and the results.
 
-    It is worked out anew: the record of an older run does not have it.
+    Computed again, because the record of an older run does not have it.
     """
     plan = subject.recording.plan
     found = stages_of(plan, subject.timeline.measured())

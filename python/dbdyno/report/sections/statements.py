@@ -1,6 +1,6 @@
 """Where a transaction's time goes: each statement's mean, p95 and p99 on one common scale.
 
-Where the server's sessions were looked at, the mean is split into work and waiting.
+If the server's sessions were sampled, the mean is split into work and waiting.
 """
 
 from collections.abc import Sequence
@@ -20,21 +20,21 @@ _CHARACTER = 7.3  # width of a character of the code face at 12 px
 
 
 class Row(Struct, frozen=True):
-    """A statement that ran, and its split where a look saw it."""
+    """A statement that ran, and its split if session samples show it."""
 
     record: StatementRecord
     split: StatementTime | None
     whole_style: str
-    """Of a bar without parts."""
+    """Style of a bar without parts."""
 
     @property
     def total_ms(self) -> float:
-        """What it took of all transactions together."""
+        """Total time over all transactions."""
         return (self.record.mean_ms or 0) * self.record.count
 
     @property
     def parts(self) -> list[tuple[str, float]]:
-        """Its mean as the parts of its bar, from the begin: styles and milliseconds."""
+        """Its mean as the parts of its bar, from the left: styles and milliseconds."""
         split = self.split
         if split is None:
             return [(self.whole_style, self.record.mean_ms or 0)]
@@ -70,14 +70,14 @@ def build(subject: Subject) -> Sequence[Block]:
 
 
 def _key(rows: Sequence[Row]) -> Sequence[tuple[str, str]]:
-    """Nothing where no bar has parts."""
+    """Empty if no bar has parts."""
     if not any(row.split for row in rows):
         return ()
     return _KEY if all(row.split for row in rows) else (*_KEY, _UNSEEN_KEY)
 
 
 def _rows(subject: Subject) -> list[Row]:
-    """The record lists statements by number, which is what a split is known by."""
+    """The statements that ran; a statement's position in the record is the number in its split."""
     queue = subject.lock_queue
     splits = {one.statement: one for one in queue.statements} if queue else {}
     whole = "bar unseen" if splits else "bar"
@@ -138,7 +138,7 @@ def _split_cells(row: Row) -> tuple[str, ...]:
 
 
 def shortened(text: str, length: int) -> str:
-    """One line of at most so many characters."""
+    """One line of at most this many characters."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1] + "…"
 

@@ -1,4 +1,4 @@
-"""What watched the run: at which level, what that cost, and what could not be read."""
+"""The telemetry of the run: its level, its cost, and what could not be read."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from dbdyno.report.words import count, milliseconds, percent, seconds, significa
 
 
 def build(subject: Subject) -> Sequence[Block]:
-    """Nothing for a run of a version that did not watch."""
+    """Nothing for a run of a version without telemetry."""
     facts = [Facts(pairs=_pairs(subject))] if subject.record.telemetry else []
     return [*facts, *_lacks(subject)]
 

@@ -13,7 +13,7 @@ from dbdyno.report.words import count, percent, seconds, significant, tps
 
 
 def build(subject: Subject) -> Sequence[Block]:
-    """One point an interval; of long runs the mean of a group of intervals."""
+    """One point per interval; for long runs the mean of a group of intervals."""
     line = subject.whole_intervals
     if not len(line.tps):
         return []
@@ -46,7 +46,7 @@ def _failures(subject: Subject) -> Figure:
 
 
 def _failed_series(failed_per_s: resample.Values) -> Series:
-    """Bars where something failed; no bar of no height elsewhere."""
+    """Bars where something failed; elsewhere no bar rather than one without height."""
     values = [value or None for value in _points(failed_per_s)]
     return Series("failed", "--red", values, "bars")
 

@@ -12,7 +12,7 @@ from dbdyno.report.over_time import chart, sampled_rows, shading_words
 from dbdyno.report.waits import Bands, bands
 from dbdyno.report.words import percent, significant
 
-# From the ground up: the server at work, then what it waits for, then who keeps it waiting.
+# From the bottom: the server at work, then what it waits for, then who keeps it waiting.
 _KINDS: Mapping[PartKind, tuple[str, str]] = {
     "cpu": ("CPU", "on a CPU or waiting for one"),
     "io": ("I/O", "reading or writing data"),
@@ -28,7 +28,7 @@ _KINDS: Mapping[PartKind, tuple[str, str]] = {
 
 
 def build(subject: Subject) -> Sequence[Block]:
-    """One point an interval; of long runs the mean of a group of intervals."""
+    """One point per interval; for long runs the mean of a group of intervals."""
     line = subject.whole_intervals
     found = bands(subject.recording, line) if len(line.tps) else {}
     shown = {kind: found[kind] for kind in _KINDS if kind in found}
@@ -67,7 +67,7 @@ def _chart(subject: Subject, shown: Bands) -> LineChart:
 
 
 def _summary(subject: Subject, shown: Bands) -> str:
-    """The kinds that hold most of the clients' time at work."""
+    """The kinds with most of the clients' time, idle time excluded."""
     measured = subject.whole_intervals.phase == "measure"
     means = {
         kind: float(np.nanmean(values[measured]))
