@@ -339,7 +339,7 @@ def test_dropped_files_are_no_longer_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(os.urandom(3_000_000))
     assert is_cached(path)
-    assert drop_files(tmp_path) == "dropped its 1 files (3.0 MB) from the kernel's cache"
+    assert drop_files(tmp_path) == "dropped its 1 files (3.0 MB) from the page cache"
     assert not is_cached(path)
 
 

@@ -162,14 +162,14 @@ def test_absent_programs_name_the_package(tmp_path: Path, monkeypatch: pytest.Mo
     assert "apt-get install mysql-server" in caught.value.hint
     with pytest.raises(DbdynoError, match="MariaDB 5 is not installed here"):
         BRAND.find(ServerSpec("mariadb", major=5))
-    with pytest.raises(DbdynoError, match="does not hold MariaDB's programs"):
+    with pytest.raises(DbdynoError, match="does not contain MariaDB's programs"):
         BRAND.find(ServerSpec("mariadb", path=tmp_path))
 
 
 def test_a_mysqld_of_the_other_kind_is_not_taken(tmp_path: Path) -> None:
     server = BRAND.find(ServerSpec("mariadb")).server
     (tmp_path / "mysqld").symlink_to(server)
-    with pytest.raises(DbdynoError, match="does not hold MySQL's programs"):
+    with pytest.raises(DbdynoError, match="does not contain MySQL's programs"):
         MYSQL.find(ServerSpec("mysql", path=tmp_path))
 
 
