@@ -50,7 +50,7 @@ def _failed_too_often(done: Done, failures_max: float) -> list[str]:
 
 
 def _nothing_done(done: Done) -> str:
-    """Transactions due before the measured part may take all of it: then only those completed."""
+    """Return the reason; transactions that were due earlier may have taken all the time."""
     waiting = done.counters.waiting
     if not waiting:
         return "no transaction completed"

@@ -16,7 +16,7 @@ BRAND = Brand(
 
 
 def _settings(machine: Machine, connections: int, _binaries: Binaries) -> list[Setting]:
-    """Return the settings; the performance schema, off by default, would slow every statement."""
+    """Return the settings; the performance schema stays off (default): it slows every statement."""
     return [
         *common_settings(machine, connections),
         Setting(

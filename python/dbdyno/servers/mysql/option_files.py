@@ -55,7 +55,7 @@ def _options(path: Path, depth: int) -> Iterator[tuple[str, Option]]:
 
 
 def _lines(path: Path) -> list[str]:
-    """Return the lines that are neither blank nor comments; none of an unreadable file."""
+    """Return the lines that are neither blank nor comments; none of a file that is ignored."""
     try:
         if path.stat().st_mode & stat.S_IWOTH:
             return []
