@@ -10,7 +10,7 @@ import pytest
 
 from dbdyno.errors import DbdynoError
 from dbdyno.home import home_folder
-from dbdyno.servers import cluster, places, privileges
+from dbdyno.servers import cluster, privileges, server_folders
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing
 from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
@@ -242,7 +242,7 @@ def test_a_home_behind_a_closed_door_is_not_opened(
     monkeypatch.setenv("DBDYNO_HOME", str(tmp_path / "home"))
     with tempfile.TemporaryDirectory() as open_to_all:
         Path(open_to_all).chmod(0o755)
-        monkeypatch.setattr(places, "OPEN_TO_ALL", Path(open_to_all))
+        monkeypatch.setattr(server_folders, "OPEN_TO_ALL", Path(open_to_all))
         with start_private(local_spec(), connections=8) as server:
             assert_runs_as_account(server)
             assert server.data_directory is not None
