@@ -1,5 +1,5 @@
-"""The machine that measures: what it is (recorded with each run), what it lacks, what it does.
+"""The host: its properties (recorded with each run), its problems, and its activity.
 
-Everything is read from procfs and sysfs below a root folder that is an argument, so that
-tests read the trees of other machines. Nothing here changes the machine.
+Everything is read from procfs and sysfs below a root folder that is an argument, so that tests can
+read the files of other hosts. Nothing here changes the host.
 """

@@ -1,6 +1,6 @@
-"""The control groups that a process is in, and their limits, for both versions of the interface.
+"""The control groups of a process, and their limits, for both versions of the interface.
 
-A limit may stand on any group between the process's own and the root: the tightest one holds.
+A limit may be set on any group between the process's own and the root: the lowest one applies.
 """
 
 from collections.abc import Iterable
@@ -19,32 +19,32 @@ _Limit = TypeVar("_Limit", int, float)
 
 @dataclass(frozen=True)
 class Groups:
-    """Where the groups of one process are: ``paths`` by controller (version 2 has one, "")."""
+    """The groups of one process: ``paths`` by controller (version 2 has one, "")."""
 
     version: int | None
     mounts: Path
     paths: dict[str, str]
 
     def above(self, controller: str) -> tuple[Path, ...]:
-        """The process's group of a controller and those above it, as far as they are seen."""
+        """Return the process's group of a controller and its parents, as far as visible."""
         if self.version == 2:
             return _above(self.mounts, "", self.paths.get("", "/"))
         return _above(self.mounts, controller, self.paths.get(controller, "/"))
 
     def cpu_cores(self) -> float | None:
-        """The tightest quota, in processors."""
+        """Return the lowest quota, in cores; None if there is none."""
         quota = _quota_v2 if self.version == 2 else _quota_v1
         return _least(map(quota, self.above("cpu")))
 
 
-# Kept, as are those below: they are wanted every second, and paths are dear to work out.
+# Cached, like those below: they are needed every second, and paths are expensive to compute.
 @lru_cache(maxsize=100)
 def _above(mounts: Path, controller: str, group: str) -> tuple[Path, ...]:
     return tuple(upwards(mounts / controller, group))
 
 
 def groups_of(root: Path, process: int | str = "self") -> Groups:
-    """The groups of a process; of version None where there are none, or it has ended."""
+    """Return the groups of a process; with version None if it has none or has ended."""
     return _groups(root, files.text(f"{root}/proc/{process}/cgroup") or "")
 
 
@@ -58,7 +58,7 @@ def _groups(root: Path, content: str) -> Groups:
 
 
 def describe(root: Path) -> CgroupLimits:
-    """The limits on the process whose ``/proc/self`` stands below ``root``."""
+    """Return the limits on the process whose ``/proc/self`` is below ``root``."""
     groups = groups_of(root)
     if groups.version is None:
         return CgroupLimits(version=None, cpu_cores=None, memory_bytes=None, cpuset=None)

@@ -1,4 +1,4 @@
-"""Processors: model, counts, governor, NUMA nodes, and time stolen by the hypervisor."""
+"""CPUs: model, counts, governor, NUMA nodes, and time stolen by the hypervisor."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from dbdyno.model.host import Cpu
 
 
 def describe(root: Path, cores_available: int) -> Cpu:
-    """The processors below ``root``."""
+    """Describe the CPUs below ``root``."""
     info = files.text(root / "proc/cpuinfo") or ""
     fields = files.keyed(info)
     system = root / "sys/devices/system"
@@ -31,28 +31,28 @@ def _sockets(info: str) -> int | None:
 
 
 def numa_nodes(root: Path) -> int:
-    """Memory nodes; a kernel without NUMA has one."""
+    """Return the number of memory nodes; a kernel without NUMA has one."""
     return len(list((root / "sys/devices/system/node").glob("node[0-9]*"))) or 1
 
 
 def governor(root: Path) -> str | None:
-    """The frequency governors in use, joined; None where the kernel scales no frequency."""
+    """Return the frequency governors in use, joined; None without frequency scaling."""
     paths = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
     return ", ".join(sorted({found for path in paths if (found := files.text(path))})) or None
 
 
 def times(stat: str) -> list[int]:
-    """Clock ticks since boot that all processors spent, by kind; empty where none are told.
+    """Return the clock ticks since boot of all CPUs together, by state; empty if not reported.
 
-    ``stat`` is the content of ``/proc/stat``.
-    user, nice, system, idle, iowait, irq, softirq, steal: time of guests is within user's.
+    ``stat`` is the content of ``/proc/stat``. The states are user, nice, system, idle, iowait, irq,
+    softirq, steal; the time of guests is included in user.
     """
     together, _, _ = stat.partition("\n")
     return [int(field) for field in together.split()[1:9]] if together.startswith("cpu ") else []
 
 
 def steal_share(root: Path) -> float | None:
-    """Share of processor time since boot that the hypervisor gave to others."""
+    """Return the share of CPU time since boot that the hypervisor gave to other guests."""
     ticks = times(files.text(root / "proc/stat") or "")
     total = sum(ticks)
     return ticks[7] / total if len(ticks) == 8 and total else None

@@ -12,7 +12,7 @@ ROOT = Path("/")
 
 
 def describe_host(data_folder: Path | None = None, root: Path = ROOT) -> HostDescription:
-    """What this machine is; ``data_folder`` is where the database writes, if that is here."""
+    """Describe this host; ``data_folder`` is where the database writes, if that is local."""
     return HostDescription(
         name=platform.node(),
         machine=platform.machine(),
@@ -27,7 +27,7 @@ def describe_host(data_folder: Path | None = None, root: Path = ROOT) -> HostDes
 
 
 def kernel(root: Path = ROOT) -> Kernel:
-    """The operating system below ``root``."""
+    """Describe the operating system below ``root``."""
     load = files.text(root / "proc/loadavg")
     return Kernel(
         release=files.text(root / "proc/sys/kernel/osrelease") or platform.release(),

@@ -1,6 +1,6 @@
-"""The disks at the bottom of a folder: what works when something is written there.
+"""The disks below a folder: those that are busy when something is written there.
 
-A partition stands for its disk, a volume of several disks (LVM, encryption, RAID) for those
+A partition counts as its disk, and a volume of several disks (LVM, encryption, RAID) as the disks
 below it: only one level is named, so that nothing is counted twice.
 """
 
@@ -10,17 +10,17 @@ from pathlib import Path
 
 from dbdyno.host import files
 
-# These keep files in memory: there is no disk to watch.
+# These keep files in memory: there is no disk to observe.
 _IN_MEMORY = frozenset({"tmpfs", "ramfs", "hugetlbfs"})
-# A database puts its log or a tablespace on another disk by a link in its folder.
+# A database's log or tablespace may be on another disk, by a link in its folder.
 _DEPTH = 2
 
 
 def disks_below(root: Path, folders: Iterable[Path]) -> set[str]:
-    """The kernel's names of the disks that the folders lie on; empty for memory.
+    """Return the kernel's names of the disks below the folders; empty for memory.
 
-    Where a file system does not tell its device (that of a container does not), all disks of
-    the machine are named.
+    If a file system does not report its device (that of a container does not), all disks of the
+    host are returned.
     """
     found: set[str] = set()
     for number in {number for folder in folders for number in _device_numbers(folder, _DEPTH)}:
@@ -33,13 +33,13 @@ def disks_below(root: Path, folders: Iterable[Path]) -> set[str]:
 
 
 def all_disks(root: Path) -> set[str]:
-    """Every disk with hardware (or a hypervisor) behind it."""
+    """Return every disk that has hardware (or a hypervisor) behind it."""
     entries = (root / "sys/block").glob("*")
     return {entry.name for entry in entries if (entry / "device").exists()}
 
 
 def _device_numbers(path: Path, depth: int) -> set[str]:
-    """``major:minor`` of what is there and of what lies below it, as far as we may look."""
+    """Return ``major:minor`` of the path and of what is below it, as far as it can be read."""
     try:
         device = path.stat().st_dev
     except OSError:
@@ -50,12 +50,12 @@ def _device_numbers(path: Path, depth: int) -> set[str]:
 
 
 def _may_lie_elsewhere(path: Path) -> list[Path]:
-    """Folders and links in a folder: anything else lies where its folder lies."""
+    """Return the folders and links in a folder: all else is on the folder's own device."""
     try:
         with os.scandir(path) as entries:
             return [Path(entry) for entry in entries if entry.is_dir() or entry.is_symlink()]
     except OSError:
-        return []  # a file, or a folder that is not for us
+        return []  # a file, or a folder that we may not read
 
 
 def _bottom(device: Path) -> Iterator[str]:
@@ -69,13 +69,13 @@ def _bottom(device: Path) -> Iterator[str]:
 
 
 def _by_name(root: Path, source: str) -> set[str]:
-    """Disks of a mount that names its device though its files have another number (btrfs)."""
+    """Return the disks of a mount that names its device; its files' number may differ (btrfs)."""
     entry = root / "sys/class/block" / Path(source).name
     return set(_bottom(entry.resolve())) if source.startswith("/dev/") and entry.exists() else set()
 
 
 def _mount_of(root: Path, number: str) -> tuple[str, str] | None:
-    """File system and source of the mount with this device number."""
+    """Return the file system and the source of the mount with this device number."""
     for line in (files.text(root / "proc/self/mountinfo") or "").splitlines():
         before, _, after = line.partition(" - ")
         if before.split(" ")[2:3] == [number]:

@@ -1,4 +1,4 @@
-"""The disk below a folder: its mount, its device, its scheduler, and the space left."""
+"""The disk of a folder: its mount, its device, its I/O scheduler, and its free space."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from dbdyno.model.host import Disk
 
 
 def describe(root: Path, folder: Path) -> Disk | None:
-    """The file system ``folder`` lies on; None when the mounts cannot be read."""
+    """Describe the file system of ``folder``; None if the mounts cannot be read."""
     mount = _mount_of(files.text(root / "proc/self/mounts") or "", folder.absolute())
     if mount is None:
         return None
@@ -29,14 +29,14 @@ def describe(root: Path, folder: Path) -> Disk | None:
 
 
 def free_bytes(folder: Path) -> int:
-    """Bytes that an ordinary user may still write below ``folder``, or where it will be made."""
+    """Return the bytes that an ordinary user may still write in ``folder``, existing or not."""
     existing = next(f for f in (folder, *folder.absolute().parents) if f.exists())
     status = os.statvfs(existing)
     return status.f_bavail * status.f_frsize
 
 
 def _mount_of(mounts: str, folder: Path) -> tuple[str, str, str, str] | None:
-    """Device, mount point, type and options of the deepest mount above ``folder``."""
+    """Return the device, mount point, type and options of the deepest mount above ``folder``."""
     found = None
     for line in mounts.splitlines():
         device, mount_point, file_system, options, *_ = map(_unescaped, line.split(" "))
@@ -49,12 +49,12 @@ def _mount_of(mounts: str, folder: Path) -> tuple[str, str, str, str] | None:
 
 
 def _unescaped(field: str) -> str:
-    r"""The kernel writes blanks in paths as ``\040``."""
+    r"""Replace ``\040``, the kernel's form of a space in paths, and the like."""
     return re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), field)
 
 
 def _queue(root: Path, device: str) -> Path | None:
-    """The folder of the block device's queue; a partition's is its disk's."""
+    """Return the folder of the block device's queue; for a partition that of its disk."""
     entry = root / "sys/class/block" / Path(device).name
     return next(
         (q for q in (entry / "queue", entry.resolve().parent / "queue") if q.exists()), None

@@ -1,7 +1,7 @@
-"""What of this machine stands in the way of good numbers: one probe a question.
+"""The problems of this host that affect measurements: one probe for each question.
 
-A probe looks and tells; it changes nothing. Each is a file in ``probes/`` that ends in
-``PROBE = …``, and is found there.
+A probe looks and reports; it changes nothing. Each is a file in ``probes/`` that ends in ``PROBE =
+…``, where it is found.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,10 +20,10 @@ Level: TypeAlias = Literal["ok", "note", "warning", "problem"]
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """What a probe found. ``mend`` is empty where nothing needs mending.
+    """The result of a probe. ``mend`` is empty if there is nothing to mend.
 
-    ``note``: worth knowing; ``warning``: numbers may suffer; ``problem``: something that
-    dbdyno offers will not work.
+    ``note``: worth knowing; ``warning``: numbers may suffer; ``problem``: a feature of dbdyno will
+    not work.
     """
 
     level: Level
@@ -32,7 +32,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 class Probe(Struct, frozen=True, kw_only=True):
-    """A question about the machine. ``meaning`` says why an answer matters."""
+    """A question about the host. ``meaning`` is why the answer matters."""
 
     title: str
     meaning: str
@@ -40,7 +40,7 @@ class Probe(Struct, frozen=True, kw_only=True):
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
-    """A probe with its finding, as people and programs read it."""
+    """A probe with its finding, as it is displayed."""
 
     name: str
     title: str
@@ -51,13 +51,13 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 
 
 def all_probes() -> dict[str, Probe]:
-    """Every probe by the name of its file."""
+    """Return every probe by the name of its file."""
     names = sorted(module.name for module in iter_modules(probes.__path__))
     return {name: import_module(f"{probes.__name__}.{name}").PROBE for name in names}
 
 
 def examine(root: Path = ROOT) -> Iterator[Diagnosis]:
-    """Asks every probe; one that fails is itself a finding."""
+    """Run every probe; one that fails is itself a finding."""
     for name, probe in all_probes().items():
         finding = _look(probe, root)
         yield Diagnosis(

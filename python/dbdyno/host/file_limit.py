@@ -1,4 +1,4 @@
-"""How many clients the limit on open files admits; the engine raises it, and refuses the rest."""
+"""How many clients the limit on open files allows; the engine raises it, and refuses the rest."""
 
 import os
 import resource
@@ -7,11 +7,11 @@ from dbdyno.engine import files_beside_clients
 
 
 def hard_limit() -> int | None:
-    """As many files as this process may have open; None without a limit."""
+    """Return the number of files that this process may have open; None without a limit."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     return None if files == resource.RLIM_INFINITY else files
 
 
 def clients_admitted(files: int) -> int:
-    """Clients of a run with a thread on each processor."""
+    """Return the clients that a run with a thread on each CPU may have."""
     return max(files - files_beside_clients(len(os.sched_getaffinity(0))), 0)

@@ -1,18 +1,19 @@
-"""Reading the kernel's small text files: a file that is absent is an answer, not an error."""
+"""Reads the kernel's small text files: a missing file is an answer, not an error."""
 
 import os
 import re
 from pathlib import Path
 
-# More than any file of one process holds, but for its memory maps.
+# Larger than any file of one process, except its memory maps.
 _SHORT = 16_384
 _PIECE = 65_536
 
 
 def text(path: Path | str) -> str | None:
-    """The file's text without blanks at its ends; None when it cannot be read.
+    """Return the file's text, stripped; None if it cannot be read.
 
-    What is read each second is named by a string: to put a Path together takes longer than to read.
+    Files that are read every second are named by strings: building a Path takes longer than
+    reading.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -28,9 +29,9 @@ def text(path: Path | str) -> str | None:
 
 
 def short(path: str) -> bytes:
-    """The content of a short file; raises OSError.
+    """Return the content of a short file; raise OSError if it cannot be read.
 
-    Twice as fast as by way of a Path, which counts where many processes are read each second.
+    Twice as fast as with a Path, which matters if many processes are read every second.
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -40,7 +41,7 @@ def short(path: str) -> bytes:
 
 
 def names(folder: str) -> list[str]:
-    """The names in a folder; empty when it cannot be read. As fast, for the same reason."""
+    """Return the names in a folder; empty if it cannot be read. As fast, for the same reason."""
     try:
         return os.listdir(folder)  # noqa: PTH208 - a Path for each of ten thousand is dear
     except OSError:
@@ -48,13 +49,13 @@ def names(folder: str) -> list[str]:
 
 
 def number(path: Path | str) -> int | None:
-    """The file's whole number; None when there is none."""
+    """Return the integer in the file; None if there is none."""
     content = text(path)
     return int(content) if content and re.fullmatch(r"-?\d+", content) else None
 
 
 def ranges(content: str) -> int:
-    """How many numbers a kernel list such as ``0-3,8`` names."""
+    """Return how many numbers are in a kernel list such as ``0-3,8``."""
     total = 0
     for part in filter(None, content.split(",")):
         first, _, last = part.partition("-")
@@ -63,7 +64,7 @@ def ranges(content: str) -> int:
 
 
 def keyed(content: str) -> dict[str, str]:
-    """Lines of ``key: value`` as ``/proc/meminfo`` has them; the first of a key wins."""
+    """Parse lines of ``key: value`` as in ``/proc/meminfo``; the first of a key counts."""
     pairs: dict[str, str] = {}
     for line in content.splitlines():
         key, colon, value = line.partition(":")

@@ -1,9 +1,10 @@
-"""Processes that are watched as one: a server with its backends, the engine, ourselves.
+"""Processes that are observed as one: a server with its backends, the engine, dbdyno itself.
 
-Their sums never fall. Processor time, faults and bytes of processes that ended are kept by
-the kernel with the parent that buried them. Switches and time in the run queue are not: what
-a process was last seen with stays in the sum, so that what it took after is missing, and all
-of one that lived between two readings. Where connections come and go these are lower bounds.
+Their sums never fall. The kernel adds the CPU time, page faults and bytes of exited processes to
+the parent that waited for them. It does not do so with context switches and run-queue time: what a
+process had when it was last read remains in the sum, but what it used later is missing, and so is
+all of a process that lived between two readings. If connections come and go, these are lower
+bounds.
 """
 
 import re
@@ -15,17 +16,17 @@ from msgspec import Struct
 from dbdyno.host import files
 from dbdyno.host.processes import Process, ProcessTable, Used, read_process
 
-# A child that is buried while the others are read would be missing from the sum. So the
-# reading is repeated, though not for ever where connections come and go all the time.
+# A child that is reaped while the others are read would be missing from the sum. The reading is
+# therefore repeated, but not for ever if connections come and go all the time.
 _TRIES = 3
 
-# Lines that follow each other, found at once: one by one would take ten times as long.
+# Consecutive lines, matched at once: matching each separately would take ten times as long.
 _MEMORY = re.compile(rb"\nRssAnon:\s*(\d+) kB\nRssFile:.*\nRssShmem:\s*(\d+) kB")
 _SWITCHES = re.compile(rb"\nvoluntary_ctxt_switches:\s*(\d+)\nnonvoluntary_ctxt_switches:\s*(\d+)")
 
 
 class _Turns(Struct, frozen=True):
-    """What the scheduler did to one thread, or to several."""
+    """The scheduling counters of one thread, or of several."""
 
     voluntary: int = 0
     involuntary: int = 0
@@ -40,20 +41,20 @@ class _Turns(Struct, frozen=True):
 
 
 _Thread = tuple[int, int, str]
-"""Process number, its start, and the thread's number: never the same for two threads."""
+"""The process's number, its start time, and the thread's number: unique to a thread."""
 
 
 class _Look(Struct):
-    """What one reading has found in the files of single processes."""
+    """What one reading found in the files of single processes."""
 
     turns: dict[_Thread, _Turns] = {}
     private_bytes: int = 0
     shared_bytes: int = 0
-    """Of the process that has mapped the most: all have mapped the same memory."""
+    """That of the process that has mapped the most: all have mapped the same memory."""
 
 
 class ProcessGroup:
-    """The process of number ``first`` and, unless it is watched ``alone``, all below it."""
+    """The process with the number ``first`` and, unless ``alone``, all its descendants."""
 
     def __init__(self, first: int, *, alone: bool = False) -> None:
         self.first = first
@@ -64,7 +65,7 @@ class ProcessGroup:
         self._largest: dict[str, float] = {}
 
     def members(self, table: ProcessTable, *, fresh: bool = False) -> list[Process]:
-        """Who belongs to it, as last read; nobody once the first process has ended."""
+        """Return the members as last read; empty once the first process has ended."""
         tree = self._tree(table, fresh=fresh)
         return tree if self._is_first(table.again(tree[:1])) else []
 
@@ -73,7 +74,7 @@ class ProcessGroup:
         return tree[:1] if self._alone else tree
 
     def _is_first(self, found: list[Process]) -> bool:
-        """Whether these, as they are now, begin with the first: its number may be another's."""
+        """Whether these begin with the first process, whose number may have been reused."""
         if not found or found[0].pid != self.first:
             return False
         if self._started is None:
@@ -81,7 +82,7 @@ class ProcessGroup:
         return found[0].started == self._started
 
     def _now(self, table: ProcessTable) -> list[Process]:
-        """The members as they are now, all read while none of them was buried."""
+        """Return the current members, all read while none of them was reaped."""
         found: list[Process] = []
         for tried in range(_TRIES):
             found = table.again(self._tree(table, fresh=tried > 0))
@@ -90,7 +91,7 @@ class ProcessGroup:
         return found if self._is_first(found) else []
 
     def read(self, table: ProcessTable) -> dict[str, float]:
-        """Its sums and levels; nothing once it has ended."""
+        """Return the sums and levels of the group; empty once it has ended."""
         members = self._now(table)
         if not members:
             return {}
@@ -108,9 +109,10 @@ class ProcessGroup:
         }
 
     def bytes_read(self, table: ProcessTable) -> dict[str, float]:
-        """Bytes from storage; nothing once it has ended, PermissionError if not for us.
+        """Return the bytes read from storage; empty once it has ended.
 
-        The kernel adds those of buried children to their parent's itself.
+        Raise PermissionError if we may not read them. The kernel itself adds those of reaped
+        children to the parent's.
         """
         told = [_bytes_read(table.root, process) for process in self.members(table)]
         known = [each for each in told if each is not None]
@@ -129,14 +131,14 @@ class ProcessGroup:
         return switches | ({"run_queue_us": total.queued_ns / 1000} if is_queue_told else {})
 
     def _held(self, counters: dict[str, float]) -> dict[str, float]:
-        """A child that died unnoticed makes a sum fall for a moment; it is known next time."""
+        """Return the largest values so far: a child that has just exited lowers a sum briefly."""
         held = {name: max(value, self._largest.get(name, 0)) for name, value in counters.items()}
         self._largest |= held
         return held
 
 
 def _was_one_buried(table: ProcessTable, members: list[Process]) -> bool:
-    """Whether the first has buried a child since it was read."""
+    """Whether the first process has reaped a child since it was read."""
     first = table.again(members[:1])
     return bool(first) and first[0].buried != members[0].buried
 
@@ -164,7 +166,7 @@ def _look(root: Path, members: Iterable[Process]) -> _Look:
             voluntary, involuntary = _pair(_SWITCHES, status)
             turns = _Turns(voluntary, involuntary, _queued_ns(folder))
             look.turns[(process.pid, process.started, thread)] = turns
-            # All threads tell the memory of their process.
+            # Every thread reports the memory of its process.
             private, shared = _pair(_MEMORY, status)
         look.private_bytes += private * 1024
         look.shared_bytes = max(look.shared_bytes, shared * 1024)
@@ -177,7 +179,7 @@ def _pair(pattern: re.Pattern[bytes], status: bytes) -> tuple[int, int]:
 
 
 def _queued_ns(folder: str) -> int:
-    """How long the thread was ready to run and had no processor; 0 where that is not told."""
+    """Return how long the thread was runnable without a CPU; 0 if that is not reported."""
     try:
         return int(files.short(f"{folder}/schedstat").split()[1])
     except OSError:
@@ -185,7 +187,7 @@ def _queued_ns(folder: str) -> int:
 
 
 def _threads(root: Path, process: Process) -> Iterator[tuple[str, str]]:
-    """Number and folder of each thread; a process of one needs no look into its list."""
+    """Yield the number and folder of each thread; for a single one without reading the list."""
     folder = f"{root}/proc/{process.pid}"
     if process.threads == 1:
         yield str(process.pid), folder
@@ -201,6 +203,6 @@ def _bytes_read(root: Path, process: Process) -> int | None:
     except PermissionError:
         now = read_process(root, process.pid)
         if now is None or now.ending:
-            return None  # what is about to end is told to root alone, whosever it is
+            return None  # only root may read a process that is about to end, whoever owns it
         raise
     return int(dict(line.split(b": ") for line in content.splitlines())[b"read_bytes"])

@@ -1,4 +1,4 @@
-"""Main memory, as ``/proc/meminfo`` tells it."""
+"""Main memory, from ``/proc/meminfo``."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from dbdyno.model.host import Memory
 
 
 def describe(root: Path) -> Memory:
-    """The memory below ``root``."""
+    """Describe the memory below ``root``."""
     fields = files.keyed(files.text(root / "proc/meminfo") or "")
     return Memory(
         total_bytes=_bytes(fields, "MemTotal"),
@@ -25,6 +25,6 @@ def _bytes(fields: dict[str, str], key: str) -> int:
 
 
 def _chosen(content: str | None) -> str | None:
-    """The word in brackets of ``always [madvise] never``."""
+    """Return the word in brackets of ``always [madvise] never``."""
     _, bracket, rest = (content or "").partition("[")
     return rest.partition("]")[0] if bracket else None

@@ -1,4 +1,4 @@
-"""Makes counters of the kernel monotonic that fall although nothing was reset."""
+"""Makes kernel counters monotonic that fall although they were not reset."""
 
 from collections.abc import Hashable
 
@@ -12,14 +12,14 @@ class MonotonicCounters:
         self._turns: dict[Hashable, int] = {}
 
     def held(self, key: Hashable, value: float) -> float:
-        """The largest value so far: for sums that the kernel at times takes a little back."""
+        """Return the largest value so far, for sums that the kernel sometimes reduces slightly."""
         self._largest[key] = max(value, self._largest.get(key, value))
         return self._largest[key]
 
     def unwrapped(self, key: Hashable, value: int, modulus: int) -> int:
-        """The counter as if it had not begun again from 0 at ``modulus``.
+        """Return the counter as if it did not wrap to 0 at ``modulus``.
 
-        One that falls from its lower half was set back, and is seen to be.
+        A counter that falls from its lower half was reset, which remains visible.
         """
         last = self._last.get(key, value)
         self._last[key] = value

@@ -1,8 +1,8 @@
-"""What ``/proc/PID/numa_maps`` tells: the policy of each mapping, and on which nodes it lies.
+"""Reads ``/proc/PID/numa_maps``: the memory policy of each mapping, and the nodes of its pages.
 
-The kernel walks all pages of a process to tell it, and holds the process's memory meanwhile: so
-few of many are asked. Who reads it needs to be root or the process's user; what cannot be read
-is left out.
+The kernel walks all pages of a process for it and locks the process's memory meanwhile: therefore
+only a few of many processes are read. Reading requires root or the process's own user; what cannot
+be read is left out.
 """
 
 import re
@@ -14,27 +14,27 @@ from typing import NamedTuple
 from dbdyno.host import files
 from dbdyno.host.processes import Process
 
-# The first has mapped what all share.
+# The first process has mapped everything that is shared.
 PROCESSES_MAX = 8
-# As in ``7f00 interleave:0-1 …``; not all name nodes.
+# As in ``7f00 interleave:0-1 …``; not all policies name nodes.
 _POLICY = re.compile(r"\S+ (?P<word>prefer \(many\)|\w+)(?::(?P<nodes>[\d,-]+))?")
 _PAGES = re.compile(r"\bN(\d+)=(\d+)")
 _PAGE_KB = re.compile(r"\bkernelpagesize_kB=(\d+)")
 
 
 class Policy(NamedTuple):
-    """A memory policy in the kernel's words; ``nodes`` is empty where it names none."""
+    """A memory policy in the kernel's words; ``nodes`` is empty if it names none."""
 
     word: str
     nodes: str
 
     def __str__(self) -> str:
-        """As the kernel writes it."""
+        """Return the policy as the kernel writes it."""
         return f"{self.word}:{self.nodes}" if self.nodes else self.word
 
 
 def policies(root: Path, process_id: int) -> set[Policy] | None:
-    """Those of a process's mappings; None where the kernel does not tell."""
+    """Return the policies of a process's mappings; None if the kernel does not report them."""
     content = files.text(root / f"proc/{process_id}/numa_maps")
     if content is None:
         return None
@@ -43,9 +43,10 @@ def policies(root: Path, process_id: int) -> set[Policy] | None:
 
 
 def memory_by_node(root: Path, processes: Sequence[Process]) -> dict[str, int]:
-    """Bytes by the number of the node: of the first process, and of those that worked most.
+    """Return bytes by node number, for the first process and those with the most CPU time.
 
-    A mapping that processes share is counted once, as the one that touched most of it sees it.
+    A mapping that processes share is counted once, with the numbers of the process that touched
+    most.
     """
     private: Counter[str] = Counter()
     shared: Counter[tuple[str, str]] = Counter()
@@ -67,7 +68,7 @@ def _asked(processes: Sequence[Process]) -> list[Process]:
 
 
 def _mapped(root: Path, pid: int) -> Iterator[tuple[str, str, int]]:
-    """(line, node, bytes) of each mapping and each node that it has pages on."""
+    """Yield (line, node, bytes) of each mapping and each node with pages of it."""
     for line in (files.text(root / f"proc/{pid}/numa_maps") or "").splitlines():
         told = _PAGE_KB.search(line)
         page_bytes = int(told[1]) * 1024 if told else 4096

@@ -1,7 +1,7 @@
-"""Processes outside the run that are busy: who else uses the processors.
+"""Busy processes outside the run: who else uses the CPUs.
 
-Only time that a process itself used counts; a crowd of short-lived ones (a compiler's) is
-seen in the sums of the machine alone.
+Only a process's own CPU time counts; many short-lived ones (a compiler's) appear only in the totals
+of the host.
 """
 
 import time
@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable
 from dbdyno.host.processes import Process
 
 SHARE_MIN = 0.05
-"""Of one core: time in which a process takes less is left out."""
+"""The share of one core: periods in which a process uses less are left out."""
 
 _Key = tuple[int, int]
 
 
 class OtherProcesses:
-    """Follows processes; adds up for each the time that it used while it was busy."""
+    """Follows processes; adds up the time that each used while it was busy."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -25,9 +25,10 @@ class OtherProcesses:
         self._busy_us: dict[_Key, int] = {}
 
     def read(self, processes: Iterable[Process]) -> dict[str, int]:
-        """Busy microseconds of each by ``name/number``.
+        """Return each process's busy microseconds by ``name/number``.
 
-        One that was never busy has 0, so that its first busy second is a growth, too.
+        A process that was never busy has 0, so that its first busy period counts as an increase,
+        too.
         """
         now = self._clock()
         elapsed_us = (now - self._read_at) * 1e6 if self._read_at is not None else float("inf")

@@ -1,6 +1,6 @@
-"""Whether a server runs where it was put, as the kernel tells it, and where its memory lies.
+"""Verifies that a server runs where it was placed, and shows where its memory is.
 
-Looks at every process and thread of the server. What is not as it was asked for is an error.
+Checks every process and thread of the server. Whatever differs from the request is an error.
 """
 
 import time
@@ -15,21 +15,21 @@ from dbdyno.host.processes import ProcessTable
 from dbdyno.servers.groups import Group
 from dbdyno.servers.placement import Cpus, NumaPolicy, Placement, number_list, policy_nodes
 
-# As /proc/PID/numa_maps writes the policies; ``prefer (many)`` is what newer kernels say.
+# As in /proc/PID/numa_maps; newer kernels write ``prefer (many)``.
 POLICY_WORDS = {
     "interleave": ("interleave",),
     "localalloc": ("local", "default"),
     "bind": ("bind",),
     "preferred": ("prefer", "prefer (many)"),
 }
-# A process that ends is gone by then, also on a busy machine.
+# Within this time a process that is exiting has gone, even on a busy host.
 ENDING_S = 1.0
 
 
 def verified(
     placement: Placement, groups: Sequence[Group], process_id: int | None, root: Path = ROOT
 ) -> list[str]:
-    """What was looked at and found as asked, each a sentence; an error for what was not."""
+    """Return what was verified, each a sentence; raise an error for what differs."""
     if process_id is None:
         return []
     pids = [process.pid for process in ProcessTable(root).tree(process_id, fresh=True)]
@@ -43,7 +43,7 @@ def verified(
 
 
 def memory_by_node(process_id: int, root: Path = ROOT) -> dict[str, int]:
-    """Bytes of the server's memory by the number of the node; empty where the kernel is silent."""
+    """Return the server's memory in bytes by node number; empty if it is not reported."""
     return numa_maps.memory_by_node(root, ProcessTable(root).tree(process_id, fresh=True))
 
 
@@ -55,7 +55,7 @@ def _seen_on(cpus: Cpus, pids: Iterable[int], root: Path) -> str:
 
 
 def _allowed_cpus(pids: Iterable[int], root: Path) -> Iterator[str]:
-    """The processors of each thread."""
+    """Yield the CPUs of each thread."""
     for pid in pids:
         for status in (root / f"proc/{pid}/task").glob("*/status"):
             fields = files.keyed(files.text(status) or "")
@@ -76,7 +76,7 @@ def _seen_in(group: Group, pids: Iterable[int], root: Path) -> str:
 
 
 def _outside(folder: Path, pids: Iterable[int], root: Path) -> list[int]:
-    """Who stays out of the group: a process that ends has left it before it is gone."""
+    """Return the processes outside the group; an exiting one leaves it before it has gone."""
     outside = list(pids)
     for pause_s in (0, *repeat(ENDING_S / 20, 20)):
         time.sleep(pause_s)
@@ -88,7 +88,7 @@ def _outside(folder: Path, pids: Iterable[int], root: Path) -> list[int]:
 
 
 def _is_limit(told: str, wanted: str) -> bool:
-    """The kernel rounds memory down to whole pages."""
+    """Whether the limit is the requested one; the kernel rounds memory down to whole pages."""
     if told == wanted:
         return True
     return told.isdecimal() and wanted.isdecimal() and 0 <= int(wanted) - int(told) < 65_536
@@ -105,7 +105,7 @@ def _seen_under(numa: NumaPolicy, process_id: int, root: Path) -> str:
 
 
 def _is_policy(told: numa_maps.Policy, wanted: NumaPolicy) -> bool:
-    """A cpuset takes nodes away from a policy, and the kernel says so here alone."""
+    """Whether the policy is the requested one; a cpuset may have removed nodes from it."""
     nodes = number_list(told.nodes) if told.nodes else ()
     return told.word in POLICY_WORDS[wanted.policy] and nodes == policy_nodes(wanted)
 

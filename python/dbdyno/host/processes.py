@@ -1,7 +1,7 @@
-"""The processes of the machine, as ``/proc`` lists them, and which of them belong together.
+"""The host's processes, as listed in ``/proc``, and their parents and children.
 
-A process whose files cannot be read has ended: that is the normal case, not an error. What
-dead processes used is not lost where the kernel keeps it, with the parent that buried them.
+A process whose files cannot be read has exited: that is normal, not an error. What exited processes
+used is not lost if the kernel adds it to the parent that waited for them.
 """
 
 import os
@@ -17,16 +17,15 @@ from dbdyno.host.describe import ROOT
 
 TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
 
-# Who asks for the list within this time is told the same: sources that are read one after the
-# other share it.
+# The list is reused for this time: sources that are read in sequence share it.
 _FRESH_S = 0.5
 
-# Of a process's flags, which stand in the kernel's include/linux/sched.h.
+# One of a process's flags, from the kernel's include/linux/sched.h.
 _PF_EXITING = 0x4
 
 
 class Used(Struct, frozen=True):
-    """What a process, or several, took so far."""
+    """What a process, or several, used so far."""
 
     user_us: int = 0
     system_us: int = 0
@@ -34,7 +33,7 @@ class Used(Struct, frozen=True):
     major_faults: int = 0
 
     def __add__(self, other: "Used") -> "Used":
-        """Of both together."""
+        """Return the sum of both."""
         return Used(
             self.user_us + other.user_us,
             self.system_us + other.system_us,
@@ -57,16 +56,16 @@ class Process(Struct, frozen=True):
     parent: int
     threads: int
     started: int
-    """Ticks from boot: with the number it names a process for good."""
+    """Ticks since boot: together with the number it identifies a process for good."""
     ending: bool
-    """Whether it is on its way out, or waits to be buried."""
+    """Whether it is exiting, or waits to be reaped."""
     used: Used
     buried: Used
-    """What the dead children it has waited for had used, and theirs."""
+    """What the exited children that it has waited for had used, and theirs."""
 
 
 def running_ns(root: Path, task: int) -> int | None:
-    """The processor time of a process's first thread, or of any one thread; None once it ended."""
+    """Return the CPU time of a process's first thread, or of any thread; None once it has ended."""
     try:
         return int(files.short(f"{root}/proc/{task}/schedstat").split()[0])
     except OSError:
@@ -74,12 +73,12 @@ def running_ns(root: Path, task: int) -> int | None:
 
 
 def read_process(root: Path, pid: int | str) -> Process | None:
-    """The process; None when there is none of this number."""
+    """Read a process; None if there is none with this number."""
     try:
         line = files.short(f"{root}/proc/{pid}/stat")
     except OSError:
         return None
-    # The name stands in brackets and may hold blanks and brackets itself.
+    # The name is in parentheses and may itself contain spaces and parentheses.
     name_begin, name_end = line.index(b"(") + 1, line.rindex(b")")
     fields = line[name_end + 2 :].split(None, 20)
     minor, minor_buried, major, major_buried, user, system, user_buried, system_buried = map(
@@ -99,10 +98,10 @@ def read_process(root: Path, pid: int | str) -> Process | None:
 
 
 class ProcessTable:
-    """All processes: each is read when it is new, and again when it is asked about.
+    """All processes: each is read when it is new, and again on request.
 
-    Who belongs to whom seldom changes, and most are not asked about each time: on a machine with
-    five hundred backends a list that reads them all takes as long as all other sources together.
+    The tree seldom changes, and most processes are not needed each time: on a host with five
+    hundred backends, reading all of them takes as long as all other sources together.
     """
 
     def __init__(self, root: Path = ROOT, clock: Callable[[], float] = time.monotonic) -> None:
@@ -113,10 +112,10 @@ class ProcessTable:
         self._children: Mapping[int, list[int]] = {}
 
     def listed(self, *, fresh: bool = False) -> Mapping[int, Process]:
-        """Who there is, by number, as last read; ``fresh`` refuses a list made a moment ago."""
+        """Return all processes by number, as last read; ``fresh`` refuses a reused list."""
         if fresh or self._clock() - self._listed_at >= _FRESH_S:
             there = set(self._numbers())
-            if there != self._processes.keys():  # as is seldom
+            if there != self._processes.keys():  # which is rare
                 self._change(there)
             self._listed_at = self._clock()
         return self._processes
@@ -129,16 +128,16 @@ class ProcessTable:
         self._children = _by_parent(self._processes.values())
 
     def tree(self, first: int, *, fresh: bool = False) -> list[Process]:
-        """A process and all below it, itself in front, as last read; empty when it is gone."""
+        """Return a process and all its descendants as last read, itself first; empty without it."""
         processes = self.listed(fresh=fresh)
         found = [processes[first]] if first in processes else []
-        for process in found:  # grows as it goes
+        for process in found:  # the list grows during the loop
             below = self._children.get(process.pid, ())
             found += [processes[pid] for pid in below if pid in processes]
         return found
 
     def again(self, listed: Iterable[Process]) -> list[Process]:
-        """These as they are now, without those that have ended, whoever has their number."""
+        """Read these again, and leave out those that have ended; a number may have been reused."""
         found = [(before, self._read(before.pid)) for before in tuple(listed)]
         return [now for before, now in found if now and now.started == before.started]
 
@@ -149,7 +148,7 @@ class ProcessTable:
         else:
             known = self._processes.get(pid)
             self._processes[pid] = process
-            if known and known.parent != process.parent:  # another process with its number
+            if known and known.parent != process.parent:  # another process with the same number
                 self._children = _by_parent(self._processes.values())
         return process
 

@@ -1,6 +1,6 @@
-"""Which installation of a server ``--server KIND`` would take here.
+"""Which installation of a server ``--server KIND`` would use here.
 
-A kind that is not there is worth knowing, and no fault of the machine.
+A missing one is worth knowing, but not a problem of the host.
 """
 
 from dbdyno.errors import DbdynoError
@@ -10,7 +10,7 @@ from dbdyno.servers.spec import Kind, ServerSpec
 
 
 def newest(kind: Kind) -> Finding:
-    """The newest, or why there is none and how to come by one."""
+    """Return the newest, or why there is none and how to install one."""
     try:
         binaries = product_of(kind).find(ServerSpec(kind=kind))
     except DbdynoError as error:
@@ -19,7 +19,7 @@ def newest(kind: Kind) -> Finding:
 
 
 def probe_of(kind: Kind) -> Probe:
-    """The probe for servers of this kind: in the distribution's folders and on PATH."""
+    """Return the probe for this kind: it searches the distribution's folders and PATH."""
     return Probe(
         title=f"{product_of(kind).title} binaries",
         meaning=f"--server {kind} starts a private server.",

@@ -1,7 +1,7 @@
-"""What is watched of this machine during one run: whose processes, and which folders.
+"""What is observed of this host during one run: which processes, and which folders.
 
-Holds what the sources must remember from one reading to the next; keeps no time and writes
-nothing. How each source is read stands in ``sources/``.
+Contains what the sources must remember between readings; does no timing and writes nothing. How
+each source is read is defined in ``sources/``.
 """
 
 import os
@@ -23,11 +23,11 @@ from dbdyno.model.source import Missing, Source
 
 @dataclass(kw_only=True)
 class WatchedHost:
-    """The machine below ``root``.
+    """The host below ``root``.
 
-    ``groups`` are the processes of the run by what they are to it: ``server`` where it runs
-    on this machine, ``engine``, ``dbdyno``. A group may be put in place of another, when a
-    server has been started anew. ``folders`` are where the server keeps data and log.
+    ``groups`` are the processes of the run by role: ``server`` if it runs on this host, ``engine``,
+    ``dbdyno``. A group may be replaced when a server has been restarted. ``folders`` are where the
+    server stores its data and log.
     """
 
     groups: dict[str, ProcessGroup]
@@ -38,7 +38,7 @@ class WatchedHost:
 
     @cached_property
     def processes(self) -> ProcessTable:
-        """All processes of the machine."""
+        """All processes of the host."""
         return ProcessTable(self.root)
 
     @cached_property
@@ -50,16 +50,16 @@ class WatchedHost:
 def watch(
     server: int | None, engine: int | None, folders: Iterable[Path], root: Path = ROOT
 ) -> WatchedHost:
-    """Follows the server and the engine from their first processes on, and ourselves."""
+    """Return what to observe: the server and the engine with their descendants, and ourselves."""
     firsts = {"server": server, "engine": engine}
     groups = {name: ProcessGroup(first) for name, first in firsts.items() if first is not None}
-    # The engine and a private server are below us: each counts for itself.
+    # The engine and a private server are descendants of ours, but are counted separately.
     groups["dbdyno"] = ProcessGroup(os.getpid(), alone=True)
     return WatchedHost(groups=groups, folders=tuple(folders), root=root)
 
 
 def nothing_lacks(_host: WatchedHost) -> str | None:
-    """Of sources that every Linux has."""
+    """Return None: every Linux has this source."""
     return None
 
 
@@ -67,8 +67,8 @@ def nothing_lacks(_host: WatchedHost) -> str | None:
 class HostSource(Source[WatchedHost]):
     """A source that declares itself, for the manual too.
 
-    ``lack`` says in words why it cannot be read here, if that is so. Half of what a server's source
-    may take: there are more of them, and each that lists processes is dear.
+    ``lack`` returns why it cannot be read here, or None. ``share_max`` is half of that of a
+    server's source: there are more of them, and each that lists processes is expensive.
     """
 
     watches: str
@@ -80,13 +80,13 @@ class HostSource(Source[WatchedHost]):
 
 
 def all_sources() -> dict[str, HostSource]:
-    """Every source, each from the module of its name in ``sources``."""
+    """Return every source by name, which is that of its module in ``sources``."""
     names = sorted(module.name for module in iter_modules(sources.__path__))
     return {name: import_module(f"{sources.__name__}.{name}").SOURCE for name in names}
 
 
 def host_sources(host: WatchedHost) -> tuple[list[Source[WatchedHost]], list[Missing]]:
-    """What can be read on this machine, and what cannot, with reasons."""
+    """Return what can be read on this host, and what cannot, with reasons."""
     found: list[Source[WatchedHost]] = []
     missing = []
     for source in all_sources().values():

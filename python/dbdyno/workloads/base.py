@@ -1,4 +1,4 @@
-"""What a workload is: the shape of ``WORKLOAD``."""
+"""What a workload consists of: the structure of ``WORKLOAD``."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ from dbdyno.workloads.parameters import Parameter, Value, Values, read_all, with
 
 
 class OtherMaker(Struct, frozen=True, kw_only=True):
-    """Another tool that makes the same tables, and how to see at which scale."""
+    """Another tool that creates the same tables, and how to determine their scale."""
 
     name: str
     scale_query: str
 
 
 def script_file(folder: Path, name: str, words: str) -> Script:
-    """``NAME.sql``, or ``NAME.WORDS.sql`` where a target's words are others."""
+    """Read ``NAME.sql``, or ``NAME.WORDS.sql`` if the target has a version of its own."""
     own = folder / f"{name}.{words}.sql"
     path = own if own.exists() else folder / f"{name}.sql"
     return Script(name=name, text=path.read_text(encoding="utf-8"))
 
 
 def scale_alone(values: Values, _clients: int) -> dict[str, Scalar]:
-    """The one variable that most scripts begin with."""
+    """Return the one variable that most scripts start with."""
     return {"scale": values["scale"]}
 
 
@@ -37,14 +37,14 @@ def scale_alone(values: Values, _clients: int) -> dict[str, Scalar]:
 class Workload:
     """Schema, data, scripts, parameters and invariants under one name.
 
-    ``scripts`` are what its clients run, in the words of a target. ``data`` names
-    the tables' family: workloads that share it run on each other's data.
-    ``other_maker`` is whose tables are used as they are, beside our own: a table that merely
-    has a workload's name and columns may be somebody's data.
-    ``scale_name`` is the parameter that says how much data there is. ``measures`` are queries of
-    one number each. ``laws`` hold over their changes in a run of this workload alone;
-    ``balances`` hold from loading on, whichever of the family has run. ``variables`` are what
-    the scripts' variables begin with, given the values and the number of clients.
+    ``scripts`` returns what the clients run, in a target's dialect. ``data`` names the family of
+    tables: workloads that share it run on each other's data. ``other_maker`` is a tool whose tables
+    are used like our own; other tables that merely have a workload's names and columns may be
+    somebody's data. ``scale_name`` is the parameter for the amount of data. ``measures`` are
+    queries that return one number each. ``laws`` apply to their changes in a run of this workload
+    alone; ``balances`` apply from loading on, whichever workload of the family has run.
+    ``variables`` returns the initial values of the scripts' variables, given the parameters and the
+    number of clients.
     """
 
     name: str
@@ -61,21 +61,21 @@ class Workload:
     other_maker: OtherMaker | None = None
 
     def read(self, given: Mapping[str, Value]) -> dict[str, Value]:
-        """The parameters that were given, checked; the others keep their defaults."""
+        """Return the given parameters, checked; the others keep their defaults."""
         return read_all(self.parameters, given)
 
     def complete(self, read: Mapping[str, Value]) -> dict[str, Value]:
-        """A value for every parameter."""
+        """Return a value for every parameter."""
         return with_defaults(self.parameters, read)
 
     def snapshot(self, target: Target, connection: Connection, values: Values) -> Snapshot:
-        """What the laws of a run are about, as it is now."""
+        """Return the current numbers that the laws of a run need."""
         return self._read_measures(target, connection, values, self.laws(values))
 
     def _read_measures(
         self, target: Target, connection: Connection, values: Values, laws: tuple[Law, ...]
     ) -> Snapshot:
-        """All of one instant, and no other: a measure may read a whole table."""
+        """Read only the needed numbers, in one snapshot: a measure may read a whole table."""
         needed = {name for law in laws for name in law.about()}
         with target.one_instant(connection):
             return {
@@ -91,17 +91,17 @@ class Workload:
         after: Snapshot,
         committed: Mapping[str, Committed],
     ) -> list[Violation]:
-        """What a run broke. ``committed`` is by script name."""
+        """Return the laws that a run broke. ``committed`` is by script name."""
         return verify(self.laws(values), before, after, committed)
 
     def check(self, target: Target, connection: Connection, values: Values) -> list[Violation]:
-        """What is wrong with the data as it stands, against data just loaded."""
+        """Return what is wrong with the current data, compared with data just loaded."""
         now = self._read_measures(target, connection, values, self.balances)
         loaded = dict.fromkeys(now, 0) | self.loaded_counts(values)
         return verify(self.balances, loaded, now, {})
 
     def loaded_counts(self, values: Values) -> Snapshot:
-        """The rows of each table as loaded, under the name of its measure."""
+        """Return the rows of each table as loaded, under the name of its measure."""
         counts = {f"rows of {table.name}": table.rows for table in self.tables(values)}
         measured = self.measures(values)
         return {name: rows for name, rows in counts.items() if name in measured}

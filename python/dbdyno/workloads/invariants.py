@@ -1,7 +1,7 @@
-"""What must hold after a run, as laws over a few numbers read before and after it.
+"""What must hold after a run: laws for a few numbers that are read before and after it.
 
-The laws speak of changes, so they hold on data that was used before, too. Numbers come from
-queries that a workload declares; nothing here talks to a server.
+The laws refer to changes, so they also hold on data that has been used. The numbers come from
+queries that a workload declares; nothing here connects to a server.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,8 @@ from msgspec import Struct
 class Committed(Struct, frozen=True):
     """How many of a script's transactions the server has committed, warm-up included.
 
-    Above ``at_least`` are those whose end was not seen: unfinished, or lost with a connection.
+    The difference between the two are those whose end was not seen: unfinished, or lost with a
+    connection.
     """
 
     at_least: int
@@ -21,7 +22,7 @@ class Committed(Struct, frozen=True):
 
 
 class Violation(Struct, frozen=True):
-    """A law that was broken, with the numbers that break it."""
+    """A broken law, with the numbers that break it."""
 
     law: str
     message: str
@@ -31,30 +32,30 @@ Snapshot = dict[str, int]
 
 
 class Law(Protocol):
-    """Something that must hold over a run."""
+    """A condition that must hold for a run."""
 
     def about(self) -> tuple[str, ...]:
-        """The numbers that it needs."""
+        """Return the names of the numbers that it needs."""
 
     def broken(
         self, change: Mapping[str, int], committed: Mapping[str, Committed]
     ) -> Violation | None:
-        """The violation that these changes show, if any."""
+        """Return the violation that these changes show, if any."""
 
 
 class SameChange(Struct, frozen=True):
-    """Some sums change by the same amount."""
+    """Some sums must change by the same amount."""
 
     names: tuple[str, ...]
 
     def about(self) -> tuple[str, ...]:
-        """What it compares."""
+        """Return the compared numbers."""
         return self.names
 
     def broken(
         self, change: Mapping[str, int], _committed: Mapping[str, Committed]
     ) -> Violation | None:
-        """Each against the first."""
+        """Return a violation if the changes differ."""
         if len({change[name] for name in self.names}) == 1:
             return None
         told = ", ".join(f"{name} by {change[name]:+}" for name in self.names)
@@ -62,18 +63,18 @@ class SameChange(Struct, frozen=True):
 
 
 class Unchanged(Struct, frozen=True):
-    """Some numbers stay as they are."""
+    """Some numbers must not change."""
 
     names: tuple[str, ...]
 
     def about(self) -> tuple[str, ...]:
-        """What it compares."""
+        """Return the compared numbers."""
         return self.names
 
     def broken(
         self, change: Mapping[str, int], _committed: Mapping[str, Committed]
     ) -> Violation | None:
-        """Any change."""
+        """Return a violation for any change."""
         changed = [f"{name} by {change[name]:+}" for name in self.names if change[name]]
         if not changed:
             return None
@@ -81,38 +82,38 @@ class Unchanged(Struct, frozen=True):
 
 
 class NotFewer(Struct, frozen=True):
-    """A number may grow, but never shrinks."""
+    """A number may grow, but must not shrink."""
 
     name: str
 
     def about(self) -> tuple[str, ...]:
-        """What it compares."""
+        """Return the compared number."""
         return (self.name,)
 
     def broken(
         self, change: Mapping[str, int], _committed: Mapping[str, Committed]
     ) -> Violation | None:
-        """Any loss."""
+        """Return a violation if the number shrank."""
         if change[self.name] >= 0:
             return None
         return Violation("not fewer", f"{self.name} shrank by {-change[self.name]}")
 
 
 class OnePerTransaction(Struct, frozen=True):
-    """A number grows by as many with each committed transaction of a script: one, or ``each``."""
+    """A number must grow with each committed transaction of a script: by one, or by ``each``."""
 
     name: str
     script: str
     each: int = 1
 
     def about(self) -> tuple[str, ...]:
-        """What it compares."""
+        """Return the compared number."""
         return (self.name,)
 
     def broken(
         self, change: Mapping[str, int], committed: Mapping[str, Committed]
     ) -> Violation | None:
-        """Outside what was committed for certain and what may have been."""
+        """Return a violation if the growth is outside the bounds of committed transactions."""
         bounds = committed[self.script]
         least, most = bounds.at_least * self.each, bounds.at_most * self.each
         if least <= change[self.name] <= most and change[self.name] % self.each == 0:
@@ -128,7 +129,7 @@ class OnePerTransaction(Struct, frozen=True):
 
 
 class Bounded(Struct, frozen=True):
-    """A number changes by ``least`` to ``most`` with each committed transaction of a script.
+    """A number must change by ``least`` to ``most`` with each committed transaction of a script.
 
     For transactions that may find nothing to change.
     """
@@ -139,16 +140,16 @@ class Bounded(Struct, frozen=True):
     most: int
 
     def about(self) -> tuple[str, ...]:
-        """What it compares."""
+        """Return the compared number."""
         return (self.name,)
 
     def broken(
         self, change: Mapping[str, int], committed: Mapping[str, Committed]
     ) -> Violation | None:
-        """More than all that may have been committed can have done."""
+        """Return a violation if these transactions cannot have caused the change."""
         bounds = committed[self.script]
         transactions = bounds.at_most
-        # What must be there was done by those that are certain, what may be by all.
+        # The minimum must be reached by the certain ones, the maximum may be reached by all.
         least = min(self.least * bounds.at_least, self.least * bounds.at_most)
         most = max(self.most * bounds.at_least, self.most * bounds.at_most)
         if least <= change[self.name] <= most:
@@ -166,7 +167,7 @@ def verify(
     after: Snapshot,
     committed: Mapping[str, Committed],
 ) -> list[Violation]:
-    """The laws that the change from ``before`` to ``after`` breaks."""
+    """Return the laws that the change from ``before`` to ``after`` breaks."""
     change = {name: after[name] - before[name] for name in after}
     found = (law.broken(change, committed) for law in laws)
     return [violation for violation in found if violation is not None]

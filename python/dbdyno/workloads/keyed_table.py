@@ -1,7 +1,7 @@
-"""A table of small rows with a key, for workloads that touch one row at a time.
+"""A table of small rows with a key, for workloads that access one row at a time.
 
-A row takes the 76 bytes of those of the published study. What the table is called, and how many
-rows it has, is the workload's business.
+A row takes 76 bytes, as in the published study. The workload defines the table's name and number of
+rows.
 """
 
 import time
@@ -9,12 +9,12 @@ import time
 from dbdyno.targets.schema import Column, Table
 from dbdyno.workloads.parameters import Values
 
-INFO = "@" * 32  # a pattern of the loader: so many small letters
-MICROSECONDS_TO_2000 = 946_684_800 * 1_000_000  # from 1970; the loader's times begin in 2000
+INFO = "@" * 32  # a pattern of the loader: this many lower-case letters
+MICROSECONDS_TO_2000 = 946_684_800 * 1_000_000  # since 1970; the loader's times begin in 2000
 
 
 def keyed_table(name: str, key_type: str, rows: int, values: Values) -> Table:
-    """The table; ``values`` say how full its pages are loaded, and whether it is logged."""
+    """Return the table; ``values`` contains its fill factor and whether it is logged."""
     now = time.time_ns() // 1_000 - MICROSECONDS_TO_2000
     return Table(
         name=name,

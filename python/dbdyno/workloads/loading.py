@@ -1,10 +1,10 @@
-"""Loads a workload's data: tables, rows in bulk, keys after data, tidy pages, a checkpoint.
+"""Loads a workload's data: tables, rows in bulk, keys after the data, vacuum, a checkpoint.
 
-The rows themselves go through ``bulk``, the engine's loader; here is what surrounds it. A table
-of one piece comes in frozen, in the transaction that emptied it. One of several pieces comes in
-over several connections at once, which is faster, since the server's side of COPY is what takes
-the time, and is frozen afterwards, for which all of it is read again: it pays with more than two
-processors. Both leave every page all-visible and all-frozen.
+``bulk``, the engine's loader, loads the rows; here is what surrounds it. A table of one piece is
+loaded frozen, in the transaction that emptied it. One of several pieces is loaded on several
+connections in parallel, which is faster, since the server's side of COPY takes the time. It is
+frozen afterwards, which reads all of it again, so that this only pays with more than two CPUs. Both
+leave every page all-visible and all-frozen.
 """
 
 import time
@@ -21,13 +21,13 @@ from dbdyno.targets.connection import Connection
 from dbdyno.targets.schema import Table
 from dbdyno.workloads.mark import Mark, write_mark
 
-ROWS_PER_PIECE_MIN = 50_000  # below, a transaction of its own costs more than it gains
+ROWS_PER_PIECE_MIN = 50_000  # below, a separate transaction costs more than it gains
 
 Bulk: TypeAlias = Callable[[LoadPlan], Iterable[Progress | Loaded]]
 
 
 class LoadProgress(Struct, frozen=True):
-    """Where loading is. ``left_s`` is None while nothing can be said."""
+    """The progress of loading. ``left_s`` is None while it is unknown."""
 
     phase: str
     rows: int
@@ -37,18 +37,17 @@ class LoadProgress(Struct, frozen=True):
 
 
 class Phase(Struct, frozen=True):
-    """One step of loading and how long it took."""
+    """One step of loading, and its duration."""
 
     name: str
     elapsed_s: float
 
 
 class LoadReport(Struct, frozen=True):
-    """What was loaded. ``rows_per_s`` counts every phase, as a person who waits does.
+    """What was loaded. ``rows_per_s`` includes every phase, as a user experiences it.
 
-    ``jobs`` is over how many connections at most, ``detour`` says why rows did not come by the
-    usual way, where they did not, and ``unwritten`` what was not on the disk at the end, where
-    anything was left.
+    ``jobs`` is the maximum number of connections, ``detour`` the reason if rows were not loaded in
+    the usual way, and ``unwritten`` what was not on disk at the end, if anything.
     """
 
     rows: int
@@ -60,7 +59,7 @@ class LoadReport(Struct, frozen=True):
 
 
 class LoadOrder(Struct, frozen=True, kw_only=True):
-    """What to load, over how many connections at once."""
+    """What to load, on how many connections at once."""
 
     tables: tuple[Table, ...]
     mark: Mark
@@ -71,7 +70,7 @@ class LoadOrder(Struct, frozen=True, kw_only=True):
 
 
 class Loader:
-    """One loading, on one control connection."""
+    """One load, on one control connection."""
 
     def __init__(
         self,
@@ -90,14 +89,14 @@ class Loader:
             self._fallback = target.load_fallback(connection)
 
     def load(self, endpoint: Endpoint, bulk: Bulk) -> LoadReport:
-        """Everything, in order. Cut short, it leaves tables whose mark says so."""
+        """Load everything, in order. If interrupted, the marks of the tables say so."""
         began = time.monotonic()
         if self.order.replace:
             self._run("drop", [self._dialect.drop([table.name for table in self.order.tables])])
         self._run("create", self._creation())
         with self._phase("fill"):
             self._fill(bulk(self._bulk_plan(endpoint)))
-        self._run(self._dialect.tidying, self._tidying())  # no index to go through yet
+        self._run(self._dialect.tidying, self._tidying())  # no indexes to process yet
         self._run("keys", self._keys())
         self._run("foreign keys", self._foreign_keys())
         unwritten = ""
@@ -174,11 +173,11 @@ class Loader:
         )
 
     def _pieces_max(self, table: Table) -> int:
-        """How far the engine may divide the table among its connections."""
+        """Return into how many pieces the engine may divide the table."""
         return 1 if self.order.jobs == 1 else max(1, table.rows // ROWS_PER_PIECE_MIN)
 
     def _fill(self, frames: Iterable[Progress | Loaded]) -> None:
-        """Follows the engine; its frames count rows by table."""
+        """Read the engine's frames, which count rows by table, and report the progress."""
         began = time.monotonic()
         rows_of: dict[str, int] = {}
         for frame in frames:
@@ -198,7 +197,7 @@ class Loader:
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
-        """Times a phase, announces it, and gives the server's errors our words."""
+        """Time and announce a phase, and turn the server's errors into ours."""
         self.watch(LoadProgress(name, 0, self.rows_total, 0.0, None))
         began = time.monotonic()
         with self.target.understood(f"load ({name})"):

@@ -1,6 +1,6 @@
-"""The mark on tables that dbdyno loaded: a comment, so that it travels with the data.
+"""The mark on tables that dbdyno loaded: a comment, so that it stays with the data.
 
-It tells our data from anybody else's, and finished data from data whose loading was cut short.
+It distinguishes our data from anybody else's, and complete data from an interrupted load.
 """
 
 import msgspec
@@ -10,7 +10,7 @@ PREFIX = "dbdyno "
 
 
 class Mark(Struct, frozen=True, kw_only=True):
-    """What the comment says."""
+    """The content of the comment."""
 
     data: str
     scale: int
@@ -18,12 +18,12 @@ class Mark(Struct, frozen=True, kw_only=True):
 
 
 def write_mark(mark: Mark) -> str:
-    """The comment's text."""
+    """Return the comment's text."""
     return PREFIX + msgspec.json.encode(mark).decode()
 
 
 def read_mark(comment: str) -> Mark | None:
-    """The mark in a comment; None when the comment is not ours."""
+    """Return the mark in a comment; None if the comment is not ours."""
     if not comment.startswith(PREFIX):
         return None
     try:

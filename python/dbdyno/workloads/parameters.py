@@ -1,4 +1,4 @@
-"""Parameters of a workload: declared once, for the command line, the checks and the docs."""
+"""Parameters of a workload, declared once for the command line, the checks and the docs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
@@ -29,7 +29,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
 
     @property
     def range(self) -> str:
-        """The values it takes, for people."""
+        """The accepted values, for display."""
         if self.kind == "bool":
             return "on, off"
         if self.kind == "choice":
@@ -38,12 +38,12 @@ class Parameter(Struct, frozen=True, kw_only=True):
 
     @property
     def default_word(self) -> str:
-        """The default as it is written after ``-D``."""
+        """The default as written after ``-D``."""
         words = {True: "on", False: "off"}
         return words[self.default] if isinstance(self.default, bool) else str(self.default)
 
     def read(self, given: Value) -> Value:
-        """The value that a person's word, or a program's value, stands for."""
+        """Return the value of a user's word or of a program's value."""
         text = str(given).strip().lower()
         value: Value | None
         match self.kind:
@@ -70,7 +70,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
 
 
 def read_all(parameters: Sequence[Parameter], given: Mapping[str, Value]) -> dict[str, Value]:
-    """The given values, read; a name that no parameter has is an error."""
+    """Return the given values, checked; raise an error for an unknown name."""
     known = {parameter.name: parameter for parameter in parameters}
     for name in given:
         if name not in known:
@@ -80,7 +80,7 @@ def read_all(parameters: Sequence[Parameter], given: Mapping[str, Value]) -> dic
 
 
 def with_defaults(parameters: Sequence[Parameter], read: Mapping[str, Value]) -> dict[str, Value]:
-    """Every parameter's value."""
+    """Return the value of every parameter."""
     return {parameter.name: read.get(parameter.name, parameter.default) for parameter in parameters}
 
 
@@ -89,7 +89,7 @@ SCALE = Parameter(
     kind="int",
     default=1,
     least=1,
-    most=21_474,  # beyond, 100 000 rows each do not fit the four-byte keys of the small tables
+    most=21_474,  # beyond, the rows do not fit the four-byte keys of the small tables
     description="size of the data: 100 000 rows each",
 )
 FILLFACTOR = Parameter(

@@ -1,7 +1,7 @@
 """pgbench's tables, shared by the workloads that run on them.
 
-The same in every bit that its scripts and its statistics can see (types, storage, keys, names,
-blank-padded fillers), so that each tool runs on the other's tables. Facts of pgbench 18.
+They are identical in everything that its scripts and its statistics can see (types, storage, keys,
+names, blank-padded fillers), so that each tool runs on the other's tables. As in pgbench 18.
 """
 
 from dbdyno.targets.schema import Column, ForeignKey, Partitioning, PartitionMethod, Table
@@ -44,7 +44,7 @@ PARAMETERS = (
 
 
 def tables(values: Values) -> tuple[Table, ...]:
-    """The four tables at these parameters, in the order in which keys can be added."""
+    """Return the four tables with these parameters, in an order in which keys can be added."""
     return (_branches(values), _tellers(values), _accounts(values), _history(values))
 
 
@@ -131,7 +131,7 @@ def _account_type(values: Values) -> str:
 
 
 def _is_unlogged(values: Values) -> bool:
-    """With partitions only they are unlogged, and the tables beside them are not."""
+    """Whether tables besides the accounts are unlogged: with partitions only these are."""
     return bool(values["unlogged"]) and not values["partitions"]
 
 

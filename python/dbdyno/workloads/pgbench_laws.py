@@ -1,9 +1,9 @@
-"""What must hold of pgbench's tables, and which numbers a run reads before and after to see it.
+"""What must hold for pgbench's tables, and which numbers a run reads before and after for it.
 
-Accounts are most of the data: where there are many, a run looks at stretches of neighbours spread
-over the table, and holds them against what the history says of the same accounts. To add up a
-hundred million takes longer than many a run, and would warm every cache before it. The other
-tables are read whole; ``check`` reads all of everything.
+Accounts are most of the data: if there are many, a run reads samples of consecutive accounts spread
+over the table, and compares them with the history of the same accounts. Adding up a hundred million
+takes longer than many a run, and would warm every cache before it. The other tables are read
+completely; ``check`` reads everything.
 """
 
 from msgspec import Struct
@@ -27,7 +27,7 @@ _WHOLE = {
     "rows of pgbench_history": "select count(*) from pgbench_history",
 }
 
-# simple-update moves accounts and history alone, so only these pairs always stay level.
+# simple-update changes only accounts and history, so only these pairs always remain equal.
 BALANCES: tuple[Law, ...] = (
     SameChange(("sum of abalance", "sum of delta")),
     SameChange(("sum of tbalance", "sum of bbalance")),
@@ -36,7 +36,7 @@ BALANCES: tuple[Law, ...] = (
 
 
 class Accounts(Struct, frozen=True):
-    """The measures of the accounts that a run looks at; ``delta`` is the history's of the same."""
+    """The measures of the accounts that a run reads; ``delta`` is their history's."""
 
     abalance: str
     delta: str
@@ -47,7 +47,7 @@ _ALL = Accounts("sum of abalance", "sum of delta", "rows of pgbench_accounts")
 
 
 def accounts_seen(values: Values) -> Accounts:
-    """All of them, or those of the stretches."""
+    """Return the measures of all accounts, or of the samples."""
     if _count(values) <= ACCOUNTS_ADDED_UP_MAX:
         return _ALL
     some = f"{STRETCHES * ACCOUNTS_OF_STRETCH} accounts"
@@ -55,7 +55,7 @@ def accounts_seen(values: Values) -> Accounts:
 
 
 def measures(values: Values) -> dict[str, str]:
-    """Those of whole tables, and where there are many accounts those of the stretches."""
+    """Return the measures of whole tables and, if there are many accounts, of the samples."""
     seen = accounts_seen(values)
     if seen == _ALL:
         return _WHOLE
@@ -68,13 +68,13 @@ def measures(values: Values) -> dict[str, str]:
 
 
 def fixed_rows(values: Values) -> Unchanged:
-    """No workload adds or removes any but those of the history."""
+    """Return the law that no workload adds or removes rows, except in the history."""
     accounts = accounts_seen(values).rows
     return Unchanged((accounts, "rows of pgbench_tellers", "rows of pgbench_branches"))
 
 
 def history_tells_accounts(values: Values) -> SameChange:
-    """What an account gains stands in the history."""
+    """Return the law that the accounts' changes are those in the history."""
     seen = accounts_seen(values)
     return SameChange((seen.abalance, seen.delta))
 
@@ -84,7 +84,7 @@ def _count(values: Values) -> int:
 
 
 def _in_stretches(accounts: int) -> str:
-    """The first begins with the table, the last ends with it, or a few rows before."""
+    """Return the condition for the samples, from the beginning of the table to its end."""
     step = (accounts - ACCOUNTS_OF_STRETCH) // (STRETCHES - 1)
     firsts = [1 + number * step for number in range(STRETCHES)]
     return " or ".join(

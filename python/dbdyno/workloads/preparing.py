@@ -1,6 +1,6 @@
-"""Sees to it that a workload's data is there: loads it, uses what is there, or refuses.
+"""Provides a workload's data: loads it, uses what exists, or refuses.
 
-Nothing that dbdyno did not make is dropped, emptied or overwritten without ``replace``.
+Nothing that dbdyno did not create is dropped, emptied or overwritten without ``replace``.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from dbdyno.workloads.status import STORAGE, DataStatus, data_status
 
 
 class LoadOptions(Struct, frozen=True, kw_only=True):
-    """How to load, should it come to that; ``checkpoint`` is for servers of our own."""
+    """How to load if that is necessary; ``checkpoint`` is for private servers."""
 
     seed: int
     jobs: int
@@ -28,7 +28,7 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
-    """Data that a run can begin on. ``values`` holds every parameter, with the real scale."""
+    """Data on which a run can start. ``values`` contains every parameter, with the actual scale."""
 
     values: dict[str, Value]
     made_by: str
@@ -36,12 +36,12 @@ class Prepared(Struct, frozen=True, kw_only=True):
 
     @property
     def is_ours(self) -> bool:
-        """Whether dbdyno loaded it: invariants are then checked unasked."""
+        """Whether dbdyno loaded it: invariants are then checked by default."""
         return self.made_by == "dbdyno"
 
 
 class Place(Struct, frozen=True):
-    """Where data is prepared: the target, a control connection, and the engine's way there."""
+    """Where data is prepared: the target, a control connection, and the endpoint for the engine."""
 
     target: Target
     connection: Connection
@@ -57,7 +57,7 @@ def prepare_data(  # noqa: PLR0913 (each is another thing)
     options: LoadOptions,
     watch: Callable[[LoadProgress], None],
 ) -> Prepared:
-    """Data for these parameters: as it is, or loaded. ``given`` are those a person named."""
+    """Return data for these parameters, existing or loaded. ``given`` are the user's parameters."""
     read = workload.read(given)
     _refuse_unknown_storage(place.target, read)
     status = data_status(workload, place.target, place.connection, read)
@@ -73,7 +73,7 @@ def prepare_data(  # noqa: PLR0913 (each is another thing)
 
 
 def _refuse_unknown_storage(target: Target, read: Mapping[str, Value]) -> None:
-    """How tables are stored is asked for in words that not every database knows."""
+    """Raise an error for storage parameters that this database does not support."""
     for name, value in read.items():
         if name in STORAGE and name not in target.storage:
             raise DbdynoError(

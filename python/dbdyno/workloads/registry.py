@@ -1,6 +1,6 @@
-"""Finds the workloads: every folder here has a ``workload.py`` that ends in one or several.
+"""Finds the workloads: every folder here has a ``workload.py`` that defines one or several.
 
-One is called ``WORKLOAD``; a family that differs in its scripts alone ends in ``WORKLOADS``.
+One is called ``WORKLOAD``; a family whose members differ only in their scripts is ``WORKLOADS``.
 """
 
 import importlib
@@ -15,7 +15,7 @@ from dbdyno.workloads.base import Workload
 
 @cache
 def all_workloads() -> dict[str, Workload]:
-    """The workloads by name."""
+    """Return the workloads by name."""
     folders = [module.name for module in pkgutil.iter_modules(workloads.__path__) if module.ispkg]
     modules = [importlib.import_module(f"{workloads.__name__}.{name}.workload") for name in folders]
     found = [workload for module in modules for workload in _of(module)]
@@ -28,7 +28,7 @@ def _of(module: ModuleType) -> tuple[Workload, ...]:
 
 
 def default_words() -> dict[str, dict[str, str]]:
-    """Of each workload by name, what its parameters are when nobody says, as after ``-D``."""
+    """Return the default parameters of each workload by name, as written after ``-D``."""
     return {
         workload.name: {one.name: one.default_word for one in workload.parameters}
         for workload in all_workloads().values()
@@ -36,7 +36,7 @@ def default_words() -> dict[str, dict[str, str]]:
 
 
 def find_workload(name: str) -> Workload:
-    """The workload of this name; an error names the nearest."""
+    """Return the workload of this name; an error names the nearest."""
     known = all_workloads()
     if name in known:
         return known[name]

@@ -1,7 +1,7 @@
-"""How large a table will be, before there is one: an estimate for plans, good to a fifth.
+"""Estimates the size of tables before they exist, for plans, to within a fifth.
 
-Counted as PostgreSQL stores rows; InnoDB keeps them in the primary key's own pages, which are
-less full and have no separate heap, and comes to about the same.
+It assumes PostgreSQL's storage; InnoDB stores rows in the primary key's own pages, which are less
+full and have no separate heap, and needs about the same.
 """
 
 import re
@@ -11,7 +11,7 @@ from dbdyno.targets.schema import Column, Table
 
 PAGE_BYTES = 8192
 PAGE_HEADER_BYTES = 24
-ROW_HEADER_BYTES = 28  # with the line pointer
+ROW_HEADER_BYTES = 28  # including the line pointer
 ALIGNMENT_BYTES = 8
 INDEX_ENTRY_BYTES = 20
 INDEX_FILL = 0.9
@@ -22,7 +22,7 @@ _LENGTH = re.compile(r"char\((\d+)\)")
 
 
 def estimated_bytes(tables: Iterable[Table]) -> int:
-    """Heap and indexes of all tables as they are loaded."""
+    """Return the bytes of heap and indexes of all tables as loaded."""
     return sum(_heap_bytes(table) + _index_bytes(table) for table in tables)
 
 
@@ -39,7 +39,7 @@ def _index_bytes(table: Table) -> int:
 
 
 def _width(column: Column) -> int:
-    """Bytes of a column's value; one that is loaded as null takes none."""
+    """Return the bytes of a column's value; one that is loaded as NULL takes none."""
     if column.sql_type in _FIXED_BYTES:
         return _FIXED_BYTES[column.sql_type]
     if match := _LENGTH.search(column.sql_type):

@@ -1,4 +1,4 @@
-"""What is there already: nothing, data that fits, or something that is in the way. Reads only."""
+"""Which data exists: none, data that fits, or something in the way. Reads only."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal
@@ -14,7 +14,7 @@ from dbdyno.workloads.parameters import Value
 
 
 class DataStatus(Struct, frozen=True, kw_only=True):
-    """``why`` says what does not fit; ``scale`` and ``made_by`` are of data that does."""
+    """Which data exists: ``why`` it does not fit, or else its ``scale`` and who made it."""
 
     state: Literal["absent", "compatible", "incompatible"]
     scale: int | None = None
@@ -25,7 +25,7 @@ class DataStatus(Struct, frozen=True, kw_only=True):
 def data_status(
     workload: Workload, target: Target, connection: Connection, given: Mapping[str, Value]
 ) -> DataStatus:
-    """Compares what is there with the workload and with the parameters that were given."""
+    """Compare what exists with the workload and with the given parameters."""
     with target.understood("inspect the tables"):
         return _status(workload, target, connection, given)
 
@@ -50,13 +50,13 @@ def _status(
 
 
 def _common_mark(found: dict[str, FoundTable]) -> Mark | None:
-    """The mark that all tables bear alike."""
+    """Return the mark that all tables share; None if there is none or they differ."""
     marks = {read_mark(table.comment) for table in found.values()}
     return marks.pop() if len(marks) == 1 else None
 
 
 def _measured_scale(workload: Workload, connection: Connection) -> int:
-    assert workload.other_maker  # else unmarked tables are foreign
+    assert workload.other_maker  # otherwise unmarked tables are foreign
     row = connection.execute(workload.other_maker.scale_query).fetchone()
     return int(row[0])
 
@@ -70,7 +70,7 @@ def _maker(workload: Workload, mark: Mark | None) -> str:
 def _foreign(
     workload: Workload, wanted: tuple[Table, ...], found: dict[str, FoundTable], mark: Mark | None
 ) -> str:
-    """Why these tables are not ours to use."""
+    """Return why we may not use these tables; empty if we may."""
     missing = [table.name for table in wanted if table.name not in found]
     if missing:
         return f"{', '.join(found)} without {', '.join(missing)}"
@@ -85,7 +85,7 @@ def _foreign(
 
 
 def _misshapen(wanted: tuple[Table, ...], found: dict[str, FoundTable]) -> str:
-    """Why the statements of the scripts would not run as they should."""
+    """Return why the scripts' statements would not work on these tables; empty if they would."""
     for table in wanted:
         there = found[table.name]
         actual = [(column.name, _width(column.sql_type)) for column in there.columns]
@@ -97,7 +97,7 @@ def _misshapen(wanted: tuple[Table, ...], found: dict[str, FoundTable]) -> str:
 
 
 def _width(sql_type: str) -> str:
-    """Integer keys are wider at large scales; the scripts do not care."""
+    """Return the type without the width of integers: keys are wider at large scales."""
     return "int" if sql_type in ("bigint", "serial") else sql_type
 
 
@@ -125,7 +125,7 @@ def _same_foreign_keys(table: Table, there: FoundTable) -> bool:
     return set(table.foreign_keys) == there.foreign_keys
 
 
-# What each parameter of storage means for a table; a workload has those it declares.
+# What each storage parameter means for a table; a workload has those that it declares.
 STORAGE: dict[str, Callable[[Table, FoundTable], bool]] = {
     "fillfactor": _same_fillfactor,
     "unlogged": _same_logging,
@@ -138,7 +138,7 @@ STORAGE: dict[str, Callable[[Table, FoundTable], bool]] = {
 def _other_storage(
     actual: tuple[Table, ...], found: dict[str, FoundTable], given: Mapping[str, Value]
 ) -> str:
-    """Storage that was asked for and is not there; what was not asked for may be as it is."""
+    """Return a requested storage parameter that the tables do not have; others may differ."""
     for name, fits in STORAGE.items():
         if name in given and not all(fits(table, found[table.name]) for table in actual):
             return f"it was not made with {name} = {given[name]}"

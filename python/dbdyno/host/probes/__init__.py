@@ -1,1 +1,1 @@
-"""One question about the machine a file."""
+"""One file for each question about the host."""

@@ -1,4 +1,4 @@
-"""Whether the control group holds less than the machine has."""
+"""Whether the control group allows less than the host has."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from dbdyno.host.doctor import Finding, Probe
 
 
 def look(root: Path) -> Finding:
-    """Reads the limits on this process."""
+    """Read the limits on this process."""
     limits = cgroup.describe(root)
     told = []
     if limits.cpu_cores is not None:

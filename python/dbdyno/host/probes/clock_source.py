@@ -1,16 +1,16 @@
-"""Which clock the kernel reads."""
+"""Which clock source the kernel uses."""
 
 from pathlib import Path
 
 from dbdyno.host.describe import kernel
 from dbdyno.host.doctor import Finding, Probe
 
-# Read without a system call: on x86, on ARM, and in guests of KVM and Hyper-V.
+# Those that are read without a system call: on x86, on ARM, and in guests of KVM and Hyper-V.
 _FAST = {"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "tk-fast"}
 
 
 def look(root: Path) -> Finding:
-    """Reads the current clock source."""
+    """Read the current clock source."""
     source = kernel(root).clock_source
     if source is None:
         return Finding(level="note", found="not available here")

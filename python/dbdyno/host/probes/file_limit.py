@@ -1,4 +1,4 @@
-"""How many connections the limit on open files admits."""
+"""How many connections the limit on open files allows."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ _HOW_TO_RAISE = (
 
 
 def judge(files: int | None) -> Finding:
-    """What the limit admits."""
+    """Judge the limit."""
     if files is None:
         return Finding(level="ok", found="no limit")
     clients = clients_admitted(files)
@@ -25,7 +25,7 @@ def judge(files: int | None) -> Finding:
 
 
 def look(_root: Path) -> Finding:
-    """Reads this process's own limit."""
+    """Read this process's own limit."""
     return judge(hard_limit())
 
 

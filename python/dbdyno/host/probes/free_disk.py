@@ -1,4 +1,4 @@
-"""How much room the folder of private servers and runs has."""
+"""How much space the folder of private servers and runs has."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ _ENOUGH_BYTES = 10 * 2**30
 
 
 def judge(folder: Path, free_bytes: int) -> Finding:
-    """What the room admits."""
+    """Judge the free space."""
     found = f"{free_bytes / 2**30:.1f} GiB free in {folder}"
     if free_bytes >= _ENOUGH_BYTES:
         return Finding(level="ok", found=found)
@@ -22,7 +22,7 @@ def judge(folder: Path, free_bytes: int) -> Finding:
 
 
 def look(_root: Path) -> Finding:
-    """Asks the file system of ``DBDYNO_HOME``."""
+    """Read the free space of the file system of ``DBDYNO_HOME``."""
     return judge(home(), disk.free_bytes(home()))
 
 

@@ -9,7 +9,7 @@ _ENOUGH_BYTES = 2 * 2**30
 
 
 def look(root: Path) -> Finding:
-    """Reads ``/proc/meminfo``."""
+    """Read ``/proc/meminfo``."""
     found = memory.describe(root)
     told = f"{found.available_bytes / 2**30:.1f} of {found.total_bytes / 2**30:.1f} GiB available"
     if found.available_bytes >= _ENOUGH_BYTES:

@@ -1,4 +1,4 @@
-"""Whether the processors are held at their full frequency."""
+"""Whether the CPUs run at their full frequency."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from dbdyno.host.doctor import Finding, Probe
 
 
 def look(root: Path) -> Finding:
-    """Reads the governors of all cores."""
+    """Read the governors of all cores."""
     governor = cpu.governor(root)
     if governor is None:
         return Finding(level="ok", found="no frequency scaling by the kernel")

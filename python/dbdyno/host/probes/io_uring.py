@@ -1,7 +1,6 @@
 """Whether io_uring can be used here.
 
-The kernel itself is asked, since containers often forbid it by a filter that no file
-tells of.
+It is tried out, since containers often forbid it by a filter that no file shows.
 """
 
 import ctypes
@@ -18,7 +17,7 @@ _PARAMETERS_BYTES = 120
 
 
 def try_setup() -> int:
-    """Sets up a small ring and closes it; 0, or the error's number."""
+    """Set up a small ring and close it; return 0 or the error number."""
     library = ctypes.CDLL(None, use_errno=True)
     parameters = ctypes.create_string_buffer(_PARAMETERS_BYTES)
     descriptor = library.syscall(_IO_URING_SETUP, 8, parameters)
@@ -29,7 +28,7 @@ def try_setup() -> int:
 
 
 def judge(refusal: int, disabled: int | None) -> Finding:
-    """What a refusal means, given ``kernel.io_uring_disabled``."""
+    """Judge the result, given ``kernel.io_uring_disabled``."""
     if refusal == 0:
         return Finding(level="ok", found="works")
     if refusal == errno.ENOSYS:
@@ -53,7 +52,7 @@ def judge(refusal: int, disabled: int | None) -> Finding:
 
 
 def look(root: Path) -> Finding:
-    """Tries it."""
+    """Try to set up a ring."""
     return judge(try_setup(), files.number(root / "proc/sys/kernel/io_uring_disabled"))
 
 

@@ -1,4 +1,4 @@
-"""Which MySQL a private server can be made of."""
+"""Which MySQL a private server would use."""
 
 from dbdyno.host.server_binaries import probe_of
 

@@ -1,4 +1,4 @@
-"""How many memory nodes there are."""
+"""How many NUMA nodes there are."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from dbdyno.host.doctor import Finding, Probe
 
 
 def look(root: Path) -> Finding:
-    """Counts them."""
+    """Count the nodes."""
     nodes = cpu.numa_nodes(root)
     if nodes == 1:
         return Finding(level="ok", found="one node")

@@ -1,4 +1,4 @@
-"""Whether a private server can be put where a user wants it: memory policy and control groups."""
+"""Whether a private server can be placed: NUMA memory policies and control groups."""
 
 import ctypes
 import os
@@ -15,7 +15,7 @@ CORES_TRIED = 1.0
 
 
 def look(root: Path) -> Finding:
-    """Asks the kernel for the policy that holds already, and makes a group for a moment."""
+    """Request the policy that applies already, and create a control group briefly."""
     missing = [*_without_policy(root), *_without_groups()]
     if not missing:
         return Finding(level="ok", found="--numa, --server-cores and --server-memory work here")

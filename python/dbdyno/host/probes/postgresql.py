@@ -1,4 +1,4 @@
-"""Which PostgreSQL a private server can be made of."""
+"""Which PostgreSQL a private server would use."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from dbdyno.servers.product import Binaries
 
 
 def judge(found: Sequence[Binaries], broken: Sequence[DbdynoError] = ()) -> Finding:
-    """What the binaries admit; the first is what ``--server postgres`` takes."""
+    """Judge the binaries; ``--server postgres`` uses the first."""
     usable = [f"{b.version} ({b.origin}: {b.folder})" for b in found]
     told = ", ".join([*usable, *(error.message for error in broken)])
     if found and broken:
@@ -31,7 +31,7 @@ def judge(found: Sequence[Binaries], broken: Sequence[DbdynoError] = ()) -> Find
 
 
 def look(_root: Path) -> Finding:
-    """Looks in the distribution's folders, on PATH, and for the embedded package."""
+    """Search the distribution's folders, PATH, and the embedded package."""
     return judge([*local_binaries(), *embedded_binaries()], broken_installations())
 
 

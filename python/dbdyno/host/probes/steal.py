@@ -1,4 +1,4 @@
-"""How much processor time the hypervisor gives to others."""
+"""How much CPU time the hypervisor gives to other guests."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ _SHARE_HARMFUL = 0.01
 
 
 def judge(share: float | None) -> Finding:
-    """What a share of stolen time means."""
+    """Judge the share of stolen time."""
     if share is None:
         return Finding(level="note", found="not available here")
     found = f"{share:.2%} of CPU time since boot"
@@ -24,7 +24,7 @@ def judge(share: float | None) -> Finding:
 
 
 def look(root: Path) -> Finding:
-    """Reads ``/proc/stat``."""
+    """Read ``/proc/stat``."""
     return judge(cpu.steal_share(root))
 
 

@@ -1,4 +1,4 @@
-"""Whether a server can be run as an ordinary user by root."""
+"""Whether root can run a server as an ordinary user."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from dbdyno.servers.privileges import Identity, is_root, server_identity
 
 
 def judge(identity: Identity | None) -> Finding:
-    """What it means for private servers; None stands for somebody who is not root."""
+    """Judge the identity of private servers; None if dbdyno does not run as root."""
     if identity is None:
         return Finding(level="ok", found="not needed: dbdyno runs as an ordinary user")
     if identity.account is None:
@@ -22,7 +22,7 @@ def judge(identity: Identity | None) -> Finding:
 
 
 def look(_root: Path) -> Finding:
-    """Asks as whom servers would be started, which tries a namespace."""
+    """Determine the user of private servers, which tries a namespace."""
     try:
         return judge(server_identity() if is_root() else None)
     except DbdynoError as error:

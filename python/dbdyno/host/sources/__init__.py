@@ -1,1 +1,1 @@
-"""What is read of the machine while a run lasts: a file a source, each ending in ``SOURCE``."""
+"""What is read of the host while a run lasts: one file for each source, ending in ``SOURCE``."""

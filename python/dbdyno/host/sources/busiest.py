@@ -1,4 +1,4 @@
-"""Processes that have nothing to do with the run and are busy all the same."""
+"""Busy processes that do not belong to the run."""
 
 from dbdyno.host.other_processes import SHARE_MIN
 from dbdyno.host.watched import HostSource, WatchedHost
@@ -6,7 +6,7 @@ from dbdyno.model.source import Numbers
 
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
-    """How long each was busy since the first reading."""
+    """Return how long each was busy since the first reading."""
     table = host.processes
     of_the_run = {process.pid for its in host.groups.values() for process in its.members(table)}
     strangers = (its for its in table.listed().values() if its.pid not in of_the_run)
@@ -22,6 +22,6 @@ SOURCE = HostSource(
     objects="`name/number` of the process",
     counters=frozenset({"cpu_us"}),
     every_s=5.0,
-    share_max=0.0002,  # with hundreds of processes their list is dear, and these come seldom
+    share_max=0.0002,  # listing hundreds of processes is expensive, and it rarely matters
     files="/proc/PID/stat",
 )

@@ -1,4 +1,4 @@
-"""Quotas on processor time, and how often they stopped the server or the engine."""
+"""CPU quotas, and how often they throttled the server or the engine."""
 
 from collections.abc import Mapping
 
@@ -11,11 +11,11 @@ _WATCHED = ("server", "engine")
 
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
-    """The groups of both, as they are now: a process may be moved, a quota set."""
+    """Read the current groups of both: a process may be moved, a quota set."""
     groups = _groups(host)
     told: dict[str, dict[str, float]] = {}
     for name, its in groups.items():
-        # Both are often in the same ones, which are read once.
+        # Both are often in the same groups, which are read once.
         same = next((other for other in told if groups[other] == its), None)
         told[name] = told[same] if same else _numbers(its)
     return {name: numbers for name, numbers in told.items() if numbers}
@@ -31,7 +31,7 @@ def _groups(host: WatchedHost) -> Mapping[str, Groups]:
 
 
 def _numbers(groups: Groups) -> dict[str, float]:
-    """A quota of any group above stops the process: what they stopped is added up."""
+    """Return the counters; those of all groups above are added up, as each may throttle it."""
     above = [_pairs(f"{folder}/cpu.stat") for folder in groups.above("cpu")]
     if not above:
         return {}
@@ -48,7 +48,7 @@ def _numbers(groups: Groups) -> dict[str, float]:
 
 
 def _throttled_us(stat: Mapping[str, int]) -> int:
-    """Version 2 counts microseconds, version 1 nanoseconds under another name."""
+    """Return microseconds; version 1 counts nanoseconds, under another name."""
     return stat.get("throttled_usec", stat.get("throttled_time", 0) // 1000)
 
 
@@ -66,7 +66,7 @@ def _pairs(path: str) -> dict[str, int]:
 
 
 def lack(host: WatchedHost) -> str | None:
-    """Why no group is watched."""
+    """Return why no group can be read; None if one can."""
     if any(map(_numbers, _groups(host).values())):
         return None
     return "neither the server nor the engine is in a control group that is visible here"

@@ -5,10 +5,10 @@ from dbdyno.host.watched import HostSource, WatchedHost
 from dbdyno.model.source import Numbers
 
 _SECTOR_BYTES = 512
-# Times are kept in 32 bits of milliseconds, which a queue of 32 fills in a day and a half.
+# Times are 32-bit milliseconds, which a queue of 32 fills in a day and a half.
 _TIME_MODULUS = 2**32
 
-# Places in a line of /proc/diskstats, the device's name being at 2.
+# Positions in a line of /proc/diskstats; the device's name is at 2.
 _COUNTS = {"reads": 3, "writes": 7, "flushes": 18}
 _SECTORS = {"read_bytes": 5, "write_bytes": 9}
 _TIMES = {"read_us": 6, "write_us": 10, "busy_us": 12, "flush_us": 19}
@@ -16,14 +16,14 @@ _IN_FLIGHT = 11
 
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
-    """``/proc/diskstats`` of the disks that matter."""
+    """Read the lines of these disks in ``/proc/diskstats``."""
     lines = (files.text(f"{host.root}/proc/diskstats") or "").splitlines()
     rows = (line.split() for line in lines)
     return {row[2]: _numbers(host, row) for row in rows if row[2] in host.disks}
 
 
 def _numbers(host: WatchedHost, row: list[str]) -> dict[str, float]:
-    """Old kernels write shorter lines: what is not there is left out."""
+    """Return the numbers of a line; older kernels write shorter ones, without some of them."""
     told: dict[str, float] = {"in_flight": int(row[_IN_FLIGHT])}
     for name, place in _COUNTS.items():
         if place < len(row):
@@ -38,7 +38,7 @@ def _numbers(host: WatchedHost, row: list[str]) -> dict[str, float]:
 
 
 def lack(host: WatchedHost) -> str | None:
-    """Why no disk is watched."""
+    """Return why no disk can be read; None if one can."""
     if not host.folders:
         return "it is not known where on this host the server keeps its data"
     if not host.disks:

@@ -1,11 +1,11 @@
-"""Processors as a whole: who had them, and how many wanted them."""
+"""The CPUs as a whole: their time by state, and the demand for them."""
 
 from dbdyno.host import cpu, files
 from dbdyno.host.processes import TICK_US
 from dbdyno.host.watched import HostSource, WatchedHost
 from dbdyno.model.source import Numbers
 
-# In the order of /proc/stat: nice is within user, soft interrupts within irq.
+# In the order of /proc/stat: nice is added to user, softirq to irq.
 _KINDS = (
     "user_us",
     "user_us",
@@ -25,7 +25,7 @@ _LINES = {
 
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
-    """``/proc/stat``, all processors together."""
+    """Read ``/proc/stat`` for all CPUs together."""
     stat = files.text(f"{host.root}/proc/stat") or ""
     return {"": _spent(host, stat) | _counted(stat)}
 
@@ -34,14 +34,14 @@ def _spent(host: WatchedHost, stat: str) -> dict[str, float]:
     spent: dict[str, float] = {}
     for kind, ticks in zip(_KINDS, cpu.times(stat), strict=False):
         spent[kind] = spent.get(kind, 0) + ticks * TICK_US
-    # The kernel corrects idle and iowait, at times downwards.
+    # The kernel adjusts idle and iowait, sometimes downwards.
     return {kind: host.continuity.held(("machine", kind), us) for kind, us in spent.items()}
 
 
 def _counted(stat: str) -> dict[str, float]:
     counted: dict[str, float] = {"processors": 0}
     for line in stat.splitlines():
-        word, _, rest = line.partition(" ")  # that of interrupts may hold a thousand numbers
+        word, _, rest = line.partition(" ")  # the line of interrupts may contain a thousand numbers
         if word in _LINES:
             counted[_LINES[word]] = int(rest)
         counted["processors"] += word[3:].isdigit()

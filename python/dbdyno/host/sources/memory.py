@@ -1,4 +1,4 @@
-"""Main memory: what is left of it, and what waits in it to be written."""
+"""Main memory: how much is available, and how much waits to be written."""
 
 from dbdyno.host import files
 from dbdyno.host.watched import HostSource, WatchedHost
@@ -13,7 +13,7 @@ _FIELDS = {
 
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
-    """``/proc/meminfo``."""
+    """Read ``/proc/meminfo``."""
     told = files.keyed(files.text(f"{host.root}/proc/meminfo") or "")
     return {
         "": {

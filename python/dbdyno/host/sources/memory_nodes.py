@@ -1,4 +1,4 @@
-"""Memory by NUMA node, and on which nodes the server's memory lies."""
+"""Memory by NUMA node, and the nodes of the server's memory."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ _FIELDS = {"free_bytes": "MemFree", "used_bytes": "MemUsed"}
 
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
-    """Each node."""
+    """Read each node."""
     told = {folder.name: _node(folder) for folder in _nodes(host)}
     for node, node_bytes in _servers(host).items():
         told.setdefault(f"node{node}", {})["server_bytes"] = node_bytes
@@ -23,21 +23,21 @@ def _nodes(host: WatchedHost) -> list[Path]:
 
 
 def _node(folder: Path) -> dict[str, float]:
-    """Lines such as ``Node 0 MemFree:  23182736 kB``."""
+    """Parse lines such as ``Node 0 MemFree: 23182736 kB``."""
     lines = [line.split() for line in (files.text(folder / "meminfo") or "").splitlines()]
     told = {words[2].rstrip(":"): int(words[3]) * 1024 for words in lines}
     return {name: told[field] for name, field in _FIELDS.items() if field in told}
 
 
 def _servers(host: WatchedHost) -> dict[str, int]:
-    """By the number of the node."""
+    """Return the server's memory in bytes by node number."""
     if "server" not in host.groups:
         return {}
     return memory_by_node(host.root, host.groups["server"].members(host.processes))
 
 
 def lack(host: WatchedHost) -> str | None:
-    """Why no node is watched."""
+    """Return why nodes are not read; None if they are."""
     if len(_nodes(host)) > 1:
         return None
     return "this host has one memory node"

@@ -1,15 +1,15 @@
-"""What went through the network, as far as this container sees it."""
+"""Network traffic, as far as this container sees it."""
 
 from dbdyno.host import files
 from dbdyno.host.watched import HostSource, WatchedHost
 from dbdyno.model.source import Numbers
 
-# Places after the interface's name in /proc/net/dev.
+# Positions after the interface's name in /proc/net/dev.
 _PLACES = {"received_bytes": 0, "received_packets": 1, "sent_bytes": 8, "sent_packets": 9}
 
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
-    """Each interface; what was sent again counts for all of them together."""
+    """Read each interface; retransmits are counted for all of them together."""
     told = files.keyed(files.text(f"{host.root}/proc/net/dev") or "")
     rows = {name: row.split() for name, row in told.items() if "|" not in name}
     numbers: dict[str, Numbers] = {
@@ -22,7 +22,7 @@ def read(host: WatchedHost) -> dict[str, Numbers]:
 
 
 def _retransmits(snmp: str) -> int | None:
-    """Two lines begin with ``Tcp:``: names, then values."""
+    """Parse the two lines that begin with ``Tcp:``: names, then values."""
     lines = [line.split() for line in snmp.splitlines() if line.startswith("Tcp:")]
     if len(lines) != 2:
         return None

@@ -1,4 +1,4 @@
-"""Time lost for want of something: the kernel's pressure stall information."""
+"""Time lost waiting for resources: the kernel's pressure stall information."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ _WANTS = ("cpu", "io", "memory")
 
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
-    """Of the machine, and of the server's own control group where it has one."""
+    """Read the host's, and that of the server's own control group if it has one."""
     paths = {want: f"{host.root}/proc/pressure/{want}" for want in _WANTS}
     if (group := _servers_group(host)) is not None:
         paths |= {f"server/{want}": f"{group}/{want}.pressure" for want in _WANTS}
@@ -20,7 +20,7 @@ def read(host: WatchedHost) -> dict[str, Numbers]:
 
 
 def _servers_group(host: WatchedHost) -> Path | None:
-    """Only version 2 tells of single groups; that of the root is the machine's."""
+    """Return the server's group: only version 2 reports groups; the root's is the host's."""
     server = host.groups.get("server")
     groups = groups_of(host.root, server.first) if server else None
     if groups is None or groups.version != 2 or groups.paths.get("", "/") == "/":
@@ -29,13 +29,13 @@ def _servers_group(host: WatchedHost) -> Path | None:
 
 
 def _stalled(path: str) -> dict[str, float]:
-    """Lines such as ``some avg10=0.00 avg60=0.00 avg300=0.00 total=1234``."""
+    """Parse lines such as ``some avg10=0.00 avg60=0.00 avg300=0.00 total=1234``."""
     lines = (line.split() for line in (files.text(path) or "").splitlines())
     return {f"{words[0]}_us": int(words[-1].removeprefix("total=")) for words in lines}
 
 
 def lack(host: WatchedHost) -> str | None:
-    """Why there is no pressure."""
+    """Return why pressure is not reported; None if it is."""
     if _stalled(f"{host.root}/proc/pressure/cpu"):
         return None
     return "this kernel keeps no pressure stall information (built without, or needs psi=1)"

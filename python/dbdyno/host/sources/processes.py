@@ -1,11 +1,11 @@
-"""The processes of the run: the server with its backends, the engine, ourselves."""
+"""The processes of the run: the server with its backends, the engine, dbdyno itself."""
 
 from dbdyno.host.watched import HostSource, WatchedHost
 from dbdyno.model.source import Numbers
 
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
-    """The sums of each group; one that has ended is left out."""
+    """Return the sums of each group; one that has ended is left out."""
     sums = {name: group.read(host.processes) for name, group in host.groups.items()}
     return {name: numbers for name, numbers in sums.items() if numbers}
 

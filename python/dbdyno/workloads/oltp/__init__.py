@@ -1,1 +1,1 @@
-"""sysbench's SQL workloads: reads by key and by range, and small writes, on plain tables."""
+"""sysbench's SQL workloads: reads by key and by range, and small writes, on simple tables."""

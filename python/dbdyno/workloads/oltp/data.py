@@ -1,4 +1,4 @@
-"""The tables ``sbtest1``, ``sbtest2`` …, as sysbench makes them: each tool runs on the other's."""
+"""The tables ``sbtest1``, ``sbtest2`` …, as in sysbench: each tool runs on the other's."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ PAD_PATTERN = "-".join([GROUP] * 5)
 ROWS = "rows"
 SUM_OF_K = "sum of k"
 
-# Ids are numbered from 1 without gaps, so the largest tells how many there were.
+# IDs are numbered from 1 without gaps, so that the largest is the number of rows.
 SYSBENCH = OtherMaker(name="sysbench", scale_query="select coalesce(max(id), 0) from sbtest1")
 
 TABLES = Parameter(
@@ -47,7 +47,7 @@ PARAMETERS = (
 
 
 def tables(values: Values) -> tuple[Table, ...]:
-    """All of them alike."""
+    """Return the tables, which are all alike."""
     return tuple(_table(number, values) for number in range(1, int(values["tables"]) + 1))
 
 
@@ -71,7 +71,7 @@ def _table(number: int, values: Values) -> Table:
 
 
 def measures(values: Values) -> Mapping[str, str]:
-    """Over all tables together."""
+    """Return the measures, over all tables together."""
     return {ROWS: _over_all("count(*)", values), SUM_OF_K: _over_all("coalesce(sum(k), 0)", values)}
 
 
@@ -81,7 +81,7 @@ def _over_all(expression: str, values: Values) -> str:
 
 
 def variables(values: Values, clients: int) -> dict[str, Scalar]:
-    """What the scripts count with; ``inserted`` is each client's own counter."""
+    """Return the scripts' variables; ``inserted`` is each client's own counter."""
     return {
         "table_size": values["table_size"],
         "clients": clients,

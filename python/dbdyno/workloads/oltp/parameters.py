@@ -1,4 +1,4 @@
-"""What the transactions of the family can be made of, under sysbench's names."""
+"""The components of the family's transactions, under sysbench's names."""
 
 from dbdyno.workloads.parameters import Parameter
 

@@ -1,8 +1,8 @@
-r"""The transactions of the family, as scripts written from their parameters.
+r"""The transactions of the family, as scripts generated from their parameters.
 
-The table is drawn once for each group of like statements, as sysbench does. A table's name
-cannot be a parameter, so every group is there once a table, and ``\if`` finds its table by
-halving.
+The table is drawn once for each group of similar statements, as sysbench does. A table's name
+cannot be a parameter, so every group is repeated for each table, and ``\if`` finds the drawn table
+by bisection.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,9 +13,9 @@ from dbdyno.workloads.oltp.data import C_PATTERN, PAD_PATTERN
 from dbdyno.workloads.parameters import Values
 
 ANY_ID = "random(1, :table_size)"
-# The client's own stretch of the keys.
+# The client's own part of the keys.
 OWN_KEY = "(:table_size / :clients) * :client_id + random(1, greatest(1, :table_size / :clients))"
-# Rows whose number leaves the same rest as the client's belong to that client alone.
+# Rows whose number modulo the clients is the client's number belong to that client alone.
 OWN_ID = "1 + :client_id + :clients * random(0, (:table_size - 1 - :client_id) / :clients)"
 INT_LEAST = 2**31
 
@@ -30,14 +30,14 @@ RANGES = {
 
 
 class Group(Struct, frozen=True):
-    """Statements on one table, ``{table}`` in their text, and the draws before them."""
+    """Statements on one table, with ``{table}`` in their text, and the draws before them."""
 
     draws: list[str]
     statements: list[str]
 
 
 def text_of(groups: Sequence[Group], values: Values, *, in_transaction: bool) -> str:
-    """The script of these groups."""
+    """Return the script of these groups."""
     lines = [line for number, group in enumerate(groups) for line in _lines(number, group, values)]
     if in_transaction and not values["skip_trx"]:
         lines = ["BEGIN;", *lines, "COMMIT;"]
@@ -45,7 +45,7 @@ def text_of(groups: Sequence[Group], values: Values, *, in_transaction: bool) ->
 
 
 def text_on(drawn: str, group: Group, tables: int) -> str:
-    """The script of one group, on the table that its draws have found."""
+    """Return the script of one group, on the table that its draws have selected."""
     lines = [*group.draws, *_on_drawn_table(drawn, range(1, tables + 1), group)]
     return "".join(f"{line}\n" for line in lines)
 
@@ -59,7 +59,7 @@ def _lines(number: int, group: Group, values: Values) -> Iterator[str]:
 
 
 def _on_drawn_table(drawn: str, tables: range, group: Group) -> Iterator[str]:
-    """The group on each of the tables; half of them are excluded by each test."""
+    """Yield the group for each of the tables; each test excludes half of them."""
     if len(tables) == 1:
         yield from (text.format(table=f"sbtest{tables[0]}") for text in group.statements)
         return
@@ -72,7 +72,7 @@ def _on_drawn_table(drawn: str, tables: range, group: Group) -> Iterator[str]:
 
 
 def point_selects(values: Values) -> Group:
-    """Rows by their ids."""
+    """Return selects of rows by ID."""
     ids = _numbers("point", values["point_selects"])
     return Group(
         [f"\\set {name} {ANY_ID}" for name in ids],
@@ -81,7 +81,7 @@ def point_selects(values: Values) -> Group:
 
 
 def ranges(values: Values) -> list[Group]:
-    """Ranges of ids, a group for each kind."""
+    """Return selects of ID ranges, one group for each kind."""
     if not values["range_selects"]:
         return []
     return [_range_group(kind, values) for kind in RANGES]
@@ -104,7 +104,7 @@ def _range_group(kind: str, values: Values) -> Group:
 
 
 def index_updates(values: Values) -> Group:
-    """Changes of the indexed column."""
+    """Return updates of the indexed column."""
     ids = _numbers("index", values["index_updates"])
     return Group(
         [f"\\set {name} {_written_id(values)}" for name in ids],
@@ -113,7 +113,7 @@ def index_updates(values: Values) -> Group:
 
 
 def non_index_updates(values: Values) -> Group:
-    """Changes of a column without an index."""
+    """Return updates of a column without an index."""
     return _repeated(
         values["non_index_updates"],
         lambda n: [f"\\set other{n} {_written_id(values)}", f"\\settext c{n} {C_PATTERN}"],
@@ -122,7 +122,7 @@ def non_index_updates(values: Values) -> Group:
 
 
 def delete_inserts(values: Values) -> Group:
-    """A row goes and one with the same id comes."""
+    """Return deletes of a row, each followed by an insert with the same ID."""
     return _repeated(
         values["delete_inserts"],
         lambda n: [f"\\set gone{n} {_written_id(values)}", *_new_row(f"{n}")],
@@ -131,17 +131,17 @@ def delete_inserts(values: Values) -> Group:
 
 
 def deletes() -> Group:
-    """One row goes, if it is there."""
+    """Return a delete of one row, if it exists."""
     return Group([f"\\set gone {ANY_ID}"], ["DELETE FROM {table} WHERE id=:gone;"])
 
 
 def numbered_insert() -> Group:
-    """One row more, numbered by the server."""
+    """Return an insert of a row that the server numbers."""
     return Group(_new_row(""), [_insert("0", "")])
 
 
 def scattered_insert() -> Group:
-    """One row more, under an id below zero that no other client and no other row of ours has."""
+    """Return an insert of a row with a negative ID that no other row of any client has."""
     counting = [
         "\\set inserted :inserted + 1",
         f"\\set fresh permute(:inserted * :clients + :client_id, {INT_LEAST}) - {INT_LEAST}",
@@ -150,7 +150,7 @@ def scattered_insert() -> Group:
 
 
 def random_points(values: Values) -> Group:
-    """Rows by several keys, of a part of the keys that is the client's own."""
+    """Return a select of rows by several keys from the client's own part of the keys."""
     keys = _numbers("key", values["random_points"])
     found = ", ".join(f":{name}" for name in keys)
     return Group(
@@ -160,7 +160,7 @@ def random_points(values: Values) -> Group:
 
 
 def random_ranges(values: Values) -> Group:
-    """Rows of several short ranges of keys, counted."""
+    """Return a select that counts the rows of several short key ranges."""
     lows = _numbers("key", values["number_of_ranges"])
     conditions = " OR ".join(f"k BETWEEN :{low} AND :{low}_end" for low in lows)
     ends = [f"\\set {low}_end :{low} + {values['delta']}" for low in lows]

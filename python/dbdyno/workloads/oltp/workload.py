@@ -1,6 +1,6 @@
 """The family ``oltp_*``, ``select_random_points`` and ``select_random_ranges``.
 
-They share their tables and differ in what a transaction is made of. Keys are uniform.
+They share their tables and differ in the statements of a transaction. Keys are uniform.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ ROWS_STAY = Unchanged((data.ROWS,))
 
 
 class Member(Struct, frozen=True, kw_only=True):
-    """One workload of the family: the groups of its transaction, its laws."""
+    """One workload of the family: the groups of its transaction, and its laws."""
 
     name: str
     summary: str
@@ -29,7 +29,7 @@ class Member(Struct, frozen=True, kw_only=True):
     in_transaction: bool = False
 
     def workload(self) -> Workload:
-        """With the tables that all of them have."""
+        """Return the workload, with the tables that all of them share."""
         return Workload(
             name=self.name,
             summary=self.summary,
@@ -46,7 +46,7 @@ class Member(Struct, frozen=True, kw_only=True):
         )
 
     def scripts(self, values: Values, words: str) -> list[Script]:
-        """One script, bearing the workload's name."""
+        """Return one script, named like the workload."""
         groups = self.groups(values, words)
         text = scripts.text_of(groups, values, in_transaction=self.in_transaction)
         return [Script(name=self.name, text=text)]
@@ -65,12 +65,12 @@ def _writes(values: Values) -> list[Group]:
 
 
 def _rows_are_replaced(values: Values) -> tuple[Law, ...]:
-    """A row that goes comes again, unless what lies between may fail on its own."""
+    """Return the law that deleted rows are inserted again; none if statements commit singly."""
     return () if values["skip_trx"] else (NotFewer(data.ROWS),)
 
 
 def _insert(_values: Values, words: str) -> list[Group]:
-    """As sysbench does: numbered by MySQL, scattered below zero elsewhere."""
+    """Return an insert as sysbench does: numbered by MySQL, elsewhere with negative IDs."""
     return [scripts.numbered_insert() if words == "mysql" else scripts.scattered_insert()]
 
 

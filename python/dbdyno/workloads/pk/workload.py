@@ -1,7 +1,7 @@
-"""``pk``: one row by its primary key, one statement a transaction, select, update or insert.
+"""``pk``: one row by its primary key, one statement a transaction: select, update or insert.
 
-Its table bears a name that anybody's may have, so an unmarked one is never used or replaced
-unasked.
+Its table's name is a common one, so a table without our mark is never used, nor replaced unless
+requested.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``simple-update``: tpcb without tellers and branches, so without their lock waits."""
+"""``simple-update``: tpcb without tellers and branches, and so without their lock waits."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""The load of TPC-B, sort of."""
+"""The load of TPC-B, approximately."""

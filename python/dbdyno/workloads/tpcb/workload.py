@@ -1,4 +1,4 @@
-"""``tpcb``: pgbench's own workload. Few branches, so its clients meet on the same rows."""
+"""``tpcb``: pgbench's own workload. With few branches, its clients access the same rows."""
 
 from pathlib import Path
 

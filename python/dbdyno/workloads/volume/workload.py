@@ -1,7 +1,7 @@
-"""``volume``: one row by its primary key in a table of any size, to see what its size costs.
+"""``volume``: one row by its primary key in a table of any size, to show the effect of its size.
 
-Its table bears a name that anybody's may have, so an unmarked one is never used or replaced
-unasked. ``hot_rows`` keeps the updates to a part of the table, as traffic on large tables does.
+Its table's name is a common one, so a table without our mark is never used, nor replaced unless
+requested. ``hot_rows`` limits the updates to a part of the table, as with real traffic.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent
 ROWS_OF_TEST = "rows of test"
 ROWS_PROBED = "rows of test at a thousand keys"
 KEYS_PROBED = 1_000
-ROWS_MAX = 2**31 - 1  # of a key of four bytes
+ROWS_MAX = 2**31 - 1  # of a four-byte key
 
 ROWS = Parameter(
     name="rows",
@@ -50,9 +50,10 @@ def _tables(values: Values) -> tuple[Table, ...]:
 
 
 def _measures(values: Values) -> dict[str, str]:
-    """All rows, and those at keys spread over the table.
+    """Return the measures: all rows, and those at keys spread over the table.
 
-    To count all of a large table takes longer than a run, and would warm every cache before it.
+    Counting all rows of a large table takes longer than a run, and would warm every cache before
+    it.
     """
     rows = int(values["rows"])
     keys = sorted({1 + number * (rows - 1) // (KEYS_PROBED - 1) for number in range(KEYS_PROBED)})
@@ -66,7 +67,7 @@ def _scripts(values: Values, words: str) -> list[Script]:
 
 
 def _variables(values: Values, _clients: int) -> dict[str, Scalar]:
-    """No more rows are hot than there are."""
+    """Return the variables, with at most as many hot rows as there are rows."""
     rows = int(values["rows"])
     return {"rows": rows, "hot_rows": min(int(values["hot_rows"]), rows)}
 
