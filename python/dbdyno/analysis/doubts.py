@@ -74,7 +74,7 @@ def few_samples(facts: Facts) -> str | None:
 
 
 def no_percentiles(facts: Facts) -> str | None:
-    """The run was aborted before the engine wrote its first full histograms."""
+    """The run was aborted before the engine wrote full histograms, so percentiles are unknown."""
     if facts.has_percentiles or not facts.transactions.ok:
         return None
     return "no percentiles: the run ended before its first full histograms were written"

@@ -1,7 +1,7 @@
 """By how much two variants differ, from runs of both: the unit is the run, on logarithms.
 
 Ratios multiply, so twice as fast and half as fast must be equally far from no change. Consecutive
-runs form a pair: drift of the machine affects both and cancels out. How the seconds of a run vary
+runs form a pair: drift of the host affects both and cancels out. How the seconds of a run vary
 says nothing about how runs vary, and is not used here.
 """
 

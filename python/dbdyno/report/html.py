@@ -74,7 +74,7 @@ def style(*names: str) -> Markup:
 @cache
 def template(name: str) -> "jinja2.Template":
     """A template with autoescaping, with the formatting functions of pages."""
-    import jinja2  # noqa: PLC0415 - not beside a load, whose result is told without a page
+    import jinja2  # noqa: PLC0415 - not during a load, whose result needs no page
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
