@@ -29,7 +29,7 @@ def randomization_p(series: Series, spans: list[Span], is_low: Mask) -> float:
 
 
 def _random_placements(lengths: Places, samples: int) -> tuple[Places, Places]:
-    """Begins and ends that do not overlap, in order: a row per trial, a column per span.
+    """Begins and ends of spans that do not overlap, in order: a row per trial, a column per span.
 
     On a circle, so that a span at the edge is like any other: what goes beyond the last sample
     continues at the first.
@@ -53,7 +53,7 @@ def _extended(begins: Places, ends: Places, is_low: Mask) -> tuple[Places, Place
 
 
 def _contrasts(series: Series, begins: Places, ends: Places) -> Series:
-    """Mean inside − mean outside, an element per row; places go round twice at most."""
+    """Mean inside − mean outside, one element per row; positions wrap around at most twice."""
     sums = np.append(0.0, np.cumsum(np.tile(series, 2)))
     inside = (sums[ends] - sums[begins]).sum(axis=1)
     samples = (ends - begins).sum(axis=1)

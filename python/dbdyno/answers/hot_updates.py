@@ -1,4 +1,4 @@
-"""Updates that touched no index (heap-only tuples), as PostgreSQL counts them by table.
+"""Updates that touched no index (heap-only tuples), as PostgreSQL counts them per table.
 
 Only counts: what prevents them in a single run is reported by the rules of ``explain``.
 """

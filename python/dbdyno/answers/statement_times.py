@@ -75,7 +75,7 @@ def rows_of(case: Case, table: str) -> float | None:
 
 
 def time_of(case: Case, table: str) -> StatementTime | None:
-    """The split of the table's update; None where no sample shows it."""
+    """The split of the table's update; None if no sample shows it."""
     place = update_of(case, table)
     queue = case.lock_queue
     if queue is None:

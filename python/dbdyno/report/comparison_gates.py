@@ -15,7 +15,7 @@ Outcome: TypeAlias = Literal["kept", "broken", "cannot tell"]
 
 
 class Gate(Struct, frozen=True, kw_only=True):
-    """Fails what is worse by more than a share. ``metric`` is an id, empty for any metric."""
+    """Fails if a metric is worse by more than ``share``. ``metric`` is an id, empty for any."""
 
     metric: str = ""
     share: float

@@ -127,7 +127,7 @@ def look(case: Case) -> Outcome:
 
 
 def _is_other(part: Part) -> bool:
-    """Neither for a row, nor of a kind that has its rule; and named by the server itself.
+    """Whether a wait is no row lock, has no rule of its own, and is named by the server.
 
     Not all servers name all waits: some are only reported by the kernel, and some by nobody.
     """
