@@ -1,4 +1,4 @@
-"""Real servers for tests: each session has its own home and stops every server it started."""
+"""Real servers for tests: each session has its own home and stops every server that it started."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -20,14 +20,14 @@ from dbdyno.servers.spec import ServerSpec
 
 SMALL = {"shared_buffers": "64MB", "max_wal_size": "256MB", "maintenance_work_mem": "64MB"}
 SMALL_INNODB = {"innodb_buffer_pool_size": "64M", "innodb_log_file_size": "64M"}
-# Databases of tests live for seconds. Within the default of one minute, autovacuum could visit one
-# in the middle of its test: rows counted as dead would be gone, unfrozen pages frozen.
+# Test databases live for seconds. With its default interval of one minute, autovacuum could process
+# one during its test: rows counted as dead would be gone, unfrozen pages frozen.
 UNVISITED = {"autovacuum_naptime": "1d"}
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test writes into the home of the person who runs it."""
+    """No test writes to the user's own home."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DBDYNO_HOME", str(tmp_path_factory.mktemp("home")))
         for name in ("PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSWORD", "PGSERVICE"):
@@ -53,14 +53,14 @@ def own_signals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Server]:
-    """The default private server: this machine's newest version, else the embedded one."""
+    """The default private server: the newest version on this host, otherwise the embedded one."""
     with start_private(ServerSpec(settings=SMALL | UNVISITED), connections=8) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def embedded_server() -> Iterator[Server]:
-    """The newest embedded PostgreSQL of the tests, with its pgbench."""
+    """The newest embedded PostgreSQL for tests, with its pgbench."""
     folder = embedded_binaries()[0].folder
     spec = ServerSpec(path=folder, settings=SMALL | UNVISITED)
     with start_private(spec, connections=8) as server:
@@ -69,7 +69,7 @@ def embedded_server() -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def mariadb_server() -> Iterator[Server]:
-    """The MariaDB of this machine."""
+    """The MariaDB of this host."""
     with start_private(ServerSpec("mariadb", settings=SMALL_INNODB), connections=8) as server:
         yield server
 

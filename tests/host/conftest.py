@@ -1,4 +1,4 @@
-"""Trees of other machines: a mapping of paths to contents becomes a root folder."""
+"""File trees of other hosts: a mapping of paths to contents becomes a root folder."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Made-up processes: the lines that the kernel tells of them."""
+"""Made-up processes: the kernel's files about them."""
 
 
 def stat(
@@ -14,9 +14,9 @@ def stat(
     flags: int = 0,
     faults: tuple[int, int, int, int] = (0, 0, 0, 0),
 ) -> str:
-    """``/proc/PID/stat``: times in ticks; ``buried`` is user time of dead children.
+    """Return ``/proc/PID/stat`` with times in ticks; ``buried`` is user time of exited children.
 
-    ``faults`` are minor, those of dead children, major, those of dead children.
+    ``faults`` are minor faults, those of exited children, major faults, those of exited children.
     """
     some = " ".join(map(str, faults))
     return (
@@ -26,7 +26,7 @@ def stat(
 
 
 def status(voluntary: int, involuntary: int, *, private_kb: int = 0, shared_kb: int = 0) -> str:
-    """``/proc/PID/status``, as far as it matters."""
+    """Return the relevant part of ``/proc/PID/status``."""
     return (
         f"Name:\tx\nRssAnon:\t{private_kb} kB\nRssFile:\t7 kB\nRssShmem:\t{shared_kb} kB\n"
         f"voluntary_ctxt_switches:\t{voluntary}\nnonvoluntary_ctxt_switches:\t{involuntary}\n"
@@ -34,5 +34,5 @@ def status(voluntary: int, involuntary: int, *, private_kb: int = 0, shared_kb: 
 
 
 def io(read: int) -> str:
-    """``/proc/PID/io``."""
+    """Return ``/proc/PID/io``."""
     return f"rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: {read}\nwrite_bytes: 5\n"

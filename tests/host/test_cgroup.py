@@ -1,4 +1,4 @@
-"""Limits of both versions, and that the tightest of a path holds."""
+"""Limits of both versions; the lowest one on a path applies."""
 
 from dbdyno.host import cgroup
 

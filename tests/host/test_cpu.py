@@ -1,4 +1,4 @@
-"""Processors of machines unlike this one."""
+"""CPUs of other kinds of hosts."""
 
 from dbdyno.host import cpu
 

@@ -1,4 +1,4 @@
-"""The whole description: of this machine, and of memory and kernel elsewhere."""
+"""The whole description of this host, and memory and kernel of others."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which disks a folder lies on: partitions, volumes, containers, memory."""
+"""The disks below a folder: partitions, volumes, containers, memory."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ def number_of(folder: Path) -> str:
 
 
 def machine(tree, link_to: str, *more: str) -> Path:
-    """A machine on which the temporary folder lies on one of these block devices."""
+    """Return a host on which the temporary folder is on one of these block devices."""
     root = tree({f"{path}/size": "1" for path in (link_to, *more)})
     links = root / "sys/dev/block"
     links.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Which disk a folder lies on."""
+"""The disk of a folder."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the doctor says of machines in need."""
+"""What the doctor reports about hosts with problems."""
 
 import errno
 import re

@@ -71,7 +71,7 @@ def test_a_backend_that_died_stays_in_the_sums(tree):
     tree(process(10, stat(1, buried=9), 100) | process(12, stat(10, user=1), 3))
     after = read(server, root)
     assert after["user_us"] == 10 * TICK_US
-    # What it did after it was last seen is not known.
+    # What it did after the last reading is not known.
     assert after["voluntary_switches"] == 153
     assert after["count"] == 2
 
@@ -122,7 +122,7 @@ def test_all_threads_of_an_engine(tree):
     told = read(ProcessGroup(10), root)
     assert told["voluntary_switches"] == 30
     assert told["memory_bytes"] == 4096
-    assert "run_queue_us" not in told  # the kernel does not tell it
+    assert "run_queue_us" not in told  # the kernel does not report it
 
 
 def test_what_real_children_used_stays_when_they_are_buried():

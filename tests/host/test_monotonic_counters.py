@@ -1,4 +1,4 @@
-"""Counters that fall for the kernel's own reasons."""
+"""Counters that fall for reasons of the kernel's own."""
 
 from dbdyno.host.monotonic_counters import MonotonicCounters
 

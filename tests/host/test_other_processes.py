@@ -1,4 +1,4 @@
-"""Who else is busy."""
+"""Other busy processes."""
 
 from dbdyno.host.other_processes import OtherProcesses
 from dbdyno.host.processes import ProcessTable

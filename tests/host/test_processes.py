@@ -1,4 +1,4 @@
-"""The table of processes: who there is, who belongs to whom, what they took."""
+"""The table of processes: which exist, their parents and children, and what they used."""
 
 from dbdyno.host.processes import TICK_US, ProcessTable, read_process
 from tests.host.proc import stat
@@ -49,6 +49,6 @@ def test_processes_are_read_again_when_they_are_asked_about(tree):
     listed = list(table.listed().values())
     (root / "proc/11/stat").unlink()
     tree({"proc/10/stat": stat(1, user=3), "proc/12/stat": stat(1, started=78)})
-    # One has ended, and another's number was given away.
+    # One has ended, and the number of another has been reused.
     assert [(its.pid, its.used.user_us) for its in table.again(listed)] == [(10, 3 * TICK_US)]
     assert [its.started for its in table.listed().values()] == [77, 78]

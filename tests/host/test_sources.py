@@ -1,4 +1,4 @@
-"""Each source against made-up trees with known answers; what it declares, it tells."""
+"""Each source on made-up file trees with known answers; what it declares, it returns."""
 
 import os
 from pathlib import Path
@@ -93,7 +93,7 @@ def test_idle_time_that_the_kernel_takes_back_is_held(tree):
     tree({"proc/stat": "cpu 1 1 1 39 51\n"})
     told = machine.read(watched)[""]
     assert (told["idle_us"], told["iowait_us"]) == (40 * TICK_US, 51 * TICK_US)
-    assert "steal_us" not in told  # an old kernel does not tell
+    assert "steal_us" not in told  # older kernels do not report it
 
 
 def test_groups_that_have_ended_are_left_out(tree):
@@ -102,7 +102,7 @@ def test_groups_that_have_ended_are_left_out(tree):
 
 
 def refuse_io(monkeypatch, *pids: int) -> None:
-    """Has the kernel keep to itself what these processes read."""
+    """Make the kernel refuse to show what these processes read."""
 
     def refuse(path: str) -> bytes:
         if any(path.endswith(f"/{pid}/io") for pid in pids):

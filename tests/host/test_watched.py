@@ -1,4 +1,4 @@
-"""The real machine: what a child does is seen by its name, in its group, under its quota."""
+"""The real host: what a child does appears under its name, in its group, under its quota."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ def burning() -> Iterator[int]:
 
 
 def user_us(pid: int) -> int:
-    """Without the kernel's part, which is large while it begins, and larger on a slow machine."""
+    """Return the user time, without system time, which is large at its start and on a slow host."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11]) * 1_000_000 // os.sysconf("SC_CLK_TCK")
 
@@ -43,7 +43,7 @@ def test_a_burner_is_seen_as_the_server_it_is_said_to_be_or_as_somebody_else():
         wait_until(lambda: user_us(pid) >= wanted_us, "200 ms of a processor")
         grown = processes.read(server)["server"]["user_us"] - used["user_us"]
         assert 190_000 <= grown <= user_us(pid)
-        # Read again and again: among many others that are busy its 200 ms may take seconds.
+        # Read repeatedly: among many other busy processes its 200 ms may take seconds.
         wait_until(
             lambda: busiest.read(stranger)[name]["cpu_us"] - before >= 190_000, "somebody else"
         )
@@ -59,7 +59,7 @@ def test_a_stopped_server_is_seen_to_stand():
 
 @contextmanager
 def quota(cores: float) -> Iterator[Path]:
-    """The members of a group with this limit, in whichever version of the interface is here."""
+    """Create a group with this limit, in the version that exists; yield its file of members."""
     (group,) = made = make_groups(cores, None)
     members = Path(group.folder, "cgroup.procs")
     try:

@@ -2,8 +2,8 @@
 
     python -m tests.planted [postgres|mariadb]
 
-Run it on an idle host: activity of other programs is found, too. Each kind of server has its own
-table, and the other table stays as it is.
+Run it on an idle host, since activity of other programs is found, too. Each kind of server has its
+own table, and the other table remains unchanged.
 """
 
 import re
@@ -46,7 +46,7 @@ TABLE = """
 
 
 def main(kinds: list[str]) -> None:
-    """The tables of these kinds."""
+    """Update the tables of these kinds of servers."""
     sections = _sections()
     for kind in KINDS:
         if not kinds or kind in kinds:
@@ -55,7 +55,7 @@ def main(kinds: list[str]) -> None:
 
 
 def _sections() -> dict[str, str]:
-    """The page's tables so far, by the server's name, PostgreSQL's first."""
+    """Return the page's current tables by the server's name, PostgreSQL's first."""
     found = dict.fromkeys((product_of(kind).title for kind in KINDS), "")
     _, *tables = PAGE.read_text(encoding="utf-8").split("\n## ")
     for table in tables:
@@ -83,7 +83,7 @@ def _table(kind: Kind) -> str:
 
 
 def _named(cause: Cause) -> tuple[str, list[str]]:
-    """The server's version, and the findings above a note, the gravest first."""
+    """Return the server's version, and the findings above a note, the most severe first."""
     with tempfile.TemporaryDirectory() as workplace:
         record = planted_run(cause, Path(workplace))
     named = [one["id"] for one in record["findings"] if one["severity"] != "note"]

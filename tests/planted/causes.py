@@ -1,8 +1,8 @@
-"""What is planted: a cause, how one is made for a kind of server, and those that every kind has.
+"""Planted causes: what a cause is, how it is made for a kind of server, and those of every kind.
 
-Each cause is small and takes seconds. ``expected`` are the rules that name the cause: one of
-them must be the top finding. A clean run expects none: no finding above a note. What only one
-kind of server suffers from stands in a file of its own.
+Each cause is small and takes seconds. ``expected`` are the rules that name the cause: one of them
+must be the top finding. A clean run expects none: no finding above a note. Causes of a single kind
+of server are in a file of their own.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,11 +19,11 @@ SCRIPTS = Path(__file__).parent / "scripts"
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """One run: what is made ready, what runs, what disturbs it, and what is to be said of it.
+    """One run: its preparation, its load, its disturbance, and the expected findings.
 
-    ``load`` names a workload that is loaded before ``sql`` runs; ``slow`` are the delays of
-    the server's storage (see slow_storage.c); with a ``round_trip_ms`` the load is on another
-    machine, as far as it can tell (see network.py).
+    ``load`` names a workload that is loaded before ``sql`` runs; ``slow`` are the delays of the
+    server's storage (see slow_storage.c); with ``round_trip_ms`` the load seems to be on another
+    host (see network.py).
     """
 
     name: str
@@ -43,22 +43,22 @@ class Cause:
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """A kind of server to plant in: what the causes that it shares with others need of it."""
+    """A kind of server, and what the causes that it shares with others need to know about it."""
 
     kind: Kind
     filled: Callable[[int, int], str]
-    """The SQL of a table with a primary key, and rows of such a width, so many of them."""
+    """Returns the SQL of a table with a primary key, given the width and the number of its rows."""
     keyless: Callable[[int, int], str]
     """The same without any index."""
     relaxed: Mapping[str, str]
-    """The settings with which a commit waits for no disk."""
+    """The settings with which no commit waits for the disk."""
     deadlocks_seen_soon: Mapping[str, str]
     idle_transaction: Disturbance
     lock_by_name: str
-    """The script of transactions that take turns by a lock that the application names."""
+    """The script of transactions that take turns by a named lock of the application."""
 
     def cause(self, name: str, title: str, *run: str, finding: str = "", **more: Any) -> Cause:
-        """A cause in this ground, which the name says where it is not the usual one."""
+        """Return a cause for this kind of server, named after it unless it is PostgreSQL."""
         return Cause(
             name=name if self.kind == "postgres" else f"{self.kind}-{name}",
             title=title,
@@ -70,12 +70,12 @@ class Ground:
 
 
 def script(name: str) -> str:
-    """A script of this folder."""
+    """Return the path of a script in this folder."""
     return str(SCRIPTS / f"{name}.sql")
 
 
 def shared_causes(ground: Ground) -> list[Cause]:
-    """What every kind of server suffers from, and clean runs last."""
+    """Return the causes that every kind of server has; clean runs come last."""
     return [
         *_locking(ground),
         *_storage(ground),

@@ -1,4 +1,4 @@
-"""What disturbs a run from outside while it lasts; each ends with its block."""
+"""Disturbances of a run from outside; each ends with its block."""
 
 import os
 import signal
@@ -18,13 +18,13 @@ Disturbance = Callable[[Server], AbstractContextManager[None]]
 CPU_GROUPS = Path("/sys/fs/cgroup/cpu")
 BURNERS = 4
 CLIENTS_MIN = 4
-"""Of a load that crashes: more than come before it to look and to prepare."""
+"""The minimum of clients for a crash: more sessions than inspect and prepare before a run."""
 PERIOD_US, QUOTA_US = 100_000, 30_000
 
 
 @contextmanager
 def _again_and_again(act: Callable[[], None], pause_s: float) -> Iterator[None]:
-    """Acts in a thread of its own until the block ends."""
+    """Act repeatedly in a separate thread until the block ends."""
     over = threading.Event()
 
     def go_on() -> None:
@@ -41,13 +41,13 @@ def _again_and_again(act: Callable[[], None], pause_s: float) -> Iterator[None]:
 
 
 def nothing(_server: Server) -> AbstractContextManager[None]:
-    """The run as it is."""
+    """Do not disturb the run."""
     return nullcontext()
 
 
 @contextmanager
 def checkpoints(server: Server) -> Iterator[None]:
-    """A checkpoint every two seconds: each page is written whole to the WAL again."""
+    """Checkpoint every two seconds: each page is then written to the WAL in full again."""
     with server.connect() as connection:
 
         def checkpoint() -> None:
@@ -59,7 +59,7 @@ def checkpoints(server: Server) -> Iterator[None]:
 
 @contextmanager
 def idle_transaction(server: Server) -> Iterator[None]:
-    """Somebody has looked at a table and gone to lunch."""
+    """Keep a transaction open that has read a table."""
     with server.connect() as connection:
         connection.execute("begin isolation level repeatable read")
         connection.execute("select count(*) from pg_class")
@@ -69,7 +69,7 @@ def idle_transaction(server: Server) -> Iterator[None]:
 
 @contextmanager
 def prepared_transaction(server: Server) -> Iterator[None]:
-    """A coordinator has prepared a transaction and never came back."""
+    """Leave a prepared transaction, whose coordinator never returned."""
     with server.connect() as connection:
         connection.execute("begin")
         connection.execute("select txid_current()")
@@ -80,7 +80,7 @@ def prepared_transaction(server: Server) -> Iterator[None]:
 
 @contextmanager
 def foreign_row_lock(server: Server) -> Iterator[None]:
-    """Another program holds the one branch's row for most of the time."""
+    """Lock the only branch's row from another program for most of the time."""
     with server.connect() as connection:
 
         def hold() -> None:
@@ -95,7 +95,7 @@ def foreign_row_lock(server: Server) -> Iterator[None]:
 
 @contextmanager
 def burners(_server: Server) -> Iterator[None]:
-    """Other programs want the server's processors."""
+    """Run other programs on the server's CPUs."""
     command = [sys.executable, "-c", "while True: pass"]
     started = [subprocess.Popen(command) for _ in range(BURNERS)]
     try:
@@ -108,9 +108,9 @@ def burners(_server: Server) -> Iterator[None]:
 
 @contextmanager
 def crashes(server: Server) -> Iterator[None]:
-    """A process of the server is killed: all others are ended with it, and started anew.
+    """Kill a process of the server: all others are ended with it, and restarted.
 
-    Never without a load: none could begin beside a server that recovers.
+    Only during a load: none could begin on a server that is recovering.
     """
     idle = len(_processes(server))
 
@@ -124,7 +124,7 @@ def crashes(server: Server) -> Iterator[None]:
 
 
 def throttled(server: Server) -> AbstractContextManager[None]:
-    """The server may use a part of a processor only: by its control group, else by signals."""
+    """Limit the server to a part of a CPU: by its control group, otherwise by signals."""
     return _control_group(server) if os.access(CPU_GROUPS, os.W_OK) else _stopped_by_turns(server)
 
 
@@ -144,12 +144,12 @@ def _control_group(server: Server) -> Iterator[None]:
 
 def _move(pids: Iterable[int], group: Path) -> None:
     for pid in pids:
-        with suppress(ProcessLookupError):  # it has ended since
+        with suppress(ProcessLookupError):  # it has ended meanwhile
             (group / "cgroup.procs").write_text(str(pid))
 
 
 def _is_left(group: Path) -> bool:
-    """Moves all back who are in it: sessions that have just ended take a moment to leave."""
+    """Move all processes out of the group; sessions that have just ended take a moment to leave."""
     members = group / "cgroup.procs"
     _move(map(int, members.read_text().split()), CPU_GROUPS)
     return not members.read_text()
@@ -169,12 +169,12 @@ def _stopped_by_turns(server: Server) -> Iterator[None]:
 
 
 def _send(pid: int, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError):  # it has ended since
+    with suppress(ProcessLookupError):  # it has ended meanwhile
         os.kill(pid, number)
 
 
 def _processes(server: Server) -> list[int]:
-    """The server's first process and its children."""
+    """Return the server's first process and its children."""
     assert server.process_id is not None
     first = server.process_id
     children = Path(f"/proc/{first}/task/{first}/children").read_text().split()

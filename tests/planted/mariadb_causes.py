@@ -1,4 +1,4 @@
-"""The truth set on MariaDB: what InnoDB suffers from, planted in it."""
+"""The truth set on MariaDB: problems of InnoDB, planted in it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dbdyno.servers.base import Server
 from tests.planted.causes import Cause, Ground, script, shared_causes
 
-# The kernel cannot see a read that is slowed down before it is made: the server must tell.
+# The kernel cannot see a read that is delayed before it is issued: the server must report it.
 WAITS_ARE_TOLD = {
     "performance_schema": "ON",
     "performance_schema_consumer_events_waits_current": "ON",
@@ -14,7 +14,7 @@ WAITS_ARE_TOLD = {
 
 
 def filled(width: int, rows: int, key: str = "primary key") -> str:
-    """The SQL of a table."""
+    """Return the SQL of a table."""
     return f"""
     create table planted (id int {key}, value int not null, filler varchar(2000) not null);
     insert into planted select seq, 0, repeat('x', {width}) from seq_1_to_{rows};
@@ -23,7 +23,7 @@ def filled(width: int, rows: int, key: str = "primary key") -> str:
 
 @contextmanager
 def idle_transaction(server: Server) -> Iterator[None]:
-    """Somebody has looked at a table and gone to lunch."""
+    """Keep a transaction open that has read a table."""
     with server.connect() as connection:
         connection.execute("start transaction with consistent snapshot")
         yield
@@ -42,7 +42,7 @@ MARIADB = Ground(
 
 
 def mariadb_causes() -> list[Cause]:
-    """Its own first, the clean runs last."""
+    """Return its causes: its own first, the clean runs last."""
     return [*_writing(), *_reading(), _locking_all(), *shared_causes(MARIADB)]
 
 

@@ -1,9 +1,9 @@
-"""A load that is far from its server: a network of its own on this machine, with a slow wire.
+"""A load far from its server: a separate network on this host, with a slow wire.
 
-The load runs in a namespace of its own, for network and processes: it sees nothing of the server
-but what packets tell. Both ends are the kernel's own TCP; the wire between them is two tunnel
-devices, and a thread that hands each packet over once it has been long enough on its way. Only
-PostgreSQL is reached so, at an address that it would not listen to by itself.
+The load runs in its own network and process namespaces: it sees nothing of the server except
+packets. Both ends are the kernel's own TCP; the wire between them consists of two tunnel devices,
+and a thread that passes on each packet after its delay. Only PostgreSQL is reached in this way, at
+an address on which it would not listen by default.
 """
 
 import fcntl
@@ -26,7 +26,7 @@ from dbdyno.servers.base import Server
 from dbdyno.servers.postgresql.binaries import find_binaries
 from dbdyno.servers.spec import ServerSpec
 
-# Addresses that are kept for measuring networks (RFC 2544): nobody else has them.
+# Addresses reserved for measuring networks (RFC 2544), which nobody else has.
 SERVER_END, LOAD_END = "198.18.0.1", "198.18.0.2"
 _TUNSETIFF = 0x400454CA  # linux/if_tun.h
 _TUNNEL, _BARE_PACKETS = 0x0001, 0x1000
@@ -35,14 +35,14 @@ _LOOK_UP_S = 0.1
 
 
 class Way(NamedTuple):
-    """How a load comes to its server: the words before its program, and those for the target."""
+    """How a load reaches its server: the words before its program, and those for the target."""
 
     place: tuple[str, ...]
     target: tuple[str, ...]
 
 
 def listening_spec(spec: ServerSpec, workplace: Path) -> ServerSpec:
-    """The same server, which listens at its end of the wire, too."""
+    """Return the same server, which also listens at its end of the wire."""
     binaries = find_binaries(spec)
     folder = workplace / "listening"
     folder.mkdir()
@@ -61,7 +61,7 @@ esac
 
 @contextmanager
 def far_away(server: Server, round_trip_ms: float) -> Iterator[Way]:
-    """The way to the server over the wire, for as long as the block lasts."""
+    """Provide the way to the server over the wire while the block lasts."""
     _let_in(server)
     name = f"dyno{os.getpid()}"
     with _namespace(name), _wire(name, round_trip_ms / 2e3):
@@ -91,7 +91,7 @@ def _namespace(name: str) -> Iterator[None]:
 
 @contextmanager
 def _wire(namespace: str, delay_s: float) -> Iterator[None]:
-    """One end here, the other in the namespace."""
+    """Create the wire: one end here, the other in the namespace."""
     here, there = f"{namespace}h", f"{namespace}t"
     with ExitStack() as opened:
         ends = tuple(opened.enter_context(_tunnel(name)) for name in (here, there))
@@ -112,7 +112,7 @@ def _wire(namespace: str, delay_s: float) -> Iterator[None]:
 
 @contextmanager
 def _tunnel(name: str) -> Iterator[int]:
-    """A device whose packets are read and written; it goes when it is closed."""
+    """Open a tunnel device; it disappears when it is closed."""
     end = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     try:
         wish = struct.pack("16sH22x", name.encode(), _TUNNEL | _BARE_PACKETS)
@@ -123,7 +123,7 @@ def _tunnel(name: str) -> Iterator[int]:
 
 
 def _carry(ends: tuple[int, int], delay_s: float, over: threading.Event) -> None:
-    """Hands over what comes out at one end, to the other, in its order and after its time."""
+    """Pass on each packet from one end to the other, in order and after its delay."""
     other = {ends[0]: ends[1], ends[1]: ends[0]}
     under_way: deque[tuple[float, int, bytes]] = deque()
     while not over.is_set():

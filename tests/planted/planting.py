@@ -1,4 +1,4 @@
-"""Makes a cause's server and data, runs dbdyno as people do, and gives back its record."""
+"""Creates a cause's server and data, runs dbdyno as users do, and returns its record."""
 
 import json
 import os
@@ -29,7 +29,7 @@ PATIENCE_S = 300
 
 
 def planted_run(cause: Cause, workplace: Path) -> dict[str, Any]:
-    """The record of one run with the cause in it; its folder stays below ``workplace``."""
+    """Return the record of one run with the cause; its folder stays below ``workplace``."""
     with (
         _environment({"DBDYNO_HOME": str(workplace / "home")}),
         _server(cause, workplace) as server,
@@ -71,7 +71,7 @@ def _server(cause: Cause, workplace: Path) -> Iterator[Server]:
 
 
 def _slow_storage(cause: Cause, workplace: Path) -> dict[str, str]:
-    """The environment that makes a server's storage slow."""
+    """Return the environment that makes a server's storage slow."""
     if not cause.slow:
         return {}
     library = workplace / "slow_storage.so"

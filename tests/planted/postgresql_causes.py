@@ -1,11 +1,11 @@
-"""The truth set on PostgreSQL: what its heap, its WAL and its cache suffer from, planted in it."""
+"""The truth set on PostgreSQL: problems of its heap, its WAL and its cache, planted in it."""
 
 from tests.planted import disturbances
 from tests.planted.causes import Cause, Ground, script, shared_causes
 
 
 def filled(width: int, rows: int, fillfactor: int = 100) -> str:
-    """The SQL of a table, its pages filled so far."""
+    """Return the SQL of a table whose pages are filled to this fill factor."""
     return f"""
     create table planted (id int primary key, value int not null, filler text not null)
         with (fillfactor = {fillfactor});
@@ -14,7 +14,7 @@ def filled(width: int, rows: int, fillfactor: int = 100) -> str:
 
 
 def in_partitions(rows: int, parts: int) -> str:
-    """The SQL of such a table in parts, whose pages are half empty."""
+    """Return the SQL of such a table with partitions, whose pages are half empty."""
     each = "; ".join(
         f"create table planted_{part} partition of planted for values "
         f"with (modulus {parts}, remainder {part}) with (fillfactor = 50)"
@@ -41,7 +41,7 @@ POSTGRESQL = Ground(
 
 
 def postgresql_causes() -> list[Cause]:
-    """Its own first, the clean runs last."""
+    """Return its causes: its own first, the clean runs last."""
     return [*_writing(), *_reading(), _crashes(), _far_away(), *shared_causes(POSTGRESQL), _clean()]
 
 

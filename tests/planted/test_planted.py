@@ -1,8 +1,8 @@
 """The planted cause is the top finding; clean runs have none above a note.
 
-Processor time that the hypervisor took is left aside where it was not planted: it is nobody's doing
-here. Other work comes in bursts that change what a few seconds look like, so one run that says
-something else is outvoted by two that do not.
+CPU time that the hypervisor took is ignored unless it was planted, as it has no cause here. Other
+work on the host comes in bursts that distort a few seconds, so one run with another result is
+outvoted by two that have the expected one.
 """
 
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_the_cause_is_named(cause: Cause, tmp_path: Path) -> None:
 
 
 def _wrongly_told(cause: Cause, workplace: Path) -> str:
-    """What a run says where it does not say the cause first, or says one where none is."""
+    """Return a run's findings if the cause is not the first, or if there is one without a cause."""
     workplace.mkdir()
     record = planted_run(cause, workplace)
     left_aside = OF_THE_MACHINE - cause.expected

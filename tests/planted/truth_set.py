@@ -1,4 +1,4 @@
-"""All that is planted, on every kind of server."""
+"""All planted causes, for every kind of server."""
 
 from tests.planted.causes import Cause
 from tests.planted.mariadb_causes import mariadb_causes
@@ -6,5 +6,5 @@ from tests.planted.postgresql_causes import postgresql_causes
 
 
 def truth_set() -> list[Cause]:
-    """PostgreSQL's first."""
+    """Return all causes, PostgreSQL's first."""
     return [*postgresql_causes(), *mariadb_causes()]

@@ -1,8 +1,8 @@
-"""Runs that ended as they should, in tests whose subject is not whether a number is valid.
+"""Checks runs in tests whose subject is not whether a run is valid.
 
-Where the machine has other work to do the generator is late, and where the server is quick it is
-the bottleneck: either makes a number not valid, and says nothing of what such a test is about.
-Any other reason fails the test, and is in its message.
+On a busy host the load generator is late, and with a fast server it is the bottleneck: either makes
+a run invalid, which does not matter for such a test. Any other reason fails the test, and is in its
+message.
 """
 
 import json
@@ -17,13 +17,13 @@ OF_THE_MACHINE = "the generator was "
 
 
 def assert_sound(invalid_reasons: Sequence[str]) -> None:
-    """Nothing is wrong with a run, but what its machine may do to any."""
+    """Assert that only the host's load made the run invalid, if anything did."""
     wrong = [reason for reason in invalid_reasons if not reason.startswith(OF_THE_MACHINE)]
     assert not wrong, wrong
 
 
 def record_of(ended: CompletedProcess[str]) -> dict[str, Any]:
-    """What a run told with ``--json``, which it does once it has ended."""
+    """Return what a run printed with ``--json``, once it has ended."""
     told = f"exit code {ended.returncode}\n{ended.stderr}\n{ended.stdout}"
     assert ended.returncode in ENDED, told
     record = json.loads(ended.stdout)

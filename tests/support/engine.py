@@ -1,7 +1,7 @@
-"""The engine led astray: it dies, falls silent, is told to end, or tells of what is not so.
+"""Misbehaving engines: they crash, fall silent, are interrupted, or report wrong numbers.
 
-It is the real one and works on real servers; a class here meets its frames before the run does.
-What a run makes of an engine that behaves is tested with the engine as it is.
+Each is the real engine on real servers; a class here sees its frames before the run does. How a run
+handles a misbehaving engine is thus tested with the real one.
 """
 
 import os
@@ -20,7 +20,7 @@ from dbdyno.run.tools import Tools, engine_tools
 
 
 class Astray:
-    """Passes on what the engine says; subclasses do something when they meet a frame of it."""
+    """Passes on the engine's frames; subclasses act when they see a certain frame."""
 
     def __init__(self, plan: Plan, log: IO[str]) -> None:
         self.plan = plan
@@ -52,7 +52,7 @@ def tools(engine: type[Astray]) -> Tools:
 
 
 class Refused(Astray):
-    """Logs in as somebody whom the server does not know."""
+    """Logs in as a user that the server does not know."""
 
     def __init__(self, plan: Plan, log: IO[str]) -> None:
         stranger = structs.replace(plan.endpoint, user="nobody_at_all")
@@ -60,9 +60,9 @@ class Refused(Astray):
 
 
 class _Signalled(Astray):
-    """Is sent a signal when it has told of its first transactions.
+    """Gets a signal when it has reported its first transactions.
 
-    A slow disk may let none be committed in the first interval.
+    On a slow disk, none may be committed in the first interval.
     """
 
     signal: signal.Signals
@@ -73,19 +73,19 @@ class _Signalled(Astray):
 
 
 class Crashing(_Signalled):
-    """Dies without a word."""
+    """Crashes without reporting an error."""
 
     signal = signal.SIGKILL
 
 
 class Silent(_Signalled):
-    """Says no more, and ends only when it is killed."""
+    """Falls silent, and ends only when it is killed."""
 
     signal = signal.SIGSTOP
 
 
 class Interrupted(Astray):
-    """Ends as it does after Ctrl-C."""
+    """Ends as after Ctrl-C."""
 
     def meet(self, frame: Frame) -> None:
         if isinstance(frame, Started):
@@ -93,7 +93,7 @@ class Interrupted(Astray):
 
 
 class InterruptedTwice(Astray):
-    """Its user presses Ctrl-C, and at once again."""
+    """Is interrupted twice in immediate succession."""
 
     at: type[Frame] = Started
 
@@ -104,13 +104,13 @@ class InterruptedTwice(Astray):
 
 
 class InterruptedEarly(InterruptedTwice):
-    """Its user does so before anything was begun."""
+    """Is interrupted twice before anything has begun."""
 
     at = Hello
 
 
 class Forgetful(Astray):
-    """Tells of one transaction more than it leaves behind."""
+    """Reports one transaction more than it made."""
 
     def meet(self, frame: Frame) -> None:
         if isinstance(frame, Done):

@@ -1,4 +1,4 @@
-"""Small frames for tests, with what a test does not care about filled in."""
+"""Small frames for tests, with defaults for what a test does not need."""
 
 import struct
 
@@ -28,7 +28,7 @@ def distribution(buckets: dict[int, int]) -> Distribution:
 def interval(
     index: int = 0, *, phase: str = "measure", ok: int = 100, buckets: dict[int, int] | None = None
 ) -> Interval:
-    """One of a series of alike intervals, whose counters add up from index 0."""
+    """Return one of a series of equal intervals, whose counters add up from index 0."""
     empty = distribution({})
     script = ScriptInterval(ok, 0, 0, distribution(buckets or {100: ok}), None)
     return Interval(

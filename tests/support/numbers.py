@@ -1,6 +1,6 @@
-"""What a run that never was has measured: made of one number, with the rest in proportion.
+"""The measurements of a made-up run: derived from one number, the others in proportion.
 
-The one home of such numbers. Which runs have them, and where they are kept, is said by
+The only source of such numbers. Which runs have them, and where they are stored, is defined in
 ``tests/answers/made.py``, ``tests/cli/made_up_runs.py`` and ``tests/analysis/records.py``.
 """
 

@@ -1,7 +1,6 @@
-"""Waiting in tests: for what is to happen, not for a time.
+"""Waiting in tests: for an event, not for a time.
 
-The patience bounds only how long a test takes that fails: a slow machine with other work to do
-must not come near it.
+The limit only bounds the duration of a failing test: a slow, busy host must not come near it.
 """
 
 import time
@@ -14,7 +13,7 @@ PAUSE_S = 0.02
 
 
 def eventually(look: Callable[[], T], good: Callable[[T], bool]) -> T:
-    """What is seen once it is as it should be."""
+    """Call ``look`` until its result is good, and return that."""
     deadline = time.monotonic() + PATIENCE_S
     while not good(seen := look()):
         assert time.monotonic() < deadline, f"still so after {PATIENCE_S} s: {seen}"
@@ -23,7 +22,7 @@ def eventually(look: Callable[[], T], good: Callable[[T], bool]) -> T:
 
 
 def wait_until(is_so: Callable[[], object], what: str) -> None:
-    """Until something is so, of which nothing is to be seen but that."""
+    """Wait until a condition is true."""
     deadline = time.monotonic() + PATIENCE_S
     while not is_so():
         assert time.monotonic() < deadline, f"not within {PATIENCE_S} s: {what}"

@@ -1,4 +1,4 @@
-"""Plans for tests, made of options as a person gives them."""
+"""Plans for tests, made from options as users give them."""
 
 from dbdyno.model.plan import Address, Endpoint, Plan, Script, UnixSocket
 from dbdyno.run.options import RunOptions

@@ -1,7 +1,7 @@
 """A program that a test starts, and that does not outlive it.
 
-``subprocess`` waits for a program when its block is left, also by a test that failed because the
-program did not end: forever, then.
+``subprocess`` waits for a program when its block ends, also in a test that failed because the
+program did not end: it would wait forever.
 """
 
 import subprocess
@@ -10,7 +10,7 @@ from typing import AnyStr
 
 
 class Program(subprocess.Popen[AnyStr]):
-    """As ``Popen``; leaving its block by an error ends it."""
+    """Like ``Popen``; leaving its block by an error kills it."""
 
     def __exit__(
         self,
@@ -18,7 +18,7 @@ class Program(subprocess.Popen[AnyStr]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Waits for it, once nothing else is to be hoped for."""
+        """Kill the program after an error, then wait for it."""
         if error is not None:
             self.kill()
         super().__exit__(kind, error, trace)

@@ -1,9 +1,8 @@
-"""Recordings of runs that never were, with known shares: what analysis and explanation are
-tested on.
+"""Recordings of made-up runs, with known shares: what analysis and explanation are tested on.
 
-A :class:`MadeRun` begins as bare intervals and is given what a test needs: readings, looks at
-the sessions, lines of the log, facts. Times are seconds from the end of the warm-up, as in
-the tables. What a test does not give is absent, as in a run without telemetry.
+A :class:`MadeRun` starts with bare intervals and is given what a test needs: readings, session
+samples, lines of the log, facts. Times are seconds from the end of the warm-up, as in the tables.
+What a test does not give is absent, as in a run without telemetry.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,11 +25,11 @@ SESSIONS, LOCKS = "waits", "locks"
 
 
 class MadeRun:
-    """Intervals of ``interval_s`` from ``-warmup`` to ``seconds``.
+    """A made-up run with intervals of ``interval_s`` from ``-warmup`` to ``seconds``.
 
-    ``ok`` are the committed transactions of each interval: one number for all, one an interval
-    (the warm-up's first), or a column for each of ``scripts``. Each of an interval's took
-    ``response_ms``. ``stages`` are seconds and clients of each.
+    ``ok`` are the committed transactions of each interval: one number for all, one for each
+    interval (the warm-up's first), or a column for each of ``scripts``. Each transaction of an
+    interval took ``response_ms``. ``stages`` are the seconds and clients of each stage.
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class MadeRun:
 
     @property
     def end_s(self) -> np.ndarray:
-        """The end of each interval: when telemetry reads, unless told otherwise."""
+        """The end of each interval, which is the default time of telemetry's readings."""
         return self.begin_s + self.interval_s
 
     def _over(self, values: Values) -> np.ndarray:
@@ -115,10 +114,10 @@ class MadeRun:
         at_s: Values | None = None,
         was_reset: Sequence[int] = (),
     ) -> "MadeRun":
-        """What counters of one object grew by, up to each of ``at_s`` (the intervals' ends).
+        """Add the increases of one object's counters up to each of ``at_s`` (the intervals' ends).
 
-        The first reading, without deltas, is at the begin of the load. Readings whose index is
-        in ``was_reset`` saw counters that had been set back: they tell of no growth.
+        The first reading, without deltas, is at the start of the load. Readings whose index is in
+        ``was_reset`` saw that counters had been reset: they have no increase.
         """
         times = self._read(source, at_s, was_reset)
         for name, values in deltas.items():
@@ -131,7 +130,7 @@ class MadeRun:
     def levels(
         self, source: str, values: Mapping[str, Values], *, of: str = "", at_s: Values | None = None
     ) -> "MadeRun":
-        """What was at each of ``at_s`` (the intervals' ends); what did not change is left out."""
+        """Add the levels at each of ``at_s`` (the intervals' ends), without unchanged ones."""
         times = self._read(source, at_s, ())
         for name, given in values.items():
             series = np.broadcast_to(np.asarray(given, dtype=float), times.shape)
@@ -143,7 +142,7 @@ class MadeRun:
         return self
 
     def read(self, source: str, at_s: Values | None = None) -> "MadeRun":
-        """The source was read and told of nothing that grew or changed."""
+        """Add readings of a source without any increase or change."""
         self._read(source, at_s, ())
         return self
 
@@ -164,9 +163,10 @@ class MadeRun:
         seconds: float = 0.5,
         locks_seconds: float | None = None,
     ) -> "MadeRun":
-        """One look at the sessions, which stands for ``seconds``.
+        """Add a session sample, which stands for ``seconds``.
 
-        And at the locks, for ``locks_seconds``; of a run that does not say so each is at both.
+        If ``locks_seconds`` is given, it is also a lock sample for this time. In a run that never
+        gives it, every sample includes the locks.
         """
         self._readings.setdefault(SESSIONS, {})[time_s] = (seconds, False)
         if locks_seconds is not None:
@@ -185,52 +185,52 @@ class MadeRun:
         severity: str = "LOG",
         **values: float | str,
     ) -> "MadeRun":
-        """A line of the server's log."""
+        """Add a line of the server's log."""
         text = msgspec.json.encode(values).decode()
         self._builders["log_entries"].add(time_s, topic, severity, message, text)
         return self
 
     def statement(self, sql: str, *, script: int = 0, line: int = 1) -> "MadeRun":
-        """The next of the plan's statements."""
+        """Add the next statement of the plan."""
         number = len(self._builders["statement_texts"].columns()["statement"])
         self._builders["statement_texts"].add(number, script, number, line, sql)
         return self
 
     def latency(self, statement: int, mean_ms: float, *, count: int = 1000) -> "MadeRun":
-        """The engine timed a statement so in each interval."""
+        """Add latencies of a statement to each interval."""
         unknown = [np.nan] * (len(SCHEMAS["statements"]) - 4)
         for interval in range(len(self.begin_s)):
             self._builders["statements"].add(interval, statement, count, mean_ms, *unknown)
         return self
 
     def connects(self, mean_ms: float, *, count: int = 1000) -> "MadeRun":
-        """So many clients connected in each interval."""
+        """Add this many connects to each interval."""
         unknown = [np.nan] * (len(SCHEMAS["connects"]) - 3)
         for interval in range(len(self.begin_s)):
             self._builders["connects"].add(interval, count, mean_ms, *unknown)
         return self
 
     def outage(self, time_s: float, seconds: float, *, connections_lost: int = 1) -> "MadeRun":
-        """Connections were lost; ``seconds`` is NaN where they never came back."""
+        """Add an outage; ``seconds`` is NaN if no connection came back."""
         message = "server closed the connection unexpectedly"
         self._builders["outages"].add(time_s, seconds, connections_lost, message)
         return self
 
     def lack(self, source: str, reason: str, *, time_s: float = 0.0) -> "MadeRun":
-        """A source could not be read."""
+        """Add a source that could not be read."""
         self._builders["lacks"].add(time_s, source, reason)
         return self
 
     def facts(
         self, before: ServerFacts | None = None, after: ServerFacts | None = None
     ) -> "MadeRun":
-        """The server as it was before and after the load."""
+        """Add the server's facts before and after the load."""
         given = {"before": before, "after": after}
         self._facts |= {when: msgspec.to_builtins(said) for when, said in given.items() if said}
         return self
 
     def recording(self, **changes: Any) -> Recording:
-        """What a rule or an analysis is given; ``changes`` replace parts of it."""
+        """Return the input of a rule or an analysis; ``changes`` replace parts of it."""
         self._add_samples()
         made = Recording(
             record=_record(),
@@ -244,7 +244,7 @@ class MadeRun:
         return msgspec.structs.replace(made, **changes)
 
     def _add_samples(self) -> None:
-        """In the order of time, as they were written."""
+        """Add the samples in the order of time, as they would be written."""
         read = [
             (time_s, source, seconds, was_reset)
             for source, readings in self._readings.items()
@@ -304,7 +304,7 @@ def _no_counts() -> dict[str, int]:
 
 
 def _numbers(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A row as the table holds it: what is not known is NaN."""
+    """Return a row as the table contains it: unknown values are NaN."""
     return tuple(np.nan if value is None else value for value in row)
 
 

@@ -1,4 +1,4 @@
-"""Marks of tests that need rights which an ordinary user does not have."""
+"""Marks for tests that need rights which an ordinary user does not have."""
 
 import pytest
 

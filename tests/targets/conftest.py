@@ -1,4 +1,4 @@
-"""Databases to watch, and connections that watch them."""
+"""Databases, and connections of telemetry to them."""
 
 from collections.abc import Callable, Iterator
 
@@ -9,8 +9,8 @@ from dbdyno.servers.base import Server
 from dbdyno.targets.postgresql import TARGET
 
 PLAIN = "plain"
-# Telemetry gives up a question after a second. Tests want its answer, also of a machine that stood
-# still for that long.
+# Telemetry gives up a query after a second. Tests want its answer, even if the host stalled for
+# that long.
 PATIENT = "set statement_timeout to '60s'"
 
 
@@ -22,7 +22,7 @@ def any_database(any_server: Server, new_database: Callable[[Server], Server]) -
 
 @pytest.fixture
 def watcher(any_database: Server) -> Iterator[Connection]:
-    """A connection of telemetry's own to it."""
+    """A connection of telemetry to it."""
     with any_database.connect() as connection:
         TARGET.telemetry.begin(connection)
         connection.execute(PATIENT)
@@ -38,7 +38,7 @@ def worker(any_database: Server) -> Iterator[Connection]:
 
 @pytest.fixture
 def plain_watcher(any_database: Server) -> Iterator[Connection]:
-    """Like ``watcher``, with the rights of a role that may do nothing special."""
+    """Like ``watcher``, with a role without special privileges."""
     with any_database.connect() as connection:
         connection.execute(f"create role {PLAIN}")
         connection.execute(f"grant all on schema public to {PLAIN}")

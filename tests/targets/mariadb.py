@@ -1,4 +1,4 @@
-"""A MariaDB database to watch: a table of three rows, and sessions that wait for each other."""
+"""A MariaDB database: a table of three rows, and sessions that wait for each other."""
 
 import threading
 import time
@@ -22,7 +22,7 @@ UPDATE = "update t set v = v + 1 where id = 1"
 
 
 class Queue(NamedTuple):
-    """A session that holds something, those that wait, and what a look shows of them."""
+    """A session that holds something, those that wait, and what a sample shows of them."""
 
     holder: int
     others: list[int]
@@ -43,12 +43,12 @@ class Queue(NamedTuple):
 
 
 def seen_waiting(look: tuple[list[Sessions], list[Locks]]) -> list[int]:
-    """Who waits for a lock."""
+    """Return the sessions that wait for a lock."""
     return [pid for its in look[0] if its.wait_type == "Lock" for pid in its.pids]
 
 
 def let_it_look_anew() -> None:
-    """Or the server shows of transactions what it showed the last time."""
+    """Wait, as otherwise the server would return its previous list of transactions."""
     time.sleep(REFRESHED_AFTER_S * 1.5)
 
 
@@ -58,7 +58,7 @@ def later_look(watcher: Connection) -> tuple[list[Sessions], list[Locks]]:
 
 
 def in_transaction(connection: Connection, statement: str) -> None:
-    """Whatever comes of it: a session that is killed or times out is no fault of a test's."""
+    """Execute a statement, ignoring errors: a session that is killed or times out fails no test."""
     try:
         connection.execute("begin")
         connection.execute(statement)

@@ -1,9 +1,9 @@
-"""What MySQL does otherwise than MariaDB, on a MySQL that somebody has.
+"""What MySQL does differently from MariaDB, on a MySQL that the developer has.
 
     MYSQL_BASE=/opt/mysql .venv/bin/python -m pytest tests/targets/mysql_at_hand.py
 
-``MYSQL_BASE`` is the folder of its ``bin``. Distributions pack no MySQL beside MariaDB, so these
-are no part of ``make test``, which takes files by their names, and skips nothing.
+``MYSQL_BASE`` is the folder of its ``bin``. Distributions have no MySQL beside MariaDB, so these
+tests are not part of ``make test``, which selects files by their names and skips nothing.
 """
 
 import json
@@ -54,7 +54,7 @@ def test_nothing_is_missing(watcher: Connection) -> None:
 
 
 def test_an_account_of_sha256_password_is_let_in_over_a_socket(server: Server) -> None:
-    """Its server takes the password itself over TLS alone; the engine's way is recorded."""
+    """Its server accepts the password itself only over TLS; the engine's way is recorded."""
     created = "create user {} identified with sha256_password by '{}'"
     with server.connect() as connection:
         connection.execute(created.format("old", "s3cret"))
@@ -76,7 +76,7 @@ def test_a_transaction_that_only_reads_has_an_age(server: Server, watcher: Conne
 
 
 def test_sessions_wait_where_the_redo_log_ends(server: Server, watcher: Connection) -> None:
-    """The load goes through the whole log: its age comes near the bound, and not beyond it."""
+    """The load fills the whole log: its age comes near the limit, and does not exceed it."""
     filled = []
     with server.connect() as writer:
         writer.execute("create table t (id int auto_increment primary key, v varchar(2000))")
@@ -89,7 +89,7 @@ def test_sessions_wait_where_the_redo_log_ends(server: Server, watcher: Connecti
 
 
 def test_a_hot_row_is_named(tmp_path: Path, monkeypatch, capfd) -> None:
-    """From the locks of the performance schema, which MariaDB does not have."""
+    """From the locks in the performance schema, which MariaDB does not have."""
     monkeypatch.setenv("DBDYNO_HOME", str(tmp_path))
     words = ["run", "tpcb", "--server", f"mysql:{BASE}", "-c", "16", "-T", "4", "--warmup", "1"]
     settings = [word for pair in SMALL.items() for word in ("--set", "=".join(pair))]

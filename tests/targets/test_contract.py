@@ -1,4 +1,4 @@
-"""What every target keeps: the same questions to each database, about tables made from data."""
+"""What every target guarantees: the same calls for each database, on tables made from data."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -68,7 +68,7 @@ def test_each_is_found_under_its_protocol() -> None:
     for name, target in all_targets().items():
         assert target.name == name
         assert find_target(name) is target
-        if not name.startswith("odbc"):  # there dbdyno knows no settings
+        if not name.startswith("odbc"):  # dbdyno knows no settings there
             assert SETTINGS[name].keys() == {"full", "relaxed", "none"}
 
 
@@ -161,7 +161,7 @@ def test_free_connections_are_those_that_can_be_opened(
                 opened.enter_context(server.connect())
             return free - target.free_connections(connection).count
 
-    # A session that was closed is still there for a moment, and may go in between.
+    # A closed session remains for a moment, and may disappear in between.
     assert eventually(taken_by_three, lambda number: number == 3)
 
 

@@ -1,4 +1,4 @@
-"""MariaDB watched: sources, sessions, locks and facts as a real server tells them."""
+"""Telemetry of MariaDB: sources, sessions, locks and facts from a real server."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -29,8 +29,8 @@ LOOKUP = ScriptStatement(0, "select v from `t` where id = :id")
 SCAN = ScriptStatement(1, "update t set v = 1 where filler = :text")
 RANGE = ScriptStatement(2, "select count(*) from t where id between :low and :high")
 RIGHTS = "grant process on *.* to it"
-# Telemetry gives up a question after a second. Tests want its answer, also of a machine that stood
-# still for that long.
+# Telemetry gives up a query after a second. Tests want its answer, even if the host stalled for
+# that long.
 PATIENT = "set session max_statement_time = 60"
 
 
@@ -53,7 +53,7 @@ def watcher(watched: Server) -> Iterator[Connection]:
 
 @pytest.fixture
 def plain_watcher(watched: Server) -> Iterator[Connection]:
-    """The same with the rights of a user that may use tables, and nothing else."""
+    """The same, with a user that may use tables, and nothing else."""
     with watched.connect() as connection:
         connection.execute("create user plain")
         (name,) = connection.execute("select database()").fetchone()
@@ -92,7 +92,7 @@ def found(connection: Connection) -> tuple[dict[str, Source[Connection]], dict[s
 
 
 def read(connection: Connection, source: str) -> dict[str, float]:
-    """The numbers of a source of one row."""
+    """Return the numbers of a source with one row."""
     return dict(found(connection)[0][source].read(connection)[""])
 
 
@@ -114,7 +114,7 @@ def test_a_user_without_rights_sees_counters_and_is_told_what_helps(plain_watche
     assert given.keys() == {"global_status", "wal_position", "sessions"}
     assert missing["sessions"].endswith(f"nor transactions: {RIGHTS}")
     assert missing["innodb_metrics"].endswith(f"for this operation: {RIGHTS}")
-    assert missing["replication"]  # which PROCESS would not give
+    assert missing["replication"]  # for which PROCESS would not help
     assert RIGHTS not in missing["replication"]
     assert "oldest_transaction_s" not in read(plain_watcher, "sessions")
     assert TELEMETRY.sample_with_locks(plain_watcher)() == ([], [])
@@ -155,14 +155,14 @@ def sums_now(watcher: Connection) -> dict[str, float]:
 def test_the_age_of_transactions(watcher: Connection, watched: Server):
     with watched.connect() as idle:
         idle.execute("start transaction with consistent snapshot")
-        # A session has its answer a moment before it is told to be idle.
+        # A session receives its answer a moment before it is reported as idle.
         sums = eventually(lambda: sums_now(watcher), lambda now: now["idle_in_transaction"] == 1)
         idle.execute("rollback")
     assert 0 <= sums["oldest_idle_in_transaction_s"] <= sums["oldest_transaction_s"] < 60
 
 
 class Recorded:
-    """Gives what a MySQL 8.0.33 has answered: tests have none at hand (see mysql_at_hand)."""
+    """Returns what a MySQL 8.0.33 answered: tests have no MySQL (see mysql_at_hand)."""
 
     closed = False
 
@@ -207,7 +207,7 @@ def test_sessions_and_their_states(watcher: Connection, watched: Server):
         holder.execute("begin")
         holder.execute(UPDATE)
         numbers = [TELEMETRY.pid(session) for session in (idle, holder, watcher)]
-        # A session has its answer a moment before it is told to be idle.
+        # A session receives its answer a moment before it is reported as idle.
         eventually(
             lambda: [states_now(watcher).get(number) for number in numbers],
             lambda states: states == ["idle", "idle in transaction", None],
@@ -324,7 +324,7 @@ def test_the_performance_schema_names_waits_and_times_files():
         assert files.read(watcher)["innodb_data_file"]["reads"] > 0
         assert TELEMETRY.facts(watcher, []).details["waits_are_told"] is True
         with server.connect() as other:
-            # A session that was closed is still there for a moment.
+            # A closed session remains for a moment.
             (its,) = eventually(
                 lambda: [
                     one for one in TELEMETRY.sample_with_locks(watcher)()[0] if one.kind == "client"

@@ -1,4 +1,4 @@
-"""What is read each second in one statement: whose answer is whose, and what when it fails."""
+"""The query for all sources of a second: which answer belongs to which, and what if it fails."""
 
 import math
 
@@ -24,7 +24,7 @@ def now() -> list[float]:
 
 @pytest.fixture
 def combined(now: list[float], monkeypatch: pytest.MonkeyPatch) -> CombinedQuery:
-    """None of its parts is dear, however slow the processor is at them."""
+    """None of its parts is expensive, however slow the CPU is."""
     monkeypatch.setattr("dbdyno.targets.postgresql.telemetry.combined_query.DEAR_S", math.inf)
     return CombinedQuery([], lambda: now[0])
 
@@ -37,14 +37,14 @@ def table(worker: Connection) -> Connection:
 
 def test_one_answer_is_of_one_instant(watcher: Connection, table: Connection, now, combined):
     counted, doubled = combined.reader("a", COUNTED), combined.reader("b", DOUBLED)
-    for _ in range(2):  # alone at first, in one statement then
+    for _ in range(2):  # each alone at first, then in one query
         assert counted(watcher) == {"of 1": {"number": 1}, "of 2": {"number": 2}}
         assert doubled(watcher) == {"": {"doubled": 6}}
     now[0] += 1
     assert set(counted(watcher)) == {"of 1", "of 2"}
     table.execute("delete from t where n = 1")
     assert doubled(watcher) == {"": {"doubled": 6}}
-    assert doubled(watcher) == {"": {"doubled": 4}}  # an answer is given once
+    assert doubled(watcher) == {"": {"doubled": 4}}  # an answer is returned only once
 
 
 def test_an_old_answer_is_given_to_nobody(watcher: Connection, table: Connection, now, combined):

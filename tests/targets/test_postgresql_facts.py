@@ -1,4 +1,4 @@
-"""What a server is for the statements of a load: settings, tables, indexes and plans."""
+"""The facts that matter to a load: settings, tables, indexes and plans."""
 
 import pytest
 from psycopg import Connection
@@ -63,7 +63,7 @@ def test_a_table_is_described(watcher: Connection, table) -> None:
     assert found.columns == ("id", "v", "note")
     assert found.bytes == found.pages * 8192 > 10_000 * 30
     assert found.row_bytes is not None
-    assert 4 + 4 + 4 <= found.row_bytes <= 4 + 4 + 8  # the columns alone
+    assert 4 + 4 + 4 <= found.row_bytes <= 4 + 4 + 8  # the columns, without row headers
 
 
 def test_partitions_are_described_beside_the_whole(watcher: Connection, worker: Connection) -> None:

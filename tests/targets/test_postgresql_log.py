@@ -1,5 +1,8 @@
-"""The log of real servers, read in every form: each file was written by a server of that version
-through a checkpoint, a vacuum, a deadlock, a temporary file, a failure, a crash and a stop."""
+"""The log of real servers, in every format.
+
+Each file was written by a server of that version during a checkpoint, a vacuum, a deadlock, a
+temporary file, a failure, a crash and a shutdown.
+"""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Questions that are asked again and again, on a connection that others use, too."""
+"""Queries that are repeated, on a connection that others use, too."""
 
 import pytest
 from psycopg import Connection, errors
@@ -9,7 +9,7 @@ PREPARED = "select count(*) from pg_prepared_statements where name like 'dbdyno%
 
 
 def test_a_question_stays_prepared_over_a_rollback(watcher: Connection):
-    """A question that is not is an error in the server's log, in each run."""
+    """If it were not, each run would cause an error in the server's log."""
     assert ask(watcher, "select 1 as one").names == ["one"]
     for _ in range(2):
         watcher.execute("select 2")

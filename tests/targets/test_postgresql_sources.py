@@ -1,4 +1,4 @@
-"""What servers count, read on real ones: of two versions, with and without rights."""
+"""The counters of real servers: of two versions, with and without privileges."""
 
 import struct
 import threading
@@ -53,7 +53,7 @@ def read(watcher: Connection, name: str, *statements: str) -> Mapping[str, Numbe
 
 
 def work(database: Server, *statements: str) -> None:
-    """In a session of its own."""
+    """Execute statements in a separate session."""
     with database.connect() as connection:
         for statement in statements:
             connection.execute(statement.encode())
@@ -72,7 +72,7 @@ def test_each_source_is_given_or_missing(watcher: Connection, worker: Connection
     for source in given:
         columns = {name for numbers in source.read(watcher).values() for name in numbers}
         assert set(COLUMNS[source.name].split()) <= columns, source.name
-        if columns and source.name != "pg_stat_io":  # whose only level newer versions lack
+        if columns and source.name != "pg_stat_io":  # newer versions lack its only level
             assert source.levels <= columns, source.name
 
 
@@ -98,8 +98,8 @@ def test_what_is_done_is_counted(any_database: Server, watcher: Connection) -> N
 
 def test_a_switch_of_the_wal_is_counted(watcher: Connection, worker: Connection) -> None:
     worker.execute("create table t (id int)")
-    worker.execute("select pg_switch_wal()")  # or a file may end by itself meanwhile
-    worker.execute("insert into t values (1)")  # a file without a record is not switched from
+    worker.execute("select pg_switch_wal()")  # otherwise a file might end by itself meanwhile
+    worker.execute("insert into t values (1)")  # there is no switch from a file without records
     before = read(watcher, "wal_position")[""]["segments"]
     worker.execute("select pg_switch_wal()")
     worker.execute("insert into t values (2)")
@@ -154,14 +154,14 @@ def test_of_many_tables_those_of_the_statements_come_first(
     named = read(watcher, "pg_stat_user_tables", "select * from quiet, whole where id = :id")
     assert len(named) == TABLES_MAX
     assert {"quiet", "part"} <= named.keys()
-    # Of what a session did the server knows a moment after it has ended.
+    # The server publishes what a session did a moment after it has ended.
     eventually(lambda: read(watcher, "pg_stat_user_tables").keys(), {"quiet", "part"}.isdisjoint)
 
 
 def test_progress_of_a_long_command(
     any_database: Server, watcher: Connection, worker: Connection
 ) -> None:
-    """An index that waits for a transaction to end before it begins."""
+    """Building an index waits for a transaction to end before it begins."""
     worker.execute("create table t (id int)")
     worker.execute("begin")
     worker.execute("lock table t in row exclusive mode")
@@ -184,7 +184,7 @@ def test_sessions_in_sum(any_database: Server, watcher: Connection, worker: Conn
     worker.execute("begin isolation level repeatable read")
     worker.execute("insert into t values (1)")
     work(any_database, *["insert into t values (2)"] * 5)
-    # A session that was closed is still there for a moment.
+    # A closed session remains for a moment.
     sums = eventually(
         lambda: read(watcher, "sessions")[""], lambda now: now["foreign_clients"] == 1
     )
@@ -197,7 +197,7 @@ def test_sessions_in_sum(any_database: Server, watcher: Connection, worker: Conn
 
 
 def feed_back(database: Server, slot: str, begin: str, xmin: int) -> None:
-    """What a standby says of its oldest query (the protocol's hot standby feedback)."""
+    """Send what a standby reports about its oldest query (the protocol's hot standby feedback)."""
     feedback = struct.pack("!cqIIII", b"h", 0, xmin, 0, 0, 0)
     held = "select xmin is not null, active from pg_replication_slots"
     with database.connect() as connection:
@@ -205,7 +205,8 @@ def feed_back(database: Server, slot: str, begin: str, xmin: int) -> None:
             standby.pgconn.exec_(f"START_REPLICATION SLOT {slot} PHYSICAL {begin}".encode())
             standby.pgconn.put_copy_data(feedback)
             standby.pgconn.flush()
-            # The server may end a session whose standby has gone before it has heard it out.
+            # The server may end the session of a standby that has gone before reading all of its
+            # messages.
             eventually(lambda: connection.execute(held).fetchone(), lambda row: row == (True, True))
         eventually(lambda: connection.execute(held).fetchone(), lambda row: row == (True, False))
 
@@ -213,7 +214,7 @@ def feed_back(database: Server, slot: str, begin: str, xmin: int) -> None:
 def test_what_a_standby_reads_is_held_for_it(
     any_database: Server, watcher: Connection, worker: Connection
 ) -> None:
-    """Its slot remembers that when it has gone."""
+    """Its slot keeps that after it has gone."""
     read_by_it, begin = worker.execute(
         "select txid_current(), lsn from pg_create_physical_replication_slot('gone', true)"
     ).fetchone()
@@ -266,7 +267,7 @@ def test_the_process_is_the_connections(watcher: Connection) -> None:
 
 @pytest.fixture(scope="module")
 def equipped() -> Iterator[Server]:
-    """A server with pg_stat_statements and a collector of its log."""
+    """A server with pg_stat_statements and a log collector."""
     settings = {"shared_preload_libraries": "pg_stat_statements", "logging_collector": "on"}
     with start_private(ServerSpec(settings=SMALL | settings), connections=8) as server:
         with server.connect() as connection:
@@ -289,7 +290,7 @@ def test_statements_are_found_by_their_shape(equipped: Server) -> None:
     assert found["statement 1"]["calls"] == 8
     assert found[""]["calls"] >= 9
     assert found["statement 1"]["shared_blks_hit"] <= found[""]["shared_blks_hit"]
-    assert not {"statement 2", "statement 3"} & found.keys()  # of one shape
+    assert not {"statement 2", "statement 3"} & found.keys()  # of the same shape
     assert not [name for name in found[""] if name.startswith(("mean_", "min_"))]
 
 
@@ -305,7 +306,7 @@ def test_the_log_is_where_the_server_says(equipped: Server) -> None:
     with equipped.connect() as connection:
         path = TELEMETRY.log_path(connection)
     assert path is not None
-    # The collector is a process of its own, which may be behind.
+    # The collector is a separate process, which may be behind.
     eventually(path.read_text, lambda text: "ready to accept connections" in text)
 
 

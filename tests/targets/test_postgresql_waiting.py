@@ -1,4 +1,4 @@
-"""Sessions and locks, looked at while somebody waits."""
+"""Sessions and locks, sampled while a session waits."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ UPDATE = "update t set v = v + 1 where id = 1"
 def queue_for(
     database: Server, watcher: Connection, held: str, *wanted: str
 ) -> Iterator[tuple[int, list[int], list[Locks]]]:
-    """A session that holds something, others that come for it one by one, and the locks then."""
+    """A session that holds something, others that request it one by one, and the locks then."""
     with ExitStack() as stack:
         holder, *others = (stack.enter_context(database.connect()) for _ in ("", *wanted))
         holder.execute("begin")
@@ -106,7 +106,7 @@ def test_those_who_wait_alike_are_told_together(
 def test_looks_while_a_queue_comes_and_goes(
     any_database: Server, watcher: Connection, table
 ) -> None:
-    """The short look must find the queue, and the long one that it has gone."""
+    """The short query must find the queue, and the long one that it has gone."""
     for _ in range(2):
         assert locks_now(watcher) == []
         with queue_for(any_database, watcher, UPDATE, UPDATE) as (holder, others, _):
@@ -115,7 +115,7 @@ def test_looks_while_a_queue_comes_and_goes(
 
 
 def test_a_queue_behind_a_prepared_transaction() -> None:
-    """It has no session: the number 0 stands for it."""
+    """It has no session: its process number is 0."""
     spec = ServerSpec(settings={**SMALL, "max_prepared_transactions": "1"})
     held = f"begin; {UPDATE}; prepare transaction 'held'; begin"
     with start_private(spec, connections=8) as server, server.connect() as watcher:
@@ -167,7 +167,7 @@ def test_modes_conflict_as_the_server_has_it(
 
 
 def words(mode: str) -> str:
-    """``RowShareLock`` is ``Row Share`` in a statement."""
+    """Return a lock mode as in a statement: ``Row Share`` for ``RowShareLock``."""
     return "".join(f" {c}" if c.isupper() else c for c in mode.removesuffix("Lock"))
 
 
@@ -196,11 +196,11 @@ def waits_for(kind: str) -> Callable[[Sessions], bool]:
 
 def test_who_waits_for_what(any_database: Server, watcher: Connection, table) -> None:
     with queue_for(any_database, watcher, UPDATE, UPDATE) as (holder, others, _):
-        # It stands in the queue a moment before it is said to wait.
+        # It is in the queue a moment before it is reported as waiting.
         waiter = eventually(lambda: session_of(watcher, others[0]), waits_for("Lock"))
         assert (waiter.kind, waiter.state, waiter.text) == ("client", "active", UPDATE)
         assert (waiter.wait_type, waiter.wait_event) == ("Lock", "transactionid")
-        # A session has its answer a moment before the server waits for what comes next.
+        # A session receives its answer a moment before the server waits for the next statement.
         blocker = eventually(lambda: session_of(watcher, holder), waits_for("Client"))
         assert (blocker.state, blocker.text) == ("idle in transaction", UPDATE)
         assert (blocker.wait_type, blocker.wait_event) == ("Client", "ClientRead")
@@ -227,7 +227,7 @@ def test_sessions_of_telemetry_and_of_other_databases_are_not_told(
 
 def test_the_servers_own_processes_are_told(watcher: Connection) -> None:
     wanted = {"checkpointer", "background writer", "walwriter"}
-    # A server lets clients in a moment before all of them have begun.
+    # A server accepts clients a moment before all of its processes have started.
     eventually(lambda: {alike.kind for alike in sessions_now(watcher)}, wanted.issubset)
 
 
@@ -247,6 +247,6 @@ def test_every_open_session_leaves_room_for_one_less(
         with any_database.connect():
             return before, TARGET.free_connections(worker)
 
-    # A session that was closed is still there for a moment, and may go in between.
+    # A closed session remains for a moment, and may disappear in between.
     _, after = eventually(before_and_after, lambda seen: seen[1].count == seen[0].count - 1)
     assert "max_connections 100, 3 reserved" in after.reason

@@ -1,10 +1,10 @@
-"""A clock that stands still while code works, and jumps when it sleeps."""
+"""A clock that stands still while code runs, and jumps when it sleeps."""
 
 from dbdyno.telemetry.load_clock import LoadClock
 
 
 class Clock:
-    """Stands for the module ``time`` where what is tested reads it."""
+    """Replaces the module ``time`` in the code under test."""
 
     def __init__(self) -> None:
         self.now_ns = 10**9
@@ -17,7 +17,7 @@ class Clock:
 
 
 class ClockTicker(LoadClock):
-    """Sleeps by moving the clock; the load is over at ``end_ns``."""
+    """Sleeps by moving the clock; the load ends at ``end_ns``."""
 
     def __init__(self, clock: Clock, end_ns: int) -> None:
         super().__init__()

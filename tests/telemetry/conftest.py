@@ -1,4 +1,4 @@
-"""What tests of whole watched runs share."""
+"""Fixtures for tests of whole runs with telemetry."""
 
 import pytest
 from msgspec.structs import replace
@@ -9,15 +9,15 @@ from tests.support.patience import PATIENCE_S
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Telemetry waits for the last words of any server that speaks, however slow its machine."""
+    """Make telemetry wait for the last answers of any server that responds, however slow."""
     monkeypatch.setattr("dbdyno.telemetry.recorder.PATIENCE_AT_END_S", PATIENCE_S)
 
 
 @pytest.fixture
 def watchful(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looks are as close together as the server lets them be, whatever they cost.
+    """Take session samples as often as the server allows, whatever they cost.
 
-    What a look costs decides how many there are: on a busy machine a short run has two or three,
-    and what is to be seen falls between them.
+    Their cost determines their number: on a busy host a short run has two or three, and may miss
+    what a test looks for.
     """
     monkeypatch.setitem(PACES, "full", replace(PACES["full"], steps_max=1))

@@ -1,4 +1,4 @@
-"""Servers that hide, change or garble what is read of them: a lack and its reason, no claim."""
+"""Servers that hide, change or corrupt what is read: that is missing, and nothing is claimed."""
 
 import os
 import signal
@@ -19,12 +19,12 @@ from tests.telemetry.watched import Observer, lacks, measure
 pytestmark = pytest.mark.usefixtures("home", "patient")
 
 OF_THE_MACHINE = {"cpu_others", "cpu_steal"}
-"""What others do on the machine while it tests, and what its host does to it."""
+"""Findings about other programs on the host, and about its hypervisor."""
 
 
 @pytest.fixture
 def quiet(tmp_path: Path) -> str:
-    """A script of which nothing is to be said, whatever happens to its server."""
+    """A script about which there is nothing to find, whatever happens to its server."""
     path = tmp_path / "quiet.sql"
     path.write_text("\\sleep 5 ms\nselect 1;\n")
     return str(path)
@@ -32,14 +32,14 @@ def quiet(tmp_path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """Its log has times that are said to be UTC, and five hours ahead of it."""
+    """A server whose log has times that claim to be UTC and are five hours ahead."""
     settings = {**SMALL, "log_timezone": "UTC-5"}
     with start_private(ServerSpec(settings=settings), connections=8) as started:
         yield started
 
 
 def claims(recording: Recording) -> list[str]:
-    """What was found to be wrong with the server or the load."""
+    """Return the findings about the server or the load."""
     assert not [
         one for one in recording.record.not_looked if "internal error in this rule" in one.reason
     ]
@@ -60,7 +60,7 @@ def test_a_log_whose_clock_differs(server: Server, quiet: str) -> None:
         == "the clocks differ: entries have the time at which they were read"
     )
     told = dict(rows(recording.tables["log_entries"], ("topic", "time_s")))
-    # Within the run, however long this machine takes to read it: not hours away from it.
+    # Within the run, however long this host takes to read it, and not hours off.
     assert 0.5 < told["checkpoint_start"] <= told["checkpoint_end"] < 60
     assert claims(recording) == []
 
@@ -92,7 +92,7 @@ def test_a_log_that_cannot_be_read(server: Server, quiet: str, tmp_path: Path) -
 
 
 def test_what_a_role_may_not_see_is_not_taken_for_absent(server: Server, quiet: str) -> None:
-    """Another role has an old transaction: who is not shown it cannot say that there is none."""
+    """Another role has an old transaction: whoever may not see it cannot claim there is none."""
     with server.connect() as control, server.connect() as idle:
         control.execute("create role clerk login")
         idle.execute("begin isolation level repeatable read")
@@ -125,4 +125,4 @@ def test_a_server_that_starts_anew(server: Server, quiet: str) -> None:
     recording = measure(server, quiet, Observer(crash, at=5), duration_ns=5 * SECOND_NS)
     assert lacks(recording)["server"]
     assert min(cost.value for cost in recording.record.costs) >= 0
-    assert set(claims(recording)) <= {"outage"}  # which it was, and nothing follows from it
+    assert set(claims(recording)) <= {"outage"}  # which it was, and nothing else follows from it

@@ -1,4 +1,4 @@
-"""The graph of who waits for whom, on made-up locks."""
+"""The graph of which session waits for which, on made-up locks."""
 
 import time
 
@@ -23,13 +23,13 @@ def wanted(pid: int, thing: str, mode: str = EXCLUSIVE, waited_s: float | None =
 
 
 def together(*locks: Locks) -> Locks:
-    """The same in one group."""
+    """Return the same locks in one group."""
     waited_s = [its.waited_s[0] for its in locks]
     return replace(locks[0], pids=[its.pids[0] for its in locks], waited_s=waited_s)
 
 
 def graph(*locks: Locks) -> dict[int, tuple[int, int, int]]:
-    """Waiter: (blocker, root, depth)."""
+    """Return (blocker, root, depth) by waiter."""
     return {
         pid: (wait.blocker, wait.root, wait.depth)
         for wait in find_waits(locks, conflicts)
@@ -46,7 +46,7 @@ def test_a_waiter_behind_the_holder():
 
 
 def test_the_queue_for_a_row_is_a_chain():
-    """All wait for the first in the queue; that one waits for the transaction that has the row."""
+    """All wait for the first in the queue, which waits for the transaction that holds the row."""
     locks = [held(1, "transaction"), held(2, "row"), wanted(2, "transaction")]
     queue = [wanted(pid, "row") for pid in range(3, 8)]
     assert graph(*locks, *queue) == {
@@ -60,7 +60,7 @@ def test_holders_that_do_not_exclude_are_not_in_the_way():
 
 
 def test_who_waits_behind_one_that_asked_before():
-    """Two share it; a third wants it alone; a fourth, who could share it, must queue behind."""
+    """Two share it; a third wants it exclusively; a fourth, which could share it, must queue."""
     locks = [held(1, "x", SHARE), wanted(3, "x", EXCLUSIVE, 2.0), wanted(4, "x", SHARE, 1.0)]
     assert graph(*locks) == {3: (1, 1, 1), 4: (3, 1, 2)}
 
@@ -76,7 +76,7 @@ def test_a_deadlock_in_the_making_ends():
 
 
 def test_those_told_together_stand_as_each_alone():
-    """A holder that comes back for more is among the waiters: nobody stands behind itself."""
+    """A holder that requests another mode is among the waiters: it does not wait for itself."""
     locks = [held(1, "x", SHARE), held(2, "x", SHARE)]
     queue = [wanted(pid, "x", waited_s=waited_s) for pid, waited_s in ((1, 1), (3, 3), (4, 2))]
     expected = {1: (2, 2, 1), 3: (1, 2, 2), 4: (1, 2, 2)}
@@ -93,12 +93,12 @@ def test_five_hundred_behind_one_row_are_quick():
     queue = [wanted(pid, "row", waited_s=pid / 100) for pid in range(3, 503)]
     locks = [held(1, "transaction"), held(2, "row"), wanted(2, "transaction"), *queue]
     assert len(graph(*locks)) == 501
-    # The quickest of some: Python may tidy up meanwhile, and has thousands of tests to go through.
+    # The fastest of several, as Python may collect garbage meanwhile, after thousands of tests.
     assert min(took_s(*locks) for _ in range(5)) < 0.1
 
 
 def took_s(*locks: Locks) -> float:
-    """The processor time of one look at them."""
+    """Return the CPU time of one computation."""
     began = time.process_time()
     graph(*locks)
     return time.process_time() - began

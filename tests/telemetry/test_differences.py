@@ -1,4 +1,4 @@
-"""What readings of cumulative numbers tell, and what they must not."""
+"""What differences are derived from readings of cumulative counters, and which must not be."""
 
 from dbdyno.telemetry.differences import Differences
 

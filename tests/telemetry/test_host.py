@@ -1,4 +1,4 @@
-"""The machine's numbers of a real server: nothing is lost of backends that have gone."""
+"""The host's numbers for a real server: nothing is lost of backends that have exited."""
 
 import os
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def test_what_backends_used_stays_when_they_have_gone(any_server: Server):
     assert backend in at_work
     wait_until(lambda: not host.processes.listed(fresh=True).get(backend), "the backend's end")
     after = processes.read(host)["server"]
-    # The parent had buried it before it was read.
+    # The parent had reaped it before it was read.
     assert after["user_us"] - before["user_us"] > 20_000
     assert after["minor_faults"] - before["minor_faults"] > 100
     assert after["memory_bytes"] > 2**20
@@ -53,9 +53,9 @@ def test_the_disk_below_a_server_is_found_or_it_is_said_why_not(any_server: Serv
 
 @contextmanager
 def account_of(pid: int) -> Iterator[Path]:
-    """A group in which the kernel adds up the processor time of a process and all it starts.
+    """Create a group in which the kernel adds up the CPU time of a process and all its descendants.
 
-    It asks for no controller: version 2 keeps this account of every group.
+    It needs no controller: version 2 counts this for every group.
     """
     home = groups_of(Path("/"), pid).above("cpuacct")[0]
     folder = home / f"dbdyno-test-{os.getpid()}"
@@ -78,7 +78,7 @@ def used_us(account: Path) -> float:
 
 def move(group: Path, *pids: str) -> None:
     for pid in pids:
-        with suppress(ProcessLookupError):  # it has ended since
+        with suppress(ProcessLookupError):  # it has ended meanwhile
             (group / "cgroup.procs").write_text(pid)
 
 

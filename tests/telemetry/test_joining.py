@@ -1,4 +1,4 @@
-"""The server's sessions and the engine's clients, seen at almost the same instant."""
+"""The server's sessions and the engine's clients, sampled at almost the same instant."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ OURS = 99
 
 
 def activity(**word_by_backend: int) -> Activity:
-    """``p17=3``: the client of backend 17 awaits statement 3; ``p0`` has no connection."""
+    """Return activity: ``p17=3`` is the client of backend 17 with statement 3; ``p0`` has none."""
     backends = [int(name[1:]) for name in word_by_backend]
     words = list(word_by_backend.values())
     return Activity(
@@ -46,15 +46,15 @@ def join(word: Activity, *sessions: Sessions, locks: tuple[Locks, ...] = ()):
     [
         # Both agree.
         (1, session(7, "update accounts set a = a + $1"), (1, "asking", "active")),
-        # The server is further than the engine was: its text is clear.
+        # The server is ahead of the engine's frame: the text is unambiguous.
         (1, session(7, "update tellers set t = t + $1"), (2, "asking", "active")),
-        # Two statements begin alike: the engine knows, if it is one of them.
+        # Two statements begin alike: the engine knows which, if it is one of them.
         (4, session(7, "select a from x where i between 1 and 2 ord"), (4, "asking", "active")),
-        # A text of no script, though the engine awaits a statement.
+        # The text is in no script, though the engine waits for a statement.
         (1, session(7, "rollback"), (1, "asking", "active")),
-        # The server is done, the engine has not heard: network, or its own process.
+        # The server has answered, but the engine has not received it: network, or its own process.
         (1, session(7, "begin", "idle in transaction"), (1, "asking", "idle in transaction")),
-        # The engine had not asked yet when it was looked at.
+        # The engine had not yet sent the statement at the time of its frame.
         (IDLE, session(7, "begin"), (0, "asking", "active")),
         (IDLE, session(7, "begin", "idle"), (-1, "idle", "idle")),
         (
@@ -140,7 +140,7 @@ def test_waiters_behind_a_foreign_session():
 
 
 def behind(pid, *waiters):
-    """Locks of one session, for which others wait."""
+    """Return the lock of one session, and those of the sessions that wait for it."""
     return (
         Locks([pid], "transactionid", "t", "Exclusive", True, "", "", [None]),
         Locks(waiters, "transactionid", "t", "Share", False, "tellers", "", [None] * len(waiters)),
@@ -148,7 +148,7 @@ def behind(pid, *waiters):
 
 
 def joined_twice(first, second, *sessions, locks=()):
-    """Who is at the root of the waits, in two looks that see the same."""
+    """Return what is at the root of the waits in two samples that show the same."""
     joiner = Joiner(StatementTexts(STATEMENTS), lambda _mode, _other: True, {OURS})
     sample = SessionSample(
         at_ns=5, seconds=0.5, cost_us=3, pending=lambda: (list(sessions), list(locks))
@@ -157,7 +157,7 @@ def joined_twice(first, second, *sessions, locks=()):
 
 
 def test_while_clients_connect_one_who_is_not_named_may_be_theirs():
-    """A stranger is one who is there for longer; where all are connected, at once."""
+    """A session is foreign if two samples have it; if all clients are connected, at once."""
     sessions = session(7, "update"), session(40, "update tellers set t = t + 1")
     locks = behind(40, 7)
     connecting, connected = activity(p7=2, p0=UNCONNECTED), activity(p7=2)

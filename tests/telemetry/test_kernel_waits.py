@@ -1,4 +1,4 @@
-"""What the kernel's account of threads adds to a look at sessions."""
+"""What the kernel's information about threads adds to a session sample."""
 
 import platform
 from pathlib import Path
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not NUMBERS, reason="this machine's calls are no
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Threads that run, read, flush, wait for each other, and wait for their clients."""
+    """Threads that run, read, flush, wait for each other, or wait for their clients."""
     calls = {
         1: "running",
         2: f"{NUMBERS['pread']} 0x9 0x7f",
@@ -31,7 +31,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def seen(root: Path, state: str = "active", wait: tuple[str, str] = ("", "")) -> dict:
-    """Each wait with the sessions in it, of six that the server tells alike; one has ended."""
+    """Return the sessions of each wait, of six that the server reports as alike; one has ended."""
     alike = Sessions(
         pids=[101, 102, 103, 104, 105, 106],
         kind="client",

@@ -1,4 +1,4 @@
-"""The server's log, read as it grows, by whatever clock it was written."""
+"""The server's log, read as it grows, with whatever clock it was written."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ SECOND_NS = 10**9
 
 
 class Lines:
-    """A reader of lines ``unix_ns message``."""
+    """A parser of lines ``unix_ns message``."""
 
     def __init__(self) -> None:
         self.rest = ""
@@ -30,7 +30,7 @@ class Lines:
 
 
 class Over:
-    """A clock whose load is over before it began."""
+    """A clock whose load ended before it began."""
 
     def sleep_until(self, at_ns: int) -> bool:
         return False
@@ -70,7 +70,7 @@ def log(tmp_path) -> Path:
 
 @pytest.fixture
 def followed() -> Iterator[Callable[[Path | None], Follow]]:
-    """Follows a log until the test is over."""
+    """Follows a log until the test ends."""
     begun: list[Follow] = []
 
     def follow(path: Path | None) -> Follow:

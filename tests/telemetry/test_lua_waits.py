@@ -1,4 +1,4 @@
-"""Statements that a script makes up while it runs are known to telemetry by their texts."""
+"""Statements that a script generates while it runs are recognized by their texts."""
 
 from pathlib import Path
 
@@ -86,7 +86,7 @@ def test_clients_that_wait_for_a_row_are_known_by_their_statement(
         for sql, number in numbers.items()
     }
     assert waits[COUNT] > 0
-    # The server tells text and wait of a session one after the other: it may have gone on.
+    # The server reports text and wait of a session one after the other: it may have gone on.
     assert waits[LOOK] < 0.1 * waits[COUNT]
     blocking = recording.tables["blocking"]
     held = blocking["root_who"] == "foreign"

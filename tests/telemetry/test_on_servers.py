@@ -1,4 +1,4 @@
-"""Whole runs, watched: what is seen of real servers, and what happens when they go astray."""
+"""Whole runs with telemetry on real servers, also on servers that fail."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("home")
 
 @pytest.fixture
 def one_row(database: Server, tmp_path: Path) -> str:
-    """A script of two statements, of which the second wants the same row each time."""
+    """A script of two statements, of which the second always updates the same row."""
     with database.connect() as control:
         control.execute("create table counter (id int primary key, n int)")
         control.execute("insert into counter values (1, 0)")
@@ -41,7 +41,7 @@ def one_row(database: Server, tmp_path: Path) -> str:
 
 @pytest.mark.usefixtures("watchful")
 def test_clients_behind_a_session_from_outside(database: Server, one_row: str):
-    """The row is held from the middle of the run on: two clients wait for it, and nothing else."""
+    """The row is locked from the middle of the run on: two clients wait, and only for it."""
     holder = database.connect()
     try:
 
@@ -60,7 +60,7 @@ def test_clients_behind_a_session_from_outside(database: Server, one_row: str):
         for number in (0, 1)
     }
     assert waiting[1] > 4
-    # The server tells text and wait of a session one after the other: it may have gone on.
+    # The server reports text and wait of a session one after the other: it may have gone on.
     assert waiting[0] < 0.1 * waiting[1]
     assert seen(recording, "waits", who="foreign", state="idle in transaction") > 2
     blocking = recording.tables["blocking"]
@@ -87,11 +87,11 @@ def test_tpcb_with_more_clients_than_tellers(database: Server):
     }
     hot_ones = waiting["pgbench_tellers"], waiting["pgbench_branches"]
     assert min(hot_ones) > 0.05 * sum(hot_ones)
-    # The server tells text and wait of a session one after the other: it may have gone on.
+    # The server reports text and wait of a session one after the other: it may have gone on.
     elsewhere = waiting["pgbench_accounts"] + waiting["insert"] + waiting["end"]
     assert elsewhere < 0.1 * waiting["pgbench_tellers"]
     blocking = recording.tables["blocking"]
-    # Two clients may draw the same account, too, once in a while.
+    # Two clients may occasionally draw the same account, too.
     hot = np.isin(blocking["relation"], ["pgbench_tellers", "pgbench_branches", ""])
     assert blocking["count"][hot].sum() > 0.9 * blocking["count"].sum()
     assert set(blocking["relation"][~hot]) <= {"pgbench_accounts"}
@@ -101,14 +101,14 @@ def test_tpcb_with_more_clients_than_tellers(database: Server):
         np.unique(recording.tables["waits"]["time_s"], return_inverse=True)[1],
         recording.tables["waits"]["count"] * (recording.tables["waits"]["who"] == "client"),
     )
-    assert set(clients.tolist()) == {16}  # each look has every client once
+    assert set(clients.tolist()) == {16}  # each sample has every client once
 
 
 @pytest.mark.usefixtures("patient", "watchful")
 def test_what_telemetry_took_is_recorded(
     database: Server, one_row: str, monkeypatch: pytest.MonkeyPatch
 ):
-    # The load's sessions publish what they counted last as they leave.
+    # The load's sessions publish their last counts when they disconnect.
     monkeypatch.setattr("dbdyno.telemetry.server_task.DISCONNECT_MAX_S", PATIENCE_S)
     recording = measure(database, one_row, telemetry="full")
     told = recording.record.telemetry
@@ -124,7 +124,7 @@ def test_what_telemetry_took_is_recorded(
     assert recording.facts["after"]
     commits = recording.tables["counters"]
     counted = commits["delta"][commits["name"] == "xact_commit"].sum()
-    assert counted >= recording.record.transactions.ok  # to the last, though published late
+    assert counted >= recording.record.transactions.ok  # to the last one, although published late
 
 
 def test_nothing_is_watched_when_it_is_off(database: Server, one_row: str):
@@ -149,7 +149,7 @@ def test_nothing_is_watched_when_it_is_off(database: Server, one_row: str):
 
 
 def test_what_was_done_before_a_run_is_counted_before_it(database: Server):
-    """Else the loading shows ten seconds into the run, as if clients had read and written it."""
+    """Otherwise loading appears ten seconds into the run, as if clients had read and written it."""
     with closing(enter(database)) as scene:
         scene.control.execute("create table t (id int)")
         scene.control.execute("insert into t select generate_series(1, 1000)")
@@ -161,7 +161,7 @@ def test_what_was_done_before_a_run_is_counted_before_it(database: Server):
 
 def test_a_load_that_needs_every_connection_gets_them(database: Server, one_row: str):
     with database.connect() as control:
-        # Sessions that have just been closed are counted until the server notices.
+        # Sessions that have just disconnected are counted until the server notices.
         free = eventually(
             lambda: TARGET.free_connections(control), lambda free: " 0 in use" in free.reason
         )
@@ -201,8 +201,8 @@ def test_statistics_set_back_in_the_middle(database: Server, one_row: str):
 
 
 def test_a_server_started_anew_in_the_middle(tmp_path: Path):
-    """Its end is a lack, its counters go on from what they are then."""
-    # It is back within the run on any disk: else it would sync all its files first.
+    """Its end is recorded as missing, and its counters continue from their new values."""
+    # It restarts within the run on any disk: with fsync it would sync all its files first.
     with start_private(ServerSpec(settings={**SMALL, "fsync": "off"}), connections=8) as server:
         script = tmp_path / "one.sql"
         script.write_text("select 1;")
@@ -242,7 +242,8 @@ def test_a_server_that_freezes_does_not_hold_the_end(tmp_path: Path):
                 server, str(script), Observer(freeze), stall_limit_ns=SECOND_NS, telemetry="full"
             )
             assert time.monotonic() - began < 30
-            # They were hung up on, and a slow machine may let them notice later than the run ends.
+            # Their connections were cut, and on a slow host they may notice after the end of the
+            # run.
             wait_until(nobody_watches, "the end of telemetry's threads")
         finally:
             for pid in frozen:

@@ -1,4 +1,4 @@
-"""What is taken besides looks, since they began, and will be taken at the end."""
+"""The cost of telemetry without session samples, since the start and at the end."""
 
 from dbdyno.telemetry import other_cost
 from dbdyno.telemetry.other_cost import OtherCost
@@ -16,7 +16,7 @@ def test_the_mean_since_the_begin_with_the_first_second_once_more(monkeypatch):
         return used_ns[0]
 
     cost = OtherCost(used, cores=2)
-    cost.begin()  # what was used before is not of this time
+    cost.begin()  # what was used before does not count
     assert cost.share() == 0
     used_ns[0] += 40 * MS_NS
     clock.now_ns += S_NS // 2

@@ -1,4 +1,4 @@
-"""How often the sessions are looked at, by what a look costs."""
+"""How often sessions are sampled, depending on the cost of a sample."""
 
 import pytest
 
@@ -8,11 +8,11 @@ MS_NS = 10**6
 
 
 REST = 0.008
-"""Of the machine, by all of telemetry but the looks."""
+"""The share of the host that telemetry takes without session samples."""
 
 
 QUICK = Pace(interval_ns=20 * MS_NS, share=0.028, samples_share=0.014, steps_max=250)
-"""One that looks often: 2 % of the machine are left to looks."""
+"""A pace with a high rate: samples may take 2 % of the host."""
 
 
 def stride(pace: Pace = QUICK, cores: int = 2, rest: float = REST, apart_s: float = 0) -> Stride:
@@ -31,12 +31,12 @@ def steps(pace: Pace, cost_ms: float, cores: int = 2, rest: float = REST) -> int
     ("cost_ms", "wanted"),
     [
         (0, 1),
-        (0.8, 1),  # 50 times a second: the 40 ms that 2 % of two cores are
+        (0.8, 1),  # 50 times a second: the 40 ms that are 2 % of two cores
         (0.9, 2),
         (4.0, 5),
         (4.1, 6),
         (30, 38),
-        (400, 250),  # never less than every five seconds
+        (400, 250),  # at least every five seconds
     ],
 )
 def test_looks_are_as_quick_as_they_are_cheap(cost_ms, wanted):
@@ -46,7 +46,7 @@ def test_looks_are_as_quick_as_they_are_cheap(cost_ms, wanted):
 @pytest.mark.parametrize(
     ("cost_ms", "wanted"),
     [
-        (0.48, 1),  # 25 times a second: the 12 ms that 0.6 % of two cores are
+        (0.48, 1),  # 25 times a second: the 12 ms that are 0.6 % of two cores
         (0.5, 2),
         (6.0, 13),
         (400, 125),
@@ -89,7 +89,7 @@ def test_instants_that_passed_during_a_look_are_left_out():
 
 
 def after_each(even: Stride, lasting: dict[int, int], cost_ms: float) -> list[int]:
-    """The instants looked at, of 40; a look at one of ``lasting`` takes so many instants more."""
+    """Return the sampled instants of 40; a sample at one of ``lasting`` takes that many longer."""
     looked, number = [], 1
     while number <= 40:
         looked.append(number)
@@ -117,9 +117,9 @@ def test_a_server_that_needs_time_between_looks_has_it_also_when_one_was_held_up
     ("sessions_ms", "locks_ms", "wanted"),
     [
         (0.4, 0.1, (1, 1)),  # both fit
-        (3.5, 1.5, (7, 7)),  # as one of 5 ms: locks take three tenths of it
+        (3.5, 1.5, (7, 7)),  # like one of 5 ms: locks take three tenths of it
         (3.5, 0.7, (6, 6)),
-        (1.4, 3.0, (3, 13)),  # 1.4 ms of seven tenths of 40, and 3 of three tenths
+        (1.4, 3.0, (3, 13)),  # 1.4 ms of seven tenths of 40, and 3 ms of three tenths
         (0.1, 3.0, (1, 13)),
         (400, 400, (250, 250)),
     ],
@@ -130,7 +130,7 @@ def test_dear_locks_are_looked_at_more_rarely_than_sessions(sessions_ms, locks_m
 
 
 def at_locks(even: Stride, each: Costs, held_up: dict[int, int]) -> dict[int, bool]:
-    """The instants looked at, of 60, and at which of them locks are."""
+    """Return the sampled instants of 60, and which of them include the locks."""
     looked, number = {}, 1
     while number <= 60:
         looked[number] = even.is_at_locks(number)

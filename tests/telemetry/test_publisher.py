@@ -1,4 +1,4 @@
-"""What telemetry says of itself, to a run folder that may be full."""
+"""What telemetry reports about itself, to a run folder that may be full."""
 
 from collections.abc import Sequence
 

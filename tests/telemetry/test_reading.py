@@ -1,4 +1,4 @@
-"""When sources are read: all as the measuring begins, and just before the load ends."""
+"""When sources are read: all as the measurement begins, and just before the load ends."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
@@ -17,7 +17,7 @@ MS_NS = 10**6
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Stands still while nothing sleeps, and a reading takes no longer than it is told to."""
+    """A clock that stands still while nothing sleeps, so that a reading takes a defined time."""
     clock = Clock()
     monkeypatch.setattr(reading, "time", clock)
     return clock
@@ -26,7 +26,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def read_at_ms(
     clock: Clock, *, warmup_ms: int, load_ms: int, takes_ms: Sequence[int] = (), every_s: float = 1
 ) -> list[int]:
-    """From the measuring's begin: when a source was read whose first readings take so long."""
+    """Return when a source was read, in ms from the start of the measurement.
+
+    ``takes_ms`` are the durations of its first readings.
+    """
     begin_ns = clock.now_ns + warmup_ms * MS_NS
     end_ns = begin_ns + load_ms * MS_NS
     begun_ms: list[int] = []

@@ -1,4 +1,4 @@
-"""Who reads what, when, and what becomes of it when it fails: with a server made of functions."""
+"""What is read in which thread and when, and what happens if it fails: on a made-up server."""
 
 import os
 import socket
@@ -47,7 +47,7 @@ class Folder:
 
 
 class Server:
-    """A server of one session, whose counter goes up by one each time it is read."""
+    """A server with one session, whose counter increases by one with each reading."""
 
     def __init__(self) -> None:
         self.counted = 0
@@ -116,7 +116,7 @@ def word(at_ns: int) -> Activity:
 
 
 def play(watching: Recorder, server: Server, until: Callable[[], object] = lambda: True) -> None:
-    """A run of 0.3 s, or longer until something is so: a machine may stand still for all of it."""
+    """Play a run of 0.3 s, or longer until something is true: the host may stall all this time."""
     beginning = started()
     frames: list[Frame] = [hello(), beginning]
     for frame in chain(frames, words(beginning.monotonic_ns, until)):
@@ -126,13 +126,13 @@ def play(watching: Recorder, server: Server, until: Callable[[], object] = lambd
 
 
 def words(begin_ns: int, until: Callable[[], object]) -> Iterator[Activity]:
-    """The engine's, every 20 ms."""
+    """Yield the engine's frames, one every 20 ms."""
     at_ns, is_over = begin_ns, False
     while not is_over:
         assert at_ns < begin_ns + PATIENCE_S * 1e9, "what the run waits for does not come"
         at_ns += STEP_NS
         time.sleep(max(at_ns - time.monotonic_ns(), 0) / 1e9)
-        # What was looked at until now has its word, however late that is.
+        # What was sampled until now has its frame, however late that is.
         is_enough = at_ns >= begin_ns + LASTS_NS and until()
         is_over = bool(is_enough) and time.monotonic_ns() < at_ns + STEP_NS
         yield word(at_ns)
@@ -160,7 +160,7 @@ def test_all_that_is_seen_of_a_run():
 
 
 def test_what_a_thread_took_before_it_served_us_is_not_our_cost(tmp_path, monkeypatch):
-    """It is known only once the load is on; the thread of each of our lines is the same."""
+    """It is known only once the load runs; the same thread serves each of our connections."""
     server, folder = Server(), Folder()
     begun, looked, connect = threading.Event(), threading.Event(), server.connect
     monkeypatch.setattr("dbdyno.telemetry.recorder.ROOT", tmp_path)
@@ -294,7 +294,7 @@ def test_a_defect_of_ours_is_a_lack():
 
 @pytest.mark.parametrize("process_id", [None, os.getpid()])
 def test_a_server_elsewhere_names_no_log_of_this_machine(tmp_path, process_id):
-    """Where both keep their logs in the same place, the path leads to another server's."""
+    """If both hosts keep their logs in the same place, the path leads to another server's log."""
     server, folder, log = Server(), Folder(), tmp_path / "log"
     log.touch()
     with recorder(server, folder, process_id, log_path=lambda _connection: log) as watching:

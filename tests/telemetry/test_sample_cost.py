@@ -1,4 +1,4 @@
-"""What a look costs: processor time where the kernel tells it, else the quickest answers."""
+"""The cost of a session sample: CPU time if the kernel reports it, else the fastest answers."""
 
 import time
 
@@ -11,7 +11,7 @@ MS_NS = 10**6
 
 
 class Used:
-    """What our thread and what serves it took so far."""
+    """The CPU time of our thread and of the server's side so far."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.ours_ms = self.served_ms = 100
@@ -54,7 +54,7 @@ def test_answers_of_a_server_elsewhere_cost_what_the_quickest_took():
 def test_a_session_here_costs_its_processor_time_and_ours(used: Used):
     cost = SampleCost(used.served_ns)
     look(cost, used, 50, 50, with_locks=False)
-    assert told_ms(cost) == (0, 0)  # of the first nothing is known
+    assert told_ms(cost) == (0, 0)  # nothing is known of the first one
     look(cost, used, 1, 2, with_locks=False)
     look(cost, used, 2, 4, with_locks=False)
     assert told_ms(cost) == (4.5, 0)
@@ -63,7 +63,7 @@ def test_a_session_here_costs_its_processor_time_and_ours(used: Used):
 
 
 def test_a_dear_look_of_long_ago_is_no_dearer_than_those_with_locks(used: Used):
-    """The first without locks finds nothing in the caches, and may be the last."""
+    """The first one without locks finds the CPU caches empty, and may be the last."""
     cost = SampleCost(used.served_ns)
     for took_ms in (1, 9):
         look(cost, used, took_ms, 0, with_locks=False)

@@ -1,4 +1,4 @@
-"""Looks and the engine's words meet by their instant, in whatever order they come."""
+"""Samples and the engine's frames are paired by their instant, in whatever order they come."""
 
 from dbdyno.model.frame import Activity
 from dbdyno.telemetry.joining import SessionSample

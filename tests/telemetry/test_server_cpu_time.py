@@ -1,4 +1,4 @@
-"""What tasks of the server take for a connection of ours, whoever they served before."""
+"""The CPU time of the server's tasks that serve our connection, whomever they served before."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def test_what_a_thread_took_for_others_before_is_not_ours(tmp_path: Path):
 
 
 def test_after_a_reconnect_both_tasks_count(tmp_path: Path):
-    """The second has served others for long; the first serves somebody else from now on."""
+    """The second task has served other sessions for long; the first serves another from now on."""
     served = ServerCpuTime(tmp_path)
     used(tmp_path, 7, 100)
     used(tmp_path, 8, 100_000)

@@ -1,4 +1,4 @@
-"""What each look stands for, when some are held up or find nobody."""
+"""What each sample stands for if some are delayed or the server does not answer."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType, SimpleNamespace
@@ -19,7 +19,7 @@ STEP_NS = 20 * MS_NS
 PACE = Pace(interval_ns=STEP_NS, share=0.028, samples_share=0.014, steps_max=250)
 BOTH, SESSIONS = object(), object()
 USUAL_MS = 4
-"""On two processors every fifth instant is looked at, then."""
+"""On two CPUs every fifth instant is then sampled."""
 LOCKS_MS = 8
 
 
@@ -56,7 +56,7 @@ class Server:
 def samples(
     monkeypatch: pytest.MonkeyPatch, instants: int, **how
 ) -> Iterator[tuple[int, SessionSample]]:
-    """Those at so many instants, each with which one it is."""
+    """Yield the samples of this many instants, each with its number."""
     clock = Clock()
     monkeypatch.setattr(session_sampler, "time", clock)
     seen: list[SessionSample] = []
@@ -83,7 +83,7 @@ def worth(
     held_up: Mapping[int, int] = MappingProxyType({}),
     gone: frozenset[int] = frozenset(),
 ) -> list[tuple[int, int]]:
-    """Of the looks at forty instants: which one it is, and how many it stands for."""
+    """Return the numbers of the samples of forty instants, and the instants each stands for."""
     how = {"held_up": held_up, "gone": gone}
     return [(number, steps(look.seconds)) for number, look in samples(monkeypatch, 40, **how)]
 
@@ -95,7 +95,7 @@ def test_looks_stand_for_all_of_the_time(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_look_soon_after_one_that_was_held_up_stands_for_what_passed_between(monkeypatch):
-    """And one that comes late for no more than was planned: nobody saw the rest."""
+    """A late one stands for no more than was planned: nobody saw the rest."""
     assert worth(monkeypatch, held_up={11: 6, 26: 9}) == [
         (1, 1), (6, 5), (11, 5), (18, 5), (21, 3), (26, 5), (36, 5), (37, 1),
     ]  # fmt: skip
@@ -107,7 +107,7 @@ def test_what_nobody_answered_stands_for_nothing(monkeypatch: pytest.MonkeyPatch
 
 
 def test_where_locks_are_dear_a_look_at_them_stands_for_all_since_the_last(monkeypatch):
-    """Sessions, of 4 ms, at every eighth instant; locks, of 8 more, at every 34th or soon after."""
+    """Sessions, at 4 ms, at every eighth instant; locks, at 8 ms more, at about every 34th."""
     how = {"sample_sessions": SESSIONS, "held_up": {}, "gone": frozenset(), "locks_ms": LOCKS_MS}
     found = dict(samples(monkeypatch, 120, **how))
     at_locks = {

@@ -1,4 +1,4 @@
-"""A statement is known by its form, and a text that was cut by its literal beginning."""
+"""A statement is recognized by its form, and a truncated text by its literal beginning."""
 
 import pytest
 
@@ -24,7 +24,7 @@ TPCB = StatementTexts(dict(enumerate(SQL)))
 )
 def test_texts_of_tpcb(text, statements):
     assert TPCB.fitting(text) == statements
-    assert TPCB.fitting(text) == statements  # as remembered
+    assert TPCB.fitting(text) == statements  # from the cache
 
 
 def test_where_two_begin_alike_both_are_named():

@@ -1,6 +1,6 @@
-"""A watched run on each PostgreSQL from 12 to 18: what one does not have lacks, and nothing else.
+"""A run with telemetry on each PostgreSQL from 12 to 18: only what a version lacks is missing.
 
-Versions that are not on this machine come by Maven; one that it cannot fetch is skipped.
+Versions that are not on this host are fetched by Maven; one that it cannot fetch is skipped.
 """
 
 from pathlib import Path
@@ -17,20 +17,20 @@ from tests.conftest import SMALL
 from tests.support.ended import assert_sound
 from tests.telemetry.watched import lacks, measure, seen
 
-# dbdyno itself offers no servers that their makers have given up, but may be pointed at one.
+# dbdyno itself provides no unsupported servers, but may be pointed at one.
 OLD = {
     12: ("12.22.0", "f50ddff3308a65e2423ecfd94aefc200d7fe7e2a24d45c6aadb0a6cfbe9284c4"),
     13: ("13.22.0", "df102cd31047d65cd10a3394240cda388e2b9804074d707937ac5b7c5d5d8de5"),
 }
 SINCE = {"pg_stat_wal": 14, "pg_stat_io": 16}
 QUEUE = 4
-"""tpcb's update of the one branch: where its clients are most of the time, so that few looks do."""
+"""tpcb's update of the one branch, where its clients mostly are, so that few samples suffice."""
 ALWAYS_LACKING = {"pg_stat_statements", "memory_nodes", "log"}
-"""An extension that is not installed, what a small machine does not have, what was not named."""
+"""An extension that is not installed, what a small host does not have, what was not given."""
 
 
 def programs(major: int, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a version's programs."""
+    """Return the folder of a version's programs."""
     here = {
         binaries.major: binaries.folder for binaries in [*embedded_binaries(), *local_binaries()]
     }

@@ -1,4 +1,4 @@
-"""Whole runs on servers of tests, and what was seen of them."""
+"""Whole runs on test servers, and what telemetry recorded of them."""
 
 import threading
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from dbdyno.servers.base import Server
 
 
 class Observer:
-    """Does something once, as an interval ends."""
+    """Does something once, at the end of an interval."""
 
     def __init__(self, action: Callable[[], object] | None = None, at: int = 1) -> None:
         self._action = action
@@ -50,7 +50,7 @@ def measure(server: Server, work: str, observer: Observer | None = None, **optio
 
 
 def seen(recording: Recording, table: str, **wanted: object) -> int:
-    """How many sessions were seen like this, over all looks."""
+    """Return the number of sessions with these properties, over all samples."""
     columns = recording.tables[table]
     fits = np.ones(len(columns["count"]), dtype=bool)
     for name, value in wanted.items():
@@ -59,7 +59,7 @@ def seen(recording: Recording, table: str, **wanted: object) -> int:
 
 
 def nobody_watches() -> bool:
-    """Whether telemetry has left no thread behind."""
+    """Whether no thread of telemetry is left."""
     return not any(its.name.startswith("telemetry") for its in threading.enumerate())
 
 
