@@ -23,9 +23,9 @@ LEAD = 15
 
 
 def instant_ns(look_every_ns: int) -> int:
-    """How often the engine must say what its clients do, so that it does at every look.
+    """Return how often the engine must report on its clients, so that it does at every sample.
 
-    Looks fall on multiples of their interval, on a clock that stood still for whole blocks.
+    Samples are taken at multiples of their interval, on a clock that stood still for whole blocks.
     """
     return math.gcd(look_every_ns, BLOCK_NS)
 

@@ -1,4 +1,4 @@
-"""Certificates for tests: an authority, a server and a client of it, and one signed by itself."""
+"""Certificates for tests: an authority, a server and a client of it, and a self-signed one."""
 
 import subprocess
 from pathlib import Path
@@ -36,7 +36,7 @@ def _signed(folder: Path, name: str, subject: str, names: str) -> None:
 
 
 def make_certificates(folder: Path) -> Path:
-    """Files root, server, elsewhere, alone, stranger and client (.crt and .key each)."""
+    """Create the files root, server, elsewhere, alone, stranger and client (.crt and .key each)."""
     _self_signed(folder, "root", "root")
     _self_signed(folder, "stranger", "stranger")
     _self_signed(folder, "alone", "localhost", "-addext", NAMES)
@@ -47,7 +47,7 @@ def make_certificates(folder: Path) -> Path:
 
 
 def locked(key: Path, folder: Path, form: str = "pkey") -> Path:
-    """The key behind a passphrase, in one of OpenSSL's two forms."""
+    """Return the key encrypted with a passphrase, in one of OpenSSL's two formats."""
     path = folder / "locked.key"
     _openssl(form, "-in", key, "-aes256", "-passout", f"pass:{PASSPHRASE}", "-out", path)
     path.chmod(0o600)
@@ -57,7 +57,7 @@ def locked(key: Path, folder: Path, form: str = "pkey") -> Path:
 def tls(
     certificates: Path, mode: TlsMode, root: str | None = "root", client: str | None = None
 ) -> Tls:
-    """Encryption with those of the certificates that are named."""
+    """Return TLS options with the named certificates."""
     return Tls(
         mode=mode,
         root_certificates=str(certificates / f"{root}.crt") if root else None,

@@ -1,4 +1,4 @@
-"""Servers that belong to the engine's tests, and the log of an engine."""
+"""Servers for the engine's tests, and the log of an engine."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,7 +37,7 @@ def checked(log: IO[str]) -> Run:
 
 @pytest.fixture
 def refused(log: IO[str]) -> Run:
-    """Runs a plan that cannot begin, and gives the reason."""
+    """Runs a plan that cannot start, and returns the reason."""
     return lambda plan: run(plan, log).failed
 
 
@@ -49,19 +49,19 @@ def start(folder: Path, **settings: str) -> Iterator[Postgres]:
 
 @pytest.fixture(scope="session")
 def local() -> Iterator[Postgres]:
-    """A server that speaks protocol 3.0 at best."""
+    """A server that supports at most protocol 3.0."""
     yield from start(local_binaries()[0].folder, listen_addresses="127.0.0.1,::1")
 
 
 @pytest.fixture(scope="session")
 def newest() -> Iterator[Postgres]:
-    """A server that speaks protocol 3.2."""
+    """A server that supports protocol 3.2."""
     yield from start(embedded_binaries()[0].folder)
 
 
 @pytest.fixture(scope="session")
 def mariadb() -> Iterator[MariaDB]:
-    """A server of the other protocol."""
+    """A server with the other protocol."""
     server = MariaDB()
     yield server
     server.remove()
@@ -87,7 +87,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def greeting(checked: Run) -> Callable[..., str]:
-    """What the engine says of its encryption, after a run that went well."""
+    """Return the TLS version and cipher that the engine reports, after a successful run."""
 
     def go(endpoint: Endpoint, **changes: Any) -> str:
         told = checked(plan_for(endpoint, "select 1;", **times(3), **changes))

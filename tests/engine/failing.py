@@ -1,7 +1,7 @@
-"""How each kind of server is brought to fail, and what it says then.
+"""How to make each kind of server fail, and the errors that it then returns.
 
-The tests are the same for both; the words are not. They are of a table ``one`` with the columns
-``id``, its key, and ``n``, which is never below 0, and the rows 1 to 4.
+The tests are the same for both kinds, their statements and errors are not. They use a table ``one``
+with the columns ``id``, its key, and ``n``, which is never below 0, and the rows 1 to 4.
 """
 
 from msgspec import Struct
@@ -10,7 +10,7 @@ CONFLICT = """begin isolation level repeatable read;
 update one set n = n + 1 where id = 1;
 commit;
 """
-# The pause makes some of them last longer than one of two threads may be late.
+# The pause makes some last longer than the possible delay between the two threads.
 DEADLOCK = """begin;
 update one set n = n + 1 where id = 1 + :client_id;
 \\sleep 20 ms
@@ -20,22 +20,22 @@ commit;
 
 
 class Words(Struct, frozen=True, kw_only=True):
-    """Of one kind of server."""
+    """The statements and errors of one kind of server."""
 
     failing: dict[str, tuple[str, str]]
-    """Class and code of what each script fails with."""
+    """The class and code of each script's failure."""
     hopeless: dict[str, str]
-    """How the reason begins of a run that each script ends."""
+    """The beginning of the reason with which each script ends the run."""
     broken: tuple[str, str]
-    """A statement that fails in the middle of a block, and its code."""
+    """A statement that fails in the middle of a transaction block, and its code."""
     deadlock: str
-    """The code of one."""
+    """The code of a deadlock."""
     hurry: dict[str, str]
-    """A connection's parameters, with which deadlocks are found quickly."""
+    """Connection parameters with which deadlocks are detected quickly."""
     conflict: str
-    """What fails each time in a way that another try may be spared."""
+    """A statement that always fails with an error that may be retried."""
     colliding: tuple[str, str]
-    """What clients collide in, and the condition that makes them."""
+    """Statements in which clients collide, and the condition that causes it."""
 
 
 POSTGRESQL = Words(
@@ -59,7 +59,7 @@ POSTGRESQL = Words(
     deadlock="40P01",
     hurry={"deadlock_timeout": "10ms"},
     conflict="do $$ begin raise sqlstate '40001'; end $$;",
-    # The pause is in the transaction's snapshot, so that the two clients never miss each other.
+    # The pause is within the transaction's snapshot, so that the two clients always collide.
     colliding=(CONFLICT.replace("update", "select pg_sleep(0.01);\nupdate"), "id = 1"),
 )
 MARIADB = Words(

@@ -1,7 +1,7 @@
-"""What happens to a server while the engine works on it, and when the run is over then.
+"""Events on a server during a run of the engine, and when the run then ends.
 
-A run that is to see the end of something does not end by its clock: on a slow machine the clock
-would be first.
+A run that must see the end of an event does not end by its clock: on a slow host it would end too
+early.
 """
 
 import time
@@ -14,14 +14,14 @@ from tests.support.patience import wait_until
 
 OUTAGE_S = 0.3
 AGAIN_S = 0.5  # of load once all are back
-RETURN_S = 3.0  # the longest pause before a client tries again is a second; a machine may stall
+RETURN_S = 3.0  # the longest pause before a client retries is 1 s; a host may stall
 
 
 def dies_and_comes_back(server: Postgres | MariaDB, sessions: int | None) -> Happening:
-    """It is killed and started anew; the run is stopped when its clients are back.
+    """Kill the server and restart it; stop the run when its clients are back.
 
-    The load holds so many sessions while the server is there; with None its clients connect for
-    each transaction, and who of them is back is not to be seen: they are given the time for it.
+    The load has ``sessions`` sessions while the server runs. With None its clients connect for each
+    transaction, so that nothing shows whether they are back: they are given the time for it.
     """
 
     def happen(engine: EngineProcess) -> None:

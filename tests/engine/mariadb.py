@@ -1,7 +1,7 @@
-"""A MariaDB of a test's own: with logins of every kind, TLS, and a life that can go wrong.
+"""A MariaDB for a test: with every kind of login, with TLS, and with crashes.
 
-It is frozen, killed and started again, and always stopped. Nothing here waits without a bound.
-The load logs in as ``loader``, the tests themselves as ``root``, neither with a password.
+It is frozen, killed and restarted, and always stopped. All waiting is bounded. The load logs in as
+``loader``, the tests themselves as ``root``, both without a password.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from tests.support.patience import PATIENCE_S, wait_until
 SETTINGS = {
     "innodb_buffer_pool_size": "64M",
     "innodb_log_file_size": "48M",
-    "innodb_flush_log_at_trx_commit": "0",  # what is killed here is thrown away
+    "innodb_flush_log_at_trx_commit": "0",  # data of a killed server is thrown away
     "innodb_fast_shutdown": "2",
     "innodb_lock_wait_timeout": "5",
     "bind_address": "127.0.0.1",
@@ -84,7 +84,7 @@ class MariaDB:
         wait_until(self.answers, "the server's start")
 
     def answers(self) -> bool:
-        """Whether it greets; PyMySQL would leave its socket open where nobody does."""
+        """Whether it sends a greeting; PyMySQL would leak its socket if there is none."""
         with socket.socket(socket.AF_UNIX) as visitor, contextlib.suppress(OSError):
             visitor.connect(str(self.socket_path))
             return bool(visitor.recv(1))
@@ -97,7 +97,7 @@ class MariaDB:
         self.process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """As the kernel does when memory runs out: nobody is told goodbye."""
+        """Kill it as the kernel does when memory runs out: without goodbyes."""
         self.process.kill()
         self.process.wait(PATIENCE_S)
 
@@ -107,14 +107,14 @@ class MariaDB:
         self.start()
 
     def recover(self) -> None:
-        """After whatever was done to it, it answers again."""
+        """Make it answer again, whatever was done to it."""
         if self.process.poll() is None:
             self.thaw()
         else:
             self.start()
 
     def encrypt(self, certificates: Path, name: str) -> None:
-        """Serves TLS from now on, under the certificate of that name."""
+        """Serve TLS from now on, with the certificate of that name."""
         for source in ("root.crt", f"{name}.crt", f"{name}.key"):
             shutil.copy(certificates / source, self.data / source)
         server_identity().take_over(self.data)
@@ -138,26 +138,26 @@ class MariaDB:
         return pymysql.connect(**{**known, "autocommit": True, **options})
 
     def execute(self, *statements: str) -> list[tuple[Any, ...]]:
-        """Runs statements; the rows of the last."""
+        """Run statements; return the rows of the last."""
         with self.holding(*statements) as cursor:
             return list(cursor.fetchall())
 
     @contextlib.contextmanager
     def holding(self, *statements: str) -> Iterator[Cursor]:
-        """A session that has run these, and holds what they left it."""
+        """Provide a session that has run these statements, and keeps its locks."""
         with self.connect(database="load_test") as connection, connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
             yield cursor
 
     def endpoint(self, host: str = "", **changes: Any) -> Endpoint:
-        """The way in for the engine: over the Unix socket unless a host is named."""
+        """Return the engine's endpoint: the Unix socket unless a host is given."""
         unix = Address(unix=UnixSocket(path=str(self.socket_path)))
         address = Address(tcp=TcpAddress(host=host, port=self.port)) if host else unix
         known = {"protocol": "mysql", "user": "loader", "database": "load_test", "tls": Tls()}
         return Endpoint(**{**known, "address": address, **changes})
 
     def backends(self) -> list[int]:
-        """Connections that serve the load."""
+        """Return the IDs of the load's connections."""
         query = "select id from information_schema.processlist where user = 'loader'"
         return [row[0] for row in self.execute(query)]

@@ -1,4 +1,4 @@
-"""Servers behind their ODBC drivers: the same ones as elsewhere, by another way in."""
+"""Servers behind their ODBC drivers: the same servers, reached in another way."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.engine.postgres import Postgres
 
 
 class Behind(Struct, frozen=True):
-    """A server, and what its driver wants to know."""
+    """A server, and the attributes that its driver needs."""
 
     server: Any
     attributes: str
@@ -24,7 +24,7 @@ class Behind(Struct, frozen=True):
         return Endpoint(**{**known, **changes})
 
     def execute(self, *statements: str) -> list[tuple[Any, ...]]:
-        """Runs statements beside the load; the rows of the last."""
+        """Run statements beside the load; return the rows of the last."""
         if isinstance(self.server, MariaDB):
             return self.server.execute(*statements)
         with self.server.connect() as connection:

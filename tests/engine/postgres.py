@@ -1,7 +1,7 @@
-"""A PostgreSQL of a test's own: with logins of every kind, TLS, and a life that can go wrong.
+"""A PostgreSQL for a test: with every kind of login, with TLS, and with crashes.
 
-The private servers of ``dbdyno.servers`` always end well; these are frozen, killed and
-started again. Nothing here waits without a bound.
+The private servers of ``dbdyno.servers`` always shut down cleanly; these are frozen, killed and
+restarted. All waiting is bounded.
 """
 
 import contextlib
@@ -24,14 +24,14 @@ from tests.support.patience import PATIENCE_S, wait_until
 
 SETTINGS = {
     "shared_buffers": "32MB",
-    "fsync": "off",  # what is killed here is thrown away
+    "fsync": "off",  # data of a killed server is thrown away
     "logging_collector": "off",
     "log_min_messages": "warning",
 }
 
 
 def free_port() -> int:
-    """Free for the moment: it is asked for as late as it can be."""
+    """Return a port that is free at the moment: it is requested as late as possible."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return probe.getsockname()[1]
 
@@ -78,17 +78,17 @@ class Postgres:
         return False
 
     def processes(self) -> list[int]:
-        """The postmaster, then its children."""
+        """Return the postmaster, then its children."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [self.process.pid, *map(int, children.read_text().split())]
 
     def signal_all(self, number: signal.Signals) -> None:
         for process in self.processes():
-            with contextlib.suppress(ProcessLookupError):  # a backend may end at any time
+            with contextlib.suppress(ProcessLookupError):  # a backend may exit at any time
                 os.kill(process, number)
 
     def freeze(self) -> None:
-        """The postmaster first: while its children come and go, their list may lack any."""
+        """Freeze all processes, the postmaster first: the list of its children must not change."""
         os.kill(self.process.pid, signal.SIGSTOP)
         os.waitpid(self.process.pid, os.WUNTRACED)
         self.signal_all(signal.SIGSTOP)
@@ -97,14 +97,14 @@ class Postgres:
         self.signal_all(signal.SIGCONT)
 
     def kill(self) -> None:
-        """As the kernel does when memory runs out: no process says goodbye."""
+        """Kill it as the kernel does when memory runs out: without goodbyes."""
         processes = self.processes()
         self.signal_all(signal.SIGKILL)
         self.process.wait(PATIENCE_S)
         wait_until(lambda: not any(map(_is_alive, processes)), "the server's death")
 
     def recover(self) -> None:
-        """After whatever was done to it, it answers again."""
+        """Make it answer again, whatever was done to it."""
         if self.process.poll() is None:
             self.thaw()
         else:
@@ -116,7 +116,7 @@ class Postgres:
         self.start()
 
     def encrypt(self, certificates: Path, name: str) -> None:
-        """Serves TLS from now on, under the certificate of that name."""
+        """Serve TLS from now on, with the certificate of that name."""
         for source, target in (("root.crt", "root.crt"), (f"{name}.crt", "server.crt")):
             shutil.copy(certificates / source, self.data / target)
         shutil.copy(certificates / f"{name}.key", self.data / "server.key")
@@ -142,20 +142,20 @@ class Postgres:
         return psycopg.connect(make_conninfo(conninfo, **wanted), autocommit=True)
 
     def execute(self, *statements: str) -> list[tuple[Any, ...]]:
-        """Runs statements; the rows of the last."""
+        """Run statements; return the rows of the last."""
         with self.holding(*statements) as cursor:
             return cursor.fetchall() if cursor.description else []
 
     @contextlib.contextmanager
     def holding(self, *statements: str) -> Iterator[psycopg.Cursor]:
-        """A session that has run these, and holds what they left it."""
+        """Provide a session that has run these statements, and keeps its locks."""
         with self.connect() as connection, connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
             yield cursor
 
     def endpoint(self, host: str = "", **changes: Any) -> Endpoint:
-        """The way in for the engine: over the Unix socket unless a host is named."""
+        """Return the engine's endpoint: the Unix socket unless a host is given."""
         unix = Address(unix=UnixSocket(path=str(self.socket_path)))
         address = Address(tcp=TcpAddress(host=host, port=self.port)) if host else unix
         known = {"user": "postgres", "database": "postgres", "tls": Tls()}
@@ -163,7 +163,7 @@ class Postgres:
         return Endpoint(**{**known, "address": address, "parameters": parameters, **changes})
 
     def backends(self) -> list[int]:
-        """Processes that serve the load."""
+        """Return the processes that serve the load."""
         query = "select pid from pg_stat_activity where application_name = 'load'"
         with self.connect() as connection:
             return [row[0] for row in connection.execute(query)]

@@ -1,6 +1,6 @@
-"""Things that listen where a server should: slow doors, liars, and servers of rubbish.
+"""Listeners in place of a server: slow ones, proxies that falsify, and senders of garbage.
 
-Each lives in threads of the test and ends with its block.
+Each runs in threads of the test and ends with its block.
 """
 
 import contextlib
@@ -20,9 +20,9 @@ Behaviour = Callable[[socket.socket], None]
 def listening(
     path: Path, behaviour: Behaviour, *, backlog: int = 16, pause_s: float = 0
 ) -> Iterator[Address]:
-    """A Unix socket; each connection gets a thread that behaves so, and is then closed.
+    """Listen on a Unix socket; each connection gets a thread that runs ``behaviour``.
 
-    ``pause_s`` passes before each is let in.
+    Each connection is accepted after a pause of ``pause_s``, and closed when its thread is done.
     """
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(str(path))
@@ -33,7 +33,7 @@ def listening(
 
 @contextlib.contextmanager
 def listening_tcp(behaviour: Behaviour) -> Iterator[Address]:
-    """The same on a port of loopback."""
+    """Listen on a port of loopback in the same way."""
     with socket.create_server(("127.0.0.1", 0)) as door, _open(door, behaviour):
         yield Address(tcp=TcpAddress(host="127.0.0.1", port=door.getsockname()[1]))
 
@@ -47,7 +47,7 @@ def _open(door: socket.socket, behaviour: Behaviour, pause_s: float = 0) -> Iter
 
 @contextlib.contextmanager
 def closed_door(path: Path) -> Iterator[Address]:
-    """A socket whose backlog is full, since nobody ever accepts."""
+    """Provide a socket whose backlog is full, since nobody ever accepts."""
     with socket.socket(socket.AF_UNIX) as door, contextlib.ExitStack() as visitors:
         door.bind(str(path))
         door.listen(0)
@@ -60,7 +60,7 @@ def closed_door(path: Path) -> Iterator[Address]:
 
 
 def _accept(door: socket.socket, behaviour: Behaviour, pause_s: float) -> None:
-    with contextlib.suppress(OSError):  # the door has been shut
+    with contextlib.suppress(OSError):  # the listener has been closed
         while True:
             time.sleep(pause_s)
             visitor, _ = door.accept()
@@ -68,12 +68,12 @@ def _accept(door: socket.socket, behaviour: Behaviour, pause_s: float) -> None:
 
 
 def _behave(visitor: socket.socket, behaviour: Behaviour) -> None:
-    with visitor, contextlib.suppress(OSError):  # the visitor may leave at any time
+    with visitor, contextlib.suppress(OSError):  # the client may disconnect at any time
         behaviour(visitor)
 
 
 def forward_to(server: Path, spoil: Callable[[bytes], bytes] = bytes) -> Behaviour:
-    """Passes bytes both ways; what the server says goes through ``spoil``."""
+    """Pass bytes both ways; those from the server go through ``spoil``."""
 
     def behave(visitor: socket.socket) -> None:
         with socket.socket(socket.AF_UNIX) as other:
@@ -102,7 +102,7 @@ def _pump(source: socket.socket, sink: socket.socket, spoil: Callable[[bytes], b
 
 
 def intercept(server: int, certificate: Path, key: Path) -> Behaviour:
-    """Ends the visitor's encryption, and encrypts anew what goes on to the server's port."""
+    """Terminate the client's TLS, and encrypt again on the way to the server's port."""
     mine = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     mine.load_cert_chain(certificate, key)
     theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -1,7 +1,7 @@
-"""Runs the real engine on a plan, and keeps all that it says in order.
+"""Runs the real engine on a plan, and keeps all its frames in order.
 
-Whatever happens, the engine is ended within the patience of a test: an engine that has to be
-killed for it fails the test.
+Whatever happens, the engine is ended within the timeout of a test: an engine that has to be killed
+for it fails the test.
 """
 
 import threading
@@ -39,7 +39,7 @@ F = TypeVar("F")
 
 
 def plan_for(endpoint: Endpoint, *texts: str, seconds: float = 0.6, **changes: Any) -> Plan:
-    """A short closed loop of two clients on two threads; ``rate_tps`` opens the loop."""
+    """Return a short closed loop of two clients on two threads; ``rate_tps`` makes it open."""
     rate = changes.pop("rate_tps", None)
     law = changes.pop("law", "constant")
     opened = Arrivals(open=OpenArrivals(law=law))
@@ -58,12 +58,12 @@ def plan_for(endpoint: Endpoint, *texts: str, seconds: float = 0.6, **changes: A
 
 
 def times(count: int) -> dict[str, Any]:
-    """Changes of a plan: so many transactions for each client, however long they take."""
+    """Return changes of a plan: this many transactions per client, however long they take."""
     return {"transactions_per_client": count, "stages": [Stage(duration_ns=None)]}
 
 
 class Told(Struct, frozen=True):
-    """What an engine told, and how it ended."""
+    """The frames of an engine, and how it ended."""
 
     frames: list[Frame]
     exit_code: int | None
@@ -87,7 +87,7 @@ class Told(Struct, frozen=True):
 
     @property
     def failed(self) -> Failed:
-        """The frame of a run that never began: nothing was started."""
+        """The frame of a run that failed before anything was started."""
         assert not self.all(Started)
         assert not self.all(Done)
         assert self.exit_code == 1
@@ -95,11 +95,11 @@ class Told(Struct, frozen=True):
 
     @property
     def codes(self) -> dict[str, tuple[str, int]]:
-        """Failures: class and count by code."""
+        """Class and count of the failures, by code."""
         return {each.code: (each.failure_class, each.count) for each in self.done.failures}
 
     def check(self) -> None:
-        """What holds for every run that was not prevented."""
+        """Assert what holds for every run that could start."""
         assert self.exit_code == 0, self.frames
         order = [type(frame) for frame in self.frames if not isinstance(frame, Note | Outage)]
         assert order[0] is Hello
@@ -122,14 +122,14 @@ Happening = Callable[[EngineProcess], None]
 
 
 def run(plan: Plan, log: IO[str], during: Happening | None = None) -> Told:
-    """Runs a plan to its end. ``during`` happens once the load has begun."""
+    """Run a plan to its end; ``during`` is called once the load has begun."""
     return run_until(plan, log, Started if during else None, during)
 
 
 def run_until(
     plan: Plan, log: IO[str], frame_kind: type[Any] | None, then: Happening | None
 ) -> Told:
-    """Runs a plan; after the first frame of a kind something happens, in its own thread."""
+    """Run a plan; after the first frame of a kind, call a function in a separate thread."""
     engine = EngineProcess(plan, log)
     frames: list[Frame] = []
     failures: list[BaseException] = []
@@ -157,5 +157,5 @@ def _happen(
     try:
         if happening:
             happening(engine)
-    except BaseException as failure:  # told in the test's own thread
+    except BaseException as failure:  # raised in the test's own thread
         failures.append(failure)

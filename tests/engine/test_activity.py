@@ -1,4 +1,4 @@
-"""What each client awaits, told at the plan's instants, is what the server says of its sessions."""
+"""The statements for which clients wait, as reported at the plan's instants, match the server's."""
 
 import struct
 import time
@@ -16,7 +16,7 @@ STATEMENTS = {0, 1, 2}
 
 
 def clients(activity: Activity) -> list[tuple[int, int]]:
-    """What each did, and the process that served it."""
+    """Return what each client did, and the process that served it."""
     doing = struct.unpack(f"<{len(activity.statements) // 2}H", activity.statements)
     backends = struct.unpack(f"<{len(activity.backends) // 4}I", activity.backends)
     return list(zip(doing, backends, strict=True))
@@ -35,7 +35,7 @@ def guarded(local):
 
 
 def test_clients_behind_a_lock_are_seen_awaiting_it(local, guarded, checked, io):
-    """All of them but for moments, and their processes are those the server lists."""
+    """All of them, except briefly, and their processes are those that the server lists."""
     locked: list[tuple[int, int, set[int]]] = []
 
     def lock(engine) -> None:
@@ -72,7 +72,7 @@ def test_clients_behind_a_lock_are_seen_awaiting_it(local, guarded, checked, io)
 
 
 def waiting(connection) -> set[int]:
-    """Processes of the load that wait for a lock."""
+    """Return the processes of the load that wait for a lock."""
     query = """select pid from pg_stat_activity
         where application_name = 'load' and wait_event_type = 'Lock'"""
     return {row[0] for row in connection.execute(query)}
@@ -92,8 +92,8 @@ def test_the_instants_lie_on_the_grid_from_the_load_s_begin(local, checked):
     steps = [(each.at_ns - start) / INTERVAL_NS for each in told.all(Activity)]
     assert steps == sorted(set(steps))
     assert all(step == int(step) for step in steps)
-    assert steps[0] < 75  # in the warm-up
-    assert len(steps) > 10  # of 125: a busy machine passes some over
+    assert steps[0] < 75  # within the warm-up
+    assert len(steps) > 10  # of 125: a busy host skips some
 
 
 def test_without_being_asked_the_engine_tells_nothing_of_it(local, checked):
@@ -102,7 +102,7 @@ def test_without_being_asked_the_engine_tells_nothing_of_it(local, checked):
 
 
 def test_pauses_and_other_processes(local, checked):
-    """With a connection for each transaction its process is another each time."""
+    """With a connection for each transaction, each transaction has another process."""
     plan = plan_for(
         local.endpoint(),
         "select 1;\n\\sleep 100 ms\nselect 2;",
@@ -117,5 +117,5 @@ def test_pauses_and_other_processes(local, checked):
         for doing, pid in clients(activity)
         if doing == PAUSING
     ]
-    # A busy machine may pass over the pause of one, but not of all but each client's first.
+    # On a busy host one client's pause may be missed, but never all except each client's first.
     assert 2 < len(set(pausing)) <= 6

@@ -1,4 +1,4 @@
-"""Many connections, doors that open slowly, and limits that are too low."""
+"""Many connections, slow accepts, and limits that are too low."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ from tests.support.patience import wait_until
 
 MANY = 2000
 SOME = 1000
-ENGINE_KIB = 24_000  # of an engine with a handful of clients
+ENGINE_KIB = 24_000  # for an engine with a handful of clients
 CONNECTION_KIB = 32
 
 
@@ -52,7 +52,7 @@ def test_two_thousand_clients(wide, checked, io, threads):
     resident_kib: list[int] = []
     told = checked(plan, lambda engine: resident_kib.append(memory_kib(engine.pid)))
     assert told.one(Connected).connect.count == MANY
-    # A busy machine may still be serving some of them when the grace is over.
+    # A busy host may still be executing some of them when the grace period ends.
     assert (told.counters.due, told.counters.failed) == (199, 0)
     assert told.counters.ok > 0
     assert not told.all(Outage)
@@ -65,7 +65,7 @@ def test_each_of_them_has_its_turn(wide, checked):
 
 
 def test_all_lost_at_once(wide, checked):
-    """None of them is redialled on the stack of another."""
+    """Reconnecting one of them does not recurse into reconnecting another."""
 
     def kill(_) -> None:
         wide.kill()
@@ -77,7 +77,7 @@ def test_all_lost_at_once(wide, checked):
         threads=1,
         rate_tps=200,
         seconds=60,
-        stall_limit_ns=5 * SECOND,  # a thousand processes do not die at once
+        stall_limit_ns=5 * SECOND,  # a thousand processes do not exit at once
     )
     told = checked(plan, kill)
     assert told.done.end == "stalled"
@@ -86,7 +86,7 @@ def test_all_lost_at_once(wide, checked):
 
 
 def test_a_backlog_of_one(local, tmp_path, checked, io):
-    """The kernel refuses what does not fit; those clients come again."""
+    """The kernel refuses what does not fit; those clients retry."""
     behaviour = forward_to(local.socket_path)
     with listening(tmp_path / "s", behaviour, backlog=1, pause_s=0.02) as address:
         endpoint = local.endpoint(address=address)
@@ -102,7 +102,7 @@ def test_more_clients_than_files(local, refused):
 
 
 def end_with_few_files(plan: Plan) -> tuple[str, str]:
-    """The last frame of a run whose engine may open 256 files, and its message."""
+    """Return the last frame and the message of a run whose engine may open 256 files."""
     program = f"""
 import msgspec
 from dbdyno.engine import EngineProcess
@@ -112,7 +112,7 @@ frames = [frame for _, frame in EngineProcess(plan, 2)]
 print(type(frames[-1]).__name__, getattr(frames[-1], "message", ""), sep="\\n")
 """
     limited = ["prlimit", "--nofile=256:256"]
-    # Root could lift the limit, were it not for this.
+    # Otherwise root could raise the limit.
     shorn = ["setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource"]
     command = [*limited, *(shorn if os.geteuid() == 0 else []), sys.executable, "-c", program]
     told = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
@@ -121,7 +121,7 @@ print(type(frames[-1]).__name__, getattr(frames[-1], "message", ""), sep="\\n")
 
 
 def test_few_files(wide, io):
-    """One thread may use as many as there are; more are refused before anything is done."""
+    """One thread may use as many as are allowed; more are refused before anything is done."""
     enough = plan_for(wide.endpoint(), "select 1;", clients=180, threads=1, io=io)
     assert end_with_few_files(enough) == ("Done", "")
     too_many = plan_for(wide.endpoint(), "select 1;", clients=200, threads=1, io=io)

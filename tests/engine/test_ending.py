@@ -1,4 +1,4 @@
-"""How a run ends: by its clock, by a word, or by the death of those around it."""
+"""How a run ends: by its clock, by a signal, or because its parent or its server died."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def test_what_is_under_way_gets_its_grace(local, checked, io):
-    # Each client is in one at the end, whenever that began; its first makes the grace a long one.
+    # Each client is in one at the end, whenever that began; the first one extends the grace period.
     plan = plan_for(local.endpoint(), "select pg_sleep(0.9);", seconds=1.2, io=io)
     counts = checked(plan).counters
     assert (counts.ok, counts.unfinished) == (counts.started, 0)
@@ -51,9 +51,9 @@ def test_pauses_end_with_the_run(local, checked):
 
 
 def test_sessions_stay_until_the_last_transaction_is_over(local, checked, io):
-    """The ends of thousands of them would be in its response time."""
-    # The last one looks for them itself, when the load has been over for a while. The others are
-    # slow enough to make the grace a long one.
+    """Disconnecting thousands of them would otherwise add to its response time."""
+    # The last transaction itself checks for them, long after the end of the load. The others are
+    # slow enough to make the grace period a long one.
     all_there = "select 1 / (count(*) = 4)::int from pg_stat_activity"
     look = f"select pg_sleep(1.5);\n{all_there} where application_name = 'load';"
     script = f"\\if :client_id = 0\n{look}\n\\else\nselect pg_sleep(0.6);\n\\endif"
@@ -69,7 +69,7 @@ def test_no_backend_remains(local, checked, io, mode):
     before = log.stat().st_size
     checked(plan_for(local.endpoint(), "select 1;", clients=8, query_mode=mode, io=io))
     wait_until(lambda: local.backends() == [], "the backends' end")
-    # They were told, not just left.
+    # They were terminated in the protocol, not just disconnected.
     assert b"unexpected EOF" not in log.read_bytes()[before:]
 
 
@@ -87,7 +87,7 @@ def test_a_word_stops_it(local, checked, io):
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("delay_s", [0, 0.03, 0.06, 0.09, 0.12])
 def test_a_word_at_any_moment(local, log, io, threads, delay_s):
-    """Also in the notice before the load begins, and between the lanes' greetings."""
+    """Also in the time before the load begins, and between the threads' first reports."""
 
     def stop(engine) -> None:
         time.sleep(delay_s)
@@ -120,7 +120,7 @@ def test_a_word_stops_it_while_it_connects(local, log, io):
 
 
 def program(job: str) -> subprocess.Popen[str]:
-    """A parent of an engine; prints the engine's number when it is at work."""
+    """Start a parent of an engine; it prints the engine's process ID when the engine runs."""
     return subprocess.Popen(
         [sys.executable, "-c", job], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )

@@ -1,6 +1,6 @@
-"""Failures by class and code, those that are tried again, and those that end a run.
+"""Failures by class and code, which of them are retried, and which end a run.
 
-What both kinds of server do stands first; ``failing.py`` has their words for it.
+Tests for both kinds of server come first; ``failing.py`` has their statements and errors.
 """
 
 import pytest
@@ -26,14 +26,14 @@ def words_of(server) -> Words:
 
 
 def each_of(cases: str):
-    """Every server with every one of its own cases."""
+    """Parametrize with every server and each of its own cases."""
     found = [(name, *case) for name in SERVERS for case in getattr(SERVERS[name], cases).items()]
     return pytest.mark.parametrize(("server", "script", "expected"), found, indirect=["server"])
 
 
 @pytest.fixture
 def table(server):
-    """What the rows hold, when it is asked."""
+    """Yield a function that returns the rows' values."""
     server.execute(
         "create table one (id int primary key, n int check (n >= 0))",
         "insert into one values (1, 0), (2, 0), (3, 0), (4, 0)",
@@ -122,7 +122,7 @@ def test_a_script_that_can_never_work_ends_the_run(server, checked, script, expe
     assert told.done.end == "aborted"
     assert told.done.reason.startswith(expected)
     assert "--max-failures 100% ignores them" in told.done.reason
-    # How many more there are hangs on when the slowest client has seen its first.
+    # How many more there are depends on when the slowest client has seen its first.
     assert told.counters.failed >= 10
     assert told.done.measured_ns < 20 * SECOND
 
@@ -149,7 +149,7 @@ def test_conflicts_are_tried_again_until_they_succeed(server, table, checked, io
 @on_postgresql
 @pytest.mark.usefixtures("table")
 def test_one_of_several_scripts_that_can_never_work(server, checked, io):
-    """It is named, whatever the others do meanwhile, and long ones are not waited for."""
+    """It is reported, whatever the others do meanwhile, without waiting for long ones."""
     scripts = ["select 1;", "select * from nowhere;", "select pg_sleep(0.2);"]
     plan = plan_for(server.endpoint(), *scripts, clients=6, seconds=60, io=io)
     told = checked(plan)
@@ -162,7 +162,7 @@ def test_one_of_several_scripts_that_can_never_work(server, checked, io):
 @on_postgresql
 @pytest.mark.usefixtures("table")
 def test_one_client_that_always_fails_ends_nothing_while_others_are_slow(server, checked, io):
-    """Its table alone is not there; the others answer late, and well."""
+    """Only this client's table does not exist; the others' statements are slow and succeed."""
     script = "\\if :client_id = 0\ntable nowhere;\n\\else\nselect pg_sleep(0.3);\n\\endif"
     plan = plan_for(server.endpoint(), script, clients=4, seconds=0.5, io=io)
     told = checked(plan)
@@ -175,7 +175,7 @@ def test_one_client_that_always_fails_ends_nothing_while_others_are_slow(server,
 @on_postgresql
 @pytest.mark.usefixtures("table")
 def test_a_script_that_worked_once_is_not_hopeless(server, checked):
-    """Though all that it does from then on fails: its table is there only once."""
+    """Even if everything fails from then on: its table can be created only once."""
     script = "create table made_once (x int);"
     told = checked(plan_for(server.endpoint(), script, clients=1, threads=1, **times(50)))
     server.execute("drop table made_once")

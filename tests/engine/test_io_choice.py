@@ -1,4 +1,4 @@
-"""Which kernel interface runs where io_uring is refused: the other one, and it is said."""
+"""Which kernel interface is used if io_uring is refused: the other one, and it is reported."""
 
 import json
 import os

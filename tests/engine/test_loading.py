@@ -1,4 +1,4 @@
-"""Bulk loading: what arrives, what a failure leaves behind, and what a death does."""
+"""Bulk loading: what arrives, and what remains after a failure or a crash."""
 
 import subprocess
 import sys
@@ -90,7 +90,7 @@ def test_every_generator_and_type(each_server, connection):
     assert frames[-1].rows == 500
     assert frames[-2] == Progress("target", 500, 500)
 
-    # What a row holds depends on the seed and its number, not on who loaded it.
+    # The content of a row depends on the seed and its number, not on which job loaded it.
     connection.execute("truncate target")
     list(load(plan_of(each_server, table, jobs=1)))
     assert rows(connection) == loaded
@@ -149,7 +149,7 @@ def test_a_server_that_dies(tmp_path):
             connection.execute("create table target (id bigint, filler text)")
         frames = load(plan_of(server, table_of(ID, FILLER, rows=100_000_000)))
         next(frames)
-        # Progress is told by the clock, also while the jobs have yet to connect.
+        # Progress is reported by the clock, even before the jobs have connected.
         wait_until(lambda: len(server.backends()) == 2, "the jobs of the load")
         server.kill()
         with pytest.raises(DbdynoError, match="loading target failed"):

@@ -1,4 +1,4 @@
-"""Logging in by each method a server may ask for, and being refused in words that help."""
+"""Logins with each method that a server may request, and helpful messages if they are refused."""
 
 import socket
 
@@ -96,7 +96,7 @@ def test_too_many_connections(server, refused, io):
 def test_nobody_listens(request, refused, tmp_path, name, place):
     server = request.getfixturevalue(name)
     unix = Address(unix=UnixSocket(path=str(tmp_path / "none")))
-    with socket.socket() as mute:  # it holds the port, and nobody listens there
+    with socket.socket() as mute:  # it occupies the port without listening
         mute.bind(("127.0.0.1", 0))
         tcp = Address(tcp=TcpAddress(host="127.0.0.1", port=mute.getsockname()[1]))
         address = unix if place == "unix" else tcp
@@ -112,7 +112,7 @@ def test_an_unknown_host(server, refused):
 
 
 def test_an_address_that_is_known_already_is_not_looked_up(server, checked):
-    """Behind one name may be several servers: the load goes to the one that answered."""
+    """One name may stand for several servers: the load uses the one that answered."""
     known = TcpAddress(host="no-such-host.invalid", port=server.port, numeric="127.0.0.1")
     endpoint = server.endpoint(address=Address(tcp=known), user="scram", password=SECRET)
     assert checked(plan_for(endpoint, "select 1;", **times(3))).counters.ok == 6

@@ -1,4 +1,4 @@
-"""Statements arrive as they were meant, in each mode, over each interface and each protocol."""
+"""Statements arrive as intended, in each mode, over each kernel interface and protocol."""
 
 import hashlib
 
@@ -15,7 +15,7 @@ MODES = ["simple", "extended", "prepared"]
 
 @pytest.fixture
 def table(each_server: Postgres):
-    """A fresh table of each type that a parameter may go to."""
+    """A new table with each type that a parameter may have."""
     with each_server.connect() as connection:
         connection.execute(
             "create table seen (b bigint, n numeric, d float8, t text, s timestamp, i int)"
@@ -36,7 +36,7 @@ def test_parameters_arrive_in_the_types_of_their_columns(each_server, table, che
 insert into seen values (:b, :n, :d, :t, :s, :i);
 """
     variables = {"d": 0.1, "t": "l'été", "s": "2024-02-29 12:00:00"}
-    if mode == "simple":  # text is put in as it stands
+    if mode == "simple":  # text is inserted as it is
         variables |= {"t": "'l''été'", "s": "'2024-02-29 12:00:00'"}
     plan = plan_for(
         each_server.endpoint(), script, io=io, query_mode=mode, variables=variables, **times(2)
@@ -89,13 +89,13 @@ def test_a_pipeline_is_one_round_trip(each_server, table, checked, io):
     told = checked(plan)
     assert told.counters.ok == 10
     assert len(rows(table)) == 30
-    # Each statement has its latencies, though none was waited for alone.
+    # Each statement has its own latencies, although none was awaited separately.
     inserted = [statement for statement in told.one(Hello).statements if "insert" in statement.sql]
     assert len(inserted) == 3
 
 
 def test_what_a_socket_does_not_take_at_once_arrives_whole_and_in_order(local, checked, io):
-    """Each statement is longer than any socket's buffer; a divisor of zero tells a wrong one."""
+    """Each statement is longer than any socket's buffer; a division by zero reveals a wrong one."""
     text = "0123456789abcdef" * (1 << 16)
     digest = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
     ask = f"select 1 / (md5('{text}') = '{digest}')::int;\n"

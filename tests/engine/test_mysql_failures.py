@@ -1,4 +1,4 @@
-"""What fails on MariaDB alone: its own rights, and lock waits that undo a statement and no more."""
+"""Failures of MariaDB only: its own privileges, and lock waits that undo a single statement."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_a_role_that_may_not(mariadb, table, checked):
 
 
 def test_a_lock_wait_that_times_out_leaves_nothing(mariadb, table, checked, io):
-    """The server undoes the statement alone: the rest of the block is undone by us."""
+    """The server undoes only the statement: the engine rolls back the rest of the transaction."""
     script = """begin;
 update one set n = n + 1 where id = 1 + :client_id;
 update one set n = n + 1 where id = 4;

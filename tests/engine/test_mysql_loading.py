@@ -1,4 +1,4 @@
-"""Bulk loading into MariaDB: what arrives, by both ways, and what a failure leaves behind."""
+"""Bulk loading into MariaDB: what arrives, by both methods, and what remains after a failure."""
 
 import msgspec
 import pytest
@@ -141,7 +141,7 @@ def test_where_the_server_forbids_it(mariadb, target):
 
 @pytest.fixture
 def odd_mode(mariadb):
-    """What a server may have been told: a backslash is a letter, what is too long is cut off."""
+    """Use a sql_mode in which a backslash is a normal character and long values are truncated."""
     ((before,),) = mariadb.execute("select @@global.sql_mode")
     mariadb.execute("set global sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'")
     yield
@@ -166,7 +166,7 @@ def test_what_does_not_fit_is_not_cut_off(mariadb, target, way):
 
 
 def test_a_run_sends_no_file(mariadb, target, checked):
-    """What asks for one gets nothing: only the loader sends rows, and only its own."""
+    """A server that requests one gets nothing: only the loader sends rows, and only its own."""
     script = "load data local infile '/etc/hostname' into table target;"
     told = checked(plan_for(mariadb.endpoint(), script, query_mode="simple", **times(1)))
     assert told.counters.failed == 2

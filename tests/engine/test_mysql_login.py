@@ -1,4 +1,4 @@
-"""Logging in to MariaDB by socket and TCP, and being refused in words that help."""
+"""Logins to MariaDB by socket and TCP, and helpful messages if they are refused."""
 
 import pytest
 
@@ -79,7 +79,7 @@ def test_too_many_connections(server, refused, io):
 
 
 def test_another_server_listens(server, local, refused):
-    """PostgreSQL waits for the client's first word, MySQL's client for the server's."""
+    """PostgreSQL waits for the client's first message, MySQL's client for the server's."""
     address = local.endpoint().address
     endpoint = server.endpoint(address=address, connect_timeout_ns=500_000_000)
     failed = refused(plan_for(endpoint, "select 1;"))

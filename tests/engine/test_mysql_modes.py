@@ -1,4 +1,4 @@
-"""Statements arrive at MariaDB as they were meant, as text and prepared, over each interface."""
+"""Statements arrive at MariaDB as intended, as text and prepared, over each kernel interface."""
 
 from decimal import Decimal
 
@@ -29,7 +29,7 @@ def test_parameters_arrive_in_the_types_of_their_columns(mariadb, table, checked
 insert into seen values (:b, :n, :d, :t, :s, :i);
 """
     variables = {"d": 0.1, "t": "l'été 🐘", "s": "2024-02-29 12:00:00"}
-    if mode == "simple":  # text is put in as it stands
+    if mode == "simple":  # text is inserted as it is
         variables |= {"t": "'l''été 🐘'", "s": "'2024-02-29 12:00:00'"}
     endpoint = mariadb.endpoint()
     told = checked(
@@ -87,7 +87,7 @@ insert into seen (b, i) values (:client_id, :first * 10 + :second) \\; select 1 
 
 
 def test_a_pipeline_is_answered_in_order(mariadb, table, checked, io):
-    """The protocol has none: its parts are sent one after the other."""
+    """The protocol has no pipelines: its parts are sent one after the other."""
     inserts = "\\startpipeline\n" + "insert into seen (b) values (:client_id);\n" * 3
     script = inserts + "\\syncpipeline\n" + "select 1;\n\\endpipeline\n"
     plan = plan_for(mariadb.endpoint(), script, io=io, query_mode="prepared", **times(5))
@@ -110,7 +110,7 @@ def test_a_connection_for_each_transaction(mariadb, checked, io, mode):
 
 
 def test_long_answers(mariadb, checked, io):
-    """Beyond a packet of 16 MiB, and many small ones."""
+    """More than a packet of 16 MiB, and many small ones."""
     script = "select repeat('x', 17000000);\nselect seq from seq_1_to_20000;"
     plan = plan_for(mariadb.endpoint(), script, io=io, clients=1, threads=1, **times(2))
     told = checked(plan)

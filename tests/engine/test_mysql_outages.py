@@ -1,4 +1,4 @@
-"""How runs on MariaDB end, and what they make of connections that are killed, cut or no good."""
+"""How runs on MariaDB end, and how they handle connections that are killed, cut or corrupted."""
 
 import socket
 import struct
@@ -15,7 +15,7 @@ from tests.support.patience import wait_until
 
 
 def test_what_is_under_way_gets_its_grace(mariadb, checked, io):
-    # Each client is in one at the end, whenever that began; its first makes the grace a long one.
+    # Each client is in one at the end, whenever that began; the first one extends the grace period.
     plan = plan_for(mariadb.endpoint(), "select sleep(0.9);", seconds=1.2, io=io)
     counts = checked(plan).counters
     assert (counts.ok, counts.unfinished) == (counts.started, 0)
@@ -34,7 +34,7 @@ def test_beyond_the_grace_it_is_cancelled(mariadb, checked, io, mode):
 
 
 def test_a_hundred_are_cancelled_by_one(mariadb, checked, io):
-    """By one session, that is: all of them wait for a row."""
+    """A single session cancels them all: they wait for a row."""
     mariadb.execute("create or replace table held (id int primary key)")
     mariadb.execute("insert into held values (1)")
     script = "select * from held for update;"
@@ -58,12 +58,12 @@ def test_no_connection_remains(mariadb, checked, io, mode):
     aborted = mariadb.execute("show global status like 'Aborted_clients'")
     checked(plan_for(mariadb.endpoint(), "select 1;", clients=8, query_mode=mode, io=io))
     wait_until(lambda: mariadb.backends() == [], "the connections' end")
-    # They were told, not just left.
+    # They were terminated in the protocol, not just disconnected.
     assert mariadb.execute("show global status like 'Aborted_clients'") == aborted
 
 
 def test_a_server_without_room_for_the_order_to_cancel(mariadb, checked):
-    """Nobody may come besides those that are stuck: the drain gives up, and says why."""
+    """No further session may connect: the drain gives up, and says why."""
     mariadb.execute("create user crowd")
     mariadb.execute("grant select on load_test.* to crowd")
     endpoint = replace(mariadb.endpoint(), user="crowd")
@@ -123,7 +123,7 @@ def test_a_connection_cut_in_the_middle_of_a_result(mariadb, checked, io, tmp_pa
 
 
 class Cutter:
-    """Lets so many bytes pass, and breaks whatever would be the next; then begins anew."""
+    """Passes this many bytes and breaks the connection with the next; then starts again."""
 
     def __init__(self, after: int) -> None:
         self.after = after

@@ -1,4 +1,4 @@
-"""Encryption as ``ssl-mode`` means it: the server speaks first, then both encrypt."""
+"""TLS as ``ssl-mode`` defines it: the server sends first, then both encrypt."""
 
 import os
 
@@ -36,7 +36,7 @@ def test_statements_travel_inside(server, certificates, greeting):
 
 
 def test_rows_of_all_lengths_arrive(server, certificates, checked, io):
-    """Records end anywhere in what is received at once, and several may end in it."""
+    """Records end anywhere in the received bytes, and several may end in them."""
     script = "select repeat('x', seq) from seq_1_to_30000_step_97;"
     endpoint = server.endpoint("127.0.0.1", tls=tls(certificates, "require", root=None))
     told = checked(plan_for(endpoint, script, io=io, query_mode="simple", **times(5)))

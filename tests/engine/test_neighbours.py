@@ -1,4 +1,4 @@
-"""Clients come to the thread that shares a processor with the server's task that serves them."""
+"""Clients move to the thread on the same CPU as the server's task that serves them."""
 
 import os
 import time
@@ -29,21 +29,21 @@ SCRIPTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(params=SCRIPTS.values(), ids=SCRIPTS.keys())
 def script(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """A script of each language, as the plan has it."""
+    """A script in each language, as in the plan."""
     words: dict[str, Any] = request.param
     return words
 
 
 @pytest.fixture
 def two_processors():
-    """Two that this process may use."""
+    """Two CPUs that this process may use."""
     allowed = sorted(os.sched_getaffinity(0))
     assert len(allowed) > 1, "two processors are needed to see who is where"
     return allowed[:2]
 
 
 def pin_lanes(engine: EngineProcess, processors: list[int]) -> None:
-    """Each thread of the load to a processor of its own."""
+    """Pin each thread of the load to a CPU of its own."""
     for task in Path(f"/proc/{engine.pid}/task").iterdir():
         name = (task / "comm").read_text().strip()
         if name.startswith("load-"):
@@ -75,13 +75,13 @@ def test_clients_stay_where_nobody_knows_their_servers_threads(mariadb, checked)
 
 
 def crowd(endpoint: Endpoint, text: str = STATEMENT, **changes: Any) -> Plan:
-    """A load that lasts until it is told to end."""
+    """Return a load that lasts until it is stopped."""
     known = {"clients": CLIENTS, "seconds": 60, "activity_interval_ns": SECOND // 10}
     return plan_for(endpoint, text, **known | changes)
 
 
 def meeting(mariadb: MariaDB) -> Callable[[EngineProcess], list[int]]:
-    """Tells the engine which threads serve its sessions; those threads."""
+    """A function that tells the engine which threads serve its sessions, and returns them."""
 
     def meet(engine: EngineProcess) -> list[int]:
         query = "select id, tid from information_schema.processlist where user = 'loader'"
@@ -95,9 +95,9 @@ def meeting(mariadb: MariaDB) -> Callable[[EngineProcess], list[int]]:
 def exchanges(
     processors: list[int], meet: Callable[[EngineProcess], list[int]]
 ) -> Callable[[EngineProcess], None]:
-    """Half of the server's tasks here and half there, then the other way round: all must move.
+    """Pin half of the server's tasks to each CPU, then exchange the halves: all clients must move.
 
-    Three times, since on a busy machine the engine may be late to see where they are.
+    This happens three times, since on a busy host the engine may notice late.
     """
     one, other = processors
 
@@ -142,7 +142,7 @@ def test_more_than_a_crowd_stays(mariadb, checked, two_processors):
 
 
 def test_a_crowd_that_runs_lua_stays(local, checked, two_processors):
-    """However much it would gain by moving."""
+    """However much they would gain by moving."""
     plan = crowd(local.endpoint(), **SCRIPTS["sysbench's"], clients=40)
     told = checked(plan, exchanges(two_processors, lambda _engine: local.backends()))
     assert told.done.clients_moved == 0

@@ -1,4 +1,4 @@
-"""Databases behind ODBC, proven with psqlODBC and MariaDB's driver against real servers."""
+"""Databases behind ODBC, tested with psqlODBC and MariaDB's driver on real servers."""
 
 import sqlite3
 import time
@@ -35,7 +35,7 @@ end;
 
 @pytest.fixture
 def table(behind: Behind):
-    """Two rows to meet on."""
+    """Two rows on which clients meet."""
     behind.execute(
         "create table one (id int primary key, n int not null)",
         "insert into one values (1, 0), (2, 0)",
@@ -129,7 +129,7 @@ def test_each_class_of_failure(behind, checked, script, expected, mode):
 
 def test_after_a_failure_the_open_block_is_left(behind, table, checked):
     script = "begin;\nupdate one set n = n + 1 where id = 1;\nselect nothing;\ncommit;"
-    # Too few to be sure that the script can never work, which would end the run.
+    # Too few to conclude that the script can never work, which would end the run.
     told = checked(plan_for(behind.endpoint(), script, "select 1;", **times(4)))
     assert told.counters.ok + told.counters.failed == 8
     assert told.counters.ok > 0
@@ -198,7 +198,7 @@ def test_pipelines_are_refused(behind, checked):
 def test_a_server_that_comes_back_is_connected_to_again(local, checked):
     behind = behind_psqlodbc(local)
 
-    # By this name its sessions are seen to be back.
+    # Its sessions are recognized by this name when they are back.
     endpoint = behind.endpoint(";pqopt={application_name=load}")
     back = dies_and_comes_back(local, sessions=2)
     told = checked(plan_for(endpoint, "select 1;", seconds=60), back)
@@ -302,7 +302,7 @@ def test_a_server_that_answers_no_more_ends_the_run(local, checked):
 
 @pytest.fixture
 def sqlite(tmp_path):
-    """A database that dbdyno knows nothing of: the standard's calls must do."""
+    """A database that dbdyno does not know: standard calls must suffice."""
     path = tmp_path / "data.db"
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("create table one (id int primary key, n int not null)")

@@ -1,4 +1,4 @@
-"""Workloads behind ODBC, as people run them: loaded, measured, checked, and no password kept."""
+"""Workloads behind ODBC, as users run them: loaded, measured, checked, no password stored."""
 
 import subprocess
 import sys
@@ -20,8 +20,7 @@ PASSWORD = "tiger;scott"
 
 
 def dbdyno(behind: Behind, *arguments: str) -> subprocess.CompletedProcess[str]:
-    # The servers of the tests trust whoever comes; a password that is not asked for is kept out
-    # of everything all the same.
+    # The test servers require no password; one that is given must still not be stored anywhere.
     target = f"odbc:{behind.attributes};UID={behind.user}"
     if behind.product == "PostgreSQL":
         target += f";PWD={{{PASSWORD}}}"
@@ -31,7 +30,7 @@ def dbdyno(behind: Behind, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def emptied(behind: Behind):
-    """Leaves nothing behind for other tests."""
+    """Leave nothing behind for other tests."""
     yield behind
     names = "pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history", "tbl"
     behind.execute(*(f"drop table if exists {name}" for name in names))
@@ -71,7 +70,7 @@ def test_where_it_leads_is_shown_without_the_password(behind: Behind) -> None:
 
 
 def statements(name: str) -> str:
-    """All that loading this workload would say to Oracle, but for keys."""
+    """Return all statements that would load this workload into Oracle, except for keys."""
     workload, dialect = find_workload(name), OracleDialect()
     tables = workload.tables(workload.complete({}))
     said = [dialect.drop([table.name for table in tables])]

@@ -1,4 +1,4 @@
-"""Servers that die, come back or fall silent in the middle of a run, of both kinds first."""
+"""Servers that crash, come back or fall silent during a run; tests for both kinds come first."""
 
 import time
 
@@ -40,7 +40,7 @@ RATE_TPS = 100
 
 
 def due_meanwhile(outages) -> float:
-    """How many transactions came due in the shortest of these outages."""
+    """Return how many transactions became due in the shortest of these outages."""
     return RATE_TPS * min(outage.end_ns - outage.begin_ns for outage in outages) / SECOND
 
 
@@ -51,14 +51,14 @@ def test_killed_and_restarted(mortal, checked, io):
     assert sum(outage.connections_lost for outage in outages) == 4
     for outage in outages:
         assert outage.end_ns - outage.begin_ns > 0.3 * SECOND
-    # Told when it began, not when it was over.
+    # Reported when it began, not when it was over.
     begun = [begun.at_ns for begun in told.all(OutageBegun)]
     assert sorted(begun) == sorted(outage.begin_ns for outage in outages)
     frames = [type(frame) for frame in told.frames]
     assert Interval in frames[frames.index(OutageBegun) : frames.index(Outage)]
-    assert told.done.end == "interrupted"  # by us, when all was well again
+    assert told.done.end == "interrupted"  # by us, after all clients were back
     assert {each.failure_class for each in told.done.failures} <= {"connection"}
-    # Arrivals of the outage waited for its end: four clients lose one each, and may have one at
+    # Arrivals during the outage waited for its end: four clients lose one each, and may have one at
     # the end.
     counts = told.counters
     assert counts.due - counts.waiting - counts.ok <= 8
@@ -66,7 +66,7 @@ def test_killed_and_restarted(mortal, checked, io):
 
 
 def test_killed_and_restarted_where_each_transaction_connects(mortal, checked, io):
-    """With or without one to lose at the moment, who wants a connection then misses it."""
+    """A client notices the outage when it needs a connection, even if it has none to lose."""
 
     plan = plan_for(
         mortal.endpoint(),
@@ -80,16 +80,16 @@ def test_killed_and_restarted_where_each_transaction_connects(mortal, checked, i
     told = checked(plan, dies_and_comes_back(mortal, sessions=None))
     assert told.done.end == "interrupted"
     outages = [each for each in told.all(Outage) if each.end_ns - each.begin_ns > 0.3 * SECOND]
-    assert len(outages) == 2  # one a thread
+    assert len(outages) == 2  # one for each thread
     assert all(1 <= outage.connections_lost <= 2 for outage in outages)
-    # The end of it is seen, and work goes on: how fast is the machine's affair.
+    # Its end is noticed and work continues; how fast depends on the host.
     over_ns = max(outage.end_ns for outage in outages)
     assert sum(each.completed_ok for each in told.all(Interval) if each.begin_ns > over_ns) > 0
 
 
 @on_postgresql
 def test_killed_for_good_where_each_transaction_connects(mortal, checked, io):
-    """The end of the time says so, and not only the failures."""
+    """The reason for the end says so, and not only the failures."""
 
     def kill(_) -> None:
         time.sleep(0.3)
@@ -105,7 +105,7 @@ def test_killed_for_good_where_each_transaction_connects(mortal, checked, io):
 
 
 def test_a_server_without_room_is_no_outage(local, checked, io):
-    """Where each transaction connects, nobody comes in for a while; but the server is there."""
+    """If each transaction connects, none can for a while; but the server is there."""
 
     def limit(connections: int) -> None:
         with local.connect() as connection:
@@ -161,7 +161,7 @@ def test_silent_in_the_middle(mortal, checked, io):
 
 
 def test_silent_at_the_end(mortal, checked):
-    """The drain waits, cancels, waits, and gives up: the cancellation is not heard either."""
+    """The drain waits, cancels, waits, and gives up: nothing reacts to the cancellation."""
     plan = plan_for(mortal.endpoint(), "select 1;", seconds=1.5)
     told = checked(plan, lambda _: mortal.freeze())
     assert (told.done.end, told.done.reason) == (
@@ -193,7 +193,7 @@ def test_one_backend_is_terminated(local, checked, io):
 
 
 def test_last_words_are_heard(local, checked, io):
-    """Also of a server that closed just when it was asked something."""
+    """Also those of a server that disconnected just when a statement was sent."""
 
     def terminate(_) -> None:
         with local.connect() as connection:
@@ -215,7 +215,7 @@ def test_an_idle_backend_is_terminated(local, checked, io):
         for backend in lost:
             local.execute(f"select pg_terminate_backend({backend})")
         wait_until(lambda: len({*local.backends()} - {*lost}) == 2, "the clients are back")
-        time.sleep(AGAIN_S)  # the server lists them before it has answered their logins
+        time.sleep(AGAIN_S)  # the server lists them before it has accepted their logins
         engine.stop()
 
     plan = plan_for(local.endpoint(), "select 1;", rate_tps=1, seconds=60, io=io)
@@ -226,14 +226,14 @@ def test_an_idle_backend_is_terminated(local, checked, io):
 
 
 def test_a_long_answer_is_no_stall(local, checked, io):
-    # A machine that stalls for a second is none of the server either.
+    # A stall of the host for a second is not the server's stall either.
     rows = "select pg_sleep(0.05), repeat('x', 9000) from generate_series(1, 50);"
     plan = plan_for(local.endpoint(), rows, stall_limit_ns=2 * SECOND, io=io, **times(1))
     assert checked(plan).counters.ok == 2
 
 
 def test_one_long_wait_is_no_stall(local, checked):
-    """A client of its own thread waits beyond the limit, while the other is answered."""
+    """A client with a thread of its own waits beyond the limit, while the other gets answers."""
     script = "\\if :client_id = 0\nselect pg_sleep(2.8);\n\\else\nselect 1;\n\\endif"
     plan = plan_for(local.endpoint(), script, seconds=2.6, stall_limit_ns=2 * SECOND)
     told = checked(plan)

@@ -1,4 +1,4 @@
-"""When transactions run: loops, stages, warm-up and limits, seen in the rows of the server."""
+"""When transactions run: loops, stages, warm-up and limits, as seen in the server's rows."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,7 @@ def count(table) -> int:
 
 def test_a_constant_rate_is_kept_to_the_transaction(local, table, checked, io):
     told = checked(plan_for(local.endpoint(), INSERT, io=io, rate_tps=200, seconds=1))
-    # One every 5 ms; one more would be due just when the run is over.
+    # One every 5 ms; one more would be due exactly at the end of the run.
     assert told.counters.due == 199
     assert told.counters.ok == count(table) == 199 - told.counters.waiting
     assert told.counters.ok > 0
@@ -77,7 +77,7 @@ def test_so_many_transactions_for_each_client(local, table, checked, io):
 
 
 def test_the_warm_up_is_not_counted(local, table, checked, io):
-    # Long enough that what was due in the warm-up begins, even if the machine stalls meanwhile.
+    # Long enough for transactions due in the warm-up to start, even if the host stalls meanwhile.
     plan = plan_for(local.endpoint(), INSERT, rate_tps=100, seconds=2, warmup_ns=500 * MS, io=io)
     told = checked(plan)
     warm = [each for each in told.all(Interval) if each.phase == "warmup"]
@@ -102,7 +102,7 @@ def test_a_connection_for_each_transaction(local, table, checked, io):
     told = checked(plan)
     assert told.counters.ok == 20
     assert table.execute("select count(distinct backend) from log").fetchone() == (20,)
-    # The first connection of each client is a part of the beginning.
+    # Each client's first connection is made before the load begins.
     assert sum(each.connects.count for each in told.all(Interval)) == 18
 
 
@@ -130,7 +130,7 @@ def test_a_schedule_waits_for_nobody(local, checked):
 
 
 def test_only_who_has_no_time_to_keep_lets_the_server_go_first(local, checked):
-    """The threads of a closed loop interrupt nobody; those of an open loop have to be punctual."""
+    """The threads of a closed loop preempt nobody; those of an open loop have to be punctual."""
     policies: dict[str, set[int]] = {"closed": set(), "open": set()}
 
     def look(loop):
@@ -157,6 +157,6 @@ def test_the_kernel_puts_no_arrival_off_to_wake_up_for_several(local, checked):
 
 
 def lanes(engine) -> list[int]:
-    """The threads of its load."""
+    """Return the engine's threads that drive clients."""
     tasks = Path(f"/proc/{engine.pid}/task").iterdir()
     return [int(task.name) for task in tasks if (task / "comm").read_text().startswith("load-")]

@@ -1,4 +1,4 @@
-"""A server that is none, or goes mad: an error in bounded time, never a hang or a panic."""
+"""A peer that is not a server, or sends garbage: an error in bounded time, no hang, no panic."""
 
 import random
 import socket
@@ -78,7 +78,7 @@ BEHAVIOURS = [
 
 @pytest.fixture
 def in_time(refused):
-    """The reason for which a run with a timeout of a second did not begin."""
+    """Return the reason why a run with a timeout of a second did not start."""
 
     def go(plan):
         began = time.monotonic()
@@ -122,11 +122,11 @@ def test_a_door_that_stays_closed(local, tmp_path, in_time, io):
 
 @pytest.mark.parametrize("tail", [b"\xff" * 100, b"D\x00\x00\x00\x04", b"T\x7f\xff\xff\xff"])
 def test_in_the_middle_of_a_run(local, tmp_path, checked, io, tail):
-    """Now and then the server's words end in rubbish: those clients fail and come back."""
+    """Occasionally the server's messages end in garbage: those clients fail and reconnect."""
     chance = random.Random(1)
 
     def spoil(data: bytes) -> bytes:
-        is_answer = len(data) < 200  # the login's words are longer
+        is_answer = len(data) < 200  # the login's messages are longer
         return data + tail if is_answer and chance.random() < 0.02 else data
 
     with listening(tmp_path / "s", forward_to(local.socket_path, spoil)) as address:

@@ -1,4 +1,4 @@
-"""Encryption as ``sslmode`` means it, against servers with certificates of every kind."""
+"""TLS as ``sslmode`` defines it, with servers that have certificates of every kind."""
 
 import pytest
 from msgspec import structs
@@ -33,7 +33,7 @@ def server(certificates):
 
 @pytest.fixture(scope="module", params=["elsewhere", "alone"])
 def odd_server(request, certificates):
-    """A server with a certificate for another host, or with one that it signed itself."""
+    """A server with a certificate for another host, or with a self-signed one."""
     server = Postgres(local_binaries()[0].folder, ACCESS, listen_addresses="127.0.0.1")
     server.encrypt(certificates, request.param)
     yield request.param, server
@@ -89,7 +89,7 @@ def test_a_self_signed_certificate_is_not_trusted_by_itself(odd_server, certific
 
 
 def test_scram_binds_to_the_channel(server, certificates, greeting, refused, io):
-    """Who decrypts on the way is found out, even where no certificate is checked."""
+    """A man in the middle is detected, even if no certificate is checked."""
     login = {"user": "scram", "password": SECRET, "tls": tls(certificates, "require", root=None)}
     assert greeting(server.endpoint("127.0.0.1", **login), io=io)
     files = (certificates / "alone.crt", certificates / "alone.key")

@@ -1,4 +1,4 @@
-"""What is measured is what happened: a stall shows, and the same seed is the same work."""
+"""What is measured is what happened: a stall is visible, and the same seed makes the same work."""
 
 import os
 import time
@@ -34,19 +34,19 @@ def test_a_stall_of_a_second_is_in_the_response_times(local, checked, io):
     told = checked(plan, stall)
     assert told.counters.due == 599
     assert told.counters.ok == 599 - told.counters.waiting
-    # A third of the arrivals waited, evenly, for up to a second: the 99th of a hundred 0.97 s.
+    # A third of the arrivals waited, evenly, for up to a second: the 99th percentile is 0.97 s.
     (response_p99,) = histogram_quantiles(told.done.response, [0.99])
     (service_p50,) = histogram_quantiles(told.done.service, [0.5])
-    # To freeze and to thaw all of its processes takes a while on a busy machine.
+    # Freezing and thawing all of its processes takes a while on a busy host.
     freezes_ns, frozen_ns, thaws_ns, thawed_ns = at_ns
     assert 0.85 * (thaws_ns - frozen_ns) < response_p99 < 1.3 * (thawed_ns - freezes_ns)
     assert service_p50 < 0.25 * (thaws_ns - frozen_ns)
 
 
 def is_calm() -> bool:
-    """Whether a nap lasts as long as it should: what a stall left behind is worked off by then.
+    """Whether a sleep lasts as long as it should: the backlog of any earlier stall is then gone.
 
-    Otherwise arrivals that had waited already would wait for the frozen server on top of that.
+    Otherwise arrivals that had already waited would additionally wait for the frozen server.
     """
     began = time.monotonic()
     time.sleep(0.2)
@@ -84,7 +84,7 @@ def test_the_same_seed_gives_each_client_the_same_work(local, table, checked):
 
 
 def test_the_same_seed_gives_the_same_arrivals(local, table, checked):
-    # The run ends with so many arrivals, and not by a clock: all of them begin.
+    # The run ends after this number of arrivals, not by a clock: all of them start.
     arriving = {
         "stages": [Stage(duration_ns=None, rate_tps=200.0)],
         "transactions_per_client": 25,

@@ -1,6 +1,6 @@
-"""A command in a process to which the kernel refuses io_uring, as containers often have it.
+"""Runs a command in a process to which the kernel refuses io_uring, as often in containers.
 
-A filter of system calls (seccomp) does so: for this process and all that it starts.
+A filter of system calls (seccomp) does that for this process and all its descendants.
 """
 
 import ctypes
@@ -9,14 +9,14 @@ import sys
 
 from dbdyno.cli import main
 
-IO_URING_SETUP = 425  # on every architecture
+IO_URING_SETUP = 425  # the same on every architecture
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 LOAD_NUMBER, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
 REFUSE, ALLOW = 0x0005_0000 | errno.EPERM, 0x7FFF_0000
 
 
 class Instruction(ctypes.Structure):
-    """Of the filter: skip so many of the next where it holds, and where not."""
+    """An instruction of the filter, with how many to skip if it is true, and if not."""
 
     _fields_ = (
         ("code", ctypes.c_uint16),
@@ -33,7 +33,7 @@ class Program(ctypes.Structure):
 
 
 def refuse_io_uring() -> None:
-    """From now on."""
+    """Refuse io_uring from now on."""
     instructions = (Instruction * 4)(
         (LOAD_NUMBER, 0, 0, 0),
         (JUMP_IF_EQUAL, 0, 1, IO_URING_SETUP),
