@@ -225,6 +225,6 @@ def load(plan: LoadPlan) -> Iterator[Progress | Loaded]:
                 case _:
                     pass
         if not loaded:
-            raise DbdynoError("load_failed", "the loader ended without a word", "")
+            raise DbdynoError("load_failed", "the loader ended without reporting a result", "")
     finally:
         loader.abandon()

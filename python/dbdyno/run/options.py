@@ -40,7 +40,7 @@ SCRIPT_OPTION = "--script-option"
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class TargetOptions:
-    """Which database."""
+    """The database: an existing one, or a private server."""
 
     target: Annotated[str | None, flag("--target", group=TARGET, metavar="URL")] = None
     """An existing database: postgresql://user@host/db in libpq's syntax, mysql://…, or
@@ -60,7 +60,7 @@ class TargetOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class SizeOptions:
-    """Of which size and shape the data is."""
+    """Size and parameters of the data."""
 
     scale: Annotated[int | None, flag("-s", "--scale", group=WORK)] = None
     """Size of the data, in the unit of the workload; see dbdyno workloads NAME."""
@@ -72,7 +72,7 @@ class SizeOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(SizeOptions):
-    """Which data, and how it is made."""
+    """The data, and how it is loaded."""
 
     replace: Annotated[bool, flag("--replace", group=WORK)] = False
     """Drop existing tables that have the workload's table names, and load them again."""
@@ -84,13 +84,13 @@ class DataOptions(SizeOptions):
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ScriptOptions:
-    """What a sysbench script is given."""
+    """Options of a sysbench script."""
 
     script_options: Annotated[
         tuple[str, ...],
         flag(SCRIPT_OPTION, group=WORK, converter=each(str), n_tokens=1, show=False),
     ] = ()
-    """One of those that stand after ``--``, with its dashes."""
+    """One option of those that follow ``--``, with its dashes."""
 
     allow_unsafe_lua: Annotated[bool, flag("--allow-unsafe-lua", group=WORK)] = False
     """Let sysbench scripts use Lua's full io, os and ffi: they can then do anything that a
@@ -100,7 +100,7 @@ class ScriptOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class PlacementOptions:
-    """Where on the machine. What is asked for is verified once the server has started."""
+    """Placement on the host, which is verified after the server has started."""
 
     numa: Annotated[NumaPolicy | None, place("--numa", numa_policy, "POLICY")] = None
     """NUMA memory policy of the server, in numactl's terms: interleave=all, localalloc, bind=0,
@@ -138,7 +138,7 @@ ANY_SIZE = SizeOptions()
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
-    """All that a run can be asked for."""
+    """All options of a run."""
 
     script_files: Annotated[
         tuple[grammar.WeightedName, ...],
