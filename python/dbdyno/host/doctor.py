@@ -1,7 +1,7 @@
 """The problems of this host that affect measurements: one probe for each question.
 
-A probe looks and reports; it changes nothing. Each is a file in ``probes/`` that ends in ``PROBE =
-…``, where it is found.
+A probe looks and reports; it changes nothing. Each is a file that ends in ``PROBE = …``, and is
+found in ``probes/``.
 """
 
 from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ Connection: TypeAlias = Any
 
 
 def hang_up(connection: Connection) -> None:
-    """Interrupt whoever waits for an answer on this connection with an error. For any thread.
+    """Hang up, from any thread: whoever waits for an answer gets an error at once.
 
     A driver that does not expose its socket (ODBC's) continues to wait.
     """

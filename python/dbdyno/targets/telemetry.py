@@ -94,9 +94,9 @@ class Telemetry:
     ``sample_sessions`` returns the same sessions without locks, if that is cheaper. ``conflicts``
     returns whether two lock modes exclude each other. ``facts`` describes the tables, indexes,
     plans and settings that matter to the given statements. ``log_path`` is where the server says
-    that its log is, if it does. Session samples must be at least ``sample_interval_min_s`` apart,
-    since the server returns old data if it is asked more often. If ``samples_stop_locking``, the
-    time of a sample is lost on all cores.
+    that its log is, if it does. Session samples must be ``sample_interval_min_s`` apart, for a
+    server that returns old data if it is asked more often. If ``samples_stop_locking``, the time of
+    a sample is lost on all cores.
     """
 
     begin: Callable[[Connection], None]

@@ -1,1 +1,1 @@
-"""Watches server and host while the engine runs, on the engine's clock. Judges nothing."""
+"""Samples the server and the host while the engine runs, on the engine's clock. Judges nothing."""

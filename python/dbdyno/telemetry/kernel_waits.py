@@ -1,9 +1,10 @@
 """What a server's threads wait for, from the kernel, where the server does not report it.
 
 Some servers report that a session is active, but not what it waits for. The kernel knows the system
-call in which a thread is blocked: the name of the call is then the wait. A thread that runs, or
-that has started its next statement since the sample, is left as the server reported it. This needs
-the threads' kernel IDs and the permission to inspect another process's threads.
+call in which a thread is blocked: the name of the call is then the wait. A thread that runs waits
+for nothing; one in another call, because it has gone on since the sample, is left as the server
+reported it. This needs the threads' kernel IDs and the permission to inspect another process's
+threads.
 """
 
 import platform

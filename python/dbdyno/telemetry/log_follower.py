@@ -5,7 +5,7 @@ the engine reported, which is right on one host; if a line's time is too far fro
 it was read, the clocks differ, and the time of reading is used instead.
 
 The file is kept open: if another file takes its place, the old one is read to its end first,
-whatever its name is by then. Lines lost to truncation are lost. The location is looked up
+whatever its name is by then. Lines removed by truncation are lost. The location is looked up
 repeatedly: a log collector switches to a file with a new name when the old one is large or a day
 old.
 """

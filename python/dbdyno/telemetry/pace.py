@@ -29,7 +29,7 @@ PACES: dict[Level, Pace] = {
 }
 
 LOCKS_SHARE = 0.3
-"""Of what samples may take, for the locks, where not all of them can include the locks."""
+"""The part of the samples' budget that locks may take if not every sample can include them."""
 
 
 class Costs(NamedTuple):

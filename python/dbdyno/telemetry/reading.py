@@ -3,8 +3,8 @@
 A source that fails is reported as missing, and retried when it is next due. All readings are on one
 grid of whole seconds from the end of the warm-up, so that they fall on the ends of the run's
 measurement intervals. Every source, however expensive, is read as the measurement begins and just
-before it ends, so that the warm-up is separate; otherwise, what sessions publish late, as they
-disconnect, would all count for the last second.
+before it ends. This separates the warm-up, and keeps what sessions publish late, as they
+disconnect, out of the last second.
 """
 
 import time

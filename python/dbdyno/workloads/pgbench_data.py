@@ -131,7 +131,7 @@ def _account_type(values: Values) -> str:
 
 
 def _is_unlogged(values: Values) -> bool:
-    """Whether tables besides the accounts are unlogged: with partitions only these are."""
+    """Whether the tables besides the accounts are unlogged; if partitioned, only accounts are."""
     return bool(values["unlogged"]) and not values["partitions"]
 
 

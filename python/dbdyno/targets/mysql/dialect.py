@@ -110,7 +110,7 @@ def _literal(value: int | str) -> str:
 
 
 def _parts(table: Table) -> str:
-    """Return equal ranges of keys from 1 to the number of rows, open at the end; or hashes."""
+    """Return the partitioning clause: equal ranges of keys, the last without end; or hashes."""
     partitioning = table.partitioning
     if partitioning is None:
         return ""

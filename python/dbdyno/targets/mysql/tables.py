@@ -49,7 +49,7 @@ def find_tables(connection: Connection, names: Sequence[str]) -> dict[str, Found
 def _by_table(
     connection: Connection, query: str, names: Sequence[str]
 ) -> dict[str, list[tuple[Any, ...]]]:
-    """Return the rows by table name, their first column, and without it."""
+    """Return the rows by the table's name, which is their first column, without it."""
     found: dict[str, list[tuple[Any, ...]]] = {}
     for name, *rest in connection.execute(query, [list(names)]).fetchall():
         found.setdefault(name, []).append(tuple(rest))

@@ -120,7 +120,7 @@ def _partitions(table: Table, partitioning: Partitioning) -> Iterator[str]:
 
 
 def _bounds(table: Table, partitioning: Partitioning, index: int) -> str:
-    """Return equal ranges of keys from 1 to the number of rows, open at both ends; or hashes."""
+    """Return a partition's bounds: an equal range of keys, open at both ends of all; or hashes."""
     if partitioning.method == "hash":
         return f"with (modulus {partitioning.count}, remainder {index})"
     size = -(-table.rows // partitioning.count)

@@ -18,8 +18,8 @@ MYSQL = (
     "Innodb_redo_log_checkpoint_lsn",
     "Innodb_redo_log_capacity_resized",
 )
-# MySQL reports the size of its files. Two of the 32 stay free, and a twentieth of the rest is for
-# the thread that writes: where the others end, sessions wait.
+# MySQL reports the size of its files. Two of the 32 stay free, and a twentieth of the rest is
+# reserved for the log writer: when the remainder is full, sessions wait.
 USABLE_MARIADB, USABLE_MYSQL = 1.0, 30 / 32 * 0.95
 
 

@@ -1,4 +1,4 @@
-"""InnoDB's list of transactions: which sessions wait for a lock, and for how long each is open.
+"""InnoDB's list of transactions: which sessions wait for a lock, and the age of each transaction.
 
 The server rebuilds the list only if it was last read at least 0.1 s ago, and that takes time in
 proportion to the square of the longest queue for one row: on MariaDB 10.11 a reading took 0.5 ms
