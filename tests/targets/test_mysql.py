@@ -1,4 +1,4 @@
-"""What only MariaDB and MySQL have."""
+"""Features that only MariaDB and MySQL have."""
 
 import re
 

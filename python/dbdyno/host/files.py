@@ -43,7 +43,7 @@ def short(path: str) -> bytes:
 def names(folder: str) -> list[str]:
     """Return the names in a folder; empty if it cannot be read. As fast, for the same reason."""
     try:
-        return os.listdir(folder)  # noqa: PTH208 - a Path for each of ten thousand is dear
+        return os.listdir(folder)  # noqa: PTH208 - ten thousand Path objects are expensive
     except OSError:
         return []
 

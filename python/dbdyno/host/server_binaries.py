@@ -10,7 +10,7 @@ from dbdyno.servers.spec import Kind, ServerSpec
 
 
 def newest(kind: Kind) -> Finding:
-    """Return the newest, or why there is none and how to install one."""
+    """Return the newest installation, or why there is none and how to install one."""
     try:
         binaries = product_of(kind).find(ServerSpec(kind=kind))
     except DbdynoError as error:

@@ -40,7 +40,7 @@ class Kernel(Struct, frozen=True, kw_only=True):
 
 
 class CgroupLimits(Struct, frozen=True, kw_only=True):
-    """What the control group of this process may use; None where it sets no limit."""
+    """The limits of this process's control group; None where it sets none."""
 
     version: int | None
     cpu_cores: float | None

@@ -1,4 +1,4 @@
-"""Finds the targets: every package here that ends in ``TARGET = …``."""
+"""Finds the targets: every package here that defines ``TARGET``."""
 
 import importlib
 import pkgutil

@@ -48,7 +48,7 @@ class Place(Struct, frozen=True):
     endpoint: Endpoint
 
 
-def prepare_data(  # noqa: PLR0913 (each is another thing)
+def prepare_data(  # noqa: PLR0913 (they are independent)
     workload: Workload,
     given: Mapping[str, Value],
     place: Place,

@@ -1,1 +1,1 @@
-"""Rows by many at once."""
+"""Inserts of many rows per statement."""

@@ -1,7 +1,7 @@
-"""``bulk_insert``: many rows by one insert, into a table that few clients share.
+"""``bulk_insert``: many rows with one insert, into a table that a few clients share.
 
-sysbench gives each thread a table; here ``tables`` says how many there are. Rows number
-themselves, so that one run goes on where the last one ended.
+sysbench gives each thread a table of its own; here ``tables`` is their number. The server numbers
+the rows, so that a run continues where the last one ended.
 """
 
 from dbdyno.model.plan import Scalar, Script
