@@ -17,6 +17,8 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name target -prune -o
 PYTHON_SOURCES := $(shell find python -name '*.py')
 FRONTEND_SOURCES := $(shell find frontend -name node_modules -prune -o -type f -print)
 FRONTEND_BUNDLE := python/dbdyno/report/static/report.js
+# What these tests find out depends on which other programs run: they run alone.
+MEASURING_TESTS := tests/planted tests/telemetry
 
 .PHONY: help build demo test fast format bench docs lock clean
 .DEFAULT_GOAL := help
@@ -34,7 +36,8 @@ demo: build ## Measures a private PostgreSQL for a few seconds; writes demo/repo
 test: build ## Runs every test of both languages.
 	tools/test-needs.sh
 	cargo test --workspace --locked
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(MEASURING_TESTS:%=--ignore=%)
+	$(BIN)/python -m pytest $(MEASURING_TESTS)
 
 fast: build ## Runs linters, type and format checks and the quick tests, in seconds when warm.
 	$(BIN)/ruff check .

@@ -6,12 +6,13 @@ that need root are deselected for an ordinary user, and the summary says so.
 
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
+from typing import Protocol
 
 import pytest
 
 ROOTS_OWN = "roots_own"
-LEFT_OUT = pytest.StashKey[list[pytest.Item]]()
+LEFT_OUT = pytest.StashKey[set[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -19,6 +20,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     A shell ignores SIGINT for its background jobs, and nohup ignores SIGHUP.
     """
+    config.stash[LEFT_OUT] = set()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     config.addinivalue_line("markers", f"{ROOTS_OWN}(why): needs root, and why")
@@ -26,24 +28,46 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselects the tests that need root, unless root runs them."""
-    config.stash[LEFT_OUT] = left = []
     if os.geteuid() == 0:
         return
-    left += [item for item in items if item.get_closest_marker(ROOTS_OWN)]
+    left = [item for item in items if item.get_closest_marker(ROOTS_OWN)]
+    config.stash[LEFT_OUT] = {f"{item.nodeid}: {_why(item)}" for item in left}
     items[:] = [item for item in items if item not in left]
     config.hook.pytest_deselected(items=left)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker process reports to the process that prints the summary."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        left = session.config.stash[LEFT_OUT]
+        output[ROOTS_OWN] = sorted(left)
+
+
+class _Worker(Protocol):
+    """What pytest-xdist, which is not typed, passes for a worker process that has ended."""
+
+    config: pytest.Config
+    workeroutput: Mapping[str, list[str]]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: _Worker) -> None:
+    """Each worker collects all tests, so that all of them deselect the same ones."""
+    left = getattr(node, "workeroutput", {}).get(ROOTS_OWN, [])
+    node.config.stash[LEFT_OUT].update(left)
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """Lists the deselected tests, with the reason and the command that runs them."""
-    left = config.stash.get(LEFT_OUT, [])
+    left = config.stash[LEFT_OUT]
     if not left:
         return
     terminalreporter.section("deselected, need root: sudo .venv/bin/python -m pytest -m roots_own")
-    for item in left:
-        terminalreporter.write_line(f"{item.nodeid}: {_why(item)}")
+    for line in sorted(left):
+        terminalreporter.write_line(line)
 
 
 def _why(item: pytest.Item) -> str:
