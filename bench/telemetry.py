@@ -29,11 +29,12 @@ from dbdyno.engine import load
 from dbdyno.model.frame import Frame
 from dbdyno.model.plan import Endpoint, Plan
 from dbdyno.model.telemetry import Level, TelemetryCost, TelemetryFrame
+from dbdyno.run.connected_server import connect_to
+from dbdyno.run.data_preparation import prepare
 from dbdyno.run.draft_plan import plan_of
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import RunOptions
 from dbdyno.run.outcome import first_record
-from dbdyno.run.scene import enter, prepare
 from dbdyno.run.watching import Follower, watching
 from dbdyno.run.work import find_work
 from dbdyno.servers.base import Server
@@ -130,14 +131,14 @@ def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bo
     """The effect on one load; with the level ``off`` nothing is switched: a control."""
     options = watched.options(level, len(turns))
     work = find_work([WeightedName(watched.workload, 1)], (), options)
-    with closing(enter(server)) as scene:
-        prepared = prepare(scene, work, options, seed=SEED, bulk=load, watch=lambda _: None)
-        words = scene.target.words
+    with closing(connect_to(server)) as connected:
+        prepared = prepare(connected, work, options, seed=SEED, bulk=load, watch=lambda _: None)
+        words = connected.target.words
         plan = plan_of(options, work, prepared.values, server.endpoint(), words=words, seed=SEED)
-        description = scene.target.describe(scene.control)
+        description = connected.target.describe(connected.control)
         record = first_record(plan, work.name, server, description, options)
         with RunWriter(record, plan) as writer:
-            completed = _completed(plan, turns, partial(watching, options, scene, writer))
+            completed = _completed(plan, turns, partial(watching, options, connected, writer))
         ratio = ratio_of_turns(turns, completed)
         return _effect(ratio, activity_cores(plan), read_frames(writer.folder / FRAMES))
 

@@ -19,7 +19,7 @@ from dbdyno.cli.usage import usage_of
 from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import Rule
 from dbdyno.host.doctor import all_probes
-from dbdyno.host.watched import HostSource, all_sources
+from dbdyno.host.observed_host import HostSource, all_sources
 from dbdyno.store.query import RUNS
 from dbdyno.store.tables import RISING, SCHEMAS
 from dbdyno.targets.registry import all_targets

@@ -17,8 +17,8 @@ PACKAGE = ROOT / "python/dbdyno"
 # The layers of the package, lowest first. A layer may import itself.
 MAY_IMPORT: dict[str, set[str]] = {
     "model": set(),
-    "words": set(),
-    "layout": {"words"},  # line breaking
+    "formatting": set(),
+    "layout": {"formatting"},  # line breaking
     "errors": set(),
     "home": {"errors"},
     "engine": {"errors", "model"},
@@ -27,10 +27,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "servers": {"errors", "home", "model", "targets"},
     "host": {"engine", "errors", "home", "model", "servers"},
     "workloads": {"errors", "model", "targets"},
-    "analysis": {"model", "words"},
-    "explain": {"analysis", "layout", "model", "words"},
-    "answers": {"analysis", "explain", "model", "words"},
-    "report": {"analysis", "answers", "errors", "explain", "layout", "model", "words"},
+    "analysis": {"model", "formatting"},
+    "explain": {"analysis", "layout", "model", "formatting"},
+    "answers": {"analysis", "explain", "model", "formatting"},
+    "report": {"analysis", "answers", "errors", "explain", "layout", "model", "formatting"},
     "store": {"errors", "home", "model"},
     "telemetry": {"host", "model", "targets"},
     "run": {
@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "store",
         "targets",
         "telemetry",
-        "words",
+        "formatting",
         "workloads",
     },
     "study": {
@@ -61,7 +61,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "servers",
         "store",
         "targets",
-        "words",
+        "formatting",
         "workloads",
     },
     "cli": {
@@ -80,7 +80,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "store",
         "study",
         "targets",
-        "words",
+        "formatting",
         "workloads",
     },
     "__main__": {"cli"},
@@ -100,7 +100,7 @@ ONLY_IN: dict[str, set[str]] = {
 }
 
 # Layers of pure functions: everything they work on is an argument.
-PURE = {"model", "words", "analysis", "explain", "answers"}
+PURE = {"model", "formatting", "analysis", "explain", "answers"}
 TOUCHES_THE_WORLD = {"os", "pathlib", "socket", "subprocess", "tempfile", "time", "random"}
 
 # model ◄ hist, wire, script ◄ load ◄ engine ◄ py; sim stands beside engine.

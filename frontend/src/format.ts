@@ -1,5 +1,5 @@
 // Numbers as the report writes them everywhere: three significant digits and a unit. The rules are
-// those of python/dbdyno/words.py, and one table of cases is held against both.
+// those of python/dbdyno/formatting.py, and one table of cases is held against both.
 
 import type { Unit } from "./data";
 

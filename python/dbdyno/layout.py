@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 from typing import NamedTuple, TypeAlias
 
-from dbdyno.words import THIN_SPACE, plain
+from dbdyno.formatting import THIN_SPACE, plain
 
 FLOW = 100
 """Width of a paragraph in a mail or a log, unless the screen is narrower."""

@@ -5,8 +5,8 @@ from dbdyno.analysis.arrivals import Arrivals
 from dbdyno.analysis.checkpoint_cycle import MissingCycle
 from dbdyno.analysis.doubts import DOUBTS, Facts, find_doubts
 from dbdyno.analysis.steadiness import Shift
+from dbdyno.formatting import THIN_SPACE
 from dbdyno.model.record import Throughput, TransactionCounts
-from dbdyno.words import THIN_SPACE
 
 THROUGHPUT = Throughput(
     value=1000,

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from dbdyno.analysis.effect import holm
 from dbdyno.answers.kinds import contrasts, curve, scaling_law, table
 from dbdyno.answers.level_contrasts import comparisons
-from dbdyno.words import THIN_SPACE
+from dbdyno.formatting import THIN_SPACE
 from tests.answers import made
 
 CLIENTS = made.factor("clients", 1, 4, 10, 20, 100)

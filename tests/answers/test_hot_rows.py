@@ -4,8 +4,8 @@ import pytest
 
 from dbdyno.answers.kinds import queue, statement_order, statement_split
 from dbdyno.answers.orders import orders_of
+from dbdyno.formatting import THIN_SPACE
 from dbdyno.model.record import ScriptRecord
-from dbdyno.words import THIN_SPACE
 from tests.answers import made
 from tests.explain import tpcb
 from tests.support.recordings import MadeRun

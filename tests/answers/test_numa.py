@@ -3,7 +3,7 @@
 import pytest
 
 from dbdyno.answers.kinds import numa_policy
-from dbdyno.words import THIN_SPACE
+from dbdyno.formatting import THIN_SPACE
 from tests.answers import made
 from tests.support.recordings import MadeRun
 

@@ -11,7 +11,7 @@ from dbdyno.cli.app import COMMANDS
 from dbdyno.cli.output import Exit
 from dbdyno.explain.registry import all_rules
 from dbdyno.host.doctor import all_probes
-from dbdyno.host.watched import all_sources
+from dbdyno.host.observed_host import all_sources
 from dbdyno.store.tables import SCHEMAS
 from dbdyno.targets.postgresql.telemetry.views import VIEWS
 from dbdyno.targets.registry import all_targets

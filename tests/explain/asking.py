@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from dbdyno.explain.case import Case
 from dbdyno.explain.explain import outcome
 from dbdyno.explain.registry import all_rules
-from dbdyno.words import THIN_SPACE
+from dbdyno.formatting import THIN_SPACE
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 

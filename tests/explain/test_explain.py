@@ -10,7 +10,7 @@ from dbdyno.explain.explanation_text import explanation_lines, summary_lines
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.registry import all_rules
 from dbdyno.explain.rule import NotFound, Rule, at_most, found, severity_of
-from dbdyno.explain.words import gain_words
+from dbdyno.explain.sentences import gain_words
 from dbdyno.layout import laid_out
 from dbdyno.model.record import Finding, NotLooked
 from tests.explain.made import made_run

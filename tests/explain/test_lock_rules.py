@@ -8,8 +8,8 @@ import pytest
 from inline_snapshot import snapshot
 
 from dbdyno.explain.rule import CouldNotLook, NotFound
+from dbdyno.formatting import THIN_SPACE, percent
 from dbdyno.model.telemetry import ServerFacts
-from dbdyno.words import THIN_SPACE, percent
 from tests.explain.asking import said, words
 from tests.explain.made import with_looks
 from tests.explain.tpcb import BRANCHES, END, TELLERS, behind, tpcb, waiting

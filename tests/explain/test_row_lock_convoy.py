@@ -5,8 +5,8 @@ from msgspec.structs import replace
 from dbdyno.explain.case import Case
 from dbdyno.explain.row_holds import bound_tps, row_holds, while_held
 from dbdyno.explain.rule import CouldNotLook, NotFound
+from dbdyno.formatting import percent
 from dbdyno.model.telemetry import PlanFacts, ServerFacts
-from dbdyno.words import percent
 from tests.explain.asking import said, words
 from tests.explain.made import facts, made_run, table as made_table
 from tests.explain.tpcb import (

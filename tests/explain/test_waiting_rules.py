@@ -6,9 +6,9 @@ from inline_snapshot import snapshot
 
 from dbdyno.analysis.budget import budget
 from dbdyno.explain.rule import CouldNotLook, NotFound
+from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import ServerFacts, WaitCount
-from dbdyno.words import percent
 from tests.explain.asking import reached, said, words
 from tests.explain.made import with_looks, with_processors
 from tests.explain.tpcb import BRANCHES, END, SECONDS, behind, tpcb, waiting

@@ -30,14 +30,14 @@ def test_every_probe_answers_on_this_machine_and_on_one_that_tells_nothing(tmp_p
         for diagnosis in diagnoses:
             assert diagnosis.found
             assert diagnosis.meaning.endswith(".")
-            assert diagnosis.mend or diagnosis.level in ("ok", "note")
+            assert diagnosis.remedy or diagnosis.level in ("ok", "note")
 
 
 def test_a_probe_that_cannot_look_says_so():
-    def fail(_root: Path) -> doctor.Finding:
+    def fail(_root: Path) -> doctor.ProbeResult:
         raise PermissionError("not for you")
 
-    finding = doctor._look(doctor.Probe(title="x", meaning="y.", look=fail), Path("/"))
+    finding = doctor._check(doctor.Probe(title="x", meaning="y.", check=fail), Path("/"))
     assert (finding.level, finding.found) == ("note", "could not check: not for you")
 
 
@@ -68,12 +68,15 @@ def test_machines_in_need(tree):
             "sys/devices/system/node/node1/cpulist": "1",
         }
     )
-    assert (cgroup.look(root).level, cgroup.look(root).found) == ("warning", "limited to 1.5 cores")
-    assert clock_source.look(root).level == "warning"
-    assert free_memory.look(root).level == "warning"
-    assert governor.look(root).level == "warning"
-    assert numa.look(root).found == "2 nodes"
-    assert steal.look(root).level == "warning"
+    assert (cgroup.check(root).level, cgroup.check(root).found) == (
+        "warning",
+        "limited to 1.5 cores",
+    )
+    assert clock_source.check(root).level == "warning"
+    assert free_memory.check(root).level == "warning"
+    assert governor.check(root).level == "warning"
+    assert numa.check(root).found == "2 nodes"
+    assert steal.check(root).level == "warning"
 
 
 @pytest.mark.parametrize("kind", ["mariadb", "mysql"])
@@ -82,14 +85,14 @@ def test_a_server_that_is_not_installed_is_worth_knowing(monkeypatch, tmp_path, 
     monkeypatch.setattr("dbdyno.servers.mysql.binaries.LOCAL_FOLDERS", ())
     finding = newest(kind)
     assert (finding.level, "not installed here" in finding.found) == ("note", True)
-    assert f"--server {kind}:/path/to/bin" in finding.mend
+    assert f"--server {kind}:/path/to/bin" in finding.remedy
 
 
 def test_limits_and_rights():
     few = file_limit.judge(1024)
     assert few.level == "note"
     assert re.fullmatch(r"1024 open files: up to 9\d\d clients", few.found)
-    assert "ulimit -Hn" in few.mend
+    assert "ulimit -Hn" in few.remedy
     assert file_limit.judge(20_000).level == file_limit.judge(None).level == "ok"
     assert free_disk.judge(Path("/x"), 2**30).level == "warning"
 

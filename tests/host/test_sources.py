@@ -8,6 +8,7 @@ import pytest
 
 from dbdyno.host import files, group
 from dbdyno.host.group import ProcessGroup
+from dbdyno.host.observed_host import ObservedHost, all_sources, host_sources, observe
 from dbdyno.host.processes import TICK_US
 from dbdyno.host.sources import (
     busiest,
@@ -21,17 +22,16 @@ from dbdyno.host.sources import (
     process_io,
     processes,
 )
-from dbdyno.host.watched import WatchedHost, all_sources, host_sources, watch
 from tests.host.proc import io, stat
 
 
-def host(root: Path, **firsts: int) -> WatchedHost:
+def host(root: Path, **firsts: int) -> ObservedHost:
     groups = {name: ProcessGroup(first) for name, first in firsts.items()}
-    return WatchedHost(groups=groups, root=root)
+    return ObservedHost(groups=groups, root=root)
 
 
 def test_every_source_tells_on_this_machine_what_it_declares():
-    here = watch(os.getpid(), None, [Path.cwd()])
+    here = observe(os.getpid(), None, [Path.cwd()])
     found, missing = host_sources(here)
     assert len(found) + len(missing) == len(all_sources()) == 10
     assert {"machine", "processes", "memory", "network"} <= {source.name for source in found}
@@ -133,7 +133,7 @@ def test_busiest_names_nobody_of_the_run(tree):
 DISKSTATS = "254 0 vda 1 2 3 {read_ms} 5 6 7 8 9 10 11 12 13 14 15 16 17\n"
 
 
-def on_disk(root: Path) -> WatchedHost:
+def on_disk(root: Path) -> ObservedHost:
     watched = host(root)
     watched.disks = {"vda"}
     return watched

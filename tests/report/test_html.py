@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from dbdyno.errors import DbdynoError
+from dbdyno.formatting import THIN_SPACE
 from dbdyno.model.record import FailureRecord
 from dbdyno.report import html
 from dbdyno.report.html import render_html, safe_json
 from dbdyno.report.registry import all_sections
 from dbdyno.store.run import open_run
 from dbdyno.store.writer import RunWriter
-from dbdyno.words import THIN_SPACE
 from tests.report.conftest import HOSTILE
 from tests.report.pages import section_of
 from tests.store import hdr, synthetic

@@ -10,12 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from dbdyno.analysis.timeline import timeline
+from dbdyno.formatting import THIN_SPACE
 from dbdyno.report.content import Subject
 from dbdyno.report.events import lanes
 from dbdyno.report.html import render_html
 from dbdyno.report.waits import bands
 from dbdyno.store.run import open_run
-from dbdyno.words import THIN_SPACE
 from tests.report.pages import section_of
 from tests.store import hdr
 from tests.support.recordings import MadeRun

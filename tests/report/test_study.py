@@ -7,11 +7,11 @@ from html import unescape
 import msgspec
 
 from dbdyno.answers.answering import answered
+from dbdyno.formatting import THIN_SPACE
 from dbdyno.model.study import Published, Question, Turn, TurnResult
 from dbdyno.report.study import render_study_html
 from dbdyno.report.study_object import study_object
 from dbdyno.report.study_text import render_study_text
-from dbdyno.words import THIN_SPACE
 from tests.answers import made
 from tests.report.conftest import HOSTILE
 from tests.support.recordings import MadeRun

@@ -4,10 +4,10 @@ import psycopg
 import pytest
 
 from dbdyno.errors import DbdynoError
+from dbdyno.run.connected_server import ConnectedServer, connect_to
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import RunOptions
 from dbdyno.run.runner import run
-from dbdyno.run.scene import Scene, enter
 from dbdyno.run.tools import Tools, engine_tools
 from dbdyno.servers.base import Server
 from dbdyno.store.run import open_run
@@ -182,7 +182,7 @@ def test_who_does_not_wait_for_the_verdict_still_has_the_numbers(database, home,
     def interrupt(*_anything: object, **_more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dbdyno.run.runner.judged", interrupt)
+    monkeypatch.setattr("dbdyno.run.runner.with_validity", interrupt)
     observer = Observer()
     with pytest.raises(KeyboardInterrupt):
         run_tpcb(database, observer=observer)
@@ -212,13 +212,13 @@ def test_nothing_is_kept_of_a_run_that_did_not_begin(database, home):
 
 
 def test_a_server_that_goes_before_the_first_transaction(database, home, monkeypatch):
-    def lose(server: Server) -> Scene:
-        scene = enter(server)
+    def lose(server: Server) -> ConnectedServer:
+        connected = connect_to(server)
         with server.connect() as control:
-            control.execute("select pg_terminate_backend(%s)", [scene.control.info.backend_pid])
-        return scene
+            control.execute("select pg_terminate_backend(%s)", [connected.control.info.backend_pid])
+        return connected
 
-    monkeypatch.setattr("dbdyno.run.runner.enter", lose)
+    monkeypatch.setattr("dbdyno.run.runner.connect_to", lose)
     with pytest.raises(DbdynoError) as refused:
         run_tpcb(database)
     assert (refused.value.code, refused.value.exit_code) == ("server_lost", 1)

@@ -5,8 +5,8 @@ from contextlib import closing
 from pathlib import Path
 
 from dbdyno.model.frame import Frame
-from dbdyno.run.scene import enter
-from dbdyno.run.server_tasks import tell_tasks
+from dbdyno.run.connected_server import connect_to
+from dbdyno.run.server_tasks import send_server_tasks
 
 
 class Listener:
@@ -29,12 +29,12 @@ class Listener:
 
 def test_it_is_told_the_threads_of_all_sessions(mariadb_server):
     listener = Listener()
-    with closing(enter(mariadb_server)) as scene, mariadb_server.connect() as other:
+    with closing(connect_to(mariadb_server)) as connected, mariadb_server.connect() as other:
         ids = {
             connection.execute("select connection_id()").fetchone()[0]
-            for connection in (scene.control, other)
+            for connection in (connected.control, other)
         }
-        tell_tasks(scene, listener)
+        send_server_tasks(connected, listener)
     (tasks,) = listener.heard
     assert ids <= tasks.keys()
     threads = Path(f"/proc/{mariadb_server.process_id}/task").iterdir()
@@ -43,6 +43,6 @@ def test_it_is_told_the_threads_of_all_sessions(mariadb_server):
 
 def test_it_is_told_nothing_that_it_knows(postgres_server):
     listener = Listener()
-    with closing(enter(postgres_server)) as scene:
-        tell_tasks(scene, listener)
+    with closing(connect_to(postgres_server)) as connected:
+        send_server_tasks(connected, listener)
     assert not listener.heard

@@ -71,7 +71,7 @@ def test_a_broken_installation_is_passed_over(
     patterns = (str(tmp_path).lstrip("/"), *postgresql.LOCAL_PATTERNS)
     monkeypatch.setattr(postgresql, "LOCAL_PATTERNS", patterns)
     assert find_binaries(ServerSpec()) == sound
-    finding = probe.look(Path("/"))
+    finding = probe.check(Path("/"))
     assert finding.level == "note"
     assert f"{tmp_path}/postgres does not run: no such library" in finding.found
 
@@ -85,7 +85,7 @@ def test_a_broken_installation_is_told_of_where_it_is_the_only_one(
     monkeypatch.setattr(postgresql, "_embedded_folders", list)
     with pytest.raises(DbdynoError, match="does not run: no such library"):
         find_binaries(ServerSpec())
-    finding = probe.look(Path("/"))
+    finding = probe.check(Path("/"))
     assert finding.level == "problem"
     assert f"{tmp_path}/postgres does not run" in finding.found
 

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from dbdyno.cli import main, study as cli_study
+from dbdyno.formatting import plain
 from dbdyno.report.verdict import capitalized
 from dbdyno.store.studies import list_studies
 from dbdyno.store.summary import list_runs
 from dbdyno.study.finding import find_study
 from dbdyno.study.spec import AS_WRITTEN, read_study
 from dbdyno.study.starting import begin_study
-from dbdyno.words import plain
 from tests.cli import made_up_runs as made_up
 from tests.study.files import CLIENTS, HEAD, MINI, written
 from tests.study.test_execute import BASE, Broken

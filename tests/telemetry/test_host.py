@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dbdyno.host.cgroup import groups_of
+from dbdyno.host.observed_host import observe
 from dbdyno.host.sources import disk, process_io, processes
-from dbdyno.host.watched import watch
 from dbdyno.model.source import Source
 from dbdyno.servers.base import Server
 from tests.support.patience import wait_until
@@ -27,7 +27,7 @@ def test_dear_readings_are_spaced():
 def test_what_backends_used_stays_when_they_have_gone(any_server: Server):
     assert any_server.process_id is not None
     assert any_server.data_directory is not None
-    host = watch(any_server.process_id, None, [any_server.data_directory])
+    host = observe(any_server.process_id, None, [any_server.data_directory])
     before = processes.read(host)["server"]
     with any_server.connect() as connection:
         connection.execute(BUSY)
@@ -46,7 +46,7 @@ def test_what_backends_used_stays_when_they_have_gone(any_server: Server):
 
 def test_the_disk_below_a_server_is_found_or_it_is_said_why_not(any_server: Server):
     assert any_server.data_directory is not None
-    host = watch(any_server.process_id, None, [any_server.data_directory])
+    host = observe(any_server.process_id, None, [any_server.data_directory])
     assert disk.read(host) or disk.lack(host)
     assert "server" in process_io.read(host) or process_io.lack(host)
 
@@ -87,7 +87,7 @@ def test_processor_time_agrees_with_the_kernels_account_while_backends_come_and_
     postgres_server: Server,
 ):
     assert postgres_server.process_id is not None
-    host = watch(postgres_server.process_id, None, [])
+    host = observe(postgres_server.process_id, None, [])
 
     def ours_us() -> float:
         told = processes.read(host)["server"]

@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from dbdyno.model.recording import rows
+from dbdyno.run.connected_server import connect_to
 from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.scene import enter
 from dbdyno.run.watching import watching
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
@@ -150,10 +150,10 @@ def test_nothing_is_watched_when_it_is_off(database: Server, one_row: str):
 
 def test_what_was_done_before_a_run_is_counted_before_it(database: Server):
     """Otherwise loading appears ten seconds into the run, as if clients had read and written it."""
-    with closing(enter(database)) as scene:
-        scene.control.execute("create table t (id int)")
-        scene.control.execute("insert into t select generate_series(1, 1000)")
-        watching(RunOptions(target=database.url), scene, Mock())
+    with closing(connect_to(database)) as connected:
+        connected.control.execute("create table t (id int)")
+        connected.control.execute("insert into t select generate_series(1, 1000)")
+        watching(RunOptions(target=database.url), connected, Mock())
         with database.connect() as other:
             counted = other.execute("select n_tup_ins from pg_stat_user_tables").fetchone()
     assert counted == (1000,)

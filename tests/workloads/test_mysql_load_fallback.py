@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dbdyno import engine
-from dbdyno.run.scene import load_told
+from dbdyno.run.data_preparation import load_summary
 from dbdyno.servers.base import Server
 from dbdyno.targets.registry import find_target
 from dbdyno.workloads.preparing import LoadOptions, Place, Prepared, prepare_data
@@ -49,7 +49,7 @@ def sums_of(server: Server) -> list[tuple[object, ...]]:
 def test_rows_come_by_insert_where_files_are_not_taken(server: Server):
     report = load_tpcb(server).report
     assert "local_infile is off" in report.detour
-    assert load_told(report).endswith("SET GLOBAL local_infile = ON is faster")
+    assert load_summary(report).endswith("SET GLOBAL local_infile = ON is faster")
     by_insert = [checksum for _, checksum in sums_of(server)]
     with server.connect() as connection:
         connection.execute("set global local_infile = on")

@@ -4,9 +4,10 @@ from contextlib import closing
 
 import pytest
 
+from dbdyno.run.connected_server import connect_to
+from dbdyno.run.data_preparation import prepare
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import RunOptions
-from dbdyno.run.scene import enter, prepare
 from dbdyno.run.tools import engine_tools
 from dbdyno.run.work import find_work
 from dbdyno.workloads.size import estimated_bytes
@@ -18,11 +19,11 @@ SIZE = "select sum(pg_total_relation_size(oid)) from pg_class where relname = an
 def test_tables_are_about_as_large_as_was_estimated(database, fillfactor):
     options = RunOptions(define=(("fillfactor", fillfactor),))
     work = find_work([WeightedName("tpcb", 1)], (), options)
-    with closing(enter(database)) as scene:
+    with closing(connect_to(database)) as connected:
         prepared = prepare(
-            scene, work, options, seed=1, bulk=engine_tools().load, watch=lambda _progress: None
+            connected, work, options, seed=1, bulk=engine_tools().load, watch=lambda _progress: None
         )
         tables = work.workload.tables(prepared.values)
         names = [table.name for table in tables]
-        real = int(scene.control.execute(SIZE, [names]).fetchone()[0])
+        real = int(connected.control.execute(SIZE, [names]).fetchone()[0])
     assert estimated_bytes(tables) == pytest.approx(real, rel=0.2)

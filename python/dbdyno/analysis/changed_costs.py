@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.effect import Effect, holm, unpaired_effect
+from dbdyno.analysis.metric_samples import MetricSamples, Runs, samples_of
 from dbdyno.analysis.metrics import is_cost
-from dbdyno.analysis.samples import Runs, Sample, sample
 from dbdyno.analysis.verdicts import ALPHA
 
 CHANGE_MIN = 0.01
@@ -34,7 +34,7 @@ def moved_costs(before: Runs, after: Runs) -> list[Moved]:
     A change below 1 % is ignored, however significant.
     """
     names = dict.fromkeys(name for run in (*before, *after) for name in run if is_cost(name))
-    samples = [sample(name, before, after, paired=False) for name in names]
+    samples = [samples_of(name, before, after, paired=False) for name in names]
     tested = [(one, unpaired_effect(*one.on_scale())) for one in samples if one and _is_known(one)]
     adjusted = holm([effect.p or 0.0 for _, effect in tested])
     moved = [
@@ -45,10 +45,10 @@ def moved_costs(before: Runs, after: Runs) -> list[Moved]:
     return sorted(moved, key=lambda one: -abs(math.log(one.ratio)))
 
 
-def _is_known(of: Sample) -> bool:
+def _is_known(of: MetricSamples) -> bool:
     return of.has_ratio and of.repeats >= _RUNS_MIN
 
 
-def _moved(of: Sample, effect: Effect) -> Moved:
+def _moved(of: MetricSamples, effect: Effect) -> Moved:
     ratio, low, high = np.exp([effect.value, effect.low, effect.high]).tolist()
     return Moved(id=of.metric.id, title=of.metric.title, ratio=ratio, low=low, high=high)

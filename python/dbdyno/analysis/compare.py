@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from dbdyno.analysis.effect import Effect, holm, paired_effect, unpaired_effect
+from dbdyno.analysis.metric_samples import MetricSamples, Runs, ratio_of, samples_of
 from dbdyno.analysis.metrics import USUAL, is_cost, is_told_by_one_run, metrics_of
-from dbdyno.analysis.samples import Runs, Sample, ratio_of, sample
 from dbdyno.analysis.statistical_power import detectable, more_repeats
 from dbdyno.analysis.verdicts import ALPHA, verdict_of, verdict_within, words_of
 from dbdyno.model.comparison import Comparison, Metric, MetricComparison, Repeats, Verdict
@@ -46,7 +46,7 @@ def compare(  # noqa: PLR0913 - what is compared, and how
         raise ValueError("pairs need as many runs of one variant as of the other")
     first, second = ([metrics_of(record) for record in side] for side in (before, after))
     wanted = list(metrics) if metrics is not None else _usual(first, second)
-    samples = {name: sample(name, first, second, paired=paired) for name in wanted}
+    samples = {name: samples_of(name, first, second, paired=paired) for name in wanted}
     missing = [name for name in metrics or () if samples[name] is None]
     found = [one for one in samples.values() if one is not None]
     return Comparison(
@@ -68,7 +68,7 @@ def compare_levels(
     Each level is one test. Levels are compared only with the reference, not with each other.
     """
     samples = {
-        level: sample(metric, *(list(map(metrics_of, side)) for side in both), paired=True)
+        level: samples_of(metric, *(list(map(metrics_of, side)) for side in both), paired=True)
         for level, both in sides.items()
     }
     known = {level: one for level, one in samples.items() if one is not None}
@@ -83,7 +83,7 @@ def _usual(before: Runs, after: Runs) -> list[str]:
 
 
 def _judged(
-    samples: Sequence[Sample], margin: float, beside: Sequence[float] = ()
+    samples: Sequence[MetricSamples], margin: float, beside: Sequence[float] = ()
 ) -> list[MetricComparison]:
     """Judge each; p-values are adjusted over all that have one, and over those of ``beside``."""
     effects = [_effect(one) for one in samples]
@@ -103,7 +103,7 @@ def _judged(
     ]
 
 
-def _effect(of: Sample) -> Effect | None:
+def _effect(of: MetricSamples) -> Effect | None:
     if of.is_single:
         return _effect_within(of.before[0], of.after[0])
     before, after = of.on_scale()
@@ -127,7 +127,7 @@ def _reach(metric: Metric) -> float | None:
 
 
 def _compared(
-    of: Sample, effect: Effect | None, p_adjusted: float | None, margin: float, alpha: float
+    of: MetricSamples, effect: Effect | None, p_adjusted: float | None, margin: float, alpha: float
 ) -> MetricComparison:
     before, after = of.levels()
     low, high = _interval(of, effect)
@@ -165,19 +165,21 @@ def _verdict(
     return verdict_of(effect, p_adjusted, margin, metric.better)
 
 
-def _interval(of: Sample, effect: Effect | None) -> tuple[float | None, float | None]:
+def _interval(of: MetricSamples, effect: Effect | None) -> tuple[float | None, float | None]:
     if effect is None or not of.has_ratio:
         return None, None
     return math.exp(effect.low), math.exp(effect.high)
 
 
-def _detectable(of: Sample, effect: Effect | None, alpha: float) -> float | None:
+def _detectable(of: MetricSamples, effect: Effect | None, alpha: float) -> float | None:
     if effect is None or effect.spread is None or of.repeats < 2 or not of.has_ratio:
         return None
     return math.exp(detectable(effect.spread, of.repeats, alpha))
 
 
-def _repeats(of: Sample, effect: Effect | None, margin: float, alpha: float) -> Repeats | None:
+def _repeats(
+    of: MetricSamples, effect: Effect | None, margin: float, alpha: float
+) -> Repeats | None:
     """Repeats needed to detect a change as large as was seen, and at least the margin."""
     if effect is None or effect.spread is None:
         return None
@@ -190,7 +192,7 @@ def _missing(names: Sequence[str]) -> Iterator[str]:
     return (f"{name} was not measured in runs of both variants" for name in names)
 
 
-def _doubts(samples: Sequence[Sample]) -> Iterator[str]:
+def _doubts(samples: Sequence[MetricSamples]) -> Iterator[str]:
     """What the numbers cannot reveal about how they were measured."""
     if any(one.is_single for one in samples):
         yield (

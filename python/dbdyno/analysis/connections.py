@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.interval_estimate import IntervalEstimate
 from dbdyno.analysis.scaling import KNEE_SHARE, Scaling
-from dbdyno.words import counted, percent, significant
+from dbdyno.formatting import counted, percent, significant
 
 
 class ConnectionAdvice(Struct, frozen=True):

@@ -12,8 +12,8 @@ from dbdyno.analysis.arrivals import Arrivals
 from dbdyno.analysis.checkpoint_cycle import MissingCycle
 from dbdyno.analysis.steadiness import Shift
 from dbdyno.analysis.verdicts import change
+from dbdyno.formatting import count, counted, percent, seconds, tps
 from dbdyno.model.record import Throughput, TransactionCounts
-from dbdyno.words import count, counted, percent, seconds, tps
 
 DURATION_MIN_S = 10
 TAIL_SAMPLES_MIN = 10

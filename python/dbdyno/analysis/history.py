@@ -20,9 +20,9 @@ from msgspec import Struct
 from dbdyno.analysis.changed_costs import CHANGE_MIN, Moved, moved_costs
 from dbdyno.analysis.e_divisive import e_divisive, significant_changes
 from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.metric_samples import Runs
 from dbdyno.analysis.metrics import USUAL, metrics_of
 from dbdyno.analysis.probability import student_p
-from dbdyno.analysis.samples import Runs
 from dbdyno.model.comparison import Metric
 from dbdyno.model.record import RunRecord
 

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from dbdyno.formatting import milliseconds, percent
 from dbdyno.model.record import RunRecord
-from dbdyno.words import milliseconds, percent
 
 Measure: TypeAlias = Literal["mean", "p50", "p90", "p95", "p99", "p999", "failures"]
 QUANTILES: dict[Measure, float] = {

@@ -14,8 +14,8 @@ from msgspec import Struct
 from dbdyno.analysis.history import MetricHistory, history
 from dbdyno.analysis.unequal_conditions import CLOSED, Conditions, loop_of, tries_of, unequal
 from dbdyno.analysis.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
+from dbdyno.formatting import PRODUCTS
 from dbdyno.model.study import STUDY
-from dbdyno.words import PRODUCTS
 
 # Two levels of two runs each: fewer runs cannot show a change.
 RUNS_MIN = 4

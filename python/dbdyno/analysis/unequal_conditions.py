@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from dbdyno.analysis.planned_load import is_open_loop
 from dbdyno.analysis.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
+from dbdyno.formatting import size
 from dbdyno.model.record import RunRecord
-from dbdyno.words import size
 
 _SIZES_ALIKE = 1.1
 _LENGTH_MAX = 60

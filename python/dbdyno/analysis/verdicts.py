@@ -8,8 +8,8 @@ than its interval does.
 import math
 
 from dbdyno.analysis.effect import Effect
+from dbdyno.formatting import THIN_SPACE, percent, significant
 from dbdyno.model.comparison import Direction, MetricComparison, Verdict
-from dbdyno.words import THIN_SPACE, percent, significant
 
 ALPHA = 0.05
 _TIMES_FROM = 3.0

@@ -16,7 +16,7 @@ from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import compared, over_runs, pairs
 from dbdyno.answers.measuring import metric_of
 from dbdyno.answers.table_size import measured, rows_of, rows_words
-from dbdyno.words import NOTHING, percent
+from dbdyno.formatting import NOTHING, percent
 
 SAME = 0.03
 """A smaller change per decade does not matter."""

@@ -12,9 +12,9 @@ from dbdyno.analysis.costs import cost
 from dbdyno.analysis.effect import Ratio, paired_ratio
 from dbdyno.analysis.interval_estimate import IntervalEstimate
 from dbdyno.answers.answer import Trial, Trials
+from dbdyno.formatting import NOTHING, significant
 from dbdyno.model.comparison import MetricComparison
 from dbdyno.model.study import Factor
-from dbdyno.words import NOTHING, significant
 
 Number: TypeAlias = Callable[[Trial], float | None]
 Interval: TypeAlias = Ratio | IntervalEstimate

@@ -7,7 +7,7 @@ from dbdyno.answers.grouping import over_runs, throughput, title_of
 from dbdyno.answers.measuring import series_over
 from dbdyno.answers.statement_times import clients_words, mean_ms_of, update_of, working_ms_of
 from dbdyno.answers.two_updates import Level, Pair
-from dbdyno.words import NOTHING, milliseconds, percent, significant, tps
+from dbdyno.formatting import NOTHING, milliseconds, percent, significant, tps
 
 
 def split_table(pair: Pair, levels: Sequence[Level], over: str) -> TableOf:

@@ -10,7 +10,7 @@ from dbdyno.answers.grouping import Number
 from dbdyno.explain.case import Case
 from dbdyno.explain.sql import is_update, written_table
 from dbdyno.explain.statements import statements_of, table_of
-from dbdyno.words import count
+from dbdyno.formatting import count
 
 
 def update_of(case: Case, table: str) -> int | None:

@@ -10,8 +10,8 @@ from typing import TypeAlias
 from dbdyno.analysis.effect import Ratio, paired_ratio
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.answers.grouping import Number
+from dbdyno.formatting import count, significant
 from dbdyno.model.study import DataLoad
-from dbdyno.words import count, significant
 
 Measured: TypeAlias = list[tuple[float, float]]
 """Rows and value of each measurement."""

@@ -17,8 +17,8 @@ from dbdyno.analysis.effect import Effect, Ratio, holm, paired_effect
 from dbdyno.analysis.statistical_power import more_repeats
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import Number, pairs, ratio_of
-from dbdyno.explain.words import amount
-from dbdyno.words import NOTHING, percent, significant
+from dbdyno.explain.sentences import amount
+from dbdyno.formatting import NOTHING, percent, significant
 
 ALPHA = 0.05
 

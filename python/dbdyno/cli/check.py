@@ -5,10 +5,10 @@ from contextlib import closing
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
 from dbdyno.errors import DbdynoError
+from dbdyno.run.connected_server import connect_to
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import ANY_SIZE, RunOptions, SizeOptions, TargetOptions
 from dbdyno.run.plan import refuse_contradictions
-from dbdyno.run.scene import enter
 from dbdyno.run.target import open_server, refuse_passing_server
 from dbdyno.run.work import find_work
 from dbdyno.workloads.invariants import Violation
@@ -47,14 +47,14 @@ def check(
     work = find_work([WeightedName(workload, 1)], (), data)
     if work.workload is None:
         raise DbdynoError("usage", f"{workload} is not a workload", "Give a workload's name.")
-    with open_server(target, clients=0) as server, closing(enter(server)) as scene:
-        status = data_status(work.workload, scene.target, scene.control, work.given)
+    with open_server(target, clients=0) as server, closing(connect_to(server)) as connected:
+        status = data_status(work.workload, connected.target, connected.control, work.given)
         if status.state != "compatible":
             hint = status.why or f"Load it: dbdyno load {workload}"
             raise DbdynoError("no_data", f"no data of {workload} to check", hint)
         values = work.workload.complete({**work.given, work.workload.scale_name: status.scale or 1})
-        with scene.target.understood("check the invariants"):
-            violations = work.workload.check(scene.target, scene.control, values)
+        with connected.target.understood("check the invariants"):
+            violations = work.workload.check(connected.target, connected.control, values)
     if json:
         print_json({"workload": work.name, "broken": violations})
     else:

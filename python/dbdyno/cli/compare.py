@@ -8,17 +8,17 @@ from typing import Annotated
 from cyclopts import Parameter
 from msgspec.structs import asdict, replace
 
-from dbdyno.analysis.compare import MARGIN, compare as compared
+from dbdyno.analysis.compare import MARGIN, compare as compare_metrics
 from dbdyno.analysis.metrics import USUAL, metrics_of
 from dbdyno.analysis.unequal_conditions import unequal
 from dbdyno.cli.app import command
-from dbdyno.cli.compared_runs import Sides, sides_of
+from dbdyno.cli.compared_runs import ComparedRuns, select_runs
 from dbdyno.cli.metric_names import metric_named
 from dbdyno.cli.more_pairs import more_pairs_command
 from dbdyno.cli.output import Exit, Json, print_json, print_result, screen
 from dbdyno.model.comparison import Comparison
 from dbdyno.report.comparison import render_comparison_markdown, render_comparison_text
-from dbdyno.report.comparison_gates import Gate, Judged, is_broken, judge
+from dbdyno.report.comparison_gates import Gate, GateResult, apply_gates, is_broken
 from dbdyno.run.grammar import percentage
 from dbdyno.run.option_parameters import each, parsed
 from dbdyno.workloads.registry import default_words
@@ -96,32 +96,34 @@ def compare(  # noqa: PLR0913 - one for each option
     markdown
         Print Markdown, for a merge request.
     """
-    sides = sides_of(before, after)
-    gates = _meant(fail_if, sides)
-    comparison = _comparison(sides, _metrics(metric, gates, sides), _margin(margin, gates))
-    judged = judge(comparison, gates)
-    _show(sides, comparison, judged, markdown=markdown, json=json)
-    return Exit.VERDICT_FAILED if is_broken(judged) else Exit.OK
+    compared = select_runs(before, after)
+    gates = _meant(fail_if, compared)
+    comparison = _comparison(compared, _metrics(metric, gates, compared), _margin(margin, gates))
+    results = apply_gates(comparison, gates)
+    _show(compared, comparison, results, markdown=markdown, json=json)
+    return Exit.VERDICT_FAILED if is_broken(results) else Exit.OK
 
 
-def _known(sides: Sides) -> list[str]:
+def _known(compared: ComparedRuns) -> list[str]:
     """Return the metrics that were measured in some run of either side."""
-    runs = [*sides.before.records, *sides.after.records]
+    runs = [*compared.before.records, *compared.after.records]
     return list(dict.fromkeys(name for run in runs for name in metrics_of(run)))
 
 
-def _meant(gates: Sequence[Gate], sides: Sides) -> list[Gate]:
+def _meant(gates: Sequence[Gate], compared: ComparedRuns) -> list[Gate]:
     """Return the gates with full metric IDs."""
-    known = _known(sides)
+    known = _known(compared)
     return [
         Gate(metric=metric_named(one.metric, known), share=one.share) if one.metric else one
         for one in gates
     ]
 
 
-def _metrics(names: Sequence[str], gates: Sequence[Gate], sides: Sides) -> list[str] | None:
+def _metrics(
+    names: Sequence[str], gates: Sequence[Gate], compared: ComparedRuns
+) -> list[str] | None:
     """Return the requested metrics, plus those of gates; None for the usual ones."""
-    known = _known(sides)
+    known = _known(compared)
     gated = [one.metric for one in gates if one.metric]
     if not names and not gated:
         return None
@@ -134,37 +136,46 @@ def _margin(asked: float | None, gates: Sequence[Gate]) -> float:
     return asked if asked is not None else min((one.share for one in gates), default=MARGIN)
 
 
-def _comparison(sides: Sides, metrics: Sequence[str] | None, margin: float) -> Comparison:
+def _comparison(compared: ComparedRuns, metrics: Sequence[str] | None, margin: float) -> Comparison:
     """Compare; add notes on omitted runs to the doubts, and the command to decide the rest."""
-    before, after = sides.before, sides.after
+    before, after = compared.before, compared.after
     labels = (before.label, after.label)
-    found = compared(
+    found = compare_metrics(
         before.records,
         after.records,
         metrics,
         labels=labels,
         margin=margin,
-        paired=sides.paired,
+        paired=compared.paired,
         unequal=unequal(before.runs, after.runs, labels, default_words()),
     )
     return replace(
-        found, doubts=[*sides.notes, *found.doubts], decide_with=more_pairs_command(sides, found)
+        found,
+        doubts=[*compared.notes, *found.doubts],
+        decide_with=more_pairs_command(compared, found),
     )
 
 
 def _show(
-    sides: Sides, comparison: Comparison, judged: Sequence[Judged], *, markdown: bool, json: bool
+    compared: ComparedRuns,
+    comparison: Comparison,
+    results: Sequence[GateResult],
+    *,
+    markdown: bool,
+    json: bool,
 ) -> None:
     if json:
         runs = {
-            "before": [run.run_id for run in sides.before.runs],
-            "after": [run.run_id for run in sides.after.runs],
+            "before": [run.run_id for run in compared.before.runs],
+            "after": [run.run_id for run in compared.after.runs],
         }
-        print_json({**asdict(comparison), "runs": runs, "paired": sides.paired, "fail_if": judged})
+        print_json(
+            {**asdict(comparison), "runs": runs, "paired": compared.paired, "fail_if": results}
+        )
     else:
         text = (
-            render_comparison_markdown(comparison, judged)
+            render_comparison_markdown(comparison, results)
             if markdown
-            else render_comparison_text(comparison, judged, screen(sys.stdout))
+            else render_comparison_text(comparison, results, screen(sys.stdout))
         )
         print_result(text.rstrip())

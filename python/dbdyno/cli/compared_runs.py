@@ -21,7 +21,7 @@ from dbdyno.store.summary import read_records
 PAIR_TAGS = (BLOCK, "pair")
 
 
-class Side(Struct, frozen=True, kw_only=True):
+class RunSet(Struct, frozen=True, kw_only=True):
     """The runs of one side, oldest first, and why others of it are left out."""
 
     label: str
@@ -34,24 +34,24 @@ class Side(Struct, frozen=True, kw_only=True):
         return [run.record for run in self.runs]
 
 
-class Sides(Struct, frozen=True, kw_only=True):
+class ComparedRuns(Struct, frozen=True, kw_only=True):
     """Both sides; if ``paired``, runs at the same position form a pair."""
 
-    before: Side
-    after: Side
+    before: RunSet
+    after: RunSet
     paired: bool = False
     notes: Sequence[str] = ()
     """What was left out, in sentences."""
 
 
-def sides_of(before: str, after: str) -> Sides:
+def select_runs(before: str, after: str) -> ComparedRuns:
     """Return the runs that these words select, in pairs if they were measured in pairs."""
-    found = [side_of(text) for text in (before, after)]
+    found = [run_set(text) for text in (before, after)]
     _refuse_the_same(*found)
     return paired(*found)
 
 
-def side_of(text: str) -> Side:
+def run_set(text: str) -> RunSet:
     """Return the runs that one side's words select."""
     kind, colon, rest = text.partition(":")
     tags = tags_of(text)
@@ -70,7 +70,7 @@ def side_of(text: str) -> Side:
             "; ".join([f"no run of {text} can be compared", *left_out]),
             "dbdyno runs lists all runs with their tags.",
         )
-    return Side(label=label, runs=usable, left_out=left_out)
+    return RunSet(label=label, runs=usable, left_out=left_out)
 
 
 def why_not(run: RunRecord) -> str:
@@ -107,10 +107,10 @@ def _of_study(name: str, wanted: Mapping[str, str]) -> list[Run]:
     meant = [key for key, levels in points.items() if wanted.items() <= levels.items()]
     if len(meant) == 1:
         return [_run(record) for record in records if record.tags[POINT] == meant[0]]
-    said = ", ".join(f"{factor}={level}" for factor, level in wanted.items())
+    text = ", ".join(f"{factor}={level}" for factor, level in wanted.items())
     raise DbdynoError(
         "no_point" if not meant else "several_points",
-        f"{len(meant)} points of {study_id} match {said}; exactly one must",
+        f"{len(meant)} points of {study_id} match {text}; exactly one must",
         f"Candidates: {'; '.join(sorted(meant or points))}. "
         "Give a level of each factor, separated by commas.",
     )
@@ -131,7 +131,7 @@ def _study(name: str) -> tuple[str, list[RunRecord]]:
     return newest, [run for run in of_studies if run.tags[STUDY] == newest]
 
 
-def _refuse_the_same(before: Side, after: Side) -> None:
+def _refuse_the_same(before: RunSet, after: RunSet) -> None:
     shared = {run.run_id for run in before.runs} & {run.run_id for run in after.runs}
     if shared:
         raise DbdynoError(
@@ -141,18 +141,18 @@ def _refuse_the_same(before: Side, after: Side) -> None:
         )
 
 
-def paired(before: Side, after: Side) -> Sides:
+def paired(before: RunSet, after: RunSet) -> ComparedRuns:
     """Pair the runs if each run of both sides says to which pair it belongs; else keep two sets."""
     notes = [*before.left_out, *after.left_out]
     first, second = _by_pair(before.runs), _by_pair(after.runs)
     both = [key for key in first if key in second] if first and second else []
     if not both:
-        return Sides(before=before, after=after, notes=notes)
+        return ComparedRuns(before=before, after=after, notes=notes)
     alone = [run.run_id for run in _without(first, both) + _without(second, both)]
     notes += [f"{run_id} is left out: the other run of its pair is missing" for run_id in alone]
-    return Sides(
-        before=Side(label=before.label, runs=[first[key] for key in both]),
-        after=Side(label=after.label, runs=[second[key] for key in both]),
+    return ComparedRuns(
+        before=RunSet(label=before.label, runs=[first[key] for key in both]),
+        after=RunSet(label=after.label, runs=[second[key] for key in both]),
         paired=True,
         notes=notes,
     )

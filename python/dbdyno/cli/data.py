@@ -2,6 +2,7 @@
 
 from dbdyno.cli.age_option import Age
 from dbdyno.cli.app import command, examples
+from dbdyno.cli.lookup import find_all
 from dbdyno.cli.output import (
     Exit,
     Json,
@@ -10,11 +11,10 @@ from dbdyno.cli.output import (
     print_result,
     print_table,
 )
-from dbdyno.cli.removing import all_found
 from dbdyno.errors import DbdynoError
+from dbdyno.formatting import counted, gigabytes
 from dbdyno.servers import data_sets
 from dbdyno.servers.data_sets import DataSet
-from dbdyno.words import counted, gigabytes
 
 app = command(
     "data",
@@ -61,7 +61,7 @@ def prune(*keys: str, older: Age = None, json: Json = False) -> int:
     older
         Only data sets that no server has used for this long: 30d, 12h; a bare number is in days.
     """
-    chosen = all_found(keys, _found) or data_sets.list_data_sets()
+    chosen = find_all(keys, _found) or data_sets.list_data_sets()
     if older is not None:
         chosen = [data for data in chosen if data_sets.is_unused_for(data, older.total_seconds())]
     removed, kept = _removed(chosen)

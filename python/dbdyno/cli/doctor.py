@@ -26,15 +26,15 @@ def doctor(*, json: Json = False) -> int:
     if json:
         print_json({"diagnoses": diagnoses})
     else:
-        print_lines(line for diagnosis in diagnoses for line in _told(diagnosis))
-    broken = any(diagnosis.level == "problem" for diagnosis in diagnoses)
-    return Exit.VERDICT_FAILED if broken else Exit.OK
+        print_lines(line for diagnosis in diagnoses for line in _lines(diagnosis))
+    has_problem = any(diagnosis.level == "problem" for diagnosis in diagnoses)
+    return Exit.VERDICT_FAILED if has_problem else Exit.OK
 
 
-def _told(diagnosis: Diagnosis) -> Iterator[Line]:
+def _lines(diagnosis: Diagnosis) -> Iterator[Line]:
     indent = " " * 9
     yield Paragraph(f"{diagnosis.level:8} {diagnosis.title}: {diagnosis.found}", indent)
     if diagnosis.level != "ok":
         yield Paragraph(f"{indent}{diagnosis.meaning}", indent)
-    if diagnosis.mend:
-        yield Paragraph(f"{indent}{diagnosis.mend}", indent)
+    if diagnosis.remedy:
+        yield Paragraph(f"{indent}{diagnosis.remedy}", indent)

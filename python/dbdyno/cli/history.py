@@ -10,13 +10,13 @@ from dbdyno.cli.metric_names import metric_named
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, screen
 from dbdyno.cli.pages import ReportFile, tell_page, write_page
 from dbdyno.errors import DbdynoError
+from dbdyno.formatting import counted
 from dbdyno.report.history import history_object, render_history_text
 from dbdyno.report.history_page import render_history_html
 from dbdyno.store.places import runs_folder
 from dbdyno.store.run import Run
 from dbdyno.store.secrets import without_password
 from dbdyno.store.summary import read_records
-from dbdyno.words import counted
 from dbdyno.workloads.registry import default_words
 
 app = command(

@@ -7,13 +7,13 @@ from msgspec import Struct
 
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_table
+from dbdyno.formatting import gigabytes
 from dbdyno.home import home as folder_of_all
 from dbdyno.servers.copying import tree_bytes
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.server_folders import place_of
 from dbdyno.store.places import runs_folder
 from dbdyno.store.studies import studies_folder
-from dbdyno.words import gigabytes
 
 app = command(
     "home",

@@ -8,6 +8,9 @@ from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
 from dbdyno.cli.progress import ProgressLines, wrapped
 from dbdyno.errors import DbdynoError
+from dbdyno.formatting import plain
+from dbdyno.run.connected_server import connect_to
+from dbdyno.run.data_preparation import load_summary, prepare
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip
 from dbdyno.run.lua.script_commands import ask, check, do
@@ -21,12 +24,10 @@ from dbdyno.run.options import (
     TargetOptions,
 )
 from dbdyno.run.plan import refuse_contradictions
-from dbdyno.run.scene import enter, load_told, prepare
 from dbdyno.run.seeds import seed_of
 from dbdyno.run.target import open_server, refuse_passing_server
 from dbdyno.run.tools import engine_tools
 from dbdyno.run.work import Work, find_work
-from dbdyno.words import plain
 from dbdyno.workloads.preparing import Prepared
 
 JOBS_MAX = 1000
@@ -84,10 +85,10 @@ def _loaded(work: Work, target: TargetOptions, data: DataOptions, jobs: int | No
     with (
         closing(ProgressLines(SECOND_NS)) as progress,
         open_server(target, clients=0) as server,
-        closing(enter(server)) as scene,
+        closing(connect_to(server)) as connected,
     ):
         return prepare(
-            scene,
+            connected,
             work,
             data,
             seed=seed_of(data),
@@ -103,7 +104,7 @@ def _tell(work: Work, prepared: Prepared, *, json: bool) -> None:
     elif prepared.report is None:
         print_result(f"the data exists already, loaded by {prepared.made_by}")
     else:
-        print_result(wrapped(plain(load_told(prepared.report))))
+        print_result(wrapped(plain(load_summary(prepared.report))))
 
 
 def _prepare(item: WeightedName, options: RunOptions, *, json: bool) -> int:

@@ -7,7 +7,7 @@ is continued: with further blocks, on the same data.
 import shlex
 from collections.abc import Mapping, Sequence
 
-from dbdyno.cli.compared_runs import PAIR_TAGS, Side, Sides
+from dbdyno.cli.compared_runs import PAIR_TAGS, ComparedRuns, RunSet
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
 from dbdyno.model.study import STUDY
@@ -22,16 +22,16 @@ _LONG_S = 900
 _CHANGED_BY_HAND = "  # the two commands are identical: change what differs between the variants"
 
 
-def more_pairs_command(sides: Sides, comparison: Comparison) -> str:
+def more_pairs_command(compared: ComparedRuns, comparison: Comparison) -> str:
     """Return the command; empty if everything is decided, or if a run's words are unknown."""
     more = comparison.more_pairs
-    runs = [side.records[-1] for side in (sides.before, sides.after)]
+    runs = [run_set.records[-1] for run_set in (compared.before, compared.after)]
     if not more or not all(map(_can_be_repeated, runs)):
         return ""
-    if study_id := _study_of_all(sides):
+    if study_id := _study_of_all(compared):
         return _study_further(study_id, comparison.pairs_in_all)
-    tags = _tags(sides)
-    first = len(sides.before.runs) + 1 if sides.paired else 1
+    tags = _tags(compared)
+    first = len(compared.before.runs) + 1 if compared.paired else 1
     return "\n".join(
         [
             *_length(runs, more),
@@ -39,7 +39,7 @@ def more_pairs_command(sides: Sides, comparison: Comparison) -> str:
             *([_CHANGED_BY_HAND] if runs[0].command == runs[1].command else []),
             *(f"  {_run(run, own)}" for run, own in zip(runs, tags, strict=True)),
             "done",
-            shlex.join(["dbdyno", "compare", *map(_as_side, tags)]),
+            shlex.join(["dbdyno", "compare", *map(_with_runs, tags)]),
         ]
     )
 
@@ -58,9 +58,11 @@ def _can_be_repeated(run: RunRecord) -> bool:
     return bool(run.command) and not any(word.partition("@")[0] == flag for word in run.command)
 
 
-def _study_of_all(sides: Sides) -> str | None:
+def _study_of_all(compared: ComparedRuns) -> str | None:
     """Return the study to which all runs belong, if there is one."""
-    records = [record for side in (sides.before, sides.after) for record in side.records]
+    records = [
+        record for run_set in (compared.before, compared.after) for record in run_set.records
+    ]
     studies = {record.tags.get(STUDY) for record in records}
     return studies.pop() if len(studies) == 1 else None
 
@@ -73,21 +75,21 @@ def _study_further(study_id: str, repeats: int) -> str:
         return ""
 
 
-def _tags(sides: Sides) -> list[dict[str, str]]:
+def _tags(compared: ComparedRuns) -> list[dict[str, str]]:
     """Return the tags that distinguish the sides: the runs' own if these do, else new ones."""
-    both = [_common_tags(side) for side in (sides.before, sides.after)]
+    both = [_common_tags(run_set) for run_set in (compared.before, compared.after)]
     one, other = (tags.items() for tags in both)
     if not one <= other and not other <= one:
         return both
-    return [{"variant": side.runs[0].run_id} for side in (sides.before, sides.after)]
+    return [{"variant": run_set.runs[0].run_id} for run_set in (compared.before, compared.after)]
 
 
-def _common_tags(side: Side) -> dict[str, str]:
+def _common_tags(run_set: RunSet) -> dict[str, str]:
     """Return the tags that all runs of a side share; a single run's tags say nothing about a set.
 
     Tags with a comma cannot be written as a side.
     """
-    first, *others = (run.tags.items() for run in side.records)
+    first, *others = (run.tags.items() for run in run_set.records)
     shared = [one for one in first if all(one in tags for tags in others)] if others else []
     told = {name: value for name, value in shared if name not in (*PAIR_TAGS, STUDY)}
     return {name: value for name, value in told.items() if "," not in name + value}
@@ -98,5 +100,5 @@ def _run(run: RunRecord, tags: Mapping[str, str]) -> str:
     return f'{command_of(run.command, *given)} --tag "{_PAIR}=${_PAIR}"'
 
 
-def _as_side(tags: Mapping[str, str]) -> str:
+def _with_runs(tags: Mapping[str, str]) -> str:
     return "tag:" + ",".join(f"{name}={value}" for name, value in tags.items())

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import IO
 
 from dbdyno.cli.status_line import WIDTH, StatusLine
+from dbdyno.formatting import count, milliseconds, plain, tps
 from dbdyno.layout import folded, shortened
 from dbdyno.model.frame import Interval, Started, bucket_low_ns
 from dbdyno.model.plan import Plan
 from dbdyno.run.plan import asked_ns
-from dbdyno.words import count, milliseconds, plain, tps
 from dbdyno.workloads.loading import LoadProgress
 
 LOADING_S = 10.0

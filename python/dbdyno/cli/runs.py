@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 from dbdyno.cli.age_option import Age
 from dbdyno.cli.app import command, examples
+from dbdyno.cli.lookup import find_all
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_lines, print_result, screen
-from dbdyno.cli.removing import all_found
 from dbdyno.cli.tags import tags_of
 from dbdyno.errors import DbdynoError
+from dbdyno.formatting import milliseconds, plain, seconds, tps
 from dbdyno.layout import Line, Paragraph, aligned, shortened, visible
 from dbdyno.model.study import STUDY
 from dbdyno.store.listing import RUN, find_run, remove_run
 from dbdyno.store.places import runs_folder
 from dbdyno.store.summary import RunSummary, list_runs
-from dbdyno.words import milliseconds, plain, seconds, tps
 
 app = command(
     "runs",
@@ -88,7 +88,7 @@ def rm(*runs: str, older: Age = None) -> int:
     """
     if not runs and older is None:
         raise DbdynoError("usage", "no runs given", "See dbdyno runs rm --help.")
-    chosen = [*chain.from_iterable(all_found(runs, _meant))] if runs else _of_no_study()
+    chosen = [*chain.from_iterable(find_all(runs, _meant))] if runs else _of_no_study()
     if older is not None:
         old = {run.run_id for run in list_runs() if run.age() >= older}
         chosen = [folder for folder in chosen if folder.name in old]

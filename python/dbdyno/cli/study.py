@@ -6,6 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from dbdyno.cli.app import command, examples
+from dbdyno.cli.lookup import find_all
 from dbdyno.cli.output import (
     Exit,
     Json,
@@ -17,7 +18,6 @@ from dbdyno.cli.output import (
     print_table,
 )
 from dbdyno.cli.pages import refuse_unwritable, tell_page
-from dbdyno.cli.removing import all_found
 from dbdyno.cli.study_options import (
     MADE,
     Made,
@@ -36,7 +36,8 @@ from dbdyno.cli.study_planning import (
     smaller_size,
 )
 from dbdyno.cli.study_progress import StudyLines
-from dbdyno.cli.study_words import made_row, spec_lines, time_told
+from dbdyno.cli.study_text import made_row, spec_lines, time_told
+from dbdyno.formatting import counted
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.studies import (
     StudyWriter,
@@ -50,10 +51,9 @@ from dbdyno.study.file import read_file, text_of
 from dbdyno.study.finding import catalogue, find_study
 from dbdyno.study.plan import unfit
 from dbdyno.study.rates import rates_from
-from dbdyno.study.removing import remove_study
+from dbdyno.study.removal import remove_study
 from dbdyno.study.spec import read_study
 from dbdyno.study.starting import begin_study, reopen_study
-from dbdyno.words import counted
 
 app = command(
     "study",
@@ -284,7 +284,7 @@ def rm(study: Annotated[str, Parameter(help=MADE)], /, *studies: str) -> int:
     studies
         Further studies.
     """
-    for folder in dict.fromkeys(all_found((study, *studies), find_study_folder)):
+    for folder in dict.fromkeys(find_all((study, *studies), find_study_folder)):
         runs = remove_study(folder)
         print_result(f"removed {folder.name} and its {counted(runs, 'run')}")
     return Exit.OK

@@ -12,12 +12,12 @@ import msgspec
 
 from dbdyno.cli.output import print_lines, print_table
 from dbdyno.errors import DbdynoError
+from dbdyno.formatting import counted, gigabytes
 from dbdyno.layout import Command, Paragraph
 from dbdyno.model.study import StudySpec
 from dbdyno.study.feasibility import span
 from dbdyno.study.matrix import points_of
 from dbdyno.study.plan import StudyPlan
-from dbdyno.words import counted, gigabytes
 
 
 def show_plan(plan: StudyPlan) -> None:

@@ -7,11 +7,11 @@ from typing import IO
 
 from dbdyno.cli.progress import clock, wrapped
 from dbdyno.cli.status_line import StatusLine
+from dbdyno.formatting import count, counted, plain, tps
 from dbdyno.layout import shortened
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.model.study import StudyRecord, Turn, TurnResult
-from dbdyno.words import count, counted, plain, tps
 from dbdyno.workloads.loading import LoadProgress
 
 

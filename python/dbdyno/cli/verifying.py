@@ -1,8 +1,7 @@
 """The output of ``dbdyno explain --verify``: what was predicted against what was measured."""
 
-from dbdyno.report.words import THIN_SPACE, seconds, tps
+from dbdyno.formatting import THIN_SPACE, counted, seconds, tps
 from dbdyno.run.verify import Trial, Verification
-from dbdyno.words import counted
 
 
 def verification_words(found: Verification, trial: Trial) -> list[str]:

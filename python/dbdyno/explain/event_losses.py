@@ -8,8 +8,8 @@ from dbdyno.analysis.losses import CHANCE_MAX, Loss
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import losses_of
 from dbdyno.explain.rule import NOTICED, at_most, severity_of
+from dbdyno.formatting import count, percent
 from dbdyno.model.record import Certainty, Severity
-from dbdyno.words import count, percent
 
 
 def loss_to(case: Case, kind: str) -> Loss | None:

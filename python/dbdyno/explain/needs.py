@@ -27,8 +27,8 @@ from dbdyno.analysis.session_samples import measured_samples, sampled_locks
 from dbdyno.analysis.timeline import completed
 from dbdyno.analysis.wait_kinds import NAMES_ALL_WAITS
 from dbdyno.explain.case import Case
+from dbdyno.formatting import percent
 from dbdyno.model.telemetry import ServerFacts
-from dbdyno.words import percent
 
 T = TypeVar("T")
 

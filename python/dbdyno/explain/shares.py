@@ -3,8 +3,8 @@
 The same sentences for terminals and pages.
 """
 
+from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
-from dbdyno.words import percent
 
 _NO_REMAINDER = 0.005
 _WHOLES = {

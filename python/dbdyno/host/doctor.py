@@ -1,6 +1,6 @@
 """The problems of this host that affect measurements: one probe for each question.
 
-A probe looks and reports; it changes nothing. Each is a file that ends in ``PROBE = …``, and is
+A probe checks and reports; it changes nothing. Each is a file that ends in ``PROBE = …``, and is
 found in ``probes/``.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from dbdyno.errors import DbdynoError
 from dbdyno.host import probes
@@ -19,8 +19,8 @@ from dbdyno.host.describe import ROOT
 Level: TypeAlias = Literal["ok", "note", "warning", "problem"]
 
 
-class Finding(Struct, frozen=True, kw_only=True):
-    """The result of a probe. ``mend`` is empty if there is nothing to mend.
+class ProbeResult(Struct, frozen=True, kw_only=True):
+    """The result of a probe. ``remedy`` is empty if nothing need be done.
 
     ``note``: worth knowing; ``warning``: numbers may suffer; ``problem``: a feature of dbdyno will
     not work.
@@ -28,7 +28,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     level: Level
     found: str
-    mend: str = ""
+    remedy: str = ""
 
 
 class Probe(Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class Probe(Struct, frozen=True, kw_only=True):
 
     title: str
     meaning: str
-    look: Callable[[Path], Finding]
+    check: Callable[[Path], ProbeResult]
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     level: Level
     found: str
     meaning: str
-    mend: str
+    remedy: str = field(name="mend")
 
 
 def all_probes() -> dict[str, Probe]:
@@ -59,19 +59,19 @@ def all_probes() -> dict[str, Probe]:
 def examine(root: Path = ROOT) -> Iterator[Diagnosis]:
     """Run every probe; one that fails is itself a finding."""
     for name, probe in all_probes().items():
-        finding = _look(probe, root)
+        finding = _check(probe, root)
         yield Diagnosis(
             name=name,
             title=probe.title,
             level=finding.level,
             found=finding.found,
             meaning=probe.meaning,
-            mend=finding.mend,
+            remedy=finding.remedy,
         )
 
 
-def _look(probe: Probe, root: Path) -> Finding:
+def _check(probe: Probe, root: Path) -> ProbeResult:
     try:
-        return probe.look(root)
+        return probe.check(root)
     except (OSError, ValueError, DbdynoError) as error:
-        return Finding(level="note", found=f"could not check: {error}")
+        return ProbeResult(level="note", found=f"could not check: {error}")

@@ -4,18 +4,20 @@ A missing one is worth knowing, but not a problem of the host.
 """
 
 from dbdyno.errors import DbdynoError
-from dbdyno.host.doctor import Finding, Probe
+from dbdyno.host.doctor import Probe, ProbeResult
 from dbdyno.servers.products import product_of
 from dbdyno.servers.spec import Kind, ServerSpec
 
 
-def newest(kind: Kind) -> Finding:
+def newest(kind: Kind) -> ProbeResult:
     """Return the newest installation, or why there is none and how to install one."""
     try:
         binaries = product_of(kind).find(ServerSpec(kind=kind))
     except DbdynoError as error:
-        return Finding(level="note", found=error.message, mend=f"To have one: {error.hint}.")
-    return Finding(level="ok", found=f"{binaries.version} ({binaries.origin}: {binaries.folder})")
+        return ProbeResult(level="note", found=error.message, remedy=f"To have one: {error.hint}.")
+    return ProbeResult(
+        level="ok", found=f"{binaries.version} ({binaries.origin}: {binaries.folder})"
+    )
 
 
 def probe_of(kind: Kind) -> Probe:
@@ -23,5 +25,5 @@ def probe_of(kind: Kind) -> Probe:
     return Probe(
         title=f"{product_of(kind).title} binaries",
         meaning=f"--server {kind} starts a private server.",
-        look=lambda _root: newest(kind),
+        check=lambda _root: newest(kind),
     )

@@ -8,18 +8,18 @@ from collections.abc import Iterator, Sequence
 from math import isinf
 
 from dbdyno.analysis.verdicts import change, ratio_words
+from dbdyno.formatting import NOTHING, THIN_SPACE, percent
 from dbdyno.layout import Columns, Command, Line, Paragraph, laid_out
 from dbdyno.model.comparison import VERDICTS, Comparison, MetricComparison, Verdict
-from dbdyno.report.comparison_gates import Judged
+from dbdyno.report.comparison_gates import GateResult
 from dbdyno.report.costs import amount_words
-from dbdyno.report.words import NOTHING, THIN_SPACE, percent
 
 HEADINGS = ("verdict", "metric", "before", "after", "ratio", "95 % interval")
 _LEFT = 2
 
 
 def render_comparison_text(
-    comparison: Comparison, judged: Sequence[Judged] = (), screen: int | None = None
+    comparison: Comparison, results: Sequence[GateResult] = (), screen: int | None = None
 ) -> str:
     """Render for a terminal of this width, or a log; ends in a newline."""
     blocks: list[Sequence[Line]] = [
@@ -29,7 +29,7 @@ def render_comparison_text(
         _flowing([metric.words for metric in comparison.metrics]),
         _flowing(_listed("Doubts:", comparison.doubts)),
         [_pasted(line) for line in _decide(comparison)],
-        _flowing([one.words for one in judged]),
+        _flowing([one.words for one in results]),
     ]
     return "\n\n".join(laid_out(block, screen, flow=None) for block in blocks if block) + "\n"
 
@@ -46,7 +46,7 @@ def _pasted(line: str) -> Line:
     return Command(line)
 
 
-def render_comparison_markdown(comparison: Comparison, judged: Sequence[Judged] = ()) -> str:
+def render_comparison_markdown(comparison: Comparison, results: Sequence[GateResult] = ()) -> str:
     """Render for a merge request or an issue; ends in a newline."""
     blocks = [
         [f"### {_escaped(comparison.after)} against {_escaped(comparison.before)}"],
@@ -55,7 +55,7 @@ def render_comparison_markdown(comparison: Comparison, judged: Sequence[Judged] 
         list(_markdown_table(comparison.metrics)),
         _listed("Doubts:\n", [_escaped(doubt) for doubt in comparison.doubts], "- "),
         [f"To decide:\n\n```sh\n{comparison.decide_with}\n```"] if comparison.decide_with else [],
-        [f"- {_escaped(one.words)}" for one in judged],
+        [f"- {_escaped(one.words)}" for one in results],
     ]
     text = "\n\n".join("\n".join(block) for block in blocks if block)
     return text.replace(THIN_SPACE, " ") + "\n"

@@ -26,7 +26,7 @@ class Gate(Struct, frozen=True, kw_only=True):
         return f"{self.metric}:worse:{self.share * 100:g}%".removeprefix(":")
 
 
-class Judged(Struct, frozen=True, kw_only=True):
+class GateResult(Struct, frozen=True, kw_only=True):
     """The outcome of a gate for one metric, also as a sentence."""
 
     gate: str
@@ -35,22 +35,22 @@ class Judged(Struct, frozen=True, kw_only=True):
     words: str
 
 
-def judge(comparison: Comparison, gates: Iterable[Gate]) -> list[Judged]:
+def apply_gates(comparison: Comparison, gates: Iterable[Gate]) -> list[GateResult]:
     """Apply every gate to every metric that it is about."""
-    return [judged for gate in gates for judged in _judged(gate, comparison.metrics)]
+    return [results for gate in gates for results in _results(gate, comparison.metrics)]
 
 
-def is_broken(judged: Sequence[Judged]) -> bool:
+def is_broken(results: Sequence[GateResult]) -> bool:
     """Whether the command fails."""
-    return any(one.outcome == "broken" for one in judged)
+    return any(one.outcome == "broken" for one in results)
 
 
-def _judged(gate: Gate, metrics: Sequence[MetricComparison]) -> Iterator[Judged]:
+def _results(gate: Gate, metrics: Sequence[MetricComparison]) -> Iterator[GateResult]:
     for metric in metrics:
         if gate.metric in ("", metric.id):
             outcome = _outcome(gate, metric)
             words = _words(gate, metric, outcome)
-            yield Judged(gate=gate.words, metric=metric.id, outcome=outcome, words=words)
+            yield GateResult(gate=gate.words, metric=metric.id, outcome=outcome, words=words)
 
 
 def _outcome(gate: Gate, metric: MetricComparison) -> Outcome:
@@ -66,9 +66,9 @@ def worsening(metric: MetricComparison) -> float:
 
 
 def _words(gate: Gate, metric: MetricComparison, outcome: Outcome) -> str:
-    asked = f"--fail-if {gate.words}"
+    option = f"--fail-if {gate.words}"
     if outcome == "broken":
-        return f"{asked} fails: {metric.words}"
+        return f"{option} fails: {metric.words}"
     if outcome == "cannot tell":
-        return f"{asked} does not fail: these runs leave {metric.title} undecided."
-    return f"{asked} holds for {metric.title}."
+        return f"{option} does not fail: these runs leave {metric.title} undecided."
+    return f"{option} holds for {metric.title}."

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from dbdyno.formatting import THIN_SPACE, milliseconds, significant, size
 from dbdyno.model.record import CostRecord
-from dbdyno.report.words import THIN_SPACE, milliseconds, significant, size
 
 # The most important of each side; the whole list has a section of its own.
 _FIRST = ("server_cpu_us", "engine_cpu_us", "wal_bytes", "round_trips")

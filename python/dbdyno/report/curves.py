@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from dbdyno.answers.answer import CurveOf, CurveSeries
+from dbdyno.formatting import NOTHING, significant
 from dbdyno.report.content import Figure, Table
 from dbdyno.report.plot import (
     BOTTOM,
@@ -24,7 +25,6 @@ from dbdyno.report.plot import (
     ticks_of,
 )
 from dbdyno.report.svg import Drawing
-from dbdyno.report.words import NOTHING, significant
 
 COLOURS = ("blue", "amber", "teal", "red", "grey")
 WIDE, NARROW = 920, 340

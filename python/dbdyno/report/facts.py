@@ -6,7 +6,7 @@ Generic on purpose: a field that is added to a description is shown.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dbdyno.report.words import NOTHING, count, seconds, size
+from dbdyno.formatting import NOTHING, count, seconds, size
 
 _UNITS = ("bytes", "ns")
 _SIZES = {"kB": 1 << 10, "8kB": 1 << 13, "MB": 1 << 20}

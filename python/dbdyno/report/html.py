@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from markupsafe import Markup
 
+from dbdyno import formatting
 from dbdyno.errors import DbdynoError
 from dbdyno.model.recording import Histograms, Recording
-from dbdyno.report import costs, verdict, words
+from dbdyno.report import costs, verdict
 from dbdyno.report.content import Subject
 from dbdyno.report.phrases import phrases
 from dbdyno.report.registry import all_sections
+from dbdyno.report.server_label import server_label
 
 if TYPE_CHECKING:
     import jinja2
@@ -84,7 +86,8 @@ def template(name: str) -> "jinja2.Template":
         lstrip_blocks=True,
     )
     helpers: dict[str, Any] = {
-        "words": words,
+        "formatting": formatting,
+        "server_label": server_label,
         "verdict": verdict,
         "costs": costs,
         "phrases": phrases,

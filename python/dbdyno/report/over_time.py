@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dbdyno.analysis.timeline import Timeline
+from dbdyno.formatting import seconds
 from dbdyno.report import resample
 from dbdyno.report.content import LineChart, Mark, Series, Subject
 from dbdyno.report.events import lanes
-from dbdyno.report.words import seconds
 
 _ROWS_MAX = 60
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 
 from dbdyno.answers.answer import BarOf, PartsOf
+from dbdyno.formatting import percent
 from dbdyno.report.content import Figure, Table
 from dbdyno.report.curves import NARROW, WIDE
 from dbdyno.report.plot import CHARACTER
 from dbdyno.report.svg import Drawing
-from dbdyno.report.words import percent
 
 COLOURS = ("red", "amber", "blue", "teal", "grey")
 _BAR, _STEP, _TOP = 20, 30, 4

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from dbdyno.formatting import significant
 from dbdyno.report.scales import Scale, linear_ticks, log_scale, log_ticks
 from dbdyno.report.svg import Drawing
-from dbdyno.report.words import significant
 
 LEFT, TOP, BOTTOM = 58, 30, 44
 LINE = 15

@@ -3,12 +3,12 @@
 from markupsafe import Markup
 
 from dbdyno.answers.answer import ScatterOf, SpanOf
+from dbdyno.formatting import seconds, significant
 from dbdyno.report.content import Figure, Table
 from dbdyno.report.curves import COLOURS, NARROW, WIDE
 from dbdyno.report.plot import BOTTOM, LEFT, TOP, Frame, draw_axes, scale_of, ticks_of
 from dbdyno.report.scales import Scale, time_ticks
 from dbdyno.report.svg import Drawing
-from dbdyno.report.words import seconds, significant
 
 _HEIGHT, _HEIGHT_NARROW = 260, 240
 _RIGHT = 16

@@ -9,10 +9,10 @@ from typing import Any
 from msgspec.structs import asdict
 
 from dbdyno.analysis.rate_search import Search, Trial
+from dbdyno.formatting import NOTHING, milliseconds, percent, plain, tps
 from dbdyno.layout import Columns, Line, Paragraph, laid_out
 from dbdyno.model.record import RunRecord
-from dbdyno.report.words import NOTHING, milliseconds, percent, tps, where
-from dbdyno.words import plain
+from dbdyno.report.server_label import server_label
 
 _TIMES = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9"}
 _OUTCOMES = {"met": "met", "missed": "missed", "open": "undecided"}
@@ -68,7 +68,7 @@ def in_order(found: Search) -> list[Trial]:
 def title(found: Search) -> str:
     """What was searched for, and on which server."""
     probe = found.probe
-    return f"{probe.workload} on {where(probe.target, probe.server)}: {wanted(found)}"
+    return f"{probe.workload} on {server_label(probe.target, probe.server)}: {wanted(found)}"
 
 
 def wanted(found: Search) -> str:

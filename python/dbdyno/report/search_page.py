@@ -6,12 +6,12 @@ from statistics import median
 from dbdyno.analysis.objective import Measure, name_of
 from dbdyno.analysis.rate_search import Search, Trial
 from dbdyno.answers.answer import CurveOf, CurveSeries
+from dbdyno.formatting import tps
 from dbdyno.model.record import RunRecord
 from dbdyno.report.content import Block, Table, Text
 from dbdyno.report.curves import curve_figure
 from dbdyno.report.page import Page, PageSection, render_page
 from dbdyno.report.search import HEADINGS, bounds, in_order, rows, title, verdict, wanted
-from dbdyno.report.words import tps
 
 _DRAWN: tuple[Measure, ...] = ("p50", "p95", "p99", "p999")
 FOOTER = (

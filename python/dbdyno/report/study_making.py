@@ -10,10 +10,10 @@ from typing import Any
 
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.answers.grouping import by_point
+from dbdyno.formatting import NOTHING, count, percent, seconds
 from dbdyno.model.study import StudyRecord, TurnResult
 from dbdyno.report.content import Block, Facts, Folded, Table, Text
 from dbdyno.report.facts import readable_pairs, setting_words
-from dbdyno.report.words import NOTHING, count, percent, seconds
 
 
 def making_blocks(trials: Trials) -> list[Block]:

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from dbdyno.answers.answer import CurveOf, CurveSeries, TableOf
 from dbdyno.answers.answering import Answers
+from dbdyno.formatting import THIN_SPACE
 from dbdyno.model.study import Published
 from dbdyno.report.content import Block, Figure, Table, Text
 from dbdyno.report.curves import curve_figure
-from dbdyno.report.words import THIN_SPACE
 
 _FAR_BELOW = 0.05
 _NOT_A_RACE = (

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dbdyno.explain.explanation_text import summary_lines
 from dbdyno.explain.sql import in_short
+from dbdyno.formatting import count, counted, milliseconds, seconds, significant, tps
 from dbdyno.layout import FLOW, Columns, Line, Paragraph, aligned, laid_out, printable, shortened
 from dbdyno.model.record import FailureRecord, Latency, RunRecord, StageRecord, StatementRecord
 from dbdyno.report.costs import cost_words, first_costs
+from dbdyno.report.server_label import server_label
 from dbdyno.report.verdict import (
     doubts,
     interval_words,
@@ -19,8 +21,6 @@ from dbdyno.report.verdict import (
     transaction_words,
     verdict,
 )
-from dbdyno.report.words import count, milliseconds, seconds, significant, tps, where
-from dbdyno.words import counted
 
 _SET_IN = " " * 14
 
@@ -43,7 +43,7 @@ def render_text(record: RunRecord, screen: int | None = None) -> str:
 
 def _head(record: RunRecord) -> Iterator[Line]:
     length = f", {seconds(record.duration_s)} measured" if record.duration_s else ""
-    yield f"{record.workload} on {where(record.target, record.server)}{length}"
+    yield f"{record.workload} on {server_label(record.target, record.server)}{length}"
     found = record.throughput_tps
     if found:
         yield f"throughput    {tps(found.value)} TPS"

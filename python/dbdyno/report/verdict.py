@@ -5,8 +5,8 @@
 
 from collections.abc import Iterator
 
+from dbdyno.formatting import count, tps
 from dbdyno.model.record import Latency, RunRecord
-from dbdyno.report.words import count, tps
 
 PERCENTILE_NAMES = {
     "p50": "p50",

@@ -17,8 +17,8 @@ from cyclopts import Parameter
 
 from dbdyno.model.plan import Stage, Think
 from dbdyno.run.grammar import WeightedName, share_text, span_text, weighted_name
+from dbdyno.run.option_tables import read_options
 from dbdyno.run.options import RunOptions
-from dbdyno.run.words import read_options
 
 # These concern only the output: another run of the same kind has its own.
 _NOT_OF_THE_RUN = frozenset({"progress_ns", "tags", "report", "json"})

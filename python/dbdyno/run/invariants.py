@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Done
 from dbdyno.run.committed import CommitCounter
-from dbdyno.run.scene import Scene
+from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.invariants import Snapshot
 from dbdyno.workloads.parameters import Values
@@ -23,11 +23,14 @@ class Watch:
     read: list[str] = field(default_factory=list)
     """Names of the numbers that were compared."""
 
-    def violations(self, scene: Scene, done: Done) -> list[str]:
+    def violations(self, connected: ConnectedServer, done: Done) -> list[str]:
         """Return what the run violated. If the server no longer answers, that is a doubt."""
         try:
-            with scene.server.connect() as control, scene.target.understood("check invariants"):
-                after = self.workload.snapshot(scene.target, control, self.values)
+            with (
+                connected.server.connect() as control,
+                connected.target.understood("check invariants"),
+            ):
+                after = self.workload.snapshot(connected.target, control, self.values)
         except DbdynoError as error:
             self.doubts.append(f"the invariants could not be checked: {error.message}")
             return []
@@ -37,9 +40,9 @@ class Watch:
         return [violation.message for violation in found]
 
 
-def begin_watch(scene: Scene, workload: Workload, values: Values) -> Watch:
+def begin_watch(connected: ConnectedServer, workload: Workload, values: Values) -> Watch:
     """Read the numbers before the run."""
-    with scene.target.understood("read the numbers that the invariants compare"):
-        before = workload.snapshot(scene.target, scene.control, values)
-    scripts = [script.name for script in workload.scripts(values, scene.target.words)]
+    with connected.target.understood("read the numbers that the invariants compare"):
+        before = workload.snapshot(connected.target, connected.control, values)
+    scripts = [script.name for script in workload.scripts(values, connected.target.words)]
     return Watch(workload, values, CommitCounter(scripts), before)

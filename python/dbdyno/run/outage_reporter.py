@@ -7,8 +7,8 @@ the record, which keeps the reports of each thread as they came.
 
 from collections.abc import Callable, Sequence
 
+from dbdyno.formatting import counted, seconds
 from dbdyno.model.frame import Done, Frame, Interval, Outage, OutageBegun
-from dbdyno.words import counted, seconds
 
 # Losses that follow each other this closely are one outage.
 QUIET_NS = 1_000_000_000

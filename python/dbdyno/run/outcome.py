@@ -42,7 +42,7 @@ def first_record(
     )
 
 
-def judged(  # noqa: PLR0913 - everything that a verdict rests on
+def with_validity(  # noqa: PLR0913 - everything that a verdict rests on
     summary: RunRecord,
     plan: Plan,
     measured: Measured,

@@ -21,6 +21,8 @@ from dbdyno.model.frame import Activity, Connected, Frame, Interval, Started, Su
 from dbdyno.model.plan import Plan
 from dbdyno.model.recording import Recording
 from dbdyno.run.command_line import words_of
+from dbdyno.run.connected_server import ConnectedServer, connect_to
+from dbdyno.run.data_preparation import load_summary, prepare, settle
 from dbdyno.run.draft_plan import draft, plan_of
 from dbdyno.run.explaining import explained
 from dbdyno.run.grammar import WeightedName
@@ -31,7 +33,7 @@ from dbdyno.run.lua.script_hooks import ScriptHooks
 from dbdyno.run.measure import Measured, measure
 from dbdyno.run.observer import Observer
 from dbdyno.run.options import RunOptions
-from dbdyno.run.outcome import first_record, judged
+from dbdyno.run.outcome import first_record, with_validity
 from dbdyno.run.placement import (
     PlacementRecord,
     on_cpus,
@@ -40,9 +42,8 @@ from dbdyno.run.placement import (
 )
 from dbdyno.run.plan import client_count, refuse_contradictions
 from dbdyno.run.refusals import refuse_bad_scripts, refuse_too_many, refuse_unknown_mode
-from dbdyno.run.scene import Scene, enter, load_told, prepare, settle
 from dbdyno.run.seeds import seed_of
-from dbdyno.run.server_tasks import tell_tasks
+from dbdyno.run.server_tasks import send_server_tasks
 from dbdyno.run.target import is_passing, open_server, protocol_of
 from dbdyno.run.tools import Tools
 from dbdyno.run.watching import Follower, watching
@@ -84,9 +85,9 @@ def run(
     survey = refuse_bad_scripts(tools, drafted, observer.say)
     tools.make_room(drafted)
     opened = nullcontext(server) if server else open_server(options, client_count(options))
-    with opened as reached, closing(enter(reached)) as scene:
+    with opened as reached, closing(connect_to(reached)) as connected:
         command = words_of(items, options)
-        return _Run(options, work, survey, command, seed, tools, observer, scene).measured()
+        return _Run(options, work, survey, command, seed, tools, observer, connected).measured()
 
 
 @dataclass
@@ -100,27 +101,31 @@ class _Run:
     seed: int
     tools: Tools
     observer: Observer
-    scene: Scene
+    connected: ConnectedServer
 
     def measured(self) -> Recording:
         """Do everything from the data to the verdict."""
         self._tell_settings()
         self._tell_of_log()
-        placed = PlacementRecord(self.scene.server, self.options)
+        placed = PlacementRecord(self.connected.server, self.options)
         for line in placed.verified:
             self.observer.say(f"placement: {line}")
-        refuse_too_many(client_count(self.options), self.scene.free_connections)
+        refuse_too_many(client_count(self.options), self.connected.free_connections)
         values, watch = self._prepared()
-        endpoint, words = self.scene.server.endpoint(), self.scene.target.words
+        endpoint, words = self.connected.server.endpoint(), self.connected.target.words
         plan = plan_of(self.options, self.work, values, endpoint, words=words, seed=self.seed)
-        description = self.scene.description()
-        record = first_record(plan, self.work.name, self.scene.server, description, self.options)
+        description = self.connected.description()
+        record = first_record(
+            plan, self.work.name, self.connected.server, description, self.options
+        )
         script = ScriptHooks(self.tools, plan, self.survey, self.observer.say)
         record = replace(record, command=self.command)
         with RunWriter(record, plan) as writer:
             if self._makes_its_data():
                 self._beforehand(writer, script.make_data)
-            writer.write_host(msgspec.to_builtins(describe_host(self.scene.server.data_directory)))
+            writer.write_host(
+                msgspec.to_builtins(describe_host(self.connected.server.data_directory))
+            )
             placed.look("begin")
             self._describe(writer, description, placed)
             self._beforehand(writer, script.begin)
@@ -163,7 +168,7 @@ class _Run:
         if self.options.durability is not None:
             for line in told_side_by_side(self.options.durability):
                 self.observer.say(line)
-        settings = self.scene.server.settings
+        settings = self.connected.server.settings
         if settings:
             self.observer.say(settings_told(settings))
 
@@ -179,7 +184,7 @@ class _Run:
     def _prepared(self) -> tuple[Values, Watch | None]:
         """Prepare the data, and read the numbers for the invariants."""
         prepared = prepare(
-            self.scene,
+            self.connected,
             self.work,
             self.options,
             seed=self.seed,
@@ -187,16 +192,16 @@ class _Run:
             watch=self.observer.loading,
         )
         if prepared.report:
-            self.observer.say(load_told(prepared.report))
+            self.observer.say(load_summary(prepared.report))
         if not self.options.no_vacuum:
             self._settle(prepared)
         workload = self.work.workload
         if workload is None or not self._checks(is_ours=prepared.is_ours):
             return prepared.values, None
-        return prepared.values, begin_watch(self.scene, workload, prepared.values)
+        return prepared.values, begin_watch(self.connected, workload, prepared.values)
 
     def _settle(self, prepared: Prepared) -> None:
-        if unwritten := settle(self.scene, self.work.workload, prepared):
+        if unwritten := settle(self.connected, self.work.workload, prepared):
             self.observer.say(unwritten)
 
     def _checks(self, *, is_ours: bool) -> bool:
@@ -210,19 +215,21 @@ class _Run:
     def _describe(
         self, writer: RunWriter, description: ServerDescription, placed: PlacementRecord
     ) -> None:
-        chosen = msgspec.to_builtins(self.scene.server.settings)
+        chosen = msgspec.to_builtins(self.connected.server.settings)
         told = msgspec.to_builtins(description)
         writer.write_server({**told, "chosen": chosen, "placement": placed.told()})
 
     def _measure(self, writer: RunWriter, plan: Plan, watch: Watch | None) -> Measured:
         witness = _Witness(self.observer, watch)
         with (
-            watching(self.options, self.scene, writer) as follower,
+            watching(self.options, self.connected, writer) as follower,
             (writer.folder / LOG).open("a", encoding="utf-8") as log,
         ):
             with on_cpus(self.options.engine_cpus):
                 engine = self.tools.start(plan, log)
-            keep = _Keeper(writer, follower, partial(tell_tasks, self.scene, engine)).keep
+            keep = _Keeper(
+                writer, follower, partial(send_server_tasks, self.connected, engine)
+            ).keep
             measured = measure(engine, plan, witness, keep, writer.log)
             follower.finish()
         return measured
@@ -239,9 +246,11 @@ class _Run:
     def _conclude(
         self, writer: RunWriter, plan: Plan, measured: Measured, watch: Watch | None
     ) -> Recording:
-        violations = watch.violations(self.scene, measured.done) if watch and measured.done else []
+        violations = (
+            watch.violations(self.connected, measured.done) if watch and measured.done else []
+        )
         recording = Run(writer.folder).recording()
-        verdict = judged(
+        verdict = with_validity(
             summarize(recording, self.tools.histograms),
             plan,
             measured,
@@ -249,7 +258,7 @@ class _Run:
             violations=violations,
             doubts=[
                 *(watch.doubts if watch else []),
-                *placement_doubts(self.scene.server, self.options),
+                *placement_doubts(self.connected.server, self.options),
             ],
         )
         verdict = replace(verdict, invariants_read=watch.read if watch else [])

@@ -6,10 +6,10 @@ invalid. Everything else that weakens a number is a doubt, which ``analysis`` de
 
 from collections.abc import Sequence
 
+from dbdyno.formatting import percent
 from dbdyno.model.frame import Done
 from dbdyno.model.plan import Plan
 from dbdyno.run.plan import asked_ns
-from dbdyno.words import percent
 
 # The end of a run is checked about once an interval; missing more than this has another cause.
 SHORTFALL_MAX = 0.01

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.effect import Ratio, paired_ratio
 from dbdyno.errors import DbdynoError
+from dbdyno.formatting import counted
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import Finding
@@ -28,7 +29,6 @@ from dbdyno.run.plan import client_count
 from dbdyno.run.runner import run
 from dbdyno.run.target import is_passing, spec_of
 from dbdyno.run.tools import Tools
-from dbdyno.words import counted
 from dbdyno.workloads.loading import LoadProgress
 from dbdyno.workloads.registry import all_workloads
 

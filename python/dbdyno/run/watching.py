@@ -10,9 +10,9 @@ from typing import Protocol
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Frame
+from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.options import RunOptions
 from dbdyno.run.plan import client_count, cores_available
-from dbdyno.run.scene import Scene
 from dbdyno.store.writer import RunWriter
 from dbdyno.targets.base import FreeConnections
 from dbdyno.targets.connection import Connection
@@ -43,14 +43,14 @@ class _Nobody:
 
 
 def watching(
-    options: RunOptions, scene: Scene, writer: RunWriter
+    options: RunOptions, connected: ConnectedServer, writer: RunWriter
 ) -> AbstractContextManager[Follower]:
     """Record telemetry for the duration of the block."""
-    server, telemetry = scene.server, scene.target.telemetry
+    server, telemetry = connected.server, connected.target.telemetry
     if options.telemetry == "off" or telemetry is None:
         return nullcontext(_Nobody())
-    telemetry.publish(scene.control)
-    free = scene.free_connections()
+    telemetry.publish(connected.control)
+    free = connected.free_connections()
     is_room = free.count - client_count(options) >= CONNECTIONS
     watched = Watched(
         level=options.telemetry,
@@ -59,7 +59,7 @@ def watching(
         process_id=server.process_id,
         data_directory=server.data_directory,
         log_path=options.server_log or server.log_path,
-        own_sessions=frozenset({telemetry.pid(scene.control)}),
+        own_sessions=frozenset({telemetry.pid(connected.control)}),
         cores=cores_available(),
     )
     return Recorder(watched, writer)

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from dbdyno.formatting import counted, gigabytes
 from dbdyno.run.target import CONNECTIONS_SPARE
 from dbdyno.servers.settings import Setting, size_bytes
 from dbdyno.study.machine import Machine
 from dbdyno.study.resolved_point import ResolvedPoint
-from dbdyno.words import counted, gigabytes
 
 # Private memory per session, measured with prepared statements on small tables.
 SESSION_BYTES = {"postgresql": 4 << 20, "mysql": 1 << 20}

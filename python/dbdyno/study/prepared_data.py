@@ -15,7 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from dbdyno.model.study import DataLoad
-from dbdyno.run.scene import enter, prepare
+from dbdyno.run.connected_server import connect_to
+from dbdyno.run.data_preparation import prepare
 from dbdyno.run.tools import Tools
 from dbdyno.servers.cluster import draw_blueprint
 from dbdyno.servers.data_sets import About, DataSet, find_data_set, keep_data
@@ -64,9 +65,9 @@ class PreparedData:
     def _made(self, asked: ResolvedPoint, blueprint: Blueprint, key: str) -> DataSet:
         began_s = monotonic()
         with start_private(_loading_spec(asked.server, blueprint), LOADING_CONNECTIONS) as server:
-            with closing(enter(server)) as scene:
+            with closing(connect_to(server)) as connected:
                 prepared = prepare(
-                    scene,
+                    connected,
                     asked.work,
                     asked.options,
                     seed=SEED,

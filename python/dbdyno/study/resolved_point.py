@@ -17,6 +17,7 @@ from dbdyno.run.command_line import command_of, words_of
 from dbdyno.run.draft_plan import draft
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip
+from dbdyno.run.option_tables import SCRIPTS, items_from, options_from, script_path
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.placement import refuse_missing_engine_cpus
 from dbdyno.run.plan import (
@@ -28,7 +29,6 @@ from dbdyno.run.plan import (
 from dbdyno.run.refusals import refuse_bad_scripts, refuse_unknown_mode
 from dbdyno.run.target import is_passing, protocol_of, spec_of
 from dbdyno.run.tools import Tools
-from dbdyno.run.words import SCRIPTS, items_from, options_from, script_path
 from dbdyno.run.work import STANDARD_INPUT, Work, find_work
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.targets.schema import Table

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.model.study import Factor, Level, Words
-from dbdyno.run.words import TABLES, spoken
+from dbdyno.run.option_tables import TABLES, spoken
 from dbdyno.study.file import FactorTable, Scalar, SizeTable, bad_study, known_or_refused
 
 SEPARATORS = (",", "=")

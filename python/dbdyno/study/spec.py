@@ -15,8 +15,15 @@ from dbdyno.answers.registry import all_answers
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import Contrast, Factor, Question, Size, StudySpec, Words
 from dbdyno.run.grammar import span_ns
+from dbdyno.run.option_tables import (
+    SCRIPTS,
+    WORKLOAD,
+    items_from,
+    known_words,
+    options_from,
+    spoken,
+)
 from dbdyno.run.options import SECOND_NS
-from dbdyno.run.words import SCRIPTS, WORKLOAD, items_from, known_words, options_from, spoken
 from dbdyno.run.work import looks_like_file
 from dbdyno.study.file import (
     FactorTable,

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import structs
 
 from dbdyno.errors import DbdynoError
+from dbdyno.formatting import gigabytes
 from dbdyno.model.record import RunRecord
 from dbdyno.model.study import BLOCK, POINT, STUDY, Turn, TurnResult
 from dbdyno.run.options import RunOptions
@@ -24,7 +25,6 @@ from dbdyno.study.observer import StudyObserver
 from dbdyno.study.resolved_point import ResolvedPoint
 from dbdyno.study.turn_server import TurnServer
 from dbdyno.study.watching import TurnWatch
-from dbdyno.words import gigabytes
 
 DISK_SPARE_BYTES = 100_000_000
 DISK_LEFT_MIN_BYTES = 1_000_000

@@ -10,8 +10,9 @@ from types import TracebackType
 from typing import Self
 
 from dbdyno.model.study import StudySpec
+from dbdyno.run.connected_server import connect_to
+from dbdyno.run.data_preparation import settle
 from dbdyno.run.options import RunOptions
-from dbdyno.run.scene import enter, settle
 from dbdyno.run.target import placement_of
 from dbdyno.servers.base import Server
 from dbdyno.servers.caches import cooled, warmed
@@ -97,8 +98,8 @@ class TurnServer:
 
     def _settle(self, asked: ResolvedPoint, server: PrivateServer) -> None:
         found = Prepared(values=dict(asked.work.complete()), made_by="dbdyno")
-        with closing(enter(server)) as scene:
-            settle(scene, asked.work.workload, found)
+        with closing(connect_to(server)) as connected:
+            settle(connected, asked.work.workload, found)
 
     def _is_cold(self, asked: ResolvedPoint) -> bool:
         return self._spec.cache == "cold" and asked.is_private

@@ -1,6 +1,6 @@
 """Reads the numbers of the host and of the run's processes while the load runs."""
 
-from dbdyno.host.watched import WatchedHost, host_sources
+from dbdyno.host.observed_host import ObservedHost, host_sources
 from dbdyno.model.frame import Started
 from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.publisher import FramePublisher
@@ -12,7 +12,7 @@ class MachineTask:
 
     name = "machine"
 
-    def __init__(self, host: WatchedHost, publisher: FramePublisher) -> None:
+    def __init__(self, host: ObservedHost, publisher: FramePublisher) -> None:
         self._host = host
         self._publisher = publisher
         self._reader = Reader(LocalAccess(host), (), publisher)

@@ -18,7 +18,7 @@ from typing import Any, Protocol, Self
 import msgspec
 
 from dbdyno.host.describe import ROOT
-from dbdyno.host.watched import watch
+from dbdyno.host.observed_host import observe
 from dbdyno.model.frame import Activity, Frame, Hello, Started, Statement
 from dbdyno.model.telemetry import Level, ServerFacts, TelemetryCost
 from dbdyno.targets.connection import Connection
@@ -193,7 +193,7 @@ class Recorder:
     def _machine_task(self, engine: int) -> Task:
         data, log = self._watched.data_directory, self._watched.log_path
         folders = [folder for folder in (data, log and log.parent) if folder]
-        return MachineTask(watch(self._watched.process_id, engine, folders), self._publisher)
+        return MachineTask(observe(self._watched.process_id, engine, folders), self._publisher)
 
     def _log_follower(self) -> Task:
         reader = self._watched.telemetry.log_reader()

@@ -26,7 +26,7 @@ from dbdyno.answers.grouping import (
     titles_of,
     varied,
 )
-from dbdyno.words import NOTHING, percent, seconds, significant, size
+from dbdyno.formatting import NOTHING, percent, seconds, significant, size
 
 NOTICED = 0.05
 RECORD_BYTES_MIN = 24  # the header of any WAL record: transactions that write less only read

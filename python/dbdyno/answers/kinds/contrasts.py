@@ -12,8 +12,8 @@ from dbdyno.analysis.verdicts import change, ratio_words
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import title_of
 from dbdyno.answers.level_contrasts import Contrasted, Levels, contrasted, levels_words
+from dbdyno.formatting import NOTHING, percent, significant
 from dbdyno.model.comparison import VERDICTS, MetricComparison, Repeats, Verdict
-from dbdyno.words import NOTHING, percent, significant
 
 _HOPELESS = 10.0
 """A change this large needs no statistics; if not even it is detectable, that says enough."""

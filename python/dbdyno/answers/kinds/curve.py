@@ -9,7 +9,7 @@ from typing import Any
 from dbdyno.answers.answer import Answer, Answered, CurveOf, CurveSeries, Trial, Trials
 from dbdyno.answers.grouping import by_level, chosen, title_of
 from dbdyno.answers.measuring import metric_of, metric_title, series_over
-from dbdyno.words import significant
+from dbdyno.formatting import significant
 
 _WIDE = 20.0
 """Levels (or values) that span more than this factor are drawn on a log axis."""

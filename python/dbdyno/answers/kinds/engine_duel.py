@@ -34,7 +34,7 @@ from dbdyno.answers.grouping import (
 )
 from dbdyno.answers.measuring import series_over
 from dbdyno.answers.variant_pairs import Judged, VariantPair, judged
-from dbdyno.words import milliseconds, percent
+from dbdyno.formatting import milliseconds, percent
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import by_level, chosen
-from dbdyno.words import NOTHING
+from dbdyno.formatting import NOTHING
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:

@@ -22,7 +22,7 @@ from dbdyno.answers.grouping import (
     titles_of,
     varied,
 )
-from dbdyno.words import NOTHING, percent, seconds, tps
+from dbdyno.formatting import NOTHING, percent, seconds, tps
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:

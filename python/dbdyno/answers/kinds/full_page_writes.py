@@ -22,8 +22,8 @@ from dbdyno.answers.grouping import (
     throughput,
     times_of,
 )
+from dbdyno.formatting import NOTHING, significant, size
 from dbdyno.model.comparison import MetricComparison
-from dbdyno.words import NOTHING, significant, size
 
 FACTOR = "full_page_writes"
 OFF, ON = "off", "on"

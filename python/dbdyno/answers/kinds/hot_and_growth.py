@@ -13,8 +13,8 @@ from msgspec import Struct
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import by_point, chosen, label_of, point_cells, titles_of, varied
 from dbdyno.answers.hot_updates import counted
+from dbdyno.formatting import NOTHING, count, percent, size
 from dbdyno.model.telemetry import ServerFacts
-from dbdyno.words import NOTHING, count, percent, size
 
 Levels: TypeAlias = tuple[tuple[str, str], ...]
 

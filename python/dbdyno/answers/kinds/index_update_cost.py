@@ -12,8 +12,8 @@ from typing import Any
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import by_level, chosen, compared, pairs, times_of
 from dbdyno.answers.hot_updates import hot_share
+from dbdyno.formatting import NOTHING, percent, significant, tps
 from dbdyno.model.comparison import MetricComparison
-from dbdyno.words import NOTHING, percent, significant, tps
 
 TELLING = ("wal_records", "buffers_hit")
 METRICS = (*TELLING, "wal_bytes", "server_cpu_us", "throughput_tps")

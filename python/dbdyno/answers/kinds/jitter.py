@@ -24,7 +24,7 @@ from dbdyno.answers.grouping import (
     titles_of,
     varied,
 )
-from dbdyno.words import percent
+from dbdyno.formatting import percent
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:

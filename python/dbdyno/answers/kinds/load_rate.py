@@ -10,8 +10,8 @@ from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.table_size import loads, rows_words
+from dbdyno.formatting import NOTHING, count, seconds
 from dbdyno.model.study import DataLoad
-from dbdyno.words import NOTHING, count, seconds
 
 NOTICED_S = 0.01
 

@@ -23,7 +23,7 @@ from dbdyno.answers.answer import (
 )
 from dbdyno.answers.grouping import by_level, chosen, title_of
 from dbdyno.answers.table_size import rows_words
-from dbdyno.words import percent, significant, size
+from dbdyno.formatting import percent, significant, size
 
 PAGES, SCANS = "pg_statio_user_tables", "pg_stat_user_tables"
 A_LEVEL = 0.5

@@ -22,8 +22,8 @@ from dbdyno.answers.grouping import (
     throughput,
     title_of,
 )
+from dbdyno.formatting import NOTHING, milliseconds, percent, significant, size, tps
 from dbdyno.model.comparison import MetricComparison
-from dbdyno.words import NOTHING, milliseconds, percent, significant, size, tps
 
 MARGIN = 0.01
 """Published differences are about 2 %: a larger margin would call them the same."""

@@ -29,7 +29,7 @@ from dbdyno.answers.table_size import (
     rows_words,
 )
 from dbdyno.answers.vacuuming import vacuums_of
-from dbdyno.words import NOTHING, seconds, significant
+from dbdyno.formatting import NOTHING, seconds, significant
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:

@@ -13,7 +13,7 @@ from dbdyno.answers.grouping import by_level, chosen
 from dbdyno.explain.convoy import Convoy, convoy_of
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.row_holds import RowHold
-from dbdyno.words import count, milliseconds, percent, significant, tps
+from dbdyno.formatting import count, milliseconds, percent, significant, tps
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import chosen
-from dbdyno.words import NOTHING, count, seconds, size
+from dbdyno.formatting import NOTHING, count, seconds, size
 
 MEGABYTE = 2**20
 

@@ -15,7 +15,7 @@ from dbdyno.analysis.scaling import LEVELS_MIN, Measurement, Scaling, scaling
 from dbdyno.answers.answer import Answer, Answered, Claim, CurveOf, CurveSeries, Trial, Trials
 from dbdyno.answers.grouping import chosen, throughput, title_of
 from dbdyno.answers.measuring import series_over
-from dbdyno.words import percent, significant, tps
+from dbdyno.formatting import percent, significant, tps
 
 _DRAWN = 120
 

@@ -12,7 +12,7 @@ from dbdyno.answers.answer import Answer, Answered, Claim, CurveOf, CurveSeries,
 from dbdyno.answers.decade_effect import DecadeEffect, Measure, decade_effect
 from dbdyno.answers.grouping import by_level, chosen, title_of
 from dbdyno.answers.measuring import curve_through, metric_of, series_over
-from dbdyno.words import significant, tps
+from dbdyno.formatting import significant, tps
 
 THROUGHPUT = Measure("throughput_tps", "throughput", "TPS", tps)
 PROCESSOR = Measure("server_cpu_us", "server CPU per transaction", "µs", significant)

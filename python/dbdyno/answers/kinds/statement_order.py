@@ -16,8 +16,8 @@ from dbdyno.analysis.verdicts import change
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import by_level, compared_with, over_runs, throughput
 from dbdyno.answers.orders import Orders, Prediction, orders_of
+from dbdyno.formatting import NOTHING, count, milliseconds, percent, tps
 from dbdyno.model.comparison import MetricComparison
-from dbdyno.words import NOTHING, count, milliseconds, percent, tps
 
 _ALIKE = 0.02
 """Bounds that differ by less count as equal: the times behind them are not exact."""

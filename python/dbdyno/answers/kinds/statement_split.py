@@ -16,7 +16,7 @@ from dbdyno.answers.grouping import by_level, chosen
 from dbdyno.answers.split_display import split_curve, split_table, where_time_goes
 from dbdyno.answers.statement_times import clients_words, mean_ms_of, rows_of, update_of
 from dbdyno.answers.two_updates import Level, Pair
-from dbdyno.words import count, milliseconds, percent, significant
+from dbdyno.formatting import count, milliseconds, percent, significant
 
 _MOSTLY = 0.5
 """A statement that spends more than this share of its time on locks is slow by waiting."""

@@ -11,7 +11,7 @@ from dbdyno.analysis.metrics import THROUGHPUT, metrics_of
 from dbdyno.answers.answer import Answer, Answered, TableOf, Trial, Trials
 from dbdyno.answers.grouping import chosen, over_runs, point_cells, titles_of
 from dbdyno.answers.measuring import metric_of, metric_title
-from dbdyno.words import NOTHING, significant
+from dbdyno.formatting import NOTHING, significant
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:

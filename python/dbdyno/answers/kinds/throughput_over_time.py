@@ -18,8 +18,8 @@ from dbdyno.answers.answer import (
     Trials,
 )
 from dbdyno.answers.grouping import by_level, chosen, title_of
-from dbdyno.explain.words import amount
-from dbdyno.words import seconds, tps
+from dbdyno.explain.sentences import amount
+from dbdyno.formatting import seconds, tps
 
 DRAWN = ("checkpoint", "autovacuum")
 

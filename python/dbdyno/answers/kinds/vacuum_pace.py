@@ -12,8 +12,8 @@ from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import by_level, chosen
 from dbdyno.answers.table_size import rows_words
 from dbdyno.answers.vacuuming import Pace, pace_of
-from dbdyno.explain.words import amount
-from dbdyno.words import NOTHING, count, percent, significant
+from dbdyno.explain.sentences import amount
+from dbdyno.formatting import NOTHING, count, percent, significant
 
 VACUUMS_FEW = 3
 

@@ -22,7 +22,7 @@ from dbdyno.answers.grouping import (
     varied,
 )
 from dbdyno.answers.hot_updates import hot_share
-from dbdyno.words import NOTHING, percent, significant, size
+from dbdyno.formatting import NOTHING, percent, significant, size
 
 WRITTEN_MIN = 0.05
 

@@ -24,9 +24,9 @@ from dbdyno.explain.growth import Course, course, time_to_double_s
 from dbdyno.explain.needs import grown, known_objects, levels, server_facts
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.explain.settings import span_s
+from dbdyno.formatting import count, seconds, significant
 from dbdyno.model.record import Finding, Severity
 from dbdyno.model.telemetry import ServerFacts
-from dbdyno.words import count, seconds, significant
 
 _SOURCE = "pg_stat_user_tables"
 _NAPS_MIN = 2

@@ -23,8 +23,8 @@ from dbdyno.explain.event_losses import (
 )
 from dbdyno.explain.needs import known_objects
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.explain.words import and_so_on, gain_words
-from dbdyno.words import percent, seconds
+from dbdyno.explain.sentences import and_so_on, gain_words
+from dbdyno.formatting import percent, seconds
 
 
 def look(case: Case) -> Outcome:

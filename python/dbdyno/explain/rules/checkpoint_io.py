@@ -26,8 +26,8 @@ from dbdyno.explain.event_losses import (
 )
 from dbdyno.explain.needs import grown
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.explain.words import gain_words
-from dbdyno.words import count, percent, seconds
+from dbdyno.explain.sentences import gain_words
+from dbdyno.formatting import count, percent, seconds
 
 _SOURCE = "pg_stat_checkpointer"
 

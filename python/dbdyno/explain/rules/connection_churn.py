@@ -19,8 +19,8 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import committed, grown_if_told, needed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.words import gain_words
-from dbdyno.words import count, milliseconds, percent, significant
+from dbdyno.explain.sentences import gain_words
+from dbdyno.formatting import count, milliseconds, percent, significant
 
 
 def look(case: Case) -> Outcome:

@@ -18,9 +18,9 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
 from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
-from dbdyno.explain.words import gain_words
+from dbdyno.explain.sentences import gain_words
+from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
-from dbdyno.words import percent
 
 FULL = 0.9
 

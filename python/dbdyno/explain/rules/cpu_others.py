@@ -22,8 +22,8 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.network_time import network_time_of, stays_within_machine
 from dbdyno.explain.processors import SATURATED, ProcessorTime, busiest_others, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
-from dbdyno.explain.words import gain_words
-from dbdyno.words import percent, seconds
+from dbdyno.explain.sentences import gain_words
+from dbdyno.formatting import percent, seconds
 
 _AT_PROCESSORS: tuple[PartKind, ...] = ("cpu", "cpu_queue")
 _KNOWN_MIN = 0.5

@@ -17,8 +17,8 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import committed
 from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.explain.words import in_throughput
-from dbdyno.words import count, milliseconds, percent
+from dbdyno.explain.sentences import in_throughput
+from dbdyno.formatting import count, milliseconds, percent
 
 _COUNTED_MIN = 0.001
 """Of the host's CPU time, which is counted in ticks: less is one or none in a short run."""

@@ -15,8 +15,8 @@ own time, and this rule sees nothing.
 from dbdyno.explain.case import Case
 from dbdyno.explain.processors import ProcessorTime, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.words import gain_words
-from dbdyno.words import percent
+from dbdyno.explain.sentences import gain_words
+from dbdyno.formatting import percent
 
 
 def look(case: Case) -> Outcome:

@@ -22,9 +22,9 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError, grown, known_objects, levels, needed
 from dbdyno.explain.processors import SERVER_ELSEWHERE, processor_time, sees_server
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.words import amount, gain_words
+from dbdyno.explain.sentences import amount, gain_words
+from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
-from dbdyno.words import percent
 
 _WHO = {"server": "the server", "engine": "the load generator"}
 

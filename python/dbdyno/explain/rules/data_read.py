@@ -32,10 +32,10 @@ from dbdyno.explain.needs import (
     told_waits,
 )
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.sentences import gain_of_waits
 from dbdyno.explain.settings import size_bytes
-from dbdyno.explain.words import gain_of_waits
+from dbdyno.formatting import milliseconds, percent, significant, size
 from dbdyno.model.record import Finding
-from dbdyno.words import milliseconds, percent, significant, size
 
 # Prefixes of the waits of sessions that read, or wait for another to read the same page.
 _READ_EVENTS = (

@@ -41,12 +41,12 @@ from dbdyno.explain.failing import (
     transactions_of,
 )
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.sentences import amount, and_so_on, gain_words
 from dbdyno.explain.serialization import against_conflicts
 from dbdyno.explain.sql import locks_nothing
-from dbdyno.explain.words import amount, and_so_on, gain_words
+from dbdyno.formatting import count, percent
 from dbdyno.model.record import FailureRecord
 from dbdyno.model.recording import rows
-from dbdyno.words import count, percent
 
 KINDS = {
     DEADLOCK: ("deadlock", "deadlocks"),

@@ -23,9 +23,9 @@ from dbdyno.explain.needs import LackingError, server_facts
 from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found
 from dbdyno.explain.settings import is_off, is_on, plain, size_bytes
 from dbdyno.explain.statements import plans_of, statements_of
+from dbdyno.formatting import count, percent, size
 from dbdyno.model.record import Severity
 from dbdyno.model.telemetry import ServerFacts
-from dbdyno.words import count, percent, size
 
 CACHE_TINY = 0.25
 CACHE_DEFAULT = 128 << 20  # bytes, of shared_buffers and of innodb_buffer_pool_size

@@ -26,9 +26,9 @@ from dbdyno.explain.failing import (
     transactions_of,
 )
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severity_of
-from dbdyno.explain.words import and_so_on
+from dbdyno.explain.sentences import and_so_on
+from dbdyno.formatting import count, percent
 from dbdyno.model.record import FailureRecord
-from dbdyno.words import count, percent
 
 
 def look(case: Case) -> Outcome:

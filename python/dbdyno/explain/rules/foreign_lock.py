@@ -28,10 +28,10 @@ from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time, queue_of
 from dbdyno.explain.row_holds import ROW_LOCKS
 from dbdyno.explain.rule import NOTICED, CouldNotLook, NotFound, Outcome, Rule, found
+from dbdyno.explain.sentences import amount, and_so_on, gain_of_waits
 from dbdyno.explain.statements import statements_of
-from dbdyno.explain.words import amount, and_so_on, gain_of_waits
+from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
-from dbdyno.words import percent
 
 Root: TypeAlias = tuple[str, str, str]
 """Kind of session, its state, and its wait event."""

@@ -31,10 +31,10 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.event_losses import loss_evidence, loss_to, loss_words
 from dbdyno.explain.needs import because, client_time, needed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
+from dbdyno.explain.sentences import amount, gain_words
 from dbdyno.explain.statements import WORKING
-from dbdyno.explain.words import amount, gain_words
+from dbdyno.formatting import count, percent, significant, size
 from dbdyno.model.record import Certainty, Finding
-from dbdyno.words import count, percent, significant, size
 
 MANY = 0.2
 _AGREES = (0.5, 2.0)

@@ -24,8 +24,8 @@ from dbdyno.analysis.readings import LevelSeries
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import grown, grown_if_told, levels, measured, needed
 from dbdyno.explain.rule import MINOR, NOTICED, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.formatting import count, percent, seconds, size
 from dbdyno.model.record import Finding
-from dbdyno.words import count, percent, seconds, size
 
 NEAR = 0.8
 OFTEN_S = 60.0

@@ -28,12 +28,12 @@ from dbdyno.analysis.protocol import PAGE_BYTES, POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.hot_updates import Culprit, Misses, culprit_of, misses_of
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.sentences import amount, gain_words
 from dbdyno.explain.sql import ends_transaction, fits, written_table
 from dbdyno.explain.statements import WORKING, index_words, statements_of, working_share
-from dbdyno.explain.words import amount, gain_words
+from dbdyno.formatting import percent, significant, size
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import TableFacts
-from dbdyno.words import percent, significant, size
 
 MISSES_MIN = 0.05
 _HEADER_BYTES = 24  # of a row; the statistics count its columns only

@@ -40,8 +40,8 @@ from dbdyno.explain.rule import (
     found,
     severity_of,
 )
+from dbdyno.formatting import count, percent, seconds
 from dbdyno.model.record import Finding
-from dbdyno.words import count, percent, seconds
 
 OLD_S = 1.0
 KEPT_MIN = 1000

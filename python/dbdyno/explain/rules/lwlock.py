@@ -20,10 +20,10 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
+from dbdyno.explain.sentences import gain_of_waits
 from dbdyno.explain.settings import is_on
-from dbdyno.explain.words import gain_of_waits
+from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
-from dbdyno.words import percent
 
 FEWER = "Use fewer connections, through a pool."
 # By the event's prefix, in lower case without underscores: what it protects, and what to do.

@@ -30,6 +30,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.sentences import amount, gain_words
 from dbdyno.explain.sql import equal_calls, equal_columns, has_alternatives, the_one
 from dbdyno.explain.statements import (
     Statement,
@@ -39,10 +40,9 @@ from dbdyno.explain.statements import (
     times_run,
     working_share,
 )
-from dbdyno.explain.words import amount, gain_words
+from dbdyno.formatting import count, percent, significant
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import TableFacts
-from dbdyno.words import count, percent, significant
 
 ROWS_MIN = 1000
 """Below this a sequential scan is as good as an index."""

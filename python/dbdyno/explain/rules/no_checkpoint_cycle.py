@@ -18,7 +18,7 @@ from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import grown
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.words import seconds
+from dbdyno.formatting import seconds
 
 
 def look(case: Case) -> Outcome:

@@ -21,9 +21,9 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import client_time
 from dbdyno.explain.row_holds import ROW_LOCKS
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.sentences import gain_of_waits
 from dbdyno.explain.statements import statements_of
-from dbdyno.explain.words import gain_of_waits
-from dbdyno.words import percent
+from dbdyno.formatting import percent
 
 
 class _Known(NamedTuple):

@@ -28,10 +28,10 @@ from dbdyno.analysis.server_events import RESTART
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
-from dbdyno.explain.words import and_so_on, gain_words
+from dbdyno.explain.sentences import and_so_on, gain_words
+from dbdyno.formatting import count, counted, seconds
 from dbdyno.model.record import Severity
 from dbdyno.model.recording import rows
-from dbdyno.words import count, counted, seconds
 
 
 class _Loss(Struct, frozen=True, kw_only=True):

@@ -28,9 +28,9 @@ from dbdyno.explain.statements import (
     whole_name,
     working_share,
 )
+from dbdyno.formatting import significant
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import PlanFacts
-from dbdyno.words import significant
 
 DEARER = 2.0
 COST_MIN = 10.0

@@ -18,8 +18,8 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import throughput_tps
 from dbdyno.explain.purge import History, history_of
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.formatting import count, percent, seconds
 from dbdyno.model.record import Severity
-from dbdyno.words import count, percent, seconds
 
 PUT_OFF_MUCH = 0.2
 PUT_OFF_MOST = 0.5

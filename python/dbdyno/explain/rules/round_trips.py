@@ -26,8 +26,8 @@ from dbdyno.explain.network_time import (
 )
 from dbdyno.explain.processors import SATURATED, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.words import gain_of_waits
-from dbdyno.words import milliseconds, percent, significant
+from dbdyno.explain.sentences import gain_of_waits
+from dbdyno.formatting import milliseconds, percent, significant
 
 
 def look(case: Case) -> Outcome:

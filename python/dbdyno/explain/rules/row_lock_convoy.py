@@ -39,10 +39,10 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.convoy import Convoy, convoy_of
 from dbdyno.explain.row_holds import RowHold
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.sentences import amount, bound_exceeded_words, gain_of_waits
 from dbdyno.explain.statements import statements_of
-from dbdyno.explain.words import amount, bound_exceeded_words, gain_of_waits
+from dbdyno.formatting import count, milliseconds, percent, significant, tps
 from dbdyno.model.record import Certainty
-from dbdyno.words import count, milliseconds, percent, significant, tps
 
 _ALL_LOCKED = " It reads the whole table to find its rows, and locks every row that it reads."
 _NEAR = (0.5, EXCEEDED)

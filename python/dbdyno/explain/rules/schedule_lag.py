@@ -23,8 +23,8 @@ from dbdyno.analysis.timeline import completed
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.formatting import count, milliseconds, percent, seconds, significant, tps
 from dbdyno.model.record import Finding
-from dbdyno.words import count, milliseconds, percent, seconds, significant, tps
 
 SEEN_MIN = 10
 """With fewer waiting transactions over all ends of intervals a mean is meaningless."""

@@ -39,12 +39,12 @@ from dbdyno.explain.rule import (
     severity_of,
 )
 from dbdyno.explain.script_text import commands
+from dbdyno.explain.sentences import bound_exceeded_words, rise_words
 from dbdyno.explain.sql import in_short
 from dbdyno.explain.transactions import TimedScript, UnknownRowsError, UnorderableError
-from dbdyno.explain.words import bound_exceeded_words, rise_words
+from dbdyno.formatting import milliseconds, percent, tps
 from dbdyno.model.record import Finding
 from dbdyno.model.recording import rows
-from dbdyno.words import milliseconds, percent, tps
 
 
 def look(case: Case) -> Outcome:

@@ -17,8 +17,8 @@ from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.failing import first_message, transactions_of
 from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.formatting import count, percent
 from dbdyno.model.record import FailureRecord
-from dbdyno.words import count, percent
 
 CODES = frozenset({"26000", "42P05"})
 EMPTYING = ("discard", "deallocate")

@@ -22,8 +22,8 @@ from dbdyno.explain.growth import Course, course, time_to_double_s
 from dbdyno.explain.needs import grown, known_objects, levels, server_facts
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.explain.statements import table_of
+from dbdyno.formatting import seconds, size
 from dbdyno.model.record import Finding
-from dbdyno.words import seconds, size
 
 GROWN = 0.05
 BYTES_MIN = 1 << 20

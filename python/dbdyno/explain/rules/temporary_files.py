@@ -21,11 +21,11 @@ from dbdyno.analysis.protocol import MYSQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import committed, grown, server_facts
 from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.sentences import amount, and_so_on
 from dbdyno.explain.settings import size_bytes
 from dbdyno.explain.statements import Statement, statements_of
-from dbdyno.explain.words import amount, and_so_on
+from dbdyno.formatting import percent, significant, size
 from dbdyno.model.record import Finding, Severity
-from dbdyno.words import percent, significant, size
 
 OFTEN = 0.1
 RARE = 0.01

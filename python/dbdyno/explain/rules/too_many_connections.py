@@ -31,9 +31,9 @@ from dbdyno.explain.needs import LackingError, client_time, committed, grown, ne
 from dbdyno.explain.network_time import network_time_of, stays_within_machine
 from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.words import in_throughput
+from dbdyno.explain.sentences import in_throughput
+from dbdyno.formatting import count, milliseconds, percent, significant, tps
 from dbdyno.model.record import Finding
-from dbdyno.words import count, milliseconds, percent, significant, tps
 
 SPARE = 4
 """Multiple of the knee at which clients keep the CPU busy even if they take turns unevenly."""

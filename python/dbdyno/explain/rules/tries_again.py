@@ -24,8 +24,8 @@ from dbdyno.explain.failing import (
     transactions_of,
 )
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.words import amount, and_so_on
-from dbdyno.words import count, percent
+from dbdyno.explain.sentences import amount, and_so_on
+from dbdyno.formatting import count, percent
 
 
 def look(case: Case) -> Outcome:

@@ -21,7 +21,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.words import percent, seconds, tps
+from dbdyno.formatting import percent, seconds, tps
 
 
 class _Weakness(Struct, frozen=True):

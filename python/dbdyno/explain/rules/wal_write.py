@@ -33,12 +33,12 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time, committed, grown_if_told
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.sentences import gain_of_waits
 from dbdyno.explain.settings import is_on
 from dbdyno.explain.sql import written_table
-from dbdyno.explain.words import gain_of_waits
+from dbdyno.formatting import milliseconds, percent, significant, tps
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import ServerFacts
-from dbdyno.words import milliseconds, percent, significant, tps
 
 # Flash with a cache that survives a power cut answers in 0.05 to 0.5 ms, without one in 1 to 5, a
 # disk in 5 to 15.

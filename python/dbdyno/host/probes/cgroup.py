@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from dbdyno.host import cgroup
-from dbdyno.host.doctor import Finding, Probe
+from dbdyno.host.doctor import Probe, ProbeResult
 
 
-def look(root: Path) -> Finding:
+def check(root: Path) -> ProbeResult:
     """Read the limits on this process."""
     limits = cgroup.describe(root)
     told = []
@@ -15,11 +15,11 @@ def look(root: Path) -> Finding:
     if limits.memory_bytes is not None:
         told.append(f"{limits.memory_bytes / 2**30:.1f} GiB of memory")
     if not told:
-        return Finding(level="ok", found="no limit")
-    return Finding(
+        return ProbeResult(level="ok", found="no limit")
+    return ProbeResult(
         level="warning" if limits.cpu_cores is not None else "note",
         found="limited to " + " and ".join(told),
-        mend="Give the container whole cores (a cpuset) instead of a quota, and more memory "
+        remedy="Give the container whole cores (a cpuset) instead of a quota, and more memory "
         "than the database's cache needs.",
     )
 
@@ -28,5 +28,5 @@ PROBE = Probe(
     title="control group",
     meaning="Once a CPU quota is used up, all threads stop for the rest of the period: latencies "
     "then show stalls of tens of milliseconds that the database did not cause.",
-    look=look,
+    check=check,
 )

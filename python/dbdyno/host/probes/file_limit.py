@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dbdyno.host.doctor import Finding, Probe
+from dbdyno.host.doctor import Probe, ProbeResult
 from dbdyno.host.file_limit import clients_admitted, hard_limit
 
 _CLIENTS_WANTED = 10_000
@@ -13,18 +13,18 @@ _HOW_TO_RAISE = (
 )
 
 
-def judge(files: int | None) -> Finding:
+def judge(files: int | None) -> ProbeResult:
     """Judge the limit."""
     if files is None:
-        return Finding(level="ok", found="no limit")
+        return ProbeResult(level="ok", found="no limit")
     clients = clients_admitted(files)
     found = f"{files} open files: up to {clients} clients"
     if clients >= _CLIENTS_WANTED:
-        return Finding(level="ok", found=found)
-    return Finding(level="note", found=found, mend=_HOW_TO_RAISE)
+        return ProbeResult(level="ok", found=found)
+    return ProbeResult(level="note", found=found, remedy=_HOW_TO_RAISE)
 
 
-def look(_root: Path) -> Finding:
+def check(_root: Path) -> ProbeResult:
     """Read this process's own limit."""
     return judge(hard_limit())
 
@@ -32,5 +32,5 @@ def look(_root: Path) -> Finding:
 PROBE = Probe(
     title="open files",
     meaning="Every client has a connection, and every connection is an open file.",
-    look=look,
+    check=check,
 )

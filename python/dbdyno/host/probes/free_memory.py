@@ -3,19 +3,19 @@
 from pathlib import Path
 
 from dbdyno.host import memory
-from dbdyno.host.doctor import Finding, Probe
+from dbdyno.host.doctor import Probe, ProbeResult
 
 _ENOUGH_BYTES = 2 * 2**30
 
 
-def look(root: Path) -> Finding:
+def check(root: Path) -> ProbeResult:
     """Read ``/proc/meminfo``."""
     found = memory.describe(root)
     told = f"{found.available_bytes / 2**30:.1f} of {found.total_bytes / 2**30:.1f} GiB available"
     if found.available_bytes >= _ENOUGH_BYTES:
-        return Finding(level="ok", found=told)
-    return Finding(
-        level="warning", found=told, mend="Stop other programs, or use a smaller --scale."
+        return ProbeResult(level="ok", found=told)
+    return ProbeResult(
+        level="warning", found=told, remedy="Stop other programs, or use a smaller --scale."
     )
 
 
@@ -23,5 +23,5 @@ PROBE = Probe(
     title="free memory",
     meaning="A private server uses a quarter of the memory for its cache, and the rest is page "
     "cache for its files; on a host that swaps, swapping is what you measure.",
-    look=look,
+    check=check,
 )

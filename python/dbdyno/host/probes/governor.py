@@ -3,20 +3,20 @@
 from pathlib import Path
 
 from dbdyno.host import cpu
-from dbdyno.host.doctor import Finding, Probe
+from dbdyno.host.doctor import Probe, ProbeResult
 
 
-def look(root: Path) -> Finding:
+def check(root: Path) -> ProbeResult:
     """Read the governors of all cores."""
     governor = cpu.governor(root)
     if governor is None:
-        return Finding(level="ok", found="no frequency scaling by the kernel")
+        return ProbeResult(level="ok", found="no frequency scaling by the kernel")
     if governor == "performance":
-        return Finding(level="ok", found=governor)
-    return Finding(
+        return ProbeResult(level="ok", found=governor)
+    return ProbeResult(
         level="warning",
         found=governor,
-        mend="As root: cpupower frequency-set -g performance.",
+        remedy="As root: cpupower frequency-set -g performance.",
     )
 
 
@@ -24,5 +24,5 @@ PROBE = Probe(
     title="frequency governor",
     meaning="A core that lowers its frequency between bursts makes light loads look slow, and "
     "repeated runs differ with temperature and with the load on other cores.",
-    look=look,
+    check=check,
 )

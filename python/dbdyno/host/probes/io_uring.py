@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from dbdyno.host import files
-from dbdyno.host.doctor import Finding, Probe
+from dbdyno.host.doctor import Probe, ProbeResult
 
 # The same on every Linux architecture, as all system calls since 4.20 are.
 _IO_URING_SETUP = 425
@@ -27,31 +27,31 @@ def try_setup() -> int:
     return 0
 
 
-def judge(refusal: int, disabled: int | None) -> Finding:
+def judge(refusal: int, disabled: int | None) -> ProbeResult:
     """Judge the result, given ``kernel.io_uring_disabled``."""
     if refusal == 0:
-        return Finding(level="ok", found="works")
+        return ProbeResult(level="ok", found="works")
     if refusal == errno.ENOSYS:
-        return Finding(
+        return ProbeResult(
             level="note",
             found="not available in this kernel",
-            mend="Nothing to do: epoll is used. Linux 6.1 or newer has io_uring.",
+            remedy="Nothing to do: epoll is used. Linux 6.1 or newer has io_uring.",
         )
     if disabled:
-        return Finding(
+        return ProbeResult(
             level="note",
             found=f"forbidden by kernel.io_uring_disabled = {disabled}",
-            mend="As root: sysctl kernel.io_uring_disabled=0; until then epoll is used.",
+            remedy="As root: sysctl kernel.io_uring_disabled=0; until then epoll is used.",
         )
-    return Finding(
+    return ProbeResult(
         level="note",
         found=f"refused ({os.strerror(refusal)}), probably by a container's seccomp filter",
-        mend="Run the container with a seccomp profile that allows io_uring_setup, "
+        remedy="Run the container with a seccomp profile that allows io_uring_setup, "
         "io_uring_enter and io_uring_register; until then epoll is used.",
     )
 
 
-def look(root: Path) -> Finding:
+def check(root: Path) -> ProbeResult:
     """Try to set up a ring."""
     return judge(try_setup(), files.number(root / "proc/sys/kernel/io_uring_disabled"))
 
@@ -60,5 +60,5 @@ PROBE = Probe(
     title="io_uring",
     meaning="Sends and receives for many clients with fewer system calls; without it the engine "
     "uses epoll, which costs somewhat more CPU time per transaction.",
-    look=look,
+    check=check,
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dbdyno.errors import DbdynoError
 from dbdyno.host import files
-from dbdyno.host.doctor import Finding, Probe
+from dbdyno.host.doctor import Probe, ProbeResult
 from dbdyno.servers.groups import make_groups, remove_groups
 from dbdyno.servers.guard import SET_MEMPOLICY
 
@@ -14,15 +14,15 @@ DEFAULT_POLICY = 0
 CORES_TRIED = 1.0
 
 
-def look(root: Path) -> Finding:
+def check(root: Path) -> ProbeResult:
     """Request the policy that applies already, and create a control group briefly."""
     missing = [*_without_policy(root), *_without_groups()]
     if not missing:
-        return Finding(level="ok", found="--numa, --server-cores and --server-memory work here")
-    return Finding(
+        return ProbeResult(level="ok", found="--numa, --server-cores and --server-memory work here")
+    return ProbeResult(
         level="note",
         found="; ".join(missing),
-        mend="A container needs CAP_SYS_NICE for memory policies; control groups must be "
+        remedy="A container needs CAP_SYS_NICE for memory policies; control groups must be "
         "writable: systemd-run --user --scope -p Delegate=yes dbdyno …",
     )
 
@@ -51,5 +51,5 @@ PROBE = Probe(
     title="placement",
     meaning="Runs differ with the placement of the server's memory and processes; a study of "
     "placement must be able to control it.",
-    look=look,
+    check=check,
 )

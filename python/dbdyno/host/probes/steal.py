@@ -3,27 +3,27 @@
 from pathlib import Path
 
 from dbdyno.host import cpu
-from dbdyno.host.doctor import Finding, Probe
+from dbdyno.host.doctor import Probe, ProbeResult
 
 _SHARE_NOTED = 0.001
 _SHARE_HARMFUL = 0.01
 
 
-def judge(share: float | None) -> Finding:
+def judge(share: float | None) -> ProbeResult:
     """Judge the share of stolen time."""
     if share is None:
-        return Finding(level="note", found="not available here")
+        return ProbeResult(level="note", found="not available here")
     found = f"{share:.2%} of CPU time since boot"
     if share < _SHARE_NOTED:
-        return Finding(level="ok", found=found)
-    return Finding(
+        return ProbeResult(level="ok", found=found)
+    return ProbeResult(
         level="warning" if share >= _SHARE_HARMFUL else "note",
         found=found,
-        mend="Use an instance with dedicated CPUs, and repeat runs at different times of day.",
+        remedy="Use an instance with dedicated CPUs, and repeat runs at different times of day.",
     )
 
 
-def look(root: Path) -> Finding:
+def check(root: Path) -> ProbeResult:
     """Read ``/proc/stat``."""
     return judge(cpu.steal_share(root))
 
@@ -32,5 +32,5 @@ PROBE = Probe(
     title="stolen time",
     meaning="While the hypervisor runs other guests, this host stands still without noticing: "
     "throughput drops and latencies grow for no reason inside it.",
-    look=look,
+    check=check,
 )

@@ -1,11 +1,11 @@
 """Busy processes that do not belong to the run."""
 
+from dbdyno.host.observed_host import HostSource, ObservedHost
 from dbdyno.host.other_processes import SHARE_MIN
-from dbdyno.host.watched import HostSource, WatchedHost
 from dbdyno.model.source import Numbers
 
 
-def read(host: WatchedHost) -> dict[str, Numbers]:
+def read(host: ObservedHost) -> dict[str, Numbers]:
     """Return how long each was busy since the first reading."""
     table = host.processes
     of_the_run = {process.pid for its in host.groups.values() for process in its.members(table)}

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from dbdyno.host import files
 from dbdyno.host.cgroup import Groups, groups_of
-from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.host.observed_host import HostSource, ObservedHost
 from dbdyno.model.source import Numbers
 
 _WATCHED = ("server", "engine")
 
 
-def read(host: WatchedHost) -> dict[str, Numbers]:
+def read(host: ObservedHost) -> dict[str, Numbers]:
     """Read the current groups of both: a process may be moved, a quota set."""
     groups = _groups(host)
     told: dict[str, dict[str, float]] = {}
@@ -21,7 +21,7 @@ def read(host: WatchedHost) -> dict[str, Numbers]:
     return {name: numbers for name, numbers in told.items() if numbers}
 
 
-def _groups(host: WatchedHost) -> Mapping[str, Groups]:
+def _groups(host: ObservedHost) -> Mapping[str, Groups]:
     found = {
         name: groups_of(host.root, host.groups[name].first)
         for name in _WATCHED
@@ -65,7 +65,7 @@ def _pairs(path: str) -> dict[str, int]:
     return {words[0]: int(words[1]) for words in lines}
 
 
-def lack(host: WatchedHost) -> str | None:
+def lack(host: ObservedHost) -> str | None:
     """Return why no group can be read; None if one can."""
     if any(map(_numbers, _groups(host).values())):
         return None

@@ -1,7 +1,7 @@
 """The disks below the server's data and log."""
 
 from dbdyno.host import files
-from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.host.observed_host import HostSource, ObservedHost
 from dbdyno.model.source import Numbers
 
 _SECTOR_BYTES = 512
@@ -15,14 +15,14 @@ _TIMES = {"read_us": 6, "write_us": 10, "busy_us": 12, "flush_us": 19}
 _IN_FLIGHT = 11
 
 
-def read(host: WatchedHost) -> dict[str, Numbers]:
+def read(host: ObservedHost) -> dict[str, Numbers]:
     """Read the lines of these disks in ``/proc/diskstats``."""
     lines = (files.text(f"{host.root}/proc/diskstats") or "").splitlines()
     rows = (line.split() for line in lines)
     return {row[2]: _numbers(host, row) for row in rows if row[2] in host.disks}
 
 
-def _numbers(host: WatchedHost, row: list[str]) -> dict[str, float]:
+def _numbers(host: ObservedHost, row: list[str]) -> dict[str, float]:
     """Return the numbers of a line; older kernels write shorter ones, without some of them."""
     told: dict[str, float] = {"in_flight": int(row[_IN_FLIGHT])}
     for name, place in _COUNTS.items():
@@ -37,7 +37,7 @@ def _numbers(host: WatchedHost, row: list[str]) -> dict[str, float]:
     return told
 
 
-def lack(host: WatchedHost) -> str | None:
+def lack(host: ObservedHost) -> str | None:
     """Return why no disk can be read; None if one can."""
     if not host.folders:
         return "it is not known where on this host the server keeps its data"

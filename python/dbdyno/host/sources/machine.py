@@ -1,8 +1,8 @@
 """The CPUs as a whole: their time by state, and the demand for them."""
 
 from dbdyno.host import cpu, files
+from dbdyno.host.observed_host import HostSource, ObservedHost
 from dbdyno.host.processes import TICK_US
-from dbdyno.host.watched import HostSource, WatchedHost
 from dbdyno.model.source import Numbers
 
 # In the order of /proc/stat: nice is added to user, softirq to irq.
@@ -24,13 +24,13 @@ _LINES = {
 }
 
 
-def read(host: WatchedHost) -> dict[str, Numbers]:
+def read(host: ObservedHost) -> dict[str, Numbers]:
     """Read ``/proc/stat`` for all CPUs together."""
     stat = files.text(f"{host.root}/proc/stat") or ""
     return {"": _spent(host, stat) | _counted(stat)}
 
 
-def _spent(host: WatchedHost, stat: str) -> dict[str, float]:
+def _spent(host: ObservedHost, stat: str) -> dict[str, float]:
     spent: dict[str, float] = {}
     for kind, ticks in zip(_KINDS, cpu.times(stat), strict=False):
         spent[kind] = spent.get(kind, 0) + ticks * TICK_US

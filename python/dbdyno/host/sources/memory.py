@@ -1,7 +1,7 @@
 """Main memory: how much is available, and how much waits to be written."""
 
 from dbdyno.host import files
-from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.host.observed_host import HostSource, ObservedHost
 from dbdyno.model.source import Numbers
 
 _FIELDS = {
@@ -12,7 +12,7 @@ _FIELDS = {
 }
 
 
-def read(host: WatchedHost) -> dict[str, Numbers]:
+def read(host: ObservedHost) -> dict[str, Numbers]:
     """Read ``/proc/meminfo``."""
     told = files.keyed(files.text(f"{host.root}/proc/meminfo") or "")
     return {

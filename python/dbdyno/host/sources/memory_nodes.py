@@ -4,13 +4,13 @@ from pathlib import Path
 
 from dbdyno.host import files
 from dbdyno.host.numa_maps import PROCESSES_MAX, memory_by_node
-from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.host.observed_host import HostSource, ObservedHost
 from dbdyno.model.source import Numbers
 
 _FIELDS = {"free_bytes": "MemFree", "used_bytes": "MemUsed"}
 
 
-def read(host: WatchedHost) -> dict[str, Numbers]:
+def read(host: ObservedHost) -> dict[str, Numbers]:
     """Read each node."""
     told = {folder.name: _node(folder) for folder in _nodes(host)}
     for node, node_bytes in _servers(host).items():
@@ -18,7 +18,7 @@ def read(host: WatchedHost) -> dict[str, Numbers]:
     return dict(told)
 
 
-def _nodes(host: WatchedHost) -> list[Path]:
+def _nodes(host: ObservedHost) -> list[Path]:
     return sorted((host.root / "sys/devices/system/node").glob("node[0-9]*"))
 
 
@@ -29,14 +29,14 @@ def _node(folder: Path) -> dict[str, float]:
     return {name: told[field] for name, field in _FIELDS.items() if field in told}
 
 
-def _servers(host: WatchedHost) -> dict[str, int]:
+def _servers(host: ObservedHost) -> dict[str, int]:
     """Return the server's memory in bytes by node number."""
     if "server" not in host.groups:
         return {}
     return memory_by_node(host.root, host.groups["server"].members(host.processes))
 
 
-def lack(host: WatchedHost) -> str | None:
+def lack(host: ObservedHost) -> str | None:
     """Return why nodes are not read; None if they are."""
     if len(_nodes(host)) > 1:
         return None

@@ -1,14 +1,14 @@
 """Network traffic, as far as this container sees it."""
 
 from dbdyno.host import files
-from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.host.observed_host import HostSource, ObservedHost
 from dbdyno.model.source import Numbers
 
 # Positions after the interface's name in /proc/net/dev.
 _PLACES = {"received_bytes": 0, "received_packets": 1, "sent_bytes": 8, "sent_packets": 9}
 
 
-def read(host: WatchedHost) -> dict[str, Numbers]:
+def read(host: ObservedHost) -> dict[str, Numbers]:
     """Read each interface; retransmits are counted for all of them together."""
     told = files.keyed(files.text(f"{host.root}/proc/net/dev") or "")
     rows = {name: row.split() for name, row in told.items() if "|" not in name}

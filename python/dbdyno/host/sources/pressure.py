@@ -4,13 +4,13 @@ from pathlib import Path
 
 from dbdyno.host import files
 from dbdyno.host.cgroup import groups_of
-from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.host.observed_host import HostSource, ObservedHost
 from dbdyno.model.source import Numbers
 
 _WANTS = ("cpu", "io", "memory")
 
 
-def read(host: WatchedHost) -> dict[str, Numbers]:
+def read(host: ObservedHost) -> dict[str, Numbers]:
     """Read the host's, and that of the server's own control group if it has one."""
     paths = {want: f"{host.root}/proc/pressure/{want}" for want in _WANTS}
     if (group := _servers_group(host)) is not None:
@@ -19,7 +19,7 @@ def read(host: WatchedHost) -> dict[str, Numbers]:
     return {name: numbers for name, numbers in told.items() if numbers}
 
 
-def _servers_group(host: WatchedHost) -> Path | None:
+def _servers_group(host: ObservedHost) -> Path | None:
     """Return the server's group: only version 2 reports groups; the root's is the host's."""
     server = host.groups.get("server")
     groups = groups_of(host.root, server.first) if server else None
@@ -34,7 +34,7 @@ def _stalled(path: str) -> dict[str, float]:
     return {f"{words[0]}_us": int(words[-1].removeprefix("total=")) for words in lines}
 
 
-def lack(host: WatchedHost) -> str | None:
+def lack(host: ObservedHost) -> str | None:
     """Return why pressure is not reported; None if it is."""
     if _stalled(f"{host.root}/proc/pressure/cpu"):
         return None

@@ -5,17 +5,17 @@ had been read. Bytes written are not included: the kernel charges a page each ti
 dirty, and more with it, which can be twenty times what is written.
 """
 
-from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.host.observed_host import HostSource, ObservedHost
 from dbdyno.model.source import Numbers
 
 
-def read(host: WatchedHost) -> dict[str, Numbers]:
+def read(host: ObservedHost) -> dict[str, Numbers]:
     """Return the bytes of each group; one that has ended is left out."""
     sums = {name: group.bytes_read(host.processes) for name, group in host.groups.items()}
     return {name: numbers for name, numbers in sums.items() if numbers}
 
 
-def lack(host: WatchedHost) -> str | None:
+def lack(host: ObservedHost) -> str | None:
     """Return why the bytes cannot be read; None if they can."""
     try:
         return None if read(host) else "this kernel does not count bytes per process"

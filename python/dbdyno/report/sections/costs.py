@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from dbdyno.formatting import NOTHING
 from dbdyno.model.record import CostRecord
 from dbdyno.report.content import Block, Section, Subject, Table, Text
 from dbdyno.report.costs import cost_words, interval_words
-from dbdyno.report.words import NOTHING
 
 _SIDES = {"server": "server", "client": "load generator", "network": "network"}
 _MEANING = (

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from dbdyno.analysis.events import EventKind, RunEvent
+from dbdyno.formatting import NOTHING, counted, percent, seconds, significant, size
 from dbdyno.report.content import Block, Folded, Section, Subject, Table, Text
 from dbdyno.report.events import NAMES, shown_events
-from dbdyno.report.words import NOTHING, percent, seconds, significant, size
-from dbdyno.words import counted
 
 _BETWEEN: frozenset[EventKind] = frozenset({"wal_switch"})
 """Kinds known only to lie between two readings: neither their time nor duration is known."""

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dbdyno.formatting import NOTHING, count, percent, seconds
 from dbdyno.report.content import Block, Section, Subject, Table, Text
-from dbdyno.report.words import NOTHING, count, percent, seconds
 
 
 def build(subject: Subject) -> Sequence[Block]:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from dbdyno.explain.shares import remainder_words
+from dbdyno.formatting import counted
 from dbdyno.model.record import Finding, NotLooked, RunRecord
 from dbdyno.report.content import Block, Claim, Folded, Section, Subject, Table, Text
 from dbdyno.report.findings import bearing, clean_words, is_grave
-from dbdyno.words import counted
 
 
 def build(subject: Subject) -> Sequence[Block]:

@@ -8,10 +8,10 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from dbdyno.analysis.distributions import bucket_low_ms, bucket_matrix
+from dbdyno.formatting import milliseconds, percent, seconds
 from dbdyno.report.content import Block, Figure, Section, Subject, Table
 from dbdyno.report.scales import Scale, log_scale, log_ticks, time_ticks
 from dbdyno.report.svg import Drawing, png_of_rgba
-from dbdyno.report.words import milliseconds, percent, seconds
 
 _COLUMNS_MAX = 240
 _COLOUR = (0, 95, 168)

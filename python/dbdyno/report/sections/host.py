@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from dbdyno.formatting import count, significant
 from dbdyno.report.content import Block, Facts, Section, Subject
 from dbdyno.report.facts import readable_pairs
-from dbdyno.report.words import count, significant
 
 _ENGINE_FACTS = ("io", "io_reason", "threads")
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbdyno.analysis.medians import median
+from dbdyno.formatting import milliseconds, seconds
 from dbdyno.report import resample
 from dbdyno.report.content import (
     Block,
@@ -17,7 +18,6 @@ from dbdyno.report.content import (
 )
 from dbdyno.report.events import lane_words
 from dbdyno.report.over_time import chart, sampled_rows, shading_words
-from dbdyno.report.words import milliseconds, seconds
 
 _LINES: tuple[tuple[str, str, str, Emphasis], ...] = (
     ("p50_ms", "p50", "--blue", "line"),

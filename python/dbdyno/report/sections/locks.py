@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from dbdyno.formatting import milliseconds, significant
 from dbdyno.report.content import Block, Figure, Section, Subject, Table
 from dbdyno.report.queue import Arc, Node, Picture, picture
 from dbdyno.report.svg import Drawing
-from dbdyno.report.words import milliseconds, significant
 
 _ROW, _TOP, _BOTTOM = 76, 24, 26
 _WIDTH_MAX, _WIDTH_MIN = 13.0, 1.5

@@ -7,10 +7,10 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from dbdyno.analysis.distributions import sample_count, total_histogram
+from dbdyno.formatting import milliseconds
 from dbdyno.report.content import Block, Figure, Section, Subject, Table
 from dbdyno.report.scales import Scale, log_scale, log_ticks, tail_scale
 from dbdyno.report.svg import Drawing
-from dbdyno.report.words import milliseconds
 
 _NAMES = {
     0.5: "p50",

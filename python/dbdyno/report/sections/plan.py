@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from dbdyno.formatting import NOTHING, seconds, significant
 from dbdyno.report.content import Block, Facts, Section, Subject, Table, Text
 from dbdyno.report.facts import readable_pairs
-from dbdyno.report.words import NOTHING, seconds, significant
 
 STAGE_COLUMNS = ("Stage", "Duration", "Clients", "Rate, TPS")
 Stage: TypeAlias = Mapping[str, float | None]

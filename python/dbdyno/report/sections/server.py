@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dbdyno.formatting import NOTHING
 from dbdyno.report.content import Block, Facts, Section, Subject, Table
 from dbdyno.report.facts import readable_pairs, setting_words
-from dbdyno.report.words import NOTHING
 
 _TABLES = {
     "chosen": "Settings chosen for this server, and why",

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from dbdyno.formatting import count, milliseconds, percent, seconds
 from dbdyno.report.content import Block, Section, Subject, Table
 from dbdyno.report.sections.statements import shortened
-from dbdyno.report.words import count, milliseconds, percent, seconds
 
 _ROWS_MAX = 20
 _SQL_LENGTH = 90

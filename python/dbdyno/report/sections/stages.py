@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from dbdyno.analysis.stages import stages_of
+from dbdyno.formatting import NOTHING, milliseconds, significant, tps
 from dbdyno.model.record import StageRecord
 from dbdyno.report.content import Block, Section, Subject, Table, Text
 from dbdyno.report.sections.plan import STAGE_COLUMNS, stage_cells
-from dbdyno.report.words import NOTHING, milliseconds, significant, tps
 
 
 def build(subject: Subject) -> Sequence[Block]:

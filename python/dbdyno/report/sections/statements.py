@@ -9,11 +9,11 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from dbdyno.analysis.lock_queue import StatementTime
+from dbdyno.formatting import NOTHING, count, milliseconds, percent
 from dbdyno.model.record import StatementRecord
 from dbdyno.report.content import Block, Figure, Section, Subject, Table
 from dbdyno.report.scales import Scale, linear_ticks
 from dbdyno.report.svg import Drawing
-from dbdyno.report.words import NOTHING, count, milliseconds, percent
 
 _ROW, _TOP, _BOTTOM, _RIGHT = 40, 6, 40, 76
 _CHARACTER = 7.3  # width of a character of the code face at 12 px

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from dbdyno.formatting import count, milliseconds, percent, seconds, significant
 from dbdyno.model.recording import rows
 from dbdyno.report.content import Block, Facts, Section, Subject, Table
-from dbdyno.report.words import count, milliseconds, percent, seconds, significant
 
 
 def build(subject: Subject) -> Sequence[Block]:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbdyno.analysis.medians import median
+from dbdyno.formatting import count, percent, seconds, significant, tps
 from dbdyno.report import resample
 from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
 from dbdyno.report.events import lane_words
 from dbdyno.report.over_time import chart, sampled_rows, shading_words
-from dbdyno.report.words import count, percent, seconds, significant, tps
 
 
 def build(subject: Subject) -> Sequence[Block]:

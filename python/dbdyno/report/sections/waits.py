@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dbdyno.analysis.wait_kinds import PartKind
+from dbdyno.formatting import percent, significant
 from dbdyno.report import resample
 from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
 from dbdyno.report.events import lane_words
 from dbdyno.report.over_time import chart, sampled_rows, shading_words
 from dbdyno.report.waits import Bands, bands
-from dbdyno.report.words import percent, significant
 
 # From the bottom: the server at work, then what it waits for, then who keeps it waiting.
 _KINDS: Mapping[PartKind, tuple[str, str]] = {

@@ -8,12 +8,12 @@ from typing import IO
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Survey
 from dbdyno.model.plan import Plan
+from dbdyno.run.connected_server import connect_to
 from dbdyno.run.draft_plan import draft, plan_of
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip, read_arguments
 from dbdyno.run.lua.commands import look_at, perform
 from dbdyno.run.options import RunOptions
-from dbdyno.run.scene import enter
 from dbdyno.run.seeds import seed_of
 from dbdyno.run.target import open_server, protocol_of
 from dbdyno.run.tools import Tools
@@ -64,13 +64,13 @@ def do(
 ) -> None:
     """Execute the checked commands, one after the other."""
     clients = asked.options.clients or 1
-    with open_server(asked.options, clients) as server, closing(enter(server)) as scene:
+    with open_server(asked.options, clients) as server, closing(connect_to(server)) as connected:
         plan = plan_of(
             asked.options,
             asked.work,
             {},
             server.endpoint(),
-            words=scene.target.words,
+            words=connected.target.words,
             seed=asked.seed,
         )
         for command, survey in checked.items():

@@ -1,38 +1,13 @@
-"""The words of the report: numbers as :mod:`dbdyno.words` writes them, and names of servers."""
+"""How a report names the server of a run: its product, version and address."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from dbdyno.words import (
-    NOTHING,
-    PRODUCTS,
-    THIN_SPACE,
-    count,
-    milliseconds,
-    percent,
-    seconds,
-    significant,
-    size,
-    tps,
-)
-
-__all__ = [
-    "NOTHING",
-    "PRODUCTS",
-    "THIN_SPACE",
-    "count",
-    "milliseconds",
-    "percent",
-    "seconds",
-    "significant",
-    "size",
-    "tps",
-    "where",
-]
+from dbdyno.formatting import PRODUCTS
 
 
-def where(target: str, server: Mapping[str, Any]) -> str:
+def server_label(target: str, server: Mapping[str, Any]) -> str:
     """The run's server: its product, and its address if that outlives the run.
 
     The address of a private server is a socket that is gone when the report is read.

@@ -1,53 +1,20 @@
-"""The server prepared for a run: data loaded, settled if the server is private, and described."""
+"""Prepares the data of a run on a connected server: loads it if it is missing, and settles it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from dbdyno.formatting import count
+from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.options import DataOptions
 from dbdyno.run.plan import cores_available
 from dbdyno.run.presence import Presence
 from dbdyno.run.work import Work
-from dbdyno.servers.base import Server
-from dbdyno.targets.base import FreeConnections, ServerDescription, Target
-from dbdyno.targets.connection import Connection
-from dbdyno.targets.registry import find_target
-from dbdyno.words import count
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.loading import Bulk, LoadProgress, LoadReport
 from dbdyno.workloads.preparing import LoadOptions, Place, Prepared, prepare_data
 
 
-@dataclass(frozen=True)
-class Scene:
-    """A server, a control connection to it, and the type of its database."""
-
-    server: Server
-    control: Connection
-    target: Target
-
-    def free_connections(self) -> FreeConnections:
-        """Number of connections that the server still admits."""
-        with self.target.understood("ask how many connections are free"):
-            return self.target.free_connections(self.control)
-
-    def description(self) -> ServerDescription:
-        """Description of the server."""
-        with self.target.understood("describe the server"):
-            return self.target.describe(self.control)
-
-    def close(self) -> None:
-        """Close the control connection; whoever opened the server closes it."""
-        self.control.close()
-
-
-def enter(server: Server) -> Scene:
-    """Connect to a running server."""
-    control = server.connect()
-    return Scene(server, control, find_target(server.target_name(control)))
-
-
 def prepare(  # noqa: PLR0913 - independent inputs
-    scene: Scene,
+    connected: ConnectedServer,
     work: Work,
     options: DataOptions,
     *,
@@ -59,7 +26,7 @@ def prepare(  # noqa: PLR0913 - independent inputs
     """Prepare the workload's data, which exists or is loaded; scripts alone need none."""
     if work.workload is None:
         return Prepared(values={}, made_by="")
-    with Presence(scene.server.connect, scene.control) as presence:
+    with Presence(connected.server.connect, connected.control) as presence:
 
         def pass_on(progress: LoadProgress) -> None:
             presence.loading(progress)
@@ -68,31 +35,31 @@ def prepare(  # noqa: PLR0913 - independent inputs
         return prepare_data(
             work.workload,
             work.given,
-            Place(scene.target, scene.control, scene.server.endpoint()),
+            Place(connected.target, connected.control, connected.server.endpoint()),
             bulk=bulk,
             options=LoadOptions(
                 seed=seed,
                 jobs=jobs or _load_jobs(cores_available()),
                 replace=options.replace,
-                checkpoint=scene.server.is_private,
+                checkpoint=connected.server.is_private,
             ),
             watch=pass_on,
         )
 
 
-def settle(scene: Scene, workload: Workload | None, prepared: Prepared) -> str:
+def settle(connected: ConnectedServer, workload: Workload | None, prepared: Prepared) -> str:
     """Bring a private server into the same state before each run; leave others as they are.
 
     Returns a message about what could not be written out in time, usually empty.
     """
-    if workload is None or not scene.server.is_private or prepared.report is not None:
+    if workload is None or not connected.server.is_private or prepared.report is not None:
         return ""  # Freshly loaded data is settled already.
     names = [table.name for table in workload.tables(prepared.values)]
-    with scene.target.understood("prepare the server for the run"):
-        return scene.target.settle(scene.control, names)
+    with connected.target.understood("prepare the server for the run"):
+        return connected.target.settle(connected.control, names)
 
 
-def load_told(report: LoadReport) -> str:
+def load_summary(report: LoadReport) -> str:
     """Return a message on what was loaded."""
     seconds = sum(phase.elapsed_s for phase in report.phases)
     phases = ", ".join(f"{phase.name} {phase.elapsed_s:.1f} s" for phase in report.phases)

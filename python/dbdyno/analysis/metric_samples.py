@@ -12,7 +12,7 @@ from dbdyno.model.comparison import Metric
 Runs = Sequence[Mapping[str, Metric]]
 
 
-class Sample(Struct, frozen=True):
+class MetricSamples(Struct, frozen=True):
     """The metric in the runs of both sides; element by element if they are pairs."""
 
     before: tuple[Metric, ...]
@@ -62,7 +62,7 @@ class Sample(Struct, frozen=True):
         return before / level, after / level
 
 
-def sample(name: str, before: Runs, after: Runs, *, paired: bool) -> Sample | None:
+def samples_of(name: str, before: Runs, after: Runs, *, paired: bool) -> MetricSamples | None:
     """The runs that have the metric, or the pairs in which both do; None if there are none."""
     if paired:
         pairs = zip(before, after, strict=True)
@@ -70,7 +70,7 @@ def sample(name: str, before: Runs, after: Runs, *, paired: bool) -> Sample | No
         sides = tuple(one for one, _ in both), tuple(other for _, other in both)
     else:
         sides = _having(name, before), _having(name, after)
-    return Sample(*sides, paired) if all(sides) else None
+    return MetricSamples(*sides, paired) if all(sides) else None
 
 
 def _having(name: str, runs: Runs) -> tuple[Metric, ...]:

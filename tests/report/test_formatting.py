@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.report import words
-from dbdyno.words import counted, plain
+from dbdyno import formatting
+from dbdyno.formatting import counted, plain
+from dbdyno.report.server_label import server_label
 
 CASES = json.loads(Path(__file__).with_name("number_cases.json").read_text(encoding="utf-8"))
 FRONTEND = Path(__file__).parents[2] / "frontend"
 WRITTEN = {
-    "milliseconds": (words.milliseconds, "formatValue(value, 'ms')"),
-    "tps": (words.tps, "formatValue(value, 'tps')"),
-    "seconds": (words.seconds, "formatSeconds(value)"),
+    "milliseconds": (formatting.milliseconds, "formatValue(value, 'ms')"),
+    "tps": (formatting.tps, "formatValue(value, 'tps')"),
+    "seconds": (formatting.seconds, "formatSeconds(value)"),
 }
 
 
@@ -38,7 +39,7 @@ def test_numbers_are_written_alike_in_text_and_in_charts(charts_page, kind):
 
 
 def test_what_is_no_number_is_written_as_nothing():
-    assert words.milliseconds(float("nan")) == words.NOTHING
+    assert formatting.milliseconds(float("nan")) == formatting.NOTHING
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_what_is_no_number_is_written_as_nothing():
     ],
 )
 def test_three_digits_are_never_written_in_powers_of_ten(value, written):
-    assert words.significant(value).replace(words.THIN_SPACE, " ") == written
+    assert formatting.significant(value).replace(formatting.THIN_SPACE, " ") == written
 
 
 def test_counts_of_things():
@@ -63,9 +64,9 @@ def test_counts_of_things():
 
 
 def test_sizes_and_shares():
-    assert words.size(25276510208) == "23.5\u202fGiB"
-    assert words.percent(0.000214) == "0.0214\u202f%"
-    assert words.tps(69_712.4) == "69\u202f712"
+    assert formatting.size(25276510208) == "23.5\u202fGiB"
+    assert formatting.percent(0.000214) == "0.0214\u202f%"
+    assert formatting.tps(69_712.4) == "69\u202f712"
 
 
 @pytest.mark.parametrize(
@@ -81,4 +82,4 @@ def test_sizes_and_shares():
     ],
 )
 def test_a_server_is_named_by_what_it_is_and_one_that_stays_by_its_address(server, written):
-    assert words.where("postgresql://u@/db?host=/gone", server) == written
+    assert server_label("postgresql://u@/db?host=/gone", server) == written

@@ -22,7 +22,7 @@ from dbdyno.model.source import Missing, Source
 
 
 @dataclass(kw_only=True)
-class WatchedHost:
+class ObservedHost:
     """The host below ``root``.
 
     ``groups`` are the processes of the run by role: ``server`` if it runs on this host, ``engine``,
@@ -47,24 +47,24 @@ class WatchedHost:
         return devices.disks_below(self.root, self.folders)
 
 
-def watch(
+def observe(
     server: int | None, engine: int | None, folders: Iterable[Path], root: Path = ROOT
-) -> WatchedHost:
+) -> ObservedHost:
     """Return what to observe: the server and the engine with their descendants, and ourselves."""
     firsts = {"server": server, "engine": engine}
     groups = {name: ProcessGroup(first) for name, first in firsts.items() if first is not None}
     # The engine and a private server are descendants of ours, but are counted separately.
     groups["dbdyno"] = ProcessGroup(os.getpid(), alone=True)
-    return WatchedHost(groups=groups, folders=tuple(folders), root=root)
+    return ObservedHost(groups=groups, folders=tuple(folders), root=root)
 
 
-def nothing_lacks(_host: WatchedHost) -> str | None:
+def always_available(_host: ObservedHost) -> str | None:
     """Return None: every Linux has this source."""
     return None
 
 
 @dataclass(frozen=True, kw_only=True)
-class HostSource(Source[WatchedHost]):
+class HostSource(Source[ObservedHost]):
     """A source that declares itself, for the manual too.
 
     ``lack`` returns why it cannot be read here, or None. ``share_max`` is half of that of a
@@ -76,7 +76,7 @@ class HostSource(Source[WatchedHost]):
     counters: frozenset[str]
     files: str
     share_max: float = 0.0005
-    lack: Callable[[WatchedHost], str | None] = nothing_lacks
+    lack: Callable[[ObservedHost], str | None] = always_available
 
 
 def all_sources() -> dict[str, HostSource]:
@@ -85,9 +85,9 @@ def all_sources() -> dict[str, HostSource]:
     return {name: import_module(f"{sources.__name__}.{name}").SOURCE for name in names}
 
 
-def host_sources(host: WatchedHost) -> tuple[list[Source[WatchedHost]], list[Missing]]:
+def host_sources(host: ObservedHost) -> tuple[list[Source[ObservedHost]], list[Missing]]:
     """Return what can be read on this host, and what cannot, with reasons."""
-    found: list[Source[WatchedHost]] = []
+    found: list[Source[ObservedHost]] = []
     missing = []
     for source in all_sources().values():
         if reason := source.lack(host):

@@ -5,7 +5,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.failing import did_nothing
 from dbdyno.explain.processors import own_utilisation
 from dbdyno.explain.rule import NOTICED
-from dbdyno.words import significant, tps
+from dbdyno.formatting import significant, tps
 
 _FACTOR_TOLD_MAX = 100
 

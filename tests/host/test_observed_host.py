@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dbdyno.host.observed_host import observe
 from dbdyno.host.sources import busiest, control_group, processes
-from dbdyno.host.watched import watch
 from dbdyno.servers.groups import make_groups, remove_groups
 from tests.support.patience import wait_until
 from tests.support.program import Program
@@ -34,7 +34,7 @@ def user_us(pid: int) -> int:
 
 def test_a_burner_is_seen_as_the_server_it_is_said_to_be_or_as_somebody_else():
     with burning() as pid:
-        stranger, server = watch(None, None, []), watch(pid, None, [])
+        stranger, server = observe(None, None, []), observe(pid, None, [])
         name = f"{Path(f'/proc/{pid}/comm').read_text().strip()}/{pid}"
         before = busiest.read(stranger)[name]["cpu_us"]
         used = processes.read(server)["server"]
@@ -51,7 +51,7 @@ def test_a_burner_is_seen_as_the_server_it_is_said_to_be_or_as_somebody_else():
 
 def test_a_stopped_server_is_seen_to_stand():
     with burning() as pid:
-        server = watch(pid, None, [])
+        server = observe(pid, None, [])
         assert processes.read(server)["server"]["stopped"] == 0
         os.kill(pid, signal.SIGSTOP)
         wait_until(lambda: processes.read(server)["server"]["stopped"] == 1, "its stop")
@@ -72,7 +72,7 @@ def quota(cores: float) -> Iterator[Path]:
 @control_groups
 def test_a_server_cut_short_by_a_quota_is_seen():
     with quota(0.05) as members, burning() as pid:
-        server = watch(pid, None, [])
+        server = observe(pid, None, [])
         members.write_text(str(pid))
         before = control_group.read(server)["server"]
 

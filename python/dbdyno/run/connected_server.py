@@ -1,0 +1,37 @@
+"""A running server with a control connection to it, as runs, loads and checks use it."""
+
+from dataclasses import dataclass
+
+from dbdyno.servers.base import Server
+from dbdyno.targets.base import FreeConnections, ServerDescription, Target
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.registry import find_target
+
+
+@dataclass(frozen=True)
+class ConnectedServer:
+    """A server, a control connection to it, and the type of its database."""
+
+    server: Server
+    control: Connection
+    target: Target
+
+    def free_connections(self) -> FreeConnections:
+        """Number of connections that the server still admits."""
+        with self.target.understood("ask how many connections are free"):
+            return self.target.free_connections(self.control)
+
+    def description(self) -> ServerDescription:
+        """Description of the server."""
+        with self.target.understood("describe the server"):
+            return self.target.describe(self.control)
+
+    def close(self) -> None:
+        """Close the control connection; whoever opened the server closes it."""
+        self.control.close()
+
+
+def connect_to(server: Server) -> ConnectedServer:
+    """Connect to a running server."""
+    control = server.connect()
+    return ConnectedServer(server, control, find_target(server.target_name(control)))
