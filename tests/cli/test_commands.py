@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,7 @@ def answer(capsys, *arguments: str) -> tuple[int, str, str]:
         ),
         ("check tpcb", "check needs a database that keeps running"),
         ("report nosuchrun", "There are no runs"),
+        ("report last --text -o last.txt", "dbdyno report last --text > FILE"),
         ("sql selekt", "parser error"),
         ("server start bench --connections -5", "--connections -5: must be at least 1"),
         ("server logs nobody", "no server is named 'nobody'"),
@@ -93,6 +96,21 @@ def test_with_json_an_error_is_one_object(capsys):
     assert error["code"] == "unknown_workload"
     assert "tpcb" in error["hint"]
     assert err == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "report --text --json",
+        "study report last -o study.html --json",
+        "study show hot-rows --toml --json",
+        "compare last~1 last --markdown --json",
+    ],
+)
+def test_a_result_has_one_form(capsys, arguments):
+    code, out, _ = answer(capsys, *arguments.split())
+    assert code == 1
+    assert "--json cannot be used together" in json.loads(out)["error"]["message"]
 
 
 def test_a_usage_error_names_the_help_that_answers_it(capsys):
@@ -163,6 +181,25 @@ def test_a_result_that_finds_no_room_is_told(capsys, monkeypatch, arguments):
         full.close()
     assert code == 1
     assert err.startswith(("error: cannot write the result: No space left on", "error: -c 0: "))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [("run --help", 0), ("runs --json", 0), ("run no/such.sql --json", 1)]
+)
+def test_a_reader_that_has_closed_the_pipe_is_no_error(arguments, code):
+    """Python's buffer is off: what is printed then fails at once, not when the program ends."""
+    piped = f"set -o pipefail; {sys.executable} -u -m dbdyno {arguments} | head -c 0"
+    ended = subprocess.run(["bash", "-c", piped], check=False, capture_output=True, text=True)
+    assert (ended.returncode, "Traceback" in ended.stderr) == (code, False)
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+def test_closed_streams_are_no_error(closed):
+    """So does cron start its jobs on some systems."""
+    alone = f"{sys.executable} -m dbdyno workloads --json {closed}"
+    ended = subprocess.run(["sh", "-c", alone], check=False, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert bool(ended.stdout) is (">&-" not in closed.replace("2>&-", ""))
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -183,6 +183,19 @@ def test_a_wrong_query_names_the_tables(home):
     assert "intervals" in caught.value.hint
 
 
+def test_what_is_wrong_with_the_values_is_an_error_too(home):
+    with pytest.raises(StoreError, match="tpcb"):
+        sql("SELECT workload::int FROM runs", home)
+
+
+def test_instants_need_no_package_for_time_zones(home):
+    """They are in UTC, as ``started_at`` is."""
+    [[began, text]] = sql(
+        'SELECT started_at::timestamptz AS "a ", started_at FROM runs LIMIT 1', home
+    ).fetchall()
+    assert began.isoformat() + "+00:00" == text
+
+
 def test_a_frame_is_columns_where_no_data_frame_library_is_installed(home, monkeypatch):
     monkeypatch.setattr("dbdyno.store.run.find_spec", lambda name: None)
     frame = open_run("last", home).frame("intervals")
@@ -235,11 +248,11 @@ def test_sql_chooses_runs_by_their_conditions_and_main_numbers(tmp_path):
     query = (
         "SELECT promise, clients, rate_tps, query_mode, ok, failed, retried, tps, tps_low,"
         " tps_high, mean_ms, p50_ms, p95_ms, p99_ms, p999_ms, max_ms, server_cpu_us,"
-        " engine_cpu_us FROM runs WHERE valid AND clients = 8 AND failed < ok"
+        " engine_cpu_us, valid FROM runs WHERE valid AND clients = 8 AND failed < ok"
     )
     [row] = sql(query, tmp_path).fetchall()
     assert row[:10] == ("full", 8, 500.0, "prepared", 900, 7, 5, 90.0, 80.0, 99.0)
-    assert row[10:] == (1.0, 2.0, 4.0, 5.0, 6.0, 8.0, 31.0, 8.5)
+    assert row[10:] == (1.0, 2.0, 4.0, 5.0, 6.0, 8.0, 31.0, 8.5, True)
 
 
 def test_what_is_not_known_of_a_run_is_null_in_sql(tmp_path):

@@ -144,8 +144,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print_error("interrupted", "interrupted", "", as_json=as_json)
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has closed it.
+    except (BrokenPipeError, SystemExit):
+        # The reader of our output has closed it; the library that prints help exits in this case.
         sys.stderr.close()
         return Exit.OK
     return result if isinstance(result, int) else Exit.OK

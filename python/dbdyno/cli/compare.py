@@ -15,7 +15,7 @@ from dbdyno.cli.app import command
 from dbdyno.cli.compared_runs import ComparedRuns, select_runs
 from dbdyno.cli.metric_names import metric_named
 from dbdyno.cli.more_pairs import more_pairs_command
-from dbdyno.cli.output import Exit, Json, print_json, print_result, screen
+from dbdyno.cli.output import Exit, Json, print_json, print_result, refuse_several_forms, screen
 from dbdyno.model.comparison import Comparison
 from dbdyno.report.comparison import render_comparison_markdown, render_comparison_text
 from dbdyno.report.comparison_gates import Gate, GateResult, apply_gates, is_broken
@@ -96,6 +96,7 @@ def compare(  # noqa: PLR0913 - one for each option
     markdown
         Print Markdown, for a merge request.
     """
+    refuse_several_forms(f"compare {before} {after}", {"--markdown": markdown, "--json": json})
     compared = select_runs(before, after)
     gates = _meant(fail_if, compared)
     comparison = _comparison(compared, _metrics(metric, gates, compared), _margin(margin, gates))

@@ -7,7 +7,7 @@ wrapped to its width; in a pipe they are as long as they need to be.
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import IO, Annotated, Any, Self, TypeAlias
 
@@ -50,6 +50,17 @@ class Exit(IntEnum):
         member._value_ = code
         member.meaning = meaning
         return member
+
+
+def refuse_several_forms(command: str, forms: Mapping[str, bool]) -> None:
+    """Raise an error if a result is requested in more than one form, by the flags of the forms."""
+    given = [flag for flag, is_given in forms.items() if is_given]
+    if len(given) > 1:
+        raise DbdynoError(
+            "usage",
+            f"{' and '.join(given)} cannot be used together",
+            f"The shell writes what is printed to a file: dbdyno {command} {given[-1]} > FILE",
+        )
 
 
 def print_json(value: object) -> None:
@@ -126,7 +137,7 @@ def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
     """Print an error, as JSON or as text; as text, too, if JSON cannot be written."""
     if as_json:
         error: dict[str, Any] = {"code": code, "message": message, "hint": hint}
-        with contextlib.suppress(DbdynoError):
+        with contextlib.suppress(DbdynoError, BrokenPipeError):
             print_json({"error": error})
             flush_result()
             return

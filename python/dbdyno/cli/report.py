@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from dbdyno.analysis.summarize import full_record
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_json, print_result, screen
+from dbdyno.cli.output import Exit, Json, print_json, print_result, refuse_several_forms, screen
 from dbdyno.cli.reporting import write_html
 from dbdyno.model.record import RunRecord
 from dbdyno.model.recording import Recording
@@ -47,6 +47,8 @@ def report(
     text
         Print the text report, as at the end of a run, instead.
     """
+    forms = {"--output": output is not None, "--text": text, "--json": json}
+    refuse_several_forms(f"report {run}", forms)
     found = open_run(run)
     recording = found.recording()
     if json:

@@ -38,5 +38,12 @@ def sql(
     if json:
         print_json({"columns": columns, "rows": rows})
         return Exit.OK
-    print_table(columns, (["" if value is None else str(value) for value in row] for row in rows))
+    print_table(columns, ([_word(value) for value in row] for row in rows))
     return Exit.OK
+
+
+def _word(value: object) -> str:
+    """Return a value as SQL writes it."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -16,6 +16,7 @@ from dbdyno.cli.output import (
     print_lines,
     print_result,
     print_table,
+    refuse_several_forms,
 )
 from dbdyno.cli.pages import refuse_unwritable, tell_page
 from dbdyno.cli.study_options import (
@@ -110,6 +111,7 @@ def show(
     json: Json = False,
 ) -> int:
     """Show a study's question, factors, comparisons and answers."""
+    refuse_several_forms(f"study show {name}", {"--toml": toml, "--json": json})
     path = find_study(name)
     spec = read_study(path, size)
     if toml:
@@ -241,6 +243,8 @@ def report_(
     json: Json = False,
 ) -> int:
     """Write a study's report as one HTML page, or as text; also for an unfinished study."""
+    forms = {"--output": output is not None, "--text": text, "--json": json}
+    refuse_several_forms(f"study report {study}", forms)
     folder = find_study_folder(study)
     record = read_study_record(folder)
     if text or json:

@@ -28,8 +28,9 @@ _BUCKET_TABLES = {
     "service": "service_buckets",
     "statement": "statement_buckets",
 }
-# An integer that may be NULL, which numeric arrays cannot express.
+# Values that may be NULL, which arrays of their own type cannot express.
 _COUNT = ColumnType("O", "BIGINT")
+_TRUTH = ColumnType("O", "BOOLEAN")
 RUNS: Schema = {
     "run_id": TEXT,
     "status": TEXT,
@@ -42,7 +43,7 @@ RUNS: Schema = {
     "clients": _COUNT,
     "rate_tps": F64,
     "query_mode": TEXT,
-    "valid": TEXT,
+    "valid": _TRUTH,
     "duration_s": F64,
     "ok": _COUNT,
     "failed": _COUNT,
@@ -64,15 +65,32 @@ _READING = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.MULTI})
 
 
 def sql(query: str, home: Path | None = None) -> duckdb.DuckDBPyRelation:
-    """Return the query's result; ``.fetchall()``, ``.fetchnumpy()`` and ``.df()`` read it."""
+    """Return the query's result; ``.fetchall()``, ``.fetchnumpy()`` and ``.df()`` read it.
+
+    The query has been executed: what is wrong with the values it reads, DuckDB tells only then.
+    """
     connection = duckdb.connect()
     try:
         _refuse_writing(connection, query)
         _create_views(connection, query, home)
-        return connection.sql(query)
+        return _without_time_zones(connection.sql(query)).materialize()
     except duckdb.Error as error:
         tables = ", ".join(("runs", *SCHEMAS, "buckets"))
         raise StoreError("query", str(error), f"The tables are {tables}.") from error
+
+
+def _without_time_zones(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Convert instants to UTC: in Python, DuckDB needs another package for time zones."""
+    in_utc = [
+        f"{name} AT TIME ZONE 'UTC' AS {name}"
+        for name, kind in zip(map(_identifier, relation.columns), relation.types, strict=True)
+        if kind == duckdb.sqltypes.TIMESTAMP_TZ
+    ]
+    return relation.project(f"* REPLACE ({', '.join(in_utc)})") if in_utc else relation
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _refuse_writing(connection: duckdb.DuckDBPyConnection, query: str) -> None:

@@ -108,7 +108,8 @@ def malformed(target: str, error: psycopg.ProgrammingError) -> DbdynoError:
         "bad_target",
         f"cannot read the target: {text}",
         "write postgresql://user@host:port/database, with all characters but letters and digits "
-        "percent-encoded; or libpq keywords: dbname=NAME host=HOST",
+        "percent-encoded; or libpq keywords: dbname=NAME host=HOST. A kept server is given by "
+        "--server NAME",
     )
 
 
