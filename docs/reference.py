@@ -21,6 +21,7 @@ from dbdyno.explain.rule import Rule
 from dbdyno.host.doctor import all_probes
 from dbdyno.host.observed_host import HostSource, all_sources
 from dbdyno.store.query import RUNS
+from dbdyno.store.table_descriptions import ROWS, meaning_of
 from dbdyno.store.tables import RISING, SCHEMAS
 from dbdyno.targets.registry import all_targets
 from dbdyno.workloads.base import Workload
@@ -134,10 +135,15 @@ def recorded() -> str:
     for name, schema in {"runs": RUNS, **SCHEMAS}.items():
         rising = RISING[name].names if name in RISING else ()
         rows = [
-            (f"`{column}`", f"{kind.sql}, so far" if column in rising else kind.sql)
+            (
+                f"`{column}`",
+                f"{kind.sql}, so far" if column in rising else kind.sql,
+                meaning_of(name, column),
+            )
             for column, kind in schema.items()
         ]
-        parts.append(f"## {name}\n\n{_table(('column', 'type'), rows)}")
+        columns = _table(("column", "type", "meaning"), rows)
+        parts.append(f"## {name}\n\n{ROWS[name]}\n\n{columns}")
     return _page(parts)
 
 

@@ -12,6 +12,8 @@ from dbdyno.cli.output import Exit
 from dbdyno.explain.registry import all_rules
 from dbdyno.host.doctor import all_probes
 from dbdyno.host.observed_host import all_sources
+from dbdyno.store.query import RUNS
+from dbdyno.store.table_descriptions import COLUMNS, ROWS, meaning_of
 from dbdyno.store.tables import SCHEMAS
 from dbdyno.targets.postgresql.telemetry.views import VIEWS
 from dbdyno.targets.registry import all_targets
@@ -95,8 +97,24 @@ def test_every_rule_has_its_page(name):
         assert len(told[1]) > 20, part
 
 
-def test_every_table_and_target_is_listed():
-    assert all(f"## {name}\n" in reference.recorded() for name in ("runs", *SCHEMAS))
+def test_every_table_and_column_has_its_meaning():
+    page = reference.recorded()
+    tables = {"runs": RUNS, **SCHEMAS}
+    assert tables.keys() == ROWS.keys()
+    for name, schema in tables.items():
+        assert f"## {name}\n\n{ROWS[name]}\n" in page
+        assert all(f"| {meaning_of(name, column)} |" in page for column in schema)
+
+
+def test_no_column_is_described_that_no_table_has():
+    columns = {
+        (name, column) for name, schema in {"runs": RUNS, **SCHEMAS}.items() for column in schema
+    }
+    named = {column for _, column in columns} | {".".join(pair) for pair in columns}
+    assert COLUMNS.keys() <= named
+
+
+def test_every_target_is_listed():
     assert all(f"| `{name}` |" in reference.targets() for name in all_targets())
 
 
