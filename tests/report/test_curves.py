@@ -61,6 +61,23 @@ def test_a_mark_says_its_words():
     assert "knee 14" in svg(curve_figure(curve(LINE, marks=[(14, "knee 14")]), "f"))
 
 
+def test_marks_are_named_above_the_plot_and_beside_each_other():
+    marks = [(50, "a level that changed"), (52, "another"), (90, "third")]
+    drawn = svg(curve_figure(curve(LINE, marks=marks), "f"))
+    heights = {
+        words: float(y) for y, words in re.findall(r'y="([\d.]+)"[^>]*class="halo">(.*?)<', drawn)
+    }
+    plot = min(float(y) for y in re.findall(r'<circle cx="[\d.]+" cy="([\d.]+)"', drawn))
+    assert max(heights.values()) < plot
+    assert heights["another"] - heights["a level that changed"] >= 15
+    assert heights["third"] == heights["a level that changed"]
+
+
+def test_the_table_has_no_column_for_intervals_that_nobody_has():
+    runs = CurveSeries(label="runs", x=[1, 2], y=[10, 11])
+    assert curve_figure(curve(runs), "f").table.columns == ("clients", "runs")
+
+
 def test_a_narrow_page_names_its_lines_below():
     wide, narrow = (svg(curve_figure(curve(LINE, LAW), "f"), place) for place in (0, 1))
     heights = [float(re.search(r'height="(\d+)"', one)[1]) for one in (wide, narrow)]
@@ -71,6 +88,8 @@ def test_a_narrow_page_names_its_lines_below():
 def test_few_levels_are_the_ticks_and_those_too_close_are_left_out():
     scale = scale_of([1, 500], 0, 300, is_log=True)
     assert level_ticks([1, 4, 5, 20, 100, 500], scale, is_log=True) == [1, 4, 20, 100, 500]
+    rates = scale_of([0, 4000], 0, 770, is_log=False)
+    assert level_ticks([3390, 3570, 3660, 3750], rates, is_log=False) == [3390, 3660]
 
 
 def test_names_are_set_apart_and_stay_above_the_axis():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from dbdyno.analysis.distributions import bucket_low_ms
 from dbdyno.analysis.timeline import timeline
 from dbdyno.formatting import THIN_SPACE
 from dbdyno.report.content import Subject
@@ -193,3 +194,34 @@ def test_response_times_are_shares_of_all_transactions_and_none_is_beyond_the_lo
     shown = section_of(replace(run, tables={**run.tables, "script_buckets": table}), "heat-map")
     assert f"holds 90{THIN_SPACE}% of the transactions" in shown
     assert f"and 3{THIN_SPACE}ms; the fullest" in shown
+
+
+def test_the_longest_transaction_may_have_ended_after_the_measurement(unwatched):
+    """It was due in time, and is among the run's response times."""
+    longest = msgspec.structs.replace(unwatched.record.response_ms, max=987_654.0)
+    shown = section_of(unwatched, "latency", response_ms=longest)
+    assert f"the longest transaction took 988{THIN_SPACE}s" in shown
+
+
+def test_a_page_says_why_there_is_no_response_time_while_a_backlog_is_served(unwatched):
+    """What became due in the warm-up is not measured, even if it ends long after."""
+    words = "only transactions that became due in the warm-up"
+    assert words not in section_of(unwatched, "latency")
+    scripts = {name: column.copy() for name, column in unwatched.tables["scripts"].items()}
+    early = scripts["interval"] < 8
+    scripts["count"][early] = 0
+    for name in ("mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms"):
+        scripts[name][early] = np.nan
+    served = replace(unwatched, tables={**unwatched.tables, "scripts": scripts})
+    assert words in section_of(served, "latency")
+
+
+def test_a_heat_map_of_one_bucket_fills_its_axis_and_nothing_beyond():
+    """An axis that is wider than the image would show it at the wrong times."""
+    run = MadeRun(ok=[900], seconds=1, warmup=0, response_ms=1.0).recording()
+    table = {"interval": np.array([0]), "bucket": np.array([143]), "count": np.array([900])}
+    shown = section_of(replace(run, tables={**run.tables, "script_buckets": table}), "heat-map")
+    low_ms, high_ms = bucket_low_ms(np.array([143, 144]))
+    ticks = [float(tick) for tick in re.findall(rf">([\d.]+){THIN_SPACE}ms</text>", shown)]
+    assert len(ticks) >= 4
+    assert all(low_ms * 0.999 <= tick <= high_ms * 1.001 for tick in ticks)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.report.drawings import misplaced_texts
 from tests.support.patience import eventually
 from tests.support.recordings import MadeRun
 
@@ -24,6 +25,7 @@ def test_axe_finds_nothing(open_page, axe, ordinary, width, scheme):
 def test_nothing_sticks_out_and_nothing_is_fetched(open_page, ordinary, width):
     page = open_page(ordinary, width)
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert misplaced_texts(page) == []
     assert page.complaints == []
 
 

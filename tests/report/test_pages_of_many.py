@@ -12,6 +12,7 @@ from dbdyno.store.listing import find_run
 from dbdyno.store.run import Run
 from tests.cli import made_up_runs
 from tests.report import made_up_search
+from tests.report.drawings import misplaced_texts
 from tests.report.test_study import study, with_failed_turn
 
 WIDTHS = (1280, 400)
@@ -57,6 +58,7 @@ def test_everybody_can_read_them_and_nothing_sticks_out(open_html, axe, made, wi
     page = open_html(made(), width, scheme)
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert misplaced_texts(page) == []
     page.evaluate(axe)
     violations = page.evaluate("axe.run().then((found) => found.violations)")
     assert [(one["id"], one["nodes"][0]["html"]) for one in violations] == []

@@ -22,7 +22,12 @@ def test_a_logarithmic_scale_takes_zero_and_a_single_value():
 
 @pytest.mark.parametrize(
     ("low", "high", "ticks"),
-    [(0.5, 12, [0.5, 1, 2, 5, 10]), (0.001, 1000, [0.001, 0.01, 0.1, 1, 10, 100, 1000])],
+    [
+        (0.5, 12, [0.5, 1, 2, 5, 10]),
+        (0.001, 1000, [0.001, 0.01, 0.1, 1, 10, 100, 1000]),
+        (14, 21, [14, 16, 18, 20]),
+        (5.5, 9.5, [6, 7, 8, 9]),
+    ],
 )
 def test_logarithmic_ticks(low, high, ticks):
     assert log_ticks(low, high) == pytest.approx(ticks)

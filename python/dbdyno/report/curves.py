@@ -4,7 +4,9 @@ A line's name is at its end on a wide page and below the plot on a narrow one. T
 is the curve's own summary.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -16,6 +18,8 @@ from dbdyno.report.plot import (
     CHARACTER,
     LEFT,
     LINE,
+    TICK_GAP,
+    TITLE_Y,
     TOP,
     Frame,
     draw_axes,
@@ -24,6 +28,7 @@ from dbdyno.report.plot import (
     set_apart,
     ticks_of,
 )
+from dbdyno.report.scales import Scale
 from dbdyno.report.svg import Drawing
 
 COLOURS = ("blue", "amber", "teal", "red", "grey")
@@ -68,43 +73,55 @@ def curve_table(curve: CurveOf) -> Table:
     """One row for each x at which any line has a point."""
     measured = [one for one in curve.series if not one.fitted]
     places = sorted({x for one in measured for x in one.x})
+    columns = (curve.x_title, *(head for one in measured for head in _heads(one)))
     return Table(
         caption=curve.title,
-        columns=(
-            curve.x_title,
-            *(head for one in measured for head in (one.label, f"{one.label}, 95 % interval")),
-        ),
+        columns=columns,
         rows=[
             (significant(x), *(cell for one in measured for cell in _cells(one, x))) for x in places
         ],
-        numeric=frozenset(range(2 * len(measured) + 1)),
+        numeric=frozenset(range(len(columns))),
     )
 
 
-def _cells(series: CurveSeries, x: float) -> tuple[str, str]:
+def _heads(series: CurveSeries) -> tuple[str, ...]:
+    interval = [f"{series.label}, 95 % interval"] if _has_intervals(series) else []
+    return (series.label, *interval)
+
+
+def _has_intervals(series: CurveSeries) -> bool:
+    return bool(series.low and series.high)
+
+
+def _cells(series: CurveSeries, x: float) -> tuple[str, ...]:
+    """As many as there are heads."""
     if x not in series.x:
-        return NOTHING, NOTHING
+        return (NOTHING,) * len(_heads(series))
     place = list(series.x).index(x)
-    low, high = list(_intervals(series))[place]
-    interval = NOTHING
-    if low is not None and high is not None:
-        interval = f"{significant(low)} to {significant(high)}"
-    return significant(series.y[place]), interval
+    value = significant(series.y[place])
+    if not _has_intervals(series):
+        return (value,)
+    low, high = series.low[place], series.high[place]
+    if low is None or high is None:
+        return value, NOTHING
+    return value, f"{significant(low)} to {significant(high)}"
 
 
 def _intervals(series: CurveSeries) -> Iterator[tuple[float | None, float | None]]:
-    if not series.low or not series.high:
+    if not _has_intervals(series):
         return ((None, None) for _ in series.x)
     return zip(series.low, series.high, strict=True)
 
 
 def _draw(curve: CurveOf, width: int) -> Markup:
     is_wide = width == WIDE
-    height = _HEIGHT if is_wide else _HEIGHT_NARROW
+    right = width - (_names_width(curve) if is_wide else 14)
+    across = _across(curve, right)
+    marks, above = _placed_marks(curve, across, width)
+    height = (_HEIGHT if is_wide else _HEIGHT_NARROW) + above
     below = 0 if is_wide else LINE * len(curve.series)
     drawing = Drawing(width, height + below)
-    right = width - (_names_width(curve) if is_wide else 14)
-    frame = _frame(curve, right, height - BOTTOM)
+    frame = Frame(across, _up(curve, height - BOTTOM, TOP + above))
     xs = [x for one in curve.series if not one.fitted for x in one.x]
     draw_axes(
         drawing,
@@ -113,7 +130,7 @@ def _draw(curve: CurveOf, width: int) -> Markup:
         ticks_of(frame.up, is_log=curve.y_axis == "log"),
         titles=(curve.x_title, curve.y_title),
     )
-    _draw_marks(drawing, curve, frame)
+    _draw_marks(drawing, marks, frame)
     for series in curve.series:
         _draw_series(drawing, series, colour_of(curve, series), frame)
     if is_wide:
@@ -128,26 +145,51 @@ def _names_width(curve: CurveOf) -> float:
     return min(longest * CHARACTER + 18, _NAMES_MAX)
 
 
-def _frame(curve: CurveOf, right: float, bottom: float) -> Frame:
+def _across(curve: CurveOf, right: float) -> Scale:
     xs = [x for one in curve.series for x in one.x]
+    return scale_of(xs, LEFT, right, is_log=curve.x_axis == "log")
+
+
+def _up(curve: CurveOf, bottom: float, top: float) -> Scale:
     ends = [end for one in curve.series for pair in _intervals(one) for end in pair if end]
     ys = [*(y for one in curve.series for y in one.y), *ends]
-    return Frame(
-        scale_of(xs, LEFT, right, is_log=curve.x_axis == "log"),
-        scale_of(ys, bottom, TOP, is_log=curve.y_axis == "log"),
-    )
+    return scale_of(ys, bottom, top, is_log=curve.y_axis == "log")
 
 
-def _draw_marks(drawing: Drawing, curve: CurveOf, frame: Frame) -> None:
-    """Draw dashed vertical lines, each label one line lower than the one before."""
-    for rank, (x, words) in enumerate(sorted(curve.marks)):
-        place = frame.across(x)
-        drawing.path([(place, frame.up.begin), (place, frame.up.end)], "curve dashed grey")
-        y = frame.up.end + 12 + rank * LINE
-        if place > (frame.across.begin + frame.across.end) / 2:
-            drawing.text(place - 6, y, words, "end", "halo")
-        else:
-            drawing.text(place + 6, y, words, "start", "halo")
+class _Mark(NamedTuple):
+    """A vertical line with its words above the plot, where they hide no data."""
+
+    place: float
+    words: str
+    middle: float
+    y: float
+
+
+def _placed_marks(curve: CurveOf, across: Scale, width: int) -> tuple[list[_Mark], int]:
+    """Each on the first line where it touches neither another nor the title; and the added room."""
+    taken = [(0.0, len(curve.y_title) * CHARACTER, 0)]
+    marks = []
+    for x, words in sorted(curve.marks):
+        half = len(words) * CHARACTER / 2
+        middle = min(max(across(x), half), width - half)
+        left, right = middle - half - TICK_GAP, middle + half + TICK_GAP
+        row = next(
+            row
+            for row in count()
+            if not any(left < end and begin < right for begin, end, at in taken if at == row)
+        )
+        taken.append((middle - half, middle + half, row))
+        marks.append(_Mark(across(x), words, middle, TITLE_Y + row * LINE))
+    return marks, LINE * max(row for *_, row in taken)
+
+
+def _draw_marks(drawing: Drawing, marks: Sequence[_Mark], frame: Frame) -> None:
+    """Draw dashed vertical lines up to their words."""
+    for mark in marks:
+        ends = [(mark.place, frame.up.begin), (mark.place, mark.y + 4)]
+        drawing.path(ends, "curve dashed grey")
+    for mark in marks:
+        drawing.text(mark.middle, mark.y, mark.words, "middle", "halo")
 
 
 def _draw_series(drawing: Drawing, series: CurveSeries, colour: str, frame: Frame) -> None:

@@ -13,9 +13,10 @@ from dbdyno.report.scales import Scale, linear_ticks, log_scale, log_ticks
 from dbdyno.report.svg import Drawing
 
 LEFT, TOP, BOTTOM = 58, 30, 44
+TITLE_Y = 16
 LINE = 15
 CHARACTER = 6.4  # width of a character of the page's face at 12 px, on average
-TICK_ROOM = 30
+TICK_GAP = 10
 _LEVELS_MAX = 9
 _LINEAR_MARGIN = 1.04
 
@@ -43,15 +44,20 @@ def ticks_of(scale: Scale, *, is_log: bool) -> list[float]:
 
 
 def level_ticks(values: Sequence[float], scale: Scale, *, is_log: bool) -> list[float]:
-    """The measured levels if they are few; of two that are too close, the later is dropped."""
+    """The measured levels if they are few; of two whose words would touch, the later is dropped."""
     levels = sorted(set(values))
     if len(levels) > _LEVELS_MAX:
         return ticks_of(scale, is_log=is_log)
     kept: list[float] = []
     for level in levels:
-        if not kept or scale(level) - scale(kept[-1]) >= TICK_ROOM:
+        if not kept or scale(level) - scale(kept[-1]) >= _room_between(kept[-1], level):
             kept.append(level)
     return kept
+
+
+def _room_between(one: float, other: float) -> float:
+    """How far apart two ticks need to be."""
+    return (len(significant(one)) + len(significant(other))) / 2 * CHARACTER + TICK_GAP
 
 
 def draw_axes(  # noqa: PLR0913 - both axes: their ticks, titles, and the words of one
@@ -74,7 +80,7 @@ def draw_axes(  # noqa: PLR0913 - both axes: their ticks, titles, and the words 
     x_title, y_title = titles
     middle = (across.begin + across.end) / 2
     drawing.text(middle, up.begin + 36, x_title, "middle", "title")
-    drawing.text(0, up.end - 14, y_title, "start", "title")
+    drawing.text(0, TITLE_Y, y_title, "start", "title")
 
 
 def set_apart(places: Sequence[float], least: float, lowest: float) -> list[float]:

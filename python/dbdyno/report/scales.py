@@ -1,7 +1,7 @@
 """Maps values to positions in a drawing, and places the ticks of an axis."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -33,11 +33,25 @@ def tail_scale(quantile_max: float, begin: float, end: float) -> Scale:
     return Scale(0.0, quantile_max, begin, end, lambda share: -math.log10(1 - share))
 
 
+_TICKS_MIN, _TICKS_WANTED = 3, 5
+
+
 def log_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times powers of ten; for wide ranges the powers alone."""
+    """1, 2 and 5 times powers of ten; for wide ranges the powers alone.
+
+    Where a narrow range has too few of these, equal round steps.
+    """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     steps = (1, 2, 5) if last - first <= 3 else (1,)
-    ticks = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+    powers = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+    ticks = _between(powers, low, high)
+    if len(ticks) >= _TICKS_MIN:
+        return ticks
+    step = _round_step((high - low) / _TICKS_WANTED)
+    return _between([step * index for index in range(math.ceil(high / step) + 1)], low, high)
+
+
+def _between(ticks: Sequence[float], low: float, high: float) -> list[float]:
     return [tick for tick in ticks if low <= tick * 1.0001 and tick <= high * 1.0001]
 
 
@@ -52,11 +66,15 @@ def time_ticks(end_s: float, wanted: int) -> list[float]:
     return [float(time) for time in range(0, int(end_s) + 1, step)]
 
 
-def linear_ticks(high: float, wanted: int = 5) -> list[float]:
+def linear_ticks(high: float, wanted: int = _TICKS_WANTED) -> list[float]:
     """Round steps from 0 up to ``high``."""
     if high <= 0:
         return [0.0]
-    rough = high / wanted
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+    step = _round_step(high / wanted)
     return [step * index for index in range(int(high / step) + 1)]
+
+
+def _round_step(rough: float) -> float:
+    """1, 2 or 5 times a power of ten, not less than this."""
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)

@@ -1,5 +1,6 @@
 """Response times of each interval as a heat map: shows what percentiles hide, such as two modes."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from dbdyno.analysis.distributions import bucket_low_ms, bucket_matrix
 from dbdyno.formatting import milliseconds, percent, seconds
 from dbdyno.report.content import Block, Figure, Section, Subject, Table
-from dbdyno.report.scales import Scale, log_scale, log_ticks, time_ticks
+from dbdyno.report.scales import Scale, log_ticks, time_ticks
 from dbdyno.report.svg import Drawing, png_of_rgba
 
 _COLUMNS_MAX = 240
@@ -110,7 +111,8 @@ def _draw(grid: Grid, width: int, height: int) -> Markup:
     drawing = Drawing(width, height)
     right, bottom = width - _RIGHT, height - _BOTTOM
     drawing.image(_LEFT, _TOP, right - _LEFT, bottom - _TOP, _pixels(grid, bottom - _TOP))
-    rows = log_scale(grid.low_ms, grid.high_ms, bottom, _TOP)
+    # Not widened as other axes are: the image fills it from its lowest to its highest bucket.
+    rows = Scale(grid.low_ms, grid.high_ms, bottom, _TOP, math.log10)
     for tick in log_ticks(rows.low, rows.high):
         drawing.text(_LEFT - 8, rows(tick) + 4, milliseconds(tick), "end")
         drawing.line(_LEFT, rows(tick), right, rows(tick), "rule")

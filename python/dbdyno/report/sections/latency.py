@@ -59,21 +59,34 @@ def _caption(subject: Subject, size: int) -> str:
     coarse = " Values over several scripts may be up to 1/8 too high." if several else ""
     shaded = shading_words(subject) + lane_words(subject)
     said = f"Response time of the transactions that ended in each interval of {length}"
-    return f"{said}{grouped}{shaded}.{coarse}"
+    return f"{said}{grouped}{shaded}.{coarse}{_silence(subject)}"
+
+
+def _silence(subject: Subject) -> str:
+    """Why measured intervals with throughput may have no response time: a backlog is served."""
+    line = subject.whole_intervals
+    silent = np.isnan(line.latencies_ms["max_ms"]) & (line.tps > 0) & (line.phase == "measure")
+    if not silent.any():
+        return ""
+    return (
+        " Without a point: intervals in which only transactions that became due in the warm-up "
+        "ended, which are not measured."
+    )
 
 
 def _summary(subject: Subject) -> str:
     line = subject.whole_intervals
     measured = line.phase == "measure"
-    p99, longest = (line.latencies_ms[name][measured] for name in ("p99_ms", "max_ms"))
-    if not len(p99) or np.isnan(p99).all():
+    p99 = line.latencies_ms["p99_ms"][measured]
+    response = subject.record.response_ms
+    if response is None or not len(p99) or np.isnan(p99).all():
         return "No transaction finished in a measured interval."
     worst = int(np.nanargmax(p99))
     at = seconds(float(line.time_s[measured][worst]))
     return (
         f"p99 is between {milliseconds(float(np.nanmin(p99)))} and "
         f"{milliseconds(float(p99[worst]))}, worst at {at}; "
-        f"the longest transaction took {milliseconds(float(np.nanmax(longest)))}."
+        f"the longest transaction took {milliseconds(response.max)}."
     )
 
 

@@ -12,7 +12,7 @@ from dbdyno.report.svg import Drawing
 _ROW, _TOP, _BOTTOM = 76, 24, 26
 _WIDTH_MAX, _WIDTH_MIN = 13.0, 1.5
 _PORT = 11  # arcs arrive this far above a dot, and leave as far below it
-_LINE, _WORDS_WIDTH = 15, 90
+_LINE, _WORDS_GAP = 15, 5
 _CHARACTER = 7.3  # width of a character of the code face at 12 px
 
 
@@ -71,29 +71,43 @@ def _draw(shown: Picture, width: int) -> Markup:
     is_wide = width > 500
     longest = max(len(node.label) for node in shown.nodes)
     dots = min(longest * _CHARACTER + 60, width * (0.5 if is_wide else 0.6))
-    drawing = Drawing(width, _TOP + _ROW * (len(shown.nodes) - 1) + _BOTTOM)
-    span_max = max(abs(arc.waiter - arc.blocker) for arc in shown.arcs)
-    reach = (min(width - dots - 130, 110 + 80 * span_max)) if is_wide else width - dots - 34
+    words = [_arc_words(arc) if is_wide else significant(arc.waiters_mean) for arc in shown.arcs]
+    reach = width - dots - _WORDS_GAP - max(map(_room, words)) - _WIDTH_MAX / 2
+    if is_wide:
+        span_max = max(abs(arc.waiter - arc.blocker) for arc in shown.arcs)
+        reach = min(reach, 110 + 80 * span_max)
+    labels = _placed_words(shown, words, dots, reach)
+    last = _TOP + _ROW * (len(shown.nodes) - 1)
+    lowest = max(last + _BOTTOM, *(y + _LINE / 2 for _, y, _ in labels))
+    drawing = Drawing(width, round(lowest))
     for arc in reversed(shown.arcs):
         _draw_arc(drawing, shown, arc, dots, reach)
-    _draw_words(drawing, shown, dots, reach, is_wide=is_wide)
+    for x, y, text in labels:
+        drawing.text(x, y, text, "start", "halo")
     for place, node in enumerate(shown.nodes):
         _draw_node(drawing, node, dots, _TOP + place * _ROW)
     return drawing.markup()
 
 
-def _draw_words(
-    drawing: Drawing, shown: Picture, dots: float, reach: float, *, is_wide: bool
-) -> None:
-    """Label the middle of each arc; of two arcs between the same statements, one lower."""
-    taken: list[tuple[float, float]] = []
-    for arc in shown.arcs:
-        x, y = _apex(shown, arc, dots, reach)
-        while any(abs(x - other) < _WORDS_WIDTH and abs(y - at) < _LINE for other, at in taken):
+def _room(words: str) -> float:
+    return len(words) * _CHARACTER
+
+
+def _placed_words(
+    shown: Picture, words: Sequence[str], dots: float, reach: float
+) -> list[tuple[float, float, str]]:
+    """Each label right of the middle of its arc, or lower if another one is there."""
+    placed: list[tuple[float, float, str]] = []
+    for arc, text in zip(shown.arcs, words, strict=True):
+        apex, middle = _apex(shown, arc, dots, reach)
+        x, y = apex + _stroke(shown, arc) / 2 + _WORDS_GAP, middle + 4
+        while any(
+            x < other + _room(there) and other < x + _room(text) and abs(y - at) < _LINE
+            for other, at, there in placed
+        ):
             y += _LINE
-        taken.append((x, y))
-        words = _arc_words(arc) if is_wide else significant(arc.waiters_mean)
-        drawing.text(x + _stroke(shown, arc) / 2 + 5, y + 4, words, "start", "halo")
+        placed.append((x, y, text))
+    return placed
 
 
 def _arc_words(arc: Arc) -> str:

@@ -1,0 +1,30 @@
+"""What a browser shows of the drawings in a page."""
+
+MISPLACED = """() => {
+    const overlap = (one, other) =>
+        one.left < other.right - 1 && other.left < one.right - 1 &&
+        one.top < other.bottom - 2 && other.top < one.bottom - 2;
+    const found = [];
+    for (const svg of document.querySelectorAll("svg")) {
+        const room = svg.getBoundingClientRect();
+        if (!room.width) continue;
+        const texts = [...svg.querySelectorAll("text")].map((text) => ({
+            said: text.lastChild.textContent, box: text.getBoundingClientRect(),
+        }));
+        for (const [place, { said, box }] of texts.entries()) {
+            const beyond = Math.max(
+                room.left - box.left, box.right - room.right,
+                room.top - box.top, box.bottom - room.bottom);
+            if (beyond > 2) found.push(`${said} is beyond its drawing`);
+            for (const other of texts.slice(place + 1)) {
+                if (overlap(box, other.box)) found.push(`${said} is on ${other.said}`);
+            }
+        }
+    }
+    return found;
+}"""
+
+
+def misplaced_texts(page):
+    """Texts that leave their drawing, or lie on another text; those of charts over time aside."""
+    return page.evaluate(MISPLACED)
