@@ -1,10 +1,11 @@
 // One chart over time. Knows uPlot; does not know what its numbers mean.
 
 import uPlot from "uplot";
-import type { ChartData, MarkData, SeriesData } from "./data";
+import type { ChartData, SeriesData } from "./data";
 import { formatSeconds, formatValue } from "./format";
 import { drawLabels } from "./labels";
 import { drawLanes, laneRoom } from "./lanes";
+import { drawMarks, markRoom } from "./marks";
 import { stack } from "./stack";
 import { colour, mixed, onThemeChange, translucent } from "./theme";
 
@@ -31,14 +32,18 @@ function create(place: HTMLElement, data: ChartData): uPlot {
 function sizeOf(place: HTMLElement, data: ChartData): { width: number; height: number } {
   const width = Math.max(place.clientWidth, 200);
   const height = width < 500 ? data.height * 0.8 : data.height;
-  return { width, height: height + laneRoom(data.lanes) };
+  return { width, height: height + roomAbove(data) };
+}
+
+// For the names of marks and the rows of events, between the plot and the upper edge.
+function roomAbove(data: ChartData): number {
+  return markRoom(data.marks) + laneRoom(data.lanes);
 }
 
 function options(place: HTMLElement, data: ChartData): uPlot.Options {
-  const solid = data.series.map((series) => colour(series.colour));
   return {
     ...sizeOf(place, data),
-    padding: [12 + laneRoom(data.lanes), LABEL_ROOM, 0, 0],
+    padding: [12 + roomAbove(data), LABEL_ROOM, 0, 0],
     legend: { show: true, live: true },
     cursor: { points: { size: 7 }, drag: { x: true, y: false }, y: false },
     scales: { x: xScale(data), y: yScale(data) },
@@ -46,12 +51,17 @@ function options(place: HTMLElement, data: ChartData): uPlot.Options {
     series: [timeSeries(), ...data.series.map((series) => lineSeries(series, data))],
     hooks: {
       drawClear: [
-        (plot) => drawMarks(plot, data.marks),
-        (plot) => drawLanes(plot, data.lanes, scaledFont()),
+        (plot) => drawMarks(plot, data.marks, scaledFont()),
+        (plot) => drawLanes(plot, data.lanes, markRoom(data.marks), scaledFont()),
       ],
-      draw: [(plot) => drawLabels(plot, solid, data.stacked, scaledFont())],
+      draw: [(plot) => drawLabels(plot, labelColours(data), data.stacked, scaledFont())],
     },
   };
+}
+
+// A band is told by its place and the key; its colour, made for areas, is too faint for text.
+function labelColours(data: ChartData): string[] {
+  return data.series.map((series) => colour(data.stacked ? "--muted" : series.colour));
 }
 
 // The whole run, from end to end, unless somebody has dragged out a part of it.
@@ -170,27 +180,6 @@ function dress(series: SeriesData, stacked: boolean, solid: string): uPlot.Serie
     width: series.emphasis === "thin" ? 1 : 1.8,
     fill: series.emphasis === "bars" ? translucent(solid, 0.35) : undefined,
   };
-}
-
-// Stretches that stand apart, such as the warm-up, lie on a tinted ground with their name.
-function drawMarks(plot: uPlot, marks: MarkData[]): void {
-  const { ctx, bbox } = plot;
-  ctx.save();
-  for (const [index, mark] of marks.entries()) {
-    const left = Math.max(plot.valToPos(mark.begin_s, "x", true), bbox.left);
-    const right = Math.min(plot.valToPos(mark.end_s, "x", true), bbox.left + bbox.width);
-    if (right <= left) continue;
-    const next = marks[index + 1]; // its ground lies on what reaches into it
-    const room = next ? Math.min(right, plot.valToPos(next.begin_s, "x", true)) - left : right - left;
-    ctx.fillStyle = colour("--ground");
-    ctx.fillRect(left, bbox.top, right - left, bbox.height);
-    ctx.fillStyle = colour("--muted");
-    ctx.font = scaledFont();
-    if (ctx.measureText(mark.label).width + 4 < room) {
-      ctx.fillText(mark.label, left + 4, bbox.top + bbox.height - 8 * devicePixelRatio);
-    }
-  }
-  ctx.restore();
 }
 
 function scaledFont(): string {

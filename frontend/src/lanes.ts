@@ -13,7 +13,9 @@ export function laneRoom(lanes: LaneData[]): number {
   return lanes.length * ROW;
 }
 
-export function drawLanes(plot: uPlot, lanes: LaneData[], font: string): void {
+export function drawLanes(
+  plot: uPlot, lanes: LaneData[], above: number, font: string,
+): void {
   const { ctx, bbox } = plot;
   const ratio = devicePixelRatio;
   ctx.save();
@@ -21,7 +23,7 @@ export function drawLanes(plot: uPlot, lanes: LaneData[], font: string): void {
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";
   lanes.forEach((lane, index) => {
-    const middle = bbox.top - (lanes.length - index) * ROW * ratio + 2 * ratio;
+    const middle = bbox.top - (above + (lanes.length - index) * ROW - 2) * ratio;
     ctx.fillStyle = colour("--muted");
     ctx.fillText(lane.label, bbox.left - 6 * ratio, middle);
     for (const span of lane.spans) drawSpan(plot, span, middle);

@@ -1,5 +1,16 @@
 """What a browser shows of the drawings in a page."""
 
+from tests.support.patience import eventually
+
+RECORD = """() => {
+    window.written = [];
+    const write = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+        const figure = this.canvas.closest("figure").id;
+        window.written.push({ figure, text, x, y, colour: this.fillStyle });
+        return write.apply(this, arguments);
+    };
+}"""
 MISPLACED = """() => {
     const overlap = (one, other) =>
         one.left < other.right - 1 && other.left < one.right - 1 &&
@@ -23,6 +34,19 @@ MISPLACED = """() => {
     }
     return found;
 }"""
+
+
+def written_in(page, figure, text):
+    """The texts of a chart over time by what they say, once it has been drawn again in the dark."""
+    page.evaluate(RECORD)
+    page.emulate_media(color_scheme="dark")
+
+    def texts():
+        return {
+            one["text"]: one for one in page.evaluate("window.written") if one["figure"] == figure
+        }
+
+    return eventually(texts, lambda found: text in found)
 
 
 def misplaced_texts(page):

@@ -79,7 +79,7 @@ def test_the_table_has_no_column_for_intervals_that_nobody_has():
 
 
 def test_a_narrow_page_names_its_lines_below():
-    wide, narrow = (svg(curve_figure(curve(LINE, LAW), "f"), place) for place in (0, 1))
+    wide, narrow = (svg(curve_figure(curve(LINE, LAW), "f"), place) for place in (0, -1))
     heights = [float(re.search(r'height="(\d+)"', one)[1]) for one in (wide, narrow)]
     assert "measured" in narrow
     assert heights == [320, 310]  # two lines of names

@@ -33,7 +33,7 @@ def test_arcs_lead_from_those_who_wait_the_longest_wait_first(shown):
 
 def test_the_picture_says_who_waits_for_whom_also_in_words(ordinary):
     text = section_of(ordinary, "locks")
-    assert text.count("<svg") == 2
+    assert text.count("<svg") == 3
     assert "UPDATE pgbench_tellers waits for UPDATE pgbench_branches: " in text
     assert "On average 5 sessions waited for a lock" in text
     assert "<title>UPDATE pgbench_tellers SET tbalance" in text

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.report.drawings import misplaced_texts
-from tests.support.patience import eventually
+from tests.report.drawings import misplaced_texts, written_in
 from tests.support.recordings import MadeRun
 
 WIDTHS = (1280, 400)
@@ -21,12 +20,30 @@ def test_axe_finds_nothing(open_page, axe, ordinary, width, scheme):
     assert [(one["id"], one["nodes"][0]["html"]) for one in violations] == []
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", [*WIDTHS, 800])
 def test_nothing_sticks_out_and_nothing_is_fetched(open_page, ordinary, width):
     page = open_page(ordinary, width)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert misplaced_texts(page) == []
     assert page.complaints == []
+
+
+@pytest.mark.parametrize("width", [1280, 850, 700, 400])
+def test_texts_of_drawings_can_be_read_at_each_width(open_page, ordinary, width):
+    """A wide drawing on a page half as wide would have letters half as high."""
+    page = open_page(ordinary, width)
+    heights = page.evaluate(
+        """[...document.querySelectorAll("svg")].filter((svg) => svg.clientWidth).map(
+            (svg) => 12 * svg.clientWidth / svg.viewBox.baseVal.width)"""
+    )
+    assert min(heights) > 10
+
+
+def test_ids_are_unique(open_page, ordinary):
+    ids = open_page(ordinary).evaluate(
+        "[...document.querySelectorAll('[id]')].map((one) => one.id)"
+    )
+    assert len(set(ids)) == len(ids)
 
 
 def test_every_chart_over_time_is_drawn(open_page, ordinary):
@@ -82,21 +99,31 @@ def test_a_point_without_neighbours_is_drawn(open_page):
 def test_names_of_lines_that_end_at_the_top_are_not_cut(open_page):
     """At a rate beyond the server's capacity, all percentiles end close to the maximum."""
     page = open_page(MadeRun(seconds=20, response_ms=4990).recording())
-    page.evaluate(
-        """() => {
-            window.written = [];
-            const write = CanvasRenderingContext2D.prototype.fillText;
-            CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
-                window.written.push([text, y]);
-                return write.apply(this, arguments);
-            };
-        }"""
-    )
-    page.emulate_media(color_scheme="dark")
-    written = eventually(lambda: dict(page.evaluate("window.written")), lambda seen: "p50" in seen)
-    heights = sorted(written[name] for name in ("p50", "p95", "p99", "max"))
+    written = written_in(page, "latency-chart", "p50")
+    heights = sorted(written[name]["y"] for name in ("p50", "p95", "p99", "max"))
     assert heights[0] >= 6
     assert np.diff(heights).min() >= 12
+
+
+@pytest.mark.parametrize("figure", ["throughput-chart", "waits-chart"])
+def test_the_warm_up_is_named_above_the_plot(open_page, ordinary, figure):
+    """In the plot, areas would hide the name, and lines would cross it."""
+    page = open_page(ordinary)
+    written = written_in(page, figure, "warm-up")
+    plot = page.locator(f"#{figure} .u-over").bounding_box()
+    canvas = page.locator(f"#{figure} canvas").bounding_box()
+    assert written["warm-up"]["y"] < plot["y"] - canvas["y"]
+
+
+def test_names_of_bands_can_be_read(open_page, ordinary):
+    """The colours of the areas are too faint for text on the page."""
+    page = open_page(ordinary)
+    muted = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--muted')")
+    page.emulate_media(color_scheme="dark")
+    dark = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--muted')")
+    page.emulate_media(color_scheme="light")
+    assert muted != dark
+    assert written_in(page, "waits-chart", "lock")["lock"]["colour"] == dark
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -110,8 +110,8 @@ class Figure(Struct, frozen=True, kw_only=True):
     summary: str
     table: Table
     chart: LineChart | None = None
-    svg: tuple[Markup, Markup] | None = None
-    """For a wide and for a narrow page."""
+    svg: tuple[Markup, ...] | None = None
+    """One for each of the widths that ``plot.at_each_width`` draws."""
     key: Sequence[tuple[str, str]] = ()
     """Colours (custom properties of the style sheet) and their meaning."""
 

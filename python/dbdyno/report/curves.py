@@ -5,6 +5,7 @@ is the curve's own summary.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import count
 from typing import NamedTuple
 
@@ -18,10 +19,12 @@ from dbdyno.report.plot import (
     CHARACTER,
     LEFT,
     LINE,
+    NARROW,
     TICK_GAP,
     TITLE_Y,
     TOP,
     Frame,
+    at_each_width,
     draw_axes,
     level_ticks,
     scale_of,
@@ -32,9 +35,8 @@ from dbdyno.report.scales import Scale
 from dbdyno.report.svg import Drawing
 
 COLOURS = ("blue", "amber", "teal", "red", "grey")
-WIDE, NARROW = 920, 340
 _HEIGHT, _HEIGHT_NARROW = 320, 280
-_NAMES_MAX = 240
+_NAMES_MAX = 0.26  # of the width
 _CAP = 3.5
 _RADIUS = 3.5
 
@@ -46,7 +48,7 @@ def curve_figure(curve: CurveOf, name: str) -> Figure:
         caption=_caption(curve),
         summary=f"{curve.title}. {curve.summary}",
         table=curve_table(curve),
-        svg=(_draw(curve, WIDE), _draw(curve, NARROW)),
+        svg=at_each_width(partial(_draw, curve)),
     )
 
 
@@ -114,8 +116,8 @@ def _intervals(series: CurveSeries) -> Iterator[tuple[float | None, float | None
 
 
 def _draw(curve: CurveOf, width: int) -> Markup:
-    is_wide = width == WIDE
-    right = width - (_names_width(curve) if is_wide else 14)
+    is_wide = width != NARROW
+    right = width - (_names_width(curve, width) if is_wide else 14)
     across = _across(curve, right)
     marks, above = _placed_marks(curve, across, width)
     height = (_HEIGHT if is_wide else _HEIGHT_NARROW) + above
@@ -134,15 +136,15 @@ def _draw(curve: CurveOf, width: int) -> Markup:
     for series in curve.series:
         _draw_series(drawing, series, colour_of(curve, series), frame)
     if is_wide:
-        _name_at_ends(drawing, curve, frame)
+        _name_at_ends(drawing, curve, frame, width)
     else:
         _name_below(drawing, curve, height + 4)
     return drawing.markup()
 
 
-def _names_width(curve: CurveOf) -> float:
+def _names_width(curve: CurveOf, width: int) -> float:
     longest = max(len(one.label) for one in curve.series)
-    return min(longest * CHARACTER + 18, _NAMES_MAX)
+    return min(longest * CHARACTER + 18, _NAMES_MAX * width)
 
 
 def _across(curve: CurveOf, right: float) -> Scale:
@@ -209,10 +211,10 @@ def _draw_interval(drawing: Drawing, x: float, ends: tuple[float, float], colour
         drawing.line(x - _CAP, y, x + _CAP, y, f"interval {colour}")
 
 
-def _name_at_ends(drawing: Drawing, curve: CurveOf, frame: Frame) -> None:
+def _name_at_ends(drawing: Drawing, curve: CurveOf, frame: Frame, width: int) -> None:
     ends = [frame.up(one.y[-1]) for one in curve.series]
     places = set_apart(ends, LINE, frame.up.begin)
-    room = int((_NAMES_MAX - 18) / CHARACTER)
+    room = int((_NAMES_MAX * width - 18) / CHARACTER)
     for series, place in zip(curve.series, places, strict=True):
         label = _shortened(series.label, room)
         style = f"name {colour_of(curve, series)}"

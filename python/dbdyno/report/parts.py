@@ -1,14 +1,14 @@
 """Wholes and their parts as bars of equal length: how each is divided, not how large it is."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from markupsafe import Markup
 
 from dbdyno.answers.answer import BarOf, PartsOf
 from dbdyno.formatting import percent
 from dbdyno.report.content import Figure, Table
-from dbdyno.report.curves import NARROW, WIDE
-from dbdyno.report.plot import CHARACTER
+from dbdyno.report.plot import CHARACTER, at_each_width
 from dbdyno.report.svg import Drawing
 
 COLOURS = ("red", "amber", "blue", "teal", "grey")
@@ -23,7 +23,7 @@ def parts_figure(parts: PartsOf, name: str) -> Figure:
         caption="Each bar is 100 %, whatever its total.",
         summary=f"{parts.title}. {parts.summary}",
         table=_table(parts),
-        svg=(_draw(parts, WIDE), _draw(parts, NARROW)),
+        svg=at_each_width(partial(_draw, parts)),
         key=[(f"--{colour}", kind) for kind, colour in _colours(parts)],
     )
 

@@ -6,12 +6,15 @@ The contents are drawn by others; nothing here knows what the numbers are.
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from markupsafe import Markup
 from msgspec import Struct
 
 from dbdyno.formatting import significant
 from dbdyno.report.scales import Scale, linear_ticks, log_scale, log_ticks
 from dbdyno.report.svg import Drawing
 
+WIDE, MIDDLE, NARROW = 920, 590, 340
+"""Widths of drawings: the style sheet shows one, so that its text is as large as the page's."""
 LEFT, TOP, BOTTOM = 58, 30, 44
 TITLE_Y = 16
 LINE = 15
@@ -21,6 +24,11 @@ _LEVELS_MAX = 9
 _LINEAR_MARGIN = 1.04
 
 Words = Callable[[float], str]
+
+
+def at_each_width(draw: Callable[[int], Markup]) -> tuple[Markup, ...]:
+    """The same drawing for a wide, a middle and a narrow page."""
+    return tuple(draw(width) for width in (WIDE, MIDDLE, NARROW))
 
 
 class Frame(Struct, frozen=True):

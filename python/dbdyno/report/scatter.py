@@ -1,12 +1,24 @@
 """A number of each interval over time as dots, with the spans of events behind them."""
 
+from functools import partial
+
 from markupsafe import Markup
 
 from dbdyno.answers.answer import ScatterOf, SpanOf
 from dbdyno.formatting import seconds, significant
 from dbdyno.report.content import Figure, Table
-from dbdyno.report.curves import COLOURS, NARROW, WIDE
-from dbdyno.report.plot import BOTTOM, LEFT, TOP, Frame, draw_axes, scale_of, ticks_of
+from dbdyno.report.curves import COLOURS
+from dbdyno.report.plot import (
+    BOTTOM,
+    LEFT,
+    NARROW,
+    TOP,
+    Frame,
+    at_each_width,
+    draw_axes,
+    scale_of,
+    ticks_of,
+)
 from dbdyno.report.scales import Scale, time_ticks
 from dbdyno.report.svg import Drawing
 
@@ -28,7 +40,7 @@ def scatter_figure(scatter: ScatterOf, name: str) -> Figure:
         caption="Each dot is one measurement interval of the run.",
         summary=f"{scatter.title}. {scatter.summary}",
         table=_table(scatter),
-        svg=(_draw(scatter, WIDE, _HEIGHT), _draw(scatter, NARROW, _HEIGHT_NARROW)),
+        svg=at_each_width(partial(_draw, scatter)),
         key=[*(series if len(series) > 1 else []), *zip(_BAND_COLOURS, kinds, strict=False)],
     )
 
@@ -46,7 +58,8 @@ def _table(scatter: ScatterOf) -> Table:
     )
 
 
-def _draw(scatter: ScatterOf, width: int, height: int) -> Markup:
+def _draw(scatter: ScatterOf, width: int) -> Markup:
+    height = _HEIGHT_NARROW if width == NARROW else _HEIGHT
     drawing = Drawing(width, height)
     times = [x for one in scatter.series for x in one.x]
     values = [y for one in scatter.series for y in one.y]

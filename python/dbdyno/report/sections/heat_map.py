@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from markupsafe import Markup
@@ -11,11 +12,13 @@ from numpy.typing import NDArray
 from dbdyno.analysis.distributions import bucket_low_ms, bucket_matrix
 from dbdyno.formatting import milliseconds, percent, seconds
 from dbdyno.report.content import Block, Figure, Section, Subject, Table
+from dbdyno.report.plot import NARROW, at_each_width
 from dbdyno.report.scales import Scale, log_ticks, time_ticks
 from dbdyno.report.svg import Drawing, png_of_rgba
 
 _COLUMNS_MAX = 240
 _COLOUR = (0, 95, 168)
+_HEIGHT, _HEIGHT_NARROW = 260, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 22, 10, 26
 
 
@@ -50,12 +53,12 @@ def build(subject: Subject) -> Sequence[Block]:
         return []
     return [
         Figure(
-            id="heat-map",
+            id="heat-map-image",
             caption="Transactions by response time. Colour intensity: square root of the share of "
             "transactions per unit of height.",
             summary=_summary(grid),
             table=_table(grid),
-            svg=(_draw(grid, 920, 260), _draw(grid, 340, 220)),
+            svg=at_each_width(partial(_draw, grid)),
         )
     ]
 
@@ -107,7 +110,8 @@ def _table(grid: Grid) -> Table:
     )
 
 
-def _draw(grid: Grid, width: int, height: int) -> Markup:
+def _draw(grid: Grid, width: int) -> Markup:
+    height = _HEIGHT_NARROW if width == NARROW else _HEIGHT
     drawing = Drawing(width, height)
     right, bottom = width - _RIGHT, height - _BOTTOM
     drawing.image(_LEFT, _TOP, right - _LEFT, bottom - _TOP, _pixels(grid, bottom - _TOP))
@@ -117,8 +121,8 @@ def _draw(grid: Grid, width: int, height: int) -> Markup:
         drawing.text(_LEFT - 8, rows(tick) + 4, milliseconds(tick), "end")
         drawing.line(_LEFT, rows(tick), right, rows(tick), "rule")
     times = Scale(grid.begin_s, grid.end_s, _LEFT, right)
-    for tick in time_ticks(grid.end_s, 8 if width > 500 else 3):
-        drawing.text(times(tick), height - 8, seconds(tick), "middle" if tick else "start")
+    for tick in time_ticks(grid.end_s, 3 if width == NARROW else 8):
+        drawing.text(times(tick), height - 8, seconds(tick), "middle")
     return drawing.markup()
 
 

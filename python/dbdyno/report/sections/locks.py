@@ -1,11 +1,13 @@
 """The queue behind locks as a diagram: who waits for whom, how many, and how long."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from markupsafe import Markup
 
 from dbdyno.formatting import milliseconds, significant
 from dbdyno.report.content import Block, Figure, Section, Subject, Table
+from dbdyno.report.plot import at_each_width
 from dbdyno.report.queue import Arc, Node, Picture, picture
 from dbdyno.report.svg import Drawing
 
@@ -30,7 +32,7 @@ def build(subject: Subject) -> Sequence[Block]:
             "dot: waits for no lock itself. Pairs with less than 2 % of the waiting are left out.",
             summary=_summary(shown),
             table=_table(shown),
-            svg=(_draw(shown, 920), _draw(shown, 340)),
+            svg=at_each_width(partial(_draw, shown)),
         )
     ]
 

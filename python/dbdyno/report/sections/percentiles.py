@@ -1,6 +1,7 @@
 """The percentile curve: how long the slowest one in ten, in a hundred, in ten thousand waits."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from markupsafe import Markup
@@ -9,6 +10,7 @@ from msgspec import Struct
 from dbdyno.analysis.distributions import sample_count, total_histogram
 from dbdyno.formatting import milliseconds
 from dbdyno.report.content import Block, Figure, Section, Subject, Table
+from dbdyno.report.plot import NARROW, at_each_width
 from dbdyno.report.scales import Scale, log_scale, log_ticks, tail_scale
 from dbdyno.report.svg import Drawing
 
@@ -34,6 +36,7 @@ _TICKS = {
 _QUANTILE_MAX = 0.99999
 _BEYOND_MIN = 10
 _LINE_HEIGHT = 15
+_HEIGHT, _HEIGHT_NARROW = 300, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 70, 14, 40
 
 
@@ -64,7 +67,7 @@ def build(subject: Subject) -> Sequence[Block]:
             "nine takes equal width. Dashed: fewer than ten transactions lie beyond.",
             summary=_summary(curves[0]),
             table=_table(curves),
-            svg=(_draw(curves, 920, 300), _draw(curves, 340, 260)),
+            svg=at_each_width(partial(_draw, curves)),
         )
     ]
 
@@ -111,7 +114,8 @@ def _table(curves: list[Curve]) -> Table:
     )
 
 
-def _draw(curves: list[Curve], width: int, height: int) -> Markup:
+def _draw(curves: list[Curve], width: int) -> Markup:
+    height = _HEIGHT_NARROW if width == NARROW else _HEIGHT
     drawing = Drawing(width, height)
     right, bottom = width - _RIGHT, height - _BOTTOM
     across = tail_scale(max(curve.quantiles[-1] for curve in curves), _LEFT, right)

@@ -4,6 +4,7 @@ If the server's sessions were sampled, the mean is split into work and waiting.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from markupsafe import Markup
 from msgspec import Struct
@@ -12,6 +13,7 @@ from dbdyno.analysis.lock_queue import StatementTime
 from dbdyno.formatting import NOTHING, count, milliseconds, percent
 from dbdyno.model.record import StatementRecord
 from dbdyno.report.content import Block, Figure, Section, Subject, Table
+from dbdyno.report.plot import at_each_width
 from dbdyno.report.scales import Scale, linear_ticks
 from dbdyno.report.svg import Drawing
 
@@ -64,7 +66,7 @@ def build(subject: Subject) -> Sequence[Block]:
             summary=_summary(rows),
             key=_key(rows),
             table=_table(rows),
-            svg=(_draw(rows, 920), _draw(rows, 340)),
+            svg=at_each_width(partial(_draw, rows)),
         )
     ]
 
