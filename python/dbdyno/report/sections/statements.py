@@ -61,8 +61,8 @@ def build(subject: Subject) -> Sequence[Block]:
     return [
         Figure(
             id="statement-bars",
-            caption="Time that the client waits for each statement. Bar and number: mean. Dot: p95. "
-            "End of the line: p99.",
+            caption="Time that the client waits for each statement. Bar and number: mean. "
+            "Dot: p95. End of the line: p99.",
             summary=_summary(rows),
             key=_key(rows),
             table=_table(rows),
