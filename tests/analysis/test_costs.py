@@ -127,6 +127,17 @@ def test_images_are_never_more_than_the_wal_of_a_run_that_is_as_short_as_counter
     assert images + records == pytest.approx(found["wal_bytes"].value) == pytest.approx(1000)
 
 
+def test_images_of_a_short_run_are_not_too_few_because_counters_are_late():
+    """A third of the work had not been published at the last reading under load."""
+    made = MadeRun(1000, seconds=3)
+    counted = {"wal_bytes": 6e6, "wal_fpi": 720, "wal_fpi_bytes": 5.7e6, "wal_records": 2000}
+    made.counters("pg_stat_wal", counted).counters("wal_position", {"bytes": 9e6})
+    found = by_id(costs(made.recording()))
+    assert found["full_page_images"].value == pytest.approx(1.08)
+    assert found["wal_full_page_bytes"].value == pytest.approx(8550)
+    assert found["wal_record_bytes"].value == pytest.approx(450)
+
+
 def test_a_segment_that_was_left_half_empty_is_no_image():
     made = MadeRun(1000).counters("wal_position", {"bytes": 3e6})
     counted = {"wal_bytes": 1e6, "wal_fpi": 100, "wal_fpi_bytes": 8e5, "wal_records": 2000}

@@ -17,6 +17,8 @@ from dbdyno.analysis.readings import growth
 from dbdyno.model.recording import Recording
 
 _ERROR_MAX = 0.1
+_LATE_MAX_S = 1.0
+"""Each session publishes its counters at least this often while it works."""
 
 
 class Wal(Struct, frozen=True):
@@ -33,10 +35,10 @@ def wal(recording: Recording, intervals: Intervals) -> Wal:
     """What was written in each interval.
 
     The bytes are those of the insert position if it was read: it is exact at each instant, while
-    the counters are published up to a second late. In a run of a few seconds these may contain so
-    much from before it that images would exceed all that was written: then they keep their share of
-    the bytes that were counted with them. (Counting too little cannot be distinguished from the
-    rest of a segment that was left empty, and is not corrected.)
+    the counters are published up to a second late. In a run of a few seconds these may lack much of
+    it, or contain much from before it: then images keep their share of the bytes that were counted
+    with them. (If more is lacking than can be late, it is the rest of segments that were left
+    empty, and contains no images.)
     """
     counted, records, images, image_bytes = (
         _series(recording, "pg_stat_wal", name, intervals)
@@ -50,14 +52,18 @@ def wal(recording: Recording, intervals: Intervals) -> Wal:
     position = _series(recording, "wal_position", "bytes", intervals)
     if np.isnan(position).all():
         return Wal(counted, images, image_bytes, is_estimated)
-    return Wal(position, images, image_bytes * _part_within(position, counted), is_estimated)
+    of_all = _written_by_counted(position, counted, intervals)
+    return Wal(position, images * of_all, image_bytes * of_all, is_estimated)
 
 
-def _part_within(position: Series, counted: Series) -> float:
-    """Share of the count that can be of these intervals: no more than was written in them."""
+def _written_by_counted(position: Series, counted: Series, intervals: Intervals) -> float:
+    """Factor from what was counted to what was written; 1 if it is not due to late counters."""
     known = ~np.isnan(position + counted)
-    total = float(counted[known].sum())
-    return min(float(position[known].sum()) / total, 1.0) if total else 1.0
+    total, seconds = (
+        float(series[known].sum()) for series in (counted, intervals.end_s - intervals.begin_s)
+    )
+    factor = float(position[known].sum()) / total if total else 1.0
+    return factor if factor * (seconds - _LATE_MAX_S) <= seconds else 1.0
 
 
 def image_size(written: Series, records: Series, images: Series) -> float:
