@@ -2,9 +2,10 @@
 
 import pytest
 
-from dbdyno.answers.kinds import numa_policy
+from dbdyno.answers.kinds import numa_policy, table
 from dbdyno.formatting import THIN_SPACE
 from tests.answers import made
+from tests.answers.costed import changed
 from tests.support.recordings import MadeRun
 
 OPTIONS = {"factor": "numa", "reference": "default", "published": [0.016, 0.022]}
@@ -60,6 +61,7 @@ def test_on_one_node_no_effect_is_claimed_however_large_the_difference():
     assert verdict.sentence.startswith(
         "This host has one NUMA node, so no policy can have an effect and none is claimed"
     )
+    assert "in throughput, of localalloc against default (95 %: " in plain(verdict.sentence)
     assert "1 of 2 comparisons would have been reported as a difference" in verdict.doubt
     assert not any("better" in claim.sentence or "worse" in claim.sentence for claim in rest)
 
@@ -93,6 +95,15 @@ def test_whether_the_published_differences_could_be_told(noise, told):
     assert f"they {verb} detect the published differences of 1.6 % and 2.2 %, from one" in plain(
         detectable.sentence
     )
+
+
+def test_both_tables_of_the_study_show_the_same_latency():
+    trials = changed(study(1, noise=0.5), lambda trial: {"service_ms": trial.record.response_ms})
+    (of_policies,) = numa_policy.answer(trials, OPTIONS).shown
+    (of_points,) = table.answer(trials, {"metrics": ["response_mean_ms"]}).shown
+    for one, other in zip(of_policies.rows, of_points.rows, strict=True):
+        number, unit = plain(one[4]).split(" ")
+        assert (float(number), unit) == (pytest.approx(float(other[2]), rel=0.01), "ms")
 
 
 def test_the_table_shows_where_the_memory_lay_and_what_was_found_after_start():

@@ -49,7 +49,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     if _nodes(trials) > 1:
         claims = [_best(found, reference), *(_policy(one, reference) for one in found)]
     else:
-        claims = [_no_effect([one.metric for one in found])]
+        claims = [_no_effect(found, reference)]
     return Answered(claims=[*claims, *detectable], shown=[_table(trials, factor)])
 
 
@@ -67,20 +67,26 @@ def _nodes(trials: Trials) -> int:
     return int(told[0].get("numa_nodes") or 1) if told else 1
 
 
-def _no_effect(metrics: Sequence[MetricComparison]) -> Claim:
+def _no_effect(found: Sequence[_Compared], reference: str) -> Claim:
     """The largest difference is given because it shows the noise of this host."""
-    largest = max(metrics, key=lambda one: abs(one.ratio - 1))
+    largest = _largest(found)
+    metric = largest.metric
     return Claim(
         sentence="This host has one NUMA node, so no policy can have an effect and none is "
-        f"claimed: any difference is noise, at most {change(largest.ratio)} in throughput between "
-        f"two levels{_interval(largest)}",
+        f"claimed: any difference is noise, here at most {change(metric.ratio)} in throughput, of "
+        f"{largest.policy} against {reference}{_interval(metric)}",
         told=False,
-        effect=largest.ratio,
-        low=largest.low,
-        high=largest.high,
-        doubt=_false_alarm(metrics),
+        effect=metric.ratio,
+        low=metric.low,
+        high=metric.high,
+        doubt=_false_alarm([one.metric for one in found]),
         evidence={"nodes": 1},
     )
+
+
+def _largest(found: Sequence[_Compared]) -> _Compared:
+    """The policy that differs most from the reference."""
+    return max(found, key=lambda one: abs(one.metric.ratio - 1))
 
 
 def _false_alarm(metrics: Sequence[MetricComparison]) -> str:
@@ -115,7 +121,7 @@ def _best(found: Sequence[_Compared], reference: str) -> Claim:
             f"{best.metric.words}"
         )
     else:
-        best = max(found, key=lambda one: abs(one.metric.ratio - 1))
+        best = _largest(found)
         sentence = (
             f"No policy is shown to be better than {reference}; the largest difference is that of "
             f"{best.policy}: {best.metric.words}"
@@ -180,11 +186,11 @@ def _table(trials: Trials, factor: str) -> TableOf:
 
 def _row(runs: Sequence[Trial], nodes: Sequence[str]) -> tuple[str, ...]:
     rates = [rate for rate in map(throughput, runs) if rate is not None]
-    mean = over_runs(runs, throughput)
+    mean, latency = over_runs(runs, throughput), over_runs(runs, _latency_ms)
     return (
         tps(mean.value if mean else None),
         *((significant(min(rates)), significant(max(rates))) if rates else (NOTHING, NOTHING)),
-        milliseconds(mean_of(runs, _latency_ms)),
+        milliseconds(latency.value if latency else None),
         _verified(runs),
         *(_memory_words(runs, node) for node in nodes),
     )
