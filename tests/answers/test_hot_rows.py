@@ -207,6 +207,17 @@ def test_a_measurement_that_contradicts_the_prediction_says_so():
     assert "do not rank as predicted" in agreement.sentence
 
 
+def test_a_bound_that_a_measurement_exceeds_is_said_to_be_none():
+    """In branches-first, the row would be held for 0.5 ms by the times of the order as written."""
+    exceeding = {"as_written": 3000.0, "branches_last": 3300.0, "branches_first": 2800.0}
+    *_, agreement = statement_order.answer(orders_study(**exceeding), ORDER_OPTIONS).claims
+    assert "rank as predicted" in agreement.sentence
+    doubt = plain(agreement.doubt)
+    assert doubt.startswith("Only the ranks are comparable: in branches-first (2 8")
+    assert "TPS, predicted at most 2 000) rows are held for less time than" in doubt
+    assert "branches-last" not in agreement.doubt
+
+
 def test_ranks_are_among_all_valid_orders():
     (table,) = statement_order.answer(orders_study(**MEASURED_AS_PREDICTED), ORDER_OPTIONS).shown
     ranks = {row[0]: int(row[5]) for row in table.rows}

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dbdyno.analysis.bounds import EXCEEDED
+from dbdyno.analysis.bounds import EXCEEDED, UNBOUNDED
 from dbdyno.analysis.metrics import THROUGHPUT
 from dbdyno.analysis.verdicts import change
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
@@ -36,6 +36,15 @@ class _Measured(Struct, frozen=True):
     def mean_tps(self) -> float:
         found = over_runs(self.runs, throughput)
         return found.value if found else 0.0
+
+    @property
+    def predicted_tps(self) -> float:
+        return self.prediction.bound.tps if self.prediction else UNBOUNDED
+
+    @property
+    def exceeds_bound(self) -> bool:
+        """Whether it is faster than its rows should allow."""
+        return self.mean_tps > self.predicted_tps * EXCEEDED
 
 
 class _Asked(Struct, frozen=True):
@@ -181,7 +190,7 @@ def _agreement(measured: Sequence[_Measured], clients: str, asked: _Asked) -> It
         sentence=f"By mean throughput with {clients} {asked.over} the orders {verb}: measured "
         f"{', '.join(found)}" + ("" if agrees else f"; predicted {', '.join(predicted)}"),
         told=agrees and not _untold(measured),
-        doubt=_agreement_doubt(agrees=agrees, untold=_untold(measured)),
+        doubt="; ".join(_agreement_doubts(measured, asked, agrees=agrees)),
         evidence={"measured": found, "predicted": predicted},
     )
 
@@ -192,13 +201,24 @@ def _untold(measured: Sequence[_Measured]) -> list[str]:
     return [one.level for one in measured if one.against and one.against.verdict not in told]
 
 
-def _agreement_doubt(*, agrees: bool, untold: Sequence[str]) -> str:
-    said = [] if agrees else ["The bound covers row locks only; CPU and WAL limit throughput too"]
-    if untold:
-        said.append(
-            f"These runs do not distinguish {' and '.join(untold)} from the order as written"
+def _agreement_doubts(
+    measured: Sequence[_Measured], asked: _Asked, *, agrees: bool
+) -> Iterator[str]:
+    if not agrees:
+        yield "The bound covers row locks only; CPU and WAL limit throughput too"
+    exceeding = [one for one in measured if one.level != asked.reference and one.exceeds_bound]
+    if exceeding:
+        told = " and ".join(
+            f"{one.level} ({tps(one.mean_tps)} TPS, predicted at most {tps(one.predicted_tps)})"
+            for one in exceeding
         )
-    return "; ".join(said)
+        yield (
+            f"Only the ranks are comparable: in {told} rows are held for less time than the "
+            "statements of the order as written take"
+        )
+    untold = _untold(measured)
+    if untold:
+        yield f"These runs do not distinguish {' and '.join(untold)} from the order as written"
 
 
 def _table(orders: Orders, measured: Sequence[_Measured], clients: str, asked: _Asked) -> TableOf:
