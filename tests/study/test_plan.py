@@ -185,4 +185,5 @@ def test_rates_are_guesses_until_they_were_measured(tmp_path):
 
 
 def test_spans_are_told():
-    assert [span(s) for s in (12, 150, 4 * 3600)] == ["12 s", "2 min", "4 h 00 min"]
+    told = [span(s) for s in (12, 91, 146, 600, 4 * 3600)]
+    assert told == ["12 s", "91 s", "2.4 min", "10 min", "4 h 00 min"]

@@ -123,8 +123,10 @@ def over_limits(
 
 def span(seconds: float) -> str:
     """Format a duration for planning."""
-    if seconds < 90:
+    if seconds < 120:
         return f"{seconds:.0f} s"
+    if seconds < 600:
+        return f"{seconds / 60:.2g} min"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
 
