@@ -1,5 +1,7 @@
 """Conclusions about two engines, from runs with known differences."""
 
+import itertools
+
 import msgspec
 import numpy as np
 import pytest
@@ -70,6 +72,23 @@ def test_noise_says_how_many_repeats_would_tell():
     verdict, *_ = duel(of_engines(noise=0.6)).claims
     assert not verdict.told
     assert "more repeats" in verdict.doubt
+
+
+def test_a_load_that_is_decided_only_if_judged_alone_says_what_the_others_change():
+    """Three blocks with ratios of 1.2, 1.3 and 1.4: p is 0.02 alone, 0.06 of three loads."""
+    luck = itertools.cycle([1.2, 1.3, 1.4])
+
+    def tps(at):
+        is_first = (at["engine"], at["workload"]) == ("mariadb", LOADS[0])
+        return 10_000.0 * (next(luck) if is_first else 1)
+
+    made = spec(ENGINE, LOAD, factor("clients", 4), repeats=3)
+    verdict, claim, *_ = duel(study(made, tps, noise=0)).claims
+    assert not claim.told
+    assert claim.low > 1
+    assert "over all loads, p = 0.0" in claim.doubt
+    assert "after Holm correction. About 1 more repeat (" in claim.doubt
+    assert claim.doubt in verdict.doubt
 
 
 def test_a_single_block_decides_nothing():
@@ -188,6 +207,18 @@ def test_jitter_is_compared_over_all_loads():
     assert claim.told
     assert claim.effect == pytest.approx(0.5, rel=0.01)
     assert "0.5 times" in claim.sentence
+
+
+def test_loads_of_one_block_are_one_sample_of_jitter():
+    """Their ratios differ by load; three blocks of three loads are three samples, not nine."""
+
+    def wavy(at):
+        height = 0.2 if at["engine"] == "postgres" else 0.2 * ADVANTAGE[at["workload"]]
+        return MadeRun(1000 * (1 + height * np.tile([1.0, -1.0], 10)), seconds=20, warmup=0)
+
+    (claim,) = answered("jitter", of_engines(run_of=wavy), factor="engine").claims
+    assert claim.effect == pytest.approx(1.2 ** (1 / 3), rel=0.001)
+    assert claim.high - claim.low < 0.001
 
 
 def promising(**promises):

@@ -15,7 +15,7 @@ from dbdyno.analysis.effect import Effect, holm, paired_effect, unpaired_effect
 from dbdyno.analysis.metric_samples import MetricSamples, Runs, ratio_of, samples_of
 from dbdyno.analysis.metrics import USUAL, is_cost, is_told_by_one_run, metrics_of
 from dbdyno.analysis.statistical_power import detectable, more_repeats
-from dbdyno.analysis.verdicts import ALPHA, verdict_of, verdict_within, words_of
+from dbdyno.analysis.verdicts import alpha_of_next, verdict_of, verdict_within, words_of
 from dbdyno.model.comparison import Comparison, Metric, MetricComparison, Repeats, Verdict
 from dbdyno.model.record import RunRecord
 
@@ -94,9 +94,7 @@ def _judged(
     }
     of_all = holm([*chances.values(), *beside])
     adjusted = dict(zip(chances, of_all, strict=False))
-    told = sum(p < ALPHA for p in of_all)
-    # Below this the next metric would be significant as well.
-    alpha = ALPHA / max(len(of_all) - told, 1)
+    alpha = alpha_of_next(of_all)
     return [
         _compared(one, effect, adjusted.get(place), margin, alpha)
         for place, (one, effect) in enumerate(zip(samples, effects, strict=True))

@@ -6,6 +6,7 @@ than its interval does.
 """
 
 import math
+from collections.abc import Sequence
 
 from dbdyno.analysis.effect import Effect
 from dbdyno.formatting import THIN_SPACE, percent, significant
@@ -13,6 +14,12 @@ from dbdyno.model.comparison import Direction, MetricComparison, Verdict
 
 ALPHA = 0.05
 _TIMES_FROM = 3.0
+
+
+def alpha_of_next(adjusted: Sequence[float]) -> float:
+    """Level below which one more of these tests, adjusted by Holm, would be significant."""
+    told = sum(p < ALPHA for p in adjusted)
+    return ALPHA / max(len(adjusted) - told, 1)
 
 
 def verdict_of(effect: Effect, p_adjusted: float, margin: float, better: Direction) -> Verdict:

@@ -15,12 +15,11 @@ from msgspec import Struct
 from dbdyno.analysis.compare import MARGIN
 from dbdyno.analysis.effect import Effect, Ratio, holm, paired_effect
 from dbdyno.analysis.statistical_power import more_repeats
+from dbdyno.analysis.verdicts import ALPHA, alpha_of_next
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import Number, pairs, ratio_of
 from dbdyno.explain.sentences import amount
 from dbdyno.formatting import NOTHING, percent, significant
-
-ALPHA = 0.05
 
 Pair = tuple[Trial, Trial]
 Levels: TypeAlias = tuple[tuple[str, str], ...]
@@ -72,6 +71,13 @@ class VariantPair(Struct, frozen=True):
         means = np.array([np.mean(logarithms) for logarithms in blocks])
         return paired_effect(means) if len(means) > 1 else None
 
+    def ratio(self, number: Number) -> Ratio | None:
+        """The effect as a factor; without an interval if there is one block, None without pairs."""
+        effect = self.effect(number)
+        if effect is None:
+            return ratio_of(self.pairs(), number)
+        return Ratio(math.exp(effect.value), math.exp(effect.low), math.exp(effect.high))
+
     def left_out_words(self, number: Number) -> str:
         """Text on the pairs that are not in the effect, as their block or level is incomplete."""
         known = self._logarithms(number)
@@ -107,12 +113,16 @@ class VariantPair(Struct, frozen=True):
 
 
 class Judged(Struct, frozen=True):
-    """The result of one duel in one number. ``p`` is adjusted for all that were judged with it."""
+    """The result of one duel in one number. ``p`` is adjusted for all that were judged with it.
+
+    ``alpha`` is the level that the duel alone would have to reach.
+    """
 
     duel: VariantPair
     ratio: Ratio
     effect: Effect | None
     p: float | None
+    alpha: float = ALPHA
 
     @property
     def is_told(self) -> bool:
@@ -134,11 +144,23 @@ class Judged(Struct, frozen=True):
             return "A single block does not show how much runs differ: repeat it."
         wanted = max(abs(self.effect.value), math.log1p(MARGIN))
         blocks = round(self.effect.spread.freedom) + 1
-        needed = more_repeats(wanted, self.effect.spread, blocks, ALPHA)
+        needed = more_repeats(wanted, self.effect.spread, blocks, self.alpha)
         most = "or more" if needed.high is None else f"to {needed.high}"
+        more = amount(needed.more, "more repeat", "more repeats")
+        are = "is" if needed.more == 1 else "are"
         return (
-            f"About {amount(needed.more, 'more repeat', 'more repeats')} ({needed.low} {most}) "
-            f"are needed to detect {percent(needed.finds)} with 80 % power."
+            f"{self._corrected_words}About {more} ({needed.low} {most}) {are} needed to detect "
+            f"{percent(needed.finds)} with 80 % power."
+        )
+
+    @property
+    def _corrected_words(self) -> str:
+        """Why the duel is undecided although its own interval excludes no difference."""
+        if self.p is None or self.p < ALPHA or not self.ratio.is_told_apart:
+            return ""
+        return (
+            "The interval is that of this load alone, and excludes no difference; over all loads, "
+            f"p = {significant(self.p)} after Holm correction. "
         )
 
 
@@ -146,15 +168,11 @@ def judged(duels: Sequence[VariantPair], number: Number) -> list[Judged]:
     """The duels for which both sides have the number."""
     effects = [duel.effect(number) for duel in duels]
     known = {at: of.p for at, of in enumerate(effects) if of is not None and of.p is not None}
-    adjusted = dict(zip(known, holm(list(known.values())), strict=True))
+    of_all = holm(list(known.values()))
+    adjusted = dict(zip(known, of_all, strict=True))
+    alpha = alpha_of_next(of_all)
     return [
-        Judged(duel, ratio, effect, adjusted.get(at))
+        Judged(duel, ratio, effect, adjusted.get(at), alpha)
         for at, (duel, effect) in enumerate(zip(duels, effects, strict=True))
-        if (ratio := _ratio(duel, effect, number)) is not None
+        if (ratio := duel.ratio(number)) is not None
     ]
-
-
-def _ratio(duel: VariantPair, effect: Effect | None, number: Number) -> Ratio | None:
-    if effect is None:
-        return ratio_of(duel.pairs(), number)
-    return Ratio(math.exp(effect.value), math.exp(effect.low), math.exp(effect.high))

@@ -1,8 +1,8 @@
 """Jitter: how much throughput varies from second to second, and which variant varies more.
 
-The measure is the coefficient of variation of 1 s samples within each run (``analysis/jitter.py``);
-variants are compared pair by pair over blocks. A short run estimates its own variation poorly,
-which the interval over runs shows.
+The measure is the coefficient of variation of 1 s samples within each run
+(``analysis/jitter.py``); variants are compared by the mean ratio of each block. A short run
+estimates its own variation poorly, which the interval over runs shows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,18 @@ from dbdyno.answers.grouping import (
     chosen,
     interval_words,
     over_runs,
-    pairs,
     point_cells,
-    ratio_of,
     times_of,
     titles_of,
     varied,
 )
+from dbdyno.answers.variant_pairs import VariantPair
 from dbdyno.formatting import percent
+
+DOUBT = (
+    "All loads together; checkpoints and flushing that occur less often than once per run are not "
+    "represented."
+)
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
@@ -42,7 +46,8 @@ def _of(trial: Trial) -> float | None:
 
 
 def _claim(among: Sequence[Trial], factor: str, first: str, second: str) -> Claim:
-    ratio = ratio_of(pairs(among, factor, first, second), _of)
+    both = VariantPair("all loads", first, second, among, factor, over="")
+    ratio = both.ratio(_of)
     if ratio is None:
         return Claim(sentence=f"{first} and {second} have no paired runs.", told=False)
     told = f"{second}'s samples vary {times_of(ratio)} as much as {first}'s"
@@ -54,8 +59,7 @@ def _claim(among: Sequence[Trial], factor: str, first: str, second: str) -> Clai
         effect=ratio.value,
         low=ratio.low,
         high=ratio.high,
-        doubt="All loads together; checkpoints and flushing that occur less often than once per "
-        "run are not represented.",
+        doubt=f"{both.left_out_words(_of)} {DOUBT}".lstrip(),
     )
 
 
