@@ -6,7 +6,7 @@ import pytest
 
 from dbdyno.answers.registry import all_answers
 from tests.answers.costed import changed, costed, facts
-from tests.answers.made import factor, spec, study
+from tests.answers.made import contrast, factor, spec, study
 from tests.support.recordings import MadeRun
 
 FPW = factor("full_page_writes", "on", "off")
@@ -16,9 +16,9 @@ def answered(name, trials, **options):
     return all_answers()[name].answer(trials, options)
 
 
-def of_full_page_writes(*, noise, repeats=3):
+def of_full_page_writes(*, noise, repeats=3, **changes):
     """Images are nine tenths of the WAL and cost a tenth of the throughput."""
-    made = spec(FPW, repeats=repeats)
+    made = spec(FPW, repeats=repeats, **changes)
     trials = study(
         made, lambda at: 9000.0 if at["full_page_writes"] == "on" else 10_000.0, noise=noise
     )
@@ -46,6 +46,17 @@ def test_throughput_that_tells_is_said_beside_it():
     (claim,) = answered("full-page-writes", of_full_page_writes(noise=0.001)).claims
     assert "although" not in claim.sentence
     assert "worse" in claim.doubt
+
+
+def test_repeats_that_would_decide_are_those_of_the_contrast():
+    """Holm over its three metrics: more repeats than throughput alone would need."""
+    metrics = ("wal_bytes", "throughput_tps", "response_p95_ms")
+    trials = of_full_page_writes(
+        noise=0.3, contrasts=(contrast(FPW.name, "off", "on", metrics=metrics),)
+    )
+    (claim,) = answered("full-page-writes", trials).claims
+    (_, throughput, _) = answered("contrasts", trials).claims
+    assert claim.doubt.partition("(")[2] == throughput.sentence.partition("(")[2]
 
 
 def test_images_that_were_counted_in_every_run_are_beyond_doubt():

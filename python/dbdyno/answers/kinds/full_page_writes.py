@@ -7,7 +7,7 @@ of a checkpoint within a run is the subject of ``checkpoint-dips``.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import (
@@ -32,12 +32,14 @@ MANY = 0.01
 IMAGES = "full_page_images"
 WAL, TPS = "wal_bytes", "throughput_tps"
 
+Pair: TypeAlias = tuple[Trial, Trial]
+
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """The verdict is on WAL bytes, and states beside it what throughput shows."""
     among = chosen(trials, options.get("at"))
     both = pairs(among, FACTOR, OFF, ON)
-    found = compared(both, (WAL, TPS)) if both else {}
+    found = _compared(trials, both) if both else {}
     if WAL not in found:
         missing = "no pair of runs with full_page_writes on and off whose WAL was counted"
         return Answered(claims=[], missing=missing)
@@ -46,6 +48,15 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
         claims=[_of_wal(found[WAL], off, on, found.get(TPS))],
         shown=[_table({OFF: off, ON: on})],
     )
+
+
+def _compared(trials: Trials, both: Sequence[Pair]) -> dict[str, MetricComparison]:
+    """Judged as the study's own contrast of the factor, if there is one: both then say the same."""
+    of = next((one for one in trials.spec.contrasts if one.factor == FACTOR), None)
+    if of is None:
+        return compared(both, (WAL, TPS))
+    asked = of.metrics or trials.spec.metrics
+    return compared(both, tuple(dict.fromkeys((*asked, WAL, TPS))), of.margin)
 
 
 def _of_wal(
