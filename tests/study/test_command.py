@@ -5,8 +5,8 @@ import json
 import pytest
 
 from dbdyno.cli import main, study as cli_study
+from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import plain
-from dbdyno.report.verdict import capitalized
 from dbdyno.store.studies import list_studies
 from dbdyno.store.summary import list_runs
 from dbdyno.study.finding import find_study
@@ -48,9 +48,15 @@ def test_a_study_is_run_shown_and_found_again(tmp_path, capsys):
     assert "Is more more?" in page.read_text()
 
     assert answer(capsys, "verdict")[1].splitlines()[0] == capitalized(plain(told["verdict"]))
-    (command,) = (one["decide_with"] for one in told["comparisons"])
-    goes_on = f"open question:\n  {command}\n"
-    assert answer(capsys, "report", "last", "--text")[1].endswith(goes_on) == bool(command)
+    (compared,) = told["comparisons"]
+    open_ones = [one for one in compared["metrics"] if one["repeats"]]
+    in_text = answer(capsys, "report", "last", "--text")[1]
+    assert bool(open_ones) == bool(compared["decide_with"]) == ("open question" in in_text)
+    for first in open_ones[:1]:
+        asked, _, command = in_text.rpartition("open question (")[2].partition(":\n  ")
+        assert asked.startswith(first["title"])
+        repeats = first["pairs"] + first["repeats"]["more"]
+        assert command == f"dbdyno study resume {told['study']['study_id']} --repeats {repeats}\n"
     assert json.loads(answer(capsys, "verdict", "mini", "--json")[1])["doubt"] == told["doubt"]
     assert "Is more more?" in answer(capsys, "report", "last", "--text")[1]
     written_to = answer(capsys, "report", told["study"]["study_id"])[1].strip()

@@ -170,7 +170,7 @@ def sentence_words(of: Interval, words: Callable[[float], str] = significant) ->
     if of.low is None or of.high is None:
         return f"{words(of.value)} (no interval)"
     if of.high > USELESS * of.low:
-        return f"{words(of.value)} (too few runs for an interval)"
+        return f"{words(of.value)} (too few runs for a useful interval)"
     return f"{words(of.value)} (95 %: {words(of.low)} to {words(of.high)})"
 
 
@@ -180,7 +180,7 @@ def times_of(of: Interval | MetricComparison) -> str:
     if of.low is None or of.high is None:
         return f"{significant(value)} times (one pair, no interval)"
     if of.high > USELESS * of.low:
-        return f"{significant(value)} times (too few pairs for an interval)"
+        return f"{significant(value)} times (too few pairs for a useful interval)"
     alone = isinstance(of, MetricComparison) and of.method == "single runs"
     interval = f"95 %{' within the runs' if alone else ''}"
     return (

@@ -6,15 +6,16 @@ from pathlib import Path
 
 from dbdyno.answers.answer import Trials
 from dbdyno.answers.answering import Answers, answered, verdict
-from dbdyno.answers.level_contrasts import comparisons
+from dbdyno.answers.grouping import title_of
+from dbdyno.answers.level_contrasts import contrasted, levels_words
 from dbdyno.cli.output import print_aside, print_json, print_lines, print_result, screen
 from dbdyno.cli.pages import write_page
+from dbdyno.explain.sentences import capitalized
 from dbdyno.layout import Command, Paragraph
 from dbdyno.model.study import StudyRecord
 from dbdyno.report.study import render_study_html
 from dbdyno.report.study_object import study_object
 from dbdyno.report.study_text import render_study_text
-from dbdyno.report.verdict import capitalized
 from dbdyno.run.tools import engine_tools
 from dbdyno.study.trials import lost_runs, trials_of
 
@@ -53,10 +54,17 @@ def write_study_html(record: StudyRecord, path: Path) -> None:
 
 
 def _tell_how_to_go_on(trials: Trials) -> None:
-    """Show the command for the first undecided comparison, the one that was asked about first."""
-    commands = [one.decide_with for one in comparisons(trials) if one.decide_with]
-    if commands:
-        print_lines(["", "To decide the first open question:", Command(f"  {commands[0]}")])
+    """Show the command for the first undecided metric, the one that was asked about first."""
+    metrics = ((of, metric) for of in contrasted(trials) for metric in of.comparison.metrics)
+    of, first = next(((of, one) for of, one in metrics if one.more_pairs), (None, None))
+    if of is None or first is None:
+        return
+    where = f" at {levels_words(of.others)}" if of.others else ""
+    sides = f"{of.contrast.after} against {of.contrast.before}"
+    what = f"{first.title}, {title_of(trials, of.contrast.factor)} {sides}{where}"
+    command = trials.study.further(first.pairs + first.more_pairs)
+    print_lines(["", Paragraph(f"To decide the first open question ({what}):")])
+    print_lines([Command(f"  {command}")])
 
 
 def _answered(record: StudyRecord) -> tuple[Trials, Answers]:

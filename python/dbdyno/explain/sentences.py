@@ -58,6 +58,13 @@ def amount(of: float, one: str, many: str) -> str:
     return f"{number} {one if number == '1' else many}"
 
 
+def capitalized(text: str) -> str:
+    """Add a capital and a full stop; a name at the beginning and the rest are unchanged."""
+    is_name = "_" in text.split(" ", 1)[0]
+    sentence = text if is_name else text[:1].upper() + text[1:]
+    return sentence if sentence.endswith((".", "!", "?")) else sentence + "."
+
+
 def and_so_on(names: list[str], limit: int = 3) -> str:
     """The first few of a list, and how many more there are."""
     rest = len(names) - limit

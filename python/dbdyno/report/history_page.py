@@ -6,11 +6,11 @@ from dbdyno.analysis.history import MetricHistory
 from dbdyno.analysis.run_series import RUNS_MIN, RunSeries
 from dbdyno.analysis.verdicts import change
 from dbdyno.answers.answer import CurveOf, CurveSeries
+from dbdyno.explain.sentences import capitalized
 from dbdyno.report.content import Block, Sentence
 from dbdyno.report.curves import curve_figure
 from dbdyno.report.history import change_words, evidence, span_words, state_words
 from dbdyno.report.page import Page, PageSection, render_page
-from dbdyno.report.verdict import capitalized
 
 FOOTER = (
     "Runs are in chronological order. A level is the geometric mean of the runs between two "

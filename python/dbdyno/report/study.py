@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 from dbdyno.answers.answer import Claim, Trials
 from dbdyno.answers.answering import Answers, verdict
+from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import count
 from dbdyno.report.page import Page, PageSection, render_page
 from dbdyno.report.study_answers import answer_sections
 from dbdyno.report.study_making import making_blocks
 from dbdyno.report.study_published import published_blocks
-from dbdyno.report.verdict import capitalized
 
 FOOTER = (
     "Each run is one sample: intervals are between runs, not within them. Ratios are compared on "

@@ -14,13 +14,13 @@ from dbdyno.answers.answer import (
     TableOf,
 )
 from dbdyno.answers.answering import Answers, title_of
+from dbdyno.explain.sentences import capitalized
 from dbdyno.report.content import Block, Figure, Sentence, Subject, Table, Text
 from dbdyno.report.curves import curve_figure
 from dbdyno.report.page import PageSection
 from dbdyno.report.parts import parts_figure
 from dbdyno.report.scatter import scatter_figure
 from dbdyno.report.sections import locks
-from dbdyno.report.verdict import capitalized
 
 
 def answer_sections(answers: Answers) -> list[PageSection]:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from dbdyno.answers.answer import Answered, Claim, Shown, TableOf, Trials
 from dbdyno.answers.answering import Answers, title_of, verdict
+from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import counted
 from dbdyno.layout import Columns, Line, Paragraph, laid_out, printable
 from dbdyno.report.study import doubts, status_words, when_words
 from dbdyno.report.study_answers import without_verdict
 from dbdyno.report.study_making import time_facts
-from dbdyno.report.verdict import capitalized
 
 
 def render_study_text(trials: Trials, answers: Answers, screen: int | None = None) -> str:

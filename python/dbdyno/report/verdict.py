@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator
 
+from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import count, tps
 from dbdyno.model.record import Latency, RunRecord
 
@@ -40,13 +41,6 @@ def reasons(record: RunRecord) -> list[str]:
 def doubts(record: RunRecord) -> list[str]:
     """What weakens the numbers, one sentence each."""
     return [capitalized(doubt) for doubt in record.doubts]
-
-
-def capitalized(text: str) -> str:
-    """Add a capital and a full stop; a name at the beginning and the rest are unchanged."""
-    is_name = "_" in text.split(" ", 1)[0]
-    sentence = text if is_name else text[:1].upper() + text[1:]
-    return sentence if sentence.endswith((".", "!", "?")) else sentence + "."
 
 
 def interval_words(record: RunRecord) -> str:

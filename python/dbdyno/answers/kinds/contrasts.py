@@ -12,7 +12,7 @@ from dbdyno.analysis.verdicts import change, ratio_words
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import title_of
 from dbdyno.answers.level_contrasts import Contrasted, Levels, contrasted, levels_words
-from dbdyno.formatting import NOTHING, percent, significant
+from dbdyno.formatting import NOTHING, counted, percent, significant
 from dbdyno.model.comparison import VERDICTS, MetricComparison, Repeats, Verdict
 
 _HOPELESS = 10.0
@@ -104,7 +104,9 @@ def _most_needed(metrics: Sequence[MetricComparison]) -> list[str]:
     needed = [metric.repeats.more for metric in metrics if metric.repeats]
     if not needed:
         return []
-    return [f"{min(needed)} to {max(needed)} more repeats would decide what is undecided"]
+    least, most = min(needed), max(needed)
+    more = counted(most, "more repeat") if least == most else f"{least} to {most} more repeats"
+    return [f"{more} would decide what is undecided"]
 
 
 def _heading(trials: Trials, of: Contrasted) -> str:
@@ -157,8 +159,9 @@ def _table(trials: Trials, rows: Sequence[Found]) -> TableOf:
         numeric=frozenset({3, 4, 5, 6}),
         note="Ratios are after over before, averaged over pairs of runs of one block; verdicts are "
         "corrected for multiple comparisons (Holm) over the metrics of a comparison and all levels "
-        "compared with the same one. To decide: further repeats, with the 95 % interval of that "
-        "number; dbdyno study resume makes them.",
+        "compared with the same one, but not over rows with other levels in the column at. To "
+        "decide: further repeats, with the 95 % interval of that number; dbdyno study resume makes "
+        "them.",
     )
 
 

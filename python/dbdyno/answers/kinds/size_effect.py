@@ -12,6 +12,7 @@ from dbdyno.answers.answer import Answer, Answered, Claim, CurveOf, CurveSeries,
 from dbdyno.answers.decade_effect import DecadeEffect, Measure, decade_effect
 from dbdyno.answers.grouping import by_level, chosen, title_of
 from dbdyno.answers.measuring import curve_through, metric_of, series_over
+from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import significant, tps
 
 THROUGHPUT = Measure("throughput_tps", "throughput", "TPS", tps)
@@ -46,12 +47,12 @@ def _claim(effects: Sequence[DecadeEffect]) -> Claim:
     untold = [one.between_ends() for one in effects if not one.is_told]
     doubts = dict.fromkeys(doubt for one in effects for doubt in one.curve.doubts)
     return Claim(
-        sentence=" ".join(one.words for one in effects),
+        sentence=" ".join(capitalized(one.words) for one in effects),
         told=any(one.is_told for one in effects),
         effect=first.value,
         low=first.low,
         high=first.high,
-        doubt=" ".join([*untold, *(f"{doubt}." for doubt in doubts)]),
+        doubt=" ".join(map(capitalized, [*untold, *doubts])),
         evidence={one.label: _evidence(one) for one in effects},
     )
 
