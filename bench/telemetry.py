@@ -138,7 +138,7 @@ def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bo
         description = connected.target.describe(connected.control)
         record = first_record(plan, work.name, server, description, options)
         with RunWriter(record, plan) as writer:
-            completed = _completed(plan, turns, partial(watching, options, connected, writer))
+            completed = _completed(plan, turns, partial(watching, options, connected, plan, writer))
         ratio = ratio_of_turns(turns, completed)
         return _effect(ratio, activity_cores(plan), read_frames(writer.folder / FRAMES))
 

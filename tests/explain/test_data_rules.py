@@ -183,19 +183,32 @@ def test_hot_updates_are_not_blamed():
 
 
 def scanning(
-    *, rows=50_000, scans=1000, plan="Seq Scan", columns=("id", "owner"), sql=SELECT, processes=1
+    *,
+    rows=50_000,
+    scans=1000,
+    plan="Seq Scan",
+    columns=("id", "owner"),
+    sql=SELECT,
+    processes=1,
+    converted=(),
+    seen=((0, "", "", 3),),
 ):
     run = made_run(sql, clients=4)
     plans = (
         PlanFacts(
-            statement=0, variant="generic", cost=900, nodes=((plan, "accounts", 1.0),), text=""
+            statement=0,
+            variant="generic",
+            cost=900,
+            nodes=((plan, "accounts", 1.0),),
+            text="",
+            converted=converted,
         ),
     )
     known = facts(table(rows=rows, columns=columns))
     run.facts(ServerFacts(tables=known.tables, plans=plans))
     counted = {"seq_scan": scans * processes, "seq_tup_read": scans * rows}
     run.counters("pg_stat_user_tables", counted, of="accounts")
-    return with_looks(run, (0, "", "", 3), (-1, "idle", "", 1))
+    return with_looks(run, *seen, (-1, "idle", "", 1))
 
 
 def test_a_lookup_without_an_index_is_named_with_the_index_to_make():
@@ -233,6 +246,21 @@ def test_a_lookup_by_what_is_computed_of_a_column_wants_an_index_on_that():
     assert isinstance(said("missing_index", scanning(sql=sql, plan="Index Scan")), NotFound)
 
 
+def test_an_indexed_column_that_the_lookup_converts():
+    sql = "SELECT owner FROM accounts WHERE id = :id::numeric"
+    found = said("missing_index", scanning(sql=sql, converted=(("accounts", "id"),)))
+    assert found.title == "Unusable index: a lookup converts the indexed column"
+    assert "id has an index, but is compared in another type or collation" in found.summary
+    assert found.certainty == "sure"
+    assert found.advice == [
+        "Compare id with values of its own type and collation: bind or cast the value, so that "
+        "the column is not converted."
+    ]
+    assert isinstance(said("missing_index", scanning(sql=sql)), NotFound)
+    elsewhere = scanning(sql=sql, converted=(("others", "id"),))
+    assert isinstance(said("missing_index", elsewhere), NotFound)
+
+
 def test_each_lookup_without_an_index_is_told():
     """More rows of orders are read; lookups with little time or with an index are not reported."""
     run = made_run(
@@ -268,8 +296,9 @@ def test_each_lookup_without_an_index_is_told():
     assert found.seen[-1].startswith(f"Likewise {SELECT} reads 50{THIN}000 rows of accounts")
 
 
-def test_a_scan_that_several_processes_share_is_one():
-    recording = scanning(processes=2).recording()
+@pytest.mark.parametrize("processes", [2, 2.6])
+def test_a_scan_that_several_processes_share_is_one(processes):
+    recording = scanning(processes=processes).recording()
     record = full_record(recording, HISTOGRAMS)
     timed = [msgspec.structs.replace(one, count=60_000) for one in record.statements]
     recording = msgspec.structs.replace(
@@ -278,6 +307,11 @@ def test_a_scan_that_several_processes_share_is_one():
     found = said("missing_index", recording)
     assert f"reads 50{THIN}000 rows of accounts" in found.summary
     assert found.evidence["scans_per_transaction"] == pytest.approx(1)
+
+
+def test_waits_for_the_workers_of_a_scan_are_its_time():
+    run = scanning(seen=((0, "IPC", "ExecuteGather", 2), (0, "", "", 1)))
+    assert said("missing_index", run).share == pytest.approx(0.75)
 
 
 def test_a_numbered_table_is_found_in_the_form_of_all_statements_on_such_tables():
@@ -415,6 +449,15 @@ def test_temporary_files_name_the_setting_and_the_statement():
     assert f"1 temporary file and 3{THIN}MiB per transaction" in found.summary
     assert "ORDER BY owner" in found.seen[1]
     assert f"above 9{THIN}MiB" in found.advice[0]
+
+
+def test_a_hash_in_many_files_needs_memory_for_all_of_them():
+    run = made_run("SELECT count(*) FROM a JOIN b USING (id);")
+    run.facts(facts(units=UNITS, work_mem="64"))
+    counted = {"temp_files": 60_000, "temp_bytes": 1000 * 6 * 2**20}
+    found = said("temporary_files", run.counters("pg_stat_database", counted))
+    assert f"60 files of 102{THIN}KiB per transaction" in found.seen[0]
+    assert f"above 18{THIN}MiB" in found.advice[0]
 
 
 def test_few_temporary_files_are_a_note_and_none_are_nothing():

@@ -337,10 +337,20 @@ def test_each_setting_that_distorts_is_named(settings, severity, words):
     assert found.summary == f"The run was measured on a server with {words}."
 
 
-@pytest.mark.parametrize(("mean_ms", "is_short"), [(8.0, True), (800.0, False)])
-def test_jit_on_a_short_query_is_named(mean_ms, is_short):
-    plan = PlanFacts(statement=0, variant="generic", cost=200_000, nodes=(), text="")
-    server = ServerFacts(settings={"jit": "on", "jit_above_cost": "100000"}, plans=(plan,))
+@pytest.mark.parametrize(
+    ("cost", "above", "mean_ms", "is_short"),
+    [
+        (200_000, "100000", 8.0, True),
+        (200_000, "100000", 800.0, False),
+        (120, "0", 800.0, True),
+        (120, "100000", 800.0, False),
+        (120, "-1", 8.0, False),
+    ],
+)
+def test_jit_on_a_short_query_is_named(cost, above, mean_ms, is_short):
+    """A cheap query that is compiled may take long only because it is."""
+    plan = PlanFacts(statement=0, variant="generic", cost=cost, nodes=(), text="")
+    server = ServerFacts(settings={"jit": "on", "jit_above_cost": above}, plans=(plan,))
     recording = made_run("select sum(balance) from accounts").facts(server).recording()
     times = dict.fromkeys(("p50_ms", "p95_ms", "p99_ms"), mean_ms)
     measured = StatementRecord(script="s", index=0, sql="", count=9, mean_ms=mean_ms, **times)

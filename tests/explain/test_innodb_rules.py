@@ -143,6 +143,25 @@ def test_a_lookup_without_an_index():
     assert found.certainty == "sure"
 
 
+def test_an_index_on_text_that_is_searched_for_a_number():
+    plan = PlanFacts(
+        statement=0,
+        variant="custom",
+        cost=0.0,
+        nodes=(("ALL", "accounts", 5e4),),
+        text="",
+        converted=(("accounts", "owner"),),
+    )
+    of = table(rows=50_000, columns=("id", "owner"), indexes=(index("by_owner", "owner"),))
+    run = made_run(LOOKUP, ok=10).counters(
+        STATUS, {"Handler_read_rnd_next": 500_000, "Handler_read_next": 0}
+    )
+    run.facts(ServerFacts(tables=(of,), plans=(plan,)))
+    found = said("missing_index", innodb(run))
+    assert found.title == "Unusable index: a lookup converts the indexed column"
+    assert "bind or cast the value" in found.advice[0]
+
+
 def test_deadlocks_that_innodb_counted():
     found = said("deadlocks", innodb(made_run(UPDATE).counters(STATUS, {"Innodb_deadlocks": 10})))
     assert found.evidence["server_deadlocks"] == 600

@@ -103,6 +103,16 @@ def test_commits_of_readers_share_no_flush():
     assert said("wal_write", run).evidence["commits_per_flush"] == pytest.approx(2)
 
 
+@pytest.mark.parametrize(("wal_bytes", "is_large"), [(100_000, True), (1000, False)])
+def test_large_flushes_want_less_wal_rather_than_fewer_flushes(wal_bytes, is_large):
+    counted = {"wal_sync": 150, "wal_sync_time": 750, "wal_bytes": 300 * wal_bytes}
+    found = said("wal_write", flushing(tps=300).counters("pg_stat_wal", counted))
+    assert found.evidence["flush_bytes"] == pytest.approx(2 * wal_bytes, rel=0.1)
+    assert any("A flush writes" in line for line in found.seen) == is_large
+    assert found.advice[0].startswith("Write less WAL") == is_large
+    assert any("number of flushes" in line for line in found.advice) != is_large
+
+
 def test_flushes_that_nobody_counted():
     finding = said("wal_write", flushing())
     assert finding.certainty == "likely"
@@ -230,6 +240,8 @@ advisory at “UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bi
     [
         ("Lock", "object", "locks on objects other than tables"),
         ("Lock", "table metadata", "table locks"),
+        ("Lock", "backup", "the global read lock"),
+        ("Lock", "global read", "the global read lock"),
         ("IPC", "SyncRep", "the reply of a synchronous standby"),
         ("Timeout", "PgSleep", "a pause within a statement"),
         ("IPC", "BgWorkerShutdown", "parallel workers"),

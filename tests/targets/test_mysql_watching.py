@@ -16,6 +16,7 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry import TELEMETRY
+from dbdyno.targets.mysql.telemetry.facts.plans import converted
 from dbdyno.targets.mysql.telemetry.redo import wal_position
 from dbdyno.targets.mysql.telemetry.server_context import ServerContext
 from dbdyno.targets.mysql.telemetry.transactions import transaction_ages_s
@@ -303,6 +304,33 @@ def test_plans_say_how_tables_are_read(watcher: Connection):
     assert told[1] in {("ALL", "t"), ("index", "t")}
     assert told.keys() == {0, 1, 2}
     assert watcher.execute("select count(*) from t where v <> 0").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("numbers", [frozenset({"code"}), frozenset()])
+def test_an_index_on_text_does_not_serve_for_a_number(
+    watched: Server, watcher: Connection, numbers: frozenset[str]
+):
+    """The server compares both as floating-point numbers, and says so."""
+    with watched.connect() as worker:
+        worker.execute("create or replace table texts (id int, code varchar(9), key (code))")
+        worker.execute("insert into texts select seq, seq from seq_1_to_1000")
+    statement = ScriptStatement(0, "select id from texts where code = :code;", numbers)
+    (plan,) = TELEMETRY.facts(watcher, [statement]).plans
+    assert plan.converted == ((("texts", "code"),) if numbers else ())
+    assert (plan.nodes[0][0] == "ref") == (not numbers)
+
+
+def test_columns_that_a_comparison_converts_in_the_words_of_each_server():
+    mariadb = (
+        'Cannot use key `c` part[0] for lookup: `db`.`t`.`code` of type `varchar` = "5" of type '
+        "`bigint`"
+    )
+    second = mariadb.replace("part[0]", "part[1]")
+    mysql = "Cannot use ref access on index 'c' due to type or collation conversion on field 'code'"
+    rewritten = "/* select#1 */ select 1 AS `1`"
+    assert [*converted([mariadb, second, rewritten], ["t", "u"])] == [("t", "code")]
+    assert [*converted([mysql, rewritten], ["t"])] == [("t", "code")]
+    assert [*converted([mysql], ["t", "u"])] == []
 
 
 def test_what_cannot_be_planned_is_left_out(watcher: Connection):

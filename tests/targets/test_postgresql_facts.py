@@ -144,9 +144,39 @@ def test_plans_for_any_values_and_for_an_example(watcher: Connection, table) -> 
     assert "(id >= 5000)" in custom.text.replace("5001", "5000")
 
 
+def test_settings_and_plans_are_not_those_of_the_session_that_reads_them(
+    watcher: Connection, worker: Connection, table
+) -> None:
+    own = ("jit", "plan_cache_mode", "max_parallel_workers_per_gather", "enable_sort")
+    told = facts(watcher, "select * from t order by note").settings
+    for name in own:
+        (elsewhere,) = worker.execute(f"show {name}".encode()).fetchone()
+        assert told[name] == elsewhere
+    (plan,) = plans(watcher, "select * from t order by note")
+    assert plan.nodes[0][0] == "Sort"
+    assert plan.cost < 10_000
+
+
 def test_a_missing_index_shows(watcher: Connection, table) -> None:
     found = plans(watcher, "update t set note = 'x' where v = :v")
     assert [plan.nodes[1][:2] for plan in found] == [("Seq Scan", "t")] * 2
+
+
+@pytest.mark.parametrize(
+    ("condition", "converted"),
+    [
+        ("id = :id::numeric", [("t", "id")]),
+        ("id::bigint + 1 = :id", []),
+        ("note = :note::varchar(9)", []),
+        ("id > :id::numeric", []),
+        ("id = :id", []),
+    ],
+)
+def test_columns_that_a_comparison_converts(
+    watcher: Connection, table, condition: str, converted: list[tuple[str, str]]
+) -> None:
+    told = {plan.converted for plan in plans(watcher, f"select * from t where {condition}")}
+    assert told == {tuple(converted)}
 
 
 def test_tables_behind_views_and_in_other_schemas(watcher: Connection, worker: Connection) -> None:

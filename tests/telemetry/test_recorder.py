@@ -98,6 +98,7 @@ def recorder(server: Server, folder: Folder, process_id: int | None = None, **ot
         log_path=None,
         own_sessions=frozenset(),
         cores=2,
+        scripts=("select 1;",),
     )
     return Recorder(watched, folder)
 

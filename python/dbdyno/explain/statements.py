@@ -12,6 +12,8 @@ from dbdyno.model.telemetry import IndexFacts, PlanFacts, ServerFacts, TableFact
 
 WORKING: frozenset[PartKind] = frozenset({"cpu", "cpu_queue", "io", "wal", "lwlock"})
 """The kinds of client time in which the server worked for a statement."""
+PARALLEL = ("bgworker", "executegather", "messagequeue", "parallel", "hash")
+"""How the server's names of waits for parallel workers begin, in lower case."""
 _WORDS_MAX = 90
 
 
@@ -56,6 +58,20 @@ def working_share(case: Case, statement: int | None = None) -> float | None:
     return sum(case.budget.share(kind, statement=statement) for kind in WORKING)
 
 
+def waiting_for_workers(case: Case, statement: int) -> float:
+    """The share of client time in which the statement waited for its parallel workers."""
+    if case.budget is None:
+        return 0.0
+    waits = (
+        part.seconds
+        for part in case.budget.parts
+        if part.kind == "other_wait"
+        and part.statement == statement
+        and part.wait_event.casefold().startswith(PARALLEL)
+    )
+    return sum(waits) / case.budget.total
+
+
 def table_of(facts: ServerFacts, name: str) -> TableFacts | None:
     """The facts of a table; None if there are none."""
     return next((table for table in facts.tables if table.name == name), None)
@@ -73,6 +89,16 @@ def reads_all(case: Case, statement: int, table: str) -> bool:
         kind in full_reads and relation == table
         for plan in plans_of(server_facts(case), statement).values()
         for kind, relation, _ in plan.nodes
+    )
+
+
+def converted_columns(case: Case, statement: int, table: str) -> list[str]:
+    """The table's columns that the statement compares in another type or collation."""
+    plans = plans_of(server_facts(case), statement).values()
+    return list(
+        dict.fromkeys(
+            column for plan in plans for relation, column in plan.converted if relation == table
+        )
     )
 
 

@@ -195,7 +195,9 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     """The server's plan for a statement: the statement, and the plan as the server returned it.
 
     ``variant`` is ``generic`` (any values) or ``custom`` (for the values of one example). ``nodes``
-    are its steps: (type, relation or empty, estimated rows).
+    are its steps: (type, relation or empty, estimated rows). ``converted`` are columns (relation,
+    column) that it cannot look up in an index, because it compares them in another type or
+    collation than their own.
     """
 
     statement: int
@@ -203,6 +205,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     cost: float
     nodes: tuple[tuple[str, str, float], ...]
     text: str
+    converted: tuple[tuple[str, str], ...] = ()
 
 
 class ServerFacts(Struct, frozen=True, kw_only=True):

@@ -222,7 +222,7 @@ class _Run:
     def _measure(self, writer: RunWriter, plan: Plan, watch: Watch | None) -> Measured:
         witness = _Witness(self.observer, watch)
         with (
-            watching(self.options, self.connected, writer) as follower,
+            watching(self.options, self.connected, plan, writer) as follower,
             (writer.folder / LOG).open("a", encoding="utf-8") as log,
         ):
             with on_cpus(self.options.engine_cpus):

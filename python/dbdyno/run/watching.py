@@ -10,6 +10,7 @@ from typing import Protocol
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Frame
+from dbdyno.model.plan import Plan
 from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.options import RunOptions
 from dbdyno.run.plan import client_count, cores_available
@@ -43,7 +44,7 @@ class _Nobody:
 
 
 def watching(
-    options: RunOptions, connected: ConnectedServer, writer: RunWriter
+    options: RunOptions, connected: ConnectedServer, plan: Plan, writer: RunWriter
 ) -> AbstractContextManager[Follower]:
     """Record telemetry for the duration of the block."""
     server, telemetry = connected.server, connected.target.telemetry
@@ -61,6 +62,7 @@ def watching(
         log_path=options.server_log or server.log_path,
         own_sessions=frozenset({telemetry.pid(connected.control)}),
         cores=cores_available(),
+        scripts=tuple(script.text for script in plan.scripts),
     )
     return Recorder(watched, writer)
 

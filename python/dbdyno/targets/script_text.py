@@ -23,6 +23,8 @@ PIECES = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+SETS_NUMBER = re.compile(r"^\s*\\set\s+(\w+)", re.MULTILINE)
+
 
 class Piece(Struct, frozen=True):
     """A token and its kind, the name of a group of ``PIECES``."""
@@ -62,6 +64,11 @@ def prepared(text: str) -> Prepared | None:
         parameters += is_variable
         parts.append(f"${parameters}" if is_variable else piece.text)
     return Prepared("".join(parts), parameters)
+
+
+def number_variables(script: str) -> frozenset[str]:
+    r"""Return the variables that a script in pgbench's language sets to numbers, by ``\set``."""
+    return frozenset(SETS_NUMBER.findall(script))
 
 
 def with_variables(text: str) -> str:

@@ -69,10 +69,14 @@ class LogReader(Protocol):
 
 
 class ScriptStatement(Struct, frozen=True):
-    """A statement of a script, as the engine numbered it."""
+    """A statement of a script, as the engine numbered it.
+
+    ``numbers`` are the variables that its script sets to numbers: they are sent as such.
+    """
 
     statement: int
     sql: str
+    numbers: frozenset[str] = frozenset()
 
 
 def _no_tasks(_connection: Connection) -> Mapping[int, int]:

@@ -22,7 +22,7 @@ from dbdyno.host.observed_host import observe
 from dbdyno.model.frame import Activity, Frame, Hello, Started, Statement
 from dbdyno.model.telemetry import Level, ServerFacts, TelemetryCost
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.script_text import with_variables
+from dbdyno.targets.script_text import number_variables, with_variables
 from dbdyno.targets.telemetry import ScriptStatement, Telemetry
 from dbdyno.telemetry.configured_log import ConfiguredLog
 from dbdyno.telemetry.joining import Joiner, backends_of
@@ -64,7 +64,8 @@ class Watched:
     """What is recorded, and how to reach it.
 
     ``own_sessions`` are dbdyno's sessions that belong to no client of the load. ``log_path`` is the
-    server's log if it is known; otherwise the server is asked for it.
+    server's log if it is known; otherwise the server is asked for it. ``scripts`` are the texts of
+    the load's scripts, in the order of the plan.
     """
 
     level: Level
@@ -75,6 +76,7 @@ class Watched:
     log_path: Path | None
     own_sessions: frozenset[int]
     cores: int
+    scripts: tuple[str, ...]
 
 
 class Recorder:
@@ -128,9 +130,10 @@ class Recorder:
                 pass
 
     def _prepare(self, hello: Hello) -> None:
+        numbers = [number_variables(script) for script in self._watched.scripts]
         for number, its in enumerate(hello.statements):
             self._texts.add(number, its.sql)
-            self._statements.append(ScriptStatement(number, its.sql))
+            self._statements.append(ScriptStatement(number, its.sql, numbers[its.script]))
         self._workers = [
             Worker(task, self._load_clock, self._publisher)
             for task in (

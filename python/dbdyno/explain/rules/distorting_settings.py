@@ -4,7 +4,8 @@ Looks for: settings, and kinds of builds, under which a result does not carry ov
 server: less durable, slower for everyone, or left at a small default.
 
 Arithmetic: only sizes: the server's cache against the tables and indexes of the statements, the
-estimated cost of a plan against the cost from which JIT compiles.
+estimated cost of a plan against the cost from which JIT compiles, where the statement is short or
+costs less than what the server compiles by default.
 
 Source: PostgreSQL manual, server configuration; MySQL manual, InnoDB startup options.
 
@@ -30,6 +31,8 @@ from dbdyno.model.telemetry import ServerFacts
 CACHE_TINY = 0.25
 CACHE_DEFAULT = 128 << 20  # bytes, of shared_buffers and of innodb_buffer_pool_size
 SHORT_MS = 100.0
+JIT_COST_DEFAULT = 100_000.0
+"""A cheaper plan is short by itself, however long its compilation makes it."""
 
 
 class _Distortion(Struct, frozen=True):
@@ -145,7 +148,9 @@ def _jit(case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
     limit = plain(facts, "jit_above_cost")
     for statement in statements_of(case):
         costs = [plan.cost for plan in plans_of(facts, statement.number).values()]
-        if limit >= 0 and any(cost > limit for cost in costs) and _is_short(case, statement.number):
+        is_cheap = max(costs, default=0.0) < JIT_COST_DEFAULT
+        is_short = is_cheap or _is_short(case, statement.number)
+        if limit >= 0 and any(cost > limit for cost in costs) and is_short:
             yield _Distortion(
                 "JIT on short queries",
                 f"{statement.words} has an estimated cost of {count(max(costs))}, above "

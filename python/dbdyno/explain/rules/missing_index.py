@@ -2,14 +2,16 @@
 
 Looks for: sequential scans of large tables by statements that compare columns with values, where no
 index begins with one of those columns; on PostgreSQL also a function of a column, as in
-lower(email) = …, where the server plans to read the whole table for it. The index to create has all
-columns that must be equal together, and columns joined by OR get one each.
+lower(email) = …, where the server plans to read the whole table for it; and a column that has an
+index but is compared in another type or collation, which an index does not contain, as the plan
+shows. The index to create has all columns that must be equal together, and columns joined by OR get
+one each.
 
 Arithmetic: rows read by sequential scans over the number of scans is what each lookup reads; a
 B-tree reads about one page per level. A scan that parallel workers share is counted by each of
-them: scans are divided by how many were counted for each execution of a statement planned that way.
-The client time of the statements is taken as that of the scans; the rows they need are a small part
-of it.
+them: if more than one was counted for each execution of a statement planned that way, the
+executions are the scans. The client time of the statements, waits for parallel workers included, is
+taken as that of the scans; the rows they need are a small part of it.
 
 MariaDB and MySQL count the rows read in order over all tables together (Handler_read_rnd_next,
 Handler_read_next); there the plan of a statement shows which table they belong to.
@@ -34,10 +36,12 @@ from dbdyno.explain.sentences import amount, gain_words
 from dbdyno.explain.sql import equal_calls, equal_columns, has_alternatives, the_one
 from dbdyno.explain.statements import (
     Statement,
+    converted_columns,
     reads_all,
     statements_on,
     time_share,
     times_run,
+    waiting_for_workers,
     working_share,
 )
 from dbdyno.formatting import count, percent, significant
@@ -68,6 +72,8 @@ class _Lookup(Struct, frozen=True):
     """Whether a row qualifies by any of the columns (OR); otherwise by all of them."""
     is_planned: bool
     """Whether the server's plan for it is a sequential scan of the table."""
+    is_converted: bool = False
+    """Whether there is an index that does not serve, because the column is converted."""
 
 
 class _Blamed(Struct, frozen=True):
@@ -88,8 +94,18 @@ class _Blamed(Struct, frozen=True):
         wanted = (" or " if self.lookup.is_any else " and ").join(columns)
         return (
             f"{self.statement.words} reads {count(self.scanned.rows)} rows of {table} to find "
-            f"those with one value of {wanted}: no index begins with {' or '.join(columns)}."
+            f"those with one value of {wanted}: {self._lack}."
         )
+
+    @property
+    def _lack(self) -> str:
+        columns = self.lookup.columns
+        if self.lookup.is_converted:
+            return (
+                f"{columns[0]} has an index, but is compared in another type or collation than "
+                "its own"
+            )
+        return f"no index begins with {' or '.join(columns)}"
 
     @property
     def keys(self) -> list[str]:
@@ -108,7 +124,8 @@ def _by_plan(case: Case) -> Outcome:
     read = grown(case, _STATUS, "Handler_read_rnd_next") + grown(case, _STATUS, "Handler_read_next")
     per_transaction = read / committed(case)
     for table in sorted(server_facts(case).tables, key=lambda table: table.rows, reverse=True):
-        planned = [one for one in _lookups(case, table) if one.is_planned]
+        lookups = [*_lookups(case, table), *_converted(case, table)]
+        planned = [one for one in lookups if one.is_planned]
         if planned and per_transaction >= ROWS_MIN and table.rows >= ROWS_MIN:
             scans = per_transaction / table.rows
             return _finding(case, _Blamed(_Scanned(table, scans, table.rows), planned[0]))
@@ -134,7 +151,7 @@ def _by_table(case: Case) -> Outcome:
 
 def _suspects(case: Case, table: TableFacts) -> list[_Lookup]:
     """Candidate lookups, those with a sequential scan in their plan first."""
-    suspects = [*_lookups(case, table), *_computed(case, table)]
+    suspects = [*_lookups(case, table), *_computed(case, table), *_converted(case, table)]
     return sorted(suspects, key=lambda one: one.is_planned, reverse=True)
 
 
@@ -158,14 +175,14 @@ def _scanned(case: Case, table: TableFacts) -> _Scanned:
         for one in statements_on(case, table)
         if reads_all(case, one.number, table.name)
     )
-    scans = counted / max(round(counted / ran), 1) if ran else counted
+    scans = ran if ran and round(counted / ran) > 1 else counted
     read = grown(case, _SOURCE, "seq_tup_read", table.name)
     return _Scanned(table, scans / committed(case), read / max(scans, 1.0))
 
 
 def _lookups(case: Case, table: TableFacts) -> list[_Lookup]:
     """The statements that look for values of columns of which none is the first of an index."""
-    leading = {index.columns[0] for index in table.indexes if index.columns}
+    leading = _leading(table)
     return [
         _Lookup(
             statement,
@@ -189,13 +206,33 @@ def _computed(case: Case, table: TableFacts) -> list[_Lookup]:
     ]
 
 
+def _converted(case: Case, table: TableFacts) -> list[_Lookup]:
+    """Lookups by a column that is the first of an index, but is compared in another type."""
+    leading = _leading(table)
+    return [
+        _Lookup(statement, [column], is_any=False, is_planned=True, is_converted=True)
+        for statement in statements_on(case, table)
+        if reads_all(case, statement.number, table.name)
+        for column in converted_columns(case, statement.number, table.name)
+        if column in leading
+    ]
+
+
+def _leading(table: TableFacts) -> set[str]:
+    """The first columns of its indexes."""
+    return {index.columns[0] for index in table.indexes if index.columns}
+
+
 def _columns(statement: Statement, table: TableFacts) -> list[str]:
     told = equal_columns(statement.sql)
     return [column for name in told if (column := the_one(name, table.columns))]
 
 
 def _share(case: Case, statement: Statement) -> float | None:
-    return working_share(case, statement.number) or time_share(case, statement.number)
+    working = working_share(case, statement.number)
+    if not working:
+        return time_share(case, statement.number)
+    return working + waiting_for_workers(case, statement.number)
 
 
 def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Finding:
@@ -206,8 +243,10 @@ def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Find
     share = sum(known) if known else None
     planned = [f"The server plans a sequential scan of {table} for it."]
     takes = "These statements take" if others else "The statement takes"
+    title = "Unusable index: a lookup converts the indexed column" if lookup.is_converted else ""
     return found(
         f"{worst.reads}{_too(len(others))}",
+        title=title,
         share=share,
         share_of="client time" if share is not None else "",
         certainty="sure" if lookup.is_planned else "likely",
@@ -227,11 +266,17 @@ def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Find
         ],
         why=f"{takes} {percent(share or 0.0)} of client time, and more with every row that is "
         "added.",
-        advice=list(dict.fromkeys(line for one in blamed for line in _create_indexes(case, one))),
+        advice=list(dict.fromkeys(line for one in blamed for line in _remedies(case, one))),
         gain=gain_words(case, share) if share is not None else "",
-        refute=f"Run again with {'these indexes' if others else 'that index'}: the number of rows "
-        "read by sequential scans must fall to zero.",
+        refute=f"Run again with {_remedied(blamed)}: the number of rows read by sequential scans "
+        "must fall to zero.",
     )
+
+
+def _remedied(blamed: Sequence[_Blamed]) -> str:
+    if any(one.lookup.is_converted for one in blamed):
+        return "these statements changed" if len(blamed) > 1 else "that statement changed"
+    return "these indexes" if len(blamed) > 1 else "that index"
 
 
 def _too(others: int) -> str:
@@ -239,9 +284,15 @@ def _too(others: int) -> str:
     return f" {more}." if others else ""
 
 
-def _create_indexes(case: Case, one: _Blamed) -> list[str]:
-    """For a partitioned table, on the whole table: each partition then gets one."""
+def _remedies(case: Case, one: _Blamed) -> list[str]:
+    """Indexes to create; for a partitioned table, on the whole table: each partition gets one."""
     table = one.scanned.table
+    if one.lookup.is_converted:
+        column = one.lookup.columns[0]
+        return [
+            f"Compare {column} with values of its own type and collation: bind or cast the value, "
+            "so that the column is not converted."
+        ]
     if table.partition_of:
         return [f"CREATE INDEX ON {table.partition_of} ({key});" for key in one.keys]
     create = database_of(case).create_index
@@ -255,5 +306,5 @@ RULE = Rule(
     title="Missing index: a lookup reads the whole table",
     look=look,
     covers=frozenset({"cpu_server", "data_read", "plan_choice"}),
-    accounts_for=frozenset({"cpu", "cpu_queue", "io", "lwlock"}),
+    accounts_for=frozenset({"cpu", "cpu_queue", "io", "lwlock", "other_wait"}),
 )

@@ -1,8 +1,9 @@
 """Other named waits: locks other than row locks, standbys, sleeps in a statement.
 
 Looks for: waits within statements that no other rule covers, by the server's name for them:
-advisory locks, locks of whole tables and of their definitions, the one lock of NOTIFY, the
-extension of a file, parallel workers, a synchronous standby, a sleep.
+advisory locks, locks of whole tables and of their definitions, the read lock on everything that a
+backup takes, the one lock of NOTIFY, the extension of a file, parallel workers, a synchronous
+standby, a sleep.
 
 Arithmetic: the share of client time in such waits, from the session samples. Removing them gains a
 factor of up to 1/(1 − w).
@@ -22,7 +23,7 @@ from dbdyno.explain.needs import client_time
 from dbdyno.explain.row_holds import ROW_LOCKS
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import gain_of_waits
-from dbdyno.explain.statements import statements_of
+from dbdyno.explain.statements import PARALLEL, statements_of
 from dbdyno.formatting import percent
 
 
@@ -46,6 +47,13 @@ _OF_TABLES = _Known(
     "session that waits for such a lock makes all requests behind it wait too.",
     "Keep LOCK TABLE, TRUNCATE and DDL out of the load; run what you cannot avoid with a short "
     "lock_timeout (MariaDB and MySQL: lock_wait_timeout), and retry it.",
+)
+_OF_EVERYTHING = _Known(
+    "the global read lock",
+    "FLUSH TABLES WITH READ LOCK, as some backups use it, or a stage of a backup (BACKUP STAGE, "
+    "LOCK INSTANCE FOR BACKUP) stops all changes until its session releases the lock.",
+    "Back up without it (mariadb-backup, XtraBackup, mysqldump --single-transaction), or hold it "
+    "for a moment only: long statements that it has to wait for prolong the stop.",
 )
 _STANDBY = _Known(
     "the reply of a synchronous standby",
@@ -73,6 +81,8 @@ _KNOWN = {
     "relation": _OF_TABLES,
     "table": _OF_TABLES,
     "sql/mdl_": _OF_TABLES,
+    "backup": _OF_EVERYTHING,
+    "global": _OF_EVERYTHING,
     "object": _Known(
         "locks on objects other than tables",
         "At commit it is the lock of NOTIFY: transactions that notify commit one after the other, "
@@ -86,11 +96,7 @@ _KNOWN = {
         "them.",
         "Insert more rows at once, with COPY where possible, or spread them over partitions.",
     ),
-    "bgworker": _PARALLEL,
-    "executegather": _PARALLEL,
-    "messagequeue": _PARALLEL,
-    "parallel": _PARALLEL,
-    "hash": _PARALLEL,
+    **dict.fromkeys(PARALLEL, _PARALLEL),
     "syncrep": _STANDBY,
     "semi-sync": _STANDBY,
     "pgsleep": _PAUSE,

@@ -5,7 +5,8 @@ Looks for: temporary files that the server wrote during the measurement.
 Arithmetic: files and bytes per transaction, as the server counts them. Each byte is written and
 read again; the waits for that are a share of client time, while copying to and from the page cache
 does not show as a wait. Where at least one transaction in ten writes a file, the finding is at
-least minor. MariaDB and MySQL count temporary tables on disk and merge passes of sorts
+least minor. A hash that does not fit is split into many small files: it needs memory for those of
+one execution together. MariaDB and MySQL count temporary tables on disk and merge passes of sorts
 (Created_tmp_disk_tables, Sort_merge_passes), from which telemetry's own are subtracted.
 
 Source: PostgreSQL manual, pg_stat_database (temp_files, temp_bytes), work_mem, log_temp_files;
@@ -23,7 +24,7 @@ from dbdyno.explain.needs import committed, grown, server_facts
 from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.sentences import amount, and_so_on
 from dbdyno.explain.settings import size_bytes
-from dbdyno.explain.statements import Statement, statements_of
+from dbdyno.explain.statements import Statement, statements_of, times_run
 from dbdyno.formatting import percent, significant, size
 from dbdyno.model.record import Finding, Severity
 
@@ -41,11 +42,18 @@ class _Spilled(Struct, frozen=True):
     bytes: float
     work_mem_bytes: float
     waiting_share: float | None
+    executions: float
+    """Executions per transaction of the statements that could have sorted; 0 if none is known."""
 
     @property
     def file_bytes(self) -> float:
         """Mean size of a file."""
         return self.bytes / self.files
+
+    @property
+    def execution_bytes(self) -> float:
+        """What one execution wrote, if all of them did; at least a file."""
+        return max(self.bytes / (self.executions or 1.0), self.file_bytes)
 
 
 def look(case: Case) -> Outcome:
@@ -93,17 +101,19 @@ def _files(case: Case) -> Outcome:
     files = grown(case, _DATABASE, "temp_files") / committed(case)
     if not files:
         return NotFound("no temporary file was written")
+    suspects = [one for one in statements_of(case) if _may_sort(one)]
     spilled = _Spilled(
         files,
         grown(case, _DATABASE, "temp_bytes") / committed(case),
         size_bytes(server_facts(case), "work_mem"),
         _waiting_share(case),
+        sum(times_run(case, one.number) for one in suspects) / committed(case),
     )
-    return _finding(spilled, [one.words for one in statements_of(case) if _may_sort(one)])
+    return _finding(spilled, [one.words for one in suspects])
 
 
 def _finding(spilled: _Spilled, suspects: list[str]) -> Finding:
-    files, each, share = spilled.files, spilled.file_bytes, spilled.waiting_share
+    files, share = spilled.files, spilled.waiting_share
     least: Severity = "minor" if files >= OFTEN else "note"
     return found(
         f"A sort or hash does not fit into work_mem ({size(spilled.work_mem_bytes)}): "
@@ -115,15 +125,15 @@ def _finding(spilled: _Spilled, suspects: list[str]) -> Finding:
         certainty="sure",
         evidence=structs.asdict(spilled) | {"statements": suspects},
         seen=[
-            f"{significant(files)} files of {size(each)} per transaction.",
+            f"{significant(files)} files of {size(spilled.file_bytes)} per transaction.",
             *([f"Statements that may sort or hash: {and_so_on(suspects)}"] if suspects else []),
             *([f"Waits for them took {percent(share)} of client time."] if share else []),
         ],
         why="What does not fit is written out and read back, through the page cache or storage, in "
         "every transaction.",
         advice=[
-            f"Set work_mem above {size(3 * each)} for these statements: rows take more space in "
-            "memory than in the file.",
+            f"Set work_mem above {size(3 * spilled.execution_bytes)} for these statements: rows "
+            "take more space in memory than in files.",
             "Or create an index that provides the sort order.",
         ],
         refute="Raise work_mem and run again: temporary files must disappear.",

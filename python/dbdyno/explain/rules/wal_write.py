@@ -9,8 +9,9 @@ group commit lets commits that arrive meanwhile share the next flush: commits ov
 many did. One flush is in progress at a time, so it takes at most the time in which anyone waited,
 over the number of flushes. Storage that answers within a millisecond is not the cause of anything:
 that wait is the price of durable commits and the normal limit of a closed loop of short
-transactions, never more than a note. Where commits are set not to wait for storage, none of this is
-reported, and only waits are counted.
+transactions, never more than a note. Where a flush writes much (WAL bytes over flushes), the amount
+takes the time, not the number of flushes. Where commits are set not to wait for storage, none of
+this is reported, and only waits are counted.
 
 MariaDB and MySQL write a redo log; there the commit stage counts as such a wait too. A binary log
 that sync_binlog flushes is waited for in the same stage, and has to be relaxed with it.
@@ -26,6 +27,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.bounds import commit_bound_tps
 from dbdyno.analysis.budget import Budget
+from dbdyno.analysis.costs import cost
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.analysis.readings import objects, was_read
 from dbdyno.analysis.session_samples import measured_s
@@ -36,13 +38,15 @@ from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severit
 from dbdyno.explain.sentences import gain_of_waits
 from dbdyno.explain.settings import is_on
 from dbdyno.explain.sql import written_table
-from dbdyno.formatting import milliseconds, percent, significant, tps
+from dbdyno.formatting import milliseconds, percent, significant, size, tps
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import ServerFacts
 
 # Flash with a cache that survives a power cut answers in 0.05 to 0.5 ms, without one in 1 to 5, a
 # disk in 5 to 15.
 PROMPT_S = 1e-3
+# Storage writes several tens of pages in about the time of one; beyond that, each takes its time.
+MUCH_BYTES = 64 << 10
 _REPLICAS = (
     "Where there are replicas, leave the binary log as it is: a crash would lose transactions from "
     "it that the tables contain, and replicas would never receive them."
@@ -57,11 +61,18 @@ class _Flushes(Struct, frozen=True, kw_only=True):
     """Commits of transactions that write: others have nothing to flush."""
     each_s: float | None
     each_at_most_s: float
+    bytes_each: float | None
+    bytes_per_transaction: float | None
 
     @property
     def are_prompt(self) -> bool:
         """Whether the storage is as fast as good storage can be."""
         return min(self.each_s or self.each_at_most_s, self.each_at_most_s) <= PROMPT_S
+
+    @property
+    def are_large(self) -> bool:
+        """Whether they take time by what they write, rather than by their number."""
+        return (self.bytes_each or 0.0) >= MUCH_BYTES
 
 
 class _Promise(Struct, frozen=True, kw_only=True):
@@ -103,14 +114,17 @@ def look(case: Case) -> Outcome:
             "flushes_per_s": flushes.per_s if flushes else None,
             "commits_per_flush": flushes.commits_per_flush if flushes else None,
             "flush_ms": flushes.each_s * 1e3 if flushes and flushes.each_s else None,
+            "flush_bytes": flushes.bytes_each if flushes else None,
         },
         seen=[
             f"They wait for it directly for {percent(own)} of client time"
             f"{_behind_locks(share - own)}.",
-            *(_flushes_told(flushes) if flushes else []),
+            *(_flushes_told(flushes, promise.log) if flushes else []),
         ],
         why=_why(promise),
-        advice=_advice(promise, can_be_faster=not is_normal),
+        advice=_advice(
+            promise, can_be_faster=not is_normal, are_large=bool(flushes and flushes.are_large)
+        ),
         gain=gain_of_waits(case, share),
         refute=_refute(promise),
     )
@@ -138,11 +152,14 @@ def _flushes(case: Case, waited_s: float) -> _Flushes | None:
         return None
     flushes, spent_ms = counted
     seconds = measured_s(case.recording)
+    of_transaction = cost(case.costs, "wal_bytes")
     return _Flushes(
         per_s=flushes / seconds,
         commits_per_flush=_writing(case) / flushes,
         each_s=spent_ms / flushes / 1e3 if spent_ms else None,
         each_at_most_s=min(waited_s, seconds) / flushes,
+        bytes_each=of_transaction and of_transaction * committed(case) / flushes,
+        bytes_per_transaction=of_transaction,
     )
 
 
@@ -190,9 +207,14 @@ def _grown(case: Case, source: str, name: str, of: str | None = None) -> float:
     return grown_if_told(case, source, name, of) or 0.0
 
 
-def _flushes_told(flushes: _Flushes) -> list[str]:
+def _flushes_told(flushes: _Flushes, log: str) -> list[str]:
     shared = f"{significant(flushes.commits_per_flush)} commits per flush"
     said = [f"{significant(flushes.per_s)} flushes per second; {shared}."]
+    if flushes.are_large:
+        said.append(
+            f"A flush writes {size(flushes.bytes_each or 0.0)} on average: a transaction writes "
+            f"{size(flushes.bytes_per_transaction or 0.0)} of {log}."
+        )
     if flushes.are_prompt:
         said.append(
             f"A flush takes at most {milliseconds(flushes.each_at_most_s * 1e3)}: the storage is "
@@ -251,17 +273,25 @@ def _refute(promise: _Promise) -> str:
     return f"Run again with the {promise.log} on faster storage: this share must fall."
 
 
-def _advice(promise: _Promise, *, can_be_faster: bool) -> list[str]:
+def _advice(promise: _Promise, *, can_be_faster: bool, are_large: bool) -> list[str]:
     if not promise.relaxed:
         return [
             f"Write less {promise.log}: fewer indexes, larger transactions.",
             f"Put the {promise.log} on faster storage.",
         ]
     faster = f"Put the {promise.log} on storage with faster flushes (a power-loss protected cache)."
-    return [
-        *([faster] if can_be_faster else []),
+    fewer = (
         "Reduce the number of flushes: more work per transaction, or more clients that share a "
-        "flush.",
+        "flush."
+    )
+    less = (
+        f"Write less {promise.log} per transaction: fewer rows and indexes; and large values are "
+        "written whole when a part of them changes (a document, a long text): split them."
+    )
+    return [
+        *([less] if are_large else []),
+        *([faster] if can_be_faster else []),
+        *([] if are_large else [fewer]),
         "Where losing the last commits in a crash is acceptable (consistency is not at risk): "
         f"{promise.relaxed}, {promise.reach}.",
         *([_REPLICAS] if promise.is_of_binary_log else []),

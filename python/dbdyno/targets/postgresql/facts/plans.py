@@ -5,6 +5,7 @@ rolled back. That works on all versions, and plans as for a client of the load, 
 its statements. Statements that the server cannot prepare or plan are left out.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,10 @@ from dbdyno.targets.telemetry import ScriptStatement
 
 NAME = "dbdyno_explained"
 PLANNED = ("select", "insert", "update", "delete", "with", "values", "merge", "table")
+# A filter that converts a column to compare it: ((code)::numeric = $1).
+CONVERTED = re.compile(r'\((?:\w+\.)?("[^"]+"|\w+)\)::([a-z ]+?)(?:\(\d+\))? = ')
+# varchar is compared as text at no cost: an index on it serves.
+SAME = "text"
 VARIANTS = {"generic": "force_generic_plan", "custom": "force_custom_plan"}
 
 # Blocks nobody, and keeps our session's own settings from affecting a plan.
@@ -27,6 +32,7 @@ CAUTION = (
     "set transaction read only",
     "set local lock_timeout to '100ms'",
     "set local statement_timeout to '1s'",
+    "set local enable_sort to default",
     "set local jit to default",
     "set local max_parallel_workers_per_gather to default",
 )
@@ -88,6 +94,7 @@ def _explained(
         cost=plan["Total Cost"],
         nodes=tuple(_nodes(plan)),
         text="\n".join(line for (line,) in as_text),
+        converted=tuple(_converted(plan)),
     )
 
 
@@ -95,6 +102,15 @@ def _nodes(plan: Mapping[str, Any]) -> Iterator[tuple[str, str, float]]:
     yield plan["Node Type"], _relation(plan), float(plan["Plan Rows"])
     for child in plan.get("Plans", ()):
         yield from _nodes(child)
+
+
+def _converted(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the columns that a scan's filter converts to compare them."""
+    for column, converted_to in CONVERTED.findall(plan.get("Filter", "")):
+        if _relation(plan) and converted_to != SAME:
+            yield _relation(plan), column.strip('"')
+    for child in plan.get("Plans", ()):
+        yield from _converted(child)
 
 
 def _relation(node: Mapping[str, Any]) -> str:

@@ -1,4 +1,7 @@
-"""Settings that affect a load, in the server's own units, default or not."""
+"""Settings that affect a load, in the server's own units, default or not.
+
+Telemetry's session sets some of them for itself: what counts is what a new session gets.
+"""
 
 from psycopg import Connection
 
@@ -22,7 +25,7 @@ ASKED = (
 )  # fmt: skip
 
 SETTINGS = """
-    select s.name, s.setting, coalesce(s.unit, '')
+    select s.name, s.reset_val, coalesce(s.unit, '')
     from pg_settings s where s.name like any(%s::text[]) order by s.name"""
 
 

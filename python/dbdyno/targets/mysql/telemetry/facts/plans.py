@@ -1,8 +1,9 @@
 """The server's plan for each statement, obtained without executing it.
 
 The EXPLAIN is prepared with placeholders for the script's variables, and executed with values that
-really exist in the columns: the first that the table returns. Statements that the server cannot
-explain are left out.
+really exist in the columns: the first that the table returns, as a number where the script's
+variable is one, because an index on text cannot be searched for a number. Statements that the
+server cannot explain are left out.
 """
 
 import json
@@ -31,6 +32,12 @@ OWNER = """
     where table_schema = database() and table_name in %s and column_name = %s limit 1"""
 ANY_VALUE = 1
 
+# What EXPLAIN warns of: the column, in MariaDB with its table.
+UNUSABLE = re.compile(
+    r"Cannot use key `[^`]+` part\[0\] for lookup: (?:`[^`]+`\.)?`([^`]+)`\.`([^`]+)` of "
+)
+UNUSABLE_MYSQL = re.compile(r"Cannot use ref access on index '.+' due to .+ on field '(.+)'")
+
 
 def plan_facts(
     connection: Connection, statements: Sequence[ScriptStatement]
@@ -49,18 +56,20 @@ def _plan(connection: Connection, statement: ScriptStatement) -> PlanFacts | Non
     if text is None or first_word(statement.sql) not in PLANNED:
         return None
     try:
-        explained = _explained(connection, text, _examples(connection, statement))
+        explained, warnings = _explained(connection, text, _examples(connection, statement))
     except pymysql.Error:
         if connection.closed:
             raise
         return None
     plan = json.loads(explained)
+    nodes = tuple(_nodes(plan))
     return PlanFacts(
         statement=statement.statement,
         variant=VARIANT,
         cost=_cost(plan),
-        nodes=tuple(_nodes(plan)),
+        nodes=nodes,
         text=explained,
+        converted=tuple(converted(warnings, [table for _, table, _ in nodes])),
     )
 
 
@@ -77,10 +86,41 @@ def _examples(connection: Connection, statement: ScriptStatement) -> list[Any]:
     columns = compared_columns(statement.sql)
     tables = used_tables(connection, [statement])
     return [
-        _value(connection, tables, columns[piece.text]) if piece.text in columns else ANY_VALUE
+        _example(connection, tables, statement, piece.text, columns.get(piece.text))
         for piece in pieces(statement.sql)
         if piece.kind in VARIABLES
     ]
+
+
+def _example(
+    connection: Connection,
+    tables: Sequence[str],
+    statement: ScriptStatement,
+    variable: str,
+    column: str | None,
+) -> Any:
+    """Return a value of the column, of the type in which the load sends the variable."""
+    value = _value(connection, tables, column) if column else ANY_VALUE
+    return as_number(value) if variable[1:] in statement.numbers else value
+
+
+def as_number(value: Any) -> Any:
+    """Return the number that a text contains; any number if it contains none."""
+    if not isinstance(value, str):
+        return value
+    return int(value) if value.isdecimal() else ANY_VALUE
+
+
+def converted(warnings: Sequence[str], tables: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the columns that the server compares in another type or collation than their own.
+
+    MySQL does not name the table: then it is known if the statement reads only one.
+    """
+    for warning in warnings:
+        if told := UNUSABLE.match(warning):
+            yield told[1], told[2]
+        elif (told := UNUSABLE_MYSQL.match(warning)) and len(tables) == 1:
+            yield tables[0], told[1]
 
 
 def compared_columns(text: str) -> dict[str, str]:
@@ -99,8 +139,8 @@ def _value(connection: Connection, tables: Sequence[str], column: str) -> Any:
     return row[0] if row else ANY_VALUE
 
 
-def _explained(connection: Connection, text: str, values: Sequence[Any]) -> str:
-    """Return the plan as JSON; deallocate the prepared statement."""
+def _explained(connection: Connection, text: str, values: Sequence[Any]) -> tuple[str, list[str]]:
+    """Return the plan as JSON, and its warnings; deallocate the prepared statement."""
     connection.execute(f"prepare {NAME} from %s", [f"explain format=json {text}"])
     try:
         for number, value in enumerate(values):
@@ -109,7 +149,8 @@ def _explained(connection: Connection, text: str, values: Sequence[Any]) -> str:
         (plan,) = connection.execute(
             f"execute {NAME}{' using ' if given else ''}{given}"
         ).fetchone()
-        return str(plan)
+        warnings = connection.execute("show warnings").fetchall()
+        return str(plan), [message for _, _, message in warnings]
     finally:
         connection.execute(f"deallocate prepare {NAME}")
 
