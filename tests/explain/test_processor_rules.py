@@ -60,7 +60,9 @@ def test_the_clients_time_that_the_server_worked_is_accounted_for():
 def test_other_programs_are_named_with_what_they_took():
     run = with_processors(made_run(), server=0.4, engine=0.2, others=1.2)
     run.counters("busiest", {"cpu_us": 0.9 * CORE_S}, of="backup/4711")
+    run.counters("busiest", {"cpu_us": 0.02 * CORE_S}, of="kworker/7")
     found = said("cpu_others", run)
+    assert [one["name"] for one in found.evidence["busiest"]] == ["backup/4711"]
     assert found.severity == "critical"
     assert found.share == pytest.approx(0.6)
     assert "60\u202f%" in found.summary

@@ -72,13 +72,13 @@ def own_utilisation(case: Case) -> float:
     return (used.server + used.engine + used.dbdyno) / max(1.0 - used.stolen, 1e-9)
 
 
-def busiest_others(case: Case, limit: int = 3) -> list[tuple[str, float]]:
-    """Other programs by name, with the core-seconds they took; the busiest first."""
+def busiest_others(case: Case, least_s: float, limit: int = 3) -> list[tuple[str, float]]:
+    """Other programs by name that took some core-seconds, with how many; the busiest first."""
     used = {
         name: grown(case, "busiest", "cpu_us", name) / 1e6
         for name in known_objects(case, "busiest")
     }
-    taken = [(name, seconds) for name, seconds in used.items() if seconds > 0]
+    taken = [(name, seconds) for name, seconds in used.items() if seconds > least_s]
     return sorted(taken, key=lambda one: one[1], reverse=True)[:limit]
 
 

@@ -20,7 +20,7 @@ kernel threads for storage and network): then they are part of the cost of a tra
 from dbdyno.analysis.budget import Budget, PartKind
 from dbdyno.explain.case import Case
 from dbdyno.explain.network_time import network_time_of, stays_within_machine
-from dbdyno.explain.processors import SATURATED, ProcessorTime, busiest_others, processor_time
+from dbdyno.explain.processors import SATURATED, busiest_others, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
 from dbdyno.explain.sentences import gain_words
 from dbdyno.formatting import percent, seconds
@@ -40,8 +40,9 @@ def look(case: Case) -> Outcome:
         return NotFound(f"other programs used {percent(used.others)} of the CPU")
     if used.in_use < SATURATED:
         return NotFound(f"the CPU was {percent(used.idle)} idle")
-    names = busiest_others(case)
-    is_known = _named_share(case, names, used) >= _KNOWN_MIN
+    others_s = used.others * used.cores * (case.record.duration_s or 0.0)
+    names = busiest_others(case, NOTICED * others_s)
+    is_known = _named_share(names, others_s) >= _KNOWN_MIN
     share = min(used.others, _waiting_or_working(case))
     return found(
         f"Other programs used {percent(used.others)} of the CPU of a saturated host"
@@ -69,9 +70,8 @@ def look(case: Case) -> Outcome:
     )
 
 
-def _named_share(case: Case, names: list[tuple[str, float]], used: ProcessorTime) -> float:
+def _named_share(names: list[tuple[str, float]], others_s: float) -> float:
     """The part of the others' CPU time that belongs to named programs."""
-    others_s = used.others * used.cores * (case.record.duration_s or 0.0)
     return sum(taken for _, taken in names) / others_s if others_s else 0.0
 
 

@@ -133,7 +133,7 @@ def _finding(spilled: _Spilled, suspects: list[str]) -> Finding:
         "every transaction.",
         advice=[
             f"Set work_mem above {size(3 * spilled.execution_bytes)} for these statements: rows "
-            "take more space in memory than in files.",
+            "take more space in memory than in the file.",
             "Or create an index that provides the sort order.",
         ],
         refute="Raise work_mem and run again: temporary files must disappear.",
