@@ -208,6 +208,27 @@ def test_no_bound_is_told_where_it_is_not_known_among_how_many_rows_one_chooses(
 
 
 @pytest.mark.parametrize(
+    "take",
+    [
+        "SELECT id FROM jobs ORDER BY id LIMIT 1 FOR UPDATE",
+        "SELECT id FROM jobs WHERE kind = :kind ORDER BY id LIMIT 1 FOR NO KEY UPDATE",
+    ],
+)
+def test_who_takes_the_first_of_a_queue_should_skip_the_locked(take):
+    """The row is locked where it is chosen, not where it is changed."""
+    done = "UPDATE jobs SET done = true WHERE id = :id"
+    run = queue_at("BEGIN", take, done, "COMMIT", rows=1000, relation="jobs")
+    (hold,) = row_holds(Case(run.recording(), HISTOGRAMS))
+    assert (hold.statement, hold.rows, hold.locks_first) == (1, None, True)
+    finding = said(RULE, run)
+    assert "SKIP LOCKED" in finding.advice[0]
+    assert not any("Spread" in line for line in finding.advice)
+    assert "SKIP LOCKED" in finding.refute
+    skipping = queue_at("BEGIN", f"{take} SKIP LOCKED", "COMMIT", rows=1000, relation="jobs")
+    assert "SKIP LOCKED" not in said(RULE, skipping).advice[0]
+
+
+@pytest.mark.parametrize(
     ("draws", "refute"),
     [
         ("\\set id random(1, 10 * :scale)", "(a larger --scale)"),

@@ -26,7 +26,8 @@ from dbdyno.explain.sql import (
     choosing_variables,
     equal_columns,
     fits,
-    is_update,
+    locked_table,
+    locks_the_first,
     stands_for_many,
     tables_of,
     written_table,
@@ -55,9 +56,10 @@ class RowHold(Struct, frozen=True, kw_only=True):
     ``script_share`` is the share of the transactions that run it. ``rows``, ``hold_s`` and
     ``taken_s`` are None if they are not known; the last is the hold with its waits for other locks.
     ``is_alone`` is true if it is the whole transaction, ``is_named`` if its text contains the
-    table: otherwise a trigger or the like locks for it. ``locks_all`` is true if it finds its rows
-    by reading the whole table and locks what it reads, ``is_drawn_over_scale`` if the range of its
-    keys grows with the size of the data.
+    table: otherwise a trigger or the like locks for it. ``locks_first`` is true if it locks the
+    first of the rows that qualify, which is the same one for all clients. ``locks_all`` is true if
+    it finds its rows by reading the whole table and locks what it reads, ``is_drawn_over_scale`` if
+    the range of its keys grows with the size of the data.
     """
 
     statement: int
@@ -70,6 +72,7 @@ class RowHold(Struct, frozen=True, kw_only=True):
     taken_s: float | None = None
     is_alone: bool = False
     is_named: bool = True
+    locks_first: bool = False
     locks_all: bool = False
     is_drawn_over_scale: bool = False
 
@@ -119,9 +122,8 @@ def _is_of(script: int, relation: str, hold: RowHold) -> bool:
 
 
 def _locked_table(case: Case, statement: int) -> str | None:
-    """The table whose rows a statement changes, and so locks."""
-    sql = _sql_of(case, statement)
-    return written_table(sql) if is_update(sql) else None
+    """The table whose rows a statement locks."""
+    return locked_table(_sql_of(case, statement))
 
 
 def _relation(case: Case, edge: Edge) -> str:
@@ -149,6 +151,7 @@ def _row_hold(case: Case, queue: LockQueue, of: _Queue) -> RowHold:
         taken_s=_taken_s(case, statement),
         is_alone=while_held(case, statement) == [statement],
         is_named=_names(_sql_of(case, statement), of.relation),
+        locks_first=locks_the_first(_sql_of(case, statement)),
         locks_all=locks_all,
         is_drawn_over_scale=_is_drawn_over_scale(case, statement),
     )
@@ -180,24 +183,27 @@ def _rows_to_lock(case: Case, statement: int, relation: str) -> float | None:
     """Number of rows of the table among which a transaction chooses.
 
     None if the statement chooses its table from several, because nobody counts how often which; or
-    if it does not choose: the row is in its text, or a trigger or foreign key determines it.
+    if it does not choose: the row is in its text, is the first that qualifies, or a trigger or
+    foreign key determines it.
     """
     sql = _sql_of(case, statement)
     if stands_for_many(_locked_table(case, statement) or "") or not chooses_rows(sql):
+        return None
+    if locks_the_first(sql):
         return None
     return _rows_of(case, relation)
 
 
 def _locking_statement(case: Case, of: _Queue) -> int:
-    """The first statement that changes the table; otherwise the one with the most waiters.
+    """The first statement that locks rows of the table; otherwise the one with the most waiters.
 
     A sample is late for some sessions: they then seem to wait at another statement.
     """
     scripts = _script_of(case)
     own = [number for number in scripts if scripts[number] == of.script]
-    changing = [number for number in own if fits(_locked_table(case, number), of.relation)]
-    if changing:
-        return min(changing)
+    locking = [number for number in own if fits(_locked_table(case, number), of.relation)]
+    if locking:
+        return min(locking)
     return max(of.edges, key=lambda edge: edge.client_seconds).waiter
 
 

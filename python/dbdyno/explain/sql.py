@@ -28,6 +28,9 @@ _COMMIT = re.compile(r"\s*(?:commit|end)\b", re.I)
 _CONTROL = re.compile(r"\s*(?:begin|start|commit|end|rollback)\b", re.I)
 _LOCKING = re.compile(r"\bfor\s+(?:no\s+key\s+)?update\b|\bshare\b", re.I)
 """FOR UPDATE, FOR SHARE and variants, LOCK IN SHARE MODE."""
+_FOR_UPDATE = re.compile(r"\bfor\s+(?:no\s+key\s+)?update\b", re.I)
+_SOME = re.compile(r"\b(?:limit|fetch\s+(?:first|next))\b", re.I)
+_NOT_WAITING = re.compile(r"\b(?:skip\s+locked|nowait)\b", re.I)
 _ASSIGNED = re.compile(rf"(?:^|,)\s*({_NAME})\s*=")
 _ASSIGNED_TOGETHER = re.compile(r"\(([^()]*)\)\s*=")
 _EQUAL = re.compile(rf"({_QUALIFIED})\s*(?:=|\bin\s*\()", re.I)
@@ -85,6 +88,20 @@ def written_table(sql: str) -> str | None:
     """The table that it updates, inserts into or deletes from."""
     match = _WRITES.search(_bare(sql))
     return _table(match[1]) if match else None
+
+
+def locked_table(sql: str) -> str | None:
+    """The table whose rows a plain UPDATE changes or a SELECT … FOR UPDATE locks."""
+    if is_update(sql):
+        return written_table(sql)
+    return next(iter(tables_of(sql)), None) if _FOR_UPDATE.search(_bare(sql)) else None
+
+
+def locks_the_first(sql: str) -> bool:
+    """Whether it locks the first of the rows that qualify, as from a queue, and waits for it."""
+    bare = _bare(sql)
+    is_of_some = bool(_FOR_UPDATE.search(bare) and _SOME.search(bare))
+    return is_of_some and not _NOT_WAITING.search(bare)
 
 
 def tables_of(sql: str) -> list[str]:

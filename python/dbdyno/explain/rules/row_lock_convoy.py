@@ -19,11 +19,11 @@ others, p is not known, and no bound is reported: with ρ the utilization of a r
 probabilities, a client waits for at most ρ/(1 − ρ) of its time, and three times that where holds
 come in bursts.
 
-Where no value in the statement decides which row it locks, as in a trigger or with the key in its
-text, the number of rows in the table does not determine p, and no bound is reported: such a table
-counts as the hot one if more clients wait for it than the bounds of the others allow. Nor is a
-bound reported where the server finds the rows by reading the whole table and locks all that it
-reads (InnoDB, from REPEATABLE READ on).
+Where no value in the statement decides which row it locks, as in a trigger, with the key in its
+text, or with the first row of a queue, the number of rows in the table does not determine p, and no
+bound is reported: such a table counts as the hot one if more clients wait for it than the bounds of
+the others allow. Nor is a bound reported where the server finds the rows by reading the whole table
+and locks all that it reads (InnoDB, from REPEATABLE READ on).
 
 Where clients pause inside their transaction while others wait for them, h is longer by an unknown
 time: then no bound is reported, but the share of waiting that is behind pauses.
@@ -45,6 +45,10 @@ from dbdyno.formatting import count, milliseconds, percent, significant, tps
 from dbdyno.model.record import Certainty
 
 _ALL_LOCKED = " It reads the whole table to find its rows, and locks every row that it reads."
+_UNLOCKED = (
+    "Let each client take a row that no other has locked: FOR UPDATE SKIP LOCKED in the statement "
+    "that takes the first."
+)
 _NEAR = (0.5, EXCEEDED)
 """Measured / bound: within this range the bound and the budget agree."""
 
@@ -168,10 +172,11 @@ def _advice(convoy: Convoy) -> list[str]:
     )
     spread = f"Spread {hot} over more rows, and sum them when reading."
     return [
+        *([_UNLOCKED] if convoy.hot.locks_first else []),
         *([index] if convoy.hot.locks_all else []),
         *([pauses] if convoy.behind_pauses else []),
         *([] if convoy.hot.is_alone else [sooner]),
-        *([] if convoy.hot.locks_all else [spread]),
+        *([] if convoy.hot.locks_all or convoy.hot.locks_first else [spread]),
         "Use fewer connections: beyond the knee they only wait.",
     ]
 
@@ -184,6 +189,8 @@ def _refute(convoy: Convoy) -> str:
             "Run again with an index on the columns that the statement compares in "
             f"{hot.relation}: only clients that change the same rows may still wait."
         )
+    if hot.locks_first:
+        return "Run again with SKIP LOCKED in that statement: the waits must disappear."
     if hot.rows is None:
         return f"Let each client use its own row of {hot.relation}: the waits must disappear."
     if not hot.is_drawn_over_scale:
