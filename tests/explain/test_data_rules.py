@@ -261,6 +261,19 @@ def test_an_indexed_column_that_the_lookup_converts():
     assert isinstance(said("missing_index", elsewhere), NotFound)
 
 
+@pytest.mark.parametrize("like", ["LIKE 'a' || :start || '%'", "ilike :pattern"])
+def test_a_lookup_by_a_pattern_wants_an_index_for_patterns(like):
+    """An index on the column for comparisons may exist."""
+    sql = f"SELECT id FROM accounts WHERE owner {like}"
+    found = said("missing_index", scanning(sql=sql))
+    assert "to find those whose owner matches a pattern: no index serves for that." in found.summary
+    assert "ON accounts (owner text_pattern_ops);" in found.advice[0]
+    assert "pg_trgm" in found.advice[1]
+    assert isinstance(said("missing_index", scanning(sql=sql, plan="Index Scan")), NotFound)
+    without = f"SELECT id FROM accounts WHERE owner NOT {like}"
+    assert isinstance(said("missing_index", scanning(sql=without)), NotFound)
+
+
 def test_each_lookup_without_an_index_is_told():
     """More rows of orders are read; lookups with little time or with an index are not reported."""
     run = made_run(

@@ -35,6 +35,7 @@ _ASSIGNED = re.compile(rf"(?:^|,)\s*({_NAME})\s*=")
 _ASSIGNED_TOGETHER = re.compile(r"\(([^()]*)\)\s*=")
 _EQUAL = re.compile(rf"({_QUALIFIED})\s*(?:=|\bin\s*\()", re.I)
 _EQUAL_CALL = re.compile(rf"({_QUALIFIED})\s*\(\s*({_QUALIFIED})\s*\)\s*(?:=|\bin\s*\()", re.I)
+_LIKE = re.compile(rf"({_QUALIFIED})\s+i?like\b", re.I)
 _OR = re.compile(r"\bor\b", re.I)
 _VARIABLE = re.compile(r"(?<!:):(\w+)")
 _DRAWN = re.compile(rf"{_VARIABLE.pattern}|\$\d|\?")
@@ -147,6 +148,13 @@ def equal_calls(sql: str) -> list[tuple[str, str]]:
     clause = _WHERE.search(_bare(sql))
     called = _EQUAL_CALL.findall(clause[1]) if clause else []
     return [(name.lower(), _unquoted(column.rpartition(".")[2])) for name, column in called]
+
+
+def like_columns(sql: str) -> list[str]:
+    """The columns that its WHERE compares with a pattern, without their tables."""
+    clause = _WHERE.search(_bare(sql))
+    named = _LIKE.findall(clause[1]) if clause else []
+    return list(dict.fromkeys(_unquoted(name.rpartition(".")[2]) for name in named))
 
 
 def chooses_rows(sql: str) -> bool:

@@ -2,10 +2,10 @@
 
 Looks for: sequential scans of large tables by statements that compare columns with values, where no
 index begins with one of those columns; on PostgreSQL also a function of a column, as in
-lower(email) = …, where the server plans to read the whole table for it; and a column that has an
-index but is compared in another type or collation, which an index does not contain, as the plan
-shows. The index to create has all columns that must be equal together, and columns joined by OR get
-one each.
+lower(email) = …, or a pattern (LIKE), where the server plans to read the whole table for it; and a
+column that has an index but is compared in another type or collation, which an index does not
+contain, as the plan shows. The index to create has all columns that must be equal together, and
+columns joined by OR get one each.
 
 Arithmetic: rows read by sequential scans over the number of scans is what each lookup reads; a
 B-tree reads about one page per level. A scan that parallel workers share is counted by each of
@@ -33,7 +33,7 @@ from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import amount, gain_words
-from dbdyno.explain.sql import equal_calls, equal_columns, has_alternatives, the_one
+from dbdyno.explain.sql import equal_calls, equal_columns, has_alternatives, like_columns, the_one
 from dbdyno.explain.statements import (
     Statement,
     converted_columns,
@@ -64,7 +64,7 @@ class _Scanned(Struct, frozen=True):
 
 
 class _Lookup(Struct, frozen=True):
-    """A statement that looks for values of columns, or of a function of one, without an index."""
+    """A statement that looks for rows by columns, or a function of one, without an index."""
 
     statement: Statement
     columns: list[str]
@@ -74,6 +74,8 @@ class _Lookup(Struct, frozen=True):
     """Whether the server's plan for it is a sequential scan of the table."""
     is_converted: bool = False
     """Whether there is an index that does not serve, because the column is converted."""
+    is_pattern: bool = False
+    """Whether it compares the column with a pattern; an index may exist that does not serve."""
 
 
 class _Blamed(Struct, frozen=True):
@@ -90,16 +92,23 @@ class _Blamed(Struct, frozen=True):
     @property
     def reads(self) -> str:
         """What it reads, and why."""
-        table, columns = self.scanned.table.name, self.lookup.columns
-        wanted = (" or " if self.lookup.is_any else " and ").join(columns)
         return (
-            f"{self.statement.words} reads {count(self.scanned.rows)} rows of {table} to find "
-            f"those with one value of {wanted}: {self._lack}."
+            f"{self.statement.words} reads {count(self.scanned.rows)} rows of "
+            f"{self.scanned.table.name} to find those {self._wanted}: {self._lack}."
         )
+
+    @property
+    def _wanted(self) -> str:
+        columns = self.lookup.columns
+        if self.lookup.is_pattern:
+            return f"whose {columns[0]} matches a pattern"
+        return f"with one value of {(' or ' if self.lookup.is_any else ' and ').join(columns)}"
 
     @property
     def _lack(self) -> str:
         columns = self.lookup.columns
+        if self.lookup.is_pattern:
+            return "no index serves for that"
         if self.lookup.is_converted:
             return (
                 f"{columns[0]} has an index, but is compared in another type or collation than "
@@ -151,7 +160,8 @@ def _by_table(case: Case) -> Outcome:
 
 def _suspects(case: Case, table: TableFacts) -> list[_Lookup]:
     """Candidate lookups, those with a sequential scan in their plan first."""
-    suspects = [*_lookups(case, table), *_computed(case, table), *_converted(case, table)]
+    kinds = (_lookups, _computed, _converted, _patterns)
+    suspects = [one for of_kind in kinds for one in of_kind(case, table)]
     return sorted(suspects, key=lambda one: one.is_planned, reverse=True)
 
 
@@ -215,6 +225,17 @@ def _converted(case: Case, table: TableFacts) -> list[_Lookup]:
         if reads_all(case, statement.number, table.name)
         for column in converted_columns(case, statement.number, table.name)
         if column in leading
+    ]
+
+
+def _patterns(case: Case, table: TableFacts) -> list[_Lookup]:
+    """If an index served for the pattern, the plan would not read the whole table."""
+    return [
+        _Lookup(statement, [column], is_any=False, is_planned=True, is_pattern=True)
+        for statement in statements_on(case, table)
+        if reads_all(case, statement.number, table.name)
+        for name in like_columns(statement.sql)
+        if (column := the_one(name, table.columns))
     ]
 
 
@@ -285,7 +306,7 @@ def _too(others: int) -> str:
 
 
 def _remedies(case: Case, one: _Blamed) -> list[str]:
-    """Indexes to create; for a partitioned table, on the whole table: each partition gets one."""
+    """Indexes to create, or what to change in the statement."""
     table = one.scanned.table
     if one.lookup.is_converted:
         column = one.lookup.columns[0]
@@ -293,12 +314,22 @@ def _remedies(case: Case, one: _Blamed) -> list[str]:
             f"Compare {column} with values of its own type and collation: bind or cast the value, "
             "so that the column is not converted."
         ]
+    if one.lookup.is_pattern:
+        column = one.lookup.columns[0]
+        return [
+            f"For patterns that begin with fixed text: "
+            f"{_create_index(case, table, f'{column} text_pattern_ops')}",
+            "For others: an index on trigrams (pg_trgm, gin_trgm_ops).",
+        ]
+    return [_create_index(case, table, key) for key in one.keys]
+
+
+def _create_index(case: Case, table: TableFacts, key: str) -> str:
+    """The command; for a partitioned table, on the whole table: each partition gets one."""
     if table.partition_of:
-        return [f"CREATE INDEX ON {table.partition_of} ({key});" for key in one.keys]
+        return f"CREATE INDEX ON {table.partition_of} ({key});"
     create = database_of(case).create_index
-    return [
-        create.format(table=table.name, key=key, name=key.replace(", ", "_")) for key in one.keys
-    ]
+    return create.format(table=table.name, key=key, name=key.replace(", ", "_"))
 
 
 RULE = Rule(
