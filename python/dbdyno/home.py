@@ -15,23 +15,46 @@ from dbdyno.errors import DbdynoError
 VARIABLE = "DBDYNO_HOME"
 
 
+def user_folder() -> Path | None:
+    """The user's home directory; None for an account without one, as in many containers."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
 def home() -> Path:
     """The home folder, whether or not it exists."""
-    chosen = os.environ.get(VARIABLE)
-    return Path(chosen).absolute() if chosen else Path.home() / ".local" / "share" / "dbdyno"
+    chosen, own = os.environ.get(VARIABLE), user_folder()
+    if chosen:
+        return Path(chosen).absolute()
+    if own is None:
+        raise DbdynoError(
+            "no_home",
+            "this account has no home directory, and HOME is not set",
+            f"set {VARIABLE} to a folder of your own",
+        )
+    return own.absolute() / ".local" / "share" / "dbdyno"
 
 
 def home_folder(*parts: str) -> Path:
     """Return a folder inside the home, created if necessary."""
     folder = home().joinpath(*parts)
     try:
-        home().parent.mkdir(parents=True, exist_ok=True)
-        for made in (home(), *reversed(folder.parents[: len(parts) - 1]), folder):
-            made.mkdir(exist_ok=True, mode=0o700)
+        make_closed(home(), *parts)
     except OSError as error:
         raise unwritable(folder, error) from error
     if not os.access(folder, os.W_OK | os.X_OK):
         raise unwritable(folder, PermissionError("not writable"))
+    return folder
+
+
+def make_closed(root: Path, *parts: str) -> Path:
+    """Create folders inside each other that only their owner may enter; return the innermost."""
+    root.parent.mkdir(parents=True, exist_ok=True)
+    folder = root.joinpath(*parts)
+    for made in (*reversed(folder.parents[: len(parts)]), folder):
+        made.mkdir(exist_ok=True, mode=0o700)
     return folder
 
 

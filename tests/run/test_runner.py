@@ -241,6 +241,13 @@ def test_more_clients_than_files_are_refused_before_a_server_is_looked_for(home)
     assert "use fewer clients (-c)" in refused.value.hint
 
 
+def test_a_home_that_cannot_be_written_is_refused_before_a_server_is_looked_for(home):
+    home.write_text("in the way")
+    with pytest.raises(DbdynoError) as refused:
+        run_tpcb("postgresql://nowhere.invalid/x")
+    assert (refused.value.code, refused.value.exit_code) == ("home_unwritable", 1)
+
+
 def test_scripts_with_errors_are_refused_before_a_server_is_looked_for(home, tmp_path):
     script = tmp_path / "a.sql"
     script.write_text("select :never;\n\n\\set x rnd(1)\n")

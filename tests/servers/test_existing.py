@@ -1,5 +1,7 @@
 """Existing servers: found in all of libpq's ways, and refusals that say what to do."""
 
+import os
+import pwd
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +18,7 @@ from dbdyno.servers.postgresql.place import data_directory
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL
+from tests.support.rights import another_account
 
 SECRET = "s3cret word"
 PIDS_MAX = 1 << 22
@@ -168,6 +171,18 @@ def test_a_refusal_says_what_and_what_next(
     assert words in caught.value.message
     assert caught.value.hint
     assert SECRET not in str(caught.value)
+
+
+@another_account
+def test_a_socket_that_another_account_may_not_open(postgres_server: Server) -> None:
+    os.seteuid(pwd.getpwnam("nobody").pw_uid)
+    try:
+        with pytest.raises(DbdynoError) as caught:
+            use_existing(postgres_server.conninfo)
+    finally:
+        os.seteuid(0)
+    assert caught.value.code == "no_rights"
+    assert "the server's socket" in caught.value.hint
 
 
 def test_a_role_that_does_not_exist(postgres_server: Server) -> None:

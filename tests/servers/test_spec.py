@@ -37,6 +37,7 @@ def test_a_spec_is_read(text: str, spec: ServerSpec) -> None:
         ("", "unknown kind"),
         ("postgres:new", "neither a major version nor a path"),
         ("postgres,fsync", "not setting=value"),
+        ("postgres:~nobody_at_all/bin", "~nobody_at_all/bin names no home directory"),
     ],
 )
 def test_a_spec_that_cannot_be_read_says_why(text: str, why: str) -> None:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.summarize import summarize
 from dbdyno.errors import DbdynoError
+from dbdyno.home import home_folder
 from dbdyno.host.describe import describe_host
 from dbdyno.model.frame import Activity, Connected, Frame, Interval, Started, Survey
 from dbdyno.model.plan import Plan
@@ -52,6 +53,7 @@ from dbdyno.servers.base import Server
 from dbdyno.servers.durability import told_side_by_side
 from dbdyno.servers.settings import settings_told
 from dbdyno.store.listing import remove_run
+from dbdyno.store.places import RUNS
 from dbdyno.store.run import Run
 from dbdyno.store.writer import LOG, RunWriter
 from dbdyno.targets.base import ServerDescription
@@ -84,6 +86,7 @@ def run(
     drafted = draft(options, work, protocol, seed=seed)
     survey = refuse_bad_scripts(tools, drafted, observer.say)
     tools.make_room(drafted)
+    home_folder(RUNS)
     opened = nullcontext(server) if server else open_server(options, client_count(options))
     with opened as reached, closing(connect_to(reached)) as connected:
         command = words_of(items, options)

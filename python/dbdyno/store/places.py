@@ -6,8 +6,9 @@ from dbdyno.home import home as dbdyno_home
 
 RECORD = "run.json"
 PLAN = "plan.json"
+RUNS = "runs"
 
 
 def runs_folder(home: Path | None = None) -> Path:
     """The folder that contains one folder per run."""
-    return (home or dbdyno_home()) / "runs"
+    return (home or dbdyno_home()) / RUNS

@@ -16,6 +16,7 @@ from typing import Any, Self, TextIO
 
 import msgspec
 
+from dbdyno.home import make_closed
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
 from dbdyno.model.recording import Recording
@@ -45,7 +46,7 @@ class RunWriter:
     def __init__(self, record: RunRecord, plan: Plan, home: Path | None = None) -> None:
         runs = runs_folder(home)
         with explained("creating a run folder in", runs):
-            runs.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_closed(runs.parent, runs.name)
             run_id = new_id(record.workload, RUN, beside=runs)
             self.record = record_to_keep(
                 msgspec.structs.replace(record, run_id=run_id, status="running")

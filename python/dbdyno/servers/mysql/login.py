@@ -69,7 +69,7 @@ def login_of(target: str, environment: Mapping[str, str] = os.environ) -> Login:
     return Login(
         address=address,
         address_origin=origins.get("socket" if address.unix else "host", ""),
-        user=options.get("user") or getpass.getuser(),
+        user=options.get("user") or _account_name(),
         password=options.get("password", ""),
         database=options.get("database", ""),
         tls=_tls_word(options, origins),
@@ -78,6 +78,15 @@ def login_of(target: str, environment: Mapping[str, str] = os.environ) -> Login:
         key=options.get("ssl-key"),
         connect_timeout_s=_number(options, origins, "connect-timeout", CONNECT_TIMEOUT_S),
     )
+
+
+def _account_name() -> str:
+    """Return the name of this account, as clients do when no user is named."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError) as error:
+        message = "the target names no user, and this account has no name"
+        raise DbdynoError("bad_target", message, HINT) from error
 
 
 def _defaults(environment: Mapping[str, str]) -> dict[str, Option]:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from dbdyno.home import user_folder
+
 GROUPS = ("client", "client-server", "client-mariadb", "dbdyno")
 SYSTEM_FILES = (Path("/etc/my.cnf"), Path("/etc/mysql/my.cnf"))
 INCLUDE_DEPTH_MAX = 10
@@ -36,7 +38,8 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
     yield from SYSTEM_FILES
     if folder := environment.get("MYSQL_HOME"):
         yield Path(folder, "my.cnf")
-    yield Path.home() / ".my.cnf"
+    if own := user_folder():
+        yield own / ".my.cnf"
 
 
 def _options(path: Path, depth: int) -> Iterator[tuple[str, Option]]:

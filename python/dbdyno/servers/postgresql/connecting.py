@@ -7,13 +7,13 @@ answered. Nothing here prints a password.
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import psycopg
 from psycopg import Connection, conninfo
 from psycopg.pq import Conninfo
 
+from dbdyno.home import user_folder
 from dbdyno.model.plan import Address, Endpoint, TcpAddress, Tls, TlsMode, UnixSocket
 from dbdyno.servers.locked_keys import locked_key
 from dbdyno.servers.postgresql.refusals import malformed, refusal
@@ -142,5 +142,6 @@ def _tls_mode(asked: str, *, verifiable: bool) -> TlsMode:
 
 def _default_file(name: str) -> str | None:
     """Return the path of a file at libpq's default location, if it exists."""
-    path = Path.home() / ".postgresql" / name
-    return str(path) if path.exists() else None
+    own = user_folder()
+    path = own / ".postgresql" / name if own else None
+    return str(path) if path and path.exists() else None

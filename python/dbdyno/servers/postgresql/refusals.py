@@ -75,6 +75,7 @@ CAUSES = (
     ),
     ("SSL", "tls_failed", "check sslmode and the certificates"),
     ("certificate", "tls_failed", "check sslmode and the certificates"),
+    ("Permission denied", "no_rights", "this user may not open the server's socket"),
     ("Connection refused", "unreachable", "is the server running, and is this its port?"),
     ("No such file or directory", "unreachable", "is the server running, and is this its socket?"),
     ("timeout", "unreachable", "is the host up, and does a firewall drop the packets?"),
