@@ -11,6 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from dbdyno.cli.output import Exit
 from dbdyno.servers.base import Server
 from dbdyno.store.run import open_run
 from tests.run.test_interrupts import servers_left, wait_for, words_of
@@ -94,6 +95,22 @@ def test_a_script_by_standard_input_and_a_value_as_it_was_written(home, postgres
     record = record_of(ended)
     assert record["transactions"]["ok"] == 3
     assert record["workload"] == "stdin"
+
+
+def test_a_result_that_finds_no_room_is_not_told_as_nothing_run(home, script, postgres_server):
+    words = ["run", str(script), "-c", "1", "-t", "3", "--warmup", "0"]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [*DBDYNO, *words, "--target", postgres_server.conninfo],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=PATIENCE_S,
+        )
+    assert ended.returncode == Exit.FAILED
+    assert "The run is kept" in ended.stderr
+    assert open_run("last", home).record.status == "done"
 
 
 def test_a_script_with_errors_is_refused_with_their_places(home, tmp_path):

@@ -6,6 +6,7 @@ numpy.
 
 import contextlib
 import gc
+import io
 import os
 import signal
 import sys
@@ -130,6 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in heeded():
         signal.signal(number, _interrupt)
     try:
+        _refuse_undecodable(tokens)
         app = make_app(tokens)
         if not set(tokens).isdisjoint(app.help_flags):
             name_arguments(app, tokens)
@@ -158,11 +160,39 @@ def start() -> NoReturn:
     a short run, and whatever has to be closed is closed when the command returns.
     """
     warnings.showwarning = _tell_warning
+    _complete_streams()
     code = main()
     with contextlib.suppress(OSError, ValueError):  # no reader any more, or already reported
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)
+
+
+def _complete_streams() -> None:
+    """Open standard streams that the caller has closed, and write UTF-8 in every locale.
+
+    Otherwise the next file would get the number of a closed stream. Names and messages of servers
+    contain any character, and JSON is always UTF-8.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _refuse_undecodable(words: Sequence[str]) -> None:
+    """Refuse words that no record can hold: its files are UTF-8."""
+    for word in words:
+        raw = os.fsencode(word)
+        with contextlib.suppress(UnicodeDecodeError):
+            raw.decode()
+            continue
+        shown = raw.decode(errors="backslashreplace")
+        raise DbdynoError("usage", f"{shown} is not UTF-8 text", "rename the file, or correct it")
 
 
 def _spare_processors() -> None:

@@ -113,6 +113,17 @@ def flush_result() -> None:
 
 
 @contextlib.contextmanager
+def showing_kept_result() -> Iterator[None]:
+    """Exit with 2 if a result cannot be shown: with 1, nothing would have been run."""
+    try:
+        yield
+        flush_result()
+    except DbdynoError as error:
+        error.exit_code = Exit.FAILED
+        raise
+
+
+@contextlib.contextmanager
 def _told_if_unwritable() -> Iterator[None]:
     """Raise an error if the disk is full or the like, but not if the reader has closed the pipe."""
     try:

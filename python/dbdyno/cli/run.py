@@ -6,11 +6,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, print_json, print_result, screen
+from dbdyno.cli.output import Exit, print_json, print_result, screen, showing_kept_result
 from dbdyno.cli.pages import refuse_unwritable, tell_page
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.reporting import write_html
 from dbdyno.model.record import RunRecord
+from dbdyno.model.recording import Recording
 from dbdyno.report import render_text
 from dbdyno.run.grammar import WeightedName, weighted_name
 from dbdyno.run.lua.arguments import progress_ns
@@ -58,6 +59,12 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
         recording = run_it(what, options, engine_tools(), progress)
     finally:
         progress.close()
+    with showing_kept_result():
+        _show(recording, options)
+    return exit_of(recording.record)
+
+
+def _show(recording: Recording, options: RunOptions) -> None:
     if options.report is not None:
         write_html(recording, options.report)
         tell_page(options.report)
@@ -65,7 +72,6 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
         print_json(recording.record)
     else:
         print_result(render_text(recording.record, screen(sys.stdout)).rstrip())
-    return exit_of(recording.record)
 
 
 def exit_of(record: RunRecord) -> Exit:

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from dbdyno.analysis.objective import Objective
 from dbdyno.analysis.rate_search import Search
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, print_json, print_result, screen
+from dbdyno.cli.output import Exit, print_json, print_result, screen, showing_kept_result
 from dbdyno.cli.pages import refuse_unwritable, tell_page, write_page
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.run import What
@@ -79,7 +79,8 @@ def search(
         found = latest[-1]
     finally:
         progress.close()
-    _show(found, options)
+    with showing_kept_result():
+        _show(found, options)
     return exit_of(found)
 
 

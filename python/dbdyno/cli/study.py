@@ -17,6 +17,7 @@ from dbdyno.cli.output import (
     print_result,
     print_table,
     refuse_several_forms,
+    showing_kept_result,
 )
 from dbdyno.cli.pages import refuse_unwritable, tell_page
 from dbdyno.cli.study_options import (
@@ -308,8 +309,9 @@ def _made(writer: StudyWriter, report: Path | None, *, as_json: bool) -> int:
     finally:
         lines.close()
     print_aside(time_told(record))
-    if report is not None:
-        write_study_html(record, report)
-        tell_page(report)
-    show_study(record, as_json=as_json)
+    with showing_kept_result():
+        if report is not None:
+            write_study_html(record, report)
+            tell_page(report)
+        show_study(record, as_json=as_json)
     return Exit.OK if all(r.status == "done" for r in record.results) else Exit.NOT_VALID

@@ -1,0 +1,42 @@
+"""What a command gets from its caller besides options: streams, locale, the bytes of its words."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli import made_up_runs as made_up
+
+DBDYNO = (sys.executable, "-m", "dbdyno")
+
+
+def ended(words, **given) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(words, capture_output=True, check=False, **given)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(("words", "code"), [("runs", 0), ("report no_such_run", 1)])
+def test_streams_that_the_caller_has_closed_fail_nothing(home, closed, words, code):
+    made_up.run()
+    done = ended(["sh", "-c", f'"$@" {words} {closed}', "sh", *DBDYNO])
+    assert done.returncode == code
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_output_is_utf_8_in_every_locale(home, encoding):
+    made_up.run(doubts=["a doubt about ½"])
+    locale = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = ended([*DBDYNO, "report", "last", "--text"], env=locale)
+    assert done.returncode == 0, done.stderr
+    assert "a doubt about ½" in done.stdout.decode().lower()
+
+
+@pytest.mark.parametrize("words", [[b"a\xff.sql"], [b"select-only", b"--tag", b"a=\xff"]])
+def test_words_that_no_record_can_hold_are_refused(home, words):
+    done = ended([*DBDYNO, "run", *words])
+    assert done.returncode == 1
+    assert b"\\xff" in done.stderr
+    assert b" is not UTF-8 text\nhint: " in done.stderr
+    assert not home.exists()
