@@ -28,6 +28,12 @@ spec = ServerSpec(path=Path(sys.argv[1]), settings={"shared_buffers": "64MB"})
 print(start_kept("bench", spec, connections=8).url)
 """
 
+KILLED = """
+import os, signal
+from dbdyno.servers import kept
+kept.wait_until_ready = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+"""
+
 
 def spec(**settings: str) -> ServerSpec:
     return ServerSpec(path=embedded_binaries()[0].folder, settings={**SMALL, **settings})
@@ -118,6 +124,27 @@ def test_a_start_cut_short_does_not_hold_the_name(home: Path) -> None:
     assert read_record(home / "servers" / "bench") is None
     kept.start_kept("bench", spec(), connections=8)
     kept.stop_kept("bench")
+
+
+@pytest.mark.usefixtures("_stop_all")
+def test_a_starter_killed_while_it_waits_leaves_a_server_that_can_be_stopped(home: Path) -> None:
+    command = [sys.executable, "-c", KILLED + STARTER, str(embedded_binaries()[0].folder)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    record = read_record(home / "servers" / "bench")
+    assert record is not None
+    assert is_running(record.process)
+    kept.stop_kept("bench")
+    assert not is_running(record.process)
+
+
+def test_what_a_record_of_another_format_describes_is_not_removed(home: Path) -> None:
+    data = home / "servers" / "bench" / "data"
+    data.mkdir(parents=True)
+    data.with_name("server.json").write_text('{"of": "a later version"}')
+    with pytest.raises(DbdynoError) as caught:
+        kept.start_kept("bench", spec(), connections=8)
+    assert caught.value.code == "name_taken"
+    assert data.exists()
 
 
 @pytest.mark.parametrize("name", ["", "../bench", ".hidden", "a b"])

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ import pytest
 
 from dbdyno.errors import DbdynoError
 from dbdyno.home import home_folder
-from dbdyno.servers import cluster, privileges, server_folders
+from dbdyno.servers import cluster, private, privileges, server_folders
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing
 from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
@@ -195,6 +196,24 @@ def test_what_a_crash_left_behind_is_cleared_up(home: Path) -> None:
                 assert connection.execute("select 1").fetchone() == (1,)
 
 
+def test_a_server_whose_lock_cannot_be_tried_is_not_taken_for_dead(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = home / "private" / "left"
+    left.mkdir(parents=True)
+    (left / "lock").touch()
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(private.fcntl, "flock", refuse)
+        private._clear_up(home / "private")
+    assert left.exists()
+    private._clear_up(home / "private")
+    assert not left.exists()
+
+
 def test_a_home_that_cannot_be_written_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,3 +267,34 @@ def test_a_home_behind_a_closed_door_is_not_opened(
             assert server.data_directory is not None
             assert server.data_directory.is_relative_to(open_to_all)
     assert tmp_path.stat().st_mode & 0o777 == 0o700
+
+
+@another_account
+@pytest.mark.parametrize("home", ["new/home", "closed/home"])
+def test_an_account_passes_through_whatever_the_umask(
+    monkeypatch: pytest.MonkeyPatch, home: str
+) -> None:
+    use_account(monkeypatch)
+    with tempfile.TemporaryDirectory() as open_to_all:
+        Path(open_to_all).chmod(0o755)
+        Path(open_to_all, "closed").mkdir(mode=0o700)
+        monkeypatch.setattr(server_folders, "OPEN_TO_ALL", Path(open_to_all))
+        monkeypatch.setenv("DBDYNO_HOME", f"{open_to_all}/{home}")
+        before = os.umask(0o077)
+        try:
+            with start_private(local_spec(), connections=8) as server:
+                assert_runs_as_account(server)
+        finally:
+            os.umask(before)
+
+
+@another_account
+def test_an_account_gets_nothing_to_which_a_link_in_its_folder_leads(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "folder", tmp_path / "outside"
+    folder.mkdir()
+    outside.touch()
+    (folder / "link").symlink_to(outside)
+    account = privileges.ordinary_account()
+    account.take_over(folder)
+    assert folder.owner() == account.account
+    assert outside.owner() == "root"

@@ -124,8 +124,10 @@ def _start(cluster: Cluster) -> Server:
     try:
         _run(cluster, initdb)
         process = _detach(cluster, server)
+        # Before it is ready: if we are killed while waiting, it can be found and stopped.
+        record = write_record(cluster, process)
         wait_until_ready(cluster, process)
-        return server_of("kept", write_record(cluster, process))
+        return server_of("kept", record)
     except BaseException:
         if process is not None:
             end(process, cluster.blueprint.product.stop_signal, STOP_PATIENCE_S)
@@ -164,6 +166,12 @@ def _run(cluster: Cluster, command: list[str]) -> str:
 def _refuse_taken(name: str, folder: Path) -> None:
     record = read_record(folder)
     if record is None:
+        if (folder / FILE).exists():
+            raise DbdynoError(
+                "name_taken",
+                f"{folder / FILE} describes a server that this dbdyno cannot read",
+                "use another name, or remove its folder once nothing runs in it",
+            )
         return
     state = "is running" if is_running(record.process) else "has died, but its data still exists"
     raise DbdynoError(

@@ -167,11 +167,12 @@ def _clear_up(place: Path) -> None:
 
 
 def _is_held(lock: Path) -> bool:
+    """Whether a guard holds the lock; also if that cannot be found out: its server may be alive."""
     try:
         with lock.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
+    except FileNotFoundError:
         return False
+    except OSError:
+        return True
     return False

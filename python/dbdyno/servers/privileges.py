@@ -33,12 +33,16 @@ class Identity(Struct, frozen=True):
         return [*self.prefix, *(str(word) for word in words)]
 
     def take_over(self, *folders: Path) -> None:
-        """Transfer folders, and their contents, to the account."""
+        """Transfer folders, and their contents, to the account.
+
+        Links are not followed: the account could let one lead out of its folder.
+        """
         if self.account is None:
             return
+        owner = pwd.getpwnam(self.account).pw_uid
         for folder in folders:
             for path in (folder, *folder.rglob("*")):
-                shutil.chown(path, self.account)
+                os.chown(path, owner, -1, follow_symlinks=False)
 
     def can_pass(self, folder: Path) -> bool:
         """Whether the account may pass through this folder and all its parents."""

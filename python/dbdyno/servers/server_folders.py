@@ -20,6 +20,7 @@ def place_for(kind: str, identity: Identity) -> Path:
     """Return the folder that contains those of all servers of a kind, created if necessary."""
     if identity.account is None:
         return home_folder(kind)
+    home_folder()  # the umask decides who may pass through the folders above that this creates
     if _reaches_home(identity):
         place = home_folder(kind)
         home().chmod(PASS_THROUGH)
@@ -54,6 +55,7 @@ def _stand_in() -> Path:
         raise DbdynoError(
             "folder_taken", f"{folder} belongs to another user", "remove it, or set DBDYNO_HOME"
         )
+    folder.chmod(PASS_THROUGH)  # whatever the umask
     return folder
 
 
