@@ -32,6 +32,7 @@ def answer(capsys, *arguments: str) -> tuple[int, str, str]:
         ("run no/such.sql", "cannot read the script no/such.sql"),
         ("run no/such.lua", "a sysbench script as FILE.lua"),
         ("run tpcb@x", "no weight after @"),
+        ("run tpcb mysql://u:hush@h/d", "error: a database's URL is not a workload or a script: "),
         ("run tpcb -D scal=3", "no parameter scal"),
         ("run tpcb -D fillfactor=5", "fillfactor"),
         ("run tpcb -c 0", "-c 0: must be at least 1"),

@@ -41,6 +41,20 @@ def test_a_running_server_is_not_set(given) -> None:
         open_server(TargetOptions(server="bench", **given), clients=1)
 
 
+@pytest.mark.parametrize("target", ["mysql://u:hush@h/d", "host=h user=u password=hush"])
+def test_a_running_server_is_not_placed_and_its_password_not_told(target: str) -> None:
+    with pytest.raises(DbdynoError, match="cannot be placed") as caught:
+        open_server(RunOptions(target=target, server_cores=1.0), clients=1)
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "mysql", "odbc"])
+def test_a_url_in_the_place_of_a_server_is_not_quoted(scheme: str) -> None:
+    with pytest.raises(DbdynoError, match="--server does not take a URL") as caught:
+        protocol_of(TargetOptions(server=f"{scheme}://u:hush@h/d"))
+    assert "hush" not in str(caught.value)
+
+
 def test_what_others_promise_is_left_alone() -> None:
     with pytest.raises(DbdynoError, match="is only for private servers"):
         refuse_contradictions(RunOptions(target="postgresql://h/d", durability="none"))

@@ -199,6 +199,7 @@ def test_a_role_that_does_not_exist(postgres_server: Server) -> None:
         "postgresql://clerk:hush@host/db?password=hush hush",
         "host=x password=hush hush",
         "postgresql://clerk:hush@host:port/db",
+        "clerk:hush@host/db",
     ],
 )
 def test_no_message_holds_a_password(target: str) -> None:

@@ -175,6 +175,8 @@ def byte_count(text: str) -> int:
 
 def weighted_name(text: str) -> WeightedName:
     """Parse a name with an optional weight: ``app.sql`` or ``app.sql@3``."""
+    if "://" in text:  # not quoted: it may contain a password
+        raise ValueError("a database's URL is not a workload or a script: write --target URL")
     name, at, weight = text.rpartition("@")
     if not at:
         return WeightedName(text, 1)

@@ -12,6 +12,7 @@ from dbdyno.servers.placement import ANYWHERE, Placement
 from dbdyno.servers.private import start_private
 from dbdyno.servers.products import product_of
 from dbdyno.servers.spec import ServerSpec, kind_of, parse_spec
+from dbdyno.store.secrets import without_password
 
 # Control connections, and connections that servers reserve, in addition to the clients.
 CONNECTIONS_SPARE = 10
@@ -87,8 +88,8 @@ def _refuse_placement(placement: Placement, options: TargetOptions) -> None:
     asked = ", ".join(placement.told())
     raise DbdynoError(
         code="usage",
-        message=f"{options.target or options.server} is already running and cannot be placed "
-        f"({asked})",
+        message=f"{without_password(options.target or options.server or '')} is already running "
+        f"and cannot be placed ({asked})",
         hint="Placement is only for new private servers. --engine-cpus, which places the load "
         "generator, works with any target.",
     )

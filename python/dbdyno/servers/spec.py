@@ -34,6 +34,8 @@ class ServerSpec(Struct, frozen=True):
 
 def kind_of(text: str) -> Kind | None:
     """Return the kind of server with which the text begins, if it names one."""
+    if "://" in text:  # not quoted: it may contain a password
+        raise DbdynoError("bad_server", "--server does not take a URL", "write --target URL")
     word = text.partition(",")[0].partition(":")[0]
     return next((kind for kind in KINDS if kind == word), None)
 

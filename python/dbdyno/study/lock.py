@@ -13,9 +13,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dbdyno.errors import DbdynoError
-from dbdyno.home import unwritable
 
 NAME = "dbdyno-study.lock"
+READABLE = 0o644
+# Anybody may have created the file: a link is not followed, and a pipe not waited for.
+SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 @contextmanager
@@ -34,11 +36,18 @@ def machine_held(study_id: str) -> Iterator[None]:
 def _opened(path: Path) -> int:
     """Open the lock file; another user's can be locked, but not written."""
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
-    except PermissionError:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with suppress(PermissionError):
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | SAFELY, READABLE)
+            with suppress(OSError):
+                os.fchmod(descriptor, READABLE)  # whatever the umask of who created it
+            return descriptor
+        return os.open(path, os.O_RDONLY | SAFELY)
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise DbdynoError(
+            "unusable_lock",
+            f"cannot open {path}, which keeps studies apart: {error.strerror}",
+            "remove it, or have its owner do so",
+        ) from error
 
 
 def _take(descriptor: int, path: Path) -> None:

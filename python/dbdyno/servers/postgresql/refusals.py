@@ -84,7 +84,7 @@ CAUSES = (
 MISSING_DATABASE = re.compile(r'database ".*" does not exist')
 MISSING_ROLE = re.compile(r'role ".*" does not exist')
 SECRET = re.compile(
-    r"://[^:/?#]*:(?P<url>.*)@|password\s*=\s*(?P<pair>'(?:[^'\\]|\\.)*'|\S+)|[?&]password=(?P<query>[^&]+)"
+    r"(?:^|://)[^:/?#=]*:(?P<url>.*)@|password\s*=\s*(?P<pair>'(?:[^'\\]|\\.)*'|\S+)|[?&]password=(?P<query>[^&]+)"
 )
 
 
