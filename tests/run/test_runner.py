@@ -2,6 +2,7 @@
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from dbdyno.errors import DbdynoError
 from dbdyno.run.connected_server import ConnectedServer, connect_to
@@ -232,6 +233,33 @@ def test_more_clients_than_the_server_admits(database, home):
     assert "max_connections" in refused.value.message
     with psycopg.connect(database) as connection:
         assert not connection.execute("select 1 from pg_class where relname ~ 'pgbench'").fetchall()
+
+
+def test_more_clients_than_the_role_may_have(database, home):
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("create role few login connection limit 3")
+    try:
+        with pytest.raises(DbdynoError) as refused:
+            run_tpcb(make_conninfo(database, user="few"), length={"clients": 3})
+    finally:
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("drop role few")
+    assert refused.value.code == "too_many_clients"
+    assert "the role's CONNECTION LIMIT 3, 0 in use and one by us" in refused.value.message
+
+
+def test_the_encoding_of_a_database_makes_no_record_unreadable(database, home, tmp_path):
+    script = tmp_path / "sleep.sql"
+    script.write_text("select pg_sleep(0.2);")
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("drop database if exists bytes")
+        connection.execute(
+            "create database bytes template template0 encoding 'SQL_ASCII' locale 'C'"
+        )
+    options = RunOptions(target=make_conninfo(database, dbname="bytes"), **SHORT)
+    record = run([WeightedName(str(script), 1)], options, engine_tools(), Observer()).record
+    assert record.status == "done"
+    assert "client" in open_run("last").columns("waits")["who"]
 
 
 def test_more_clients_than_files_are_refused_before_a_server_is_looked_for(home):

@@ -1,5 +1,6 @@
 """Existing MySQL and MariaDB servers, and refusals that say what to do."""
 
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +17,11 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL_INNODB
 from tests.engine.certificates import locked
+from tests.engine.proxies import listening_tcp
 from tests.support.patience import eventually
 
 SECRET = "s3cret wörd"
+PART_OF_A_GREETING = b"\x4a\x00\x00\x00\x0a10.11"
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +176,26 @@ def test_a_server_that_is_not_there(target: str, words: str) -> None:
     assert caught.value.code == "unreachable"
     assert words in caught.value.message
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("first", [b"", PART_OF_A_GREETING])
+def test_a_server_that_accepts_and_says_nothing(first: bytes) -> None:
+    def fall_silent(visitor: socket.socket) -> None:
+        visitor.sendall(first)
+        visitor.recv(1)
+
+    with listening_tcp(fall_silent) as address:
+        assert address.tcp
+        with pytest.raises(DbdynoError) as caught:
+            use_existing(f"mysql://u@127.0.0.1:{address.tcp.port}/d?connect-timeout=1")
+    assert caught.value.code == "unreachable"
+    assert "timed out" in caught.value.message
+
+
+def test_patience_with_a_login_does_not_limit_statements(tcp_server: Server, url: str) -> None:
+    server = use_existing(f"mysql://clerk@{url}/dbdyno?connect-timeout=1")
+    with server.connect() as connection:
+        assert connection.execute("select sleep(1.5)").fetchone() == (0,)
 
 
 def test_a_database_that_is_not_there(mariadb_server: Server) -> None:

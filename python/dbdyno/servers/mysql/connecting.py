@@ -44,7 +44,10 @@ def open_connection(target: str) -> MysqlConnection:
         password=login.password.encode(),  # the driver would encode it in Latin-1
         database=login.database or None,
         autocommit=True,
+        # By itself, connect_timeout ends before the server's first word.
         connect_timeout=login.connect_timeout_s,
+        read_timeout=login.connect_timeout_s,
+        write_timeout=login.connect_timeout_s,
         program_name=APPLICATION_NAME,
         ssl=None if _is_open(login) else _tls_context(login),
         ssl_disabled=_is_open(login),
@@ -59,6 +62,7 @@ def open_connection(target: str) -> MysqlConnection:
     except pymysql.Error as error:
         connection.close()  # the driver leaves it open after some errors
         raise refusal(error, login) from None
+    connection.wait_without_limit()
     return connection
 
 

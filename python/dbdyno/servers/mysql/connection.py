@@ -54,6 +54,11 @@ class MysqlConnection:
         found: socket.socket = self._driver._sock  # type: ignore[attr-defined]
         return found
 
+    def wait_without_limit(self) -> None:
+        """Let statements take as long as they need, unlike the login."""
+        self._driver._read_timeout = None  # type: ignore[attr-defined]
+        self._driver._write_timeout = None  # type: ignore[attr-defined]
+
     def fileno(self) -> int:
         """Return the socket's file descriptor; another thread may shut it down."""
         return self._socket.fileno()

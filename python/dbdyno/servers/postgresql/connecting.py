@@ -27,6 +27,7 @@ ENVIRONMENT = {"PGTZ": "timezone", "PGDATESTYLE": "datestyle", "PGGEQO": "geqo"}
 def open_connection(target: str) -> Connection:
     """Open a control connection to a URL, a conninfo string, or, if empty, libpq's default.
 
+    Text is exchanged as UTF-8, as by the engine, whatever the encoding of the role or database.
     The driver prepares no statements: behind a pooler, the next session would not have them, and
     after a rollback the driver deallocates all statements, even those that it did not prepare.
     """
@@ -34,8 +35,8 @@ def open_connection(target: str) -> Connection:
         given = conninfo.conninfo_to_dict(target)
     except psycopg.ProgrammingError as error:
         raise malformed(target, error) from None
-    wanted = {**given, **_patience(given), "application_name": APPLICATION_NAME}
-    words = conninfo.make_conninfo("", **wanted)
+    ours = {"application_name": APPLICATION_NAME, "client_encoding": "UTF8"}
+    words = conninfo.make_conninfo("", **{**given, **_patience(given), **ours})
     try:
         return psycopg.connect(words, autocommit=True, prepare_threshold=None)
     except psycopg.OperationalError as error:

@@ -25,6 +25,11 @@ CAUSES: tuple[tuple[type[psycopg.Error], str, str], ...] = (
         "views or foreign keys of others depend on it: drop those first",
     ),
     (errors.WrongObjectType, "not_a_table", "something else has the table's name: rename it"),
+    (
+        errors.InvalidSchemaName,
+        "missing_schema",
+        "create the schema, or set another search_path for the user or the database",
+    ),
     (errors.UndefinedTable, "missing_table", "load the data first: dbdyno load WORKLOAD"),
     (errors.QueryCanceled, "cancelled", "a timeout of the server, or someone, cancelled it"),
     (psycopg.OperationalError, "server_lost", "the server's log may say why"),
