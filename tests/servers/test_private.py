@@ -20,7 +20,7 @@ from dbdyno.servers.processes import ProcessMark, is_running, mark_of
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL
 from tests.support.patience import eventually, wait_until
-from tests.support.rights import another_account
+from tests.support.rights import another_account, mounts
 
 # Stands in for dbdyno: starts a private server, prints where it is, and waits to be killed.
 OWNER = """
@@ -30,6 +30,12 @@ from dbdyno.servers.spec import ServerSpec
 server = start_private(ServerSpec(settings=json.loads(sys.argv[1])), connections=1)
 print(server.process_id, server.data_directory.parent, flush=True)
 sys.stdin.read()
+"""
+
+# Mounts a small disk that only this process sees, and starts a server there.
+FULL = """
+mount -t tmpfs -o $2 tmpfs "$1" &&
+DBDYNO_HOME="$1/home" "$3" -m dbdyno run select-only --json
 """
 
 
@@ -298,3 +304,20 @@ def test_an_account_gets_nothing_to_which_a_link_in_its_folder_leads(tmp_path: P
     account.take_over(folder)
     assert folder.owner() == account.account
     assert outside.owner() == "root"
+
+
+@mounts
+@pytest.mark.parametrize(
+    ("room", "words"),
+    [("size=12k", "did not start, and had no room for its reasons: "), ("nr_inodes=8", "no space")],
+)
+def test_a_disk_without_room_for_a_server_is_told(tmp_path: Path, room: str, words: str) -> None:
+    started = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", FULL, "sh", tmp_path, room, sys.executable],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert started.returncode == 1
+    assert json.loads(started.stdout)["error"]["code"] == "disk_full", started.stderr
+    assert words in json.loads(started.stdout)["error"]["message"]

@@ -5,13 +5,14 @@ numpy.
 """
 
 import contextlib
+import errno
 import gc
 import io
 import os
 import signal
 import sys
 import warnings
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from types import FrameType
 from typing import NoReturn
 
@@ -135,7 +136,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app = make_app(tokens)
         if not set(tokens).isdisjoint(app.help_flags):
             name_arguments(app, tokens)
-        result = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        with _full_disk_told():
+            result = app(
+                tokens, exit_on_error=False, print_error=False, result_action="return_value"
+            )
         flush_result()
     except CycloptsError as error:
         print_error("usage", _one_line(error), _hint(error), as_json=as_json)
@@ -193,6 +197,21 @@ def _refuse_undecodable(words: Sequence[str]) -> None:
             continue
         shown = raw.decode(errors="backslashreplace")
         raise DbdynoError("usage", f"{shown} is not UTF-8 text", "rename the file, or correct it")
+
+
+@contextlib.contextmanager
+def _full_disk_told() -> Iterator[None]:
+    """Turn the error of a full disk into ours, wherever it was met."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise DbdynoError(
+            "disk_full",
+            f"no space left while writing {error.filename or 'to the disk'}",
+            "free some space there, or set DBDYNO_HOME to a folder on another disk",
+        ) from error
 
 
 def _spare_processors() -> None:

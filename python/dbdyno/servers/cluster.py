@@ -25,6 +25,7 @@ from dbdyno.servers.spec import ServerSpec
 SOCKET_PATH_MAX = 107  # bytes of sockaddr_un.sun_path, minus the terminating zero
 LOOPBACK = "127.0.0.1"
 PORT_MAX = 65_535
+LOG_ROOM_BYTES = 1 << 20  # with less, an empty log does not mean that there was nothing to report
 LAST_WORDS = 3  # number of a log's last lines shown if none of them reports an error
 
 PREFIX = "dbdyno-"  # of folders in places that others use, too
@@ -107,6 +108,14 @@ def not_started(cluster: Cluster) -> DbdynoError:
     """Return the error for a server that ended before it was ready."""
     blueprint = cluster.blueprint
     log = cluster.log.read_text(errors="replace") if cluster.log.exists() else ""
+    free_bytes = shutil.disk_usage(cluster.folder).free
+    if not log and free_bytes < LOG_ROOM_BYTES:
+        return DbdynoError(
+            "disk_full",
+            f"{blueprint.product.title} {blueprint.binaries.version} did not start, and had no "
+            f"room for its reasons: {cluster.folder.parent} has {free_bytes // 1024} kB left",
+            "free some space there, or set DBDYNO_HOME to a folder on another disk",
+        )
     lines = log.splitlines() or ["its log is empty"]
     # The very last line is often only about cleaning up.
     reason = blueprint.product.failure_reason(lines) or "; ".join(lines[-LAST_WORDS:])
