@@ -106,6 +106,15 @@ def test_what_standard_input_gave_is_not_asked_for_again(capsys, file):
     assert said["decide_with"] == ""
 
 
+def test_each_further_pair_has_a_seed_of_its_own(capsys):
+    for clients in ("8", "16"):
+        made_up.run(command=["tpcb", "--seed", "4", "--clients", clients])
+    said, _ = found(capsys, "last~1", "last")
+    runs = [line for line in said["decide_with"].splitlines() if "dbdyno run " in line]
+    assert [line.count("--seed") for line in runs] == [1, 1]
+    assert all(line.endswith(' --seed "$pair" --tag "pair=$pair"') for line in runs)
+
+
 def test_what_would_take_hours_says_so(capsys):
     for duration_s, remarks in ((5.0, 0), (5000.0, 1)):
         a, b = made_up.run(duration_s=duration_s), made_up.run(tps=1500.0, duration_s=duration_s)

@@ -96,8 +96,18 @@ def _common_tags(run_set: RunSet) -> dict[str, str]:
 
 
 def _run(run: RunRecord, tags: Mapping[str, str]) -> str:
+    """Return the command of one run; a seed that was given is one for each pair from now on.
+
+    With the same seed in all pairs, they would repeat the same random choices.
+    """
     given = [word for name, value in tags.items() for word in ("--tag", f"{name}={value}")]
-    return f'{command_of(run.command, *given)} --tag "{_PAIR}=${_PAIR}"'
+    words, seed = list(run.command), flags()["seed"]
+    own = ""
+    if seed in words:
+        place = words.index(seed)
+        del words[place : place + 2]
+        own = f' {seed} "${_PAIR}"'
+    return f'{command_of(words, *given)}{own} --tag "{_PAIR}=${_PAIR}"'
 
 
 def _with_runs(tags: Mapping[str, str]) -> str:
