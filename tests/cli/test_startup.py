@@ -11,6 +11,8 @@ import dbdyno
 
 AGENT = Path(dbdyno.__file__).with_name("agent.py")
 SLOW = {"numpy", "duckdb", "psycopg", "scipy", "jinja2", "rich", "asyncio"}
+# What only tables, charts or help need.
+SLOW_TO_RUN = {"scipy", "duckdb", "jinja2", "rich", "pandas"}
 # A person waits for these commands, or a load runs beside them: what they must not import.
 MUST_NOT = {
     "import dbdyno": SLOW | {"typing", "msgspec"},
@@ -18,7 +20,8 @@ MUST_NOT = {
     "from dbdyno.cli import main; main(['--help'])": SLOW - {"rich"} | {"importlib.metadata"},
     "import dbdyno.cli.runs, dbdyno.cli.server, dbdyno.cli.data": SLOW,
     "import dbdyno.cli.home, dbdyno.cli.load, dbdyno.cli.check": SLOW - {"numpy"},
-    "import dbdyno.cli.run": {"scipy", "rich", "pandas"},
+    "import dbdyno.cli.run, dbdyno.cli.search, dbdyno.cli.explain, dbdyno.cli.report": SLOW_TO_RUN,
+    "import dbdyno.cli.compare, dbdyno.cli.history, dbdyno.cli.study": SLOW_TO_RUN,
 }
 
 
@@ -39,6 +42,10 @@ def test_the_agent_imports_the_rust_module_and_hardly_more():
     imported = modules_after(load, "-I", "-S")
     assert {name for name in imported if name.startswith("dbdyno")} == {"dbdyno", "dbdyno._engine"}
     assert not imported & {"typing", "re", "pathlib", "json", "subprocess", "importlib.util"}
+
+
+def test_type_checkers_of_users_read_the_annotations():
+    assert AGENT.with_name("py.typed").exists()
 
 
 def test_algebra_has_no_threads_of_its_own():

@@ -3,20 +3,25 @@
 A DuckDB database file would admit only one process, while a run is read by the web page, the
 command line and the runner at the same time. A table without rows has no file: most runs have no
 outages and no failures.
+
+DuckDB is imported when it is used: help, and the start of a run, need not wait for it.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 
 from dbdyno.model.recording import Column, Columns
 from dbdyno.store.columns import BLOB, STEPS, ColumnType, Schema, object_array
 from dbdyno.store.errors import StoreError
 from dbdyno.store.tables import SCHEMAS
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 _OPTIONS = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 6, PARQUET_VERSION v2"
 
@@ -28,6 +33,8 @@ def table_path(folder: Path, name: str) -> Path:
 
 def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
     """Write all tables to temporary files, then rename them: a table is whole or absent."""
+    import duckdb  # noqa: PLC0415
+
     filled = {name: columns for name, columns in tables.items() if _has_rows(columns)}
     unfinished = {name: folder / f"{name}.parquet.new" for name in filled}
     try:
@@ -51,21 +58,21 @@ def _has_rows(columns: Columns) -> bool:
 
 
 @contextmanager
-def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
+def _connection() -> Iterator["DuckDBPyConnection"]:
     """Return a new connection to this process's database."""
     with _database().cursor() as connection:
         yield connection
 
 
 @cache
-def _database() -> duckdb.DuckDBPyConnection:
+def _database() -> "DuckDBPyConnection":
     """The database, created once: that takes longer than reading ten tables."""
+    import duckdb  # noqa: PLC0415
+
     return duckdb.connect()
 
 
-def _write(
-    connection: duckdb.DuckDBPyConnection, path: Path, columns: Columns, schema: Schema
-) -> None:
+def _write(connection: "DuckDBPyConnection", path: Path, columns: Columns, schema: Schema) -> None:
     view = connection.register("columns_of_run", columns)
     selected = ", ".join(typed_column(name, kind) for name, kind in schema.items())
     view.execute(f"COPY (SELECT {selected} FROM columns_of_run) TO {_quoted(path)} ({_OPTIONS})")
