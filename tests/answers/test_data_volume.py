@@ -65,7 +65,9 @@ def test_processor_time_tells_where_throughput_cannot():
 def test_points_and_the_line_through_them_are_drawn_over_a_log_axis():
     throughput, response = answered("size-effect", of_sizes(lambda _: 5e4), by="operation").shown
     assert throughput.x_axis == "log"
-    assert [series.fitted for series in throughput.series] == [False, False, True, True]
+    labels = [series.label for series in throughput.series]
+    assert labels[1::2] == [f"{label}, fitted" for label in labels[::2]]  # of the same colour
+    assert [series.fitted for series in throughput.series] == [False, True, False, True]
     assert response.y_title == "95th percentile, ms"
 
 

@@ -14,6 +14,7 @@ from dbdyno.answers.grouping import (
     times_of,
     varied,
 )
+from dbdyno.answers.measuring import curve_through
 from tests.answers.made import factor, spec, study
 
 
@@ -58,5 +59,11 @@ def test_means_over_runs_have_the_interval_between_runs():
 def test_intervals_that_tell_nothing_are_not_written_out():
     assert interval_words(Ratio(5.0, 4.0, 6.0)) == "5 (4 to 6)"
     assert interval_words(Ratio(5.0, 0.01, 9000.0)) == "5 (?)"
+
+
+def test_a_curve_has_no_interval_that_says_hardly_anything():
+    """It would set the axis, on which nothing else could be seen."""
+    drawn = curve_through("p95", {1.0: Ratio(5.0, 0.01, 9e13), 2.0: Ratio(6.0, 5.0, 7.0)})
+    assert list(zip(drawn.low, drawn.high, strict=True)) == [(None, None), (5.0, 7.0)]
     assert interval_words(Ratio(5.0, None, None)) == "5"
     assert times_of(Ratio(5.0, None, None)) == "5 times (one pair, no interval)"

@@ -14,7 +14,7 @@ from dbdyno.answers.answer import (
 )
 from dbdyno.report.curves import colour_of, curve_figure
 from dbdyno.report.parts import parts_figure
-from dbdyno.report.plot import level_ticks, scale_of, set_apart
+from dbdyno.report.plot import CHARACTER, level_ticks, scale_of, set_apart
 from dbdyno.report.scatter import scatter_figure
 
 LINE = CurveSeries(
@@ -76,6 +76,41 @@ def test_marks_are_named_above_the_plot_and_beside_each_other():
 def test_the_table_has_no_column_for_intervals_that_nobody_has():
     runs = CurveSeries(label="runs", x=[1, 2], y=[10, 11])
     assert curve_figure(curve(runs), "f").table.columns == ("clients", "runs")
+
+
+def test_a_point_without_an_interval_is_explained():
+    some = CurveSeries(label="runs", x=[1, 2], y=[10, 11], low=[9, None], high=[12, None])
+    assert "where there are enough runs" in curve_figure(curve(some), "f").caption
+    assert "where there are enough runs" not in curve_figure(curve(LINE), "f").caption
+
+
+def test_an_interval_that_is_not_drawn_does_not_set_the_axis():
+    law = CurveSeries(label="law", x=[1, 100], y=[10, 60], low=[1, 1], high=[99, 900], fitted=True)
+    same = (svg(curve_figure(curve(LINE, one), "f")) for one in (LAW, law))
+    assert len(set(same)) == 1
+
+
+def test_intervals_of_two_lines_stand_beside_each_other():
+    other = CurveSeries(label="other", x=LINE.x, y=LINE.y, low=LINE.low, high=LINE.high)
+    drawn = svg(curve_figure(curve(LINE, other), "f"))
+    places = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawn)]
+    assert [there - here for here, there in zip(places[:3], places[3:], strict=True)] == (
+        pytest.approx([5, 5, 5])
+    )
+
+
+def test_long_numbers_have_their_room():
+    """A tick left of the axis, and one below its end."""
+    large = CurveSeries(label="rows", x=[1000, 1_000_000], y=[1e6, 8e6])
+    for place in (0, 1, 2):
+        drawn = svg(curve_figure(curve(large), "f"), place)
+        width = float(re.search(r'width="(\d+)"', drawn)[1])
+        found = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="(\w+)"[^>]*>([^<]+)', drawn)
+        for x, anchor, text in found:
+            room = len(text) * CHARACTER * {"start": 0, "middle": 0.5, "end": 1}[anchor]
+            assert room <= float(x) + 1
+            if anchor == "middle":
+                assert float(x) + room <= width + 1
 
 
 def test_a_narrow_page_names_its_lines_below():

@@ -23,7 +23,7 @@ def test_a_finding_shows_all_that_it_rests_on(ordinary):
     shown = section_of(ordinary, "findings")
     finding = explained.FINDINGS[0]
     for said in (finding.summary, *finding.seen, finding.why, finding.gain, finding.wrong_when):
-        assert said in shown
+        assert said.replace(" %", "\u202f%") in shown
     assert "61\u202f% of client time · sure: two kinds of evidence agree" in shown
     assert "<code>dbdyno run tpcb -s 50 -c 8 -T 60</code>" in shown
 
@@ -96,6 +96,7 @@ def test_a_cost_is_written_in_its_unit(unit, value, written):
         ("dbdyno run tpcb -c 4", [("dbdyno run tpcb -c 4", True)]),
         ("Use `-c 4` or less", [("Use ", False), ("-c 4", True), (" or less", False)]),
         ("one ` alone", [("one ` alone", False)]),
+        ("5 % of `a % 5`", [("5\u202f% of ", False), ("a % 5", True)]),
     ],
 )
 def test_code_is_told_from_words(text, parts):

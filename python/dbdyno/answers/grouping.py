@@ -154,13 +154,18 @@ def p95_ms(trial: Trial) -> float | None:
     return trial.record.response_ms.p95 if trial.record.response_ms else None
 
 
+def is_useless(of: Interval) -> bool:
+    """The runs were too few: the interval, if there is one, says hardly anything."""
+    return of.low is None or of.high is None or of.high > USELESS * of.low
+
+
 def interval_words(of: Interval | None, words: Callable[[float], str] = significant) -> str:
     """A value with its interval, for a table cell."""
     if of is None:
         return NOTHING
     if of.low is None or of.high is None:
         return words(of.value)
-    if of.high > USELESS * of.low:
+    if is_useless(of):
         return f"{words(of.value)} (?)"
     return f"{words(of.value)} ({words(of.low)} to {words(of.high)})"
 
@@ -169,7 +174,7 @@ def sentence_words(of: Interval, words: Callable[[float], str] = significant) ->
     """A value with its interval, for a sentence: ``1.82 (95 %: 1.6 to 2.05)``."""
     if of.low is None or of.high is None:
         return f"{words(of.value)} (no interval)"
-    if of.high > USELESS * of.low:
+    if is_useless(of):
         return f"{words(of.value)} (too few runs for a useful interval)"
     return f"{words(of.value)} (95 %: {words(of.low)} to {words(of.high)})"
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from dbdyno.analysis.metrics import metrics_of
 from dbdyno.answers.answer import CurveSeries, Trial
-from dbdyno.answers.grouping import Interval, Number, over_runs
+from dbdyno.answers.grouping import Interval, Number, is_useless, over_runs
 
 
 def metric_of(name: str) -> Number:
@@ -40,12 +40,13 @@ def series_over(label: str, among: Sequence[Trial], factor: str, number: Number)
 def curve_through(
     label: str, at: Mapping[float, Interval], *, is_fitted: bool = False
 ) -> CurveSeries:
-    """A line through numbers with their intervals."""
+    """A line through numbers with their intervals; a useless one would set the axis by itself."""
+    useful = [None if is_useless(number) else number for number in at.values()]
     return CurveSeries(
         label=label,
         x=list(at),
         y=[number.value for number in at.values()],
-        low=[number.low for number in at.values()],
-        high=[number.high for number in at.values()],
+        low=[number.low if number else None for number in useful],
+        high=[number.high if number else None for number in useful],
         fitted=is_fitted,
     )

@@ -26,6 +26,7 @@ from dbdyno.report.plot import (
     Frame,
     at_each_width,
     draw_axes,
+    left_of,
     level_ticks,
     scale_of,
     set_apart,
@@ -39,6 +40,7 @@ _HEIGHT, _HEIGHT_NARROW = 320, 280
 _NAMES_MAX = 0.26  # of the width
 _CAP = 3.5
 _RADIUS = 3.5
+_SIDE_STEP = 5.0
 
 
 def curve_figure(curve: CurveOf, name: str) -> Figure:
@@ -52,9 +54,13 @@ def curve_figure(curve: CurveOf, name: str) -> Figure:
     )
 
 
+def _measured(curve: CurveOf) -> list[CurveSeries]:
+    return [one for one in curve.series if not one.fitted]
+
+
 def colour_of(curve: CurveOf, series: CurveSeries) -> str:
     """One colour per line; a fitted line has that of the points before it."""
-    measured = [one for one in curve.series if not one.fitted]
+    measured = _measured(curve)
     if not series.fitted:
         return COLOURS[measured.index(series) % len(COLOURS)]
     before = [one for one in curve.series[: list(curve.series).index(series)] if not one.fitted]
@@ -64,16 +70,23 @@ def colour_of(curve: CurveOf, series: CurveSeries) -> str:
 def _caption(curve: CurveOf) -> str:
     axes = [name for name, axis in (("x", curve.x_axis), ("y", curve.y_axis)) if axis == "log"]
     said = [f"Logarithmic {' and '.join(axes)} {'axes' if axes[1:] else 'axis'}." if axes else ""]
-    if any(None not in ends for one in curve.series for ends in _intervals(one)):
-        said.append("Points: means over runs; bars: 95 % intervals between runs.")
+    if any(map(_has_intervals, _measured(curve))):
+        said.append(f"Points: means over runs; bars: 95 % intervals between runs{_gaps(curve)}.")
     if any(one.fitted for one in curve.series):
         said.append("Dashed lines were not measured.")
     return " ".join(filter(None, said))
 
 
+def _gaps(curve: CurveOf) -> str:
+    barred = filter(_has_intervals, _measured(curve))
+    if not any(None in ends for one in barred for ends in _intervals(one)):
+        return ""
+    return ", where there are enough runs for a useful one"
+
+
 def curve_table(curve: CurveOf) -> Table:
     """One row for each x at which any line has a point."""
-    measured = [one for one in curve.series if not one.fitted]
+    measured = _measured(curve)
     places = sorted({x for one in measured for x in one.x})
     columns = (curve.x_title, *(head for one in measured for head in _heads(one)))
     return Table(
@@ -118,23 +131,25 @@ def _intervals(series: CurveSeries) -> Iterator[tuple[float | None, float | None
 def _draw(curve: CurveOf, width: int) -> Markup:
     is_wide = width != NARROW
     right = width - (_names_width(curve, width) if is_wide else 14)
-    across = _across(curve, right)
+    y_ticks = ticks_of(_up(curve, 1.0, 0.0), is_log=curve.y_axis == "log")
+    across = _across(curve, left_of(y_ticks), right)
     marks, above = _placed_marks(curve, across, width)
     height = (_HEIGHT if is_wide else _HEIGHT_NARROW) + above
     below = 0 if is_wide else LINE * len(curve.series)
     drawing = Drawing(width, height + below)
     frame = Frame(across, _up(curve, height - BOTTOM, TOP + above))
-    xs = [x for one in curve.series if not one.fitted for x in one.x]
+    xs = [x for one in _measured(curve) for x in one.x]
     draw_axes(
         drawing,
         frame,
         level_ticks(xs, frame.across, is_log=curve.x_axis == "log"),
-        ticks_of(frame.up, is_log=curve.y_axis == "log"),
+        y_ticks,
         titles=(curve.x_title, curve.y_title),
     )
     _draw_marks(drawing, marks, frame)
     for series in curve.series:
-        _draw_series(drawing, series, colour_of(curve, series), frame)
+        shift = _shift(curve, series)
+        _draw_series(drawing, series, colour_of(curve, series), frame, shift)
     if is_wide:
         _name_at_ends(drawing, curve, frame, width)
     else:
@@ -147,13 +162,13 @@ def _names_width(curve: CurveOf, width: int) -> float:
     return min(longest * CHARACTER + 18, _NAMES_MAX * width)
 
 
-def _across(curve: CurveOf, right: float) -> Scale:
+def _across(curve: CurveOf, left: float, right: float) -> Scale:
     xs = [x for one in curve.series for x in one.x]
-    return scale_of(xs, LEFT, right, is_log=curve.x_axis == "log")
+    return scale_of(xs, left, right, is_log=curve.x_axis == "log")
 
 
 def _up(curve: CurveOf, bottom: float, top: float) -> Scale:
-    ends = [end for one in curve.series for pair in _intervals(one) for end in pair if end]
+    ends = [end for one in _measured(curve) for pair in _intervals(one) for end in pair if end]
     ys = [*(y for one in curve.series for y in one.y), *ends]
     return scale_of(ys, bottom, top, is_log=curve.y_axis == "log")
 
@@ -172,15 +187,15 @@ def _placed_marks(curve: CurveOf, across: Scale, width: int) -> tuple[list[_Mark
     taken = [(0.0, len(curve.y_title) * CHARACTER, 0)]
     marks = []
     for x, words in sorted(curve.marks):
-        half = len(words) * CHARACTER / 2
+        half = (len(words) * CHARACTER + TICK_GAP) / 2
         middle = min(max(across(x), half), width - half)
-        left, right = middle - half - TICK_GAP, middle + half + TICK_GAP
+        left, right = middle - half, middle + half
         row = next(
             row
             for row in count()
             if not any(left < end and begin < right for begin, end, at in taken if at == row)
         )
-        taken.append((middle - half, middle + half, row))
+        taken.append((left, right, row))
         marks.append(_Mark(across(x), words, middle, TITLE_Y + row * LINE))
     return marks, LINE * max(row for *_, row in taken)
 
@@ -194,8 +209,19 @@ def _draw_marks(drawing: Drawing, marks: Sequence[_Mark], frame: Frame) -> None:
         drawing.text(mark.middle, mark.y, mark.words, "middle", "halo")
 
 
-def _draw_series(drawing: Drawing, series: CurveSeries, colour: str, frame: Frame) -> None:
-    points = [(frame.across(x), frame.up(y)) for x, y in zip(series.x, series.y, strict=True)]
+def _shift(curve: CurveOf, series: CurveSeries) -> float:
+    """Beside each other, the intervals of several lines at one x can be told apart."""
+    barred = [one.label for one in _measured(curve) if _has_intervals(one)]
+    if series.label not in barred:
+        return 0.0
+    return (barred.index(series.label) - (len(barred) - 1) / 2) * _SIDE_STEP
+
+
+def _draw_series(
+    drawing: Drawing, series: CurveSeries, colour: str, frame: Frame, shift: float
+) -> None:
+    places = [frame.across(x) + shift for x in series.x]
+    points = [(x, frame.up(y)) for x, y in zip(places, series.y, strict=True)]
     drawing.path(points, f"curve {'dashed ' if series.fitted else ''}{colour}")
     if series.fitted:
         return

@@ -68,6 +68,12 @@ def _room_between(one: float, other: float) -> float:
     return (len(significant(one)) + len(significant(other))) / 2 * CHARACTER + TICK_GAP
 
 
+def left_of(y_ticks: Sequence[float]) -> float:
+    """Where the axes begin: all charts at the same place, unless a tick takes more room."""
+    longest = max(len(significant(tick)) for tick in y_ticks)
+    return max(LEFT, longest * CHARACTER + TICK_GAP)
+
+
 def draw_axes(  # noqa: PLR0913 - both axes: their ticks, titles, and the words of one
     drawing: Drawing,
     frame: Frame,
@@ -84,7 +90,9 @@ def draw_axes(  # noqa: PLR0913 - both axes: their ticks, titles, and the words 
         drawing.text(across.begin - 8, up(tick) + 4, significant(tick), "end")
     for tick in x_ticks:
         drawing.line(across(tick), up.begin, across(tick), up.begin + 4, "rule")
-        drawing.text(across(tick), up.begin + 18, x_words(tick), "middle")
+        words = x_words(tick)
+        middle = min(across(tick), drawing.width - len(words) * CHARACTER / 2)
+        drawing.text(middle, up.begin + 18, words, "middle")
     x_title, y_title = titles
     middle = (across.begin + across.end) / 2
     drawing.text(middle, up.begin + 36, x_title, "middle", "title")

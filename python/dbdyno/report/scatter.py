@@ -10,12 +10,12 @@ from dbdyno.report.content import Figure, Table
 from dbdyno.report.curves import COLOURS
 from dbdyno.report.plot import (
     BOTTOM,
-    LEFT,
     NARROW,
     TOP,
     Frame,
     at_each_width,
     draw_axes,
+    left_of,
     scale_of,
     ticks_of,
 )
@@ -63,15 +63,18 @@ def _draw(scatter: ScatterOf, width: int) -> Markup:
     drawing = Drawing(width, height)
     times = [x for one in scatter.series for x in one.x]
     values = [y for one in scatter.series for y in one.y]
-    across = Scale(min(times), max(*times, min(times) + 1.0), LEFT, width - _RIGHT)
-    frame = Frame(across, scale_of(values, height - BOTTOM, TOP, is_log=False))
+    up = scale_of(values, height - BOTTOM, TOP, is_log=False)
+    y_ticks = ticks_of(up, is_log=False)
+    left = left_of(y_ticks)
+    across = Scale(min(times), max(*times, min(times) + 1.0), left, width - _RIGHT)
+    frame = Frame(across, up)
     for span in scatter.spans:
         _draw_span(drawing, span, _kinds(scatter).index(span.kind), frame)
     draw_axes(
         drawing,
         frame,
         [tick for tick in time_ticks(across.high, 8) if tick >= across.low],
-        ticks_of(frame.up, is_log=False),
+        y_ticks,
         titles=("time", scatter.y_title),
         x_words=lambda at: seconds(at) if at else significant(at),
     )

@@ -22,6 +22,11 @@ class Drawing:
         self._height = height
         self._parts: list[Markup] = []
 
+    @property
+    def width(self) -> int:
+        """From the left edge to the right one."""
+        return self._width
+
     def line(self, x1: float, y1: float, x2: float, y2: float, style: str) -> None:
         """A straight line."""
         self._parts.append(

@@ -57,11 +57,13 @@ def _picture(
 
 
 def _told(series: CurveSeries, over: str) -> str:
-    """The ends and the maximum of a line."""
+    """The ends and the maximum of a line, or its only point."""
+    first = f"{series.label}: {significant(series.y[0])} at {over} {significant(series.x[0])}"
+    if len(series.x) == 1:
+        return f"{first}."
     top = max(zip(series.y, series.x, strict=True))
     return (
-        f"{series.label}: {significant(series.y[0])} at {over} {significant(series.x[0])}, "
-        f"{significant(series.y[-1])} at {significant(series.x[-1])}, highest "
+        f"{first}, {significant(series.y[-1])} at {significant(series.x[-1])}, highest "
         f"{significant(top[0])} at {significant(top[1])}."
     )
 

@@ -78,12 +78,13 @@ def _picture(
         if one.y
     )
     title = f"{measure.noun[0].upper()}{measure.noun[1:]}"
+    lines = {one.label: _line(one) for one in _effects(sides, over, measure)}
     return CurveOf(
         title=f"{title} against {x_title}",
         summary=f"{'; '.join(told)} {measure.unit}.",
         x_title=x_title,
         y_title=f"{title}, {measure.unit}",
-        series=[*points, *(_line(one) for one in _effects(sides, over, measure))],
+        series=[one for of in points for one in (of, lines.get(of.label)) if one],
         x_axis="log",
     )
 
