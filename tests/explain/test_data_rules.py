@@ -478,6 +478,12 @@ def test_few_temporary_files_are_a_note_and_none_are_nothing():
     assert isinstance(said("temporary_files", sorting(0)), NotFound)
 
 
+def test_few_temporary_files_beside_lookups_are_another_sessions():
+    run = made_run(UPDATE).facts(facts(units=UNITS, work_mem="64"))
+    run.counters("pg_stat_database", {"temp_files": 1, "temp_bytes": 2**23})
+    assert isinstance(said("temporary_files", run), NotFound)
+
+
 def growing(*, to=40, inserted=0, rows=80_000):
     run = made_run(UPDATE).facts(facts(table(rows=rows, row_bytes=100)))
     sizes = [(20 + (to - 20) * place / 62) * 2**20 for place in range(63)]

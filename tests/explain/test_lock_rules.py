@@ -81,6 +81,18 @@ def test_a_change_of_a_table_that_waits_itself_is_told_as_what_stops_the_others(
     assert not any("lock timeout" in one for one in direct.advice)
 
 
+@pytest.mark.parametrize(("state", "is_ddl"), [("active", True), ("idle in transaction", False)])
+def test_who_locks_a_table_with_a_statement_that_runs_is_told_how_not_to(state, is_ddl):
+    behind_it = behind(BRANCHES, 3, who="foreign", blocker=-1, root=-1, state=state)
+    behind_it = msgspec.structs.replace(behind_it, lock="relation")
+    waits = [waiting(BRANCHES, 3, "Lock", "relation"), waiting(TELLERS, 1, "", "")]
+    finding = said("foreign_lock", tpcb(4, waits, [behind_it]))
+    assert ("CREATE INDEX CONCURRENTLY" in finding.advice[0]) == is_ddl
+    assert any("idle_in_transaction" in one for one in finding.advice) != is_ddl
+    of_a_row = said("foreign_lock", held_by("foreign", state))
+    assert not any("CONCURRENTLY" in one for one in of_a_row.advice)
+
+
 def test_waits_behind_clients_are_not_foreign():
     run = tpcb(4, [waiting(BRANCHES, 3)], [behind(BRANCHES, 3)])
     assert isinstance(said("foreign_lock", run), NotFound)

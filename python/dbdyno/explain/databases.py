@@ -37,6 +37,8 @@ class Database(Struct, frozen=True, kw_only=True):
     """How to find and end a session that holds locks."""
     end_by_itself: str
     """The settings that end such transactions."""
+    online_ddl: str
+    """How to run DDL without locking others out."""
     create_index: str
     full_reads: frozenset[str]
     """Plan steps that read a whole table."""
@@ -63,6 +65,8 @@ DATABASES = {
         "pg_terminate_backend(pid).",
         end_by_itself="idle_in_transaction_session_timeout for the blocker, lock_timeout for the "
         "waiters",
+        online_ddl="Run DDL in the form that lets others write (CREATE INDEX CONCURRENTLY, REINDEX "
+        "CONCURRENTLY, pg_repack instead of VACUUM FULL), or while there is little load.",
         create_index="CREATE INDEX CONCURRENTLY ON {table} ({key});",
         full_reads=frozenset({"Seq Scan", "Parallel Seq Scan"}),
         put_off="checkpoints, autovacuum",
@@ -85,6 +89,8 @@ DATABASES = {
         "or KILL its trx_mysql_thread_id.",
         end_by_itself="innodb_lock_wait_timeout for the waiters, in MariaDB also "
         "idle_transaction_timeout for the blocker",
+        online_ddl="Run DDL in the form that lets others write (ALGORITHM=INPLACE, LOCK=NONE; "
+        "gh-ost, pt-online-schema-change), or while there is little load.",
         create_index="CREATE INDEX {table}_{name} ON {table} ({key});",
         full_reads=frozenset({"ALL", "index"}),
         put_off="flushing because the redo log fills up, lagging purge",

@@ -38,6 +38,7 @@ Root: TypeAlias = tuple[str, str, str]
 Waiting: TypeAlias = tuple[int, float]
 """A statement, and the share of client time spent waiting at it."""
 
+_IDLE = "idle_in_transaction"
 _DOING = {
     "idle_in_transaction": "idle in transaction",
     "cpu": "running a statement",
@@ -62,6 +63,16 @@ class _Held(Struct, frozen=True, kw_only=True):
     waiting: list[Waiting]
     between: float
     """The share behind foreign sessions that wait for a table themselves."""
+    of_tables: float
+    """The share directly behind foreign sessions that hold or wait for a lock on a table."""
+
+    @property
+    def is_of_statements(self) -> bool:
+        """Whether most of it is behind statements that lock a table while they run, as DDL does."""
+        working = sum(
+            share for (who, doing, _), share in self.roots if who == "foreign" and doing != _IDLE
+        )
+        return min(working, self.of_tables - self.between) >= self.share / 2
 
 
 def look(case: Case) -> Outcome:
@@ -86,7 +97,8 @@ def _held(case: Case, spent: Budget) -> _Held:
         roots=_roots(charges, spent.total),
         relations=_relations(case),
         waiting=_waiting(charges, spent.total),
-        between=_between(case) / spent.total,
+        between=_behind(case, only_waiting=True) / spent.total,
+        of_tables=_behind(case, only_waiting=False) / spent.total,
     )
 
 
@@ -129,6 +141,8 @@ def _seen(case: Case, held: _Held) -> list[str]:
 
 def _advice(case: Case, held: _Held) -> list[str]:
     database = database_of(case)
+    if held.is_of_statements:
+        return [database.online_ddl, database.end_session]
     return [
         database.end_session,
         f"Set timeouts: {database.end_by_itself}.",
@@ -163,15 +177,15 @@ def _waiting_told(case: Case, waiting: list[Waiting]) -> list[str]:
     ]
 
 
-def _between(case: Case) -> float:
-    """Client-seconds directly behind a foreign session that waits for a table itself."""
+def _behind(case: Case, *, only_waiting: bool) -> float:
+    """Client-seconds directly behind a foreign session that holds or wants a table's lock."""
     queue = queue_of(case)
     return sum(
         edge.client_seconds
         for edge in queue.edges
         if edge.waiter_who == "client"
         and edge.blocker_who not in ("client", "unknown")
-        and not edge.is_direct_to_root
+        and not (only_waiting and edge.is_direct_to_root)
         and edge.lock not in ROW_LOCKS
     )
 

@@ -12,7 +12,8 @@ one execution together. MariaDB and MySQL count temporary tables on disk and mer
 Source: PostgreSQL manual, pg_stat_database (temp_files, temp_bytes), work_mem, log_temp_files;
 MySQL manual, internal temporary table use.
 
-Wrong when: another session's query in the same database wrote them.
+Wrong when: another session's query in the same database wrote them. Few files are therefore not
+reported if no statement of the load seems to sort or to join.
 """
 
 import numpy as np
@@ -102,6 +103,8 @@ def _files(case: Case) -> Outcome:
     if not files:
         return NotFound("no temporary file was written")
     suspects = [one for one in statements_of(case) if _may_sort(one)]
+    if not suspects and files < RARE:
+        return NotFound("hardly a temporary file was written, and no statement sorts or joins")
     spilled = _Spilled(
         files,
         grown(case, _DATABASE, "temp_bytes") / committed(case),
