@@ -189,6 +189,13 @@ def test_lock_waits_are_charged_to_what_their_root_did():
     assert found.charged("lock") == pytest.approx(0)
 
 
+def test_what_foreign_sessions_do_meanwhile_is_no_work_of_the_load():
+    found = spent(blocking=[behind("WALSync", root_who="foreign", root=-1)])
+    assert found.behind_others == pytest.approx(60 / WHOLE)
+    assert found.charged("wal") == pytest.approx(20 / WHOLE)
+    assert found.charged("lock") == pytest.approx(0)
+
+
 def test_where_few_looks_are_at_locks_each_is_charged_for_the_time_between_them():
     run = MadeRun(clients=CLIENTS, seconds=SECONDS)
     for number in range(1, 41):

@@ -229,6 +229,8 @@ def test_where_neither_log_is_flushed_no_commit_waits_for_storage():
     settings = {"log_bin": "ON", "sync_binlog": "0", "innodb_flush_log_at_trx_commit": "2"}
     found = said("wal_write", innodb(run.facts(facts(**settings))))
     assert found.why.startswith("No commit waits for storage here")
+    assert (found.severity, found.certainty) == ("note", "hint")
+    assert "in which it also works" in found.seen[-1]
 
 
 def test_tables_on_disk_without_those_of_telemetry():

@@ -45,6 +45,7 @@ from dbdyno.model.telemetry import NO_STATEMENT
 __all__ = ["Budget", "Charge", "Part", "PartKind", "budget"]
 
 _CLIENTS = frozenset({"client", "foreign", "unknown"})
+_LOAD = frozenset({"client", "unknown"})
 
 
 class Part(Struct, frozen=True, kw_only=True):
@@ -103,8 +104,9 @@ class Budget(Struct, frozen=True, kw_only=True):
         return sum(fitting) / self.total if self.total else 0.0
 
     def charged(self, root_kind: str, root_wait: str | None = None) -> float:
-        """Like :meth:`share`, with each lock wait charged to what its root was doing.
+        """Like :meth:`share`, with each lock wait charged to what the client at its root was doing.
 
+        What other sessions do while the load waits for their locks is none of its own work.
         What remains with ``lock`` are waits whose root was not sampled or was itself waiting for a
         lock: a deadlock in the making.
         """
@@ -118,7 +120,9 @@ class Budget(Struct, frozen=True, kw_only=True):
         taken = sum(
             charge.seconds
             for charge in self.charges
-            if charge.root_kind == root_kind and root_wait in (None, charge.root_wait)
+            if charge.root_who in _LOAD
+            and charge.root_kind == root_kind
+            and root_wait in (None, charge.root_wait)
         )
         return (own + taken) / self.total if self.total else 0.0
 
@@ -126,7 +130,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     def behind_others(self) -> float:
         """Share of client time in lock waits whose chain does not end at a client."""
         roots = {charge.root_who for charge in self.charges}
-        return sum(self.behind(who) for who in roots - {"client", "unknown"})
+        return sum(self.behind(who) for who in roots - _LOAD)
 
     def behind(self, who: str) -> float:
         """Share of client time in lock waits whose chain ends at this kind of session."""

@@ -13,8 +13,9 @@ transactions, never more than a note. Where a flush writes much (WAL bytes over 
 takes the time, not the number of flushes. Where commits are set not to wait for storage, none of
 this is reported, and only waits are counted.
 
-MariaDB and MySQL write a redo log; there the commit stage counts as such a wait too. A binary log
-that sync_binlog flushes is waited for in the same stage, and has to be relaxed with it.
+MariaDB and MySQL write a redo log; there the commit stage counts as such a wait too. Where no
+commit waits for storage the server mostly works in that stage: then it is a hint, and a note. A
+binary log that sync_binlog flushes is waited for in the same stage, and has to be relaxed with it.
 
 Source: the PostgreSQL manual on WAL configuration and asynchronous commit; the MySQL manual on
 innodb_flush_log_at_trx_commit; bounds as in the time budget of a closed loop.
@@ -47,6 +48,11 @@ from dbdyno.model.telemetry import ServerFacts
 PROMPT_S = 1e-3
 # Storage writes several tens of pages in about the time of one; beyond that, each takes its time.
 MUCH_BYTES = 64 << 10
+_COMMIT_STAGES = frozenset({"commit", "handler commit"})
+_WORK_TOLD = (
+    "Most of this is the time of the server's commit stage, in which it also works: what it waits "
+    "for there is not known."
+)
 _REPLICAS = (
     "Where there are replicas, leave the binary log as it is: a crash would lose transactions from "
     "it that the tables contain, and replicas would never receive them."
@@ -97,16 +103,17 @@ def look(case: Case) -> Outcome:
     promise = _promise(case)
     flushes = _flushes(case, own * spent.total) if promise.is_of_redo else None
     worst = _worst_event(spent)
-    is_normal = flushes is not None and flushes.are_prompt
+    is_prompt = flushes is not None and flushes.are_prompt
+    is_work = not promise.relaxed and worst in _COMMIT_STAGES
     return found(
         f"Transactions wait for the {promise.log}{' to reach storage' if promise.relaxed else ''}"
         f"{_or_for_locks(share - own)}: {percent(share)} of client time"
         f"{', most of it in ' + worst if worst else ''}.",
         title=f"Limited by {promise.log} writes and flushes",
         share=share,
-        severity="note" if is_normal else severity_of(share),
+        severity="note" if is_prompt or is_work else severity_of(share),
         share_of="client time",
-        certainty="sure" if flushes and flushes.each_s else "likely",
+        certainty="hint" if is_work else "sure" if flushes and flushes.each_s else "likely",
         evidence={
             "own_share": own,
             "behind_locks_share": share - own,
@@ -120,10 +127,11 @@ def look(case: Case) -> Outcome:
             f"They wait for it directly for {percent(own)} of client time"
             f"{_behind_locks(share - own)}.",
             *(_flushes_told(flushes, promise.log) if flushes else []),
+            *([_WORK_TOLD] if is_work else []),
         ],
         why=_why(promise),
         advice=_advice(
-            promise, can_be_faster=not is_normal, are_large=bool(flushes and flushes.are_large)
+            promise, can_be_faster=not is_prompt, are_large=bool(flushes and flushes.are_large)
         ),
         gain=gain_of_waits(case, share),
         refute=_refute(promise),
