@@ -10,8 +10,9 @@ many did. One flush is in progress at a time, so it takes at most the time in wh
 over the number of flushes. Storage that answers within a millisecond is not the cause of anything:
 that wait is the price of durable commits and the normal limit of a closed loop of short
 transactions, never more than a note. Where a flush writes much (WAL bytes over flushes), the amount
-takes the time, not the number of flushes. Where commits are set not to wait for storage, none of
-this is reported, and only waits are counted.
+takes the time, not the number of flushes. Where commit_delay is at least half of the time of a
+flush, the delay is the cause. Where commits are set not to wait for storage, none of this is
+reported, and only waits are counted.
 
 MariaDB and MySQL write a redo log; there the commit stage counts as such a wait too. Where no
 commit waits for storage the server mostly works in that stage: then it is a hint, and a note. A
@@ -53,6 +54,12 @@ _WORK_TOLD = (
     "Most of this is the time of the server's commit stage, in which it also works: what it waits "
     "for there is not known."
 )
+_DELAYED = "Commits wait for others to join them (commit_delay)"
+_NO_DELAY = (
+    "Set commit_delay = 0; where it is meant to save flushes, about half the time of one flush "
+    "(pg_test_fsync) is enough."
+)
+_NO_DELAY_TRIED = "Run again with commit_delay = 0: throughput must rise, and this share must fall."
 _REPLICAS = (
     "Where there are replicas, leave the binary log as it is: a crash would lose transactions from "
     "it that the tables contain, and replicas would never receive them."
@@ -69,11 +76,18 @@ class _Flushes(Struct, frozen=True, kw_only=True):
     each_at_most_s: float
     bytes_each: float | None
     bytes_per_transaction: float | None
+    delay_s: float
+    """How long a commit waits for others before it flushes (commit_delay)."""
 
     @property
     def are_prompt(self) -> bool:
         """Whether the storage is as fast as good storage can be."""
         return min(self.each_s or self.each_at_most_s, self.each_at_most_s) <= PROMPT_S
+
+    @property
+    def are_delayed(self) -> bool:
+        """Whether the delay takes most of the time."""
+        return self.delay_s > 0 and self.delay_s >= self.each_at_most_s / 2
 
     @property
     def are_large(self) -> bool:
@@ -103,13 +117,14 @@ def look(case: Case) -> Outcome:
     promise = _promise(case)
     flushes = _flushes(case, own * spent.total) if promise.is_of_redo else None
     worst = _worst_event(spent)
-    is_prompt = flushes is not None and flushes.are_prompt
+    is_delayed = flushes is not None and flushes.are_delayed
+    is_prompt = flushes is not None and flushes.are_prompt and not is_delayed
     is_work = not promise.relaxed and worst in _COMMIT_STAGES
     return found(
         f"Transactions wait for the {promise.log}{' to reach storage' if promise.relaxed else ''}"
         f"{_or_for_locks(share - own)}: {percent(share)} of client time"
         f"{', most of it in ' + worst if worst else ''}.",
-        title=f"Limited by {promise.log} writes and flushes",
+        title=_DELAYED if is_delayed else f"Limited by {promise.log} writes and flushes",
         share=share,
         severity="note" if is_prompt or is_work else severity_of(share),
         share_of="client time",
@@ -130,11 +145,13 @@ def look(case: Case) -> Outcome:
             *([_WORK_TOLD] if is_work else []),
         ],
         why=_why(promise),
-        advice=_advice(
+        advice=[_NO_DELAY]
+        if is_delayed
+        else _advice(
             promise, can_be_faster=not is_prompt, are_large=bool(flushes and flushes.are_large)
         ),
         gain=gain_of_waits(case, share),
-        refute=_refute(promise),
+        refute=_NO_DELAY_TRIED if is_delayed else _refute(promise),
     )
 
 
@@ -168,7 +185,14 @@ def _flushes(case: Case, waited_s: float) -> _Flushes | None:
         each_at_most_s=min(waited_s, seconds) / flushes,
         bytes_each=of_transaction and of_transaction * committed(case) / flushes,
         bytes_per_transaction=of_transaction,
+        delay_s=_delay_s(case),
     )
+
+
+def _delay_s(case: Case) -> float:
+    """Of PostgreSQL, in its own microseconds; 0 if it was not recorded."""
+    facts = case.before or case.after or ServerFacts()
+    return float(facts.settings.get("commit_delay", 0)) / 1e6
 
 
 def _writing(case: Case) -> float:
@@ -223,7 +247,12 @@ def _flushes_told(flushes: _Flushes, log: str) -> list[str]:
             f"A flush writes {size(flushes.bytes_each or 0.0)} on average: a transaction writes "
             f"{size(flushes.bytes_per_transaction or 0.0)} of {log}."
         )
-    if flushes.are_prompt:
+    if flushes.are_delayed:
+        said.append(
+            f"Before each flush a commit waits {milliseconds(flushes.delay_s * 1e3)} for others "
+            "(commit_delay), if enough others are active (commit_siblings)."
+        )
+    elif flushes.are_prompt:
         said.append(
             f"A flush takes at most {milliseconds(flushes.each_at_most_s * 1e3)}: the storage is "
             "fast, and this is the price of durable commits."
