@@ -449,6 +449,7 @@ Throughput did not fall noticeably.
 def test_a_transaction_that_is_farther_behind_than_a_standby_is_the_holder():
     run = aged(GROWING, GROWING * 1000, GROWING * 1000).levels("sessions", of_standby(500.0))
     assert said("long_transaction", run).title.startswith("Idle transaction")
+    assert "idle_in_transaction" in said("long_transaction", run).advice[-1]
 
 
 @pytest.mark.parametrize("load", [{"stages": [(15, 32), (15, 8)]}, {"is_open": True}])
@@ -462,6 +463,7 @@ def test_a_fall_that_was_asked_for_is_not_put_down_to_it(load):
 
 def test_a_transaction_that_works_is_called_long():
     finding = said("long_transaction", aged(GROWING, GROWING * 1000, 50.0, idle_s=0.0))
+    assert "long reports and dumps" in finding.advice[-1]
     assert finding.title == "Long transaction holds back the xmin horizon"
     assert finding.severity == "minor"
 

@@ -159,7 +159,10 @@ def _transaction(case: Case, oldest_s: float) -> _Holder:
             "End it: find it in pg_stat_activity by xact_start, then COMMIT or "
             "pg_terminate_backend(pid); one in pg_prepared_xacts has no session: end it with "
             "COMMIT PREPARED or ROLLBACK PREPARED.",
-            "Limit idle transactions: set idle_in_transaction_session_timeout.",
+            "Limit idle transactions: set idle_in_transaction_session_timeout."
+            if is_idle
+            else "Read in shorter transactions, or run long reports and dumps on a standby without "
+            "hot_standby_feedback.",
         ],
     )
 
