@@ -8,7 +8,7 @@ from functools import partial
 
 from bench import ceiling, compare_command, footprint, loading, telemetry
 from bench.cases import Case, cases
-from bench.ceiling import Told
+from bench.ceiling import Report
 from bench.compare import compare_all
 from bench.compare_command import Bench
 from bench.server import BenchServer, bench_server
@@ -35,7 +35,7 @@ def main() -> int:
         sys.exit(f"no part has {options.only!r} in its name; the parts are: {'; '.join(names)}")
     if any(map(wanted, WITHOUT_SERVER)):
         with tally.attempt(*WITHOUT_SERVER):
-            ceiling.measure(tally.told, options.pairs, options.io)
+            ceiling.measure(tally.report, options.pairs, options.io)
     for kind in SERVERS:
         parts = {name: part for name, part in _parts(kind, tally, options).items() if wanted(name)}
         chosen = [
@@ -59,22 +59,22 @@ def _name(case: Case) -> str:
 
 def _parts(kind: Kind, tally: Tally, options: argparse.Namespace) -> Mapping[str, Part]:
     """What is measured besides loads of two tools: most of it only on PostgreSQL."""
-    told, pairs = tally.told, options.pairs
+    report, pairs = tally.report, options.pairs
     scripts: dict[str, Part] = {
-        "footprint of scripts": lambda at: footprint.measure_scripts(told, at.server, options.io),
+        "footprint of scripts": lambda at: footprint.measure_scripts(report, at.server, options.io),
     }
     if kind != "postgres":
         return scripts
     return scripts | {
-        "loading": lambda at: loading.measure(told, at.server, at.socket, pairs),
-        "footprint": lambda at: footprint.measure(told, at.server, options.io),
-        "telemetry": lambda at: telemetry.measure(told, at.server, at.socket),
-        **{name: partial(_compare, told, part) for name, part in compare_command.PARTS.items()},
+        "loading": lambda at: loading.measure(report, at.server, at.socket, pairs),
+        "footprint": lambda at: footprint.measure(report, at.server, options.io),
+        "telemetry": lambda at: telemetry.measure(report, at.server, at.socket),
+        **{name: partial(_compare, report, part) for name, part in compare_command.PARTS.items()},
     }
 
 
-def _compare(told: Told, part: Callable[[Told, Bench], None], at: BenchServer) -> None:
-    part(told, compare_command.prepared(at.server, at.socket))
+def _compare(report: Report, part: Callable[[Report, Bench], None], at: BenchServer) -> None:
+    part(report, compare_command.prepared(at.server, at.socket))
 
 
 def _measure_on(

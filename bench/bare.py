@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from bench.examples import built_example
-from bench.peer import Peer, said
+from bench.peer import Peer, match_line
 from bench.pgbench import PGBENCH, SCALE
 from bench.tools import Load, Outcome
 from dbdyno.model.plan import Endpoint
@@ -32,7 +32,7 @@ TRANSACTIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _words(load: Load, endpoint: Endpoint) -> list[str]:
+def _arguments(load: Load, endpoint: Endpoint) -> list[str]:
     unix = endpoint.address.unix
     assert unix
     numbers = map(str, (load.clients, load.threads, load.seconds))
@@ -40,8 +40,8 @@ def _words(load: Load, endpoint: Endpoint) -> list[str]:
 
 
 def _read(out: str) -> Outcome:
-    told = said(r"^(\d+) transactions, ([\d.]+) a second", out)
-    return Outcome(float(told[2]), int(told[1]), 0)
+    found = match_line(r"^(\d+) transactions, ([\d.]+) a second", out)
+    return Outcome(float(found[2]), int(found[1]), 0)
 
 
 BARE = Peer(
@@ -49,6 +49,6 @@ BARE = Peer(
     find=partial(built_example, "dbdyno-engine", "bare_loop"),
     prepare=PGBENCH.prepare,
     settle=PGBENCH.settle,
-    words=_words,
+    arguments=_arguments,
     read=_read,
 )

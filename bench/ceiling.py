@@ -39,11 +39,11 @@ RATIO_AT_LEAST = 2.0
 RECORDING_SHARE_AT_MOST = 0.05
 SCRIPT = SCRIPTS / "one-row.sql"
 
-Told = Callable[[str, str, bool | None], None]
+Report = Callable[[str, str, bool | None], None]
 """A name, the result as text, and whether the bound is kept: None if that is undecided."""
 
 
-def measure(told: Told, pairs: int, io: Io) -> None:
+def measure(report: Report, pairs: int, io: Io) -> None:
     """Measures both maximum rates alternately, and the share of CPU time that recording takes."""
     ours, theirs, cpu_us = [], [], 0.0
     with _null_server() as endpoint:
@@ -53,15 +53,15 @@ def measure(told: Told, pairs: int, io: Io) -> None:
             theirs.append(_theirs(endpoint))
     ratio = ratio_of_pairs(ours, theirs)
     best = max(ours)
-    words = f"{best:,.0f} TPS on one core (best run), pgbench {max(theirs):,.0f}; ratio {ratio}"
-    told(
+    text = f"{best:,.0f} TPS on one core (best run), pgbench {max(theirs):,.0f}; ratio {ratio}"
+    report(
         "ceiling, 64 clients, null server",
-        words,
+        text,
         best >= TPS_AT_LEAST and ratio.value >= RATIO_AT_LEAST,
     )
     record_ns = float(_cargo_example("dbdyno-hist", "record_cost"))
     share = 1 * record_ns / (cpu_us * 1e3)
-    told(
+    report(
         "recording, one statement",
         f"{record_ns:.1f} ns of {cpu_us * 1e3:.0f} ns CPU per transaction: {share:.1%}",
         share < RECORDING_SHARE_AT_MOST,

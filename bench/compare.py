@@ -28,12 +28,12 @@ class Comparison:
         fast = self.tps.high >= 1.0 if least is None else self.tps.value >= least
         return fast and self.cpu.value <= case.cpu_at_most
 
-    def told(self, peer: Peer) -> str:
+    def summary(self, peer: Peer) -> str:
         """As text; failures only if there were any."""
-        words = f"relative to {peer.name}: TPS {self.tps}   client CPU {self.cpu}"
+        text = f"relative to {peer.name}: TPS {self.tps}   client CPU {self.cpu}"
         ours, theirs = self.failed
         failed = f"   failed {ours:.2%}, {peer.name} {theirs:.2%}"
-        return words + failed if ours or theirs else words
+        return text + failed if ours or theirs else text
 
 
 def compare_all(
@@ -50,7 +50,7 @@ def compare_all(
         for case in with_peer:
             with tally.attempt(case.title):
                 found = _compare(case, bench, pairs, io)
-                tally.told(case.title, found.told(peer), found.keeps(case))
+                tally.report(case.title, found.summary(peer), found.keeps(case))
 
 
 def _prepare(peer: Peer, bench: BenchServer) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.cases import SCRIPTS
-from bench.ceiling import Told
+from bench.ceiling import Report
 from bench.tools import dbdyno_path, load_data, tree_cpu_s
 from dbdyno.model.plan import Endpoint
 from dbdyno.servers.base import Server
@@ -38,7 +38,7 @@ PLANTED_TPS = 0.15
 MORE_PAIRS_AT_MOST = 30
 _CALIBRATING_ROWS = 1000
 
-Words = tuple[str, ...]
+Arguments = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Variant:
     """What is run, and the statements before it; on fresh data or on the existing data."""
 
     name: str
-    words: Words
+    text: Arguments
     statements: tuple[str, ...] = ()
     is_of_fresh_data: bool = False
 
@@ -64,19 +64,19 @@ class Bench:
         return url_of(self.endpoint)
 
     def pairs(
-        self, name: str, variants: Sequence[Variant], numbers: range, length: Words = SHORT
+        self, name: str, variants: Sequence[Variant], numbers: range, length: Arguments = SHORT
     ) -> None:
         """One run of each variant in each pair, with the same seed, in alternating order."""
         for number in numbers:
             for variant in variants if number % 2 else reversed(variants):
                 self._prepare(variant)
                 tags = {"set": name, "variant": variant.name, "pair": str(number)}
-                self.run((*variant.words, "--seed", str(number)), tags, length)
+                self.run((*variant.text, "--seed", str(number)), tags, length)
 
-    def run(self, words: Words, tags: dict[str, str], length: Words = SHORT) -> float:
+    def run(self, text: Arguments, tags: dict[str, str], length: Arguments = SHORT) -> float:
         """TPS of one run."""
-        tagged = [word for tag in tags.items() for word in ("--tag", "=".join(tag))]
-        given = (*words, *RUN, *length, "--target", self.url, *tagged)
+        tagged = [argument for tag in tags.items() for argument in ("--tag", "=".join(tag))]
+        given = (*text, *RUN, *length, "--target", self.url, *tagged)
         command = [dbdyno_path(), "run", *given]
         tps: float = json.loads(tree_cpu_s(command)[0])["throughput_tps"]["value"]
         return tps
@@ -91,8 +91,8 @@ class Bench:
     def compared(self, name: str, variants: Sequence[Variant], *metrics: str) -> dict[str, Any]:
         """The metrics of the comparison, by id; by default the usual ones."""
         sides = [f"tag:set={name},variant={variant.name}" for variant in variants]
-        asked = [word for metric in metrics for word in ("--metric", metric)]
-        out, *_ = tree_cpu_s([dbdyno_path(), "compare", *sides, *asked, "--json"])
+        options = [argument for metric in metrics for argument in ("--metric", metric)]
+        out, *_ = tree_cpu_s([dbdyno_path(), "compare", *sides, *options, "--json"])
         return {metric["id"]: metric for metric in json.loads(out)["metrics"]}
 
 
@@ -108,7 +108,7 @@ def prepared(server: Server, endpoint: Endpoint) -> Bench:
     return bench
 
 
-def same_against_itself(told: Told, bench: Bench) -> None:
+def same_against_itself(report: Report, bench: Bench) -> None:
     """Sets of pairs of the same variant: how many differ significantly."""
     variants = [Variant(name, TPCB) for name in ("one", "other")]
     alarms = []
@@ -119,11 +119,11 @@ def same_against_itself(told: Told, bench: Bench) -> None:
         apart = [key for key, one in metrics.items() if one["verdict"] in ("better", "worse")]
         alarms += [apart] if apart else []
         print(f"    set {number + 1} of {SETS}: {apart or 'equal'}", file=sys.stderr, flush=True)
-    words = f"{len(alarms)} of {SETS} sets of {PAIRS} pairs differ significantly {alarms or ''}"
-    told("aa: a variant against itself", words, len(alarms) <= FALSE_ALARMS_AT_MOST)
+    text = f"{len(alarms)} of {SETS} sets of {PAIRS} pairs differ significantly {alarms or ''}"
+    report("aa: a variant against itself", text, len(alarms) <= FALSE_ALARMS_AT_MOST)
 
 
-def planted_index(told: Told, bench: Bench) -> None:
+def planted_index(report: Report, bench: Bench) -> None:
     """A superfluous index: every row of the history is also written to it, and to the WAL.
 
     It must be found among the default metrics. Data is fresh for each run, because a growing index
@@ -137,10 +137,10 @@ def planted_index(told: Told, bench: Bench) -> None:
     ]
     bench.pairs("index", variants, range(1, PAIRS + 1), FOR_COSTS)
     found = bench.compared("index", variants)["wal_bytes"]
-    told("planted-index: WAL bytes, 3 pairs", found["words"], found["verdict"] == "worse")
+    report("planted-index: WAL bytes, 3 pairs", found["words"], found["verdict"] == "worse")
 
 
-def planted_tps(told: Told, bench: Bench) -> None:
+def planted_tps(report: Report, bench: Bench) -> None:
     """A pilot predicts how many further pairs are needed; with these the change must be found.
 
     The metric is chosen beforehand: among five, a change must be twice as large to be detected.
@@ -153,8 +153,8 @@ def planted_tps(told: Told, bench: Bench) -> None:
     more = min(predicted, MORE_PAIRS_AT_MOST)
     bench.pairs("tps", variants, range(pilot.stop, pilot.stop + more), FOR_TPS)
     found = bench.compared("tps", variants, "throughput_tps")["throughput_tps"]
-    words = f"{len(pilot)} pairs and {more} of {predicted} predicted further ones: {found['words']}"
-    told("planted-tps: 15 % of throughput", words, found["verdict"] == "worse")
+    text = f"{len(pilot)} pairs and {more} of {predicted} predicted further ones: {found['words']}"
+    report("planted-tps: 15 % of throughput", text, found["verdict"] == "worse")
 
 
 def _calibrated(bench: Bench) -> dict[str, int]:
@@ -165,11 +165,11 @@ def _calibrated(bench: Bench) -> dict[str, int]:
     return {"light": 1, "heavy": 1 + round(wanted / (heavy - light) * _CALIBRATING_ROWS)}
 
 
-def _work(rows: int) -> Words:
+def _work(rows: int) -> Arguments:
     return (str(SCRIPTS / "planted-work.sql"), *LOAD, "-D", f"work={rows}")
 
 
-PARTS: Mapping[str, Callable[[Told, Bench], None]] = {
+PARTS: Mapping[str, Callable[[Report, Bench], None]] = {
     "planted-index": planted_index,
     "planted-tps": planted_tps,
     "aa": same_against_itself,

@@ -7,7 +7,7 @@ an interpreter for each client.
 import time
 from pathlib import Path
 
-from bench.ceiling import Told
+from bench.ceiling import Report
 from bench.engine import engine_of, frames_of
 from bench.sysbench import SYSBENCH, TABLE_ROWS, TABLES
 from dbdyno.model.frame import Interval, Started
@@ -29,23 +29,23 @@ SCRIPT_SECONDS = 8
 MIB_AT_MOST = 150
 
 
-def measure(told: Told, server: Server, io: Io) -> None:
+def measure(report: Report, server: Server, io: Io) -> None:
     """Measures both on a real server."""
     few, many = _memory_kib(server, FEW, io), _memory_kib(server, MANY, io)
     each = (many - few) / (MANY - FEW)
-    told("footprint of an idle connection", f"{each:.1f} KiB", each <= KIB_AT_MOST)
+    report("footprint of an idle connection", f"{each:.1f} KiB", each <= KIB_AT_MOST)
     seconds = _seconds_to_start(server, io)
     name = f"footprint: start of {START_CLIENTS} clients"
-    told(name, f"{seconds:.2f} s to the first transaction", seconds < START_SECONDS_AT_MOST)
+    report(name, f"{seconds:.2f} s to the first transaction", seconds < START_SECONDS_AT_MOST)
 
 
-def measure_scripts(told: Told, server: Server, io: Io) -> None:
+def measure_scripts(report: Report, server: Server, io: Io) -> None:
     """The peak memory of the engine with many clients of each script."""
     SYSBENCH.prepare(server.endpoint())
     for script in SCRIPTS:
         mib = _peak_kib(_script_plan(server, script, io)) / 1024
         name = f"footprint: {SCRIPT_CLIENTS} clients of {script} on {server.endpoint().protocol}"
-        told(name, f"{mib:.0f} MiB", mib < MIB_AT_MOST)
+        report(name, f"{mib:.0f} MiB", mib < MIB_AT_MOST)
 
 
 def _script_plan(server: Server, script: str, io: Io) -> Plan:
@@ -61,7 +61,7 @@ def _script_plan(server: Server, script: str, io: Io) -> Plan:
     work = find_work([WeightedName(script, 1)], (), options)
     equipped, work = equip(options, work, print)
     endpoint = server.endpoint()
-    return plan_of(equipped, work, {}, endpoint, words=endpoint.protocol, seed=1)
+    return plan_of(equipped, work, {}, endpoint, sql_dialect=endpoint.protocol, seed=1)
 
 
 def _peak_kib(plan: Plan) -> int:

@@ -6,7 +6,7 @@ during the measurement, so the bench adds a checkpoint to its time.
 
 import time
 
-from bench.ceiling import Told
+from bench.ceiling import Report
 from bench.pgbench import initialise
 from bench.ratio import ratio_of_pairs
 from bench.tools import dbdyno_path, tree_cpu_s
@@ -18,7 +18,7 @@ SCALE = 100
 RATIO_AT_LEAST = 1.3
 
 
-def measure(told: Told, server: Server, endpoint: Endpoint, pairs: int) -> None:
+def measure(report: Report, server: Server, endpoint: Endpoint, pairs: int) -> None:
     """Loads alternately, each after the tables of the other were dropped."""
     rows = 100_011 * SCALE
     ours, theirs = [], []
@@ -30,8 +30,8 @@ def measure(told: Told, server: Server, endpoint: Endpoint, pairs: int) -> None:
         ours.append(rows / tree_cpu_s(load)[2])
     _clear(server)
     ratio = ratio_of_pairs(ours, theirs)
-    words = f"{max(ours):,.0f} rows/s (best run), pgbench {max(theirs):,.0f}; ratio {ratio}"
-    told("loading, rows/s", words, ratio.value >= RATIO_AT_LEAST)
+    text = f"{max(ours):,.0f} rows/s (best run), pgbench {max(theirs):,.0f}; ratio {ratio}"
+    report("loading, rows/s", text, ratio.value >= RATIO_AT_LEAST)
 
 
 def _checkpoint_s(server: Server) -> float:

@@ -16,7 +16,7 @@ class Peer:
     """A tool, and the data that it and dbdyno share.
 
     ``find`` is where its program is, or an error; ``prepare`` loads the data once; ``settle``
-    brings it to the state that every run starts from. ``words`` are the arguments of a run, and
+    brings it to the state that every run starts from. ``arguments`` are the arguments of a run, and
     ``read`` understands what it printed.
     """
 
@@ -24,12 +24,12 @@ class Peer:
     find: Callable[[], str]
     prepare: Callable[[Endpoint], None]
     settle: Callable[[Server], None]
-    words: Callable[[Load, Endpoint], list[str]]
+    arguments: Callable[[Load, Endpoint], list[str]]
     read: Callable[[str], Outcome]
 
     def run(self, load: Load, endpoint: Endpoint, cpus: str | None = None) -> Sample:
         """One run of it."""
-        out, cpu_s, _ = tree_cpu_s([self.find(), *self.words(load, endpoint)], cpus)
+        out, cpu_s, _ = tree_cpu_s([self.find(), *self.arguments(load, endpoint)], cpus)
         return Sample.of(self.read(out), cpu_s)
 
 
@@ -46,7 +46,7 @@ def on_path(name: str, package: str) -> Callable[[], str]:
     return find
 
 
-def said(pattern: str, out: str) -> re.Match[str]:
+def match_line(pattern: str, out: str) -> re.Match[str]:
     """The match in a tool's output; an error with the whole output if there is none."""
     found = re.search(pattern, out, re.MULTILINE)
     if found is None:

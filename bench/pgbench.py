@@ -2,7 +2,7 @@
 
 import re
 
-from bench.peer import Peer, on_path, said
+from bench.peer import Peer, match_line, on_path
 from bench.tools import Load, Outcome, load_data, tree_cpu_s
 from dbdyno.model.plan import Endpoint
 from dbdyno.servers.base import Server
@@ -13,8 +13,8 @@ SCALE = 50
 
 def initialise(endpoint: Endpoint, scale: int) -> float:
     """Creates its tables; returns the seconds that this took."""
-    words = ["-i", "-q", "-s", str(scale), url_of(endpoint)]
-    return tree_cpu_s([PGBENCH.find(), *words])[2]
+    arguments = ["-i", "-q", "-s", str(scale), url_of(endpoint)]
+    return tree_cpu_s([PGBENCH.find(), *arguments])[2]
 
 
 def _prepare(endpoint: Endpoint) -> None:
@@ -30,14 +30,14 @@ def _settle(server: Server) -> None:
         connection.execute("checkpoint")
 
 
-def _words(load: Load, endpoint: Endpoint) -> list[str]:
+def _arguments(load: Load, endpoint: Endpoint) -> list[str]:
     numbers = ["-c", str(load.clients), "-j", str(load.threads), "-T", str(load.seconds)]
     return ["-n", "-M", "prepared", *load.theirs, *numbers, url_of(endpoint)]
 
 
 def _read(out: str) -> Outcome:
-    tps = said(r"^tps = ([\d.]+)", out)
-    count = said(r"actually processed: (\d+)", out)
+    tps = match_line(r"^tps = ([\d.]+)", out)
+    count = match_line(r"actually processed: (\d+)", out)
     failed = re.search(r"failed transactions: (\d+)", out)  # told since 15
     return Outcome(float(tps[1]), int(count[1]), int(failed[1]) if failed else 0)
 
@@ -47,6 +47,6 @@ PGBENCH = Peer(
     find=on_path("pgbench", "postgresql-contrib"),
     prepare=_prepare,
     settle=_settle,
-    words=_words,
+    arguments=_arguments,
     read=_read,
 )

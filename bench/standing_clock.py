@@ -76,7 +76,7 @@ class StandingClock:
 
 
 @contextmanager
-def put_up(clock: StandingClock) -> Iterator[None]:
+def freeze_clock(clock: StandingClock) -> Iterator[None]:
     """Makes it this process's clock while the block lasts."""
 
     def now_ns() -> int:

@@ -3,7 +3,7 @@
 Both tools draw uniform keys (sysbench 1.0 would not) and prepare their statements on the server.
 """
 
-from bench.peer import Peer, on_path, said
+from bench.peer import Peer, match_line, on_path
 from bench.tools import Load, Outcome, load_data
 from dbdyno.model.plan import Endpoint
 from dbdyno.servers.base import Server
@@ -25,7 +25,7 @@ def _settle(server: Server) -> None:
         find_target(server.target_name(connection)).settle(connection, names)
 
 
-def _words(load: Load, endpoint: Endpoint) -> list[str]:
+def _arguments(load: Load, endpoint: Endpoint) -> list[str]:
     numbers = [f"--threads={load.clients}", f"--time={load.seconds}"]
     alike = ["--rand-type=uniform", "--db-ps-mode=auto"]
     return [*load.theirs, *numbers, *alike, *_login(endpoint), "run"]
@@ -46,8 +46,8 @@ def _login(endpoint: Endpoint) -> list[str]:
 
 
 def _read(out: str) -> Outcome:
-    done = said(r"transactions: +(\d+) +\(([\d.]+) per sec", out)
-    ignored = said(r"ignored errors: +(\d+)", out)
+    done = match_line(r"transactions: +(\d+) +\(([\d.]+) per sec", out)
+    ignored = match_line(r"ignored errors: +(\d+)", out)
     return Outcome(float(done[2]), int(done[1]), int(ignored[1]))
 
 
@@ -56,6 +56,6 @@ SYSBENCH = Peer(
     find=on_path("sysbench", "sysbench"),
     prepare=_prepare,
     settle=_settle,
-    words=_words,
+    arguments=_arguments,
     read=_read,
 )

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from dbdyno.errors import DbdynoError
 
-_WORDS: Mapping[bool | None, str] = {True: "ok", False: "MISS", None: "?"}
+_LABELS: Mapping[bool | None, str] = {True: "ok", False: "MISS", None: "?"}
 
 
 class Tally:
@@ -14,9 +14,9 @@ class Tally:
     def __init__(self) -> None:
         self.all_kept = True
 
-    def told(self, name: str, words: str, kept: bool | None) -> None:
+    def report(self, name: str, text: str, passed: bool | None) -> None:
         """A result, and whether it keeps its bound; None: undecided, and not counted as kept."""
-        self._line(_WORDS[kept], name, words, kept is True)
+        self._line(_LABELS[passed], name, text, passed is True)
 
     def not_measured(self, names: Iterable[str], error: DbdynoError) -> None:
         """What could not be measured, and what would help."""
@@ -31,6 +31,6 @@ class Tally:
         except DbdynoError as error:
             self.not_measured(names, error)
 
-    def _line(self, word: str, name: str, words: str, kept: bool) -> None:
-        self.all_kept = self.all_kept and kept
-        print(f"{word:4} {name:52} {words}", flush=True)
+    def _line(self, label: str, name: str, text: str, passed: bool) -> None:
+        self.all_kept = self.all_kept and passed
+        print(f"{label:4} {name:52} {text}", flush=True)

@@ -21,10 +21,10 @@ from msgspec import structs
 
 from bench.activity_cost import activity_cores
 from bench.alternating import BLOCK_NS, LEAD, Alternation, instant_ns, ratio_of_turns, turns_of
-from bench.ceiling import Told
+from bench.ceiling import Report
 from bench.engine import engine_of, frames_of
 from bench.ratio import Ratio
-from bench.standing_clock import StandingClock, put_up
+from bench.standing_clock import StandingClock, freeze_clock
 from dbdyno.engine import load
 from dbdyno.model.frame import Frame
 from dbdyno.model.plan import Endpoint, Plan
@@ -79,31 +79,32 @@ class Watched:
 class Effect:
     """TPS with telemetry relative to TPS without, and the share of CPU time that it took.
 
-    ``words_share`` is the share of the engine's reports to telemetry: they go on in all blocks, so
-    that their share counts as lost in addition.
+    ``reports_share`` is that of the engine's reports to telemetry: they go on in all blocks, so
+    their share counts as lost in addition.
     """
 
     of_turns: Ratio
     share: float
-    words_share: float
-    looks_hz: float
+    reports_share: float
+    waits_hz: float
     locks_hz: float
 
     @property
     def tps(self) -> Ratio:
         """With everything that telemetry costs."""
-        return self.of_turns.times(1 - self.words_share)
+        return self.of_turns.times(1 - self.reports_share)
 
-    def told(self, at_least: float) -> str:
+    def summary(self, at_least: float) -> str:
         """As text, with a remark if the bound is undecided."""
         left = f"{self.tps.value:.3f} ({self.tps.low:.3f} to {self.tps.high:.3f})"
         took = (
-            f"{self.share:.1%} of all CPU time, and {self.words_share:.1%} for the engine's reports"
+            f"{self.share:.1%} of all CPU time, "
+            f"and {self.reports_share:.1%} for the engine's reports"
         )
         known = self.tps.is_at_least(at_least) is not None
         doubt = "" if known else f" (cannot tell whether it is at least {at_least})"
-        looks = f"{self.looks_hz:.0f} session samples a second, {self.locks_hz:.0f} with locks"
-        return f"TPS with / without {left}{doubt}; took {took}; {looks}"
+        samples = f"{self.waits_hz:.0f} session samples a second, {self.locks_hz:.0f} with locks"
+        return f"TPS with / without {left}{doubt}; took {took}; {samples}"
 
 
 LOADS = (
@@ -113,7 +114,7 @@ LOADS = (
 )
 
 
-def measure(told: Told, server: Server, endpoint: Endpoint) -> None:
+def measure(report: Report, server: Server, endpoint: Endpoint) -> None:
     """Measures all loads at their levels, in a separate database."""
     with server.connect() as connection:
         connection.execute(f"create database {DATABASE}")
@@ -124,7 +125,7 @@ def measure(told: Told, server: Server, endpoint: Endpoint) -> None:
             at_least = TPS_AT_LEAST[level]
             effect = effect_of(level, watched, there, turns_of(pairs, SEED))
             name = f"telemetry {level}: {watched.name}"
-            told(name, effect.told(at_least), effect.tps.is_at_least(at_least))
+            report(name, effect.summary(at_least), effect.tps.is_at_least(at_least))
 
 
 def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bool]) -> Effect:
@@ -133,8 +134,10 @@ def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bo
     work = find_work([WeightedName(watched.workload, 1)], (), options)
     with closing(connect_to(server)) as connected:
         prepared = prepare(connected, work, options, seed=SEED, bulk=load, watch=lambda _: None)
-        words = connected.target.words
-        plan = plan_of(options, work, prepared.values, server.endpoint(), words=words, seed=SEED)
+        sql_dialect = connected.target.sql_dialect
+        plan = plan_of(
+            options, work, prepared.values, server.endpoint(), sql_dialect=sql_dialect, seed=SEED
+        )
         description = connected.target.describe(connected.control)
         record = first_record(plan, work.name, server, description, options)
         with RunWriter(record, plan) as writer:
@@ -149,7 +152,7 @@ def _completed(plan: Plan, turns: Sequence[bool], watch: Watch) -> list[int]:
     if plan.activity_interval_ns is not None:
         instant = instant_ns(plan.activity_interval_ns)
         plan = structs.replace(plan, activity_interval_ns=instant)
-    with put_up(clock), watch() as follower:
+    with freeze_clock(clock), watch() as follower:
         alternation = Alternation(len(turns), clock, follower)
         for frame in frames_of(engine_of(plan)):
             alternation.take(frame)
@@ -157,10 +160,12 @@ def _completed(plan: Plan, turns: Sequence[bool], watch: Watch) -> list[int]:
     return alternation.completed
 
 
-def _effect(ratio: Ratio, words: float, kept: Iterable[Frame | TelemetryFrame]) -> Effect:
+def _effect(ratio: Ratio, reports_cores: float, kept: Iterable[Frame | TelemetryFrame]) -> Effect:
     """With the cost that telemetry reported at its end, if any."""
     cost = next((frame for frame in kept if isinstance(frame, TelemetryCost)), None)
     if cost is None:
         return Effect(ratio, 0.0, 0.0, 0.0, 0.0)
     cores = (cost.cpu_us + (cost.server_cpu_us or 0)) / 1e6 / cost.seconds
-    return Effect(ratio, cores / PROCESSORS, words / PROCESSORS, cost.waits_hz, cost.locks_hz)
+    return Effect(
+        ratio, cores / PROCESSORS, reports_cores / PROCESSORS, cost.waits_hz, cost.locks_hz
+    )

@@ -51,8 +51,8 @@ class Sample:
     def of(cls, outcome: Outcome, cpu_s: float, telemetry_cores: float = 0.0) -> Self:
         """The tool's own counts, and the CPU time that was measured from outside."""
         if outcome.transactions == 0:
-            told = f"the tool completed no transaction ({outcome.failed} failed)"
-            raise DbdynoError("tool_idle", told, "check the server, or make the run longer")
+            result = f"the tool completed no transaction ({outcome.failed} failed)"
+            raise DbdynoError("tool_idle", result, "check the server, or make the run longer")
         return cls(
             outcome.tps,
             cpu_s * 1e6 / outcome.transactions,
@@ -94,9 +94,9 @@ def dbdyno_path() -> str:
     return str(Path(sys.executable).with_name("dbdyno"))
 
 
-def load_data(endpoint: Endpoint, *words: str) -> None:
+def load_data(endpoint: Endpoint, *arguments: str) -> None:
     """``dbdyno load``, silent on success."""
-    tree_cpu_s([dbdyno_path(), "load", *words, "--target", url_of(endpoint)])
+    tree_cpu_s([dbdyno_path(), "load", *arguments, "--target", url_of(endpoint)])
 
 
 def run_dbdyno(load: Load, endpoint: Endpoint, io: str = "auto") -> Sample:
@@ -104,10 +104,10 @@ def run_dbdyno(load: Load, endpoint: Endpoint, io: str = "auto") -> Sample:
     numbers = ["-c", str(load.clients), "-T", str(load.seconds)]
     common = [*numbers, "--target", url_of(endpoint), "--warmup", "0s", "--io", io, "--json"]
     out, cpu_s, _ = tree_cpu_s([dbdyno_path(), "run", *common, *load.ours])
-    told = json.loads(out)
-    counts = told["transactions"]
-    outcome = Outcome(told["throughput_tps"]["value"], counts["ok"], counts["failed"])
-    return Sample.of(outcome, cpu_s, _telemetry_cores(told["telemetry"]))
+    result = json.loads(out)
+    counts = result["transactions"]
+    outcome = Outcome(result["throughput_tps"]["value"], counts["ok"], counts["failed"])
+    return Sample.of(outcome, cpu_s, _telemetry_cores(result["telemetry"]))
 
 
 def _telemetry_cores(cost: dict[str, Any]) -> float:

@@ -76,7 +76,7 @@ def workloads() -> str:
 def _workload(workload: Workload) -> str:
     values = workload.complete({})
     parameters = [
-        (f"`{p.name}`", p.default_word, p.range, p.description) for p in workload.parameters
+        (f"`{p.name}`", p.default_text, p.range, p.description) for p in workload.parameters
     ]
     tables = [(f"`{table.name}`", f"{table.rows:,}") for table in workload.tables(values)]
     scripts = [

@@ -158,18 +158,18 @@ def survey(plan: Plan, out: IO[str] | None) -> Survey:
     """
     process = _SurveyProcess(plan, subprocess.DEVNULL if out is None else out)
     alarm = _Alarm(process)
-    told = ""
+    message = ""
     try:
         for _, frame in process:
             if isinstance(frame, Survey):
                 return frame
             if isinstance(frame, Failed):
-                told = frame.message
+                message = frame.message
     finally:
         alarm.cancel()
         process.abandon()
-    told = told or _cause_of_silence(process, has_rung=alarm.has_rung)
-    problem = ScriptProblem(line=0, message=f"{plan.scripts[0].name}: {told}")
+    message = message or _cause_of_silence(process, has_rung=alarm.has_rung)
+    problem = ScriptProblem(line=0, message=f"{plan.scripts[0].name}: {message}")
     return Survey(problem=problem, commands=[], is_parallel=False, has_init=False, has_done=False)
 
 

@@ -49,8 +49,8 @@ Line: TypeAlias = str | Paragraph | Command | Columns
 def laid_out(lines: Iterable[Line], screen: int | None = None, flow: int | None = FLOW) -> str:
     """Format lines for a screen of this width; for a pipe (None), wrap paragraphs to ``flow``."""
     widths = [width for width in (screen, flow) if width is not None]
-    told = (one for line in lines for one in _told(line, screen, min(widths, default=None)))
-    return plain("\n".join(told))
+    rendered = (one for line in lines for one in _rendered(line, screen, min(widths, default=None)))
+    return plain("\n".join(rendered))
 
 
 def printable(text: str) -> str:
@@ -63,7 +63,7 @@ def visible(text: str) -> str:
     return "".join(one if one.isprintable() or one == THIN_SPACE else " " for one in text)
 
 
-def _told(line: Line, screen: int | None, width: int | None) -> Iterable[str]:
+def _rendered(line: Line, screen: int | None, width: int | None) -> Iterable[str]:
     if isinstance(line, str):
         return [line]
     if isinstance(line, Columns):

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.compare import compare, compare_levels
 from dbdyno.analysis.metrics import KNOWN
-from dbdyno.analysis.verdicts import change, ratio_words
+from dbdyno.analysis.verdicts import change, ratio_text
 from dbdyno.model.comparison import Comparison
 from tests.analysis.records import record, records
 
@@ -45,7 +45,7 @@ def test_what_drifts_falls_on_both_of_a_pair():
 
 
 @pytest.mark.parametrize(
-    ("after", "verdict", "words"),
+    ("after", "verdict", "sentence"),
     [
         (
             [110, 111, 109],
@@ -81,10 +81,10 @@ def test_what_drifts_falls_on_both_of_a_pair():
     ],
     ids=["better", "worse", "same", "untold", "times"],
 )
-def test_verdicts_in_words(after, verdict, words):
+def test_verdicts_in_words(after, verdict, sentence):
     found = tps_pairs([100, 100, 100], after)
     assert found.verdict == verdict
-    assert found.words == words
+    assert found.sentence == sentence
 
 
 def test_of_response_times_less_is_better():
@@ -96,7 +96,7 @@ def test_a_change_that_is_certain_and_too_small_to_matter_is_the_same():
     found = tps_pairs([1000, 1001, 999], [1010, 1011, 1009.2])
     assert found.p < 0.0001
     assert found.verdict == "same"
-    assert found.words.endswith("at 95\u202f%, 3 pairs, p < 0.0001).")
+    assert found.sentence.endswith("at 95\u202f%, 3 pairs, p < 0.0001).")
     assert tps_pairs([1000, 1001, 999], [1010, 1011, 1009.2], margin=0.005).verdict == "better"
 
 
@@ -131,7 +131,7 @@ def test_what_is_told_alone_and_not_beside_others_is_said_to_be_so():
     ]
     throughput, _ = compare(*sides, [TPS, "response_p95_ms"], paired=True).metrics
     assert throughput.high < 1
-    assert throughput.words == (
+    assert throughput.sentence == (
         "Throughput cannot be told apart at this sample size (−51\u202f%; −70\u202f% to "
         "−18\u202f% at 95\u202f%, 3 pairs, p = 0.053 after Holm correction); about 1 more "
         "pair (1 to 31) would be needed to detect 51\u202f% with 80\u202f% power."
@@ -176,7 +176,7 @@ def test_something_that_was_nothing_before_has_no_ratio_but_a_verdict():
     )
     rising = only(compare(before, after, ["fpi"], paired=True))
     assert (rising.ratio, rising.low, rising.verdict) == (math.inf, None, "worse")
-    assert rising.words == (
+    assert rising.sentence == (
         "fpi rose from 0 to 51 bytes per transaction (3 pairs, p = 0.00013): worse."
     )
     assert change(rising.ratio) == "from nothing"
@@ -207,7 +207,7 @@ def test_two_single_runs_tell_costs_and_nothing_else():
     wal = next(one for one in found.metrics if one.id == WAL)
     assert wal.low < 1.25 < wal.high
     assert wal.p is None
-    assert "within the runs, one run of each): worse" in wal.words
+    assert "within the runs, one run of each): worse" in wal.sentence
     assert "understate how much runs differ" in found.doubts[0]
 
 
@@ -234,7 +234,7 @@ def test_sets_of_unlike_size_and_one_run_against_many():
     many = records([100, 101, 99, 100.5, 98.8])
     welch = compare(many, records([120, 121, 119]), [TPS])
     assert (only(welch).method, only(welch).verdict) == ("Welch t", "better")
-    assert "5 and 3 runs" in only(welch).words
+    assert "5 and 3 runs" in only(welch).sentence
     assert welch.doubts == [
         "the runs are not paired: any drift of the host is confounded with the difference"
     ]
@@ -263,7 +263,7 @@ def test_a_comparison_can_be_written_and_read():
 
 
 @pytest.mark.parametrize(
-    ("ratio", "words"),
+    ("ratio", "expected"),
     [
         (0.994, "0.994"),
         (1.0004, "1.000"),
@@ -272,5 +272,5 @@ def test_a_comparison_can_be_written_and_read():
         (343_319.6, "343\u202f320"),
     ],
 )
-def test_a_ratio_of_a_table_is_never_nothing_and_has_no_idle_decimals(ratio, words):
-    assert ratio_words(ratio) == words
+def test_a_ratio_of_a_table_is_never_nothing_and_has_no_idle_decimals(ratio, expected):
+    assert ratio_text(ratio) == expected

@@ -12,7 +12,7 @@ def test_by_hand():
     half = 2 ** (4.3027 / np.sqrt(3))
     assert found.value == pytest.approx(2)
     assert (found.low, found.high) == pytest.approx((2 / half, 2 * half), rel=1e-3)
-    assert not found.is_told_apart
+    assert not found.is_significant
 
 
 def test_the_reverse_is_as_far_from_no_change():
@@ -26,13 +26,13 @@ def test_one_pair_has_no_interval():
     found = paired_ratio([(100, 130)])
     assert found.value == pytest.approx(1.3)
     assert (found.low, found.high) == (None, None)
-    assert not found.is_told_apart
+    assert not found.is_significant
 
 
 def test_no_change_is_told_apart_once_in_twenty():
     chance = np.random.default_rng(3)
     told = [
-        paired_ratio(np.exp(chance.normal(7, 0.1, (3, 2))).tolist()).is_told_apart
+        paired_ratio(np.exp(chance.normal(7, 0.1, (3, 2))).tolist()).is_significant
         for _ in range(1000)
     ]
     assert 0.03 < np.mean(told) < 0.07

@@ -83,13 +83,13 @@ def test_windows_of_several_runs_follow_each_other(recording):
 
 
 @pytest.mark.parametrize(
-    ("objective", "words", "share"),
+    ("objective", "text", "share"),
     [
         (Objective(measure="p99", limit=10), "p99 < 10\u202fms", 0.01),
         (Objective(measure="p999", limit=1500), "p99.9 < 1.5\u202fs", 0.001),
         (Objective(measure="failures", limit=0.02), "failures < 2\u202f%", 0.02),
     ],
 )
-def test_an_objective_in_words_and_as_a_share(objective, words, share):
-    assert objective.words == words
+def test_an_objective_in_words_and_as_a_share(objective, text, share):
+    assert objective.text == text
     assert objective.share_allowed == pytest.approx(share)

@@ -94,7 +94,7 @@ def test_no_peak_is_claimed_of_runs_that_hardly_agree():
     assert found.crosstalk.low == 0
     assert found.peak is None
     assert found.knee.low < found.knee.value < found.knee.high
-    assert "The peak" not in advise_connections(found).words
+    assert "The peak" not in advise_connections(found).text
 
 
 def test_a_law_that_does_not_fit_is_said_to_miss_and_the_knee_is_measured():
@@ -118,10 +118,10 @@ def test_the_knee_of_the_law_lies_below_its_peak():
     assert PEAKED.tps_at(found.knee.value) == pytest.approx(
         0.95 * PEAKED.tps_at(PEAKED.peak_clients), rel=0.02
     )
-    words = advise_connections(found).words
-    assert words.startswith(f"{round(found.knee.value)} connections (")
-    assert "The peak is at " in words
-    assert "With 128 clients " in words
+    text = advise_connections(found).text
+    assert text.startswith(f"{round(found.knee.value)} connections (")
+    assert "The peak is at " in text
+    assert "With 128 clients " in text
 
 
 def test_published_figures_of_hot_rows():
@@ -132,13 +132,13 @@ def test_published_figures_of_hot_rows():
     assert found.best == Measurement(10, pytest.approx(1517))
     assert found.knee.value == 4
     advice = advise_connections(found)
-    assert advice.words.endswith("With 500 clients throughput is 27.3\u202f% of the maximum.")
+    assert advice.text.endswith("With 500 clients throughput is 27.3\u202f% of the maximum.")
     assert "measured once" in advice.doubt
 
 
 def test_one_client_alone_may_do_most():
     found = scaling(runs(lambda clients: 1000 / clients, chance=np.random.default_rng(9)))
-    assert advise_connections(found).words.startswith("1 connection: ")
+    assert advise_connections(found).text.startswith("1 connection: ")
 
 
 def test_no_limit_is_advised_while_throughput_rises():

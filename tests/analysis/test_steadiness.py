@@ -44,7 +44,7 @@ OPEN = {"arrivals": {"open": {"law": "poisson"}}}
 
 
 @pytest.mark.parametrize(
-    ("plan", "is_told"),
+    ("plan", "is_found"),
     [
         (CLOSED | {"stages": [{}]}, True),
         (CLOSED | {"stages": [{}, {}]}, False),
@@ -52,10 +52,10 @@ OPEN = {"arrivals": {"open": {"law": "poisson"}}}
     ],
     ids=["closed", "stages", "open"],
 )
-def test_a_change_that_was_asked_for_is_none_to_tell(plan, is_told):
+def test_a_change_that_was_asked_for_is_none_to_tell(plan, is_found):
     rng = np.random.default_rng(1)
     series = rng.normal(1000, 10, 60) + np.repeat([0.0, 200.0], 30)
-    assert (unasked_shift(plan, series) is not None) == is_told
+    assert (unasked_shift(plan, series) is not None) == is_found
 
 
 def test_a_change_that_is_too_small_to_matter_is_not_told():

@@ -25,8 +25,8 @@ from tests.support.recordings import MadeRun
 
 
 def factor(name, *levels, title=""):
-    words = tuple(Level(name=str(level), words={name: level}) for level in levels)
-    return Factor(name=name, title=title or name, levels=words)
+    made_levels = tuple(Level(name=str(level), options={name: level}) for level in levels)
+    return Factor(name=name, title=title or name, levels=made_levels)
 
 
 def spec(*factors, **changes):
@@ -99,7 +99,7 @@ def _combinations(made):
 
 def _point(levels):
     key = ",".join(f"{name}={level}" for name, level in levels.items())
-    return Point(key=key, levels=levels, words={})
+    return Point(key=key, levels=levels, options={})
 
 
 def _trial(point, block, recording):

@@ -24,7 +24,10 @@ def test_every_kind_says_what_it_is_called_and_what_its_options_mean():
 
 
 def test_the_verdict_is_the_first_claim_of_the_first_answer(monkeypatch):
-    first, second = Claim(sentence="first", told=True), Claim(sentence="second", told=True)
+    first, second = (
+        Claim(sentence="first", is_decided=True),
+        Claim(sentence="second", is_decided=True),
+    )
     kinds = {
         "one": Answer(id="one", title="", answer=lambda *_: Answered(claims=[first, second])),
         "two": Answer(id="two", title="", answer=lambda *_: Answered(claims=[second])),
@@ -36,7 +39,7 @@ def test_the_verdict_is_the_first_claim_of_the_first_answer(monkeypatch):
 
 def test_a_verdict_that_cannot_be_had_says_why():
     found = verdict(answered(of(Question(answer="scaling-law"))))
-    assert not found.told
+    assert not found.is_decided
     assert found.sentence.startswith("No verdict: the law needs at least 4 numbers of clients")
 
 

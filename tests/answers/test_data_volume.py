@@ -30,7 +30,7 @@ def of_sizes(tps, **shape):
 def test_a_fall_with_the_rows_is_told_by_each_tenfold():
     trials = of_sizes(lambda at: 1e5 * 0.9 ** len(at["rows"]), noise=0.005)
     (verdict,) = answered("size-effect", trials, by="operation").claims
-    assert verdict.told
+    assert verdict.is_decided
     assert verdict.effect == pytest.approx(0.9, abs=0.01)
     assert verdict.evidence["update"]["per_tenfold"] == pytest.approx(0.9, abs=0.01)
     assert "; −10 % with each tenfold" in plain(verdict.sentence)
@@ -41,13 +41,13 @@ def test_throughput_that_stays_is_said_to_stay():
     (verdict,) = answered(
         "size-effect", of_sizes(lambda _: 5e4, noise=0.005), by="operation"
     ).claims
-    assert verdict.told
+    assert verdict.is_decided
     assert "within ±3 % with each tenfold" in plain(verdict.sentence)
 
 
 def test_noise_is_not_taken_for_a_fall():
     (verdict,) = answered("size-effect", of_sizes(lambda _: 5e4, noise=0.5), by="operation").claims
-    assert not verdict.told
+    assert not verdict.is_decided
     assert "not distinguishable from no change" in verdict.sentence
     assert "more pairs" in verdict.doubt
 
@@ -57,8 +57,8 @@ def test_processor_time_tells_where_throughput_cannot():
         of_sizes(lambda _: 5e4, noise=0.5), lambda at: {"server_cpu_us": 10 * len(at["rows"])}
     )
     verdict, processor = answered("size-effect", trials, by="operation").claims
-    assert not verdict.told
-    assert processor.told
+    assert not verdict.is_decided
+    assert processor.is_decided
     assert "server CPU per transaction 50" in processor.sentence
 
 
@@ -113,7 +113,7 @@ def test_the_pace_of_vacuum_is_that_while_at_work():
     said = plain(claim.sentence)
     assert "left 1 000 dead rows per second, 100 of them to vacuum" in said
     assert "removed 20 000 per second while running, 0.5 % of the time: it keeps up" in said
-    assert claim.told
+    assert claim.is_decided
 
 
 def test_without_a_vacuum_its_pace_is_not_known():
@@ -127,7 +127,7 @@ def test_without_a_vacuum_its_pace_is_not_known():
 
     trials = of_sizes(lambda _: 1000.0, run_of=never, duration_s=10.0)
     (claim,) = answered("vacuum-pace", trials).claims
-    assert not claim.told
+    assert not claim.is_decided
     assert "not known" in claim.sentence
 
 
@@ -158,7 +158,7 @@ def test_advice_is_where_the_first_upkeep_takes_too_long():
     assert advice.effect == pytest.approx(36e6 / 1.1, rel=0.01)
     assert "the rewrite" in advice.sentence
     assert "extrapolated by 1.5 decades" in advice.doubt
-    assert advice.told
+    assert advice.is_decided
 
 
 def test_sizes_that_were_timed_often_are_drawn_by_their_means():
@@ -173,7 +173,7 @@ def test_sizes_that_were_timed_often_are_drawn_by_their_means():
 def test_far_beyond_what_was_measured_advice_is_a_guess():
     trials = loaded(of_updates(), lambda rows: {"keys": rows / 1e5})
     advice = answered("partition-advice", trials, wait_s=360_000).claims[0]
-    assert not advice.told
+    assert not advice.is_decided
     assert "by rough extrapolation" in advice.sentence
 
 
@@ -183,7 +183,7 @@ def test_upkeep_too_short_to_show_how_it_grows_is_taken_in_proportion():
     advice = found.claims[0]
     assert advice.effect == pytest.approx(1e6 * 36 / 0.03)
     assert "in proportion" in advice.doubt
-    assert not any(claim.told for claim in found.claims)
+    assert not any(claim.is_decided for claim in found.claims)
 
 
 def test_setting_up_is_not_taken_for_growth_where_it_took_long_enough_to_be_counted():
@@ -201,7 +201,7 @@ def test_upkeep_that_takes_too_long_at_the_fewest_rows_is_not_told_as_one_that_n
     trials = loaded(of_sizes(lambda _: 1.0), lambda rows: {"keys": rows / 1e4})
     found = answered("partition-advice", trials, wait_s=0.5)
     advice, build, _ = found.claims
-    assert advice.told
+    assert advice.is_decided
     assert advice.effect == 1e4
     assert "takes 0.5 s or more already at 10 000 rows" in plain(advice.sentence)
     assert plain(build.sentence) == "The index build takes 0.5 s or more already at 10 000 rows."
@@ -215,7 +215,7 @@ def test_one_measurement_beyond_the_wait_is_told_with_its_doubt():
     advice = answered(
         "partition-advice", loaded(of_sizes(lambda _: 1.0), only_large), wait_s=10
     ).claims[0]
-    assert not advice.told
+    assert not advice.is_decided
     assert advice.effect == 1e6
     assert "already at 1 million" in plain(advice.sentence)
     assert "may take as long with fewer" in advice.doubt

@@ -41,7 +41,7 @@ def duel(trials):
 
 def test_who_wins_where_is_said_at_once():
     verdict, *claims = duel(of_engines()).claims
-    assert verdict.told
+    assert verdict.is_decided
     assert plain(verdict.sentence).startswith(
         "In throughput mariadb leads in oltp_update_index, 1.5"
     )
@@ -70,7 +70,7 @@ def test_a_lead_that_changes_with_the_clients_is_said_to():
 
 def test_noise_says_how_many_repeats_would_tell():
     verdict, *_ = duel(of_engines(noise=0.6)).claims
-    assert not verdict.told
+    assert not verdict.is_decided
     assert "more repeats" in verdict.doubt
 
 
@@ -93,7 +93,7 @@ def test_a_load_that_is_decided_only_if_judged_alone_says_what_the_others_change
 
 def test_a_single_block_decides_nothing():
     verdict, *_ = duel(of_engines(repeats=1)).claims
-    assert not verdict.told
+    assert not verdict.is_decided
     assert "single block" in verdict.doubt
 
 
@@ -172,7 +172,7 @@ def test_where_neither_records_nor_buffers_are_counted_the_rate_is_told_as_a_rat
 def test_the_loss_of_hot_is_told_by_log_records():
     found = index_update_cost(costed(of_engines(run_of=counted), log_records))
     postgres, mariadb = found.claims
-    assert postgres.told
+    assert postgres.is_decided
     assert postgres.effect == pytest.approx(5 / 3)
     assert "90 % of the updates of a plain column were HOT, 0 % of those" in plain(
         postgres.sentence
@@ -204,7 +204,7 @@ def test_jitter_is_compared_over_all_loads():
         return MadeRun(1000 * (1 + height * np.tile([1.0, -1.0], 10)), seconds=20, warmup=0)
 
     (claim,) = answered("jitter", of_engines(run_of=wavy), factor="engine").claims
-    assert claim.told
+    assert claim.is_decided
     assert claim.effect == pytest.approx(0.5, rel=0.01)
     assert "0.5 times" in claim.sentence
 
@@ -223,8 +223,8 @@ def test_loads_of_one_block_are_one_sample_of_jitter():
 
 def promising(**promises):
     def server(trial):
-        told = {"version": "1", "durability": {"fsync": "on"}}
-        return {"server": {"promise": promises[trial.point["engine"]], **told}}
+        recorded = {"version": "1", "durability": {"fsync": "on"}}
+        return {"server": {"promise": promises[trial.point["engine"]], **recorded}}
 
     return answered("equal-promise", changed(of_engines(repeats=1), server), factor="engine")
 

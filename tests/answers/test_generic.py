@@ -94,7 +94,7 @@ def test_the_name_of_a_setting_is_written_as_the_server_has_it():
 
 def test_several_combinations_have_one_sentence_with_the_verdict_at_each():
     (claim,) = contrasts.answer(two_orders(0.8), {}).claims
-    assert claim.told
+    assert claim.is_decided
     assert "worse at clients 10, 20, 100 (−2" in claim.sentence
     said = plain(claim.sentence)
     assert said.startswith("Statement order other against as-written: throughput got worse at")
@@ -118,7 +118,7 @@ def test_what_cannot_be_told_says_how_many_more_repeats_would():
     spec = made.spec(ORDER, repeats=3, contrasts=(made.contrast("order", "as-written", "other"),))
     trials = made.study(spec, lambda _levels: 1000.0, noise=0.1)
     (claim,) = contrasts.answer(trials, {}).claims
-    assert not claim.told
+    assert not claim.is_decided
     assert "cannot be told apart at this sample size" in claim.sentence
     assert "more pairs" in claim.sentence
 
@@ -195,7 +195,7 @@ def test_a_curve_over_words_is_refused():
 def test_the_law_finds_its_own_peak_and_the_knee_before_it():
     found = law_of(lambda levels: usl(int(levels["clients"])), 1, 2, 4, 8, 16, 32, 64, 128, 256)
     advice, peak, _ = found.claims
-    assert peak.told
+    assert peak.is_decided
     assert peak.effect == pytest.approx(26.5, rel=0.1)  # √((1 − 0.3) / 0.001)
     assert peak.low < 26.5 < peak.high
     assert advice.effect < peak.effect
@@ -205,12 +205,12 @@ def test_the_law_finds_its_own_peak_and_the_knee_before_it():
 def test_no_peak_is_claimed_of_what_still_rises():
     found = law_of(lambda levels: 100.0 * int(levels["clients"]) ** 0.9, 1, 2, 4, 8, 16)
     advice, peak, _ = found.claims
-    assert not advice.told
-    assert not peak.told
+    assert not advice.is_decided
+    assert not peak.is_decided
     assert peak.sentence.startswith("No peak is claimed")
 
 
 def test_one_run_at_each_level_cannot_judge_the_law():
     found = law_of(lambda levels: usl(int(levels["clients"])), 1, 4, 16, 64, repeats=1)
-    assert not found.claims[-1].told
+    assert not found.claims[-1].is_decided
     assert "cannot be judged" in found.claims[-1].doubt

@@ -6,7 +6,7 @@ from dbdyno.analysis.effect import Ratio
 from dbdyno.answers.grouping import (
     by_level,
     chosen,
-    interval_words,
+    interval_text,
     over_runs,
     pairs,
     ratio_of,
@@ -57,13 +57,13 @@ def test_means_over_runs_have_the_interval_between_runs():
 
 
 def test_intervals_that_tell_nothing_are_not_written_out():
-    assert interval_words(Ratio(5.0, 4.0, 6.0)) == "5 (4 to 6)"
-    assert interval_words(Ratio(5.0, 0.01, 9000.0)) == "5 (?)"
+    assert interval_text(Ratio(5.0, 4.0, 6.0)) == "5 (4 to 6)"
+    assert interval_text(Ratio(5.0, 0.01, 9000.0)) == "5 (?)"
 
 
 def test_a_curve_has_no_interval_that_says_hardly_anything():
     """It would set the axis, on which nothing else could be seen."""
     drawn = curve_through("p95", {1.0: Ratio(5.0, 0.01, 9e13), 2.0: Ratio(6.0, 5.0, 7.0)})
     assert list(zip(drawn.low, drawn.high, strict=True)) == [(None, None), (5.0, 7.0)]
-    assert interval_words(Ratio(5.0, None, None)) == "5"
+    assert interval_text(Ratio(5.0, None, None)) == "5"
     assert times_of(Ratio(5.0, None, None)) == "5 times (one pair, no interval)"

@@ -66,7 +66,7 @@ def study(*levels, run_of=crowd, **more):
 
 def test_the_verdict_names_the_statement_that_comes_first_and_what_its_rows_let_past():
     verdict, *_ = statement_split.answer(study(1, 4, 20, 100), OPTIONS).claims
-    assert verdict.told
+    assert verdict.is_decided
     assert plain(verdict.sentence).startswith(
         "Because tellers come first: with 100 clients their 10 rows let at most 10 through to "
         "branches and hold back the rest, so the update of tellers takes 60 ms (90 % of it "
@@ -175,7 +175,7 @@ def test_every_valid_order_is_looked_at_and_the_hottest_row_comes_last():
     orders = orders_of(orders_study(**MEASURED_AS_PREDICTED).trials[0])
     assert len(orders.predictions) == 60  # 5!, less the half with the select before its update
     best = orders.predictions[0]
-    assert orders.words(best.order).endswith("UPDATE pgbench_branches")
+    assert orders.text_of(best.order).endswith("UPDATE pgbench_branches")
     # The row is held only until the end of the commit, 0.3 ms.
     assert best.bound.tps == pytest.approx(1 / 0.0003, rel=0.01)
 
@@ -183,19 +183,19 @@ def test_every_valid_order_is_looked_at_and_the_hottest_row_comes_last():
 def test_the_order_is_predicted_and_measured_and_both_are_compared():
     found = statement_order.answer(orders_study(**MEASURED_AS_PREDICTED), ORDER_OPTIONS)
     best, predicted, agreement = found.claims
-    assert best.told
+    assert best.is_decided
     assert best.sentence.startswith("With 100 clients the order branches-last had the highest")
     assert best.effect == pytest.approx(1.25, rel=0.05)
     assert "of 60 valid orders none is better than branches-last" in predicted.sentence
     assert predicted.effect == pytest.approx((0.1 + 0.3) / 0.3, rel=0.01)
-    assert agreement.told
+    assert agreement.is_decided
     assert "rank as predicted" in agreement.sentence
 
 
 def test_means_that_stand_as_predicted_and_are_not_told_apart_prove_nothing():
     near = {"as_written": 1000.0, "branches_last": 1001.0, "branches_first": 999.0}
     *_, agreement = statement_order.answer(orders_study(**near), ORDER_OPTIONS).claims
-    assert not agreement.told
+    assert not agreement.is_decided
     assert "do not distinguish branches-last and branches-first from the order" in agreement.doubt
 
 
@@ -203,7 +203,7 @@ def test_a_measurement_that_contradicts_the_prediction_says_so():
     contradicting = {**MEASURED_AS_PREDICTED, "branches_last": 800.0}
     best, _, agreement = statement_order.answer(orders_study(**contradicting), ORDER_OPTIONS).claims
     assert "the order as-written had the highest mean throughput" in best.sentence
-    assert not agreement.told
+    assert not agreement.is_decided
     assert "do not rank as predicted" in agreement.sentence
 
 

@@ -57,7 +57,7 @@ def plain(text):
 
 def test_on_one_node_no_effect_is_claimed_however_large_the_difference():
     verdict, *rest = numa_policy.answer(study(1, localalloc=1300.0), OPTIONS).claims
-    assert not verdict.told
+    assert not verdict.is_decided
     assert verdict.sentence.startswith(
         "This host has one NUMA node, so no policy can have an effect and none is claimed"
     )
@@ -68,7 +68,7 @@ def test_on_one_node_no_effect_is_claimed_however_large_the_difference():
 
 def test_on_two_nodes_a_policy_that_is_told_is_the_verdict():
     verdict, *_ = numa_policy.answer(study(2, localalloc=1100.0), OPTIONS).claims
-    assert verdict.told
+    assert verdict.is_decided
     assert verdict.sentence.startswith(
         "The policy localalloc is better than default: Throughput rose by"
     )
@@ -83,15 +83,15 @@ def test_policies_that_both_gain_are_told_without_a_rank_between_them():
 
 def test_on_two_nodes_noise_is_no_verdict():
     verdict, *_ = numa_policy.answer(study(2, noise=0.2), OPTIONS).claims
-    assert not verdict.told
+    assert not verdict.is_decided
     assert verdict.sentence.startswith("No policy is shown to be better than default")
 
 
-@pytest.mark.parametrize(("noise", "told"), [(0.1, False), (0.001, True)])
-def test_whether_the_published_differences_could_be_told(noise, told):
+@pytest.mark.parametrize(("noise", "is_decided"), [(0.1, False), (0.001, True)])
+def test_whether_the_published_differences_could_be_told(noise, is_decided):
     *_, detectable = numa_policy.answer(study(2, noise=noise), OPTIONS).claims
-    assert detectable.told is told
-    verb = "could" if told else "could not"
+    assert detectable.is_decided is is_decided
+    verb = "could" if is_decided else "could not"
     assert f"they {verb} detect the published differences of 1.6 % and 2.2 %, from one" in plain(
         detectable.sentence
     )

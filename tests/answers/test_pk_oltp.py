@@ -35,7 +35,7 @@ def of_full_page_writes(*, noise, repeats=3, **changes):
 def test_bytes_tell_the_effect_where_throughput_cannot():
     found = answered("full-page-writes", of_full_page_writes(noise=0.3))
     (claim,) = found.claims
-    assert claim.told
+    assert claim.is_decided
     assert claim.effect == pytest.approx(10)
     assert "although throughput is inconclusive" in claim.sentence
     assert "0.25 full-page images per transaction were counted" in claim.sentence
@@ -71,7 +71,7 @@ def test_images_that_were_counted_in_every_run_are_beyond_doubt():
     noisy = changed(trials, lambda trial: {"costs": _grown(trial.record.costs, trial.block)})
     (claim,) = answered("full-page-writes", noisy).claims
     assert claim.low < 1 < claim.high
-    assert claim.told
+    assert claim.is_decided
     assert "counted, in every run with it on and in none with it off" in claim.sentence
 
 
@@ -92,7 +92,7 @@ def test_images_are_never_more_than_what_was_written():
 
 def test_a_single_pair_tells_nothing():
     (claim,) = answered("full-page-writes", of_full_page_writes(noise=0.0, repeats=1)).claims
-    assert not claim.told
+    assert not claim.is_decided
 
 
 def test_without_both_levels_it_says_what_is_missing():
@@ -126,18 +126,18 @@ def of_checkpoints(**shape):
 def test_checkpoints_are_told_by_wal_and_by_dip():
     length, wal, dip = answered("checkpoint-dips", of_checkpoints()).claims
     assert length.sentence == "4 of 4 runs contain a complete checkpoint."
-    assert wal.told
+    assert wal.is_decided
     assert wal.effect == pytest.approx(10, rel=0.01)
     assert wal.sentence.startswith("Full_page_writes on: in the seconds after a checkpoint started")
     assert "full-page images per transaction: 0 before, 0.25 after" in wal.sentence
-    assert dip.told
+    assert dip.is_decided
     assert dip.effect == pytest.approx(-0.5, abs=0.01)
     assert dip.evidence["length_s"] == 8
 
 
 def test_a_checkpoint_without_a_dip_is_not_given_one():
     *_, dip = answered("checkpoint-dips", of_checkpoints(with_dip=False)).claims
-    assert not dip.told
+    assert not dip.is_decided
     assert "None of 4 checkpoints" in dip.sentence
 
 

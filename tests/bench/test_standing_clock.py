@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from hypothesis import given, strategies as st
 
-from bench.standing_clock import StandingClock, put_up
+from bench.standing_clock import StandingClock, freeze_clock
 from dbdyno.telemetry.load_clock import LoadClock
 
 BEGIN_NS, BLOCK_NS = 1000, 10
@@ -50,7 +50,7 @@ def test_who_sleeps_does_so_through_the_blocks_of_others():
     load_clock, began_ns = LoadClock(), time.monotonic_ns()
     clock.begin(began_ns)
     for shown_ms, real_ms in ((0, 20), (10, 30), (20, 80)):
-        with put_up(clock):
+        with freeze_clock(clock):
             assert load_clock.sleep_until(began_ns + shown_ms * 1_000_000)
             assert time.monotonic_ns() >= began_ns + shown_ms * 1_000_000
         assert time.monotonic_ns() >= began_ns + real_ms * 1_000_000
@@ -58,14 +58,14 @@ def test_who_sleeps_does_so_through_the_blocks_of_others():
 
 def test_a_load_that_is_over_wakes_all_who_sleep():
     load_clock = LoadClock()
-    with put_up(StandingClock([False], BLOCK_NS)):
+    with freeze_clock(StandingClock([False], BLOCK_NS)):
         threading.Timer(0.02, load_clock.end).start()
         assert not load_clock.sleep_until(time.monotonic_ns() + 60 * 10**9)
 
 
 def test_it_is_taken_down_again():
     before = time.monotonic_ns, time.monotonic, LoadClock.sleep_until
-    with suppress(KeyboardInterrupt), put_up(StandingClock([], BLOCK_NS)):
+    with suppress(KeyboardInterrupt), freeze_clock(StandingClock([], BLOCK_NS)):
         assert time.monotonic_ns is not before[0]
         raise KeyboardInterrupt
     assert (time.monotonic_ns, time.monotonic, LoadClock.sleep_until) == before

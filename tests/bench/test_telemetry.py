@@ -25,7 +25,9 @@ def test_what_the_engine_tells_counts_as_lost_too():
     ],
 )
 def test_an_interval_on_both_sides_of_the_bound_cannot_tell(effect: Effect, doubt: str):
-    told = effect.told(0.97)
+    summary = effect.summary(0.97)
     interval = f"({effect.tps.low:.3f} to {effect.tps.high:.3f})"
-    assert f"with / without {effect.tps.value:.3f} {interval}{doubt}; took 2.0% of all CPU" in told
-    assert told.endswith("12 session samples a second, 3 with locks")
+    assert (
+        f"with / without {effect.tps.value:.3f} {interval}{doubt}; took 2.0% of all CPU" in summary
+    )
+    assert summary.endswith("12 session samples a second, 3 with locks")

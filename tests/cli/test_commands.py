@@ -24,7 +24,7 @@ def answer(capsys, *arguments: str) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "expected"),
     [
         ("run", "nothing to run"),
         ("run tpcbb", "unknown workload 'tpcbb'"),
@@ -81,10 +81,10 @@ def answer(capsys, *arguments: str) -> tuple[int, str, str]:
         ("rnu tpcb", 'Did you mean "run"'),
     ],
 )
-def test_bad_input_is_explained_with_exit_code_1(capsys, arguments, words):
+def test_bad_input_is_explained_with_exit_code_1(capsys, arguments, expected):
     code, out, err = answer(capsys, *arguments.split())
     assert code == 1
-    assert words.lower() in err.lower()
+    assert expected.lower() in err.lower()
     assert err.startswith("error: ")
     assert out == ""
 
@@ -149,8 +149,8 @@ def test_every_command_has_help_with_examples(capsys, command):
     ],
 )
 def test_help_names_what_a_command_takes(capsys, usage):
-    words = [word for word in usage.split()[1:] if word.islower()]
-    _, out, _ = answer(capsys, *words, "--help")
+    command = [word for word in usage.split()[1:] if word.islower()]
+    _, out, _ = answer(capsys, *command, "--help")
     assert out.startswith(f"Usage: {usage}\n")
 
 
@@ -267,11 +267,11 @@ def test_the_python_api_opens_what_the_commands_list():
 
 
 @pytest.mark.parametrize(
-    "words", ["run my.lua", "search my.lua --slo p99<9ms", "load my.lua", "script prepare my.lua"]
+    "command", ["run my.lua", "search my.lua --slo p99<9ms", "load my.lua", "script prepare my.lua"]
 )
-def test_each_command_whose_usage_says_so_takes_a_script_s_own_options(words):
-    _, bound, _ = make_app(words.split()).parse_args(
-        with_script_options([*words.split(), "--", "--tables=4"]), exit_on_error=False
+def test_each_command_whose_usage_says_so_takes_a_script_s_own_options(command):
+    _, bound, _ = make_app(command.split()).parse_args(
+        with_script_options([*command.split(), "--", "--tables=4"]), exit_on_error=False
     )
     given = [getattr(value, "script_options", value) for value in bound.arguments.values()]
     assert ("--tables=4",) in given

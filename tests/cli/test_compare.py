@@ -239,7 +239,7 @@ def test_markdown_is_a_table_in_which_other_peoples_words_are_text(capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "expected"),
     [
         (("last", "last"), "is on both sides"),
         (("nobody", "last"), "No run is named 'nobody'"),
@@ -254,17 +254,17 @@ def test_markdown_is_a_table_in_which_other_peoples_words_are_text(capsys):
         (("last~1", "last", "--margin", "big"), "is not a share"),
     ],
 )
-def test_bad_input_names_what_is_wrong_with_exit_code_1(capsys, arguments, words):
+def test_bad_input_names_what_is_wrong_with_exit_code_1(capsys, arguments, expected):
     made_up.run()
     made_up.run()
     code, out, err = answer(capsys, *arguments)
     assert code == 1
-    assert words in err
+    assert expected in err
     assert out == ""
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "expected"),
     [
         ({"status": "running"}, "it was interrupted"),
         ({"status": "failed", "valid": False}, "it failed"),
@@ -274,8 +274,10 @@ def test_bad_input_names_what_is_wrong_with_exit_code_1(capsys, arguments, words
         ),
     ],
 )
-def test_a_run_that_says_nothing_of_its_variant_is_refused_with_the_reason(capsys, changes, words):
+def test_a_run_that_says_nothing_of_its_variant_is_refused_with_the_reason(
+    capsys, changes, expected
+):
     good, bad = made_up.run(), made_up.run(**changes)
     code, _, err = answer(capsys, good, bad)
     assert code == 1
-    assert f"no run of {bad} can be compared; {bad} is left out: {words}" in err
+    assert f"no run of {bad} can be compared; {bad} is left out: {expected}" in err

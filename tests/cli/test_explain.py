@@ -20,12 +20,12 @@ def test_a_kept_run_is_explained_in_words(capsys):
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("given", "expected"),
     [(("--pairs", "0"), "--pairs must be above 0"), (("--time", "0"), "--time must be above 0")],
 )
-def test_a_trial_of_nothing_is_refused(capsys, given, words):
+def test_a_trial_of_nothing_is_refused(capsys, given, expected):
     assert main(["explain", str(GOLDEN / "throttled"), "--verify", *given]) == 1
-    assert words in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["--text", "--json"])
@@ -35,12 +35,12 @@ def test_the_report_of_a_run_that_did_not_end_has_the_numbers_so_far(capsys, for
         for frame in synthetic.packed(shape):
             writer.append_frame(frame)
     assert main(["report", form]) == 0
-    told = capsys.readouterr().out
+    out = capsys.readouterr().out
     if form == "--json":
-        assert json.loads(told)["throughput_tps"]["value"] == pytest.approx(200, rel=0.2)
-        assert json.loads(told)["status"] == "interrupted"
+        assert json.loads(out)["throughput_tps"]["value"] == pytest.approx(200, rel=0.2)
+        assert json.loads(out)["status"] == "interrupted"
     else:
-        assert re.search(r"throughput +\d+ TPS", told)
+        assert re.search(r"throughput +\d+ TPS", out)
 
 
 def test_a_program_gets_one_object(capsys):

@@ -195,7 +195,7 @@ def test_a_database_of_ones_own_is_a_place_of_its_own(capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "expected"),
     [
         (("pk",), "There are runs of tpcb on"),
         (("--target", "postgresql://elsewhere/db"), "no valid run matches"),
@@ -203,11 +203,11 @@ def test_a_database_of_ones_own_is_a_place_of_its_own(capsys):
         (("--report", "no/such/folder/page.html"), "cannot write no/such/folder/page.html"),
     ],
 )
-def test_bad_input_names_what_is_wrong_with_exit_code_1(capsys, arguments, words):
+def test_bad_input_names_what_is_wrong_with_exit_code_1(capsys, arguments, expected):
     for _ in range(4):
         made_up.run(server=SERVER)
     assert main(["history", *arguments]) == 1
-    assert words in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 def test_without_runs_the_hint_says_how_to_make_one(capsys):

@@ -11,19 +11,19 @@ from tests.cli import made_up_runs as made_up
 pytestmark = pytest.mark.usefixtures("home", "own_signals")
 
 
-def told(capsys) -> dict[str, dict[str, object]]:
+def home_folders(capsys) -> dict[str, dict[str, object]]:
     assert main(["home", "--json"]) == 0
     kept = json.loads(capsys.readouterr().out)["kept"]
     return {one["what"]: one for one in kept}
 
 
 def test_everything_has_its_number_its_size_and_what_removes_it(capsys, home):
-    assert {one["number"] for one in told(capsys).values()} == {0}
+    assert {one["number"] for one in home_folders(capsys).values()} == {0}
     made_up.run()
     download = home / "binaries" / "postgres-17.1"
     download.mkdir(parents=True)
     (download / "postgres").write_bytes(b"x" * 100_000)
-    found = told(capsys)
+    found = home_folders(capsys)
     assert found["runs"]["number"] == 1
     assert found["runs"]["bytes"] > 0
     assert found["runs"]["folder"] == str(runs_folder())

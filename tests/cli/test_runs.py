@@ -20,8 +20,8 @@ def answer(capsys, *arguments: str) -> tuple[int, str, str]:
     return code, captured.out, captured.err
 
 
-def listed(capsys, *words: str) -> set[str]:
-    return {run["run_id"] for run in json.loads(answer(capsys, *words, "--json")[1])["runs"]}
+def listed(capsys, *arguments: str) -> set[str]:
+    return {run["run_id"] for run in json.loads(answer(capsys, *arguments, "--json")[1])["runs"]}
 
 
 def began(days_ago: float) -> str:
@@ -62,7 +62,7 @@ def test_age_removes_old_runs_but_not_those_of_studies(capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("names", "expected"),
     [
         ([], "no runs given"),
         (["last", "nosuch"], "No run is named 'nosuch'"),
@@ -70,11 +70,11 @@ def test_age_removes_old_runs_but_not_those_of_studies(capsys):
         (["tag:v"], '"v" has no value'),
     ],
 )
-def test_a_slip_of_the_pen_removes_nothing(capsys, words, said):
+def test_a_slip_of_the_pen_removes_nothing(capsys, names, expected):
     made_up.run()
-    code, out, err = answer(capsys, "rm", *words)
+    code, out, err = answer(capsys, "rm", *names)
     assert (code, out) == (1, "")
-    assert said in err
+    assert expected in err
     assert len(list_runs()) == 1
 
 

@@ -27,8 +27,8 @@ MUST_NOT = {
 
 def modules_after(code: str, *options: str) -> set[str]:
     """The modules that an interpreter has imported at the end of a program."""
-    told = f"{code}\nimport sys\nprint(*sys.modules, file=sys.stderr)"
-    command = [sys.executable, *options, "-c", told]
+    program = f"{code}\nimport sys\nprint(*sys.modules, file=sys.stderr)"
+    command = [sys.executable, *options, "-c", program]
     return set(subprocess.run(command, check=True, capture_output=True, text=True).stderr.split())
 
 

@@ -18,7 +18,7 @@ from tests.support.numbers import wal
 
 COLUMNS = 80
 LONG = {"study": "20261101-000000-hot-rows-1a2b", "point": "clients=100,order=branches-first"}
-TOLD = [
+COMMANDS = [
     "runs",
     "history",
     "compare last~1 last",
@@ -49,7 +49,7 @@ def _runs(home, own_signals, monkeypatch):
         )
 
 
-def in_a_terminal(monkeypatch, words):
+def in_a_terminal(monkeypatch, command):
     """What a command writes to its own terminal; a thread empties the kernel's buffer."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
@@ -59,7 +59,7 @@ def in_a_terminal(monkeypatch, words):
     with monkeypatch.context() as patch, os.fdopen(theirs, "w", encoding="utf-8") as terminal:
         patch.setattr("sys.stdout", terminal)
         patch.setattr("sys.stderr", terminal)
-        main(shlex.split(words))
+        main(shlex.split(command))
     reader.join()
     os.close(ours)
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen.decode()).replace("\r\n", "\n").splitlines()
@@ -71,9 +71,9 @@ def drain(end, seen):
             seen += data
 
 
-@pytest.mark.parametrize("words", TOLD)
-def test_every_line_fits_but_for_words_that_do_not(monkeypatch, words):
-    lines = in_a_terminal(monkeypatch, words)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_line_fits_but_for_words_that_do_not(monkeypatch, command):
+    lines = in_a_terminal(monkeypatch, command)
     assert len(lines) > 1
     wide = [line for line in lines if len(line) > COLUMNS]
     assert [line for line in wide if len(line.split()) > 1] == []
@@ -87,6 +87,6 @@ def test_in_a_pipe_tables_are_as_wide_as_they_are_and_words_flow_to_a_hundred_co
     assert COLUMNS < max(map(len, in_a_pipe(capsys, "report last --text"))) <= 100
 
 
-def in_a_pipe(capsys, words):
-    assert main(shlex.split(words)) == 0
+def in_a_pipe(capsys, command):
+    assert main(shlex.split(command)) == 0
     return capsys.readouterr().out.splitlines()

@@ -8,13 +8,13 @@ from dbdyno.cli.app import main
 from dbdyno.workloads.registry import all_workloads
 
 
-def told(capsys, *arguments):
+def show(capsys, *arguments):
     code = main(["workloads", *arguments])
     return code, *capsys.readouterr()
 
 
 def test_each_workload_has_a_line(capsys):
-    code, out, err = told(capsys)
+    code, out, err = show(capsys)
     lines = [line.split(maxsplit=1) for line in out.splitlines()[1:]]
     summaries = {name: summary.strip() for name, summary in lines}
     assert code == 0
@@ -24,15 +24,15 @@ def test_each_workload_has_a_line(capsys):
 
 @pytest.mark.parametrize("name", all_workloads())
 def test_one_tells_its_parameters_with_what_they_take(capsys, name):
-    _, out, _ = told(capsys, name)
+    _, out, _ = show(capsys, name)
     for one in all_workloads()[name].parameters:
         line = next(line for line in out.splitlines() if line.startswith(f"{one.name} "))
-        for words in (one.default_word, one.range, one.description):
-            assert words in line
+        for text in (one.default_text, one.range, one.description):
+            assert text in line
 
 
 def test_as_data(capsys):
-    _, out, _ = told(capsys, "pk", "--json")
+    _, out, _ = show(capsys, "pk", "--json")
     (workload,) = json.loads(out)["workloads"]
     assert workload["name"] == "pk"
     assert [one["name"] for one in workload["parameters"]] == [
@@ -41,7 +41,7 @@ def test_as_data(capsys):
 
 
 def test_one_that_is_not_there_names_the_nearest(capsys):
-    code, _, err = told(capsys, "tpcbb")
+    code, _, err = show(capsys, "tpcbb")
     assert (code, "did you mean tpcb?" in err) == (1, True)
 
 

@@ -50,7 +50,7 @@ def commands_in(text: str) -> list[str]:
     ]
 
 
-def words_of(command: str) -> list[str]:
+def arguments_of(command: str) -> list[str]:
     """The words of the command as a shell splits them, without what follows it or a wide gap."""
     for name, value in FILLED_IN.items():
         command = command.replace(name, value)
@@ -61,7 +61,7 @@ def words_of(command: str) -> list[str]:
 
 @pytest.mark.parametrize("command", sorted({*commands_in_help(), *commands_in_the_manual()}))
 def test_the_command_line_accepts_it(command):
-    words = words_of(command)
+    words = arguments_of(command)
     parse = make_app(words).parse_args
     parse(with_script_options(words), exit_on_error=False, print_error=False)
 

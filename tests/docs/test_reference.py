@@ -122,8 +122,8 @@ def test_every_source_of_the_host_has_a_description():
     page = reference.machine()
     for name, source in all_sources().items():
         assert f"## {name}\n" in page
-        for words in (source.watches, source.objects, source.files):
-            assert len(words) > 8, name
+        for text in (source.watches, source.objects, source.files):
+            assert len(text) > 8, name
         assert all(f"`{column}`" in page for column in source.counters | source.levels)
 
 
@@ -131,8 +131,10 @@ def test_the_manual_says_what_helps_with_each_doubt():
     told = page_of_the_manual("results").split("\n### Doubts\n")[1].split("\n## ")[0]
     beginnings = [set(cell.split()) for cell in re.findall(r"^\| ([^|]+) \|", told, re.MULTILINE)]
     names = [doubt.__name__ for doubt in DOUBTS]
-    told_of = [any(words >= set(name.split("_")) for words in beginnings) for name in names]
-    assert [name for name, is_told in zip(names, told_of, strict=True) if not is_told] == []
+    documented = [any(text >= set(name.split("_")) for text in beginnings) for name in names]
+    assert [
+        name for name, is_documented in zip(names, documented, strict=True) if not is_documented
+    ] == []
 
 
 def test_the_manual_names_every_view_that_is_read():

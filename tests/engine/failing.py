@@ -19,7 +19,7 @@ commit;
 """
 
 
-class Words(Struct, frozen=True, kw_only=True):
+class FailingStatements(Struct, frozen=True, kw_only=True):
     """The statements and errors of one kind of server."""
 
     failing: dict[str, tuple[str, str]]
@@ -38,7 +38,7 @@ class Words(Struct, frozen=True, kw_only=True):
     """Statements in which clients collide, and the condition that causes it."""
 
 
-POSTGRESQL = Words(
+POSTGRESQL = FailingStatements(
     failing={
         "insert into one values (1, 0);": ("duplicate_key", "23505"),
         "insert into one values (5, -1);": ("constraint", "23514"),
@@ -62,7 +62,7 @@ POSTGRESQL = Words(
     # The pause is within the transaction's snapshot, so that the two clients always collide.
     colliding=(CONFLICT.replace("update", "select pg_sleep(0.01);\nupdate"), "id = 1"),
 )
-MARIADB = Words(
+MARIADB = FailingStatements(
     failing={
         "insert into one values (1, 0);": ("duplicate_key", "1062"),
         "insert into one values (5, -1);": ("constraint", "4025"),

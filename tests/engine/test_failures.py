@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbdyno.model.plan import Retry
-from tests.engine.failing import CONFLICT, DEADLOCK, MARIADB, POSTGRESQL, Words
+from tests.engine.failing import CONFLICT, DEADLOCK, MARIADB, POSTGRESQL, FailingStatements
 from tests.engine.postgres import Postgres
 from tests.engine.running import SECOND, plan_for, times
 
@@ -21,7 +21,7 @@ def server(request):
     return request.getfixturevalue(request.param)
 
 
-def words_of(server) -> Words:
+def statements_of(server) -> FailingStatements:
     return POSTGRESQL if isinstance(server, Postgres) else MARIADB
 
 
@@ -59,7 +59,7 @@ def test_each_class(server, checked, script, expected, mode):
 
 @pytest.mark.parametrize("mode", ["simple", "prepared"])
 def test_after_a_failure_the_open_block_is_left(server, table, checked, io, mode):
-    statement, code = words_of(server).broken
+    statement, code = statements_of(server).broken
     script = f"begin;\nupdate one set n = n + 1 where id = 1;\n{statement}\ncommit;"
     let_pass = {"query_mode": mode, "ends_on_hopeless_script": False}
     plan = plan_for(server.endpoint(), script, "select 1;", io=io, **let_pass, **times(20))
@@ -72,12 +72,12 @@ def test_after_a_failure_the_open_block_is_left(server, table, checked, io, mode
 
 @pytest.mark.parametrize("tries", [1, 50])
 def test_deadlocks(server, table, checked, io, tries):
-    words = words_of(server)
-    endpoint = server.endpoint(parameters=words.hurry)
+    statements = statements_of(server)
+    endpoint = server.endpoint(parameters=statements.hurry)
     plan = plan_for(endpoint, DEADLOCK, io=io, retry=Retry(tries_max=tries), **times(8))
     told = checked(plan)
     if tries == 1:
-        assert told.codes == {words.deadlock: ("deadlock", told.counters.failed)}
+        assert told.codes == {statements.deadlock: ("deadlock", told.counters.failed)}
         assert told.counters.failed > 0
     else:
         assert told.counters.ok == 16
@@ -87,14 +87,14 @@ def test_deadlocks(server, table, checked, io, tries):
 
 @pytest.mark.usefixtures("table")
 def test_a_retry_draws_what_the_first_try_drew(server, checked):
-    words = words_of(server)
+    statements = statements_of(server)
     server.execute("create table drawn (client int, x int)")
-    colliding, where = words.colliding
+    colliding, where = statements.colliding
     script = "\\set x random(1, 1000000000)\n" + colliding.replace(
         "commit;", "insert into drawn values (:client_id, :x);\ncommit;"
     )
     select = "select client, x from drawn order by client, x"
-    endpoint = server.endpoint(parameters=words.hurry)
+    endpoint = server.endpoint(parameters=statements.hurry)
     assert checked(plan_for(endpoint, script, retry=RETRY, **times(20))).counters.retries > 0
     drawn = server.execute(select)
     server.execute("delete from drawn")
@@ -105,7 +105,7 @@ def test_a_retry_draws_what_the_first_try_drew(server, checked):
 
 
 def test_the_time_for_retries_is_bounded(server, checked):
-    script = f"\\sleep 400 ms\n{words_of(server).conflict}"
+    script = f"\\sleep 400 ms\n{statements_of(server).conflict}"
     retry = Retry(tries_max=0, time_max_ns=2 * SECOND)
     plan = plan_for(server.endpoint(), script, clients=1, threads=1, retry=retry, **times(1))
     counts = checked(plan).counters

@@ -122,7 +122,7 @@ def test_in_one_transaction_with_what_comes_before(local, one):
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "expected"),
     [
         ({"rows": 200_000}, 'violates check constraint "target_id_check" (23514)'),
         ({"copy": "copy nowhere from stdin (format binary)"}, "does not exist (42P01)"),
@@ -132,12 +132,12 @@ def test_in_one_transaction_with_what_comes_before(local, one):
     ],
     ids=["constraint", "table", "before", "columns", "format"],
 )
-def test_a_failure_leaves_nothing_of_its_transaction(local, one, changes, words):
+def test_a_failure_leaves_nothing_of_its_transaction(local, one, changes, expected):
     one.execute("alter table target add check (id <> 150000)")
     table = msgspec.structs.replace(table_of(ID, FILLER, rows=1000, pieces_max=1), **changes)
     with pytest.raises(DbdynoError, match="loading target failed") as caught:
         list(load(plan_of(local, table)))
-    assert words in str(caught.value)
+    assert expected in str(caught.value)
     assert rows(one) == []
     wait_until(lambda: local.backends() == [], "the end of the load")
 

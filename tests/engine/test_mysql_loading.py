@@ -100,7 +100,7 @@ def test_in_one_transaction_with_what_comes_before(mariadb, target, way):
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "expected"),
     [
         ({"rows": 2000}, "Duplicate entry '1500' for key 'PRIMARY' (1062)"),
         ({"rows": 2000, "copy": INSERT}, "Duplicate entry '1500' for key 'PRIMARY' (1062)"),
@@ -112,12 +112,12 @@ def test_in_one_transaction_with_what_comes_before(mariadb, target, way):
         ({"copy": "select 1"}, "the statement takes no rows"),
     ],
 )
-def test_a_failure_leaves_nothing_of_its_transaction(mariadb, target, changes, words):
+def test_a_failure_leaves_nothing_of_its_transaction(mariadb, target, changes, expected):
     mariadb.execute("insert into target values (1500, 'there')")
     table = msgspec.structs.replace(table_of(ID, FILLER, rows=1000, pieces_max=1), **changes)
     with pytest.raises(DbdynoError, match="loading target failed") as caught:
         list(load(plan_of(mariadb, table)))
-    assert words in str(caught.value)
+    assert expected in str(caught.value)
     assert target("id, filler") == [(1500, "there")]
     wait_until(lambda: mariadb.backends() == [], "the end of the load")
 

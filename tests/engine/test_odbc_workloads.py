@@ -120,6 +120,6 @@ create table pgbench_history (tid number(10), bid number(10), aid number(10),
 @pytest.mark.parametrize("name", ["tpcb", "pk"])
 def test_oracle_has_scripts_of_its_own(name) -> None:
     workload = find_workload(name)
-    (script,) = workload.scripts(workload.complete({}), ORACLE.words)
+    (script,) = workload.scripts(workload.complete({}), ORACLE.sql_dialect)
     assert "systimestamp" in script.text
     assert "now()" not in script.text

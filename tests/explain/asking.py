@@ -24,7 +24,7 @@ def reached(run, **address):
     return replace(recording, plan=recording.plan | {"endpoint": {"address": address}})
 
 
-def words(finding):
+def text_of(finding):
     """What people read first: title, summary and observations, in lines of 80 columns."""
     said_so = [f"{finding.severity}: {finding.title}", finding.summary, *finding.seen]
     wrapped = [textwrap.fill(text.replace(THIN_SPACE, " "), 80) for text in said_so]

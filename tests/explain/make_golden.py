@@ -43,7 +43,7 @@ SOMEWHERE: dict[Kind, tuple[str, str]] = {
 FAR_AWAY = f"postgresql://{SERVER_END}/postgres"
 
 
-def words_of(folder: Path) -> str:
+def arguments_of(folder: Path) -> str:
     """Everything that the rules report about a run."""
     explanation = explain(Run(folder).recording(), HISTOGRAMS)
     return laid_out(explanation_lines(explanation)) + "\n"
@@ -61,7 +61,7 @@ def make(cause: Cause) -> None:
             if (made / name).exists():
                 shutil.copy(made / name, kept)
         _forget_place(kept, str(Path(workplace, "home", "servers", NAME)), cause)
-    (kept / WORDS).write_text(words_of(kept), encoding="utf-8")
+    (kept / WORDS).write_text(arguments_of(kept), encoding="utf-8")
 
 
 def _forget_place(folder: Path, place: str, cause: Cause) -> None:
@@ -93,7 +93,7 @@ def _rewrite(
 def main(arguments: list[str]) -> None:
     if arguments == ["--words"]:
         for folder in sorted(GOLDEN.iterdir()):
-            (folder / WORDS).write_text(words_of(folder), encoding="utf-8")
+            (folder / WORDS).write_text(arguments_of(folder), encoding="utf-8")
         return
     for cause in truth_set():
         if not arguments or cause.name in arguments:

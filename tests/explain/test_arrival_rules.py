@@ -8,7 +8,7 @@ from msgspec import structs
 from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Latency
-from tests.explain.asking import said, words
+from tests.explain.asking import said, text_of
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
@@ -33,7 +33,7 @@ def test_a_rate_above_what_is_done():
         "throughput_tps": 400,
         "waiting_at_end": 12_000,
     }
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: The requested rate exceeds the capacity
 1 000 transactions per second became due but 400 completed: the queue grew to 12
 000, 30 s of work.
@@ -53,7 +53,7 @@ def test_busy_clients_let_others_wait():
     finding = said("schedule_lag", timed(run, response_ms=40))
     assert finding.evidence["waiting_mean"] == pytest.approx(12)
     assert finding.share == pytest.approx(0.75, rel=0.01)
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: Schedule lag: transactions start late
 Transactions started 30 ms after they were due, 74.9 % of their response time.
 On average 12 were due and not started: at 401 per second 30 ms each, of a
@@ -70,7 +70,7 @@ def test_a_queue_of_a_few_moments_asks_for_no_clients():
         timed(MadeRun(400, waiting=levels, seconds=20, is_open=True), response_ms=180),
     )
     assert "more clients would only have waited too" in finding.advice[0]
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: Schedule lag: transactions start late
 Transactions started 175 ms after they were due, 97.2 % of their response time,
 but most of it at a few moments: at other times hardly any waited.

@@ -4,7 +4,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from dbdyno.explain.rule import CouldNotLook, NotFound
-from tests.explain.asking import reached, said, words
+from tests.explain.asking import reached, said, text_of
 from tests.explain.made import with_looks, with_processors
 from tests.support.recordings import MadeRun
 
@@ -22,7 +22,7 @@ def test_two_hundred_clients_on_two_processors():
     # 1.8 are running, 1 of 200 is on the way; a transaction needs 90 µs of two cores.
     assert finding.evidence["knee_clients"] == pytest.approx(2.8 / 1.8 * 2, rel=0.02)
     assert finding.evidence["queued_share"] == pytest.approx(197.2 / 200, rel=0.01)
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: Too many connections for the CPU
 200 clients share a CPU that about 3.11 clients keep busy: they spend 98.6 % of
 their time waiting for it.
@@ -84,7 +84,7 @@ def test_a_connection_for_each_transaction():
     finding = said("connection_churn", run)
     assert finding.share == pytest.approx(0.75)
     assert finding.certainty == "sure"
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: Connection churn
 Clients spent 75 % of their time connecting: 500 connections per second at 6 ms
 each.

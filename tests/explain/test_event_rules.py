@@ -318,7 +318,7 @@ def test_what_is_set_already_is_not_advised_again():
 
 
 @pytest.mark.parametrize(
-    ("settings", "severity", "words"),
+    ("settings", "severity", "expected"),
     [
         ({"fsync": "off"}, "minor", "fsync = off"),
         ({"full_page_writes": "off"}, "minor", "full_page_writes = off"),
@@ -330,11 +330,11 @@ def test_what_is_set_already_is_not_advised_again():
         ({"debug_assertions": "on"}, "minor", "a debug build"),
     ],
 )
-def test_each_setting_that_distorts_is_named(settings, severity, words):
+def test_each_setting_that_distorts_is_named(settings, severity, expected):
     server = facts(table(), units={"shared_buffers": "8kB"}, **settings)
     found = said("distorting_settings", made_run().facts(server))
     assert found.severity == severity
-    assert found.summary == f"The run was measured on a server with {words}."
+    assert found.summary == f"The run was measured on a server with {expected}."
 
 
 @pytest.mark.parametrize(

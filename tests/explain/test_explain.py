@@ -10,7 +10,7 @@ from dbdyno.explain.explanation_text import explanation_lines, summary_lines
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.registry import all_rules
 from dbdyno.explain.rule import NotFound, Rule, at_most, found, severity_of
-from dbdyno.explain.sentences import gain_words
+from dbdyno.explain.sentences import gain_text
 from dbdyno.layout import laid_out
 from dbdyno.model.record import Finding, NotLooked
 from tests.explain.made import made_run
@@ -144,12 +144,12 @@ def test_a_server_that_could_not_be_asked_is_the_reason_for_all_that_lacks():
     ],
 )
 def test_a_bound_is_told_as_such_only_where_it_is_one(share, expected):
-    assert gain_words(Case(MadeRun().recording(), HISTOGRAMS), share) == expected
+    assert gain_text(Case(MadeRun().recording(), HISTOGRAMS), share) == expected
 
 
 def test_at_a_given_rate_no_throughput_is_promised():
     case = Case(MadeRun(is_open=True).recording(), HISTOGRAMS)
-    assert gain_words(case, 0.5) == "Response times fall; the rate stays as requested."
+    assert gain_text(case, 0.5) == "Response times fall; the rate stays as requested."
 
 
 def test_findings_come_by_severity_then_share_then_certainty(monkeypatch):

@@ -5,7 +5,7 @@ from inline_snapshot import snapshot
 
 from dbdyno.explain.explain import NOTHING_DONE, explain
 from dbdyno.explain.rule import CouldNotLook, NotFound
-from tests.explain.asking import said, words
+from tests.explain.asking import said, text_of
 from tests.explain.made import with_looks, with_processors
 from tests.explain.test_lock_rules import failing
 from tests.store.hdr import HISTOGRAMS
@@ -42,7 +42,7 @@ def busy_elsewhere(ok):
 def test_some_that_failed_are_told_by_kind_with_the_statement_of_the_first():
     finding = said("failed_transactions", failed(run_of(100), cancelled=500, duplicate=1500))
     assert finding.share is None
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 major: Transactions failed
 2 000 of 8 000 transactions failed, 25 %: duplicate key (23505), cancelled
 (57014).

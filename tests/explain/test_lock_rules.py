@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.formatting import THIN_SPACE, percent
 from dbdyno.model.telemetry import ServerFacts
-from tests.explain.asking import said, words
+from tests.explain.asking import said, text_of
 from tests.explain.made import with_looks
 from tests.explain.tpcb import BRANCHES, END, TELLERS, behind, tpcb, waiting
 from tests.support.recordings import MadeRun
@@ -26,7 +26,7 @@ def held_by(who, state, wait="", waiters=3):
 def test_a_foreign_session_idle_in_its_transaction_is_named():
     finding = said("foreign_lock", held_by("foreign", "idle in transaction"))
     assert finding.share == pytest.approx(3 / 4)
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: A foreign session holds locks
 A foreign session (idle in transaction) held locks on pgbench_branches: clients
 spent 75 % of their time waiting for them.
@@ -38,7 +38,7 @@ On average 3 clients waited at “UPDATE pgbench_branches SET bbalance = bbalanc
 
 def test_a_process_of_the_server_is_named():
     finding = said("foreign_lock", held_by("autovacuum worker", "active", "VacuumDelay"))
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: The server's autovacuum worker holds locks
 The server's autovacuum worker (waiting for VacuumDelay) held locks on
 pgbench_branches: clients spent 75 % of their time waiting for them.
@@ -161,7 +161,7 @@ def test_few_deadlocks_are_a_note():
     few = [failure("40P01", 10, "deadlock detected")]
     recording = failing(busy(), few, failed=10)
     finding = said("deadlocks", recording)
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 note: Deadlocks between transactions
 10 deadlocks: about 0.166 % of client time was lost to them.
 40P01: deadlock detected.
@@ -206,7 +206,7 @@ def test_deadlocks_that_hold_back_everybody_are_grave():
     finding = said("deadlocks", recording)
     assert finding.share == pytest.approx(6 / 8 * (1 - math.exp(-2)))
     assert finding.certainty == "likely"
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: Deadlocks between transactions
 40 deadlocks: about 64.8 % of client time was lost to them.
 40P01: deadlock detected.
@@ -361,7 +361,7 @@ def test_tries_are_known_by_why_they_failed_and_have_the_time_they_took():
     assert finding.gain
     finding = said("tries_again", both)
     assert finding.share is None
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 minor: Transactions had to be retried
 5 attempts failed and had to be retried, by lock timeout (1205): 25 % of client
 time was spent in them.
@@ -420,7 +420,7 @@ def test_an_idle_transaction_and_what_it_did():
     run = aged(GROWING, GROWING * 1000, GROWING * 1000, tps=1000 - 20 * GROWING)
     finding = said("long_transaction", run)
     assert finding.certainty == "sure"
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: Idle transaction holds back the xmin horizon
 An idle transaction that is 30 s old keeps 30 000 dead rows of planted from
 being removed; the table has 100 live rows.
@@ -436,7 +436,7 @@ def of_standby(horizon):
 def test_a_slot_that_holds_the_horizon_has_no_transaction():
     run = aged(0.1, GROWING * 1000, GROWING * 1000, idle_s=0.0)
     finding = said("long_transaction", run.levels("sessions", of_standby(GROWING * 1000)))
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 major: Replication slot or standby holds back the xmin horizon
 A replication slot or a standby keeps 30 000 dead rows of planted from being
 removed; the table has 100 live rows.

@@ -19,7 +19,7 @@ from dbdyno.explain.transactions import (
     transaction,
 )
 from dbdyno.workloads.registry import find_workload
-from tests.explain.asking import said, words
+from tests.explain.asking import said, text_of
 from tests.explain.tpcb import BRANCHES, END, FACTS, TELLERS, behind, waiting
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
@@ -216,7 +216,7 @@ def queued(script, *, in_queue=12, facts=FACTS, tps=900, at_the_head=None):
 
 def test_the_finding_names_the_table_and_gives_the_order():
     finding = said(RULE, queued(TPCB))
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 major: Statement order: pgbench_branches is locked too early
 Rows of pgbench_branches are locked earlier than necessary: each is held for 400
 µs; in the best statement order for 300 µs.

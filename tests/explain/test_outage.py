@@ -8,7 +8,7 @@ from inline_snapshot import snapshot
 from dbdyno.explain.explain import explain
 from dbdyno.explain.rule import NotFound
 from dbdyno.model.record import Finding
-from tests.explain.asking import said, words
+from tests.explain.asking import said, text_of
 from tests.explain.made import CORE_S, with_processors
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
@@ -27,7 +27,7 @@ def test_a_server_that_does_not_come_back():
     finding = said("outage", run)
     assert finding.share == pytest.approx(4 / 6)
     assert finding.evidence["came_back"] is False
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: Outage: the server did not come back
 All clients lost their connections, until the end of the run: 4 s of 6 s passed
 without a server.
@@ -53,7 +53,7 @@ def test_a_restart_that_the_log_tells_of():
     assert finding.evidence["outages"] == 1
     assert finding.evidence["seconds"] == pytest.approx(2.5)
     assert finding.share == pytest.approx(2.5 / 60)
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 minor: Outage: connections to the server were lost
 All clients lost their connections: 2.5 s of 60 s passed before the first
 reconnect.
@@ -64,7 +64,7 @@ The server's log shows a restart.
 
 def test_a_few_sessions_that_were_ended_are_a_note():
     run = MadeRun(seconds=60, clients=100).outage(10, 0.2).outage(30, 0.2)
-    assert words(said("outage", run)) == snapshot("""\
+    assert text_of(said("outage", run)) == snapshot("""\
 note: Outage: connections to the server were lost
 2 connections were lost in 2 outages: 0.4 s of 60 s passed before the first
 reconnect.

@@ -7,7 +7,7 @@ from dbdyno.explain.row_holds import bound_tps, row_holds, while_held
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.formatting import percent
 from dbdyno.model.telemetry import PlanFacts, ServerFacts
-from tests.explain.asking import said, words
+from tests.explain.asking import said, text_of
 from tests.explain.made import facts, made_run, table as made_table
 from tests.explain.tpcb import (
     ACCOUNTS,
@@ -47,7 +47,7 @@ def test_more_clients_than_tellers_tellers_shield_branches():
     assert finding.title == "Row-lock convoy: pgbench_tellers shields pgbench_branches"
     assert finding.severity == "critical"
     assert finding.share == pytest.approx(14 / 16)
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: Row-lock convoy: pgbench_tellers shields pgbench_branches
 The 10 rows of pgbench_tellers let at most 10 of 16 clients through to the 1 row
 of pgbench_branches (held for 400 µs each time, which allows about 2 500 TPS;
@@ -67,7 +67,7 @@ def test_as_many_clients_as_tellers_the_queue_is_at_branches():
     finding = said(RULE, queue(1, 7, tps=2000))
     assert finding.title == "Row-lock convoy on pgbench_branches"
     assert finding.evidence["shield_relation"] is None
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: Row-lock convoy on pgbench_branches
 Clients queue for the 1 row of pgbench_branches (held for 400 µs each time,
 which allows about 2 500 TPS; measured: 2 000): they spend 80 % of their time
@@ -264,7 +264,7 @@ def scanning(protocol="mysql", *, access="ALL", level="REPEATABLE-READ"):
 
 def test_who_reads_the_whole_table_locks_all_of_it():
     finding = said(RULE, scanning())
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: Row-lock convoy on counter
 Clients queue for all rows of counter: they spend 75 % of their time waiting for
 each other's row locks.

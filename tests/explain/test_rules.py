@@ -10,7 +10,7 @@ from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Finding
 from dbdyno.store.run import Run
 from tests.explain.made import made_run
-from tests.explain.make_golden import GOLDEN, WORDS, words_of
+from tests.explain.make_golden import GOLDEN, WORDS, arguments_of
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
@@ -83,7 +83,7 @@ def test_it_survives_real_runs(rule, folder):
 @golden
 def test_its_words_on_real_runs_are_as_they_were(folder):
     remedy = "look at them, then: python -m tests.explain.make_golden --words"
-    assert words_of(folder) == (folder / WORDS).read_text(encoding="utf-8"), remedy
+    assert arguments_of(folder) == (folder / WORDS).read_text(encoding="utf-8"), remedy
 
 
 @golden

@@ -3,7 +3,7 @@
 from inline_snapshot import snapshot
 
 from dbdyno.explain.rule import NotFound
-from tests.explain.asking import said, words
+from tests.explain.asking import said, text_of
 from tests.explain.test_lock_rules import failing
 from tests.support.recordings import MadeRun
 
@@ -17,7 +17,7 @@ GONE = {
 
 def test_behind_a_pooler_the_ways_out_are_named():
     finding = said("statements_lost", failing(MadeRun(100, seconds=60), [GONE], failed=60))
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 minor: Prepared statements lost
 60 transactions, 0.99 % of all, failed because their session did not have a
 statement that had been prepared.

@@ -9,7 +9,7 @@ from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import ServerFacts, WaitCount
-from tests.explain.asking import reached, said, words
+from tests.explain.asking import reached, said, text_of
 from tests.explain.made import with_looks, with_processors
 from tests.explain.tpcb import BRANCHES, END, SECONDS, behind, tpcb, waiting
 from tests.support.recordings import MadeRun
@@ -51,7 +51,7 @@ def test_flushes_are_charged_with_the_row_locks_they_prolong():
     finding = said("wal_write", run)
     assert finding.share == pytest.approx(7 / 8)
     assert finding.certainty == "sure"
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: Limited by WAL writes and flushes
 Transactions wait for the WAL to reach storage, or for locks of transactions
 that do: 87.5 % of client time, most of it in WALSync.
@@ -161,7 +161,7 @@ def test_internal_locks_are_named_with_what_they_guard(event, guarded):
 
 def test_the_words_on_buffer_mapping():
     run = with_looks(MadeRun(), (0, "LWLock", "BufferMapping", 2), (0, "LWLock", "XidGen", 1))
-    assert words(said("lwlock", run)) == snapshot("""\
+    assert text_of(said("lwlock", run)) == snapshot("""\
 major: LWLock contention: BufferMapping
 Sessions wait for the LWLock BufferMapping, which protects the mapping of pages
 to buffers: 25 % of client time, 37.5 % with all LWLocks.
@@ -191,7 +191,7 @@ def test_a_far_client_spends_its_time_on_the_way():
     assert finding.share == pytest.approx(7 / 8)
     assert finding.evidence["round_trip_ms"] == pytest.approx(10)
     assert finding.evidence["pipelining_saves_ms"] == pytest.approx(60)
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: Network round trips dominate
 Transactions spend 87.5 % of client time on the network: 7 round trips of 10 ms
 each.
@@ -238,7 +238,7 @@ def test_a_lock_by_name_is_told_with_where_it_is_waited_for():
     waits = [waiting(BRANCHES, 6, "Lock", "advisory"), waiting(END, 2, "IO", "WALSync")]
     finding = said("other_waits", tpcb(8, waits))
     assert finding.share == pytest.approx(6 / 8)
-    assert words(finding) == snapshot("""\
+    assert text_of(finding) == snapshot("""\
 critical: Waits for application-defined locks: advisory
 Clients spend 75 % of their time waiting for application-defined locks.
 advisory at “UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid

@@ -42,7 +42,7 @@ def test_a_probe_that_cannot_look_says_so():
 
 
 @pytest.mark.parametrize(
-    ("refusal", "disabled", "words"),
+    ("refusal", "disabled", "expected"),
     [
         (0, 0, "works"),
         (errno.ENOSYS, None, "not available in this kernel"),
@@ -50,8 +50,8 @@ def test_a_probe_that_cannot_look_says_so():
         (errno.EPERM, 0, "seccomp"),
     ],
 )
-def test_io_uring_refusals_have_their_causes(refusal, disabled, words):
-    assert words in io_uring.judge(refusal, disabled).found
+def test_io_uring_refusals_have_their_causes(refusal, disabled, expected):
+    assert expected in io_uring.judge(refusal, disabled).found
 
 
 def test_machines_in_need(tree):

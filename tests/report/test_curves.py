@@ -137,7 +137,7 @@ def test_parts_are_as_long_as_their_shares():
         title="T",
         summary="S",
         kinds=("a", "b"),
-        bars=[BarOf(label="1", parts=[3, 1], words="4 ms")],
+        bars=[BarOf(label="1", parts=[3, 1], text="4 ms")],
     )
     figure = parts_figure(parts, "f")
     widths = [float(one) for one in re.findall(r'width="([\d.]+)" height="20.0"', svg(figure))]

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from dbdyno.report.costs import cost_words
+from dbdyno.report.costs import cost_text
 from dbdyno.report.findings import bearing
 from dbdyno.report.html import render_html
 from dbdyno.report.phrases import phrases
@@ -85,7 +85,7 @@ def test_costs_stand_with_their_intervals_and_by_script(ordinary):
     ],
 )
 def test_a_cost_is_written_in_its_unit(unit, value, written):
-    found = cost_words(explained.cost("any", "Any", unit, "server", value=value))
+    found = cost_text(explained.cost("any", "Any", unit, "server", value=value))
     assert found.replace("\u202f", " ") == written
 
 

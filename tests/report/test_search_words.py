@@ -9,7 +9,7 @@ from tests.report import made_up_search
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "expected"),
     [
         ({}, "p99 < 20 ms is met up to 3 660 transactions per second; at 3 750, 5 runs could"),
         (
@@ -26,8 +26,8 @@ from tests.report import made_up_search
         ({"trials_max": 0}, "Interrupted before a rate was judged."),
     ],
 )
-def test_the_verdict_says_what_is_known(changes, words):
-    assert words in verdict(made_up_search.search(**changes)).replace("\u202f", " ")
+def test_the_verdict_says_what_is_known(changes, expected):
+    assert expected in verdict(made_up_search.search(**changes)).replace("\u202f", " ")
 
 
 def test_the_text_has_the_answer_the_error_and_every_run():
@@ -43,11 +43,11 @@ def test_the_text_has_the_answer_the_error_and_every_run():
 def test_failures_are_told_also_where_nothing_else_happened():
     found = made_up_search.search(trials_max=1)
     (trial,) = found.trials
-    for ok, failed, told in ((0, 50, "100\u202f%"), (30, 10, "25\u202f%"), (0, 0, "–")):
+    for ok, failed, expected in ((0, 50, "100\u202f%"), (30, 10, "25\u202f%"), (0, 0, "–")):
         counts = replace(trial.runs[0].transactions, ok=ok, failed=failed)
         runs = [replace(trial.runs[0], transactions=counts)]
         ((*_, share, _, _),) = rows(replace(found, trials=[replace(trial, runs=runs)]))
-        assert share == told
+        assert share == expected
 
 
 def test_a_program_gets_the_rate_with_its_bounds():
@@ -62,8 +62,8 @@ def test_a_program_gets_the_rate_with_its_bounds():
 def test_the_page_draws_the_curve_with_its_limit():
     page = render_search_html(made_up_search.search())
     assert '<figure id="rate-curve"' in page
-    for words in ("p99 &lt; 20", "met up to here", "arrivals per second"):
-        assert words in page
+    for text in ("p99 &lt; 20", "met up to here", "arrivals per second"):
+        assert text in page
     assert "<script" not in page
 
 

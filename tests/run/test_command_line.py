@@ -4,7 +4,7 @@ import pytest
 from cyclopts import App
 
 from dbdyno.cli.run import What
-from dbdyno.run.command_line import asked_by, command_of, flags, words_of
+from dbdyno.run.command_line import arguments_of, command_of, flags, parse_arguments
 from dbdyno.run.options import RunOptions
 
 
@@ -37,28 +37,28 @@ def _asked(*what: What, options: RunOptions = RunOptions()):
 )
 def test_words_are_read_as_what_was_asked(typed):
     asked = read(*typed.split())
-    assert read(*words_of(*asked)) == asked
-    items, options = asked_by(words_of(*asked))
+    assert read(*arguments_of(*asked)) == asked
+    items, options = parse_arguments(arguments_of(*asked))
     assert (tuple(items), options) == asked
 
 
 def test_what_is_as_it_is_by_default_is_not_written():
     typed = "tpcb@3 mine.sql --scale 50 --server postgres --clients 32 --time 1m"
-    assert " ".join(words_of(*read(*typed.split(), "--interval", "1s"))) == typed
+    assert " ".join(arguments_of(*read(*typed.split(), "--interval", "1s"))) == typed
 
 
 def test_what_wins_over_a_script_s_own_option_is_written_also_where_it_is_the_default():
     typed = "mine.lua --warmup 3s"
-    assert " ".join(words_of(*read(*typed.split()))) == typed
+    assert " ".join(arguments_of(*read(*typed.split()))) == typed
 
 
 def test_what_is_of_the_output_alone_is_left_out():
     typed = ["tpcb", "--tag", "a=1", "--report", "x.html", "--json", "--progress", "5s"]
-    assert words_of(*read(*typed)) == ["tpcb"]
+    assert arguments_of(*read(*typed)) == ["tpcb"]
 
 
 def test_a_command_can_be_pasted_into_a_shell():
-    words = words_of(*read("my app.sql", "--target", "postgresql://db/app?a=1&b=2"))
+    words = arguments_of(*read("my app.sql", "--target", "postgresql://db/app?a=1&b=2"))
     assert command_of(words, "--tag", "variant=a") == (
         "dbdyno run 'my app.sql' --target 'postgresql://db/app?a=1&b=2' --tag variant=a"
     )

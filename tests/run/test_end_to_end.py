@@ -14,7 +14,7 @@ import pytest
 from dbdyno.cli.output import Exit
 from dbdyno.servers.base import Server
 from dbdyno.store.run import open_run
-from tests.run.test_interrupts import servers_left, wait_for, words_of
+from tests.run.test_interrupts import arguments_of, servers_left, wait_for
 from tests.support.ended import record_of
 from tests.support.patience import PATIENCE_S, eventually
 from tests.support.program import Program
@@ -46,7 +46,7 @@ def begin(*arguments: str | Path) -> Program[str]:
 def engine_of(process: Program[str]) -> int:
     """The process ID of the engine that a running dbdyno has started."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    (engine,) = (int(child) for child in children if "dbdyno/agent.py" in words_of(child))
+    (engine,) = (int(child) for child in children if "dbdyno/agent.py" in arguments_of(child))
     return engine
 
 

@@ -58,7 +58,7 @@ def test_stages_of_clients_and_of_rates():
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected"),
     [
         ("30s", "is not a stage"),
         ("30s:8", "is not a stage"),
@@ -70,8 +70,8 @@ def test_stages_of_clients_and_of_rates():
         ("5s:8c,5s:100/s", "mixes clients and rates"),
     ],
 )
-def test_what_is_not_a_stage(text, words):
-    with pytest.raises(ValueError, match=words):
+def test_what_is_not_a_stage(text, expected):
+    with pytest.raises(ValueError, match=expected):
         grammar.stages(text)
 
 

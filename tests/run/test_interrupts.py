@@ -46,11 +46,11 @@ def wait_for(words: str, process: Program[str]) -> None:
 
 def servers_left(home: Path) -> list[str]:
     """Command lines of the processes that were started with a folder of this home."""
-    started = (words_of(process.name) for process in Path("/proc").glob("[0-9]*"))
+    started = (arguments_of(process.name) for process in Path("/proc").glob("[0-9]*"))
     return [words for words in started if str(home) in words]
 
 
-def words_of(process: str) -> str:
+def arguments_of(process: str) -> str:
     """The command line of a process; empty if it has just ended."""
     try:
         words = Path(f"/proc/{process}/cmdline").read_bytes()

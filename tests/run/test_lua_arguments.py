@@ -21,7 +21,7 @@ def equipped(*tokens: str, **options) -> tuple[RunOptions, Work, list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("tokens", "words"),
+    ("tokens", "expected"),
     [
         (("--threads=abc", "--events=10"), "Give a positive integer"),
         (("--threads=0", "--events=10"), "Give a positive integer"),
@@ -38,10 +38,10 @@ def equipped(*tokens: str, **options) -> tuple[RunOptions, Work, list[str]]:
         (("--=5",), "is not a script option"),
     ],
 )
-def test_what_none_of_them_takes_is_refused_in_words(tokens, words):
+def test_what_none_of_them_takes_is_refused_in_words(tokens, expected):
     with pytest.raises(DbdynoError) as refused:
         equipped(*tokens)
-    assert words in str(refused.value)
+    assert expected in str(refused.value)
 
 
 def test_what_is_dealt_with_is_an_option_of_ours_and_no_more_the_scripts():

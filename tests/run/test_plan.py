@@ -5,7 +5,7 @@ import pytest
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Stage, Think
 from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.plan import asked_ns, cores_available, refuse_contradictions
+from dbdyno.run.plan import cores_available, planned_ns, refuse_contradictions
 from tests.support.plans import plan_of
 
 
@@ -16,7 +16,7 @@ def test_the_defaults_are_those_of_the_manual():
     assert plan.warmup_ns == 3 * SECOND_NS
     assert plan.query_mode == "prepared"
     assert plan.arrivals.closed is not None
-    assert asked_ns(plan) == 30 * SECOND_NS
+    assert planned_ns(plan) == 30 * SECOND_NS
 
 
 def test_never_more_threads_than_clients():
@@ -32,14 +32,14 @@ def test_a_rate_makes_the_loop_open():
 def test_stages_say_how_many_clients_connect():
     stages = (Stage(duration_ns=1, clients=4), Stage(duration_ns=2, clients=16))
     assert plan_of(stages=stages).clients == 16
-    assert asked_ns(plan_of(stages=stages)) == 3
+    assert planned_ns(plan_of(stages=stages)) == 3
 
 
 def test_a_count_has_no_duration():
     plan = plan_of(transactions=10)
     assert plan.stages == [Stage(duration_ns=None)]
     assert plan.transactions_per_client == 10
-    assert asked_ns(plan) is None
+    assert planned_ns(plan) is None
 
 
 def test_a_think_time_is_the_closed_loops():
@@ -48,7 +48,7 @@ def test_a_think_time_is_the_closed_loops():
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "expected"),
     [
         ({"clients": 0}, "-c 0: must be at least 1"),
         ({"clients": 2**40}, "-c 1099511627776: must be at most"),
@@ -84,10 +84,10 @@ def test_a_think_time_is_the_closed_loops():
         ({"tries_max": 0, "transactions": 1}, "--max-tries 0 needs a bound"),
     ],
 )
-def test_what_cannot_be_meant(options, words):
+def test_what_cannot_be_meant(options, expected):
     with pytest.raises(DbdynoError) as refused:
         refuse_contradictions(RunOptions(**options))
-    assert words in refused.value.message
+    assert expected in refused.value.message
     assert refused.value.exit_code == 1
 
 

@@ -114,18 +114,18 @@ def test_what_stands_after_the_dashes_is_in_its_place_before_anything_begins(mon
 
 
 @pytest.mark.parametrize(
-    ("token", "words"),
+    ("token", "expected"),
     [
         ("--rate=100", "a search sets the load itself: --rate cannot be given"),
         ("--events=100", "a search sets the load itself: --transactions cannot be given"),
         ("--shosp=4", "invalid option: --shosp"),
     ],
 )
-def test_what_a_script_is_not_given_in_a_search_is_refused(monkeypatch, script, token, words):
+def test_what_a_script_is_not_given_in_a_search_is_refused(monkeypatch, script, token, expected):
     service = Service()
     with pytest.raises(DbdynoError) as caught:
         searched(monkeypatch, service, RunOptions(script_options=(token,)), script)
-    assert words in caught.value.message
+    assert expected in caught.value.message
     assert service.opened == []
 
 
@@ -189,7 +189,7 @@ def test_a_failed_run_ends_the_search_with_its_reason(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "expected"),
     [
         (RunOptions(rate_tps=5.0), "--rate"),
         (RunOptions(transactions=5), "--transactions"),
@@ -199,12 +199,12 @@ def test_a_failed_run_ends_the_search_with_its_reason(monkeypatch):
     ],
 )
 def test_what_contradicts_a_search_is_refused_before_a_server_is_started(
-    monkeypatch, options, words
+    monkeypatch, options, expected
 ):
     service = Service()
     with pytest.raises(DbdynoError) as caught:
         searched(monkeypatch, service, options)
-    assert words in caught.value.message
+    assert expected in caught.value.message
     assert service.asked == []
 
 
@@ -223,7 +223,7 @@ def test_objectives_are_read_as_people_write_them(text, found):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected"),
     [
         ("p99", "in quotes because of the shell"),
         ("p98<10ms", "measures are p50, p90, p95, p99, p99.9, mean, failures"),
@@ -234,7 +234,7 @@ def test_objectives_are_read_as_people_write_them(text, found):
         ("failures<10ms", "is not a share"),
     ],
 )
-def test_bad_objectives_are_explained(text, words):
+def test_bad_objectives_are_explained(text, expected):
     with pytest.raises(ValueError, match=r"objective|limit|duration|share") as caught:
         objective(text)
-    assert words in str(caught.value)
+    assert expected in str(caught.value)

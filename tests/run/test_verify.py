@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from dbdyno.analysis.effect import paired_ratio
-from dbdyno.cli.verifying import verification_words
+from dbdyno.cli.verifying import verification_lines
 from dbdyno.errors import DbdynoError
 from dbdyno.model.record import Finding, Throughput
 from dbdyno.run import verify as verifying
@@ -44,7 +44,7 @@ def advice():
 COMMAND = "tpcb --scale 3 --server postgres:17,fsync=off --protocol simple --max-tries 4 --io epoll"
 
 
-def explained(workload="tpcb", more_words="", kind="private"):
+def explained(workload="tpcb", more_options="", kind="private"):
     """The run that was explained."""
     made = MadeRun(scripts={"tpcb": "SELECT 1;"}).recording()
     more = {
@@ -60,7 +60,7 @@ def explained(workload="tpcb", more_words="", kind="private"):
         record=msgspec.structs.replace(
             made.record,
             workload=workload,
-            command=f"{COMMAND} {more_words}".split(),
+            command=f"{COMMAND} {more_options}".split(),
             server={"kind": kind, "version": "17.11"},
         ),
         server={"version_number": 170_011, "chosen": [{"name": "fsync", "value": "off"}]},
@@ -111,9 +111,9 @@ def test_both_orders_run_in_turn_with_nothing_else_changed(runs):
 
 
 def test_what_the_run_was_asked_for_holds_in_the_trial(runs):
-    words = "--define fillfactor=80 --think 5ms --connect --latency-limit 20ms --time 1h"
+    options = "--define fillfactor=80 --think 5ms --connect --latency-limit 20ms --time 1h"
     verify(
-        explained(more_words=f"{words} --server-cpus 0"),
+        explained(more_options=f"{options} --server-cpus 0"),
         [advice()],
         Trial(pairs=1),
         None,
@@ -160,11 +160,11 @@ def test_settings_reach_the_trials_server_to_the_letter(runs, setting):
 
 
 @pytest.mark.parametrize(
-    "words", ["--rate 100 --arrivals constant", "--stages 5s:10/s", "--stages 5s:3c"]
+    "options", ["--rate 100 --arrivals constant", "--stages 5s:10/s", "--stages 5s:3c"]
 )
-def test_of_a_run_with_a_rate_or_stages_the_trial_is_a_closed_loop_and_says_so(runs, words):
+def test_of_a_run_with_a_rate_or_stages_the_trial_is_a_closed_loop_and_says_so(runs, options):
     said = []
-    verify(explained(more_words=words), [advice()], Trial(pairs=1), None, said.append)
+    verify(explained(more_options=options), [advice()], Trial(pairs=1), None, said.append)
     assert "the trial is a closed loop of 8 clients" in said[0]
     (_, options, _), _ = runs
     assert (options.rate_tps, options.arrivals, options.stages) == (None, None, None)
@@ -196,7 +196,7 @@ def test_what_cannot_be_tried_is_refused(runs, recording, findings, code):
 
 
 @pytest.mark.parametrize(
-    ("pairs", "words"),
+    ("pairs", "expected"),
     [
         ([(100, 150), (101, 149), (100, 151)], "faster, as predicted"),
         ([(100, 90), (101, 89), (99, 91)], "refuted"),
@@ -205,9 +205,9 @@ def test_what_cannot_be_tried_is_refused(runs, recording, findings, code):
         ([(100, 150)], "one pair has no interval"),
     ],
 )
-def test_the_words_follow_the_interval(pairs, words):
+def test_the_words_follow_the_interval(pairs, expected):
     found = Verification(predicted=1.5, measured=paired_ratio(pairs), pairs=pairs, run_ids=[])
-    assert words in "\n".join(verification_words(found, Trial()))
+    assert expected in "\n".join(verification_lines(found, Trial()))
 
 
 def test_on_real_servers(home, tmp_path):

@@ -2,12 +2,12 @@
 
 from inline_snapshot import snapshot
 
-from dbdyno.servers.durability import promised_settings, told_side_by_side
+from dbdyno.servers.durability import promised_settings, settings_by_level
 from dbdyno.servers.settings import Setting
 
 
 def test_the_promise_is_told_for_every_kind() -> None:
-    assert "\n".join(told_side_by_side("relaxed")) == snapshot(
+    assert "\n".join(settings_by_level("relaxed")) == snapshot(
         """\
 durability relaxed: a crash of the host may lose the last second of commits, but corrupts nothing
   PostgreSQL         fsync=on, synchronous_commit=off, full_page_writes=on

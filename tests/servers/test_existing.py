@@ -143,7 +143,7 @@ def test_what_a_user_may_not_know_is_not_known(tcp_server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "code", "words"),
+    ("target", "code", "expected"),
     [
         ("host=127.0.0.1 port=1 user=clerk", "unreachable", "port 1 failed: Connection refused"),
         ("host=/nowhere user=clerk", "unreachable", "/nowhere/.s.PGSQL"),
@@ -160,7 +160,7 @@ def test_what_a_user_may_not_know_is_not_known(tcp_server: Server) -> None:
     ],
 )
 def test_a_refusal_says_what_and_what_next(
-    tcp_server: Server, monkeypatch: pytest.MonkeyPatch, target: str, code: str, words: str
+    tcp_server: Server, monkeypatch: pytest.MonkeyPatch, target: str, code: str, expected: str
 ) -> None:
     monkeypatch.setenv("PGHOST", "127.0.0.1")
     monkeypatch.setenv("PGPORT", str(port_of(tcp_server)))
@@ -168,7 +168,7 @@ def test_a_refusal_says_what_and_what_next(
     with pytest.raises(DbdynoError) as caught:
         use_existing(target)
     assert caught.value.code == code
-    assert words in caught.value.message
+    assert expected in caught.value.message
     assert caught.value.hint
     assert SECRET not in str(caught.value)
 

@@ -113,7 +113,7 @@ def test_a_failed_start_gives_the_servers_own_reason(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "code", "words"),
+    ("name", "value", "code", "expected"),
     [
         ("innodb_bufer_pool_size", "1G", "unknown_setting", "innodb_buffer_pool_size"),
         ("innodb_buffer_pool_size", "banana", "bad_setting", "banana"),
@@ -122,12 +122,12 @@ def test_a_failed_start_gives_the_servers_own_reason(home: Path) -> None:
     ],
 )
 def test_settings_are_judged_by_the_server_itself(
-    home: Path, name: str, value: str, code: str, words: str
+    home: Path, name: str, value: str, code: str, expected: str
 ) -> None:
     with pytest.raises(DbdynoError) as caught:
         start_private(spec(**{name: value}), connections=8)
     assert caught.value.code == code
-    assert words in str(caught.value)
+    assert expected in str(caught.value)
     assert list((home / "private").iterdir()) == []
 
 

@@ -116,7 +116,7 @@ def test_the_tls_mode_is_the_one_agreed(
 
 
 @pytest.mark.parametrize(
-    ("who", "rest", "code", "words"),
+    ("who", "rest", "code", "expected"),
     [
         ("clerk:wrong", "/dbdyno", "wrong_password", "clerk"),
         ("nobody", "/dbdyno", "wrong_password", "nobody"),
@@ -128,11 +128,11 @@ def test_the_tls_mode_is_the_one_agreed(
     ],
 )
 def test_a_refusal_says_what_and_what_next(
-    url: str, who: str, rest: str, code: str, words: str
+    url: str, who: str, rest: str, code: str, expected: str
 ) -> None:
     with pytest.raises(DbdynoError) as caught:
         use_existing(f"mysql://{who}@{url}{rest}")
-    assert (caught.value.code, words in caught.value.message) == (code, True), caught.value
+    assert (caught.value.code, expected in caught.value.message) == (code, True), caught.value
     assert caught.value.hint
     assert SECRET not in str(caught.value)
 
@@ -163,18 +163,18 @@ def test_what_requires_tls_gets_it(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "words"),
+    ("target", "expected"),
     [
         ("mysql://u@127.0.0.1:1/d", "refused"),
         ("mysql://u@name.invalid/d", "name.invalid"),
         ("mysql://u@localhost/d?socket=/nowhere/mysql.sock", "socket /nowhere/mysql.sock: "),
     ],
 )
-def test_a_server_that_is_not_there(target: str, words: str) -> None:
+def test_a_server_that_is_not_there(target: str, expected: str) -> None:
     with pytest.raises(DbdynoError) as caught:
         use_existing(target)
     assert caught.value.code == "unreachable"
-    assert words in caught.value.message
+    assert expected in caught.value.message
     assert caught.value.hint
 
 

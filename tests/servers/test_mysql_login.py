@@ -121,19 +121,19 @@ def test_who_leads_to_a_place_without_a_server_is_named(
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "expected"),
     [("host=h\nport=many", "port (FILE) must be"), ("ssl-mode=MAYBE", "ssl-mode (FILE) cannot be")],
 )
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, options: str, words: str) -> None:
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, options: str, expected: str) -> None:
     mine = tmp_path / ".my.cnf"
     mine.write_text(f"[client]\n{options}\n")
     with pytest.raises(DbdynoError) as caught:
         login_of("mysql://u@/d", {})
-    assert words.replace("FILE", str(mine)) in caught.value.message
+    assert expected.replace("FILE", str(mine)) in caught.value.message
 
 
 @pytest.mark.parametrize(
-    ("options", "word"),
+    ("options", "mode"),
     [
         ("", "PREFERRED"),
         ("skip-ssl", "DISABLED"),
@@ -148,9 +148,9 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, options: str, words
         ("ssl-mode=verify_ca", "VERIFY_CA"),
     ],
 )
-def test_tls_in_the_words_of_both(tmp_path: Path, options: str, word: str) -> None:
+def test_tls_in_the_words_of_both(tmp_path: Path, options: str, mode: str) -> None:
     (tmp_path / ".my.cnf").write_text(f"[client]\n{options}\n")
-    assert login_of("mysql://", {}).tls == word
+    assert login_of("mysql://", {}).tls == mode
 
 
 def test_a_login_is_written_down_whole() -> None:
@@ -160,7 +160,7 @@ def test_a_login_is_written_down_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "words"),
+    ("target", "expected"),
     [
         ("mysql://clerk:hush@host:port/db", "it is not a URL"),
         ("mysql://clerk:hu/sh@host/db", "it is not a URL"),
@@ -171,11 +171,11 @@ def test_a_login_is_written_down_whole() -> None:
     ],
 )
 def test_a_target_that_cannot_be_read_says_why_without_the_password(
-    target: str, words: str
+    target: str, expected: str
 ) -> None:
     with pytest.raises(DbdynoError) as caught:
         login_of(target, {})
     assert caught.value.code == "bad_target"
-    assert words in caught.value.message
+    assert expected in caught.value.message
     assert caught.value.hint
     assert not {"hush", "hu"} & set(f"{caught.value.message} {caught.value.hint}".split())

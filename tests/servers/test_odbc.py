@@ -5,7 +5,7 @@ import pytest
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.connecting import endpoint_at, protocol_of
 from dbdyno.servers.odbc import manager
-from dbdyno.servers.odbc.attributes import login_words, read_target
+from dbdyno.servers.odbc.attributes import connection_string, read_target
 from dbdyno.store.secrets import without_password
 
 
@@ -22,7 +22,7 @@ def test_who_logs_in_stands_apart(target, place, user, password) -> None:
     assert protocol_of(target) == "odbc"
     found = read_target(target)
     assert (found.place, found.user, found.password) == (place, user, password)
-    assert read_target("odbc:" + login_words(found)) == found
+    assert read_target("odbc:" + connection_string(found)) == found
 
 
 @pytest.mark.parametrize("target", ["odbc:", "odbc:;;", "odbc:UID=u", "odbc:nothing", "odbc:{a}=b"])

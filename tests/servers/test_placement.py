@@ -145,7 +145,7 @@ def test_a_server_that_strays_is_an_error(placed: PrivateServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told", "is_kept"),
+    ("requested", "actual", "is_kept"),
     [
         ("interleave=0-1", "interleave:0-1", True),
         ("interleave=0-1", "interleave:0", False),  # a cpuset removed the other node
@@ -157,16 +157,16 @@ def test_a_server_that_strays_is_an_error(placed: PrivateServer) -> None:
     ],
 )
 def test_a_policy_on_other_nodes_is_not_what_was_asked(
-    tmp_path: Path, asked: str, told: str, is_kept: bool
+    tmp_path: Path, requested: str, actual: str, is_kept: bool
 ) -> None:
     process = tmp_path / "proc/10"
     process.mkdir(parents=True)
-    process.joinpath("numa_maps").write_text(f"7f00 {told} anon=1 N0=1\n")
-    wanted = Placement(numa=numa_policy(asked))
+    process.joinpath("numa_maps").write_text(f"7f00 {actual} anon=1 N0=1\n")
+    wanted = Placement(numa=numa_policy(requested))
     if is_kept:
-        assert verified(wanted, (), 10, tmp_path)[0].endswith(f" shows {told}")
+        assert verified(wanted, (), 10, tmp_path)[0].endswith(f" shows {actual}")
     else:
-        with pytest.raises(DbdynoError, match=f"not under --numa {asked}, but "):
+        with pytest.raises(DbdynoError, match=f"not under --numa {requested}, but "):
             verified(wanted, (), 10, tmp_path)
 
 
@@ -204,9 +204,9 @@ def test_huge_pages_that_are_free_are_enough(tmp_path: Path) -> None:
 @control_groups
 def test_memory_is_told_by_node(placed: PrivateServer) -> None:
     assert placed.process_id is not None
-    told = memory_by_node(placed.process_id)
-    assert set(map(int, told)) <= set(nodes_online())
-    assert 10 << 20 < sum(told.values()) < 1 << 30
+    by_node = memory_by_node(placed.process_id)
+    assert set(map(int, by_node)) <= set(nodes_online())
+    assert 10 << 20 < sum(by_node.values()) < 1 << 30
 
 
 @control_groups
@@ -282,8 +282,8 @@ def test_the_engine_is_put_where_it_is_asked_for() -> None:
     command = [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"]
     before = os.sched_getaffinity(0)
     with on_cpus(Cpus((1,))):
-        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert told == "{1}\n"
+        seen = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert seen == "{1}\n"
     assert os.sched_getaffinity(0) == before
 
 
@@ -291,8 +291,8 @@ def test_the_engine_is_put_where_it_is_asked_for() -> None:
 def test_cores_are_shared_unless_they_are_kept_apart(placed: PrivateServer) -> None:
     apart = RunOptions(engine_cpus=Cpus((1,)))
     assert placement_doubts(placed, apart) == []
-    (told,) = placement_doubts(placed, RunOptions())
-    assert told.startswith("the load generator and the server share 1 of the ")
+    (doubt,) = placement_doubts(placed, RunOptions())
+    assert doubt.startswith("the load generator and the server share 1 of the ")
 
 
 @control_groups

@@ -36,19 +36,19 @@ def test_a_study_is_run_shown_and_found_again(tmp_path, capsys):
     path = written(tmp_path, STUDY)
     page = tmp_path / "page.html"
     code, out, err = answer(capsys, "run", str(path), "--json", "--report", str(page))
-    told = json.loads(out)
+    result = json.loads(out)
     assert code == 0
-    assert told.keys() >= {"study", "verdict", "doubt", "points", "comparisons", "answers"}
-    assert told["study"]["turns_done"] == 4
-    assert len(told["points"]) == 2
-    assert len(told["comparisons"]) == 1
+    assert result.keys() >= {"study", "verdict", "doubt", "points", "comparisons", "answers"}
+    assert result["study"]["turns_done"] == 4
+    assert len(result["points"]) == 2
+    assert len(result["comparisons"]) == 1
     assert "2 points × 2 repeats" in err
     assert "4/4  block 2" in err
     assert "other " in err.splitlines()[-2]
     assert "Is more more?" in page.read_text()
 
-    assert answer(capsys, "verdict")[1].splitlines()[0] == capitalized(plain(told["verdict"]))
-    (compared,) = told["comparisons"]
+    assert answer(capsys, "verdict")[1].splitlines()[0] == capitalized(plain(result["verdict"]))
+    (compared,) = result["comparisons"]
     open_ones = [one for one in compared["metrics"] if one["repeats"]]
     in_text = answer(capsys, "report", "last", "--text")[1]
     assert bool(open_ones) == bool(compared["decide_with"]) == ("open question" in in_text)
@@ -56,11 +56,11 @@ def test_a_study_is_run_shown_and_found_again(tmp_path, capsys):
         asked, _, command = in_text.rpartition("open question (")[2].partition(":\n  ")
         assert asked.startswith(first["title"])
         repeats = first["pairs"] + first["repeats"]["more"]
-        assert command == f"dbdyno study resume {told['study']['study_id']} --repeats {repeats}\n"
-    assert json.loads(answer(capsys, "verdict", "mini", "--json")[1])["doubt"] == told["doubt"]
+        assert command == f"dbdyno study resume {result['study']['study_id']} --repeats {repeats}\n"
+    assert json.loads(answer(capsys, "verdict", "mini", "--json")[1])["doubt"] == result["doubt"]
     assert "Is more more?" in answer(capsys, "report", "last", "--text")[1]
-    written_to = answer(capsys, "report", told["study"]["study_id"])[1].strip()
-    assert written_to.endswith(f"{told['study']['study_id']}/report.html")
+    written_to = answer(capsys, "report", result["study"]["study_id"])[1].strip()
+    assert written_to.endswith(f"{result['study']['study_id']}/report.html")
     listed = json.loads(answer(capsys, "list", "--json")[1])
     assert [run["status"] for run in listed["runs"]] == ["done"]
     assert "hot-rows" in listed["studies"]
@@ -155,13 +155,13 @@ def test_what_does_not_fit_names_the_size_that_would(tmp_path, capsys):
     assert err == "error: it does not fit, as shown above\nhint: --size tiny would fit.\n"
     code, out, _ = answer(capsys, "plan", str(path), "--json")
     assert code == 1
-    told = json.loads(out)
-    assert told["refusals"][0]["message"] == told["error"]["message"]
+    result = json.loads(out)
+    assert result["refusals"][0]["message"] == result["error"]["message"]
     assert answer(capsys, "run", str(path))[0] == 1
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "expected"),
     [
         ("plan hot-row", "did you mean hot-rows?"),
         ("plan no/such.toml", "cannot read the study no/such.toml"),
@@ -175,10 +175,10 @@ def test_what_does_not_fit_names_the_size_that_would(tmp_path, capsys):
         ("verdict", "There are no studies in "),
     ],
 )
-def test_bad_input_is_explained_with_exit_code_1(capsys, arguments, words):
+def test_bad_input_is_explained_with_exit_code_1(capsys, arguments, expected):
     code, out, err = answer(capsys, *arguments.split())
     assert code == 1
-    assert words in err
+    assert expected in err
     assert out == ""
 
 

@@ -196,10 +196,10 @@ def test_a_turn_that_was_measured_is_kept_whatever_becomes_of_its_server(tmp_pat
 
 
 def test_a_turn_beside_the_remains_of_the_one_before_says_so(tmp_path, monkeypatch):
-    told = "the previous server was still being removed when this one had started"
+    message = "the previous server was still being removed when this one had started"
     monkeypatch.setattr(PrivateServer, "is_gone", False)
     record = begin(tmp_path, ONCE.replace('"once"', '"each block"'))
-    assert [told in result.notes for result in record.results] == [False, False, True, False]
+    assert [message in result.notes for result in record.results] == [False, False, True, False]
 
 
 def test_a_study_whose_file_was_edited_is_not_gone_on_with(tmp_path):
@@ -209,9 +209,9 @@ def test_a_study_whose_file_was_edited_is_not_gone_on_with(tmp_path):
     written(tmp_path, edited)
     with pytest.raises(DbdynoError) as caught:
         resume()
-    told = str(caught.value)
-    assert 'base.time: "200ms" → "300ms"' in told
-    assert 'factors[clients].levels[2].name: "2" → "3"' in told
+    message = str(caught.value)
+    assert 'base.time: "200ms" → "300ms"' in message
+    assert 'factors[clients].levels[2].name: "2" → "3"' in message
     (tmp_path / "mini.toml").unlink()  # the study's folder has a copy
     assert resume().status == "done"
 

@@ -78,9 +78,9 @@ scripts.mine = {text = "select 1;", weight = 2}
 
 def test_a_budget_is_refused_with_the_repeats_that_fit(tmp_path):
     text = MINI.replace("repeats = 2", 'repeats = 100\nbudget = "5m"')
-    told = refusal(plan(tmp_path, text))
-    assert "its budget is 5 min" in told
-    repeats = int(told.split("--repeats ")[1].split()[0])
+    message = refusal(plan(tmp_path, text))
+    assert "its budget is 5 min" in message
+    repeats = int(message.split("--repeats ")[1].split()[0])
     fits = text.replace("repeats = 100", f"repeats = {repeats}")
     assert plan(tmp_path, fits).refusals == []
     assert plan(tmp_path, fits.replace(f"= {repeats}", f"= {repeats + 2}")).refusals
@@ -88,8 +88,8 @@ def test_a_budget_is_refused_with_the_repeats_that_fit(tmp_path):
 
 def test_a_disk_is_refused_with_the_scale_that_fits(tmp_path):
     text = MINI.replace("scale = 1", "scale = 1000")
-    told = refusal(plan(tmp_path, text, disk_free_bytes=10**10))
-    scale = int(told.split("scale = ")[1].split()[0])
+    message = refusal(plan(tmp_path, text, disk_free_bytes=10**10))
+    scale = int(message.split("scale = ")[1].split()[0])
     assert 200 < scale < 500
     fits = MINI.replace("scale = 1", f"scale = {scale}")
     assert plan(tmp_path, fits, disk_free_bytes=10**10).refusals == []
@@ -97,8 +97,8 @@ def test_a_disk_is_refused_with_the_scale_that_fits(tmp_path):
 
 def test_a_cache_larger_than_the_memory_is_refused(tmp_path):
     text = MINI.replace("scale = 1", 'scale = 1\nset.shared_buffers = "100GB"')
-    told = refusal(plan(tmp_path, text, memory_bytes=64 << 30))
-    assert "shared_buffers = 100GB needs more than 90% of the 68.7 GB of memory" in told
+    message = refusal(plan(tmp_path, text, memory_bytes=64 << 30))
+    assert "shared_buffers = 100GB needs more than 90% of the 68.7 GB of memory" in message
 
 
 def test_what_many_points_meet_is_told_once_with_the_levels_that_they_share(tmp_path):
@@ -118,9 +118,9 @@ def test_clients_beyond_a_limit_are_refused_with_those_that_fit(tmp_path):
     text = HEAD + BASE + CLIENTS.replace("[1, 2]", "[1, 500]")
     assert "100 clients would fit" in refusal(plan(tmp_path, text, clients_max=100))
     few = text.replace("scale = 1", 'scale = 1\nset.max_connections = "200"')
-    told = refusal(plan(tmp_path, few))
-    assert "max_connections = 200 allows too few clients: clients=500" in told
-    assert "190 clients would fit" in told
+    message = refusal(plan(tmp_path, few))
+    assert "max_connections = 200 allows too few clients: clients=500" in message
+    assert "190 clients would fit" in message
     (none,) = plan(tmp_path, few.replace('"200"', '"5"')).refusals
     assert none.hint == "leave max_connections out: dbdyno then chooses it."
 
@@ -129,12 +129,12 @@ def test_clients_beyond_a_limit_are_refused_with_those_that_fit(tmp_path):
 def test_a_cache_is_as_large_as_its_server_reads_it(tmp_path, size):
     """A number without a unit counts PostgreSQL's pages."""
     text = MINI.replace("set.jit = false", f'set.shared_buffers = "{size}"')
-    told = refusal(plan(tmp_path, text, memory_bytes=64 << 30))
-    assert f"shared_buffers = {size} needs more than 90% of the 68.7 GB of memory" in told
+    message = refusal(plan(tmp_path, text, memory_bytes=64 << 30))
+    assert f"shared_buffers = {size} needs more than 90% of the 68.7 GB of memory" in message
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("wrong", "expected"),
     [
         ("set.fsink = true", ("no setting 'fsink'", "did you mean fsync?")),
         ('set.work_mem = "lots"', ("mode=plain", "work_mem")),
@@ -144,7 +144,7 @@ def test_a_cache_is_as_large_as_its_server_reads_it(tmp_path, size):
         ('workload = ["select-only", "nowhere.sql"]', ("cannot read the script nowhere.sql",)),
     ],
 )
-def test_what_a_run_would_refuse_is_refused_with_its_point(tmp_path, wrong, words):
+def test_what_a_run_would_refuse_is_refused_with_its_point(tmp_path, wrong, expected):
     text = (
         MINI if wrong.startswith("workload") else MINI.replace("scale = 1", f"scale = 1\n{wrong}")
     )
@@ -152,10 +152,10 @@ def test_what_a_run_would_refuse_is_refused_with_its_point(tmp_path, wrong, word
         text = MINI.replace('workload = "select-only"', wrong)
     with pytest.raises(DbdynoError) as caught:
         plan(tmp_path, text)
-    told = str(caught.value)
-    assert told.startswith("clients=1,mode=plain: ")
-    for word in words:
-        assert word in told
+    message = str(caught.value)
+    assert message.startswith("clients=1,mode=plain: ")
+    for part in expected:
+        assert part in message
 
 
 def test_two_scripts_may_not_share_a_name(tmp_path):

@@ -67,9 +67,9 @@ def test_each_point_gives_the_script_options_of_its_own(tmp_path, capfd):
 
 def test_a_plan_tells_the_command_that_runs_a_point_alone(tmp_path):
     planned = plan(tmp_path)
-    words = planned.points[0].command.split()
-    assert words[:3] == ["dbdyno", "run", "oltp_update_index.lua"]
-    assert "--script-option=--skip-trx=on" in words
+    arguments = planned.points[0].command.split()
+    assert arguments[:3] == ["dbdyno", "run", "oltp_update_index.lua"]
+    assert "--script-option=--skip-trx=on" in arguments
     assert any("loads its data before each run" in note for note in planned.notes)
 
 

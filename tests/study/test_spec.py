@@ -26,16 +26,16 @@ def refusal(tmp_path, text: str, **more) -> str:
 
 def test_levels_are_values_of_the_option_or_tables_of_words(tmp_path):
     clients, mode = read(tmp_path).factors
-    assert [level.words for level in clients.levels] == [{"clients": 1}, {"clients": 2}]
+    assert [level.options for level in clients.levels] == [{"clients": 1}, {"clients": 2}]
     assert mode.title == "query mode"
-    assert mode.levels[1].words == {"protocol": "prepared", "set": {"jit": False}}
+    assert mode.levels[1].options == {"protocol": "prepared", "set": {"jit": False}}
 
 
 def test_a_factor_named_with_a_dot_is_a_name_in_a_table(tmp_path):
     text = HEAD + BASE + '[[factor]]\nname = "set.jit"\nlevels = [true, false]\n'
     (factor,) = read(tmp_path, text).factors
     assert [level.name for level in factor.levels] == ["on", "off"]
-    assert factor.levels[1].words == {"set": {"jit": False}}
+    assert factor.levels[1].options == {"set": {"jit": False}}
 
 
 def test_a_size_replaces_words_levels_and_repeats(tmp_path):
@@ -54,7 +54,7 @@ jit = true
     assert spec.base["time"] == "3s"
     assert spec.base["set"] == {"work_mem": "8MB"}
     assert [level.name for level in spec.factors[0].levels] == ["7", "8", "9"]
-    assert spec.factors[1].levels[1].words["set"] == {"jit": True}
+    assert spec.factors[1].levels[1].options["set"] == {"jit": True}
     assert read(tmp_path, MINI + sizes, size="full").repeats == 2
 
 
@@ -83,7 +83,7 @@ def test_script_files_are_looked_for_beside_the_study(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "right", "words"),
+    ("wrong", "right", "expected"),
     [
         ("repeats = 2", "repets = 2", ("no key 'repets'", "did you mean repeats?")),
         ("repeats = 2", "repeats = 0", ("repeats", ">= 1")),
@@ -103,15 +103,15 @@ def test_script_files_are_looked_for_beside_the_study(tmp_path):
         ('name = "clients"', 'name = "mode"', ("two factors named 'mode'",)),
     ],
 )
-def test_a_slip_of_the_pen_is_named_with_what_was_meant(tmp_path, wrong, right, words):
-    told = refusal(tmp_path, (HEAD + BASE + CLIENTS + MODES).replace(wrong, right, 1))
-    assert told.startswith("mini.toml: ")
-    for word in words:
-        assert word in told
+def test_a_slip_of_the_pen_is_named_with_what_was_meant(tmp_path, wrong, right, expected):
+    message = refusal(tmp_path, (HEAD + BASE + CLIENTS + MODES).replace(wrong, right, 1))
+    assert message.startswith("mini.toml: ")
+    for part in expected:
+        assert part in message
 
 
 @pytest.mark.parametrize(
-    ("more", "words"),
+    ("more", "expected"),
     [
         ("[[exclude]]\nclient = 1\n", ("'client'", "did you mean clients?")),
         ("[[exclude]]\nclients = 9\n", ("[[exclude]] clients", "'9'")),
@@ -128,14 +128,14 @@ def test_a_slip_of_the_pen_is_named_with_what_was_meant(tmp_path, wrong, right, 
         ('[sizes.tiny.levels]\nmode = ["naemd"]\n', ("did you mean named?",)),
     ],
 )
-def test_names_between_the_parts_of_a_file_must_agree(tmp_path, more, words):
-    told = refusal(tmp_path, MINI + more)
-    for word in words:
-        assert word in told
+def test_names_between_the_parts_of_a_file_must_agree(tmp_path, more, expected):
+    message = refusal(tmp_path, MINI + more)
+    for part in expected:
+        assert part in message
 
 
 @pytest.mark.parametrize(
-    "words",
+    "options",
     [
         'target = "postgresql://me:tiger@db/app"',
         'target = "host=db password=tiger"',
@@ -143,12 +143,12 @@ def test_names_between_the_parts_of_a_file_must_agree(tmp_path, more, words):
         'script-option.mysql-password = "tiger"',
     ],
 )
-def test_a_password_is_refused_since_the_file_would_be_kept(tmp_path, words):
-    told = refusal(tmp_path, f"{HEAD}{BASE}{words}\n{CLIENTS}")
-    assert "[base] contains a password" in told
-    assert "PGPASSWORD" in told
-    assert "tiger" not in told
-    level = f'[[factor]]\nname = "where"\n[factor.levels.a]\n{words}\n[factor.levels.b]\n'
+def test_a_password_is_refused_since_the_file_would_be_kept(tmp_path, options):
+    message = refusal(tmp_path, f"{HEAD}{BASE}{options}\n{CLIENTS}")
+    assert "[base] contains a password" in message
+    assert "PGPASSWORD" in message
+    assert "tiger" not in message
+    level = f'[[factor]]\nname = "where"\n[factor.levels.a]\n{options}\n[factor.levels.b]\n'
     assert "factor where, level a contains a password" in refusal(tmp_path, HEAD + BASE + level)
 
 
@@ -168,11 +168,11 @@ def test_exclusions_may_not_take_what_a_contrast_or_a_factor_needs(tmp_path):
 
 def test_a_server_of_the_command_line_may_not_contradict_a_factor(tmp_path):
     other = '[[factor]]\nname = "server"\nlevels = ["postgres", "mariadb"]\n'
-    told = refusal(tmp_path, MINI + other, overrides=Overrides(server="postgres:15"))
-    assert "--server contradicts the factor server" in told
+    message = refusal(tmp_path, MINI + other, overrides=Overrides(server="postgres:15"))
+    assert "--server contradicts the factor server" in message
 
 
 def test_a_script_in_the_file_is_a_text_and_a_weight(tmp_path):
-    assert "turned" in str(read(tmp_path, HEAD + BASE + ORDER).factors[0].levels[1].words)
-    told = refusal(tmp_path, HEAD + BASE + ORDER.replace("turned.text", "turned.txt"))
-    assert "scripts.turned" in told
+    assert "turned" in str(read(tmp_path, HEAD + BASE + ORDER).factors[0].levels[1].options)
+    message = refusal(tmp_path, HEAD + BASE + ORDER.replace("turned.text", "turned.txt"))
+    assert "scripts.turned" in message

@@ -44,7 +44,7 @@ def test_settings_are_in_the_servers_own_units(watcher: Connection) -> None:
         "8192",
         "8kB",
     )
-    asked = (
+    expected = (
         "wal_buffers max_wal_size checkpoint_timeout checkpoint_completion_target fsync jit "
         "synchronous_commit full_page_writes wal_compression autovacuum autovacuum_naptime "
         "autovacuum_vacuum_scale_factor max_connections jit_above_cost work_mem random_page_cost "
@@ -52,7 +52,7 @@ def test_settings_are_in_the_servers_own_units(watcher: Connection) -> None:
         "commit_delay deadlock_timeout default_transaction_isolation bgwriter_lru_maxpages "
         "log_min_duration_statement log_statement shared_preload_libraries debug_assertions"
     )
-    assert set(asked.split()) <= found.settings.keys()
+    assert set(expected.split()) <= found.settings.keys()
     assert found.is_debug_build is False
     assert found.extensions == ("plpgsql",)
 

@@ -41,8 +41,8 @@ def seen(root: Path, state: str = "active", wait: tuple[str, str] = ("", "")) ->
         text="update t",
         tasks=[1, 2, 3, 4, 5, 6],
     )
-    told = KernelWaits(root, PROCESS).told([alike])
-    return {(its.wait_type, its.wait_event): list(its.pids) for its in told}
+    split = KernelWaits(root, PROCESS).with_kernel_waits([alike])
+    return {(its.wait_type, its.wait_event): list(its.pids) for its in split}
 
 
 def test_those_at_work_are_told_apart(root: Path):
@@ -73,4 +73,4 @@ def test_what_is_known_is_left_as_it_is(root: Path, state: str, wait: tuple[str,
 
 def test_sessions_without_threads_are_left_as_they_are(root: Path):
     alike = Sessions([101], "client", "active", "", "", "select 1")
-    assert KernelWaits(root, PROCESS).told([alike]) == [alike]
+    assert KernelWaits(root, PROCESS).with_kernel_waits([alike]) == [alike]

@@ -33,8 +33,8 @@ def checkpoints(recording: Recording, end_of_run_s: float) -> list[RunEvent]:
 def _from_log(begun: list[Entry], ended: list[Entry], end_of_run_s: float) -> Iterator[RunEvent]:
     """Checkpoints do not overlap, so each end belongs to the last begin before it."""
     open_entry: Entry | None = None
-    told = [(entry, False) for entry in begun] + [(entry, True) for entry in ended]
-    for entry, is_end in sorted(told, key=_log_order):
+    entries = [(entry, False) for entry in begun] + [(entry, True) for entry in ended]
+    for entry, is_end in sorted(entries, key=_log_order):
         if is_end:
             yield _logged(open_entry, entry)
         open_entry = None if is_end else entry
@@ -42,12 +42,12 @@ def _from_log(begun: list[Entry], ended: list[Entry], end_of_run_s: float) -> It
         yield _unfinished(open_entry.time_s, end_of_run_s, open_entry.values)
 
 
-def _log_order(told: tuple[Entry, bool]) -> tuple[float, bool]:
+def _log_order(marked: tuple[Entry, bool]) -> tuple[float, bool]:
     """Sort key: by time; at the same instant the end comes first, unless its begin is there too.
 
     Under pressure the next checkpoint begins in the millisecond in which the last one ended.
     """
-    entry, is_end = told
+    entry, is_end = marked
     return entry.time_s, not (is_end and entry.number("total_s") > 0)
 
 

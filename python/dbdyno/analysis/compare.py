@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.effect import Effect, holm, paired_effect, unpaired_effect
 from dbdyno.analysis.metric_samples import MetricSamples, Runs, ratio_of, samples_of
-from dbdyno.analysis.metrics import USUAL, is_cost, is_told_by_one_run, metrics_of
+from dbdyno.analysis.metrics import USUAL, is_cost, metrics_of, single_run_decides
 from dbdyno.analysis.statistical_power import detectable, more_repeats
-from dbdyno.analysis.verdicts import alpha_of_next, verdict_of, verdict_within, words_of
+from dbdyno.analysis.verdicts import alpha_of_next, verdict_of, verdict_sentence, verdict_within
 from dbdyno.model.comparison import Comparison, Metric, MetricComparison, Repeats, Verdict
 from dbdyno.model.record import RunRecord
 
@@ -111,7 +111,7 @@ def _effect(of: MetricSamples) -> Effect | None:
 def _effect_within(before: Metric, after: Metric) -> Effect | None:
     """Effect of two single runs from their own intervals; only for costs: the rest is too noisy."""
     first, second = _reach(before), _reach(after)
-    if first is None or second is None or not is_told_by_one_run(before.id):
+    if first is None or second is None or not single_run_decides(before.id):
         return None
     reach = math.hypot(first, second)
     return Effect(math.log(after.value / before.value), reach, reach, "single runs")
@@ -148,9 +148,9 @@ def _compared(
         method=effect.method if effect else "none",
         detectable=_detectable(of, effect, alpha),
         repeats=_repeats(of, effect, margin, alpha) if verdict == "cannot tell" else None,
-        words="",
+        sentence="",
     )
-    return replace(found, words=words_of(found, of.runs_words))
+    return replace(found, sentence=verdict_sentence(found, of.runs_text))
 
 
 def _verdict(

@@ -13,7 +13,7 @@ class ConnectionAdvice(Struct, frozen=True):
     """``limit`` is None if the runs do not show where it lies."""
 
     limit: int | None
-    words: str
+    text: str
     doubt: str = ""
 
 
@@ -22,15 +22,15 @@ def advise_connections(of: Scaling) -> ConnectionAdvice:
     if of.still_rises:
         return ConnectionAdvice(
             limit=None,
-            words=f"Throughput still rose with {of.clients_max} clients, the most that were "
+            text=f"Throughput still rose with {of.clients_max} clients, the most that were "
             "measured: these runs show no limit.",
         )
     limit = round(of.knee.value)
-    words = (
+    text = (
         f"{counted(limit, 'connection')}{_between(of.knee)}: throughput is within "
         f"{percent(KNEE_SHARE)} of its maximum there, and further clients only wait."
     )
-    return ConnectionAdvice(limit, " ".join([words, *_beyond(of)]), _doubt(of))
+    return ConnectionAdvice(limit, " ".join([text, *_beyond(of)]), _doubt(of))
 
 
 def _between(knee: IntervalEstimate) -> str:

@@ -59,7 +59,7 @@ class Ratio(Struct, frozen=True):
     high: float | None
 
     @property
-    def is_told_apart(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the interval excludes no change."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 

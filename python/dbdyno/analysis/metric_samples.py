@@ -40,7 +40,7 @@ class MetricSamples(Struct, frozen=True):
         return all(metric.value > 0 for metric in (*self.before, *self.after))
 
     @property
-    def runs_words(self) -> str:
+    def runs_text(self) -> str:
         """How many runs were compared, as text."""
         if self.is_single:
             return "one run of each"

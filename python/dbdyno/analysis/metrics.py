@@ -36,7 +36,7 @@ def is_cost(name: str) -> bool:
     return name != THROUGHPUT and name not in RESPONSES
 
 
-def is_told_by_one_run(name: str) -> bool:
+def single_run_decides(name: str) -> bool:
     """Whether a metric is a cost that only the work determines, so that one run is enough.
 
     The number of context switches depends on whatever else wants a CPU: it varies between runs far

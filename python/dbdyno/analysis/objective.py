@@ -33,11 +33,11 @@ class Objective(Struct, frozen=True, kw_only=True):
         return name_of(self.measure)
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The objective as text: ``p99 < 10 ms``."""
-        return f"{self.name} < {self.value_words(self.limit)}"
+        return f"{self.name} < {self.value_text(self.limit)}"
 
-    def value_words(self, value: float) -> str:
+    def value_text(self, value: float) -> str:
         """A value of the measure, as text."""
         return percent(value) if self.measure == "failures" else milliseconds(value)
 

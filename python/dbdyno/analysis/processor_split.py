@@ -32,7 +32,7 @@ class ProcessorSplit(Struct, frozen=True, kw_only=True):
     """Shares of the time sampled as ``cpu``, and of that sampled as ``client_or_network``."""
 
     running_of_active: float = 1.0
-    untold_of_active: float = 0.0
+    unknown_of_active: float = 0.0
     running_of_way: float = 0.0
     queued_of_way: float = 0.0
     is_known: bool = False
@@ -41,8 +41,8 @@ class ProcessorSplit(Struct, frozen=True, kw_only=True):
         """The kinds that make up a sampled kind, each with its share."""
         shares: dict[PartKind, float] = {seen_as: 1.0}
         if seen_as == "cpu":
-            running, untold = self.running_of_active, self.untold_of_active
-            shares = {"cpu": running, "cpu_queue": 1 - running - untold, "other_wait": untold}
+            running, unknown = self.running_of_active, self.unknown_of_active
+            shares = {"cpu": running, "cpu_queue": 1 - running - unknown, "other_wait": unknown}
         elif seen_as == "client_or_network":
             running, queued = self.running_of_way, self.queued_of_way
             shares = {"cpu": running, "cpu_queue": queued, seen_as: 1 - running - queued}
@@ -64,13 +64,13 @@ def processor_split(
     used_s, queued_s = used_s * sampled_share, queued_s * sampled_share
     running_s = min(used_s, active_s)
     beyond_s = active_s - running_s
-    tells_all = protocol_of(recording.plan) in NAMES_ALL_WAITS
-    untold_s = 0.0 if tells_all else max(beyond_s - queued_s, 0.0)
+    reports_all_waits = protocol_of(recording.plan) in NAMES_ALL_WAITS
+    unknown_s = 0.0 if reports_all_waits else max(beyond_s - queued_s, 0.0)
     hidden_running_s = min(used_s - running_s, on_the_way_s)
     hidden_queued_s = max(queued_s - beyond_s, 0.0)
     return ProcessorSplit(
         running_of_active=running_s / active_s if active_s else 1.0,
-        untold_of_active=untold_s / active_s if active_s else 0.0,
+        unknown_of_active=unknown_s / active_s if active_s else 0.0,
         running_of_way=hidden_running_s / on_the_way_s if on_the_way_s else 0.0,
         queued_of_way=min(hidden_queued_s, on_the_way_s - hidden_running_s) / on_the_way_s
         if on_the_way_s

@@ -58,8 +58,8 @@ def lack_of(recording: Recording, source: str) -> str | None:
 def objects(recording: Recording, source: str) -> list[str]:
     """The names of the objects for which the source has reported something."""
     index = _index(recording)
-    told = (*index.counters.get(source, {}).values(), *index.levels.get(source, {}).values())
-    return sorted({of for by_object in told for of in by_object})
+    series = (*index.counters.get(source, {}).values(), *index.levels.get(source, {}).values())
+    return sorted({of for by_object in series for of in by_object})
 
 
 def growth(recording: Recording, source: str, name: str, of: str | None = None) -> Growth | None:
@@ -69,8 +69,8 @@ def growth(recording: Recording, source: str, name: str, of: str | None = None) 
     if readings is None or not _has(index, source, name):
         return None
     delta = np.zeros(len(readings.time_s))
-    for told in _told(index.counters, source, name, of):
-        np.add.at(delta, np.searchsorted(readings.time_s, told.time_s), told.value)
+    for series in _series(index.counters, source, name, of):
+        np.add.at(delta, np.searchsorted(readings.time_s, series.time_s), series.value)
     known = readings.tells_growth
     return Growth(readings.time_s[known], readings.seconds[known], delta[known])
 
@@ -104,15 +104,15 @@ def level(
     From the first reading that reports it; an object that does not exist yet counts as 0.
     """
     index = _index(recording)
-    all_told = _told(index.levels, source, name, of)
-    if not all_told:
+    all_series = _series(index.levels, source, name, of)
+    if not all_series:
         return None
     times = index.readings[source].time_s
     value = np.zeros(len(times))
-    for told in all_told:
-        place = np.searchsorted(told.time_s, times, side="right") - 1
-        value += np.where(place >= 0, told.value[place], 0.0)
-    known = times >= min(told.time_s[0] for told in all_told)
+    for series in all_series:
+        place = np.searchsorted(series.time_s, times, side="right") - 1
+        value += np.where(place >= 0, series.value[place], 0.0)
+    known = times >= min(series.time_s[0] for series in all_series)
     return LevelSeries(times[known], value[known])
 
 
@@ -155,8 +155,8 @@ def _index(recording: Recording) -> _Index:
 
 def _has(index: _Index, source: str, name: str) -> bool:
     """Whether the source has a counter of this name, or did not list its counters."""
-    told = index.counters.get(source, {})
-    return name in told or source not in index.listed
+    series = index.counters.get(source, {})
+    return name in series or source not in index.listed
 
 
 def _listed(samples: Columns, counters: Columns) -> set[str]:
@@ -196,7 +196,7 @@ def _groups(columns: Columns, names: tuple[str, ...]) -> dict[tuple[str, ...], C
     return dict(zip(numbers, places, strict=False))
 
 
-def _told(table: _BySource, source: str, name: str, of: str | None) -> list[LevelSeries]:
+def _series(table: _BySource, source: str, name: str, of: str | None) -> list[LevelSeries]:
     by_object = table.get(source, {}).get(name, {})
     if of is None:
         return list(by_object.values())

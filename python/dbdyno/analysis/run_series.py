@@ -33,7 +33,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     query_mode: str
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The kind in one line."""
         rest = (self.load, self.query_mode, self.data)
         return f"{self.workload} on {self.place}: {', '.join(filter(None, rest))}"

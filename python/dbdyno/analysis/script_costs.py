@@ -64,13 +64,13 @@ def _by_statements(
 ) -> list[Ratio | None]:
     """Sums over each script's statements; without COMMIT, which the server counts separately."""
     column = _BY_STATEMENT.get(numerator.id)
-    told = set(objects(recording, STATEMENTS))
-    if column is None or not any(of.startswith("statement ") for of in told):
+    reported = set(objects(recording, STATEMENTS))
+    if column is None or not any(of.startswith("statement ") for of in reported):
         return []
     amounts: list[Series] = [np.full(len(intervals.begin_s), np.nan)] * ended.shape[1]
     for statement, script in rows(recording.tables["statement_texts"], ("statement", "script")):
         of = f"statement {statement}"
-        grown = growth(recording, STATEMENTS, column, of) if of in told else None
+        grown = growth(recording, STATEMENTS, column, of) if of in reported else None
         if grown:
             amount = over_intervals(grown, intervals)
             amounts[script] = np.nan_to_num(amounts[script]) + amount

@@ -116,8 +116,8 @@ def _deadlock(begin_s: float, end_s: float, count: float) -> RunEvent:
 
 def deadlocks_counted(recording: Recording) -> Growth | None:
     """Deadlocks as the server counts them, under whichever name; None if it does not."""
-    told = (growth(recording, source, name, "") for source, name in DEADLOCKS)
-    return next((growth for growth in told if growth is not None), None)
+    counted = (growth(recording, source, name, "") for source, name in DEADLOCKS)
+    return next((growth for growth in counted if growth is not None), None)
 
 
 def _counted_deadlocks(recording: Recording) -> Iterator[RunEvent]:

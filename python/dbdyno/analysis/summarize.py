@@ -146,21 +146,21 @@ def _failures(recording: Recording) -> list[FailureRecord]:
 
 def _of_engine(recording: Recording, name: str) -> list[FailureRecord]:
     """What the engine reported about failures at the end of the run."""
-    told = recording.engine.get("done", {}).get(name, [])
+    reported = recording.engine.get("done", {}).get(name, [])
     texts = dict(rows(recording.tables["statement_texts"], ("statement", "sql")))
-    return [_failure(texts, **failure) for failure in told]
+    return [_failure(texts, **failure) for failure in reported]
 
 
 def _failure(
     texts: Mapping[int, str],
     statement: int | None = None,
     took_ns: int | None = None,
-    **told: Any,
+    **reported: Any,
 ) -> FailureRecord:
     return FailureRecord(
         statement=texts.get(statement, "") if statement is not None else "",
         took_s=None if took_ns is None else took_ns / 1e9,
-        **told,
+        **reported,
     )
 
 

@@ -108,7 +108,7 @@ def _differences(aspect: Aspect, sides: _Sides) -> Iterator[str]:
     for name in _names(aspect, sides):
         before, after = sides.values(partial(aspect.value, name))
         if sorted(before) != sorted(after):
-            yield f"{aspect.title}: {name} {_told(before, after, sides.labels)}"
+            yield f"{aspect.title}: {name} {_difference(before, after, sides.labels)}"
 
 
 def _names(aspect: Aspect, sides: _Sides) -> list[str]:
@@ -121,7 +121,7 @@ def _names(aspect: Aspect, sides: _Sides) -> list[str]:
     return sorted(names, key=lambda name: (name != _PROMISE, name))
 
 
-def _told(before: Sequence[str], after: Sequence[str], labels: tuple[str, str]) -> str:
+def _difference(before: Sequence[str], after: Sequence[str], labels: tuple[str, str]) -> str:
     """The values of each side, or only that they differ if they are too long to print."""
     if max(map(len, [*before, *after])) > _LENGTH_MAX:
         return "differs"
@@ -155,7 +155,7 @@ def _settings(run: Conditions) -> Facts:
 
 def _host(run: Conditions) -> Facts:
     host = run.host
-    told = {
+    reported = {
         "its name": host.get("name"),
         "the CPU model": host.get("cpu", {}).get("model"),
         "the number of cores": host.get("cpu", {}).get("cores_available"),
@@ -168,7 +168,7 @@ def _host(run: Conditions) -> Facts:
         "the CPU limit": host.get("cgroup", {}).get("cpu_cores"),
         "the memory limit": host.get("cgroup", {}).get("memory_bytes"),
     }
-    return {name: str(value) for name, value in told.items() if value is not None}
+    return {name: str(value) for name, value in reported.items() if value is not None}
 
 
 def _work(run: Conditions) -> Facts:
@@ -186,7 +186,7 @@ def _work(run: Conditions) -> Facts:
 
 def _load(run: Conditions) -> Facts:
     plan, stages = run.plan, run.plan.get("stages", [])
-    told = {
+    reported = {
         "the number of clients": plan.get("clients"),
         "the number of threads": plan.get("threads"),
         "the loop": loop_of(plan),
@@ -199,7 +199,7 @@ def _load(run: Conditions) -> Facts:
         "the maximum number of attempts": tries_of(plan),
         "reconnecting for each transaction": plan.get("reconnect_each_transaction"),
     }
-    return {name: _plain(value) for name, value in told.items() if _is_told(value)}
+    return {name: _plain(value) for name, value in reported.items() if _is_reported(value)}
 
 
 def _data(defaults: Defaults, run: Conditions) -> Facts:
@@ -240,7 +240,7 @@ def tries_of(plan: Mapping[str, Any]) -> str | None:
     return most if limit_s is None else f"{most}, for {limit_s:g} s"
 
 
-def _is_told(value: Any) -> bool:
+def _is_reported(value: Any) -> bool:
     return any(one is not None for one in (value if isinstance(value, list) else [value]))
 
 
@@ -272,8 +272,8 @@ def _sizes(sides: _Sides) -> Iterator[str]:
     """Databases of different size; the space of an update's new versions makes no difference."""
     before, after = map(_database_bytes, sides.runs)
     if before and after and max(before, after) > _SIZES_ALIKE * min(before, after):
-        told = _told([size(before)], [size(after)], sides.labels)
-        yield f"Different data: the size of the database {told}"
+        reported = _difference([size(before)], [size(after)], sides.labels)
+        yield f"Different data: the size of the database {reported}"
 
 
 def _database_bytes(runs: Sequence[Conditions]) -> float | None:

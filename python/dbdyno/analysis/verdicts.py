@@ -32,7 +32,7 @@ def verdict_of(effect: Effect, p_adjusted: float, margin: float, better: Directi
     """
     bound = math.log1p(margin)
     if p_adjusted < ALPHA:
-        return "same" if effect.lies_within(bound, effect.reach_95) else _told(effect, better)
+        return "same" if effect.lies_within(bound, effect.reach_95) else _direction(effect, better)
     return "same" if effect.lies_within(bound, effect.reach_90) else "cannot tell"
 
 
@@ -44,31 +44,31 @@ def verdict_within(effect: Effect, margin: float, better: Direction) -> Verdict:
     """
     bound = math.log1p(margin)
     if abs(effect.value) - effect.reach_95 > bound:
-        return _told(effect, better)
+        return _direction(effect, better)
     return "same" if effect.lies_within(bound, effect.reach_95) else "cannot tell"
 
 
-def _told(effect: Effect, better: Direction) -> Verdict:
+def _direction(effect: Effect, better: Direction) -> Verdict:
     return "better" if (effect.value > 0) == (better == "higher") else "worse"
 
 
-def words_of(found: MetricComparison, runs: str) -> str:
+def verdict_sentence(found: MetricComparison, runs: str) -> str:
     """The verdict as a sentence; ``runs`` says how many there were."""
     if found.verdict == "same":
-        return _same_words(found, runs)
+        return _same_text(found, runs)
     if found.verdict == "cannot tell":
-        return _untold_words(found, runs)
+        return _undecided_text(found, runs)
     moved = "rose" if found.after > found.before else "fell"
     return f"{found.title} {moved}{_by(found)} ({_evidence(found, runs)}): {found.verdict}."
 
 
-def _same_words(found: MetricComparison, runs: str) -> str:
-    told = f"{found.title} stayed the same within ±{percent(found.margin)}"
-    return f"{told} ({_change_words(found)}; {_evidence(found, runs)})."
+def _same_text(found: MetricComparison, runs: str) -> str:
+    text = f"{found.title} stayed the same within ±{percent(found.margin)}"
+    return f"{text} ({_change_text(found)}; {_evidence(found, runs)})."
 
 
-def _untold_words(found: MetricComparison, runs: str) -> str:
-    change = f"{_change_words(found)}; {_evidence(found, runs)}"
+def _undecided_text(found: MetricComparison, runs: str) -> str:
+    change = f"{_change_text(found)}; {_evidence(found, runs)}"
     if found.method in ("single runs", "none"):
         return f"{found.title} cannot be told apart by single runs ({change})."
     return f"{found.title} cannot be told apart at this sample size ({change}){_needed(found)}."
@@ -100,13 +100,13 @@ def _has_no_ratio(found: MetricComparison) -> bool:
     return not math.isfinite(found.ratio) or found.ratio == 0
 
 
-def _change_words(found: MetricComparison) -> str:
+def _change_text(found: MetricComparison) -> str:
     if _has_no_ratio(found):
         return f"{significant(found.before)} and {significant(found.after)} {found.unit}"
     return change(found.ratio)
 
 
-def ratio_words(ratio: float) -> str:
+def ratio_text(ratio: float) -> str:
     """A ratio for a table: three decimals below 10, otherwise three digits."""
     return f"{ratio:.3f}" if 0.001 <= ratio < 10 else significant(ratio)
 

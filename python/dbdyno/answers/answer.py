@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from dbdyno.analysis.timeline import Timeline
 from dbdyno.explain.case import Case
@@ -65,12 +65,11 @@ class Trials(Struct, frozen=True, kw_only=True):
 class Claim(Struct, frozen=True, kw_only=True):
     """A sentence with its effect, and doubts that limit what it claims.
 
-    ``told`` is true if the data decides it; a claim that is not decided states what would decide
-    it.
+    ``is_decided`` is true if the data decides it; otherwise the claim states what would decide it.
     """
 
     sentence: str
-    told: bool
+    is_decided: bool = field(name="told")
     effect: float | None = None
     low: float | None = None
     high: float | None = None
@@ -136,11 +135,11 @@ class ScatterOf(Struct, frozen=True, kw_only=True):
 
 
 class BarOf(Struct, frozen=True, kw_only=True):
-    """One whole and its parts, in the order of the kinds; ``words`` states its size."""
+    """One whole and its parts, in the order of the kinds; ``text`` states its size."""
 
     label: str
     parts: Sequence[float]
-    words: str = ""
+    text: str = field(name="words", default="")
 
 
 class PartsOf(Struct, frozen=True, kw_only=True):

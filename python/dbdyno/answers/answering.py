@@ -39,11 +39,11 @@ def title_of(question: Question) -> str:
 def verdict(answers: Answers) -> Claim:
     """The first claim of the first answer."""
     if not answers:
-        return Claim(sentence="No verdict: the study asks for no answer.", told=False)
+        return Claim(sentence="No verdict: the study asks for no answer.", is_decided=False)
     _, first = answers[0]
     if first.claims:
         return first.claims[0]
-    return Claim(sentence=f"No verdict: {first.missing or NOTHING_COMPARED}.", told=False)
+    return Claim(sentence=f"No verdict: {first.missing or NOTHING_COMPARED}.", is_decided=False)
 
 
 def _guarded(question: Question, trials: Trials) -> Answered:

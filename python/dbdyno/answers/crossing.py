@@ -19,13 +19,13 @@ from dbdyno.answers.grouping import Number
 class Crossing(Struct, frozen=True, kw_only=True):
     """Ratios of the first number to the second by level, and where they pass 1 for good.
 
-    ``at`` is None if some block has no crossing; ``is_told`` is true if the ratios at a level below
-    it and at a level above it differ significantly from 1.
+    ``at`` is None if some block has no crossing; ``is_decided`` is true if the ratios at a level
+    below it and at a level above it differ significantly from 1.
     """
 
     ratios: Mapping[float, Ratio]
     at: Ratio | None
-    is_told: bool
+    is_decided: bool
 
 
 def crossing(among: Sequence[Trial], over: str, first: Number, second: Number) -> Crossing | None:
@@ -39,7 +39,9 @@ def crossing(among: Sequence[Trial], over: str, first: Number, second: Number) -
     }
     places = _places(logs)
     at = paired_ratio([(1.0, place) for place in places]) if places else None
-    return Crossing(ratios=ratios, at=at, is_told=at is not None and _is_told(ratios, at.value))
+    return Crossing(
+        ratios=ratios, at=at, is_decided=at is not None and _is_decided(ratios, at.value)
+    )
 
 
 def _logarithms(
@@ -76,7 +78,7 @@ def _place(series: Sequence[tuple[float, float]]) -> float | None:
     return None
 
 
-def _is_told(ratios: Mapping[float, Ratio], at: float) -> bool:
-    below = any(of.is_told_apart and of.value < 1 for level, of in ratios.items() if level < at)
-    above = any(of.is_told_apart and of.value > 1 for level, of in ratios.items() if level > at)
+def _is_decided(ratios: Mapping[float, Ratio], at: float) -> bool:
+    below = any(of.is_significant and of.value < 1 for level, of in ratios.items() if level < at)
+    above = any(of.is_significant and of.value > 1 for level, of in ratios.items() if level > at)
     return below and above

@@ -15,7 +15,7 @@ from dbdyno.analysis.volume import VolumeCurve, volume_curve
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import compared, over_runs, pairs
 from dbdyno.answers.measuring import metric_of
-from dbdyno.answers.table_size import measured, rows_of, rows_words
+from dbdyno.answers.table_size import measured, rows_of, rows_text
 from dbdyno.formatting import NOTHING, percent
 
 SAME = 0.03
@@ -28,7 +28,7 @@ class Measure(Struct, frozen=True):
     metric: str
     noun: str
     unit: str
-    words: Callable[[float], str]
+    format_value: Callable[[float], str]
 
 
 class DecadeEffect(Struct, frozen=True):
@@ -52,7 +52,7 @@ class DecadeEffect(Struct, frozen=True):
         return low is not None and high is not None and max(1 - low, high - 1) < SAME
 
     @property
-    def is_told(self) -> bool:
+    def is_decided(self) -> bool:
         """Whether the number changes significantly, or is known to stay the same."""
         low, high = self.factor.low, self.factor.high
         if low is None or high is None:
@@ -60,7 +60,7 @@ class DecadeEffect(Struct, frozen=True):
         return self.is_same or not low <= 1 <= high
 
     @property
-    def words(self) -> str:
+    def sentence(self) -> str:
         """The sentence about the effect."""
         return f"{self.label}: {self._ends()}; {self._change()}."
 
@@ -69,8 +69,8 @@ class DecadeEffect(Struct, frozen=True):
         least, most = (self._at(rows)[0].point[self.over] for rows in self._extremes)
         both = pairs(self.among, self.over, least, most)
         found = compared(both, (self.measure.metric,)) if both else {}
-        told = found[self.measure.metric].words if found else "no block has both."
-        return f"{self.label} between the ends: {told}"
+        text = found[self.measure.metric].sentence if found else "no block has both."
+        return f"{self.label} between the ends: {text}"
 
     @property
     def _extremes(self) -> tuple[float, float]:
@@ -81,15 +81,15 @@ class DecadeEffect(Struct, frozen=True):
         interval = f" (95 %: {change(low)} to {change(high)})" if low and high else ""
         if self.is_same:
             return f"within ±{percent(SAME)} with each tenfold{interval}"
-        told = f"{change(self.factor.value)} with each tenfold{interval}"
-        return told if self.is_told else f"{told}, which is not distinguishable from no change"
+        text = f"{change(self.factor.value)} with each tenfold{interval}"
+        return text if self.is_decided else f"{text}, which is not distinguishable from no change"
 
     def _ends(self) -> str:
         """``throughput 43 071 TPS at 10 000 rows, 31 472 at 1 million``."""
         number = metric_of(self.measure.metric)
         means = [over_runs(self._at(rows), number) for rows in self._extremes]
-        least, most = (self.measure.words(mean.value) if mean else NOTHING for mean in means)
-        few, many = (rows_words(rows) for rows in self._extremes)
+        least, most = (self.measure.format_value(mean.value) if mean else NOTHING for mean in means)
+        few, many = (rows_text(rows) for rows in self._extremes)
         unit = self.measure.unit
         return f"{self.measure.noun} {least} {unit} at {few} rows, {most} {unit} at {many}"
 

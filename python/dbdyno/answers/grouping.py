@@ -159,24 +159,24 @@ def is_useless(of: Interval) -> bool:
     return of.low is None or of.high is None or of.high > USELESS * of.low
 
 
-def interval_words(of: Interval | None, words: Callable[[float], str] = significant) -> str:
+def interval_text(of: Interval | None, format_value: Callable[[float], str] = significant) -> str:
     """A value with its interval, for a table cell."""
     if of is None:
         return NOTHING
     if of.low is None or of.high is None:
-        return words(of.value)
+        return format_value(of.value)
     if is_useless(of):
-        return f"{words(of.value)} (?)"
-    return f"{words(of.value)} ({words(of.low)} to {words(of.high)})"
+        return f"{format_value(of.value)} (?)"
+    return f"{format_value(of.value)} ({format_value(of.low)} to {format_value(of.high)})"
 
 
-def sentence_words(of: Interval, words: Callable[[float], str] = significant) -> str:
+def interval_sentence(of: Interval, format_value: Callable[[float], str] = significant) -> str:
     """A value with its interval, for a sentence: ``1.82 (95 %: 1.6 to 2.05)``."""
     if of.low is None or of.high is None:
-        return f"{words(of.value)} (no interval)"
+        return f"{format_value(of.value)} (no interval)"
     if is_useless(of):
-        return f"{words(of.value)} (too few runs for a useful interval)"
-    return f"{words(of.value)} (95 %: {words(of.low)} to {words(of.high)})"
+        return f"{format_value(of.value)} (too few runs for a useful interval)"
+    return f"{format_value(of.value)} (95 %: {format_value(of.low)} to {format_value(of.high)})"
 
 
 def times_of(of: Interval | MetricComparison) -> str:

@@ -62,7 +62,7 @@ def comparisons(trials: Trials) -> list[Comparison]:
     return [one.comparison for one in contrasted(trials)]
 
 
-def levels_words(levels: Levels) -> str:
+def levels_text(levels: Levels) -> str:
     """Levels as the name of a point: ``clients 100, order as-written``."""
     return ", ".join(f"{factor} {level}" for factor, level in levels.items())
 
@@ -110,4 +110,4 @@ def _compared(trials: Trials, of: _Sides, beside: Sequence[float] = ()) -> Compa
 
 
 def _label(level: str, others: Levels) -> str:
-    return f"{level} ({levels_words(others)})" if others else level
+    return f"{level} ({levels_text(others)})" if others else level

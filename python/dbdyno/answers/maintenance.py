@@ -76,7 +76,7 @@ class Maintenance:
         return self.rows is not None and self.rows.value <= judged
 
     @property
-    def is_told(self) -> bool:
+    def is_decided(self) -> bool:
         """Whether the answer has an interval and lies near what was measured."""
         rows = self.rows
         if rows is None or rows.high is None:
@@ -91,8 +91,8 @@ class Maintenance:
         if self.rows is None:
             return ""
         if self.curve is not None:
-            told = [self.curve.doubt_at(self.rows.value), *self.curve.doubts]
-            return "; ".join(filter(None, told))
+            doubts = [self.curve.doubt_at(self.rows.value), *self.curve.doubts]
+            return "; ".join(filter(None, doubts))
         if self.is_passed:
             return "its growth with the rows is not known, so it may take as long with fewer rows"
         decades = math.log10(self.rows.value / max(self.means))

@@ -48,7 +48,7 @@ class Orders(Struct, frozen=True):
                 return found
         return None
 
-    def words(self, order: Sequence[int]) -> str:
+    def text_of(self, order: Sequence[int]) -> str:
         """The statements of an order in short form, as a list in text."""
         return ", ".join(in_short(step.command.text) for step in self._sql(order))
 

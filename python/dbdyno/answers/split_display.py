@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dbdyno.answers.answer import BarOf, CurveOf, CurveSeries, PartsOf, TableOf, Trial, Trials
 from dbdyno.answers.grouping import over_runs, throughput, title_of
 from dbdyno.answers.measuring import series_over
-from dbdyno.answers.statement_times import clients_words, mean_ms_of, update_of, working_ms_of
+from dbdyno.answers.statement_times import clients_text, mean_ms_of, update_of, working_ms_of
 from dbdyno.answers.two_updates import Level, Pair
 from dbdyno.formatting import NOTHING, milliseconds, percent, significant, tps
 
@@ -68,7 +68,7 @@ def split_curve(trials: Trials, among: Sequence[Trial], pair: Pair, over: str) -
 
 def _ends(series: CurveSeries) -> str:
     return (
-        f"{series.label}: {milliseconds(series.y[0])} with {clients_words(series.x[0])}, "
+        f"{series.label}: {milliseconds(series.y[0])} with {clients_text(series.x[0])}, "
         f"{milliseconds(series.y[-1])} with {significant(series.x[-1])}."
     )
 
@@ -83,13 +83,13 @@ def where_time_goes(
     waits = [f"waiting at {label}" for label in (pair.first, pair.second)]
     yield PartsOf(
         title=f"Where the time of a transaction goes, by {title_of(trials, over)}",
-        summary=" ".join(f"With {bar.label}: {_shares_words(bar, waits)}." for bar in bars[-2:]),
+        summary=" ".join(f"With {bar.label}: {_shares_text(bar, waits)}." for bar in bars[-2:]),
         kinds=(*waits, "waiting for other locks", "working", "other waits"),
         bars=bars,
     )
 
 
-def _shares_words(bar: BarOf, kinds: Sequence[str]) -> str:
+def _shares_text(bar: BarOf, kinds: Sequence[str]) -> str:
     whole = sum(bar.parts)
     shares = zip(kinds, bar.parts, strict=False)
     return ", ".join(f"{kind} {percent(part / whole)}" for kind, part in shares)
@@ -100,7 +100,7 @@ def _bar(pair: Pair, level: Level) -> BarOf | None:
     if not parts:
         return None
     means = [sum(column) / len(parts) for column in zip(*parts, strict=True)]
-    return BarOf(label=significant(level.clients), parts=means, words=milliseconds(sum(means)))
+    return BarOf(label=significant(level.clients), parts=means, text=milliseconds(sum(means)))
 
 
 def _parts(pair: Pair, trial: Trial) -> list[float] | None:

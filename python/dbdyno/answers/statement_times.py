@@ -83,6 +83,6 @@ def time_of(case: Case, table: str) -> StatementTime | None:
     return next((one for one in queue.statements if one.statement == place), None)
 
 
-def clients_words(clients: float) -> str:
+def clients_text(clients: float) -> str:
     """``1 client``, ``20 clients``."""
     return f"{count(clients)} {'client' if clients == 1 else 'clients'}"

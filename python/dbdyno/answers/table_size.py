@@ -56,7 +56,7 @@ def means_by_rows(points: Measured) -> dict[float, Ratio]:
     return {rows: paired_ratio(pairs) for rows, pairs in values.items()}
 
 
-def rows_words(rows: float) -> str:
+def rows_text(rows: float) -> str:
     """``3.1 billion``, ``25 million``, ``10 000``."""
     for unit, name in _UNITS:
         if rows >= unit:

@@ -77,8 +77,8 @@ def vacuums_of(trial: Trial) -> Iterator[Vacuum]:
     for entry in entries(trial.case.recording, "autovacuum"):
         elapsed_s, removed = entry.number("elapsed_s"), entry.number("removed")
         is_measured = 0 <= entry.time_s <= (trial.record.duration_s or 0.0)
-        is_told = not math.isnan(elapsed_s + removed)
-        if is_measured and is_told and entry.values.get("table") in ours:
+        is_reported = not math.isnan(elapsed_s + removed)
+        if is_measured and is_reported and entry.values.get("table") in ours:
             yield Vacuum(elapsed_s, removed)
 
 

@@ -78,7 +78,7 @@ class VariantPair(Struct, frozen=True):
             return ratio_of(self.pairs(), number)
         return Ratio(math.exp(effect.value), math.exp(effect.low), math.exp(effect.high))
 
-    def left_out_words(self, number: Number) -> str:
+    def left_out_text(self, number: Number) -> str:
         """Text on the pairs that are not in the effect, as their block or level is incomplete."""
         known = self._logarithms(number)
         missing = sum(map(len, known.values())) - sum(map(len, like_blocks(known)))
@@ -99,7 +99,7 @@ class VariantPair(Struct, frozen=True):
                 found.setdefault(first.block, {})[levels] = math.log(after / before)
         return found
 
-    def turn_words(self, number: Number) -> str:
+    def turn_text(self, number: Number) -> str:
         """Where the lead changes from one level to another; empty if it does not."""
         ratios = {level: ratio_of(here, number) for level, here in self.by_level().items()}
         values = {level: ratio.value for level, ratio in ratios.items() if ratio}
@@ -125,7 +125,7 @@ class Judged(Struct, frozen=True):
     alpha: float = ALPHA
 
     @property
-    def is_told(self) -> bool:
+    def is_decided(self) -> bool:
         """Whether chance is ruled out and the difference matters."""
         return self.p is not None and self.p < ALPHA and abs(self.ratio.value - 1) > MARGIN
 
@@ -138,7 +138,7 @@ class Judged(Struct, frozen=True):
     @property
     def lack(self) -> str:
         """What it would take to decide; empty if it is decided."""
-        if self.is_told:
+        if self.is_decided:
             return ""
         if self.effect is None or self.effect.spread is None:
             return "A single block does not show how much runs differ: repeat it."

@@ -21,7 +21,7 @@ from dbdyno.report.comparison import render_comparison_markdown, render_comparis
 from dbdyno.report.comparison_gates import Gate, GateResult, apply_gates, is_broken
 from dbdyno.run.grammar import percentage
 from dbdyno.run.option_parameters import each, parsed
-from dbdyno.workloads.registry import default_words
+from dbdyno.workloads.registry import default_texts
 
 app = command(
     "compare",
@@ -148,7 +148,7 @@ def _comparison(compared: ComparedRuns, metrics: Sequence[str] | None, margin: f
         labels=labels,
         margin=margin,
         paired=compared.paired,
-        unequal=unequal(before.runs, after.runs, labels, default_words()),
+        unequal=unequal(before.runs, after.runs, labels, default_texts()),
     )
     return replace(
         found,

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, screen
-from dbdyno.cli.verifying import verification_words
+from dbdyno.cli.verifying import verification_lines
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import explain as explained
 from dbdyno.explain.explanation_text import explanation_lines
@@ -70,10 +70,10 @@ def explain(
         else None
     )
     if json:
-        said = {"run_id": recording.record.run_id, **msgspec.structs.asdict(explanation)}
-        print_json(said | ({"verification": verified} if verified else {}))
+        result = {"run_id": recording.record.run_id, **msgspec.structs.asdict(explanation)}
+        print_json(result | ({"verification": verified} if verified else {}))
     else:
-        words = ["", *verification_words(verified, trial)] if verified else []
-        lines = [*explanation_lines(explanation), *words]
+        verification = ["", *verification_lines(verified, trial)] if verified else []
+        lines = [*explanation_lines(explanation), *verification]
         print_result(laid_out(lines, screen(sys.stdout)))
     return Exit.OK

@@ -17,7 +17,7 @@ from dbdyno.store.places import runs_folder
 from dbdyno.store.run import Run
 from dbdyno.store.secrets import without_password
 from dbdyno.store.summary import read_records
-from dbdyno.workloads.registry import default_words
+from dbdyno.workloads.registry import default_texts
 
 app = command(
     "history",
@@ -58,7 +58,7 @@ def history(
         Write an HTML page with charts of the series to this file.
     """
     runs = _runs(workload, target)
-    found = series_of(runs, _metrics(metric, runs), default_words())
+    found = series_of(runs, _metrics(metric, runs), default_texts())
     shown = [one for one in found if len(one.runs) >= RUNS_MIN]
     _tell_left_out([one for one in found if len(one.runs) < RUNS_MIN])
     if report is not None:
@@ -103,4 +103,4 @@ def _metrics(names: Sequence[str], runs: Sequence[Run]) -> list[str] | None:
 def _tell_left_out(few: Sequence[RunSeries]) -> None:
     for one in few:
         runs = counted(len(one.runs), "run")
-        print_aside(f"too few for a history ({runs}, {RUNS_MIN} needed): {one.kind.words}")
+        print_aside(f"too few for a history ({runs}, {RUNS_MIN} needed): {one.kind.text}")

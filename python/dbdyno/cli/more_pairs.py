@@ -91,8 +91,8 @@ def _common_tags(run_set: RunSet) -> dict[str, str]:
     """
     first, *others = (run.tags.items() for run in run_set.records)
     shared = [one for one in first if all(one in tags for tags in others)] if others else []
-    told = {name: value for name, value in shared if name not in (*PAIR_TAGS, STUDY)}
-    return {name: value for name, value in told.items() if "," not in name + value}
+    common = {name: value for name, value in shared if name not in (*PAIR_TAGS, STUDY)}
+    return {name: value for name, value in common.items() if "," not in name + value}
 
 
 def _run(run: RunRecord, tags: Mapping[str, str]) -> str:

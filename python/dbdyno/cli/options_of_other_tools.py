@@ -46,8 +46,8 @@ def hint_for(option: str) -> str:
     return _HINTS.get(name) or ("" if name.startswith("--") else _HINTS.get(name[:2], ""))
 
 
-def takes_host(words: list[str]) -> bool:
+def takes_host(arguments: list[str]) -> bool:
     """Whether ``-h`` means pgbench's option: it is followed by a value, while help stands alone."""
-    if "-h" not in words[:-1]:
+    if "-h" not in arguments[:-1]:
         return False
-    return not words[words.index("-h") + 1].startswith("-")
+    return not arguments[arguments.index("-h") + 1].startswith("-")

@@ -73,7 +73,7 @@ def print_json(value: object) -> None:
 
 def print_result(text: str) -> None:
     """Print a line of the command's result."""
-    with _told_if_unwritable():
+    with _refusing_unwritable():
         print(text)  # noqa: T201
 
 
@@ -108,7 +108,7 @@ def screen(stream: IO[str]) -> int | None:
 
 def flush_result() -> None:
     """Flush what was printed, as far as anybody reads it."""
-    with contextlib.suppress(BrokenPipeError, ValueError), _told_if_unwritable():
+    with contextlib.suppress(BrokenPipeError, ValueError), _refusing_unwritable():
         sys.stdout.flush()
 
 
@@ -124,7 +124,7 @@ def showing_kept_result() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _told_if_unwritable() -> Iterator[None]:
+def _refusing_unwritable() -> Iterator[None]:
     """Raise an error if the disk is full or the like, but not if the reader has closed the pipe."""
     try:
         yield

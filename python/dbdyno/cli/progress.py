@@ -19,7 +19,7 @@ from dbdyno.formatting import count, milliseconds, plain, tps
 from dbdyno.layout import folded, shortened
 from dbdyno.model.frame import Interval, Started, bucket_low_ns
 from dbdyno.model.plan import Plan
-from dbdyno.run.plan import asked_ns
+from dbdyno.run.plan import planned_ns
 from dbdyno.workloads.loading import LoadProgress
 
 LOADING_S = 10.0
@@ -28,7 +28,7 @@ _PACKED = struct.Struct("<HI")
 
 
 @dataclass
-class _Told:
+class _Reported:
     """When a pipe got the last line on a load: one each ten seconds, later also for each phase."""
 
     at_s: float
@@ -52,7 +52,7 @@ class ProgressLines:
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._now_s = now_s
-        self._told: _Told | None = None
+        self._reported: _Reported | None = None
         self._line = StatusLine(stream)
         self._every_ns = every_ns
         self._ends_at_ns: int | None = None
@@ -67,20 +67,20 @@ class ProgressLines:
         """Show the phase and, for rows, their number, their rate and the time left."""
         if not self._every_ns:
             return
-        self._told = self._told or _Told(self._now_s())
+        self._reported = self._reported or _Reported(self._now_s())
         line = f"loading: {progress.phase}"
         if progress.left_s is not None:
             line += (
                 f", {count(progress.rows)} of {count(progress.rows_total)} rows, "
                 f"{count(progress.rows_per_s)} rows/s, {clock(progress.left_s)} left"
             )
-        if self._line.is_in_terminal or self._told.is_due(progress.phase, self._now_s()):
+        if self._line.is_in_terminal or self._reported.is_due(progress.phase, self._now_s()):
             self._tell(line)
 
     def started(self, plan: Plan, started: Started) -> None:
         """Note when the run is to end."""
-        asked = asked_ns(plan)
-        self._ends_at_ns = None if asked is None else started.measure_begin_ns + asked
+        planned = planned_ns(plan)
+        self._ends_at_ns = None if planned is None else started.measure_begin_ns + planned
         self._total = plan.transactions_per_client and plan.transactions_per_client * plan.clients
 
     def interval(self, interval: Interval) -> None:

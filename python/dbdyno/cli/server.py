@@ -18,9 +18,9 @@ from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import assignment
 from dbdyno.run.option_parameters import each
 from dbdyno.servers import kept
-from dbdyno.servers.durability import told_side_by_side
+from dbdyno.servers.durability import settings_by_level
 from dbdyno.servers.record import FILE as RECORD
-from dbdyno.servers.settings import settings_told
+from dbdyno.servers.settings import settings_summary
 from dbdyno.servers.spec import parse_spec
 from dbdyno.targets.durability import Promise
 
@@ -96,9 +96,9 @@ def start(  # noqa: PLR0913 - one for each option
     if json:
         print_json({"name": name, "url": started.url, "settings": started.settings})
         return Exit.OK
-    for line in told_side_by_side(durability) if durability else ():
+    for line in settings_by_level(durability) if durability else ():
         print_aside(line)
-    print_aside(wrapped(settings_told(started.settings)))
+    print_aside(wrapped(settings_summary(started.settings)))
     if tcp and started.log_path is not None:
         print_aside(f"its password is in {started.log_path.with_name(RECORD)}")
     print_result(started.url)

@@ -38,7 +38,7 @@ from dbdyno.cli.study_planning import (
     smaller_size,
 )
 from dbdyno.cli.study_progress import StudyLines
-from dbdyno.cli.study_text import made_row, spec_lines, time_told
+from dbdyno.cli.study_text import made_row, spec_lines, time_summary
 from dbdyno.formatting import counted
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.studies import (
@@ -308,7 +308,7 @@ def _made(writer: StudyWriter, report: Path | None, *, as_json: bool) -> int:
         raise
     finally:
         lines.close()
-    print_aside(time_told(record))
+    print_aside(time_summary(record))
     with showing_kept_result():
         if report is not None:
             write_study_html(record, report)

@@ -35,13 +35,13 @@ def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
     trials, answers = _answered(record)
     claim = verdict(answers)
     if as_json:
-        told = {"study": record.study_id, "verdict": claim.sentence, "told": claim.told}
-        print_json({**told, "doubt": claim.doubt})
+        result = {"study": record.study_id, "verdict": claim.sentence, "told": claim.is_decided}
+        print_json({**result, "doubt": claim.doubt})
         return
     print_lines([Paragraph(capitalized(claim.sentence))])
     if claim.doubt:
         print_lines([Paragraph(f"Doubt: {capitalized(claim.doubt)}")])
-    if not claim.told:
+    if not claim.is_decided:
         _tell_how_to_go_on(trials)
 
 

@@ -41,10 +41,10 @@ def show_plan(plan: StudyPlan) -> None:
 
 def plan_object(plan: StudyPlan, unfit: DbdynoError | None) -> dict[str, Any]:
     """Return the plan for programs; what prevents its execution has the form of every error."""
-    told: dict[str, Any] = msgspec.to_builtins(plan)
+    result: dict[str, Any] = msgspec.to_builtins(plan)
     if unfit is not None:
-        told["error"] = {"code": unfit.code, "message": unfit.message, "hint": unfit.hint}
-    return told
+        result["error"] = {"code": unfit.code, "message": unfit.message, "hint": unfit.hint}
+    return result
 
 
 def _pieces(command: str) -> list[str]:

@@ -34,7 +34,7 @@ def spec_lines(spec: StudySpec, path: Path) -> list[Line]:
     return [Paragraph(line, "  ") for line in lines]
 
 
-def time_told(record: StudyRecord) -> str:
+def time_summary(record: StudyRecord) -> str:
     """Describe how the time of all turns was spent."""
     spent = [result.spent for result in record.results]
     prepare_s, run_s, other_s = (

@@ -12,26 +12,28 @@ from cyclopts import App, Argument
 SCRIPTED = ("run", "search", "load", "script")
 
 
-def with_script_options(words: Sequence[str]) -> list[str]:
+def with_script_options(arguments: Sequence[str]) -> list[str]:
     """Turn what follows ``--`` into options, for commands that run a script."""
-    if "--" not in words or words[0] not in SCRIPTED:
-        return list(words)
-    end = words.index("--")
-    own = [f"--script-option={word}" for word in words[end + 1 :]]
-    return [*words[:end], *own]
+    if "--" not in arguments or arguments[0] not in SCRIPTED:
+        return list(arguments)
+    end = arguments.index("--")
+    own = [f"--script-option={argument}" for argument in arguments[end + 1 :]]
+    return [*arguments[:end], *own]
 
 
 def name_arguments(app: App, tokens: Sequence[str]) -> None:
     """Name the optional arguments in the requested help, where the library prints ``[ARGS]``."""
-    words, apps, _ = app.parse_commands([word for word in tokens if word not in app.help_flags])
-    apps[-1].usage = usage_of(words, apps[-1])
+    arguments, apps, _ = app.parse_commands(
+        [argument for argument in tokens if argument not in app.help_flags]
+    )
+    apps[-1].usage = usage_of(arguments, apps[-1])
 
 
-def usage_of(words: Sequence[str], app: App) -> str:
+def usage_of(arguments: Sequence[str], app: App) -> str:
     """Return the usage line: ``Usage: dbdyno study resume [OPTIONS] [STUDY]``."""
     taken = _taken(app) if app.default_command else ["COMMAND"]
-    own = ["[-- SCRIPT OPTIONS]"] if words and words[0] in SCRIPTED else []
-    return " ".join(["Usage: dbdyno", *words, *taken, *own])
+    own = ["[-- SCRIPT OPTIONS]"] if arguments and arguments[0] in SCRIPTED else []
+    return " ".join(["Usage: dbdyno", *arguments, *taken, *own])
 
 
 def _taken(app: App) -> Iterator[str]:

@@ -4,19 +4,19 @@ from dbdyno.formatting import THIN_SPACE, counted, seconds, tps
 from dbdyno.run.verify import Trial, Verification
 
 
-def verification_words(found: Verification, trial: Trial) -> list[str]:
+def verification_lines(found: Verification, trial: Trial) -> list[str]:
     """Return the pairs, the ratio with its interval, and what that says about the prediction."""
     lines = [
         "The advised statement order against the original one:",
         *(f"  {tps(before)} TPS, advised {tps(after)} TPS" for before, after in found.pairs),
-        f"  measured: {_ratio_words(found, trial)}",
+        f"  measured: {_ratio_text(found, trial)}",
         f"  predicted: {found.predicted:.3g} times at most",
         f"  {_judgement(found)}",
     ]
     return [line.replace(THIN_SPACE, " ") for line in lines]
 
 
-def _ratio_words(found: Verification, trial: Trial) -> str:
+def _ratio_text(found: Verification, trial: Trial) -> str:
     ratio = found.measured
     runs = f"{counted(len(found.pairs), 'pair')} of {seconds(trial.duration_ns / 1e9)}"
     if ratio.low is None or ratio.high is None:
@@ -26,7 +26,7 @@ def _ratio_words(found: Verification, trial: Trial) -> str:
 
 def _judgement(found: Verification) -> str:
     ratio = found.measured
-    if not ratio.is_told_apart:
+    if not ratio.is_significant:
         return "These runs cannot tell the two orders apart; more pairs may."
     if ratio.value < 1:
         return "The advice is refuted: the advised order is slower."

@@ -50,4 +50,4 @@ def _object(workload: Workload) -> dict[str, object]:
 
 
 def _parameters(workload: Workload) -> list[tuple[str, ...]]:
-    return [(one.name, one.default_word, one.range, one.description) for one in workload.parameters]
+    return [(one.name, one.default_text, one.range, one.description) for one in workload.parameters]

@@ -19,14 +19,14 @@ from dbdyno.explain.settings import span_s
 def deadlocks_seen(case: Case) -> float:
     """Deadlocks reported to the engine or counted by the server, whichever is more."""
     failures = case.record.failures
-    told = sum(failure.count for failure in failures if failure.failure_class == DEADLOCK)
-    return max(told, deadlocks_counted_in(case) or 0.0)
+    counted = sum(failure.count for failure in failures if failure.failure_class == DEADLOCK)
+    return max(counted, deadlocks_counted_in(case) or 0.0)
 
 
 def deadlocks_counted_in(case: Case) -> float | None:
     """Deadlocks as the server counted them; None if it does not."""
-    told = (total(case.recording, source, name, "") for source, name in DEADLOCKS)
-    return next((count for count in told if count is not None), None)
+    counted = (total(case.recording, source, name, "") for source, name in DEADLOCKS)
+    return next((count for count in counted if count is not None), None)
 
 
 def pending_share(case: Case) -> float:

@@ -31,7 +31,7 @@ def severity_of_loss(loss: Loss) -> Severity:
     return at_most("minor", grave) if certainty_of(loss) == "hint" else grave
 
 
-def loss_words(loss: Loss) -> str:
+def loss_text(loss: Loss) -> str:
     """How much was lost, how often, and how likely by chance."""
     times = "once" if loss.occurrences == 1 else f"{loss.occurrences} times"
     return (

@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from dbdyno.explain.explain import NOTHING_MEASURED, Explanation
-from dbdyno.explain.shares import remainder_words, share_words
+from dbdyno.explain.shares import remainder_text, share_text
 from dbdyno.layout import Line, Paragraph, visible
 from dbdyno.model.record import Finding, NotLooked, RunRecord
 
@@ -28,7 +28,7 @@ def summary_lines(record: RunRecord) -> list[Line]:
     unexplained = record.unexplained or 0.0
     return [
         *(lines or [_NOTHING]),
-        *([remainder_words(unexplained)] if above and unexplained >= _MUCH else []),
+        *([remainder_text(unexplained)] if above and unexplained >= _MUCH else []),
         *([f"{rest} more: dbdyno explain {record.run_id}"] if rest else []),
         *([_could_not_look(len(record.not_looked))] if record.not_looked else []),
     ]
@@ -44,7 +44,7 @@ def explanation_lines(explanation: Explanation) -> list[Line]:
     """Every finding with evidence and advice, the unexplained rest, rules that could not look."""
     found = [list(_in_full(finding)) for finding in explanation.findings]
     parts: list[list[Line]] = found or [["No findings."]]
-    parts.append([_flowing(remainder_words(explanation.unexplained))])
+    parts.append([_flowing(remainder_text(explanation.unexplained))])
     if explanation.not_looked:
         parts.append(list(_reasons(explanation.not_looked)))
     return [line for part in parts for line in [*part, ""]][:-1]
@@ -57,7 +57,7 @@ def _in_full(finding: Finding) -> Iterator[Line]:
     for heading, said in (
         ("evidence", finding.seen),
         ("why it matters", [finding.why]),
-        ("accounts for", [share_words(finding)]),
+        ("accounts for", [share_text(finding)]),
         ("try", finding.advice),
         ("expected gain", [finding.gain]),
         ("refute", [finding.refute]),

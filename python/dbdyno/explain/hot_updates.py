@@ -8,7 +8,7 @@ from collections import defaultdict
 from msgspec import Struct
 
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import committed, grown, grown_if_told, known_objects, server_facts
+from dbdyno.explain.needs import committed, grown, growth_if_reported, known_objects, server_facts
 from dbdyno.explain.sql import assigned_columns, fits, is_update, the_one, written_table
 from dbdyno.explain.statements import statements_of
 from dbdyno.model.telemetry import IndexFacts, TableFacts
@@ -66,7 +66,7 @@ def _counted(case: Case, table: TableFacts) -> Misses:
     updates, hot = (
         grown(case, _SOURCE, name, table.name) for name in ("n_tup_upd", "n_tup_hot_upd")
     )
-    to_new_page = grown_if_told(case, _SOURCE, "n_tup_newpage_upd", table.name) or 0.0
+    to_new_page = growth_if_reported(case, _SOURCE, "n_tup_newpage_upd", table.name) or 0.0
     misses, done = max(updates - hot, 0.0), committed(case)
     return Misses(
         table=table,
@@ -97,7 +97,7 @@ def culprit_of(case: Case, of: Misses) -> Culprit | None:
     """
     return next(
         (
-            Culprit(table, statement.words, columns, _with_one_of(columns, table))
+            Culprit(table, statement.text, columns, _with_one_of(columns, table))
             for table in (of.table, of.pages)
             for statement in statements_of(case)
             if is_update(statement.sql) and fits(written_table(statement.sql), of.table.name)
@@ -114,5 +114,5 @@ def _with_one_of(columns: list[str], table: TableFacts) -> list[IndexFacts]:
 def _indexed_columns(sql: str, table: TableFacts) -> list[str]:
     """The columns that the statement assigns and an index contains."""
     indexed = {column for index in table.indexes for column in index.columns}
-    assigned = {the_one(told, table.columns) for told in assigned_columns(sql)}
+    assigned = {the_one(name, table.columns) for name in assigned_columns(sql)}
     return sorted(column for column in assigned if column and column in indexed)

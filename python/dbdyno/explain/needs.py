@@ -53,11 +53,11 @@ def grown(case: Case, source: str, name: str, of: str | None = None) -> float:
     It ends with the load: what servers publish late is then missing at both ends alike, and growth
     per transaction is not overestimated.
     """
-    found = grown_if_told(case, source, name, of)
-    return needed(found, _untold(case, source, name))
+    found = growth_if_reported(case, source, name, of)
+    return needed(found, _reason_unknown(case, source, name))
 
 
-def grown_if_told(case: Case, source: str, name: str, of: str | None = None) -> float | None:
+def growth_if_reported(case: Case, source: str, name: str, of: str | None = None) -> float | None:
     """The same for a counter that some versions of a server lack: then None."""
     measured = Span(end_s=case.record.duration_s)
     return total(case.recording, source, name, of, measured)
@@ -66,7 +66,7 @@ def grown_if_told(case: Case, source: str, name: str, of: str | None = None) -> 
 def levels(case: Case, source: str, name: str, of: str | None = None) -> LevelSeries:
     """A level over time, with at least one reading."""
     series = level(case.recording, source, name, of)
-    return needed(series, _untold(case, source, name))
+    return needed(series, _reason_unknown(case, source, name))
 
 
 def measured(case: Case, series: LevelSeries) -> Series:
@@ -119,7 +119,7 @@ def client_time(case: Case) -> Budget:
     )
 
 
-def told_waits(case: Case) -> Budget | None:
+def reported_waits(case: Case) -> Budget | None:
     """Where client time went, if the waits within statements have names.
 
     The names come from the server, or from the kernel of this host; None if from neither.
@@ -168,7 +168,7 @@ def throughput_tps(case: Case) -> float:
     return committed(case) / needed(case.record.duration_s, "no time was measured")
 
 
-def _untold(case: Case, source: str, name: str) -> str:
+def _reason_unknown(case: Case, source: str, name: str) -> str:
     if was_read(case.recording, source):
         return because(case, f"{source} does not report {name}", source)
     return _unread(case, source)

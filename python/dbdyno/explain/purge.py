@@ -41,9 +41,10 @@ class History(Struct, frozen=True):
 
 def history_of(case: Case) -> History:
     """The history as telemetry read it; the list under whichever name the server uses."""
-    told = (level(case.recording, source, name, "") for source, name in SOURCES)
+    levels = (level(case.recording, source, name, "") for source, name in SOURCES)
     series = needed(
-        next((one for one in told if one is not None), None), "the history list length was not read"
+        next((one for one in levels if one is not None), None),
+        "the history list length was not read",
     )
     return History(
         length=course(series),

@@ -176,7 +176,7 @@ def _is_drawn_over_scale(case: Case, statement: int) -> bool:
 
 
 def _names(sql: str, relation: str) -> bool:
-    return relation == UNKNOWN or any(fits(told, relation) for told in tables_of(sql))
+    return relation == UNKNOWN or any(fits(name, relation) for name in tables_of(sql))
 
 
 def _rows_to_lock(case: Case, statement: int, relation: str) -> float | None:

@@ -7,28 +7,28 @@ from dbdyno.explain.processors import own_utilisation
 from dbdyno.explain.rule import NOTICED
 from dbdyno.formatting import significant, tps
 
-_FACTOR_TOLD_MAX = 100
+_FACTOR_SHOWN_MAX = 100
 
 
-def gain_words(case: Case, share: float) -> str:
+def gain_text(case: Case, share: float) -> str:
     """What removing a cause with this share of client time, or of the run, can gain."""
-    return rise_words(case, gain_factor(share)) if share >= NOTICED else ""
+    return rise_text(case, gain_factor(share)) if share >= NOTICED else ""
 
 
 def gain_of_waits(case: Case, share: float) -> str:
     """The same for a cause that takes no CPU time: the CPU is then the next limit."""
     factor = gain_factor(share, own_utilisation(case))
     limit = "; the CPU is then saturated" if factor < gain_factor(share) else ""
-    return rise_words(case, factor, limit) if share >= NOTICED else ""
+    return rise_text(case, factor, limit) if share >= NOTICED else ""
 
 
-def rise_words(case: Case, factor: float, limit: str = "") -> str:
+def rise_text(case: Case, factor: float, limit: str = "") -> str:
     """Throughput can rise by at most this factor, and what limits it further.
 
     If the share is next to all of the time, its inverse is a measurement error.
     """
-    is_told = factor <= _FACTOR_TOLD_MAX
-    by = f"at most {factor:.3g}" if is_told else f"{_FACTOR_TOLD_MAX} or more"
+    is_shown = factor <= _FACTOR_SHOWN_MAX
+    by = f"at most {factor:.3g}" if is_shown else f"{_FACTOR_SHOWN_MAX} or more"
     return in_throughput(case, f"Throughput rises by a factor of {by}{limit}.")
 
 
@@ -44,7 +44,7 @@ def in_throughput(case: Case, gain: str) -> str:
     return gain
 
 
-def bound_exceeded_words(bound_tps: float, measured_tps: float) -> str:
+def bound_exceeded_text(bound_tps: float, measured_tps: float) -> str:
     """The text on a row's bound that was exceeded."""
     return (
         f"The hold time that clients see allows {tps(bound_tps)} TPS, but {tps(measured_tps)} were "

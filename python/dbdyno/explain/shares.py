@@ -14,14 +14,14 @@ _WHOLES = {
 }
 
 
-def share_words(finding: Finding) -> str:
+def share_text(finding: Finding) -> str:
     """The share that it accounts for; empty if that is not known, or 0."""
     if not finding.share or not finding.share_of:
         return ""
     return f"{percent(finding.share)} of {_WHOLES[finding.share_of]}"
 
 
-def remainder_words(unexplained: float | None) -> str:
+def remainder_text(unexplained: float | None) -> str:
     """The share of client time that no finding accounts for."""
     if unexplained is None:
         return "Unexplained: not known, because the clients' sessions were not sampled."

@@ -45,22 +45,22 @@ _DIGITS = "#"
 """Stands for the digits at the end of a name."""
 
 
-def stands_for_many(told: str) -> bool:
+def stands_for_many(written: str) -> bool:
     """Whether a name in a statement is the form of several names."""
-    return told.endswith(_DIGITS)
+    return written.endswith(_DIGITS)
 
 
-def fits(told: str | None, name: str) -> bool:
+def fits(written: str | None, name: str) -> bool:
     """Whether a name in a statement is this name, or stands for it among others."""
-    if told is None or not stands_for_many(told):
-        return told == name
-    stem = told.removesuffix(_DIGITS)
-    return name.startswith(stem) and name[len(stem) :].isdecimal()
+    if written is None or not stands_for_many(written):
+        return written == name
+    prefix = written.removesuffix(_DIGITS)
+    return name.startswith(prefix) and name[len(prefix) :].isdecimal()
 
 
-def the_one(told: str, names: Iterable[str]) -> str | None:
+def the_one(written: str, names: Iterable[str]) -> str | None:
     """Which of these names it is; None if it is none of them, or stands for several."""
-    fitting = [name for name in names if fits(told, name)]
+    fitting = [name for name in names if fits(written, name)]
     return fitting[0] if len(fitting) == 1 else None
 
 

@@ -24,7 +24,7 @@ class Statement(Struct, frozen=True):
     sql: str
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The text on one line, shortened."""
         return in_one_line(self.sql)
 
@@ -47,7 +47,7 @@ def statements_on(case: Case, table: TableFacts) -> list[Statement]:
     return [
         one
         for one in statements_of(case)
-        if any(fits(told, name) for told in tables_of(one.sql) for name in names)
+        if any(fits(written, name) for written in tables_of(one.sql) for name in names)
     ]
 
 
@@ -102,7 +102,7 @@ def converted_columns(case: Case, statement: int, table: str) -> list[str]:
     )
 
 
-def index_words(table: TableFacts, index: IndexFacts) -> str:
+def index_text(table: TableFacts, index: IndexFacts) -> str:
     """An index as SQL names it: in its table's schema, without the table."""
     schema, dot, _ = table.name.rpartition(".")
     return schema + dot + index.name.removeprefix(f"{table.name}.")

@@ -44,7 +44,7 @@ _Thread = tuple[int, int, str]
 """The process's number, its start time, and the thread's number: unique to a thread."""
 
 
-class _Look(Struct):
+class _Reading(Struct):
     """What one reading found in the files of single processes."""
 
     turns: dict[_Thread, _Turns] = {}
@@ -95,17 +95,17 @@ class ProcessGroup:
         members = self._now(table)
         if not members:
             return {}
-        look = _look(table.root, members)
+        reading = _read(table.root, members)
         counters = {
             **_used(members, with_buried=not self._alone),
-            **self._scheduled(look.turns, table.root),
+            **self._scheduled(reading.turns, table.root),
         }
         return self._held(counters) | {
             "count": len(members),
             "running": _in_state(members, "R"),
             "waiting_for_disk": _in_state(members, "D"),
             "stopped": _in_state(members, "Tt"),
-            "memory_bytes": look.private_bytes + look.shared_bytes,
+            "memory_bytes": reading.private_bytes + reading.shared_bytes,
         }
 
     def bytes_read(self, table: ProcessTable) -> dict[str, float]:
@@ -114,8 +114,8 @@ class ProcessGroup:
         Raise PermissionError if we may not read them. The kernel itself adds those of reaped
         children to the parent's.
         """
-        told = [_bytes_read(table.root, process) for process in self.members(table)]
-        known = [each for each in told if each is not None]
+        readings = [_bytes_read(table.root, process) for process in self.members(table)]
+        known = [each for each in readings if each is not None]
         return self._held({"read_bytes": sum(known)}) if known else {}
 
     def _scheduled(self, turns: dict[_Thread, _Turns], root: Path) -> dict[str, float]:
@@ -127,8 +127,8 @@ class ProcessGroup:
             "voluntary_switches": total.voluntary,
             "involuntary_switches": total.involuntary,
         }
-        is_queue_told = (root / "proc/self/schedstat").exists()
-        return switches | ({"run_queue_us": total.queued_ns / 1000} if is_queue_told else {})
+        is_queue_reported = (root / "proc/self/schedstat").exists()
+        return switches | ({"run_queue_us": total.queued_ns / 1000} if is_queue_reported else {})
 
     def _held(self, counters: dict[str, float]) -> dict[str, float]:
         """Return the largest values so far: a child that has just exited lowers a sum briefly."""
@@ -154,8 +154,8 @@ def _in_state(members: Iterable[Process], states: str) -> int:
     return sum(process.state in states for process in members)
 
 
-def _look(root: Path, members: Iterable[Process]) -> _Look:
-    look = _Look()
+def _read(root: Path, members: Iterable[Process]) -> _Reading:
+    reading = _Reading()
     for process in members:
         private = shared = 0
         for thread, folder in _threads(root, process):
@@ -165,12 +165,12 @@ def _look(root: Path, members: Iterable[Process]) -> _Look:
                 continue  # it has just ended
             voluntary, involuntary = _pair(_SWITCHES, status)
             turns = _Turns(voluntary, involuntary, _queued_ns(folder))
-            look.turns[(process.pid, process.started, thread)] = turns
+            reading.turns[(process.pid, process.started, thread)] = turns
             # Every thread reports the memory of its process.
             private, shared = _pair(_MEMORY, status)
-        look.private_bytes += private * 1024
-        look.shared_bytes = max(look.shared_bytes, shared * 1024)
-    return look
+        reading.private_bytes += private * 1024
+        reading.shared_bytes = max(reading.shared_bytes, shared * 1024)
+    return reading
 
 
 def _pair(pattern: re.Pattern[bytes], status: bytes) -> tuple[int, int]:

@@ -25,12 +25,12 @@ _PAGE_KB = re.compile(r"\bkernelpagesize_kB=(\d+)")
 class Policy(NamedTuple):
     """A memory policy in the kernel's words; ``nodes`` is empty if it names none."""
 
-    word: str
+    mode: str
     nodes: str
 
     def __str__(self) -> str:
         """Return the policy as the kernel writes it."""
-        return f"{self.word}:{self.nodes}" if self.nodes else self.word
+        return f"{self.mode}:{self.nodes}" if self.nodes else self.mode
 
 
 def policies(root: Path, process_id: int) -> set[Policy] | None:
@@ -50,7 +50,7 @@ def memory_by_node(root: Path, processes: Sequence[Process]) -> dict[str, int]:
     """
     private: Counter[str] = Counter()
     shared: Counter[tuple[str, str]] = Counter()
-    for process in _asked(processes):
+    for process in _sampled(processes):
         for mapping, node, size in _mapped(root, process.pid):
             if " anon=" in mapping:
                 private[node] += size
@@ -62,7 +62,7 @@ def memory_by_node(root: Path, processes: Sequence[Process]) -> dict[str, int]:
     return dict(sorted(private.items()))
 
 
-def _asked(processes: Sequence[Process]) -> list[Process]:
+def _sampled(processes: Sequence[Process]) -> list[Process]:
     most = sorted(processes[1:], key=lambda process: process.used.cpu_us, reverse=True)
     return [*processes[:1], *most[: PROCESSES_MAX - 1]]
 
@@ -70,7 +70,7 @@ def _asked(processes: Sequence[Process]) -> list[Process]:
 def _mapped(root: Path, pid: int) -> Iterator[tuple[str, str, int]]:
     """Yield (line, node, bytes) of each mapping and each node with pages of it."""
     for line in (files.text(root / f"proc/{pid}/numa_maps") or "").splitlines():
-        told = _PAGE_KB.search(line)
-        page_bytes = int(told[1]) * 1024 if told else 4096
+        match = _PAGE_KB.search(line)
+        page_bytes = int(match[1]) * 1024 if match else 4096
         for node, pages in _PAGES.findall(line):
             yield line, node, int(pages) * page_bytes

@@ -16,7 +16,7 @@ from dbdyno.servers.groups import Group
 from dbdyno.servers.placement import Cpus, NumaPolicy, Placement, number_list, policy_nodes
 
 # As in /proc/PID/numa_maps; newer kernels write ``prefer (many)``.
-POLICY_WORDS = {
+POLICY_MODES = {
     "interleave": ("interleave",),
     "localalloc": ("local", "default"),
     "bind": ("bind",),
@@ -48,9 +48,9 @@ def memory_by_node(process_id: int, root: Path = ROOT) -> dict[str, int]:
 
 
 def _seen_on(cpus: Cpus, pids: Iterable[int], root: Path) -> str:
-    told = set(_allowed_cpus(pids, root))
-    if told != {str(cpus)}:
-        raise _not_kept(f"the server is not on CPUs {cpus}, but on {_and(told)}")
+    actual = set(_allowed_cpus(pids, root))
+    if actual != {str(cpus)}:
+        raise _not_kept(f"the server is not on CPUs {cpus}, but on {_and(actual)}")
     return f"all processes of the server may run only on CPUs {cpus}"
 
 
@@ -68,9 +68,11 @@ def _seen_in(group: Group, pids: Iterable[int], root: Path) -> str:
     if outside := _outside(folder, pids, root):
         raise _not_kept(f"processes of the server are outside its control group: {outside}")
     for name, wanted in group.files.items():
-        told = (folder / name).read_text().strip()
-        if not _is_limit(told, wanted):
-            raise _not_kept(f"the kernel turned the limit {wanted} in {folder / name} into {told}")
+        actual = (folder / name).read_text().strip()
+        if not _is_limit(actual, wanted):
+            raise _not_kept(
+                f"the kernel turned the limit {wanted} in {folder / name} into {actual}"
+            )
     limits = ", ".join(f"{name} {wanted}" for name, wanted in group.files.items())
     return f"all processes of the server are in a control group with {limits}"
 
@@ -80,38 +82,38 @@ def _outside(folder: Path, pids: Iterable[int], root: Path) -> list[int]:
     outside = list(pids)
     for pause_s in (0, *repeat(ENDING_S / 20, 20)):
         time.sleep(pause_s)
-        members = {int(word) for word in (folder / "cgroup.procs").read_text().split()}
+        members = {int(pid) for pid in (folder / "cgroup.procs").read_text().split()}
         outside = [pid for pid in outside if pid not in members and (root / f"proc/{pid}").exists()]
         if not outside:
             break
     return outside
 
 
-def _is_limit(told: str, wanted: str) -> bool:
+def _is_limit(actual: str, wanted: str) -> bool:
     """Whether the limit is the requested one; the kernel rounds memory down to whole pages."""
-    if told == wanted:
+    if actual == wanted:
         return True
-    return told.isdecimal() and wanted.isdecimal() and 0 <= int(wanted) - int(told) < 65_536
+    return actual.isdecimal() and wanted.isdecimal() and 0 <= int(wanted) - int(actual) < 65_536
 
 
 def _seen_under(numa: NumaPolicy, process_id: int, root: Path) -> str:
     found = numa_maps.policies(root, process_id)
     if found is None:
         raise _not_kept(f"numa_maps of process {process_id} cannot be read: NUMA placement unknown")
-    told = _and(map(str, found))
+    actual = _and(map(str, found))
     if not any(_is_policy(one, numa) for one in found):
-        raise _not_kept(f"the server's memory is not under --numa {numa}, but {told}")
-    return f"numa_maps of the server's first process shows {told}"
+        raise _not_kept(f"the server's memory is not under --numa {numa}, but {actual}")
+    return f"numa_maps of the server's first process shows {actual}"
 
 
-def _is_policy(told: numa_maps.Policy, wanted: NumaPolicy) -> bool:
+def _is_policy(actual: numa_maps.Policy, wanted: NumaPolicy) -> bool:
     """Whether the policy is the requested one; a cpuset may have removed nodes from it."""
-    nodes = number_list(told.nodes) if told.nodes else ()
-    return told.word in POLICY_WORDS[wanted.policy] and nodes == policy_nodes(wanted)
+    nodes = number_list(actual.nodes) if actual.nodes else ()
+    return actual.mode in POLICY_MODES[wanted.policy] and nodes == policy_nodes(wanted)
 
 
-def _and(words: Iterable[str]) -> str:
-    return ", ".join(sorted(words)) or "nothing"
+def _and(items: Iterable[str]) -> str:
+    return ", ".join(sorted(items)) or "nothing"
 
 
 def _not_kept(message: str) -> DbdynoError:

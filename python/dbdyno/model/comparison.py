@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 Verdict: TypeAlias = Literal["better", "worse", "same", "cannot tell"]
 # In order of presentation: clear answers, then no change, then undecided.
@@ -71,7 +71,7 @@ class MetricComparison(Struct, frozen=True, kw_only=True):
     detectable: float | None
     repeats: Repeats | None
     """None if the verdict is decided, or if the noise between runs is unknown."""
-    words: str
+    sentence: str = field(name="words")
     """The verdict as a sentence with its numbers."""
 
     @property

@@ -9,7 +9,7 @@ run can be a factor.
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 STUDY_FORMAT_VERSION = 1
 # The tags that identify a study's runs.
@@ -20,7 +20,7 @@ Cache: TypeAlias = Literal["warm", "cold", "as it is"]
 Restore: TypeAlias = Literal["each run", "each block", "once"]
 TurnStatus: TypeAlias = Literal["done", "invalid", "failed"]
 
-Words: TypeAlias = dict[str, Any]
+OptionTable: TypeAlias = dict[str, Any]
 """Options of a run by their long names without dashes, as in the study file.
 
 ``workload`` and ``scripts`` select what is run; tables (``set``, ``define``) map names to values.
@@ -31,7 +31,7 @@ class Level(Struct, frozen=True, kw_only=True):
     """One setting of a factor: its name, and the options that it adds to a point."""
 
     name: str
-    words: Words
+    options: OptionTable = field(name="words")
 
 
 class Factor(Struct, frozen=True, kw_only=True):
@@ -89,7 +89,7 @@ class StudySpec(Struct, frozen=True, kw_only=True):
     question: str
     size: Size
     factors: tuple[Factor, ...]
-    base: Words
+    base: OptionTable
     """The options of every point, before those of its levels."""
     excluded: tuple[dict[str, tuple[str, ...]], ...] = ()
     """Excluded points: those that match all factors of one of these."""
@@ -111,7 +111,7 @@ class Point(Struct, frozen=True, kw_only=True):
     key: str
     levels: dict[str, str]
     """Maps a factor's name to the level's name."""
-    words: Words
+    options: OptionTable = field(name="words")
 
 
 def key_of(levels: Mapping[str, str]) -> str:

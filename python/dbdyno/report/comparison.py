@@ -7,12 +7,12 @@ from ``analysis/compare.py``.
 from collections.abc import Iterator, Sequence
 from math import isinf
 
-from dbdyno.analysis.verdicts import change, ratio_words
+from dbdyno.analysis.verdicts import change, ratio_text
 from dbdyno.formatting import NOTHING, THIN_SPACE, percent
 from dbdyno.layout import Columns, Command, Line, Paragraph, laid_out
 from dbdyno.model.comparison import VERDICTS, Comparison, MetricComparison, Verdict
 from dbdyno.report.comparison_gates import GateResult
-from dbdyno.report.costs import amount_words
+from dbdyno.report.costs import amount_text
 
 HEADINGS = ("verdict", "metric", "before", "after", "ratio", "95 % interval")
 _LEFT = 2
@@ -26,10 +26,10 @@ def render_comparison_text(
         _flowing([f"{comparison.after} against {comparison.before}", *_unequal(comparison)]),
         _flowing([headline(comparison)]),
         [Columns([HEADINGS, *map(_row, comparison.metrics)], left=_LEFT)],
-        _flowing([metric.words for metric in comparison.metrics]),
+        _flowing([metric.sentence for metric in comparison.metrics]),
         _flowing(_listed("Doubts:", comparison.doubts)),
         [_pasted(line) for line in _decide(comparison)],
-        _flowing([one.words for one in results]),
+        _flowing([one.sentence for one in results]),
     ]
     return "\n\n".join(laid_out(block, screen, flow=None) for block in blocks if block) + "\n"
 
@@ -55,7 +55,7 @@ def render_comparison_markdown(comparison: Comparison, results: Sequence[GateRes
         list(_markdown_table(comparison.metrics)),
         _listed("Doubts:\n", [_escaped(doubt) for doubt in comparison.doubts], "- "),
         [f"To decide:\n\n```sh\n{comparison.decide_with}\n```"] if comparison.decide_with else [],
-        [f"- {_escaped(one.words)}" for one in results],
+        [f"- {_escaped(one.sentence)}" for one in results],
     ]
     text = "\n\n".join("\n".join(block) for block in blocks if block)
     return text.replace(THIN_SPACE, " ") + "\n"
@@ -63,18 +63,18 @@ def render_comparison_markdown(comparison: Comparison, results: Sequence[GateRes
 
 def headline(comparison: Comparison) -> str:
     """Which metrics are worse, better or the same, and which cannot tell: one sentence each."""
-    told = {
+    by_verdict = {
         verdict: [metric for metric in comparison.metrics if metric.verdict == verdict]
         for verdict in VERDICTS
     }
     return " ".join(
-        f"{_verdict_words(verdict, metrics)}: {', '.join(map(_change, metrics))}."
-        for verdict, metrics in told.items()
+        f"{_verdict_text(verdict, metrics)}: {', '.join(map(_change, metrics))}."
+        for verdict, metrics in by_verdict.items()
         if metrics
     )
 
 
-def _verdict_words(verdict: Verdict, metrics: Sequence[MetricComparison]) -> str:
+def _verdict_text(verdict: Verdict, metrics: Sequence[MetricComparison]) -> str:
     margins = {percent(metric.margin) for metric in metrics}
     if verdict == "same" and len(margins) == 1:
         return f"The same (within ±{margins.pop()})"
@@ -92,9 +92,9 @@ def _row(metric: MetricComparison) -> tuple[str, ...]:
     return (
         metric.verdict,
         metric.title,
-        amount_words(metric.before, unit),
-        amount_words(metric.after, unit),
-        NOTHING if isinf(metric.ratio) else ratio_words(metric.ratio),
+        amount_text(metric.before, unit),
+        amount_text(metric.after, unit),
+        NOTHING if isinf(metric.ratio) else ratio_text(metric.ratio),
         _interval(metric),
     )
 
@@ -102,7 +102,7 @@ def _row(metric: MetricComparison) -> tuple[str, ...]:
 def _interval(metric: MetricComparison) -> str:
     if metric.low is None or metric.high is None:
         return NOTHING
-    return f"{ratio_words(metric.low)} to {ratio_words(metric.high)}"
+    return f"{ratio_text(metric.low)} to {ratio_text(metric.high)}"
 
 
 def _unequal(comparison: Comparison) -> list[str]:

@@ -7,7 +7,7 @@ The verdicts come from ``analysis/compare.py``; no statistics are computed here.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from dbdyno.model.comparison import Comparison, MetricComparison
 
@@ -21,7 +21,7 @@ class Gate(Struct, frozen=True, kw_only=True):
     share: float
 
     @property
-    def words(self) -> str:
+    def sentence(self) -> str:
         """The gate as it is written on the command line."""
         return f"{self.metric}:worse:{self.share * 100:g}%".removeprefix(":")
 
@@ -32,7 +32,7 @@ class GateResult(Struct, frozen=True, kw_only=True):
     gate: str
     metric: str
     outcome: Outcome
-    words: str
+    sentence: str = field(name="words")
 
 
 def apply_gates(comparison: Comparison, gates: Iterable[Gate]) -> list[GateResult]:
@@ -49,8 +49,10 @@ def _results(gate: Gate, metrics: Sequence[MetricComparison]) -> Iterator[GateRe
     for metric in metrics:
         if gate.metric in ("", metric.id):
             outcome = _outcome(gate, metric)
-            words = _words(gate, metric, outcome)
-            yield GateResult(gate=gate.words, metric=metric.id, outcome=outcome, words=words)
+            sentence = _sentence(gate, metric, outcome)
+            yield GateResult(
+                gate=gate.sentence, metric=metric.id, outcome=outcome, sentence=sentence
+            )
 
 
 def _outcome(gate: Gate, metric: MetricComparison) -> Outcome:
@@ -65,10 +67,10 @@ def worsening(metric: MetricComparison) -> float:
     return 1 - metric.ratio if metric.better == "higher" else metric.ratio - 1
 
 
-def _words(gate: Gate, metric: MetricComparison, outcome: Outcome) -> str:
-    option = f"--fail-if {gate.words}"
+def _sentence(gate: Gate, metric: MetricComparison, outcome: Outcome) -> str:
+    option = f"--fail-if {gate.sentence}"
     if outcome == "broken":
-        return f"{option} fails: {metric.words}"
+        return f"{option} fails: {metric.sentence}"
     if outcome == "cannot tell":
         return f"{option} does not fail: these runs leave {metric.title} undecided."
     return f"{option} holds for {metric.title}."

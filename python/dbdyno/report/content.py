@@ -138,10 +138,10 @@ class Claim(Struct, frozen=True, kw_only=True):
 
 
 class Sentence(Struct, frozen=True, kw_only=True):
-    """A conclusion; ``is_told`` is true if the data decides it, ``doubt`` is what weakens it."""
+    """A conclusion; ``is_decided`` is true if the data decides it, ``doubt`` is what weakens it."""
 
     text: str
-    is_told: bool
+    is_decided: bool
     doubt: str = ""
 
     kind: Literal["sentence"] = "sentence"

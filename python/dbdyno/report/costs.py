@@ -9,12 +9,12 @@ from dbdyno.model.record import CostRecord
 _FIRST = ("server_cpu_us", "engine_cpu_us", "wal_bytes", "round_trips")
 
 
-def cost_words(cost: CostRecord, value: float | None = None) -> str:
+def cost_text(cost: CostRecord, value: float | None = None) -> str:
     """The value of this cost with its unit; another value may be given."""
-    return amount_words(cost.value if value is None else value, cost.unit)
+    return amount_text(cost.value if value is None else value, cost.unit)
 
 
-def amount_words(amount: float, unit: str) -> str:
+def amount_text(amount: float, unit: str) -> str:
     """A number with its unit; times and sizes in a suitable unit."""
     if unit in ("B", "bytes"):
         return size(amount)
@@ -23,11 +23,11 @@ def amount_words(amount: float, unit: str) -> str:
     return f"{significant(amount)}{THIN_SPACE}{unit}".rstrip(THIN_SPACE)
 
 
-def interval_words(cost: CostRecord) -> str:
+def interval_text(cost: CostRecord) -> str:
     """The interval of a cost; empty if there is none."""
     if cost.low is None or cost.high is None:
         return ""
-    return f"{cost_words(cost, cost.low)} to {cost_words(cost, cost.high)}"
+    return f"{cost_text(cost, cost.low)} to {cost_text(cost, cost.high)}"
 
 
 def first_costs(costs: Sequence[CostRecord]) -> list[CostRecord]:

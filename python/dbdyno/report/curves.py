@@ -177,7 +177,7 @@ class _Mark(NamedTuple):
     """A vertical line with its words above the plot, where they hide no data."""
 
     place: float
-    words: str
+    text: str
     middle: float
     y: float
 
@@ -186,8 +186,8 @@ def _placed_marks(curve: CurveOf, across: Scale, width: int) -> tuple[list[_Mark
     """Each on the first line where it touches neither another nor the title; and the added room."""
     taken = [(0.0, len(curve.y_title) * CHARACTER, 0)]
     marks = []
-    for x, words in sorted(curve.marks):
-        half = (len(words) * CHARACTER + TICK_GAP) / 2
+    for x, text in sorted(curve.marks):
+        half = (len(text) * CHARACTER + TICK_GAP) / 2
         middle = min(max(across(x), half), width - half)
         left, right = middle - half, middle + half
         row = next(
@@ -196,17 +196,17 @@ def _placed_marks(curve: CurveOf, across: Scale, width: int) -> tuple[list[_Mark
             if not any(left < end and begin < right for begin, end, at in taken if at == row)
         )
         taken.append((left, right, row))
-        marks.append(_Mark(across(x), words, middle, TITLE_Y + row * LINE))
+        marks.append(_Mark(across(x), text, middle, TITLE_Y + row * LINE))
     return marks, LINE * max(row for *_, row in taken)
 
 
 def _draw_marks(drawing: Drawing, marks: Sequence[_Mark], frame: Frame) -> None:
-    """Draw dashed vertical lines up to their words."""
+    """Draw dashed vertical lines up to their text."""
     for mark in marks:
         ends = [(mark.place, frame.up.begin), (mark.place, mark.y + 4)]
         drawing.path(ends, "curve dashed grey")
     for mark in marks:
-        drawing.text(mark.middle, mark.y, mark.words, "middle", "halo")
+        drawing.text(mark.middle, mark.y, mark.text, "middle", "halo")
 
 
 def _shift(curve: CurveOf, series: CurveSeries) -> float:

@@ -65,8 +65,8 @@ def _joined(spans: Iterable[Span], gap_s: float) -> list[Span]:
     return joined
 
 
-def lane_words(subject: Subject) -> str:
+def lane_text(subject: Subject) -> str:
     """What the rows above a plot show, for its caption; empty if nothing happened."""
     names = [lane.label for lane in lanes(subject)]
-    told = ["checkpoint (sync phase darker)" if name == "checkpoint" else name for name in names]
-    return f"; above: {', '.join(told)}" if told else ""
+    titles = ["checkpoint (sync phase darker)" if name == "checkpoint" else name for name in names]
+    return f"; above: {', '.join(titles)}" if titles else ""

@@ -18,7 +18,7 @@ def readable_pairs(described: Mapping[str, Any]) -> list[tuple[str, str]]:
     return list(_pairs(described, ()))
 
 
-def setting_words(value: str, unit: str) -> str:
+def setting_text(value: str, unit: str) -> str:
     """A setting as its server keeps it, and a size in readable form: 771328 × 8kB, 5.88 GiB.
 
     A unit may be a number of bytes.
@@ -38,9 +38,9 @@ def _pairs(described: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tupl
 
 
 def _title(path: tuple[str, ...]) -> str:
-    words = " ".join(_without_unit(name).replace("_", " ") for name in path)
-    words = words.replace("io uring", "io_uring")
-    written = " ".join(_WORDS.get(word, word) for word in words.split())
+    text = " ".join(_without_unit(name).replace("_", " ") for name in path)
+    text = text.replace("io uring", "io_uring")
+    written = " ".join(_WORDS.get(part, part) for part in text.split())
     return written[:1].upper() + written[1:]
 
 

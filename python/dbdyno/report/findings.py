@@ -1,6 +1,6 @@
 """Sentences about findings, shared by the page and the terminal."""
 
-from dbdyno.explain.shares import share_words
+from dbdyno.explain.shares import share_text
 from dbdyno.model.record import Finding, RunRecord
 
 _CERTAINTY = {
@@ -18,11 +18,11 @@ def is_grave(finding: Finding) -> bool:
 def bearing(finding: Finding) -> str:
     """How much the cause accounts for, and how certain that is."""
     certainty = _CERTAINTY[finding.certainty]
-    share = share_words(finding)
+    share = share_text(finding)
     return f"{share} · {certainty}" if share else certainty[0].upper() + certainty[1:]
 
 
-def clean_words(record: RunRecord) -> str:
+def clean_text(record: RunRecord) -> str:
     """The sentence for a run without a grave finding."""
     if record.not_looked and record.unexplained is None:
         return "No finding above severity note, but some rules could not look."

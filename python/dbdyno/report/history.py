@@ -13,7 +13,7 @@ from dbdyno.analysis.history import Change, MetricHistory
 from dbdyno.analysis.run_series import RunSeries
 from dbdyno.analysis.verdicts import change
 from dbdyno.layout import Line, Paragraph, laid_out
-from dbdyno.report.costs import amount_words
+from dbdyno.report.costs import amount_text
 
 
 def render_history_text(series: Sequence[RunSeries], screen: int | None = None) -> str:
@@ -51,12 +51,12 @@ def _metric_object(series: RunSeries, found: MetricHistory) -> dict[str, Any]:
 
 
 def _lines(series: RunSeries) -> Iterator[Line]:
-    yield Paragraph(series.kind.words, "    ")
-    yield f"  {span_words(series)}"
+    yield Paragraph(series.kind.text, "    ")
+    yield f"  {period_text(series)}"
     for found in series.metrics:
-        yield _set_in(2, f"{found.metric.title}: {state_words(found)}")
+        yield _set_in(2, f"{found.metric.title}: {state_text(found)}")
         for one in found.changes:
-            yield _set_in(4, change_words(series, found, one))
+            yield _set_in(4, change_text(series, found, one))
             yield from (_set_in(6, line) for line in evidence(series, one))
 
 
@@ -64,41 +64,41 @@ def _set_in(columns: int, text: str) -> Paragraph:
     return Paragraph(" " * columns + text, " " * (columns + 2))
 
 
-def span_words(series: RunSeries) -> str:
+def period_text(series: RunSeries) -> str:
     """How many runs, and their first and last date."""
     first, last = (run.record.started_at[:10] for run in (series.runs[0], series.runs[-1]))
     return f"{len(series.runs)} runs, {first} to {last}"
 
 
-def state_words(found: MetricHistory) -> str:
+def state_text(found: MetricHistory) -> str:
     """A metric's latest value, its value just before, and how often its level changed."""
     when = "the latest run" if found.values[-1] is not None else "the latest run that has it"
     number = len(found.changes)
     changes = {0: "no change", 1: "1 change"}.get(number, f"{number} changes")
-    now = f"{value_words(found, found.latest)} in {when}"
-    return f"{now}, {_before_words(found)}{changes} of level"
+    now = f"{value_text(found, found.latest)} in {when}"
+    return f"{now}, {_before_text(found)}{changes} of level"
 
 
-def _before_words(found: MetricHistory) -> str:
+def _before_text(found: MetricHistory) -> str:
     """Earlier values; a level takes two runs, so only this shows that the latest one differs."""
     before = found.before_latest
     if not before:
         return ""
     runs = "one" if len(before) == 1 else str(len(before))
-    return f"{value_words(found, geometric_mean(before))} in the {runs} before it, "
+    return f"{value_text(found, geometric_mean(before))} in the {runs} before it, "
 
 
-def value_words(found: MetricHistory, value: float) -> str:
+def value_text(found: MetricHistory, value: float) -> str:
     """A value of this metric, as text."""
-    return amount_words(value, found.metric.unit.removesuffix("per transaction").strip())
+    return amount_text(value, found.metric.unit.removesuffix("per transaction").strip())
 
 
-def change_words(series: RunSeries, found: MetricHistory, one: Change) -> str:
+def change_text(series: RunSeries, found: MetricHistory, one: Change) -> str:
     """When, by how much, from what to what, and whether for better or worse."""
     run = series.runs[one.index].record
     rose = one.ratio > 1
     judged = "better" if rose == (found.metric.better == "higher") else "worse"
-    levels = f"{value_words(found, one.before)} to {value_words(found, one.after)}"
+    levels = f"{value_text(found, one.before)} to {value_text(found, one.after)}"
     when = run.started_at[:16].replace("T", " ")
     return f"{when}  {change(one.ratio)}, {judged}: {levels}, from run {run.run_id} on"
 

@@ -9,7 +9,7 @@ from dbdyno.answers.answer import CurveOf, CurveSeries
 from dbdyno.explain.sentences import capitalized
 from dbdyno.report.content import Block, Sentence
 from dbdyno.report.curves import curve_figure
-from dbdyno.report.history import change_words, evidence, span_words, state_words
+from dbdyno.report.history import change_text, evidence, period_text, state_text
 from dbdyno.report.page import Page, PageSection, render_page
 
 FOOTER = (
@@ -29,12 +29,10 @@ def render_history_html(series: Sequence[RunSeries]) -> str:
             when=f"{runs} runs in {len(series)} series",
             verdict=_verdict(series),
             status="Decided by the runs" if series else "Not decided by the runs",
-            is_told=bool(series),
+            is_decided=bool(series),
             doubts=["A level needs two runs: a change in the latest run alone is not shown yet."],
             sections=[
-                PageSection(
-                    id=f"series-{number}", title=one.kind.words, blocks=_blocks(one, number)
-                )
+                PageSection(id=f"series-{number}", title=one.kind.text, blocks=_blocks(one, number))
                 for number, one in enumerate(series, 1)
             ],
             footer=FOOTER,
@@ -57,9 +55,9 @@ def _blocks(series: RunSeries, number: int) -> list[Block]:
 def _sentences(series: RunSeries) -> Iterator[Block]:
     for found in series.metrics:
         for one in found.changes:
-            text = f"{found.metric.title}, {change_words(series, found, one)}."
+            text = f"{found.metric.title}, {change_text(series, found, one)}."
             doubt = " ".join(capitalized(line) for line in evidence(series, one))
-            yield Sentence(text=text, is_told=True, doubt=doubt)
+            yield Sentence(text=text, is_decided=True, doubt=doubt)
 
 
 def _figures(series: RunSeries, number: int) -> Iterator[Block]:
@@ -71,7 +69,7 @@ def _curve(series: RunSeries, found: MetricHistory) -> CurveOf:
     known = [(place, value) for place, value in enumerate(found.values, 1) if value is not None]
     return CurveOf(
         title=found.metric.title,
-        summary=f"{capitalized(state_words(found))} {span_words(series)}.",
+        summary=f"{capitalized(state_text(found))} {period_text(series)}.",
         x_title="run",
         y_title=found.metric.unit or "per transaction",
         series=[

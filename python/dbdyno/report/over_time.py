@@ -68,7 +68,7 @@ def _phase_marks(line: Timeline) -> list[Mark]:
     ]
 
 
-def shading_words(subject: Subject) -> str:
+def shading_text(subject: Subject) -> str:
     """What the shaded stretches are, for a caption; empty if there are none."""
     names = " and ".join(dict.fromkeys(mark.label for mark in marks(subject)))
     return f"; shaded: {names}" if names else ""

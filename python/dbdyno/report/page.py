@@ -30,7 +30,7 @@ class Page(Struct, frozen=True, kw_only=True):
     verdict: str
     status: str
     """How far the verdict can be relied on, in a few words."""
-    is_told: bool
+    is_decided: bool
     doubts: Sequence[str]
     sections: Sequence[PageSection]
     footer: str

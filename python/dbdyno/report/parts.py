@@ -36,7 +36,7 @@ def _table(parts: PartsOf) -> Table:
     return Table(
         caption=parts.title,
         columns=("", *parts.kinds, "total"),
-        rows=[(bar.label, *map(percent, shares_of(bar)), bar.words) for bar in parts.bars],
+        rows=[(bar.label, *map(percent, shares_of(bar)), bar.text) for bar in parts.bars],
         numeric=frozenset(range(1, len(parts.kinds) + 2)),
     )
 
@@ -50,11 +50,11 @@ def shares_of(bar: BarOf) -> Sequence[float]:
 def _draw(parts: PartsOf, width: int) -> Markup:
     drawing = Drawing(width, _TOP + _STEP * len(parts.bars))
     left = max(len(bar.label) for bar in parts.bars) * CHARACTER + 14
-    right = width - max(len(bar.words) for bar in parts.bars) * CHARACTER - 14
+    right = width - max(len(bar.text) for bar in parts.bars) * CHARACTER - 14
     for place, bar in enumerate(parts.bars):
         y = _TOP + place * _STEP
         drawing.text(left - 10, y + 14, bar.label, "end", "value")
-        drawing.text(right + 10, y + 14, bar.words, "start", "label")
+        drawing.text(right + 10, y + 14, bar.text, "start", "label")
         _draw_bar(drawing, bar, (left, right), y)
     return drawing.markup()
 

@@ -23,7 +23,7 @@ TICK_GAP = 10
 _LEVELS_MAX = 9
 _LINEAR_MARGIN = 1.04
 
-Words = Callable[[float], str]
+Format = Callable[[float], str]
 
 
 def at_each_width(draw: Callable[[int], Markup]) -> tuple[Markup, ...]:
@@ -81,7 +81,7 @@ def draw_axes(  # noqa: PLR0913 - both axes: their ticks, titles, and the words 
     y_ticks: Sequence[float],
     *,
     titles: tuple[str, str],
-    x_words: Words = significant,
+    x_format: Format = significant,
 ) -> None:
     """Draw horizontal grid lines, ticks along the bottom, both titles."""
     across, up = frame.across, frame.up
@@ -90,9 +90,9 @@ def draw_axes(  # noqa: PLR0913 - both axes: their ticks, titles, and the words 
         drawing.text(across.begin - 8, up(tick) + 4, significant(tick), "end")
     for tick in x_ticks:
         drawing.line(across(tick), up.begin, across(tick), up.begin + 4, "rule")
-        words = x_words(tick)
-        middle = min(across(tick), drawing.width - len(words) * CHARACTER / 2)
-        drawing.text(middle, up.begin + 18, words, "middle")
+        text = x_format(tick)
+        middle = min(across(tick), drawing.width - len(text) * CHARACTER / 2)
+        drawing.text(middle, up.begin + 18, text, "middle")
     x_title, y_title = titles
     middle = (across.begin + across.end) / 2
     drawing.text(middle, up.begin + 36, x_title, "middle", "title")

@@ -88,7 +88,7 @@ def _node(who: Who, texts: Mapping[int, str], place: int, arcs: Sequence[Arc]) -
     waiting = sum(arc.waiters_mean for arc in arcs if arc.waiter == place)
     sql = texts.get(who[1], "")
     return Node(
-        label=in_short(sql) if sql else _session_words(who),
+        label=in_short(sql) if sql else _session_text(who),
         sql=sql,
         waiting=waiting,
         is_root=not any(arc.waiter == place for arc in arcs),
@@ -99,7 +99,7 @@ def _texts(recording: Recording) -> dict[int, str]:
     return dict(rows(recording.tables["statement_texts"], ("statement", "sql")))
 
 
-def _session_words(who: Who) -> str:
+def _session_text(who: Who) -> str:
     name, statement = who
     if name == "client" and statement == NO_STATEMENT:
         return "between statements"

@@ -76,7 +76,7 @@ def _draw(scatter: ScatterOf, width: int) -> Markup:
         [tick for tick in time_ticks(across.high, 8) if tick >= across.low],
         y_ticks,
         titles=("time", scatter.y_title),
-        x_words=lambda at: seconds(at) if at else significant(at),
+        x_format=lambda at: seconds(at) if at else significant(at),
     )
     for series, colour in zip(scatter.series, COLOURS, strict=False):
         for x, y in zip(series.x, series.y, strict=True):

@@ -34,7 +34,7 @@ def search_object(found: Search) -> dict[str, Any]:
     return {
         "search": found.search_id,
         "workload": found.probe.workload,
-        "objectives": [plain(objective.words) for objective in found.objectives],
+        "objectives": [plain(objective.text) for objective in found.objectives],
         "verdict": plain(verdict(found)),
         "highest_rate_tps": {"value": found.met_tps, "low": found.met_tps, "high": found.upper_tps},
         "error": found.error,
@@ -73,7 +73,7 @@ def title(found: Search) -> str:
 
 def wanted(found: Search) -> str:
     """All objectives in one line."""
-    return " and ".join(objective.words for objective in found.objectives)
+    return " and ".join(objective.text for objective in found.objectives)
 
 
 def verdict(found: Search) -> str:

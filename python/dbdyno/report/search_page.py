@@ -33,7 +33,7 @@ def render_search_html(found: Search) -> str:
             when=f"{began} · {sum(len(trial.runs) for trial in found.trials)} trials",
             verdict=verdict(found),
             status="Decided by the trials" if found.met_tps is not None else "No such rate found",
-            is_told=found.is_over and found.met_tps is not None,
+            is_decided=found.is_over and found.met_tps is not None,
             doubts=[*bounds(found)],
             sections=[
                 PageSection(id="curve", title="Response time against rate", blocks=_curve(found)),
@@ -94,7 +94,7 @@ def _lines(found: Search, trials: Sequence[Trial], measure: Measure) -> Iterator
         if objective.measure == measure:
             limits = [objective.limit, objective.limit]
             ends = [rates[0], rates[-1]]
-            yield CurveSeries(label=objective.words, x=ends, y=limits, fitted=True)
+            yield CurveSeries(label=objective.text, x=ends, y=limits, fitted=True)
 
 
 def _time_ms(run: RunRecord, measure: Measure) -> float:

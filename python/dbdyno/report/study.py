@@ -29,10 +29,10 @@ def render_study_html(trials: Trials, answers: Answers) -> str:
             name=f"study {trials.study.study_id}",
             title=spec.title,
             question=spec.question,
-            when=when_words(trials),
+            when=when_text(trials),
             verdict=capitalized(claim.sentence),
-            status=status_words(claim),
-            is_told=claim.told,
+            status=status_text(claim),
+            is_decided=claim.is_decided,
             doubts=list(doubts(trials, claim)),
             sections=[*answer_sections(answers), *_closing(trials, answers)],
             footer=FOOTER,
@@ -40,7 +40,7 @@ def render_study_html(trials: Trials, answers: Answers) -> str:
     )
 
 
-def when_words(trials: Trials) -> str:
+def when_text(trials: Trials) -> str:
     """When, how many runs, and whether that is all of it."""
     study = trials.study
     done = f"{count(len(trials.trials))} of {count(len(study.turns))} runs count"
@@ -49,9 +49,9 @@ def when_words(trials: Trials) -> str:
     return " · ".join(filter(None, (began, f"size {study.spec.size}", done, ended)))
 
 
-def status_words(claim: Claim) -> str:
+def status_text(claim: Claim) -> str:
     """How far a verdict can be relied on."""
-    return "Decided by the data" if claim.told else "Not decided by the data"
+    return "Decided by the data" if claim.is_decided else "Not decided by the data"
 
 
 def doubts(trials: Trials, claim: Claim) -> Iterator[str]:

@@ -48,7 +48,7 @@ def answer_blocks(answer: Answered, name: str) -> list[Block]:
     sentences: list[Block] = [
         Sentence(
             text=capitalized(claim.sentence),
-            is_told=claim.told,
+            is_decided=claim.is_decided,
             doubt=capitalized(claim.doubt) if claim.doubt else "",
         )
         for claim in answer.claims

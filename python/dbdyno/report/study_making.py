@@ -13,7 +13,7 @@ from dbdyno.answers.grouping import by_point
 from dbdyno.formatting import NOTHING, count, percent, seconds
 from dbdyno.model.study import StudyRecord, TurnResult
 from dbdyno.report.content import Block, Facts, Folded, Table, Text
-from dbdyno.report.facts import readable_pairs, setting_words
+from dbdyno.report.facts import readable_pairs, setting_text
 
 
 def making_blocks(trials: Trials) -> list[Block]:
@@ -35,7 +35,7 @@ def _order_facts(study: StudyRecord) -> Iterator[tuple[str, str]]:
     yield "Order", f"randomised complete blocks, seed {spec.seed}"
     yield "Cache before each run", spec.cache
     yield "Data restored", spec.restore
-    yield "Turns", _turn_words(study)
+    yield "Turns", _turn_text(study)
 
 
 def _durability(trials: Trials) -> Iterator[tuple[str, str]]:
@@ -49,7 +49,7 @@ def _durability(trials: Trials) -> Iterator[tuple[str, str]]:
         yield "Durability", " or ".join(promises)
 
 
-def _turn_words(study: StudyRecord) -> str:
+def _turn_text(study: StudyRecord) -> str:
     counts = Counter(result.status for result in study.results)
     said = [f"{count(number)} {status}" for status, number in counts.items()]
     left = len(study.turns) - len(study.results)
@@ -64,12 +64,12 @@ def time_facts(study: StudyRecord) -> Iterator[tuple[str, str]]:
     other_s = sum(one.other_s for one in spent)
     whole_s = runs_s + prepare_s + other_s
     if whole_s:
-        yield "Time in runs", _time_words(runs_s, whole_s)
-        yield "Time in preparation", _time_words(prepare_s, whole_s)
-        yield "Other time", _time_words(other_s, whole_s)
+        yield "Time in runs", _time_text(runs_s, whole_s)
+        yield "Time in preparation", _time_text(prepare_s, whole_s)
+        yield "Other time", _time_text(other_s, whole_s)
 
 
-def _time_words(part_s: float, whole_s: float) -> str:
+def _time_text(part_s: float, whole_s: float) -> str:
     return f"{seconds(part_s)} ({percent(part_s / whole_s)})"
 
 
@@ -142,7 +142,7 @@ def _surroundings(trials: Trials) -> list[Block]:
 def _facts_of(server: Mapping[str, Any]) -> dict[str, str]:
     """Without the lists of settings, which are in each run's report."""
     chosen = {
-        f"setting {one['name']}": setting_words(str(one["value"]), str(one.get("unit") or ""))
+        f"setting {one['name']}": setting_text(str(one["value"]), str(one.get("unit") or ""))
         for one in server.get("settings", ())
         if {"name", "value"} <= one.keys()
     }
@@ -154,10 +154,10 @@ def _shared(described: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
     """One value if all agree; otherwise how many there are."""
     names = dict.fromkeys(name for one in described for name in one)
     values = {name: dict.fromkeys(one.get(name, NOTHING) for one in described) for name in names}
-    return [(name, _values_words(list(found))) for name, found in values.items()]
+    return [(name, _values_text(list(found))) for name, found in values.items()]
 
 
-def _values_words(values: Sequence[str]) -> str:
+def _values_text(values: Sequence[str]) -> str:
     if len(values) <= 3:
         return " or ".join(values)
     return f"differs between runs ({len(values)} values)"

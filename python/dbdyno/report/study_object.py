@@ -24,7 +24,7 @@ def study_object(trials: Trials, answers: Answers) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "study": _study(trials),
         "verdict": claim.sentence,
-        "told": claim.told,
+        "told": claim.is_decided,
         "doubt": claim.doubt,
         "points": [_point(trials, point) for point in trials.study.points],
         "comparisons": msgspec.to_builtins(list(compared)),
@@ -61,7 +61,7 @@ def _point(trials: Trials, point: Point) -> dict[str, Any]:
     return {
         "key": point.key,
         "levels": point.levels,
-        "words": point.words,
+        "words": point.options,
         "metrics": {name: _metric(runs, name) for name in names},
         "turns": [_turn(result) for result in results],
     }

@@ -10,7 +10,7 @@ from dbdyno.answers.answering import Answers, title_of, verdict
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import counted
 from dbdyno.layout import Columns, Line, Paragraph, laid_out, printable
-from dbdyno.report.study import doubts, status_words, when_words
+from dbdyno.report.study import doubts, status_text, when_text
 from dbdyno.report.study_answers import without_verdict
 from dbdyno.report.study_making import time_facts
 
@@ -34,11 +34,11 @@ def render_study_text(trials: Trials, answers: Answers, screen: int | None = Non
 def _head(trials: Trials) -> Iterator[Line]:
     yield _flowing(f"{trials.spec.title} (study {trials.study.study_id})")
     yield _flowing(trials.spec.question)
-    yield when_words(trials)
+    yield when_text(trials)
 
 
 def _answer(trials: Trials, claim: Claim) -> Iterator[Line]:
-    yield _flowing(f"{status_words(claim)}: {capitalized(claim.sentence)}")
+    yield _flowing(f"{status_text(claim)}: {capitalized(claim.sentence)}")
     found = list(doubts(trials, claim))
     if found:
         yield "Doubts:"
@@ -50,7 +50,7 @@ def _answered(title: str, answer: Answered) -> Iterator[Line]:
     yield title
     yield "-" * len(title)
     for claim in answer.claims:
-        yield _flowing(capitalized(claim.sentence), "* " if claim.told else "? ")
+        yield _flowing(capitalized(claim.sentence), "* " if claim.is_decided else "? ")
         if claim.doubt:
             yield _flowing(capitalized(claim.doubt), "    ")
     if answer.missing:

@@ -11,14 +11,14 @@ from dbdyno.explain.sql import in_short
 from dbdyno.formatting import count, counted, milliseconds, seconds, significant, tps
 from dbdyno.layout import FLOW, Columns, Line, Paragraph, aligned, laid_out, printable, shortened
 from dbdyno.model.record import FailureRecord, Latency, RunRecord, StageRecord, StatementRecord
-from dbdyno.report.costs import cost_words, first_costs
+from dbdyno.report.costs import cost_text, first_costs
 from dbdyno.report.server_label import server_label
 from dbdyno.report.verdict import (
     doubts,
-    interval_words,
+    interval_text,
     percentiles,
     reasons,
-    transaction_words,
+    transaction_text,
     verdict,
 )
 
@@ -47,11 +47,11 @@ def _head(record: RunRecord) -> Iterator[Line]:
     found = record.throughput_tps
     if found:
         yield f"throughput    {tps(found.value)} TPS"
-        yield Paragraph(f"{_SET_IN}{interval_words(record)}", _SET_IN)
+        yield Paragraph(f"{_SET_IN}{interval_text(record)}", _SET_IN)
         if found.min is not None:
             yield f"{_SET_IN}measurement intervals: {tps(found.min)} to {tps(found.max)} TPS"
     if record.transactions:
-        yield Paragraph(f"transactions  {transaction_words(record)}", _SET_IN)
+        yield Paragraph(f"transactions  {transaction_text(record)}", _SET_IN)
     yield from _costs(record)
 
 
@@ -59,8 +59,8 @@ def _costs(record: RunRecord) -> Iterator[Line]:
     """The most important in one line; without telemetry, the only one that is known."""
     costs = first_costs(record.costs)
     if costs:
-        told_costs = ", ".join(f"{cost.title} {cost_words(cost)}" for cost in costs)
-        yield Paragraph(f"cost per txn  {told_costs}", _SET_IN)
+        costs_text = ", ".join(f"{cost.title} {cost_text(cost)}" for cost in costs)
+        yield Paragraph(f"cost per txn  {costs_text}", _SET_IN)
     elif record.client and record.client.cpu_us_per_transaction is not None:
         cpu_us = significant(record.client.cpu_us_per_transaction)
         yield f"client CPU    {cpu_us} µs per transaction"

@@ -43,7 +43,7 @@ def doubts(record: RunRecord) -> list[str]:
     return [capitalized(doubt) for doubt in record.doubts]
 
 
-def interval_words(record: RunRecord) -> str:
+def interval_text(record: RunRecord) -> str:
     """The interval of the throughput, and what it is based on."""
     found = record.throughput_tps
     if found is None or found.low is None or found.high is None:
@@ -61,7 +61,7 @@ def percentiles(latency: Latency) -> Iterator[tuple[str, float]]:
         yield name, getattr(latency, field)
 
 
-def transaction_words(record: RunRecord) -> str:
+def transaction_text(record: RunRecord) -> str:
     """How many transactions there were, and their outcomes."""
     counts = record.transactions
     if counts is None:

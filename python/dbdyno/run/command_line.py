@@ -24,23 +24,23 @@ from dbdyno.run.options import RunOptions
 _NOT_OF_THE_RUN = frozenset({"progress_ns", "tags", "report", "json"})
 
 
-def words_of(items: Sequence[WeightedName], options: RunOptions) -> list[str]:
+def arguments_of(items: Sequence[WeightedName], options: RunOptions) -> list[str]:
     """Return the words after ``dbdyno run`` that request this run."""
-    return [*map(_text, items), *_option_words(options)]
+    return [*map(_text, items), *_option_arguments(options)]
 
 
-def asked_by(words: Sequence[str]) -> tuple[list[WeightedName], RunOptions]:
-    """Parse the words of a run: the inverse of :func:`words_of`."""
-    items = list(takewhile(lambda word: not word.startswith("-"), words))
-    return [*map(weighted_name, items)], read_options(words[len(items) :])
+def parse_arguments(arguments: Sequence[str]) -> tuple[list[WeightedName], RunOptions]:
+    """Parse the words of a run: the inverse of :func:`arguments_of`."""
+    items = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
+    return [*map(weighted_name, items)], read_options(arguments[len(items) :])
 
 
-def command_of(words: Sequence[str], *more: str) -> str:
+def command_of(arguments: Sequence[str], *more: str) -> str:
     """Return a shell command for these words, with further words appended."""
-    return shlex.join(["dbdyno", "run", *words, *more])
+    return shlex.join(["dbdyno", "run", *arguments, *more])
 
 
-def _option_words(options: RunOptions) -> Iterator[str]:
+def _option_arguments(options: RunOptions) -> Iterator[str]:
     for field in fields(RunOptions):
         value = getattr(options, field.name)
         if field.name not in _NOT_OF_THE_RUN and value != field.default:

@@ -23,18 +23,18 @@ def explained(
     recording: Recording, histograms: Histograms, log: Callable[[str], None]
 ) -> RunRecord:
     """Return the recording's record with its explanation."""
-    told = replace(recording.record, telemetry=telemetry_told(recording))
+    record = replace(recording.record, telemetry=telemetry_record(recording))
     try:
         found = costs(recording)
         cpu_us = cost(found, "server_cpu_us") or _cpu_us_over_all(recording)
-        server = {**told.server, "cpu_us_per_transaction": cpu_us}
-        told = replace(told, costs=found, server=server)
-        explanation = explain(replace(recording, record=told), histograms)
+        server = {**record.server, "cpu_us_per_transaction": cpu_us}
+        record = replace(record, costs=found, server=server)
+        explanation = explain(replace(recording, record=record), histograms)
     except Exception as error:  # a defect of ours must not lose a measured run
         log(f"the run could not be explained: {type(error).__name__}: {error}")
-        return told
+        return record
     return replace(
-        told,
+        record,
         findings=explanation.findings,
         not_looked=explanation.not_looked,
         unexplained=explanation.unexplained,
@@ -50,7 +50,7 @@ def _cpu_us_over_all(recording: Recording) -> float | None:
     return sum(filter(None, spent)) / transactions
 
 
-def telemetry_told(recording: Recording) -> dict[str, Any]:
+def telemetry_record(recording: Recording) -> dict[str, Any]:
     """Return how closely the run was watched, what that cost, and what could not be observed."""
     lacks = rows(recording.tables["lacks"], ("source", "reason"))
     return {

@@ -44,5 +44,5 @@ def begin_watch(connected: ConnectedServer, workload: Workload, values: Values) 
     """Read the numbers before the run."""
     with connected.target.understood("read the numbers that the invariants compare"):
         before = workload.snapshot(connected.target, connected.control, values)
-    scripts = [script.name for script in workload.scripts(values, connected.target.words)]
+    scripts = [script.name for script in workload.scripts(values, connected.target.sql_dialect)]
     return Watch(workload, values, CommitCounter(scripts), before)

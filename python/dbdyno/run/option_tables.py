@@ -22,21 +22,21 @@ TABLES = ("set", "define", SCRIPTS, SCRIPT_OPTION.removeprefix("--"))
 """Words whose values are tables of names and values, merged name by name."""
 
 # Set by the caller of a run: the seed by the order of the study, the rest for the output.
-NOT_TO_BE_CHOSEN = frozenset({"seed", "tag", "report", "json", "progress"})
+RESERVED = frozenset({"seed", "tag", "report", "json", "progress"})
 
 
-def items_from(words: Mapping[str, Any]) -> list[WeightedName]:
+def items_from(options: Mapping[str, Any]) -> list[WeightedName]:
     """Return what is run: the workload and script files, which precede the options."""
-    named = words.get(WORKLOAD, ())
+    named = options.get(WORKLOAD, ())
     try:
         return [weighted_name(str(name)) for name in _listed(named)]
     except ValueError as error:
         raise DbdynoError("bad_option", f"{WORKLOAD}: {error}") from error
 
 
-def options_from(words: Mapping[str, Any], scripts_folder: Path = Path()) -> RunOptions:
+def options_from(options: Mapping[str, Any], scripts_folder: Path = Path()) -> RunOptions:
     """Return the options; ``scripts_folder`` contains the texts of ``scripts`` as files."""
-    return read_options(_option_tokens(words, scripts_folder))
+    return read_options(_option_tokens(options, scripts_folder))
 
 
 def read_options(tokens: Sequence[str]) -> RunOptions:
@@ -55,11 +55,11 @@ def read_options(tokens: Sequence[str]) -> RunOptions:
     return options
 
 
-def _option_tokens(words: Mapping[str, Any], scripts_folder: Path) -> list[str]:
+def _option_tokens(options: Mapping[str, Any], scripts_folder: Path) -> list[str]:
     """Return the words as on a command line, without what is run."""
     return [
         token
-        for name, value in words.items()
+        for name, value in options.items()
         if name != WORKLOAD
         for token in _tokens(name, value, scripts_folder)
     ]
@@ -70,7 +70,7 @@ def script_path(folder: Path, name: str) -> Path:
     return folder / f"{name}.sql"
 
 
-def spoken(value: object) -> str:
+def option_text(value: object) -> str:
     """Write a value as on a command line and in settings."""
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -78,12 +78,12 @@ def spoken(value: object) -> str:
 
 
 @cache
-def known_words() -> frozenset[str]:
+def known_options() -> frozenset[str]:
     """The long names of options, and the words for the other parts of the command line."""
     arguments = _application().assemble_argument_collection()
     names = [name for argument in arguments for name in argument.names]
     long = {name.removeprefix("--") for name in names if name.startswith("--")}
-    return frozenset((long | {WORKLOAD, SCRIPTS}) - NOT_TO_BE_CHOSEN)
+    return frozenset((long | {WORKLOAD, SCRIPTS}) - RESERVED)
 
 
 @cache
@@ -115,10 +115,10 @@ def _tokens(name: str, value: object, scripts_folder: Path) -> Iterator[str]:
     elif isinstance(value, Mapping):
         dashes = "--" if flag == SCRIPT_OPTION else ""
         for key, inner in value.items():
-            yield f"{flag}={dashes}{key}={spoken(inner)}"
+            yield f"{flag}={dashes}{key}={option_text(inner)}"
     else:
         for one in _listed(value):
-            yield f"{flag}={spoken(one)}"  # as one word: a value may begin with dashes
+            yield f"{flag}={option_text(one)}"  # as one word: a value may begin with dashes
 
 
 def _listed(value: object) -> Sequence[object]:

@@ -17,11 +17,11 @@ QUIET_NS = 1_000_000_000
 class OutageReporter:
     """Combines the outage reports of the engine's threads."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self._report = report
         self._threads = 0
         """Number of threads with lost connections."""
-        self._told: list[Outage] = []
+        self._outages: list[Outage] = []
         """The reports on the present outage."""
         self._is_out = False
         """Whether its beginning has been reported, and not yet its end."""
@@ -33,7 +33,7 @@ class OutageReporter:
                 self._begun(frame)
             case Outage():
                 self._threads -= 1
-                self._told.append(frame)
+                self._outages.append(frame)
             case Interval():
                 self._go_on(frame.end_ns)
             case Done():
@@ -46,30 +46,30 @@ class OutageReporter:
         self._threads += 1
         if not self._is_out:
             self._is_out = True
-            self._tell(f"connections lost: {frame.message}; clients try to reconnect")
+            self._report(f"connections lost: {frame.message}; clients try to reconnect")
 
     def _go_on(self, now_ns: int) -> None:
         """Note the time: the outage may be over."""
-        ends_ns = [now_ns if outage.end_ns is None else outage.end_ns for outage in self._told]
+        ends_ns = [now_ns if outage.end_ns is None else outage.end_ns for outage in self._outages]
         if ends_ns and not self._threads and now_ns - max(ends_ns) >= QUIET_NS:
             self._finish()
 
     def _finish(self) -> None:
         """Report the end of the outage, or of the run."""
-        if self._is_out and self._told:
-            self._tell(_whole(self._told))
+        if self._is_out and self._outages:
+            self._report(_summary(self._outages))
         self._is_out = False
-        self._told = []
+        self._outages = []
 
 
-def _whole(told: Sequence[Outage]) -> str:
+def _summary(outages: Sequence[Outage]) -> str:
     """Describe an outage from its first loss, not its first report, to its last reconnection."""
-    lost = sum(outage.connections_lost for outage in told)
-    missing = sum(outage.connections_lost for outage in told if outage.end_ns is None)
+    lost = sum(outage.connections_lost for outage in outages)
+    missing = sum(outage.connections_lost for outage in outages if outage.end_ns is None)
     if missing:
         who = "and" if missing == lost else f"{missing} of them"
         return f"{counted(lost, 'connection')} lost, {who} not restored when the run ended"
-    begin_ns = min(outage.begin_ns for outage in told)
-    end_ns = max(outage.end_ns for outage in told if outage.end_ns is not None)
+    begin_ns = min(outage.begin_ns for outage in outages)
+    end_ns = max(outage.end_ns for outage in outages if outage.end_ns is not None)
     away = seconds((end_ns - begin_ns) / 1e9)
     return f"reconnected after {away}: {counted(lost, 'connection')} lost"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord, Status
-from dbdyno.run.lua.commands import silence_told
+from dbdyno.run.lua.commands import silence_reason
 from dbdyno.run.measure import Measured
 from dbdyno.run.options import RunOptions
 from dbdyno.run.validity import invalid_reasons
@@ -70,7 +70,7 @@ def _reasons(
             plan, measured.done, failures_max=failures_max, violations=violations
         )
     if measured.was_silent:
-        return [_silence_told(plan)]
+        return [_silence_reason(plan)]
     if measured.failed is not None:
         return [f"the engine gave up: {measured.failed.message}"]
     if measured.was_interrupted:
@@ -78,10 +78,10 @@ def _reasons(
     return ["the engine ended before the run did"]
 
 
-def _silence_told(plan: Plan) -> str:
+def _silence_reason(plan: Plan) -> str:
     if plan.lua is None:
         return "the engine fell silent and was ended"
-    return silence_told(plan)
+    return silence_reason(plan)
 
 
 def _status(measured: Measured) -> Status:

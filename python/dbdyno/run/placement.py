@@ -56,12 +56,12 @@ class PlacementRecord:
         placement, groups = ANYWHERE, tuple[Group, ...]()
         if isinstance(server, PrivateServer):
             placement, groups = server.placement, server.guard.groups
-        self._asked = placement.told()
+        self._requested = placement.as_options()
         # To report this, the kernel walks all of the server's pages: seconds, if its memory is
         # large.
-        self._is_memory_told = placement.numa is not None or numa_nodes(ROOT) > 1
+        self._is_memory_recorded = placement.numa is not None or numa_nodes(ROOT) > 1
         if options.engine_cpus:
-            self._asked["engine-cpus"] = str(options.engine_cpus)
+            self._requested["engine-cpus"] = str(options.engine_cpus)
         self.verified = verified(placement, groups, server.process_id)
 
     def look(self, when: Literal["begin", "end"]) -> None:
@@ -70,13 +70,13 @@ class PlacementRecord:
         Omitted on a host with a single node, where it can be nowhere else, unless a policy was
         requested.
         """
-        if self._process_id is not None and self._is_memory_told:
+        if self._process_id is not None and self._is_memory_recorded:
             self._memory[when] = memory_by_node(self._process_id)
 
-    def told(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, Any]:
         """Return the contents for ``server.json``."""
         return {
-            "asked": self._asked,
+            "asked": self._requested,
             "verified": self.verified,
             "memory_by_node_bytes": self._memory,
         }

@@ -56,7 +56,7 @@ def _out_of_range(options: RunOptions) -> Iterator[str]:
     }
     for flag, (value, least) in counts.items():
         if value is not None and not least <= value <= COUNT_MAX:
-            yield f"{flag} {value}: must be {_least_words(value, least)}"
+            yield f"{flag} {value}: must be {_least_text(value, least)}"
     if options.seed is not None and not 0 <= options.seed < 2**63:
         yield f"--seed {options.seed}: must be between 0 and 2^63 - 1"
     if _stage_clients_max(options) > COUNT_MAX:
@@ -82,7 +82,7 @@ def _rates(options: RunOptions) -> Iterator[tuple[str, float]]:
         yield "--stages", rate
 
 
-def _least_words(value: int, least: int) -> str:
+def _least_text(value: int, least: int) -> str:
     """Name the violated bound; the upper one is only mentioned when it is violated."""
     return f"at least {least}" if value < least else f"at most {COUNT_MAX}"
 
@@ -203,7 +203,7 @@ def _stages(options: RunOptions) -> list[Stage]:
     ]
 
 
-def asked_ns(plan: Plan) -> int | None:
+def planned_ns(plan: Plan) -> int | None:
     """Return how long the plan measures; None if it counts transactions."""
     if plan.transactions_per_client is not None:
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Survey
 from dbdyno.model.plan import Plan, Protocol, QueryMode
-from dbdyno.run.lua.commands import look_at
+from dbdyno.run.lua.commands import survey_command
 from dbdyno.run.tools import Tools
 from dbdyno.targets.base import FreeConnections
 
@@ -22,7 +22,7 @@ LEAVING_POLL_S = 0.02
 def refuse_bad_scripts(tools: Tools, plan: Plan, warn: Callable[[str], None]) -> Survey | None:
     """Let the engine check the scripts; return the survey of a sysbench script."""
     if plan.lua is not None:
-        return look_at(tools, plan, "run")
+        return survey_command(tools, plan, "run")
     _refuse_problems(tools.check_plan(plan), warn)
     return None
 
@@ -31,8 +31,8 @@ def _refuse_problems(problems: Sequence["Problem"], warn: Callable[[str], None])
     """Raise all errors of the scripts at once; report the warnings."""
     for problem in problems:
         if problem.severity == "warning":
-            warn(f"warning: {_told(problem)}")
-    errors = [_told(problem) for problem in problems if problem.severity == "error"]
+            warn(f"warning: {_problem_text(problem)}")
+    errors = [_problem_text(problem) for problem in problems if problem.severity == "error"]
     if errors:
         raise DbdynoError(
             code="script",
@@ -41,7 +41,7 @@ def _refuse_problems(problems: Sequence["Problem"], warn: Callable[[str], None])
         )
 
 
-def _told(problem: "Problem") -> str:
+def _problem_text(problem: "Problem") -> str:
     near = f' at "{problem.text}"' if problem.text else ""
     if not problem.script or not problem.line:  # concerns no particular line
         return f"{problem.message}{near}"
@@ -60,19 +60,19 @@ def refuse_unknown_mode(mode: QueryMode | None, protocol: Protocol) -> None:
 
 def refuse_too_many(clients: int, free: Callable[[], FreeConnections]) -> None:
     """Refuse more clients than the server admits: they would fail one by one."""
-    told = _once_all_left(clients, free)
-    if clients > told.count:
+    remaining = _once_all_left(clients, free)
+    if clients > remaining.count:
         raise DbdynoError(
             code="too_many_clients",
-            message=f"{clients} clients, but the server allows only {told.count} more connections "
-            f"({told.reason})",
-            hint=told.hint,
+            message=f"{clients} clients, but the server allows only {remaining.count} more "
+            f"connections ({remaining.reason})",
+            hint=remaining.hint,
         )
 
 
 def _once_all_left(clients: int, free: Callable[[], FreeConnections]) -> FreeConnections:
     """Wait a moment: closed connections, such as ours, count until the server notices."""
     deadline = time.monotonic() + LEAVING_MAX_S
-    while (told := free()).count < clients and time.monotonic() < deadline:
+    while (remaining := free()).count < clients and time.monotonic() < deadline:
         time.sleep(LEAVING_POLL_S)
-    return told
+    return remaining

@@ -21,7 +21,7 @@ from dbdyno.host.describe import describe_host
 from dbdyno.model.frame import Activity, Connected, Frame, Interval, Started, Survey
 from dbdyno.model.plan import Plan
 from dbdyno.model.recording import Recording
-from dbdyno.run.command_line import words_of
+from dbdyno.run.command_line import arguments_of
 from dbdyno.run.connected_server import ConnectedServer, connect_to
 from dbdyno.run.data_preparation import load_summary, prepare, settle
 from dbdyno.run.draft_plan import draft, plan_of
@@ -29,7 +29,7 @@ from dbdyno.run.explaining import explained
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.invariants import Watch, begin_watch
 from dbdyno.run.lua.arguments import equip
-from dbdyno.run.lua.commands import silence_told
+from dbdyno.run.lua.commands import silence_reason
 from dbdyno.run.lua.script_hooks import ScriptHooks
 from dbdyno.run.measure import Measured, measure
 from dbdyno.run.observer import Observer
@@ -50,8 +50,8 @@ from dbdyno.run.tools import Tools
 from dbdyno.run.watching import Follower, watching
 from dbdyno.run.work import Work, find_work
 from dbdyno.servers.base import Server
-from dbdyno.servers.durability import told_side_by_side
-from dbdyno.servers.settings import settings_told
+from dbdyno.servers.durability import settings_by_level
+from dbdyno.servers.settings import settings_summary
 from dbdyno.store.listing import remove_run
 from dbdyno.store.places import RUNS
 from dbdyno.store.run import Run
@@ -60,7 +60,7 @@ from dbdyno.targets.base import ServerDescription
 from dbdyno.workloads.parameters import Values
 from dbdyno.workloads.preparing import Prepared
 
-LAST_WORDS = 20
+LOG_END_LINES = 20
 """Number of a failed script's last lines that are shown: they fit on a screen, with the error."""
 
 
@@ -89,7 +89,7 @@ def run(
     home_folder(RUNS)
     opened = nullcontext(server) if server else open_server(options, client_count(options))
     with opened as reached, closing(connect_to(reached)) as connected:
-        command = words_of(items, options)
+        command = arguments_of(items, options)
         return _Run(options, work, survey, command, seed, tools, observer, connected).measured()
 
 
@@ -115,8 +115,10 @@ class _Run:
             self.observer.say(f"placement: {line}")
         refuse_too_many(client_count(self.options), self.connected.free_connections)
         values, watch = self._prepared()
-        endpoint, words = self.connected.server.endpoint(), self.connected.target.words
-        plan = plan_of(self.options, self.work, values, endpoint, words=words, seed=self.seed)
+        endpoint, sql_dialect = self.connected.server.endpoint(), self.connected.target.sql_dialect
+        plan = plan_of(
+            self.options, self.work, values, endpoint, sql_dialect=sql_dialect, seed=self.seed
+        )
         description = self.connected.description()
         record = first_record(
             plan, self.work.name, self.connected.server, description, self.options
@@ -169,11 +171,11 @@ class _Run:
 
     def _tell_settings(self) -> None:
         if self.options.durability is not None:
-            for line in told_side_by_side(self.options.durability):
+            for line in settings_by_level(self.options.durability):
                 self.observer.say(line)
         settings = self.connected.server.settings
         if settings:
-            self.observer.say(settings_told(settings))
+            self.observer.say(settings_summary(settings))
 
     def _tell_of_log(self) -> None:
         """Report an unreadable server log at once: otherwise only the result would show it."""
@@ -219,8 +221,8 @@ class _Run:
         self, writer: RunWriter, description: ServerDescription, placed: PlacementRecord
     ) -> None:
         chosen = msgspec.to_builtins(self.connected.server.settings)
-        told = msgspec.to_builtins(description)
-        writer.write_server({**told, "chosen": chosen, "placement": placed.told()})
+        described = msgspec.to_builtins(description)
+        writer.write_server({**described, "chosen": chosen, "placement": placed.as_record()})
 
     def _measure(self, writer: RunWriter, plan: Plan, watch: Watch | None) -> Measured:
         witness = _Witness(self.observer, watch)
@@ -266,8 +268,8 @@ class _Run:
         )
         verdict = replace(verdict, invariants_read=watch.read if watch else [])
         complete = replace(recording, record=verdict)
-        told = explained(complete, self.tools.histograms, writer.log)
-        writer.finish(replace(complete, record=told))
+        final = explained(complete, self.tools.histograms, writer.log)
+        writer.finish(replace(complete, record=final))
         return replace(recording, record=writer.record)  # the same tables, with the verdict
 
 
@@ -311,7 +313,7 @@ class _Witness:
 
 def _last_lines(log: Path) -> list[str]:
     with log.open(encoding="utf-8", errors="replace") as lines:
-        return [line.rstrip("\n") for line in deque(lines, maxlen=LAST_WORDS)]
+        return [line.rstrip("\n") for line in deque(lines, maxlen=LOG_END_LINES)]
 
 
 @contextmanager
@@ -329,7 +331,7 @@ def _not_begun(plan: Plan, measured: Measured) -> BaseException:
     if measured.was_interrupted:
         return KeyboardInterrupt()
     if measured.was_silent and plan.lua is not None:
-        return DbdynoError("script", silence_told(plan), "")
+        return DbdynoError("script", silence_reason(plan), "")
     if measured.failed is not None:
         return DbdynoError(measured.failed.code, measured.failed.message, measured.failed.hint)
     return DbdynoError(

@@ -91,15 +91,15 @@ class _Once:
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self.loading = observer.loading
         self.started = observer.started
         self.interval = observer.interval
 
     def say(self, text: str) -> None:
         """Pass on a new message."""
-        if text not in self._said:
-            self._said.add(text)
+        if text not in self._reported:
+            self._reported.add(text)
             self._observer.say(text)
 
 

@@ -85,11 +85,11 @@ def _refuse_placement(placement: Placement, options: TargetOptions) -> None:
     """Refuse placement options for a server that is already running."""
     if placement == ANYWHERE:
         return
-    asked = ", ".join(placement.told())
+    requested = ", ".join(placement.as_options())
     raise DbdynoError(
         code="usage",
         message=f"{without_password(options.target or options.server or '')} is already running "
-        f"and cannot be placed ({asked})",
+        f"and cannot be placed ({requested})",
         hint="Placement is only for new private servers. --engine-cpus, which places the load "
         "generator, works with any target.",
     )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dbdyno.formatting import percent
 from dbdyno.model.frame import Done
 from dbdyno.model.plan import Plan
-from dbdyno.run.plan import asked_ns
+from dbdyno.run.plan import planned_ns
 
 # The end of a run is checked about once an interval; missing more than this has another cause.
 SHORTFALL_MAX = 0.01
@@ -31,9 +31,9 @@ def _ended_early(plan: Plan, done: Done) -> list[str]:
     if done.end != "complete":
         reason = f": {done.reason}" if done.reason else ""
         return [f"the run was {done.end}{reason}"]
-    asked = asked_ns(plan)
-    if asked is not None and done.measured_ns < asked * (1 - SHORTFALL_MAX):
-        length = f"{done.measured_ns / 1e9:.1f} s of the requested {asked / 1e9:.1f} s"
+    planned = planned_ns(plan)
+    if planned is not None and done.measured_ns < planned * (1 - SHORTFALL_MAX):
+        length = f"{done.measured_ns / 1e9:.1f} s of the requested {planned / 1e9:.1f} s"
         return [f"the run ended after {length}: the scripts of all clients had ended"]
     return []
 

@@ -22,7 +22,7 @@ from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import Finding
 from dbdyno.model.recording import Recording
-from dbdyno.run.command_line import asked_by
+from dbdyno.run.command_line import parse_arguments
 from dbdyno.run.grammar import WeightedName, scalar_text
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.plan import client_count
@@ -62,8 +62,8 @@ def verify(
     """Measure the scripts as they were and as advised, alternately."""
     advice = _advice(findings)
     _refuse_unknown_data(recording)
-    asked = _asked(recording, trial)
-    _say_other_load(recording, asked, say)
+    requested = _requested(recording, trial)
+    _say_other_load(recording, requested, say)
     texts = advice.evidence["scripts"]
     scripts = recording.plan["scripts"]
     orders = {"as it was": scripts, "as advised": [_with_text(one, texts) for one in scripts]}
@@ -71,7 +71,7 @@ def verify(
     for number in range(trial.pairs):
         # The orders take turns at going first, so that drift affects both.
         turns = list(orders) if number % 2 == 0 else list(reversed(orders))
-        runs = {turn: _measured(recording, orders[turn], turn, asked, tools) for turn in turns}
+        runs = {turn: _measured(recording, orders[turn], turn, requested, tools) for turn in turns}
         if not done:
             _say_other_version(recording, runs["as it was"], say)
         done.append((runs["as it was"], runs["as advised"]))
@@ -114,8 +114,8 @@ def _refuse_unknown_data(recording: Recording) -> None:
 
 
 def _say_other_load(recording: Recording, trial: RunOptions, say: Callable[[str], None]) -> None:
-    _, asked = asked_by(recording.record.command)
-    if asked.rate_tps is not None or asked.stages is not None:
+    _, requested = parse_arguments(recording.record.command)
+    if requested.rate_tps is not None or requested.stages is not None:
         say(
             "the run's load followed a rate or stages; the trial is a closed loop of "
             f"{counted(client_count(trial), 'client')}, which measures what each order can do"
@@ -133,18 +133,20 @@ def _with_text(script: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str,
     return {**script, "text": texts.get(script["name"], script["text"])}
 
 
-def _asked(recording: Recording, trial: Trial) -> RunOptions:
+def _requested(recording: Recording, trial: Trial) -> RunOptions:
     """Return the options of the run, for the duration of the trial, without telemetry.
 
     Seed, clients and data are those of its plan, even where the command did not specify them.
     """
-    _, asked = asked_by(recording.record.command)
+    _, requested = parse_arguments(recording.record.command)
     plan = recording.plan
     planned = {name: scalar_text(value) for name, value in plan["variables"].items()}
-    given = dict(asked.define) | ({} if asked.scale is None else {"scale": str(asked.scale)})
+    given = dict(requested.define) | (
+        {} if requested.scale is None else {"scale": str(requested.scale)}
+    )
     return replace(
-        asked,
-        server=_server_spec(recording, asked),
+        requested,
+        server=_server_spec(recording, requested),
         settings=tuple((one["name"], one["value"]) for one in recording.server.get("chosen", ())),
         durability=None,
         script_files=(),
@@ -165,12 +167,12 @@ def _asked(recording: Recording, trial: Trial) -> RunOptions:
     )
 
 
-def _server_spec(recording: Recording, asked: RunOptions) -> str:
+def _server_spec(recording: Recording, requested: RunOptions) -> str:
     """Return a private server with the run's programs or major version."""
-    told = recording.server
-    path = spec_of(asked).path if is_passing(asked) else None
-    which = path or told["version_number"] // 10_000
-    return f"{told.get('product', 'postgres')}:{which}"
+    server = recording.server
+    path = spec_of(requested).path if is_passing(requested) else None
+    which = path or server["version_number"] // 10_000
+    return f"{server.get('product', 'postgres')}:{which}"
 
 
 @contextmanager
@@ -190,12 +192,12 @@ def _measured(
     recording: Recording,
     scripts: Sequence[Mapping[str, Any]],
     order: str,
-    asked: RunOptions,
+    requested: RunOptions,
     tools: Tools,
 ) -> Recording:
     """Run once; the workload supplies the data and no transactions of its own."""
     data_alone = WeightedName(recording.record.workload, 0)
-    options = replace(asked, tags=(*asked.tags, ("order", order)))
+    options = replace(requested, tags=(*requested.tags, ("order", order)))
     with _files(scripts) as files:
         return run([data_alone, *files], options, tools, _Silent())
 

@@ -54,11 +54,11 @@ class Work:
         """Return a value for each of the workload's parameters."""
         return self.workload.complete(self.given) if self.workload else {}
 
-    def scripts(self, values: Values, words: str) -> list[Script]:
-        """Return all scripts with their weights, the workload's in the SQL dialect ``words``."""
+    def scripts(self, values: Values, sql_dialect: str) -> list[Script]:
+        """Return all scripts with their weights, the workload's in this SQL dialect."""
         if self.workload is None:
             return list(self.files)
-        own = self.workload.scripts(values, words) if self.weight else []
+        own = self.workload.scripts(values, sql_dialect) if self.weight else []
         return [*(replace(s, weight=s.weight * self.weight) for s in own), *self.files]
 
     def all_variables(self, values: Values, clients: int) -> dict[str, Scalar]:

@@ -19,5 +19,5 @@ def warmed(server: PrivateServer, connection: Connection, tables: Sequence[str])
 def cooled(server: PrivateServer) -> tuple[PrivateServer, str]:
     """Restart the server with cold caches; return it, and what was done, in words."""
     server.shut_down()
-    told = drop_files(server.cluster.data, server.cluster.wal_place)
-    return server.started_again(), f"restarted the server and {told}"
+    dropped = drop_files(server.cluster.data, server.cluster.wal_place)
+    return server.started_again(), f"restarted the server and {dropped}"

@@ -26,7 +26,7 @@ SOCKET_PATH_MAX = 107  # bytes of sockaddr_un.sun_path, minus the terminating ze
 LOOPBACK = "127.0.0.1"
 PORT_MAX = 65_535
 LOG_ROOM_BYTES = 1 << 20  # with less, an empty log does not mean that there was nothing to report
-LAST_WORDS = 3  # number of a log's last lines shown if none of them reports an error
+LOG_END_LINES = 3  # number of a log's last lines shown if none of them reports an error
 
 PREFIX = "dbdyno-"  # of folders in places that others use, too
 FOLDERS = "folders"  # a list of the folders elsewhere, one per line
@@ -118,7 +118,7 @@ def not_started(cluster: Cluster) -> DbdynoError:
         )
     lines = log.splitlines() or ["its log is empty"]
     # The very last line is often only about cleaning up.
-    reason = blueprint.product.failure_reason(lines) or "; ".join(lines[-LAST_WORDS:])
+    reason = blueprint.product.failure_reason(lines) or "; ".join(lines[-LOG_END_LINES:])
     return DbdynoError(
         "server_failed",
         f"{blueprint.product.title} {blueprint.binaries.version} did not start: {reason}",

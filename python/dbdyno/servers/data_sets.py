@@ -141,8 +141,8 @@ def refuse_other_server(data: DataSet, blueprint: Blueprint) -> None:
         raise _mismatch(data, f"{product.title} {blueprint.binaries.version}")
     shape = product.shape_of(blueprint.settings)
     if shape != data.settings:
-        told = ", ".join(f"{name}={value}" for name, value in shape.items()) or "the defaults"
-        raise _mismatch(data, f"a server with {told}")
+        settings = ", ".join(f"{name}={value}" for name, value in shape.items()) or "the defaults"
+        raise _mismatch(data, f"a server with {settings}")
 
 
 def restore(data: DataSet, cluster: Cluster) -> None:

@@ -14,11 +14,11 @@ def promised_settings(protocol: str, promise: Promise | None) -> list[Setting]:
     """Return the settings for a durability level; none if none was requested."""
     if promise is None:
         return []
-    told = f"durability {promise}"
-    return [Setting(name, value, told) for name, value in settings_of(protocol, promise).items()]
+    source = f"durability {promise}"
+    return [Setting(name, value, source) for name, value in settings_of(protocol, promise).items()]
 
 
-def told_side_by_side(promise: Promise) -> list[str]:
+def settings_by_level(promise: Promise) -> list[str]:
     """Describe the level, and the settings of each kind of server for it."""
     return [f"durability {promise}: {MEANING[promise]}", *_lines(promise)]
 
@@ -28,5 +28,5 @@ def _lines(promise: Promise) -> Iterator[str]:
     width = max(map(len, titles.values()))
     for protocol, title in titles.items():
         settings = settings_of(protocol, promise)
-        told = ", ".join(f"{name}={value}" for name, value in settings.items())
-        yield f"  {title:{width}}  {told}"
+        text = ", ".join(f"{name}={value}" for name, value in settings.items())
+        yield f"  {title:{width}}  {text}"

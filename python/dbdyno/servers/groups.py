@@ -40,13 +40,13 @@ class Group(Struct, frozen=True):
 def make_groups(cores: float | None, memory_bytes: int | None) -> tuple[Group, ...]:
     """Create groups with these limits; none if there is no limit."""
     limits = {CPU: cores, MEMORY: memory_bytes}
-    asked = {controller: limit for controller, limit in limits.items() if limit is not None}
-    if not asked:
+    wanted = {controller: limit for controller, limit in limits.items() if limit is not None}
+    if not wanted:
         return ()
     ours = dict(memberships(Path("/proc/self/cgroup").read_text()))
     if (MOUNTS / "cgroup.controllers").exists():
-        return (_made_v2(ours.get("", "/"), asked),)
-    return tuple(_made_v1(ours, controller, limit) for controller, limit in asked.items())
+        return (_made_v2(ours.get("", "/"), wanted),)
+    return tuple(_made_v1(ours, controller, limit) for controller, limit in wanted.items())
 
 
 def remove_groups(groups: tuple[Group, ...]) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 STOP_PATIENCE_S = 10
 REMOVAL_PATIENCE_S = 2
 SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237}  # the number of the system call
-WORD_MAX = 64
+MESSAGE_MAX = 64
 
 
 class Dismissed(Exception):  # noqa: N818 (an event, not an error)
@@ -58,13 +58,13 @@ def _serve(order: dict[str, Any]) -> None:
         with _running(command, order) as process:
             code = _wait(process)
         if code != 0:
-            _say(f"ended {code}")
+            _send(f"ended {code}")
             _wait_for_dismissal()
     while True:
         try:
             _place(order["placement"])
         except OSError as error:
-            _say(f"refused {error.strerror}: {error.filename}")
+            _send(f"refused {error.strerror}: {error.filename}")
             _wait_for_dismissal()
         _serve_once(server, order)
         _wait_for("start")
@@ -73,11 +73,11 @@ def _serve(order: dict[str, Any]) -> None:
 def _serve_once(command: list[str], order: dict[str, Any]) -> None:
     """Run the server until a command arrives or the server ends by itself."""
     with _running(command, order) as process:
-        _say(str(process.pid))
+        _send(str(process.pid))
         if not _has_ended(process):
             process.send_signal(order["clean_signal"])
         code = _wait(process)
-    _say(f"ended {code}")
+    _send(f"ended {code}")
 
 
 @contextlib.contextmanager
@@ -168,28 +168,28 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
         os.close(handle)
     if handle in ready:
         return True
-    _hear()
+    _receive()
     return False
 
 
-def _wait_for(word: str) -> None:
+def _wait_for(message: str) -> None:
     """Wait for a command: the server has ended, but its folder is still needed."""
-    while _hear() != word:
+    while _receive() != message:
         pass
 
 
 def _wait_for_dismissal() -> NoReturn:
     """Wait for dismissal: there is no server to start again, but a log to read."""
     while True:
-        _hear()
+        _receive()
 
 
-def _hear() -> str:
+def _receive() -> str:
     """Return the next command; the end of the pipe raises :exc:`Dismissed`."""
-    word = os.read(0, WORD_MAX).decode().strip()
-    if not word:
+    message = os.read(0, MESSAGE_MAX).decode().strip()
+    if not message:
         raise Dismissed
-    return word
+    return message
 
 
 def _stop(process: subprocess.Popen[bytes], number: int) -> None:
@@ -207,10 +207,10 @@ def _dismiss(_number: int, _frame: FrameType | None) -> None:
     raise Dismissed
 
 
-def _say(word: str) -> None:
+def _send(message: str) -> None:
     """Send a line; nobody may be left to read it."""
     with contextlib.suppress(BrokenPipeError):
-        os.write(1, f"{word}\n".encode())
+        os.write(1, f"{message}\n".encode())
 
 
 if __name__ == "__main__":

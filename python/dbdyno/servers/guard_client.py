@@ -57,26 +57,26 @@ class Guard:
 
     def announced(self, cluster: Cluster) -> ProcessMark:
         """Return the server's process, once the guard has prepared its folder and started it."""
-        word = self._heard()
-        if word.startswith("refused "):
-            raise _refused(word.removeprefix("refused "))
-        if not word.isdecimal():
+        message = self._received()
+        if message.startswith("refused "):
+            raise _refused(message.removeprefix("refused "))
+        if not message.isdecimal():
             raise not_started(cluster)
         try:
-            return mark_of(int(word))
+            return mark_of(int(message))
         except OSError as error:  # it ended at once
             raise not_started(cluster) from error
 
     def shut_down(self, cluster: Cluster) -> None:
         """Have the server write everything to disk and end, however long that takes."""
-        self._say("stop")
-        word = self._heard()
-        if word != "ended 0" or not cluster.blueprint.product.is_clean(cluster):
-            raise _not_clean(cluster, word)
+        self._send("stop")
+        message = self._received()
+        if message != "ended 0" or not cluster.blueprint.product.is_clean(cluster):
+            raise _not_clean(cluster, message)
 
     def start_again(self, cluster: Cluster) -> ProcessMark:
         """Start a server that was shut down; return its process."""
-        self._say("start")
+        self._send("start")
         return self.announced(cluster)
 
     def dismiss(self) -> None:
@@ -93,16 +93,16 @@ class Guard:
         try:
             self.process.wait(STOP_PATIENCE_S)
         except subprocess.TimeoutExpired:
-            _say_not_gone(self.process.pid)
+            _warn_still_running(self.process.pid)
 
-    def _say(self, word: str) -> None:
+    def _send(self, message: str) -> None:
         """Send a command, even if the guard has ended: the reply then shows that."""
         assert self.process.stdin is not None
         with suppress(BrokenPipeError):
-            self.process.stdin.write(f"{word}\n")
+            self.process.stdin.write(f"{message}\n")
             self.process.stdin.flush()
 
-    def _heard(self) -> str:
+    def _received(self) -> str:
         """Return the guard's next line; empty if it has ended."""
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
@@ -138,9 +138,9 @@ def _refused(why: str) -> DbdynoError:
     )
 
 
-def _not_clean(cluster: Cluster, word: str) -> DbdynoError:
+def _not_clean(cluster: Cluster, message: str) -> DbdynoError:
     product = cluster.blueprint.product
-    code = word.removeprefix("ended ") or "unknown: its guard is gone"
+    code = message.removeprefix("ended ") or "unknown: its guard is gone"
     return DbdynoError(
         "not_shut_down",
         f"{product.title} did not shut down cleanly (exit code {code})",
@@ -148,7 +148,7 @@ def _not_clean(cluster: Cluster, word: str) -> DbdynoError:
     )
 
 
-def _say_not_gone(process_id: int) -> None:
+def _warn_still_running(process_id: int) -> None:
     text = (
         f"a private server has not stopped after {STOP_PATIENCE_S} s: its guard (process "
         f"{process_id}) continues, and removes its folder when it has stopped"

@@ -19,13 +19,13 @@ def drop_files(*folders: Path) -> str:
     paths = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
     os.sync()  # dirty pages cannot be dropped
     size = sum(map(_drop, paths))
-    told = f"dropped its {len(paths)} files ({size / 1e6:.1f} MB) from the page cache"
+    text = f"dropped its {len(paths)} files ({size / 1e6:.1f} MB) from the page cache"
     left = sum(map(is_cached, paths))
     if not left:
-        return told
+        return text
     if _drop_all():
-        return f"{told}, then the whole page cache: pages of {left} files had remained"
-    return f"{told}, but pages of {left} files remained"
+        return f"{text}, then the whole page cache: pages of {left} files had remained"
+    return f"{text}, but pages of {left} files remained"
 
 
 def is_cached(path: Path) -> bool:

@@ -58,7 +58,7 @@ class Placement(Struct, frozen=True, kw_only=True):
     data_folder: Path | None = None
     wal_folder: Path | None = None
 
-    def told(self) -> dict[str, str]:
+    def as_options(self) -> dict[str, str]:
         """Return what is requested, by the names of the options."""
         given = {
             "numa": self.numa,

@@ -116,9 +116,9 @@ def _laid_out(folder: Path, blueprint: Blueprint, data: DataSet | None) -> Clust
 def _first_started(cluster: Cluster, guard: Guard) -> PrivateServer:
     mark = guard.announced(cluster)
     wait_until_ready(cluster, mark)
-    told = server_of("private", write_record(cluster, mark))
+    server = server_of("private", write_record(cluster, mark))
     return PrivateServer(
-        **{**vars(told), "stopper": guard.dismiss},
+        **{**vars(server), "stopper": guard.dismiss},
         cluster=cluster,
         guard=guard,
     )

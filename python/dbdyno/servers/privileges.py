@@ -28,9 +28,9 @@ class Identity(Struct, frozen=True):
     prefix: tuple[str, ...] = ()
     account: str | None = None
 
-    def command(self, *words: object) -> list[str]:
+    def command(self, *arguments: object) -> list[str]:
         """Return a command with the prefix of this identity; does not switch the account."""
-        return [*self.prefix, *(str(word) for word in words)]
+        return [*self.prefix, *(str(argument) for argument in arguments)]
 
     def take_over(self, *folders: Path) -> None:
         """Transfer folders, and their contents, to the account.

@@ -38,8 +38,8 @@ class Binaries(Struct, frozen=True):
     @property
     def numbers(self) -> tuple[int, ...]:
         """The version as numbers, for comparison: 10.11.6 is less than 11."""
-        words = self.version.split("-")[0].split(".")
-        return tuple(int(word) for word in words if word.isdecimal())
+        numbers = self.version.split("-")[0].split(".")
+        return tuple(int(number) for number in numbers if number.isdecimal())
 
     @property
     def major(self) -> int:
@@ -103,7 +103,7 @@ class Cluster(Struct, frozen=True):
     def commands(self) -> list[list[str]]:
         """Return the commands of the installer and of the server."""
         command = self.blueprint.identity.command
-        return [command(*words) for words in self.blueprint.product.commands(self)]
+        return [command(*arguments) for arguments in self.blueprint.product.commands(self)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from dbdyno.errors import DbdynoError
 
 
-def told_version(program: Path, pattern: re.Pattern[str], *options: str) -> re.Match[str]:
+def reported_version(program: Path, pattern: re.Pattern[str], *options: str) -> re.Match[str]:
     """Return the match of the pattern in the version output; raise an error if it does not run."""
     command = [str(program), *options, "--version"]
     try:

@@ -54,15 +54,15 @@ def choose_settings(
     ours: Iterable[Setting], promised: Iterable[Setting], theirs: Mapping[str, str]
 ) -> tuple[Setting, ...]:
     """Merge our settings, those of a durability level, and the user's: the later one wins."""
-    asked = [Setting(name, value, "asked for") for name, value in theirs.items()]
+    requested = [Setting(name, value, "asked for") for name, value in theirs.items()]
     chosen: dict[str, Setting] = {}
-    for setting in (*ours, *promised, *asked):
+    for setting in (*ours, *promised, *requested):
         chosen.pop(setting.name, None)  # a replacement goes to the end
         chosen[setting.name] = setting
     return tuple(chosen.values())
 
 
-def settings_told(settings: Iterable[Setting]) -> str:
+def settings_summary(settings: Iterable[Setting]) -> str:
     """Describe the settings that were chosen for a server."""
     return f"server settings: {', '.join(f'{one.name}={one.value}' for one in settings)}"
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from dbdyno.store.errors import StoreError
 
 _LAST = re.compile(r"last(?:~(?P<back>\d{1,9}))?", re.ASCII)
-_WORD_MAX = 24
+_PART_MAX = 24
 _NAMES_SHOWN = 5
 
 
@@ -35,9 +35,9 @@ class Kept(Struct, frozen=True):
 def new_id(name: str, kept: Kept, beside: Path) -> str:
     """Return a readable ID, sortable by time and new in this folder: 20261120-214203-tpcb-3f2a."""
     now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    word = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_WORD_MAX].strip("-")
+    part = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_PART_MAX].strip("-")
     while True:
-        new = f"{now}-{word or kept.noun}-{secrets.token_hex(2)}"
+        new = f"{now}-{part or kept.noun}-{secrets.token_hex(2)}"
         if not (beside / new).exists():
             return new
 

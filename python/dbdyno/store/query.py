@@ -106,17 +106,17 @@ def _refuse_writing(connection: duckdb.DuckDBPyConnection, query: str) -> None:
 
 
 def _create_views(connection: duckdb.DuckDBPyConnection, query: str, home: Path | None) -> None:
-    words = set(re.findall(r"\w+", query.lower()))
-    if "runs" in words:
+    names = set(re.findall(r"\w+", query.lower()))
+    if "runs" in names:
         columns = _runs_columns(list_runs(home))
         connection.register("runs_columns", columns)
         connection.execute(f"CREATE TABLE runs AS SELECT {_typed(RUNS)} FROM runs_columns")
     folders = run_folders(home)
-    if "buckets" in words:
-        words |= set(_BUCKET_TABLES.values())
-    for name in SCHEMAS.keys() & words:
+    if "buckets" in names:
+        names |= set(_BUCKET_TABLES.values())
+    for name in SCHEMAS.keys() & names:
         _create_view(connection, name, folders)
-    if "buckets" in words:
+    if "buckets" in names:
         _create_buckets_view(connection)
 
 

@@ -41,13 +41,16 @@ def record_to_keep(record: RunRecord) -> RunRecord:
     password: this is safer than guessing how the URL that was typed is parsed.
     """
     target = without_password(record.target)
-    command = [without_password(word) for word in _with_target(record.command, target)]
+    command = [without_password(argument) for argument in _with_target(record.command, target)]
     return msgspec.structs.replace(record, target=target, command=command)
 
 
 def _with_target(command: Sequence[str], target: str) -> list[str]:
     before = [None, *command]
-    return [target if last == TARGET else word for last, word in zip(before, command, strict=False)]
+    return [
+        target if last == TARGET else argument
+        for last, argument in zip(before, command, strict=False)
+    ]
 
 
 def plan_to_keep(plan: Plan) -> dict[str, Any]:

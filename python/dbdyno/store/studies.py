@@ -20,7 +20,7 @@ from dbdyno.store.files import hold_lock, is_locked, read_json, replace_json
 from dbdyno.store.ids import Kept, folder_meant, new_id
 
 RECORD = "study.json"
-ASKED = "study.toml"
+SPEC_TEXT = "study.toml"
 SCRIPTS = "scripts"
 RATES = "rates.json"
 _FOLDER = "studies"
@@ -77,14 +77,14 @@ def studies_folder(home: Path | None = None) -> Path:
     return (home or dbdyno_home()) / _FOLDER
 
 
-def make_study(record: StudyRecord, asked: str, scripts: Mapping[str, str]) -> Path:
+def make_study(record: StudyRecord, text: str, scripts: Mapping[str, str]) -> Path:
     """Create the folder of a new study, with everything needed to run it again."""
     folder = home_folder(_FOLDER) / record.study_id
     with explained("creating", folder):
         (folder / SCRIPTS).mkdir(parents=True, mode=0o700)
-        (folder / ASKED).write_text(asked, encoding="utf-8")
-        for name, text in scripts.items():
-            (folder / SCRIPTS / name).write_text(text, encoding="utf-8")
+        (folder / SPEC_TEXT).write_text(text, encoding="utf-8")
+        for name, script in scripts.items():
+            (folder / SCRIPTS / name).write_text(script, encoding="utf-8")
         replace_json(folder / RECORD, record)
     return folder
 

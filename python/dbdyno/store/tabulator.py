@@ -54,8 +54,8 @@ class Tabulator:
             self._tables["statement_texts"].add(
                 number, text.script, text.index, text.line, text.sql
             )
-        said = msgspec.to_builtins(frame)
-        self.engine["hello"] = said | {"statements": len(frame.statements)}
+        fields = msgspec.to_builtins(frame)
+        self.engine["hello"] = fields | {"statements": len(frame.statements)}
 
     def _add_statement(self, frame: frames.Statement) -> None:
         self._tables["statement_texts"].add(
@@ -63,10 +63,10 @@ class Tabulator:
         )
 
     def _add_connected(self, frame: frames.Connected) -> None:
-        said = msgspec.structs.asdict(frame)
+        fields = msgspec.structs.asdict(frame)
         named = dict(zip(LATENCY, _latency(frame.connect), strict=True))
         measured = {name: value for name, value in named.items() if not math.isnan(value)}
-        self.engine["connected"] = said | {"connect": measured}
+        self.engine["connected"] = fields | {"connect": measured}
 
     def _add_started(self, frame: frames.Started) -> None:
         self._begin_ns = frame.measure_begin_ns
@@ -149,9 +149,9 @@ class Tabulator:
             totals.add(kind, 0, getattr(frame, kind))
         for row in _histograms(frame.scripts, frame.statements):
             totals.add(*row)
-        said = msgspec.structs.asdict(frame)
+        fields = msgspec.structs.asdict(frame)
         blobs = ("response", "service", "failed_response", "lateness", "scripts", "statements")
-        kept = {name: value for name, value in said.items() if name not in blobs}
+        kept = {name: value for name, value in fields.items() if name not in blobs}
         self.engine["done"] = msgspec.to_builtins(kept)
 
     def _add_failed(self, frame: frames.Failed) -> None:

@@ -51,8 +51,8 @@ def _of_waits(frame: Waits, time_of: TimeOf) -> Rows:
 @rows_of.register
 def _of_log_entry(frame: LogEntry, time_of: TimeOf) -> Rows:
     values = msgspec.json.encode(frame.values).decode()
-    told = (frame.topic, frame.severity, frame.message, values)
-    yield "log_entries", (time_of(frame.at_ns), *told)
+    fields = (frame.topic, frame.severity, frame.message, values)
+    yield "log_entries", (time_of(frame.at_ns), *fields)
 
 
 @rows_of.register

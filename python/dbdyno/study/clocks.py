@@ -36,16 +36,16 @@ def now() -> Instant:
     return Instant(time.time(), time.monotonic(), time.clock_gettime(time.CLOCK_BOOTTIME))
 
 
-def told_jumps(begin: Instant, end: Instant) -> list[str]:
+def clock_jumps(begin: Instant, end: Instant) -> list[str]:
     """Return a sentence for each irregularity of the clocks between two moments."""
     slept_s = (end.boot - begin.boot) - (end.steady - begin.steady)
     set_s = (end.day - begin.day) - (end.boot - begin.boot)
-    told = []
+    jumps = []
     if slept_s > JUMP_S:
-        told.append(f"the host was suspended for {slept_s:.0f} s meanwhile")
+        jumps.append(f"the host was suspended for {slept_s:.0f} s meanwhile")
     if abs(set_s) > JUMP_S:
-        told.append(
+        jumps.append(
             f"the clock was set by {set_s:+.0f} s meanwhile: times of day are not to be trusted, "
             "durations are"
         )
-    return told
+    return jumps

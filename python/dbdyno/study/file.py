@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from dbdyno.errors import DbdynoError, nearest, why_unreadable
-from dbdyno.model.study import Cache, Contrast, Published, Question, Restore, Size, Words
+from dbdyno.model.study import Cache, Contrast, OptionTable, Published, Question, Restore, Size
 
 _Kind = TypeVar("_Kind")
 
@@ -28,7 +28,7 @@ class FactorTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """One ``[[factor]]``: levels are values of the option with its name, or tables of words."""
 
     name: str
-    levels: list[Scalar] | dict[str, Words]
+    levels: list[Scalar] | dict[str, OptionTable]
     title: str = ""
     unit: str = ""
 
@@ -39,7 +39,7 @@ class StudyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
     title: str
     question: str
-    base: Words
+    base: OptionTable
     factor: tuple[FactorTable, ...]
     repeats: Repeats = 3
     cache: Cache = "warm"
@@ -63,7 +63,7 @@ class SizeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     metrics: tuple[str, ...] | None = None
     budget: str | None = None
     exclude: tuple[dict[str, Scalar | list[Scalar]], ...] | None = None
-    levels: dict[str, list[Scalar] | dict[str, Words]] = {}
+    levels: dict[str, list[Scalar] | dict[str, OptionTable]] = {}
 
 
 def read_file(path: Path) -> StudyFile:
@@ -92,12 +92,12 @@ def parse_file(text: str, path: Path) -> StudyFile:
     return converted(path, "", table, StudyFile)
 
 
-def size_table(path: Path, file: StudyFile, size: Size) -> tuple[SizeTable, Words]:
+def size_table(path: Path, file: StudyFile, size: Size) -> tuple[SizeTable, OptionTable]:
     """Return what a size replaces, and its words for the base."""
     given = file.sizes.get(size, {})
     own = {name: value for name, value in given.items() if name in SizeTable.__struct_fields__}
-    words = {name: value for name, value in given.items() if name not in own}
-    return converted(path, f"sizes.{size}", own, SizeTable), words
+    options = {name: value for name, value in given.items() if name not in own}
+    return converted(path, f"sizes.{size}", own, SizeTable), options
 
 
 def converted(path: Path, where: str, table: Mapping[str, Any], kind: type[_Kind]) -> _Kind:
@@ -107,7 +107,7 @@ def converted(path: Path, where: str, table: Mapping[str, Any], kind: type[_Kind
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at ")
         key = ".".join(filter(None, [where, place.strip("`").removeprefix("$").strip(".")]))
-        raise bad_study(path, *_told(key, message)) from error
+        raise bad_study(path, *_refusal(key, message)) from error
 
 
 def bad_study(path: Path, message: str, hint: str = "") -> DbdynoError:
@@ -122,7 +122,7 @@ def known_or_refused(path: Path, where: str, name: str, known: Iterable[str]) ->
         raise bad_study(path, f"{where}: unknown name {name!r}", nearest(name, names))
 
 
-def _told(key: str, message: str) -> tuple[str, str]:
+def _refusal(key: str, message: str) -> tuple[str, str]:
     """Return the reason in terms of the study file, and a hint."""
     unknown = re.search(r"unknown field `([^`]+)`", message)
     if unknown is None:

@@ -70,7 +70,7 @@ def _leave_name(descriptor: int, study_id: str) -> None:
 def _holder(path: Path) -> str:
     """Describe the study that holds the lock, as far as it could write its name."""
     try:
-        told = json.loads(path.read_text())
-        return f"the study {told['study']} (process {told['process']})"
+        holder = json.loads(path.read_text())
+        return f"the study {holder['study']} (process {holder['process']})"
     except (OSError, ValueError, KeyError, TypeError):
         return "another study"

@@ -36,8 +36,8 @@ def pairs_of(contrast: Contrast, points: Sequence[Point]) -> Iterator[tuple[Poin
 
 def _point(spec: StudySpec, levels: Sequence[Level]) -> Point:
     named = _named(spec, levels)
-    words = merged(spec.base, *(level.words for level in levels))
-    return Point(key=key_of(named), levels=named, words=words)
+    options = merged(spec.base, *(level.options for level in levels))
+    return Point(key=key_of(named), levels=named, options=options)
 
 
 def _named(spec: StudySpec, levels: Sequence[Level]) -> dict[str, str]:
@@ -64,12 +64,12 @@ def _refuse_shared_options(factors: Sequence[Factor]) -> None:
 
 
 def _options(factor: Factor) -> set[str]:
-    return {option for level in factor.levels for option in options_in(level.words)}
+    return {option for level in factor.levels for option in options_in(level.options)}
 
 
-def options_in(words: Mapping[str, Any]) -> Iterator[str]:
+def options_in(options: Mapping[str, Any]) -> Iterator[str]:
     """Yield the options that words set, ``set.jit`` for a name within a table."""
-    for name, value in words.items():
+    for name, value in options.items():
         if isinstance(value, Mapping):
             yield from (f"{name}.{inner}" for inner in value)
         else:

@@ -1,6 +1,6 @@
 """Keeps passwords out of studies: the study file is stored with it, its words in every report."""
 
-from dbdyno.model.study import Words
+from dbdyno.model.study import OptionTable
 from dbdyno.run.options import SCRIPT_OPTION
 from dbdyno.store.secrets import without_password
 
@@ -11,8 +11,11 @@ ELSEWHERE = (
 _OPTIONS = SCRIPT_OPTION.removeprefix("--")
 
 
-def holds_password(words: Words) -> bool:
+def holds_password(options: OptionTable) -> bool:
     """Whether a target's address or an option of a sysbench script contains a password."""
-    options = dict(words.get(_OPTIONS, {}))
-    said = [str(words.get("target", "")), *(f"--{name}={value}" for name, value in options.items())]
+    script_options = dict(options.get(_OPTIONS, {}))
+    said = [
+        str(options.get("target", "")),
+        *(f"--{name}={value}" for name, value in script_options.items()),
+    ]
     return any(without_password(one) != one for one in said)

@@ -91,7 +91,7 @@ def ask_all(
     points: Sequence[Point], folder: Path, say: Callable[[str], None]
 ) -> list[ResolvedPoint]:
     """Parse all points; writes the texts of their scripts into the folder."""
-    for name, text in script_texts([point.words for point in points]).items():
+    for name, text in script_texts([point.options for point in points]).items():
         (folder / name).write_text(text, encoding="utf-8")
     return [ask(point, folder, say) for point in points]
 
@@ -203,7 +203,7 @@ def _without_effect(spec: StudySpec, machine: Machine) -> str:
     varied = [
         factor.name
         for factor in spec.factors
-        if len(factor.levels) > 1 and any("numa" in level.words for level in factor.levels)
+        if len(factor.levels) > 1 and any("numa" in level.options for level in factor.levels)
     ]
     if not varied or machine.numa_nodes > 1:
         return ""

@@ -16,12 +16,12 @@ def folded(
     refusals: Iterable[Refusal], factors: Sequence[Factor], points: Sequence[Point]
 ) -> list[Refusal]:
     """Merge refusals with the same words into one that says which points it concerns."""
-    by_words: dict[tuple[str, str], list[str]] = {}
+    by_text: dict[tuple[str, str], list[str]] = {}
     for one in refusals:
-        by_words.setdefault((one.message, one.hint), []).extend(one.points)
+        by_text.setdefault((one.message, one.hint), []).extend(one.points)
     return [
         _placed(Refusal(message=message, hint=hint, points=tuple(keys)), factors, points)
-        for (message, hint), keys in by_words.items()
+        for (message, hint), keys in by_text.items()
     ]
 
 
@@ -38,8 +38,8 @@ def _where(met: Sequence[Point], factors: Sequence[Factor], points: Sequence[Poi
         return met[0].key
     if len(met) == len(points):
         return f"all {len(points)} points"
-    told = [f"{len(met)} of {len(points)} points", *_levels(met, factors, points)]
-    return ", ".join(told)
+    parts = [f"{len(met)} of {len(points)} points", *_levels(met, factors, points)]
+    return ", ".join(parts)
 
 
 def _levels(

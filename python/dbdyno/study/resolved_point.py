@@ -12,8 +12,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
-from dbdyno.model.study import Point, Words
-from dbdyno.run.command_line import command_of, words_of
+from dbdyno.model.study import OptionTable, Point
+from dbdyno.run.command_line import arguments_of, command_of
 from dbdyno.run.draft_plan import draft
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip
@@ -60,10 +60,10 @@ class ResolvedPoint:
         if self.options.transactions:
             return None
         stages = self.options.stages or ()
-        asked_ns = sum(stage.duration_ns or 0 for stage in stages) or (
+        planned_ns = sum(stage.duration_ns or 0 for stage in stages) or (
             self.options.duration_ns or DURATION_DEFAULT_NS
         )
-        return (warmup_ns(self.options) + asked_ns) / SECOND_NS
+        return (warmup_ns(self.options) + planned_ns) / SECOND_NS
 
     @property
     def is_private(self) -> bool:
@@ -105,14 +105,14 @@ class ResolvedPoint:
             file._replace(name=file.name.removeprefix(f"{scripts_folder}/"))
             for file in self.options.script_files
         )
-        return command_of(words_of(self.items, with_options(self.options, script_files=files)))
+        return command_of(arguments_of(self.items, with_options(self.options, script_files=files)))
 
 
 def ask(point: Point, scripts_folder: Path, say: Callable[[str], None]) -> ResolvedPoint:
     """Parse a point; an error names it. Warnings are passed to ``say``."""
     with of_point(point.key):
-        items = items_from(point.words)
-        given = options_from(point.words, scripts_folder)
+        items = items_from(point.options)
+        given = options_from(point.options, scripts_folder)
         _refuse_standard_input(given)
         options, work = equip(given, find_work(items, given.script_files, given), say)
         refuse_contradictions(options)
@@ -144,15 +144,15 @@ def of_point(key: str) -> Iterator[None]:
     try:
         yield
     except DbdynoError as error:
-        told = f"{key}: {error.message}"
-        raise DbdynoError(error.code, told, error.hint, exit_code=error.exit_code) from error
+        message = f"{key}: {error.message}"
+        raise DbdynoError(error.code, message, error.hint, exit_code=error.exit_code) from error
 
 
-def script_texts(all_words: Sequence[Words]) -> dict[str, str]:
+def script_texts(option_tables: Sequence[OptionTable]) -> dict[str, str]:
     """Return the scripts written in the study file, by file name."""
     texts: dict[str, str] = {}
-    for words in all_words:
-        scripts: Mapping[str, Mapping[str, str]] = words.get(SCRIPTS, {})
+    for options in option_tables:
+        scripts: Mapping[str, Mapping[str, str]] = options.get(SCRIPTS, {})
         for name, script in scripts.items():
             file = script_path(Path(), name).name
             if texts.setdefault(file, script["text"]) != script["text"]:

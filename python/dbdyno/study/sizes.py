@@ -8,24 +8,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dbdyno.model.study import Factor, Level, Words
-from dbdyno.run.option_tables import TABLES, spoken
+from dbdyno.model.study import Factor, Level, OptionTable
+from dbdyno.run.option_tables import TABLES, option_text
 from dbdyno.study.file import FactorTable, Scalar, SizeTable, bad_study, known_or_refused
 
 SEPARATORS = (",", "=")
 """These separate the parts of a point's key, so no level may contain them."""
 
 
-def merged(*layers: Mapping[str, Any]) -> Words:
+def merged(*layers: Mapping[str, Any]) -> OptionTable:
     """Merge the words of all layers; later ones take precedence, name by name within tables."""
-    words: Words = {}
+    options: OptionTable = {}
     for layer in layers:
         for name, value in layer.items():
             if name in TABLES and isinstance(value, Mapping):
-                words[name] = {**words.get(name, {}), **value}
+                options[name] = {**options.get(name, {}), **value}
             else:
-                words[name] = value
-    return words
+                options[name] = value
+    return options
 
 
 def factor_of(path: Path, table: FactorTable, size: SizeTable) -> Factor:
@@ -42,16 +42,16 @@ def factor_of(path: Path, table: FactorTable, size: SizeTable) -> Factor:
     )
 
 
-def option_words(name: str, value: object) -> Words:
+def option_table(name: str, value: object) -> OptionTable:
     """Return an option's value as words: ``set.jit`` is a name within a table."""
     table, dot, inner = name.partition(".")
     return {table: {inner: value}} if dot else {name: value}
 
 
-def _levels(name: str, levels: Sequence[Scalar] | Mapping[str, Words]) -> list[Level]:
+def _levels(name: str, levels: Sequence[Scalar] | Mapping[str, OptionTable]) -> list[Level]:
     if isinstance(levels, Mapping):
-        return [Level(name=level, words=words) for level, words in levels.items()]
-    return [Level(name=spoken(value), words=option_words(name, value)) for value in levels]
+        return [Level(name=level, options=options) for level, options in levels.items()]
+    return [Level(name=option_text(value), options=option_table(name, value)) for value in levels]
 
 
 def _chosen(
@@ -61,20 +61,20 @@ def _chosen(
     if not isinstance(table.levels, Mapping):
         return _levels(table.name, chosen)
     by_name = {level.name: level for level in levels}
-    names = [spoken(value) for value in chosen]
+    names = [option_text(value) for value in chosen]
     for name in names:
         known_or_refused(path, f"levels.{table.name}", name, by_name)
     return [by_name[name] for name in names]
 
 
 def _changed(
-    path: Path, factor: str, levels: Sequence[Level], changes: Mapping[str, Words]
+    path: Path, factor: str, levels: Sequence[Level], changes: Mapping[str, OptionTable]
 ) -> list[Level]:
     """Return the same levels, some of them with additional words."""
     for name in changes:
         known_or_refused(path, f"levels.{factor}", name, [level.name for level in levels])
     return [
-        Level(name=level.name, words=merged(level.words, changes.get(level.name, {})))
+        Level(name=level.name, options=merged(level.options, changes.get(level.name, {})))
         for level in levels
     ]
 

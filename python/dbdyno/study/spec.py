@@ -13,15 +13,15 @@ from msgspec.structs import replace
 from dbdyno.analysis.metrics import KNOWN
 from dbdyno.answers.registry import all_answers
 from dbdyno.errors import DbdynoError
-from dbdyno.model.study import Contrast, Factor, Question, Size, StudySpec, Words
+from dbdyno.model.study import Contrast, Factor, OptionTable, Question, Size, StudySpec
 from dbdyno.run.grammar import span_ns
 from dbdyno.run.option_tables import (
     SCRIPTS,
     WORKLOAD,
     items_from,
-    known_words,
+    known_options,
+    option_text,
     options_from,
-    spoken,
 )
 from dbdyno.run.options import SECOND_NS
 from dbdyno.run.work import looks_like_file
@@ -72,7 +72,7 @@ class _Reader:
         self._file = file
         self._size_name: Size = size
         self._overrides = overrides
-        self._size, self._size_words = size_table(path, file, size)
+        self._size, self._size_options = size_table(path, file, size)
         # The factors as in the file, for any size: a name that a size leaves out is not a mistake.
         self._all = [factor_of(path, table, SizeTable()) for table in file.factor]
 
@@ -100,18 +100,18 @@ class _Reader:
             seed=file.seed,
         )
 
-    def _base(self, factors: Sequence[Factor]) -> Words:
-        words = merged(self._file.base, self._size_words)
+    def _base(self, factors: Sequence[Factor]) -> OptionTable:
+        options = merged(self._file.base, self._size_options)
         if self._overrides.server is not None:
             self._refuse_varied_server(factors)
-            words["server"] = self._overrides.server
-        self._check_words("[base]", self._file.base)
-        self._check_words(f"[sizes.{self._size_name}]", self._size_words)
-        return self._anchored(words)
+            options["server"] = self._overrides.server
+        self._check_options("[base]", self._file.base)
+        self._check_options(f"[sizes.{self._size_name}]", self._size_options)
+        return self._anchored(options)
 
     def _refuse_varied_server(self, factors: Sequence[Factor]) -> None:
         for factor in factors:
-            if any("server" in level.words for level in factor.levels):
+            if any("server" in level.options for level in factor.levels):
                 raise bad_study(
                     self._path,
                     f"--server contradicts the factor {factor.name}, which varies the server",
@@ -141,34 +141,34 @@ class _Reader:
         if not factor.levels:
             raise bad_study(self._path, f"factor {factor.name} has no levels at this size")
         for level in factor.levels:
-            self._check_words(f"factor {factor.name}, level {level.name}", level.words)
-        levels = (replace(level, words=self._anchored(level.words)) for level in factor.levels)
+            self._check_options(f"factor {factor.name}, level {level.name}", level.options)
+        levels = (replace(level, options=self._anchored(level.options)) for level in factor.levels)
         return replace(factor, levels=tuple(levels))
 
-    def _check_words(self, where: str, words: Words) -> None:
+    def _check_options(self, where: str, options: OptionTable) -> None:
         """Check that each name is an option, and each value one that the option takes."""
-        for name in words:
-            known_or_refused(self._path, where, name, known_words())
-        if holds_password(words):
+        for name in options:
+            known_or_refused(self._path, where, name, known_options())
+        if holds_password(options):
             raise bad_study(
                 self._path, f"{where} contains a password, which would be recorded", ELSEWHERE
             )
-        for name, script in dict(words.get(SCRIPTS, {})).items():
+        for name, script in dict(options.get(SCRIPTS, {})).items():
             converted(self._path, f"{where} {SCRIPTS}.{name}", script, InlineScript)
         try:
-            items_from(words)
-            options_from(words)
+            items_from(options)
+            options_from(options)
         except DbdynoError as error:
             raise bad_study(self._path, f"{where}: {error.message}", error.hint) from error
 
-    def _anchored(self, words: Words) -> Words:
+    def _anchored(self, options: OptionTable) -> OptionTable:
         """Resolve script files relative to the study file."""
-        if WORKLOAD not in words:
-            return words
-        given = words[WORKLOAD]
+        if WORKLOAD not in options:
+            return options
+        given = options[WORKLOAD]
         names = given if isinstance(given, list) else [given]
         found = [self._beside(str(name)) for name in names]
-        return {**words, WORKLOAD: found if isinstance(given, list) else found[0]}
+        return {**options, WORKLOAD: found if isinstance(given, list) else found[0]}
 
     def _beside(self, item: str) -> str:
         name, at, weight = item.rpartition("@") if "@" in item else (item, "", "")
@@ -189,7 +189,7 @@ class _Reader:
         """Return names of levels, which must be known at this size or another."""
         known_or_refused(self._path, where, name, [factor.name for factor in factors])
         wanted = levels if isinstance(levels, list) else [levels]
-        names = tuple(spoken(level) for level in wanted)
+        names = tuple(option_text(level) for level in wanted)
         for level in names:
             known_or_refused(
                 self._path, f"{where} {name}", level, self._known_levels(name, factors)

@@ -38,7 +38,7 @@ def begin_study(path: Path, spec: StudySpec, overrides: Overrides) -> Iterator[S
         source=str(path.absolute()),
         overrides=msgspec.to_builtins(overrides),
     )
-    scripts = script_texts([point.words for point in points])
+    scripts = script_texts([point.options for point in points])
     with machine_held(record.study_id):
         folder = make_study(record, text_of(path), scripts)
         with StudyWriter(folder, record) as writer:
@@ -95,7 +95,7 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[str]:
         for index, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from differences(old, new, f"{where}[{_label(old, index)}]")
     elif before != after:
-        yield f"{where}: {_told(before)} → {_told(after)}"
+        yield f"{where}: {_value_text(before)} → {_value_text(after)}"
 
 
 def _refuse_edited(record: StudyRecord) -> None:
@@ -104,8 +104,8 @@ def _refuse_edited(record: StudyRecord) -> None:
     if not path.is_file():
         return
     overrides = msgspec.convert(record.overrides, Overrides)
-    asked = msgspec.to_builtins(read_study(path, record.spec.size, overrides))
-    changed = list(differences(msgspec.to_builtins(record.spec), asked))
+    requested = msgspec.to_builtins(read_study(path, record.spec.size, overrides))
+    changed = list(differences(msgspec.to_builtins(record.spec), requested))
     if changed:
         raise DbdynoError(
             "study_edited",
@@ -120,7 +120,7 @@ def _label(element: Any, index: int) -> str:
     return str(element.get("name", index)) if isinstance(element, Mapping) else str(index)
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None:
         return "nothing"
     text = msgspec.json.encode(value).decode()

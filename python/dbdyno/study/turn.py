@@ -19,7 +19,7 @@ from dbdyno.model.study import BLOCK, POINT, STUDY, Turn, TurnResult
 from dbdyno.run.options import RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import Tools
-from dbdyno.study.clocks import Clock, told_jumps
+from dbdyno.study.clocks import Clock, clock_jumps
 from dbdyno.study.machine import disk_free_bytes
 from dbdyno.study.observer import StudyObserver
 from dbdyno.study.resolved_point import ResolvedPoint
@@ -59,7 +59,7 @@ def make_turn(bench: Bench, turn: Turn, asked: ResolvedPoint) -> TurnResult:
         turn=turn,
         began_at=watch.begin.text,
         spent=watch.spent(end),
-        notes=[*bench.turn_server.notes, *watch.verified, *told_jumps(watch.begin, end)],
+        notes=[*bench.turn_server.notes, *watch.verified, *clock_jumps(watch.begin, end)],
         **outcome,
     )
 
@@ -95,14 +95,14 @@ def _outcome(record: RunRecord) -> dict[str, Any]:
     """Return what the end of a run means for its turn."""
     if record.status == "interrupted":
         raise KeyboardInterrupt
-    told: dict[str, Any] = {"run_id": record.run_id, "status": "done"}
+    result: dict[str, Any] = {"run_id": record.run_id, "status": "done"}
     if record.status == "done" and record.valid:
-        return told
+        return result
     failures = [f"{failure.count} × {failure.message}" for failure in record.failures]
     message = "; ".join([*record.invalid_reasons, *failures]) or "the run failed"
     error = {"code": "run_failed", "message": message, "hint": f"dbdyno report {record.run_id}"}
     status = "invalid" if record.status == "done" else "failed"
-    return {**told, "status": status, "error": error}
+    return {**result, "status": status, "error": error}
 
 
 def _error(error: Exception) -> dict[str, str]:

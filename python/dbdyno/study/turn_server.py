@@ -92,8 +92,8 @@ class TurnServer:
             return server
         if not asked.options.no_vacuum:
             self._settle(asked, server)
-        server, told = cooled(server)
-        self.notes.append(f"cache: {told}")
+        server, note = cooled(server)
+        self.notes.append(f"cache: {note}")
         return server
 
     def _settle(self, asked: ResolvedPoint, server: PrivateServer) -> None:

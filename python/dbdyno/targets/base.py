@@ -134,6 +134,6 @@ class Target:
     load_fallback: Callable[[Connection], LoadFallback | None] = _no_load_fallback
 
     @property
-    def words(self) -> str:
+    def sql_dialect(self) -> str:
         """The database whose dialect it uses, whatever driver connects to it."""
         return self.name.removeprefix("odbc_")

@@ -13,7 +13,7 @@ from dbdyno.model.telemetry import Counts
 
 RESET = "stats_reset"
 Reading = Mapping[str, Numbers]
-Told = list[tuple[str, str, float]]
+Increases = list[tuple[str, str, float]]
 _Counter = tuple[str, str, float, float | None]
 """The object, the counter's name, its value now and in the reading before."""
 
@@ -69,13 +69,13 @@ class Differences:
         shrunk = (past is not None and now < past for _, _, now, past in counters)
         return moved or any(shrunk)
 
-    def _new(self, counters: Iterable[_Counter]) -> Told:
+    def _new(self, counters: Iterable[_Counter]) -> Increases:
         """Return the counters that no earlier reading had, each with an object that has it."""
         new = {name: of for of, name, _, _ in counters if name not in self._names}
         self._names |= new.keys()
         return [(of, name, 0.0) for name, of in new.items()]
 
-    def _changed(self, reading: Reading) -> Told:
+    def _changed(self, reading: Reading) -> Increases:
         """Return the levels that have changed; the level of an object that has gone is 0."""
         now = {
             (of, name): numbers[name]
@@ -90,7 +90,7 @@ class Differences:
         return [(*key, changed[key]) for key in sorted(changed)]
 
 
-def _grown(counters: Iterable[_Counter]) -> Told:
+def _grown(counters: Iterable[_Counter]) -> Increases:
     return [
         (of, name, now - past)
         for of, name, now, past in counters

@@ -103,13 +103,13 @@ class Joiner:
     def join(self, sample: SessionSample, activity: Activity) -> Waits:
         """Return all sessions and clients of one instant, those that are alike counted together."""
         sessions, locks = sample.pending()
-        words = _words(activity)
-        named = dict(words)
+        numbered = _statement_numbers(activity)
+        named = dict(numbered)
         seen = self._states(sessions, named)
         counts = Counter(seen.values())
         counts.update(
-            _session_state(CLIENT, *_between(word), "", "", "")
-            for pid, word in words
+            _session_state(CLIENT, *_between(number), "", "", "")
+            for pid, number in numbered
             if pid not in seen
         )
         return Waits(
@@ -125,42 +125,42 @@ class Joiner:
         )
 
     def _states(
-        self, sessions: Sequence[Sessions], words: dict[int, int]
+        self, sessions: Sequence[Sessions], numbered: dict[int, int]
     ) -> dict[int, _SessionState]:
         """Map each process number to its session; within a group, equal sessions are built once."""
         found: dict[int, _SessionState] = {}
-        unnamed = {pid for alike in sessions for pid in alike.pids if pid not in words}
-        newcomers = unnamed - self._unnamed if _is_any_unconnected(words) else frozenset()
+        unnamed = {pid for alike in sessions for pid in alike.pids if pid not in numbered}
+        newcomers = unnamed - self._unnamed if _is_any_unconnected(numbered) else frozenset()
         self._unnamed = unnamed
         for alike in sessions:
-            told: dict[tuple[int | None, str], _SessionState] = {}
+            states: dict[tuple[int | None, str], _SessionState] = {}
             for pid in alike.pids:
-                known = words.get(pid), UNKNOWN if pid in newcomers else FOREIGN
-                seen = told.get(known)
+                known = numbered.get(pid), UNKNOWN if pid in newcomers else FOREIGN
+                seen = states.get(known)
                 if seen is None:
-                    seen = told[known] = self._told(alike, *known)
+                    seen = states[known] = self._state_of(alike, *known)
                 found[pid] = seen
         for pid in self._ours:
             found.pop(pid, None)
         return found
 
-    def _told(self, alike: Sessions, word: int | None, stranger: str) -> _SessionState:
+    def _state_of(self, alike: Sessions, number: int | None, stranger: str) -> _SessionState:
         """Build the counted session; ``stranger`` is its kind if the engine does not name it."""
         shown = (alike.state, alike.wait_type, alike.wait_event)
-        if word is None:
+        if number is None:
             who = stranger if alike.kind == CLIENT else alike.kind
             return _session_state(who, NO_STATEMENT, "", *shown)
         if alike.state == ACTIVE:
             fitting = self._texts.fitting(alike.text)
-            if len(fitting) == 1 and word not in fitting:
-                (word,) = fitting
-        return _session_state(CLIENT, *_between(word), *shown)
+            if len(fitting) == 1 and number not in fitting:
+                (number,) = fitting
+        return _session_state(CLIENT, *_between(number), *shown)
 
 
-def _between(word: int) -> tuple[int, Doing]:
+def _between(number: int) -> tuple[int, Doing]:
     """Return a client's statement and what it was doing, from the engine's code for it."""
-    doing = _BETWEEN.get(word)
-    return (word, "asking") if doing is None else (NO_STATEMENT, doing)
+    doing = _BETWEEN.get(number)
+    return (number, "asking") if doing is None else (NO_STATEMENT, doing)
 
 
 def backends_of(activity: Activity) -> list[int]:
@@ -169,10 +169,10 @@ def backends_of(activity: Activity) -> list[int]:
     return backends
 
 
-def _words(activity: Activity) -> list[tuple[int, int]]:
+def _statement_numbers(activity: Activity) -> list[tuple[int, int]]:
     """Return each client's process number and the engine's code for what it was doing."""
-    words = np.frombuffer(activity.statements, dtype="<u2").tolist()
-    return list(zip(backends_of(activity), words, strict=True))
+    numbered = np.frombuffer(activity.statements, dtype="<u2").tolist()
+    return list(zip(backends_of(activity), numbered, strict=True))
 
 
 class _Alike(NamedTuple):
@@ -226,16 +226,16 @@ def _block_count(
     )
 
 
-def _unseen(pid: int, words: dict[int, int]) -> _SessionState:
+def _unseen(pid: int, numbered: dict[int, int]) -> _SessionState:
     """Return a session that has or awaits a lock, but connected after the sessions were read."""
     if pid == _PREPARED_TRANSACTION:
         return _session_state(FOREIGN, NO_STATEMENT, "", "", "", "")
-    if pid in words:
-        return _session_state(CLIENT, *_between(words[pid]), "", "", "")
-    who = UNKNOWN if _is_any_unconnected(words) else FOREIGN
+    if pid in numbered:
+        return _session_state(CLIENT, *_between(numbered[pid]), "", "", "")
+    who = UNKNOWN if _is_any_unconnected(numbered) else FOREIGN
     return _session_state(who, NO_STATEMENT, "", "", "", "")
 
 
-def _is_any_unconnected(words: dict[int, int]) -> bool:
+def _is_any_unconnected(numbered: dict[int, int]) -> bool:
     """Whether any client has no connection: the engine gives its process number as 0."""
-    return 0 in words
+    return 0 in numbered

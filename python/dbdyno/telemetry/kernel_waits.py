@@ -53,16 +53,16 @@ class KernelWaits:
 
         def added(connection: Connection) -> PendingSample:
             sessions, locks = sample(connection)()
-            told = self.told(sessions)
-            return lambda: (told, locks)
+            split = self.with_kernel_waits(sessions)
+            return lambda: (split, locks)
 
         return added
 
-    def told(self, sessions: Sequence[Sessions]) -> list[Sessions]:
+    def with_kernel_waits(self, sessions: Sequence[Sessions]) -> list[Sessions]:
         """Return the same sessions, with the kernel's waits where they are more precise."""
-        return [told for alike in sessions for told in self._told(alike)]
+        return [part for alike in sessions for part in self._split(alike)]
 
-    def _told(self, alike: Sessions) -> Sequence[Sessions]:
+    def _split(self, alike: Sessions) -> Sequence[Sessions]:
         if not alike.tasks or alike.state != ACTIVE or alike.wait_type not in SUPPOSED:
             return [alike]
         parted: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -72,10 +72,10 @@ class KernelWaits:
 
     def _wait(self, task: int, supposed: tuple[str, str]) -> tuple[str, str]:
         """Return a wait's type and name: ``supposed``, unless the kernel knows better."""
-        word = self._doing(task)
-        if word == RUNNING:
+        call_number = self._doing(task)
+        if call_number == RUNNING:
             return "", ""
-        call = self._calls.get(int(word), "") if word.isdecimal() else ""
+        call = self._calls.get(int(call_number), "") if call_number.isdecimal() else ""
         is_better = call and not (supposed[0] and call in VAGUE)
         return (KERNEL, call) if is_better else supposed
 

@@ -223,8 +223,8 @@ class Recorder:
 
     def _served_ns(self) -> int | None:
         """Return the CPU time of the server's side of all connections; None if none can be read."""
-        told_ns = [ns for its in self._connections if (ns := its.served_ns()) is not None]
-        return sum(told_ns) if told_ns else None
+        reported_ns = [ns for its in self._connections if (ns := its.served_ns()) is not None]
+        return sum(reported_ns) if reported_ns else None
 
     def finish(self) -> None:
         """Take the last readings after the engine has gone, and record what telemetry cost."""

@@ -21,9 +21,9 @@ class OtherMaker(Struct, frozen=True, kw_only=True):
     scale_query: str
 
 
-def script_file(folder: Path, name: str, words: str) -> Script:
+def script_file(folder: Path, name: str, sql_dialect: str) -> Script:
     """Read ``NAME.sql``, or ``NAME.WORDS.sql`` if the target has a version of its own."""
-    own = folder / f"{name}.{words}.sql"
+    own = folder / f"{name}.{sql_dialect}.sql"
     path = own if own.exists() else folder / f"{name}.sql"
     return Script(name=name, text=path.read_text(encoding="utf-8"))
 

@@ -58,8 +58,8 @@ class SameChange(Struct, frozen=True):
         """Return a violation if the changes differ."""
         if len({change[name] for name in self.names}) == 1:
             return None
-        told = ", ".join(f"{name} by {change[name]:+}" for name in self.names)
-        return Violation("same change", f"these must change alike: {told}")
+        changes = ", ".join(f"{name} by {change[name]:+}" for name in self.names)
+        return Violation("same change", f"these must change alike: {changes}")
 
 
 class Unchanged(Struct, frozen=True):
@@ -121,10 +121,10 @@ class OnePerTransaction(Struct, frozen=True):
         return Violation(
             "one per transaction",
             f"{self.name} grew by {change[self.name]}, but {bounds.at_least} to {bounds.at_most} "
-            f"transactions of {self.script} were committed{self._each_told()}",
+            f"transactions of {self.script} were committed{self._each_text()}",
         )
 
-    def _each_told(self) -> str:
+    def _each_text(self) -> str:
         return "" if self.each == 1 else f", each with {self.each}"
 
 

@@ -37,10 +37,10 @@ class Parameter(Struct, frozen=True, kw_only=True):
         return f"{self.least} to {self.most}"
 
     @property
-    def default_word(self) -> str:
+    def default_text(self) -> str:
         """The default as written after ``-D``."""
-        words = {True: "on", False: "off"}
-        return words[self.default] if isinstance(self.default, bool) else str(self.default)
+        texts = {True: "on", False: "off"}
+        return texts[self.default] if isinstance(self.default, bool) else str(self.default)
 
     def read(self, given: Value) -> Value:
         """Return the value of a user's word or of a program's value."""

@@ -27,10 +27,10 @@ def _of(module: ModuleType) -> tuple[Workload, ...]:
     return family or (module.WORKLOAD,)
 
 
-def default_words() -> dict[str, dict[str, str]]:
+def default_texts() -> dict[str, dict[str, str]]:
     """Return the default parameters of each workload by name, as written after ``-D``."""
     return {
-        workload.name: {one.name: one.default_word for one in workload.parameters}
+        workload.name: {one.name: one.default_text for one in workload.parameters}
         for workload in all_workloads().values()
     }
 

@@ -105,8 +105,8 @@ def _other_scale(workload: Workload, scale: int, given: Mapping[str, Value]) -> 
     if scale < 1:
         return "it is empty"
     name = workload.scale_name
-    asked = given.get(name, scale)
-    return "" if asked == scale else f"its {name} is {scale}, and {asked} was requested"
+    wanted = given.get(name, scale)
+    return "" if wanted == scale else f"its {name} is {scale}, and {wanted} was requested"
 
 
 def _same_fillfactor(table: Table, there: FoundTable) -> bool:

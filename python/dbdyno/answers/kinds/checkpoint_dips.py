@@ -31,7 +31,7 @@ from dbdyno.formatting import NOTHING, percent, seconds, significant, size
 NOTICED = 0.05
 RECORD_BYTES_MIN = 24  # the header of any WAL record: transactions that write less only read
 
-NOT_TOLD_APART = (
+NOT_DISTINGUISHABLE = (
     "The interval over runs includes no change: checkpoints that follow each other closely leave "
     "no period without images to compare with."
 )
@@ -97,12 +97,12 @@ def _long_enough(seen: Sequence[_Seen]) -> Claim:
     """Whether the numbers include the cost of checkpoints at all."""
     with_begin = [one for one in seen if one.dips]
     whole = [one for one in seen if any(dip.is_whole for dip in one.dips)]
-    told = f"{len(whole)} of {len(seen)} runs contain a complete checkpoint"
+    counted = f"{len(whole)} of {len(seen)} runs contain a complete checkpoint"
     begun = f"; in {len(with_begin)} at least one started" if len(with_begin) > len(whole) else ""
     lacking = len(seen) - len(whole)
     return Claim(
-        sentence=f"{told}{begun}.",
-        told=True,
+        sentence=f"{counted}{begun}.",
+        is_decided=True,
         doubt=""
         if not lacking
         else f"The other {lacking} measured a server that no checkpoint slows; only longer runs or "
@@ -138,7 +138,7 @@ def _wal_claim(label: str, seen: Sequence[_Seen]) -> Claim | None:
         f"checkpoint started a transaction wrote {size(after)} of WAL, in the seconds before "
         f"{size(before)}: {times_of(ratio)}; full-page images per transaction: "
         f"{significant(images[0])} before, {significant(images[1])} after.",
-        told=ratio.is_told_apart,
+        is_decided=ratio.is_significant,
         effect=ratio.value,
         low=ratio.low,
         high=ratio.high,
@@ -148,9 +148,9 @@ def _wal_claim(label: str, seen: Sequence[_Seen]) -> Claim | None:
 
 
 def _wal_doubt(ratio: Ratio) -> str:
-    if ratio.is_told_apart:
+    if ratio.is_significant:
         return ""
-    return NOT_TOLD_APART if ratio.low is not None else ONE_RUN
+    return NOT_DISTINGUISHABLE if ratio.low is not None else ONE_RUN
 
 
 def _of_dips(seen: Sequence[_Seen]) -> list[Claim]:
@@ -161,7 +161,7 @@ def _of_dips(seen: Sequence[_Seen]) -> list[Claim]:
         return []
     if not deep:
         sentence = f"None of {len(dips)} checkpoints caused a dip that stands out from the noise."
-        return [Claim(sentence=sentence, told=False, doubt=DIP_LIMITS)]
+        return [Claim(sentence=sentence, is_decided=False, doubt=DIP_LIMITS)]
     depth, length_s = _means([(dip.depth, dip.length_s) for dip in deep])
     deepest = max(dip.deepest for dip in deep)
     return [
@@ -169,7 +169,7 @@ def _of_dips(seen: Sequence[_Seen]) -> list[Claim]:
             sentence=f"{len(deep)} of {len(dips)} checkpoints caused a dip: "
             f"{'on average ' * (len(deep) > 1)}{percent(depth)} of the throughput was missing for "
             f"{seconds(length_s)}, in the worst interval {percent(deepest)}.",
-            told=len(deep) > 1,
+            is_decided=len(deep) > 1,
             effect=-depth,
             doubt="" if len(deep) > 1 else "One dip is an anecdote.",
             evidence={"dips": len(deep), "checkpoints": len(dips), "length_s": length_s},
@@ -210,24 +210,24 @@ def _row(seen: Sequence[_Seen]) -> tuple[str, ...]:
         str(len(seen)),
         str(len(dips)),
         str(sum(dip.is_whole for dip in dips)),
-        *_around_words([one.wal_around for one in seen], size),
-        *_around_words([one.images_around for one in seen], significant),
-        *_dip_words([dip for dip in dips if dip.depth > NOTICED]),
+        *_around_text([one.wal_around for one in seen], size),
+        *_around_text([one.images_around for one in seen], significant),
+        *_dip_text([dip for dip in dips if dip.depth > NOTICED]),
     )
 
 
-def _dip_words(deep: Sequence[CheckpointDip]) -> tuple[str, str, str]:
+def _dip_text(deep: Sequence[CheckpointDip]) -> tuple[str, str, str]:
     if not deep:
         return NOTHING, NOTHING, NOTHING
     depth, length_s = _means([(dip.depth, dip.length_s) for dip in deep])
     return percent(depth), percent(max(dip.deepest for dip in deep)), seconds(length_s)
 
 
-def _around_words(
-    around: Sequence[Around | None], words: Callable[[float], str]
+def _around_text(
+    around: Sequence[Around | None], format_value: Callable[[float], str]
 ) -> tuple[str, str]:
     means = _means([pair for pair in around if pair])
-    return (words(means[0]), words(means[1])) if means else (NOTHING, NOTHING)
+    return (format_value(means[0]), format_value(means[1])) if means else (NOTHING, NOTHING)
 
 
 ANSWER = Answer(

@@ -8,10 +8,10 @@ number of further repeats that would is given.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from dbdyno.analysis.verdicts import change, ratio_words
+from dbdyno.analysis.verdicts import change, ratio_text
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import title_of
-from dbdyno.answers.level_contrasts import Contrasted, Levels, contrasted, levels_words
+from dbdyno.answers.level_contrasts import Contrasted, Levels, contrasted, levels_text
 from dbdyno.formatting import NOTHING, counted, percent, significant
 from dbdyno.model.comparison import VERDICTS, MetricComparison, Repeats, Verdict
 
@@ -47,8 +47,8 @@ def _single(trials: Trials, of: Contrasted, metric: MetricComparison) -> Claim:
     is_first = metric is of.comparison.metrics[0]
     shared = [*of.comparison.unequal, *of.comparison.doubts] if is_first else []
     return Claim(
-        sentence=f"{_heading(trials, of)}{_at(of)}: {_lowered(metric.words)}",
-        told=metric.verdict != "cannot tell",
+        sentence=f"{_heading(trials, of)}{_at(of)}: {_lowered(metric.sentence)}",
+        is_decided=metric.verdict != "cannot tell",
         effect=metric.ratio,
         low=metric.low,
         high=metric.high,
@@ -61,16 +61,16 @@ def _several(trials: Trials, found: Sequence[Found]) -> Claim:
     """The points grouped by verdict, with the range of the changes seen."""
     factors = _varied([of.others for of, _ in found])
     parts = [
-        _verdict_words(verdict, [one for one in found if one[1].verdict == verdict], factors)
+        _verdict_text(verdict, [one for one in found if one[1].verdict == verdict], factors)
         for verdict in VERDICTS
         if any(one[1].verdict == verdict for one in found)
     ]
     of, metric = found[0]
     return Claim(
         sentence=f"{_heading(trials, of)}: {_lowered(metric.title)} {'; '.join(parts)}",
-        told=any(one.verdict != "cannot tell" for _, one in found),
+        is_decided=any(one.verdict != "cannot tell" for _, one in found),
         doubt="; ".join([*_unequal(found), *_most_needed([one for _, one in found])]),
-        evidence={levels_words(at.others): one.verdict for at, one in found},
+        evidence={levels_text(at.others): one.verdict for at, one in found},
     )
 
 
@@ -79,7 +79,7 @@ def _varied(places: Sequence[Levels]) -> list[str]:
     return [name for name in places[0] if len({levels[name] for levels in places}) > 1]
 
 
-def _verdict_words(verdict: Verdict, found: Sequence[Found], factors: Sequence[str]) -> str:
+def _verdict_text(verdict: Verdict, found: Sequence[Found], factors: Sequence[str]) -> str:
     """``got worse at clients 4, 20 (…)``; with several factors ``at engine/clients postgres/4, …``.
 
     In the past tense, which is the same for plural metrics (rows written) and singular ones.
@@ -118,7 +118,7 @@ def _heading(trials: Trials, of: Contrasted) -> str:
 
 
 def _at(of: Contrasted) -> str:
-    return f" at {levels_words(of.others)}" if of.others else ""
+    return f" at {levels_text(of.others)}" if of.others else ""
 
 
 def _lowered(sentence: str) -> str:
@@ -153,7 +153,7 @@ def _table(trials: Trials, rows: Sequence[Found]) -> TableOf:
             "to decide",
         ),
         rows=[
-            (_heading(trials, of), levels_words(of.others) or "all", *_cells(metric))
+            (_heading(trials, of), levels_text(of.others) or "all", *_cells(metric))
             for of, metric in rows
         ],
         numeric=frozenset({3, 4, 5, 6}),
@@ -168,19 +168,19 @@ def _table(trials: Trials, rows: Sequence[Found]) -> TableOf:
 def _cells(metric: MetricComparison) -> tuple[str, ...]:
     interval = NOTHING
     if metric.low is not None and metric.high is not None:
-        interval = f"{ratio_words(metric.low)} to {ratio_words(metric.high)}"
+        interval = f"{ratio_text(metric.low)} to {ratio_text(metric.high)}"
     return (
         f"{metric.title}, {metric.unit}",
         significant(metric.before),
         significant(metric.after),
-        ratio_words(metric.ratio),
+        ratio_text(metric.ratio),
         interval,
         metric.verdict,
-        _repeats_words(metric.repeats),
+        _repeats_text(metric.repeats),
     )
 
 
-def _repeats_words(repeats: Repeats | None) -> str:
+def _repeats_text(repeats: Repeats | None) -> str:
     if repeats is None:
         return NOTHING
     most = "or more" if repeats.high is None else f"to {repeats.high}"

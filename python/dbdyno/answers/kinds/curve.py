@@ -47,7 +47,7 @@ def _picture(
     title = metric_title([trial for of in lines.values() for trial in of], name)
     return CurveOf(
         title=f"{title} over {title_of(trials, over)}",
-        summary=" ".join(_told(one, over) for one in series),
+        summary=" ".join(_series_text(one, over) for one in series),
         x_title=title_of(trials, over),
         y_title=title,
         series=series,
@@ -56,7 +56,7 @@ def _picture(
     )
 
 
-def _told(series: CurveSeries, over: str) -> str:
+def _series_text(series: CurveSeries, over: str) -> str:
     """The ends and the maximum of a line, or its only point."""
     first = f"{series.label}: {significant(series.y[0])} at {over} {significant(series.x[0])}"
     if len(series.x) == 1:

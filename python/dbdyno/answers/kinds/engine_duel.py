@@ -24,7 +24,7 @@ from dbdyno.answers.grouping import (
     Number,
     by_level,
     chosen,
-    interval_words,
+    interval_text,
     over_runs,
     p95_ms,
     ratio_of,
@@ -65,19 +65,19 @@ def _duels(trials: Trials, options: Mapping[str, Any]) -> Iterator[VariantPair]:
 def _verdict(found: Sequence[Judged]) -> Claim:
     """All loads in one sentence, by the leading variant; decided if any of them is."""
     first, second = found[0].duel.first, found[0].duel.second
-    told = [one for one in found if one.is_told]
-    untold = [one for one in found if not one.is_told]
+    decided = [one for one in found if one.is_decided]
+    undecided = [one for one in found if not one.is_decided]
     parts = [
-        *_lead(second, [(one.duel, one.ratio) for one in told]),
-        *_lead(first, [(one.duel, one.inverse) for one in told]),
+        *_lead(second, [(one.duel, one.ratio) for one in decided]),
+        *_lead(first, [(one.duel, one.inverse) for one in decided]),
     ]
-    if untold:
-        names = ", ".join(one.duel.load for one in untold)
+    if undecided:
+        names = ", ".join(one.duel.load for one in undecided)
         parts.append(f"{first} and {second} cannot be told apart in {names}")
     return Claim(
         sentence=f"In throughput {'; '.join(parts)}.",
-        told=bool(told),
-        doubt=" ".join(f"{one.duel.load}: {one.lack}" for one in untold),
+        is_decided=bool(decided),
+        doubt=" ".join(f"{one.duel.load}: {one.lack}" for one in undecided),
     )
 
 
@@ -90,11 +90,11 @@ def _lead(name: str, ratios: Sequence[tuple[VariantPair, Ratio]]) -> list[str]:
 def _rate_claim(one: Judged) -> Claim:
     duel = one.duel
     ahead = f"{duel.second} has {times_of(one.ratio)} the throughput of {duel.first}"
-    if one.is_told and one.ratio.value < 1:
+    if one.is_decided and one.ratio.value < 1:
         ahead = f"{duel.first} has {times_of(one.inverse)} the throughput of {duel.second}"
     return Claim(
-        sentence=f"{duel.load}: {ahead if one.is_told else f'cannot be told apart ({ahead})'}.",
-        told=one.is_told,
+        sentence=f"{duel.load}: {ahead if one.is_decided else f'cannot be told apart ({ahead})'}.",
+        is_decided=one.is_decided,
         effect=one.ratio.value,
         low=one.ratio.low,
         high=one.ratio.high,
@@ -106,11 +106,14 @@ def _rate_claim(one: Judged) -> Claim:
 def _time_claim(one: Judged) -> Claim:
     duel, ratio = one.duel, one.ratio
     change = "higher" if ratio.value > 1 else "lower"
-    told = f"{duel.second}'s 95th percentile is {percent(abs(ratio.value - 1))} {change}"
+    text = (
+        f"{duel.second}'s 95th percentile is {percent(abs(ratio.value - 1))} {change}"
+        if one.is_decided
+        else "95th percentiles cannot be told apart"
+    )
     return Claim(
-        sentence=f"{duel.load}: {told if one.is_told else '95th percentiles cannot be told apart'} "
-        f"({times_of(ratio)} that of {duel.first}).",
-        told=one.is_told,
+        sentence=f"{duel.load}: {text} ({times_of(ratio)} that of {duel.first}).",
+        is_decided=one.is_decided,
         effect=ratio.value,
         low=ratio.low,
         high=ratio.high,
@@ -121,7 +124,7 @@ def _time_claim(one: Judged) -> Claim:
 
 def _doubt(one: Judged, number: Number) -> str:
     duel = one.duel
-    said = (one.lack, duel.turn_words(number), duel.left_out_words(number))
+    said = (one.lack, duel.turn_text(number), duel.left_out_text(number))
     return " ".join(filter(None, said))
 
 
@@ -145,10 +148,10 @@ def _rows(duel: VariantPair) -> Iterator[tuple[str, ...]]:
         yield (
             duel.load,
             level,
-            *(interval_words(over_runs(side, throughput)) for side in sides),
-            interval_words(ratio_of(here, throughput)),
-            *(interval_words(over_runs(side, p95_ms), milliseconds) for side in sides),
-            interval_words(ratio_of(here, p95_ms)),
+            *(interval_text(over_runs(side, throughput)) for side in sides),
+            interval_text(ratio_of(here, throughput)),
+            *(interval_text(over_runs(side, p95_ms), milliseconds) for side in sides),
+            interval_text(ratio_of(here, p95_ms)),
         )
 
 
@@ -170,8 +173,8 @@ def _curves(duel: VariantPair, over: str) -> Iterator[CurveOf]:
 
 
 def _summary(series: Sequence[CurveSeries]) -> str:
-    told = (f"{one.label} from {min(one.y):.3g} to {max(one.y):.3g}" for one in series)
-    return "; ".join(told) + "."
+    parts = (f"{one.label} from {min(one.y):.3g} to {max(one.y):.3g}" for one in series)
+    return "; ".join(parts) + "."
 
 
 ANSWER = Answer(

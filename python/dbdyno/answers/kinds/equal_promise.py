@@ -18,11 +18,11 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     sides = by_level(trials, chosen(trials, options.get("at")), str(options["factor"]))
     if not sides:
         return Answered(claims=[], missing=f"no run has a level of {options['factor']}")
-    promises = {name: _told(among, "promise") for name, among in sides.items()}
+    promises = {name: _values_text(among, "promise") for name, among in sides.items()}
     return Answered(claims=[_claim(promises)], shown=[_table(sides, promises)])
 
 
-def _told(among: Sequence[Trial], field: str) -> str:
+def _values_text(among: Sequence[Trial], field: str) -> str:
     """The value that all runs have, or each value that some of them have."""
     found = dict.fromkeys(str(trial.record.server.get(field) or NOTHING) for trial in among)
     return ", ".join(found)
@@ -31,12 +31,14 @@ def _told(among: Sequence[Trial], field: str) -> str:
 def _claim(promises: Mapping[str, str]) -> Claim:
     kept = set(promises.values())
     if len(kept) == 1 and NOTHING not in kept:
-        return Claim(sentence=f"All variants have the same durability: {kept.pop()}.", told=True)
-    told = ", ".join(f"{name} {promise}" for name, promise in promises.items())
+        return Claim(
+            sentence=f"All variants have the same durability: {kept.pop()}.", is_decided=True
+        )
+    levels = ", ".join(f"{name} {promise}" for name, promise in promises.items())
     return Claim(
-        sentence=f"The variants differ in durability ({told}): a faster one may only be less "
+        sentence=f"The variants differ in durability ({levels}): a faster one may only be less "
         "durable.",
-        told=True,
+        is_decided=True,
         doubt="Run again with --durability full before drawing conclusions.",
     )
 
@@ -46,7 +48,7 @@ def _table(sides: Mapping[str, Sequence[Trial]], promises: Mapping[str, str]) ->
         title="Durability of each variant, and its settings",
         columns=("", "version", "durability", "settings"),
         rows=[
-            (name, _told(among, "version"), promises[name], _settings(among))
+            (name, _values_text(among, "version"), promises[name], _settings(among))
             for name, among in sides.items()
         ],
     )

@@ -14,10 +14,10 @@ from dbdyno.answers.grouping import (
     by_level,
     by_point,
     chosen,
-    interval_words,
+    interval_sentence,
+    interval_text,
     over_runs,
     point_cells,
-    sentence_words,
     throughput,
     titles_of,
     varied,
@@ -37,12 +37,12 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 def _claim(level: str, among: Sequence[Trial]) -> Claim:
     mean = over_runs(among, throughput)
     if mean is None:
-        return Claim(sentence=f"{level}: no transaction committed.", told=False)
+        return Claim(sentence=f"{level}: no transaction committed.", is_decided=False)
     low, high = _range(among)
     return Claim(
-        sentence=f"{level}: {sentence_words(mean, tps)} transactions per second; measurement "
+        sentence=f"{level}: {interval_sentence(mean, tps)} transactions per second; measurement "
         f"intervals from {_or_nothing(low)} to {_or_nothing(high)}.",
-        told=True,
+        is_decided=True,
         effect=mean.value,
         low=mean.low,
         high=mean.high,
@@ -76,7 +76,7 @@ def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
         rows=[(*point_cells(point, factors), *_cells(of)) for point, of in by_point(among).items()],
         numeric=frozenset(range(len(factors), len(factors) + 5)),
         note="Averages over runs; minimum and maximum are over measurement intervals of "
-        f"{_length_words(among)}. {INTERVAL_NOTE}",
+        f"{_length_text(among)}. {INTERVAL_NOTE}",
     )
 
 
@@ -85,14 +85,14 @@ def _cells(among: Sequence[Trial]) -> tuple[str, ...]:
     share = NOTHING if mean is None or low is None else percent(low / mean.value)
     return (
         str(len(among)),
-        interval_words(mean, tps),
+        interval_text(mean, tps),
         _or_nothing(low),
         _or_nothing(high),
         share,
     )
 
 
-def _length_words(among: Sequence[Trial]) -> str:
+def _length_text(among: Sequence[Trial]) -> str:
     lengths = (median(trial.timeline.seconds) for trial in among)
     return ", ".join(dict.fromkeys(seconds(length) for length in lengths))
 

@@ -15,7 +15,7 @@ from dbdyno.answers.grouping import (
     chosen,
     compared,
     cost_of,
-    interval_words,
+    interval_text,
     mean_of,
     over_runs,
     pairs,
@@ -65,17 +65,17 @@ def _of_wal(
     on: Sequence[Trial],
     tps: MetricComparison | None,
 ) -> Claim:
-    is_told = wal.verdict in ("better", "worse") or _is_counted(off, on)
+    is_decided = wal.verdict in ("better", "worse") or _is_counted(off, on)
     despite = ". This is certain, although throughput is inconclusive"
-    noise = despite if is_told and tps and tps.verdict == "cannot tell" else ""
+    noise = despite if is_decided and tps and tps.verdict == "cannot tell" else ""
     return Claim(
         sentence=f"With full_page_writes on a transaction writes {size(wal.after)} of WAL, with it "
-        f"off {size(wal.before)}: {times_of(wal)}{_images_words(off, on)}{noise}.",
-        told=is_told,
+        f"off {size(wal.before)}: {times_of(wal)}{_images_text(off, on)}{noise}.",
+        is_decided=is_decided,
         effect=wal.ratio,
         low=wal.low,
         high=wal.high,
-        doubt=tps.words if tps else "Throughput was not measured in both.",
+        doubt=tps.sentence if tps else "Throughput was not measured in both.",
         evidence={
             "wal_bytes_on": wal.after,
             "wal_bytes_off": wal.before,
@@ -87,7 +87,7 @@ def _of_wal(
     )
 
 
-def _images_words(off: Sequence[Trial], on: Sequence[Trial]) -> str:
+def _images_text(off: Sequence[Trial], on: Sequence[Trial]) -> str:
     images = mean_of(on, cost_of(IMAGES))
     if not images:
         return ""
@@ -119,10 +119,10 @@ def _row(level: str, among: Sequence[Trial]) -> tuple[str, ...]:
     return (
         level,
         str(len(among)),
-        interval_words(over_runs(among, cost_of(WAL)), size),
+        interval_text(over_runs(among, cost_of(WAL)), size),
         *_parts(among),
         NOTHING if images is None else significant(images),
-        interval_words(over_runs(among, throughput)),
+        interval_text(over_runs(among, throughput)),
     )
 
 

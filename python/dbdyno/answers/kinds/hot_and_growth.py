@@ -90,17 +90,17 @@ def _claim(label: str, of: _Updates) -> Claim | None:
         return None
     return Claim(
         sentence=f"{label}: {percent(of.hot_share)} of {count(of.updates)} updates were HOT"
-        f"{_growth_words(of)}; autovacuum ran {count(of.autovacuums)} times.",
-        told=True,
+        f"{_growth_text(of)}; autovacuum ran {count(of.autovacuums)} times.",
+        is_decided=True,
         effect=of.hot_share,
         evidence={"updates": of.updates, "hot": of.hot, "autovacuums": of.autovacuums},
     )
 
 
-def _growth_words(of: _Updates) -> str:
+def _growth_text(of: _Updates) -> str:
     parts = (("heap", of.heap), ("indexes", of.indexes))
-    told = [f"{name} {_change(sizes)}" for name, sizes in parts if sizes and sizes[0]]
-    return f"; {', '.join(told)}" if told else ""
+    changes = [f"{name} {_change(sizes)}" for name, sizes in parts if sizes and sizes[0]]
+    return f"; {', '.join(changes)}" if changes else ""
 
 
 def _change(sizes: tuple[float, float]) -> str:

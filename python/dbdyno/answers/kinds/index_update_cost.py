@@ -48,26 +48,26 @@ def _claims(
     telling = next((found[name] for name in TELLING if name in found), throughput)
     if telling is None:
         return
-    words = _rate_words(telling) if telling is throughput else _cost_words(telling)
+    text = _rate_text(telling) if telling is throughput else _cost_text(telling)
     yield Claim(
-        sentence=f"{engine}: {_hot_words(plain_hot, indexed_hot)}{words}.",
-        told=telling.verdict in ("better", "worse") or _lost(plain_hot, indexed_hot),
+        sentence=f"{engine}: {_hot_text(plain_hot, indexed_hot)}{text}.",
+        is_decided=telling.verdict in ("better", "worse") or _lost(plain_hot, indexed_hot),
         effect=telling.ratio,
         low=telling.low,
         high=telling.high,
-        doubt=throughput.words if throughput else "",
+        doubt=throughput.sentence if throughput else "",
         evidence={"hot_share_plain": plain_hot, "hot_share_indexed": indexed_hot},
     )
 
 
-def _cost_words(of: MetricComparison) -> str:
+def _cost_text(of: MetricComparison) -> str:
     return (
         f"an update of an indexed column takes {significant(of.after)} {_small(of.title)}, one of "
         f"a plain column {significant(of.before)}: {times_of(of)}"
     )
 
 
-def _rate_words(of: MetricComparison) -> str:
+def _rate_text(of: MetricComparison) -> str:
     """For a server that counts neither records nor buffers."""
     return (
         f"the load that updates an indexed column runs at {tps(of.after)} TPS, the one that "
@@ -85,7 +85,7 @@ def _small(title: str) -> str:
     return title if title[:2].isupper() else f"{title[:1].lower()}{title[1:]}"
 
 
-def _hot_words(plain: float | None, indexed: float | None) -> str:
+def _hot_text(plain: float | None, indexed: float | None) -> str:
     if plain is None or indexed is None:
         return ""
     return (

@@ -15,7 +15,7 @@ from dbdyno.answers.grouping import (
     by_level,
     by_point,
     chosen,
-    interval_words,
+    interval_text,
     over_runs,
     point_cells,
     times_of,
@@ -49,13 +49,13 @@ def _claim(among: Sequence[Trial], factor: str, first: str, second: str) -> Clai
     both = VariantPair("all loads", first, second, among, factor, over="")
     ratio = both.ratio(_of)
     if ratio is None:
-        return Claim(sentence=f"{first} and {second} have no paired runs.", told=False)
-    told = f"{second}'s samples vary {times_of(ratio)} as much as {first}'s"
+        return Claim(sentence=f"{first} and {second} have no paired runs.", is_decided=False)
+    ratio_text = f"{second}'s samples vary {times_of(ratio)} as much as {first}'s"
     return Claim(
-        sentence=f"From second to second {told}."
-        if ratio.is_told_apart
-        else f"Which varies more from second to second is undecided: {told}.",
-        told=ratio.is_told_apart,
+        sentence=f"From second to second {ratio_text}."
+        if ratio.is_significant
+        else f"Which varies more from second to second is undecided: {ratio_text}.",
+        is_decided=ratio.is_significant,
         effect=ratio.value,
         low=ratio.low,
         high=ratio.high,
@@ -72,7 +72,7 @@ def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
             (
                 *point_cells(point, factors),
                 str(len(of)),
-                interval_words(over_runs(of, _of), percent),
+                interval_text(over_runs(of, _of), percent),
             )
             for point, of in by_point(among).items()
         ],

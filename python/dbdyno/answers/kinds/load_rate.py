@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
-from dbdyno.answers.table_size import loads, rows_words
+from dbdyno.answers.table_size import loads, rows_text
 from dbdyno.formatting import NOTHING, count, seconds
 from dbdyno.model.study import DataLoad
 
@@ -25,13 +25,13 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 
 def _claim(found: Mapping[float, DataLoad]) -> Claim:
-    told = ", ".join(
-        f"{count(load.rows_per_s)} rows per second at {rows_words(rows)}"
+    rates = ", ".join(
+        f"{count(load.rows_per_s)} rows per second at {rows_text(rows)}"
         for rows, load in found.items()
     )
     return Claim(
-        sentence=f"Loading rate: {told} rows.",
-        told=True,
+        sentence=f"Loading rate: {rates} rows.",
+        is_decided=True,
         doubt="One load of each size, all phases included; small loads are mostly setup time.",
         evidence={f"{rows:.0f}": load.rows_per_s for rows, load in found.items()},
     )
@@ -44,7 +44,7 @@ def _table(found: Mapping[float, DataLoad]) -> TableOf:
         columns=("rows", "rows per second", *phases),
         rows=[
             (
-                rows_words(rows),
+                rows_text(rows),
                 count(load.rows_per_s),
                 *(_took(load, phase) for phase in phases),
             )

@@ -22,7 +22,7 @@ from dbdyno.answers.answer import (
     Trials,
 )
 from dbdyno.answers.grouping import by_level, chosen, title_of
-from dbdyno.answers.table_size import rows_words
+from dbdyno.answers.table_size import rows_text
 from dbdyno.formatting import percent, significant, size
 
 PAGES, SCANS = "pg_statio_user_tables", "pg_stat_user_tables"
@@ -94,11 +94,11 @@ def _claim(found: Sequence[_Lookup]) -> Claim:
         else "the index is equally deep"
     )
     return Claim(
-        sentence=f"A lookup touches {significant(first.pages)} pages at {rows_words(first.rows)} "
+        sentence=f"A lookup touches {significant(first.pages)} pages at {rows_text(first.rows)} "
         f"rows ({significant(first.index_pages)} of the index) and {significant(last.pages)} at "
-        f"{rows_words(last.rows)} ({significant(last.index_pages)}): {deeper}; "
+        f"{rows_text(last.rows)} ({significant(last.index_pages)}): {deeper}; "
         f"{percent(last.hit_share)} of the latter were in the server's cache.",
-        told=True,
+        is_decided=True,
         effect=last.pages / first.pages,
         evidence={"index_pages": [one.index_pages for one in found]},
     )
@@ -117,7 +117,7 @@ def _table(found: Sequence[_Lookup]) -> TableOf:
         ),
         rows=[
             (
-                rows_words(one.rows),
+                rows_text(one.rows),
                 size(one.data_bytes),
                 *(significant(pages) for pages in (one.index_pages, one.table_pages, one.pages)),
                 percent(one.hit_share),

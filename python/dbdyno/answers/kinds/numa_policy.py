@@ -63,8 +63,8 @@ def _compared(trials: Trials, factor: str, reference: str) -> Iterator[_Compared
 
 def _nodes(trials: Trials) -> int:
     """NUMA nodes of the host on which the runs were made."""
-    told = [trial.case.recording.host.get("cpu", {}) for trial in trials.trials[:1]]
-    return int(told[0].get("numa_nodes") or 1) if told else 1
+    cpus = [trial.case.recording.host.get("cpu", {}) for trial in trials.trials[:1]]
+    return int(cpus[0].get("numa_nodes") or 1) if cpus else 1
 
 
 def _no_effect(found: Sequence[_Compared], reference: str) -> Claim:
@@ -75,7 +75,7 @@ def _no_effect(found: Sequence[_Compared], reference: str) -> Claim:
         sentence="This host has one NUMA node, so no policy can have an effect and none is "
         f"claimed: any difference is noise, here at most {change(metric.ratio)} in throughput, of "
         f"{largest.policy} against {reference}{_interval(metric)}",
-        told=False,
+        is_decided=False,
         effect=metric.ratio,
         low=metric.low,
         high=metric.high,
@@ -118,26 +118,30 @@ def _best(found: Sequence[_Compared], reference: str) -> Claim:
         also = f", and so {'is' if len(others) == 1 else 'are'} {' and '.join(others)}"
         sentence = (
             f"The policy {best.policy} is better than {reference}{also if others else ''}: "
-            f"{best.metric.words}"
+            f"{best.metric.sentence}"
         )
     else:
         best = _largest(found)
         sentence = (
             f"No policy is shown to be better than {reference}; the largest difference is that of "
-            f"{best.policy}: {best.metric.words}"
+            f"{best.policy}: {best.metric.sentence}"
         )
-    told = bool(better) or all(one.metric.verdict in ("same", "worse") for one in found)
-    return _claim(sentence, best.metric, told=told)
+    is_decided = bool(better) or all(one.metric.verdict in ("same", "worse") for one in found)
+    return _claim(sentence, best.metric, is_decided=is_decided)
 
 
 def _policy(of: _Compared, reference: str) -> Claim:
-    sentence = f"{of.policy} against {reference}: {of.metric.words}"
-    return _claim(sentence, of.metric, told=of.metric.verdict != "cannot tell")
+    sentence = f"{of.policy} against {reference}: {of.metric.sentence}"
+    return _claim(sentence, of.metric, is_decided=of.metric.verdict != "cannot tell")
 
 
-def _claim(sentence: str, metric: MetricComparison, *, told: bool) -> Claim:
+def _claim(sentence: str, metric: MetricComparison, *, is_decided: bool) -> Claim:
     return Claim(
-        sentence=sentence, told=told, effect=metric.ratio, low=metric.low, high=metric.high
+        sentence=sentence,
+        is_decided=is_decided,
+        effect=metric.ratio,
+        low=metric.low,
+        high=metric.high,
     )
 
 
@@ -156,7 +160,7 @@ def _detectable(metrics: Sequence[MetricComparison], published: Sequence[float])
     yield Claim(
         sentence=f"{metrics[0].pairs} pairs of runs detect a difference of {percent(least)} with "
         f"80 % power on this host{beside}",
-        told=not missed,
+        is_decided=not missed,
         effect=least,
         evidence={"pairs": metrics[0].pairs, "published": list(published)},
     )
@@ -192,7 +196,7 @@ def _row(runs: Sequence[Trial], nodes: Sequence[str]) -> tuple[str, ...]:
         *((significant(min(rates)), significant(max(rates))) if rates else (NOTHING, NOTHING)),
         milliseconds(latency.value if latency else None),
         _verified(runs),
-        *(_memory_words(runs, node) for node in nodes),
+        *(_memory_text(runs, node) for node in nodes),
     )
 
 
@@ -202,14 +206,14 @@ def _latency_ms(trial: Trial) -> float | None:
 
 def _verified(runs: Sequence[Trial]) -> str:
     """The policy that the kernel reported after the server's start."""
-    told = [sentence for trial in runs for sentence in _placement(trial).get("verified", ())]
-    return "; ".join(dict.fromkeys(told)) or "no policy requested"
+    verified = [sentence for trial in runs for sentence in _placement(trial).get("verified", ())]
+    return "; ".join(dict.fromkeys(verified)) or "no policy requested"
 
 
 def _memory(trial: Trial) -> Mapping[str, float]:
     """Bytes of the server by node, after the load."""
-    told = _placement(trial).get("memory_by_node_bytes", {})
-    found: Mapping[str, float] = told.get("end", {})
+    by_node = _placement(trial).get("memory_by_node_bytes", {})
+    found: Mapping[str, float] = by_node.get("end", {})
     return found
 
 
@@ -218,7 +222,7 @@ def _placement(trial: Trial) -> Mapping[str, Any]:
     return placement
 
 
-def _memory_words(runs: Sequence[Trial], node: str) -> str:
+def _memory_text(runs: Sequence[Trial], node: str) -> str:
     found = mean_of(runs, lambda trial: _memory(trial).get(node))
     return NOTHING if found is None else size(found)
 

@@ -26,7 +26,7 @@ from dbdyno.answers.table_size import (
     loads,
     phase_times,
     rows_of,
-    rows_words,
+    rows_text,
 )
 from dbdyno.answers.vacuuming import vacuums_of
 from dbdyno.formatting import NOTHING, seconds, significant
@@ -65,13 +65,13 @@ def _claim(one: Maintenance) -> Claim:
     rows, wait = one.rows, seconds(one.wait_s)
     if rows is None:
         sentence = f"The {one.name} takes {wait} at no size below 10¹⁵ rows."
-        return Claim(sentence=sentence, told=False, doubt=one.doubt)
-    near = "at" if one.is_told else "near"
+        return Claim(sentence=sentence, is_decided=False, doubt=one.doubt)
+    near = "at" if one.is_decided else "near"
     if one.is_passed:
         near = f"or more already {near}"
     return Claim(
-        sentence=f"The {one.name} takes {wait} {near} {rows_words(rows.value)} rows{_range(rows)}.",
-        told=one.is_told,
+        sentence=f"The {one.name} takes {wait} {near} {rows_text(rows.value)} rows{_range(rows)}.",
+        is_decided=one.is_decided,
         effect=rows.value,
         low=rows.low,
         high=rows.high,
@@ -83,11 +83,11 @@ def _claim(one: Maintenance) -> Claim:
 def _advice(found: Sequence[Maintenance]) -> Claim:
     known = [(rows, one) for one in found if (rows := one.rows) is not None]
     if not known:
-        return Claim(sentence="No maintenance takes that long below 10¹⁵ rows.", told=False)
+        return Claim(sentence="No maintenance takes that long below 10¹⁵ rows.", is_decided=False)
     rows, first = min(known, key=lambda each: each[0].value)
     return Claim(
-        sentence=_advice_words(rows, first),
-        told=first.is_told,
+        sentence=_advice_text(rows, first),
+        is_decided=first.is_decided,
         effect=rows.value,
         low=rows.low,
         high=rows.high,
@@ -96,14 +96,14 @@ def _advice(found: Sequence[Maintenance]) -> Claim:
     )
 
 
-def _advice_words(rows: IntervalEstimate, first: Maintenance) -> str:
-    at, wait = f"{rows_words(rows.value)} rows", seconds(first.wait_s)
+def _advice_text(rows: IntervalEstimate, first: Maintenance) -> str:
+    at, wait = f"{rows_text(rows.value)} rows", seconds(first.wait_s)
     if first.is_passed:
         return (
             f"On this host the {first.name} takes {wait} or more already at {at}{_range(rows)}: "
             "keep partitions smaller than that, or measure smaller ones to find out how small."
         )
-    if first.is_told or rows.value <= max(first.means):
+    if first.is_decided or rows.value <= max(first.means):
         return (
             f"On this host partition above about {at} if maintenance must finish within {wait}: "
             f"beyond that the {first.name} takes longer{_range(rows)}."
@@ -118,8 +118,8 @@ def _advice_words(rows: IntervalEstimate, first: Maintenance) -> str:
 def _range(rows: IntervalEstimate) -> str:
     if rows.low is None and rows.high in (None, rows.value):
         return ""  # its end is not known, or all of it is below what was measured
-    low = "fewer" if rows.low is None else rows_words(rows.low)
-    high = "more" if rows.high is None else rows_words(rows.high)
+    low = "fewer" if rows.low is None else rows_text(rows.low)
+    high = "more" if rows.high is None else rows_text(rows.high)
     return f" (95 %: {low} to {high})"
 
 
@@ -129,7 +129,7 @@ def _table(found: Sequence[Maintenance]) -> TableOf:
         title="Maintenance time by size",
         columns=(
             "",
-            *(rows_words(rows) for rows in sizes),
+            *(rows_text(rows) for rows in sizes),
             "grows with rows to the power of",
             f"takes {seconds(found[0].wait_s)} at",
         ),
@@ -152,14 +152,14 @@ def _row(one: Maintenance, sizes: Sequence[float]) -> tuple[str, ...]:
 def _rows_cell(one: Maintenance) -> str:
     if one.rows is None:
         return NOTHING
-    return f"{rows_words(one.rows.value)} rows{' or fewer' if one.is_passed else ''}"
+    return f"{rows_text(one.rows.value)} rows{' or fewer' if one.is_passed else ''}"
 
 
 def _picture(found: Sequence[Maintenance], x_title: str) -> CurveOf:
     marks = [(rows.value, one.name) for one in found if (rows := one.rows) is not None]
     return CurveOf(
         title="Maintenance time, extrapolated",
-        summary="; ".join(f"{name} at {rows_words(rows)} rows" for rows, name in marks),
+        summary="; ".join(f"{name} at {rows_text(rows)} rows" for rows, name in marks),
         x_title=x_title,
         y_title="s",
         series=[series for one in found for series in _series(one)],

@@ -36,7 +36,7 @@ def _claims(level: str, over: str, runs: Sequence[Trial]) -> Iterator[Claim]:
     convoys = [convoy for trial in runs if (convoy := _convoy(trial)) is not None]
     if not convoys:
         yield Claim(
-            sentence=f"With {level} {over} no client was sampled waiting for a row", told=True
+            sentence=f"With {level} {over} no client was sampled waiting for a row", is_decided=True
         )
         return
     shown = convoys[0]
@@ -44,7 +44,7 @@ def _claims(level: str, over: str, runs: Sequence[Trial]) -> Iterator[Claim]:
     yield Claim(
         sentence=f"With {level} {over} {_shielded(shown)}{_bound(shown, len(runs))}: clients spend "
         f"{percent(min(shown.share, 1.0))} of their time waiting for each other's row locks",
-        told=alike == len(runs),
+        is_decided=alike == len(runs),
         effect=shown.share,
         doubt="" if alike == len(runs) else f"The same row in {alike} of {len(runs)} runs",
         evidence={

@@ -26,10 +26,10 @@ def _time(trial: Trial) -> str | None:
     return None if trial.record.duration_s is None else seconds(trial.record.duration_s)
 
 
-def _setting(name: str, words: Callable[[float], str]) -> Reader:
+def _setting(name: str, format_value: Callable[[float], str]) -> Reader:
     def read(trial: Trial) -> str | None:
         value = trial.case.before.settings.get(name) if trial.case.before else None
-        return None if value is None else words(float(value))
+        return None if value is None else format_value(float(value))
 
     return read
 
@@ -66,10 +66,10 @@ def _here(among: Sequence[Trial], name: str) -> str:
 
 
 def _claim(rows: Sequence[tuple[str, str, str]]) -> Claim:
-    told = "; ".join(f"{name} {here} (published: {there})" for name, there, here in rows)
+    differences = "; ".join(f"{name} {here} (published: {there})" for name, there, here in rows)
     return Claim(
-        sentence=f"The study is scaled to this host: {told}.",
-        told=True,
+        sentence=f"The study is scaled to this host: {differences}.",
+        is_decided=True,
         doubt="Shapes carry over from one size to another, numbers do not.",
     )
 

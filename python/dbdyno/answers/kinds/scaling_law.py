@@ -46,8 +46,8 @@ def measurements(among: Sequence[Trial], over: str) -> list[Measurement]:
 def _advice(law: Scaling) -> Claim:
     advice = advise_connections(law)
     return Claim(
-        sentence=advice.words.rstrip("."),
-        told=advice.limit is not None and not advice.doubt,
+        sentence=advice.text.rstrip("."),
+        is_decided=advice.limit is not None and not advice.doubt,
         effect=advice.limit,
         low=law.knee.low,
         high=law.knee.high,
@@ -60,14 +60,14 @@ def _peak(law: Scaling) -> Claim:
     if law.peak is None:
         return Claim(
             sentence=f"No peak is claimed: {_why_no_peak(law)}",
-            told=False,
+            is_decided=False,
             evidence={"crosstalk": law.crosstalk.value},
         )
     peak_tps = law.law.tps_at(law.peak.value)
     return Claim(
         sentence=f"Throughput peaks at {significant(law.peak.value)} clients"
         f"{_range(law.peak)} with {tps(peak_tps)} TPS by the fitted law",
-        told=True,
+        is_decided=True,
         effect=law.peak.value,
         low=law.peak.low,
         high=law.peak.high,
@@ -88,7 +88,7 @@ def _shape(law: Scaling) -> Claim:
         sentence=f"The law's contention σ is {percent(law.contention.value)}"
         f"{_range(law.contention, percent)}, its crosstalk κ {_small(law.crosstalk.value)}"
         f"{_range(law.crosstalk, _small)}; it misses the means by {percent(law.misfit)}",
-        told=law.is_structured is False,
+        is_decided=law.is_structured is False,
         effect=law.contention.value,
         low=law.contention.low,
         high=law.contention.high,
@@ -118,10 +118,10 @@ def _small(value: float) -> str:
     return f"{value:.2g}"
 
 
-def _range(of: IntervalEstimate, words: Any = significant) -> str:
+def _range(of: IntervalEstimate, text: Any = significant) -> str:
     if of.low is None or of.high is None:
         return ""
-    return f" (95 %: {words(of.low)} to {words(of.high)})"
+    return f" (95 %: {text(of.low)} to {text(of.high)})"
 
 
 def _picture(trials: Trials, among: Sequence[Trial], law: Scaling, over: str) -> CurveOf:

@@ -44,15 +44,15 @@ def _effects(
 def _claim(effects: Sequence[DecadeEffect]) -> Claim:
     """All kinds of load in one claim; its numbers are those of the first."""
     first = effects[0].factor
-    untold = [one.between_ends() for one in effects if not one.is_told]
+    undecided = [one.between_ends() for one in effects if not one.is_decided]
     doubts = dict.fromkeys(doubt for one in effects for doubt in one.curve.doubts)
     return Claim(
-        sentence=" ".join(capitalized(one.words) for one in effects),
-        told=any(one.is_told for one in effects),
+        sentence=" ".join(capitalized(one.sentence) for one in effects),
+        is_decided=any(one.is_decided for one in effects),
         effect=first.value,
         low=first.low,
         high=first.high,
-        doubt=" ".join(map(capitalized, [*untold, *doubts])),
+        doubt=" ".join(map(capitalized, [*undecided, *doubts])),
         evidence={one.label: _evidence(one) for one in effects},
     )
 
@@ -63,7 +63,7 @@ def _evidence(one: DecadeEffect) -> dict[str, float | bool | None]:
         "per_tenfold": factor.value,
         "low": factor.low,
         "high": factor.high,
-        "told": one.is_told,
+        "told": one.is_decided,
     }
 
 
@@ -72,8 +72,8 @@ def _picture(
 ) -> CurveOf:
     number = metric_of(measure.metric)
     points = [series_over(label, among, over, number) for label, among in sides.items()]
-    told = (
-        f"{one.label} from {measure.words(min(one.y))} to {measure.words(max(one.y))}"
+    parts = (
+        f"{one.label} from {measure.format_value(min(one.y))} to {measure.format_value(max(one.y))}"
         for one in points
         if one.y
     )
@@ -81,7 +81,7 @@ def _picture(
     lines = {one.label: _line(one) for one in _effects(sides, over, measure)}
     return CurveOf(
         title=f"{title} against {x_title}",
-        summary=f"{'; '.join(told)} {measure.unit}.",
+        summary=f"{'; '.join(parts)} {measure.unit}.",
         x_title=x_title,
         y_title=f"{title}, {measure.unit}",
         series=[one for of in points for one in (of, lines.get(of.label)) if one],

@@ -112,28 +112,32 @@ def _best_measured(measured: Sequence[_Measured], clients: str, asked: _Asked) -
     """The highest mean; its verdict is against the reference, with which all were compared."""
     compared = [one for one in measured if one.against or one.level == asked.reference]
     best = max(compared, key=lambda one: one.mean_tps)
-    words = f"With {clients} {asked.over} the order {best.level} had the highest mean throughput"
+    claimed = f"With {clients} {asked.over} the order {best.level} had the highest mean throughput"
     if best.against is not None:
-        return _order_claim(words, best, best.against, told=best.against.verdict == "better")
+        return _order_claim(
+            claimed, best, best.against, is_decided=best.against.verdict == "better"
+        )
     others = [(one, one.against) for one in compared if one.against]
     nearest, against = max(others, key=lambda pair: pair[0].mean_tps)
-    told = all(metric.verdict == "worse" for _, metric in others)
-    return _order_claim(words, nearest, against, told=told)
+    is_decided = all(metric.verdict == "worse" for _, metric in others)
+    return _order_claim(claimed, nearest, against, is_decided=is_decided)
 
 
-def _order_claim(words: str, of: _Measured, metric: MetricComparison, *, told: bool) -> Claim:
+def _order_claim(
+    claimed: str, of: _Measured, metric: MetricComparison, *, is_decided: bool
+) -> Claim:
     runs = f"{metric.pairs} pair{'s' if metric.pairs > 1 else ''} of runs"
     interval = runs
     if metric.low is not None and metric.high is not None:
         interval = f"{change(metric.low)} to {change(metric.high)} at 95 %, {runs}"
     return Claim(
-        sentence=f"{words} ({of.level}: {change(metric.ratio)} TPS against the order as written; "
+        sentence=f"{claimed} ({of.level}: {change(metric.ratio)} TPS against the order as written; "
         f"{interval})",
-        told=told,
+        is_decided=is_decided,
         effect=metric.ratio,
         low=metric.low,
         high=metric.high,
-        doubt="" if told else metric.words,
+        doubt="" if is_decided else metric.sentence,
         evidence={"order": of.level, "verdict": metric.verdict},
     )
 
@@ -144,13 +148,13 @@ def _predicted(orders: Orders, measured: Sequence[_Measured], clients: str, aske
     own = next(one.prediction for one in measured if one.level == asked.reference)
     gain = f", {change(best.bound.tps / own.bound.tps)} against it" if own else ""
     covered = [one.level for one in measured if one.prediction and _is_alike(one.prediction, best)]
-    name = covered[0] if covered else f"the order {orders.words(best.order)}"
+    name = covered[0] if covered else f"the order {orders.text_of(best.order)}"
     own_tps = next(one.mean_tps for one in measured if one.level == asked.reference)
     return Claim(
         sentence=f"Predicted from the run as written with {clients} {asked.over}: of "
         f"{count(len(orders.predictions))} valid orders none is better than {name}, in which rows "
         f"of {best.bound.table} allow about {tps(best.bound.tps)} TPS{gain}",
-        told=bool(covered) and not (own and own_tps > own.bound.tps * EXCEEDED),
+        is_decided=bool(covered) and not (own and own_tps > own.bound.tps * EXCEEDED),
         effect=best.bound.tps / own.bound.tps if own else None,
         doubt="; ".join(_prediction_doubts(covered, own, own_tps, asked)),
         evidence={"bound_tps": best.bound.tps, "measured_as": covered},
@@ -189,16 +193,16 @@ def _agreement(measured: Sequence[_Measured], clients: str, asked: _Asked) -> It
     yield Claim(
         sentence=f"By mean throughput with {clients} {asked.over} the orders {verb}: measured "
         f"{', '.join(found)}" + ("" if agrees else f"; predicted {', '.join(predicted)}"),
-        told=agrees and not _untold(measured),
+        is_decided=agrees and not _undecided(measured),
         doubt="; ".join(_agreement_doubts(measured, asked, agrees=agrees)),
         evidence={"measured": found, "predicted": predicted},
     )
 
 
-def _untold(measured: Sequence[_Measured]) -> list[str]:
+def _undecided(measured: Sequence[_Measured]) -> list[str]:
     """Orders whose difference from the reference the runs do not decide."""
-    told = ("better", "worse")
-    return [one.level for one in measured if one.against and one.against.verdict not in told]
+    decisive = ("better", "worse")
+    return [one.level for one in measured if one.against and one.against.verdict not in decisive]
 
 
 def _agreement_doubts(
@@ -208,12 +212,12 @@ def _agreement_doubts(
         yield "The bound covers row locks only; CPU and WAL limit throughput too"
     exceeding = [one for one in measured if one.level != asked.reference and one.exceeds_bound]
     if exceeding:
-        told = " and ".join(
+        text = " and ".join(
             f"{one.level} ({tps(one.mean_tps)} TPS, predicted at most {tps(one.predicted_tps)})"
             for one in exceeding
         )
         yield (
-            f"Only the ranks are comparable: in {told} rows are held for less time than the "
+            f"Only the ranks are comparable: in {text} rows are held for less time than the "
             "statements of the order as written take"
         )
     untold = _untold(measured)
@@ -244,7 +248,7 @@ def _table(orders: Orders, measured: Sequence[_Measured], clients: str, asked: _
 
 def _row(orders: Orders, of: _Measured) -> tuple[str, ...]:
     predicted = of.prediction
-    told = (of.against.verdict, change(of.against.ratio)) if of.against else (NOTHING, NOTHING)
+    verdict = (of.against.verdict, change(of.against.ratio)) if of.against else (NOTHING, NOTHING)
     if predicted is None:
         return (
             of.level,
@@ -254,19 +258,19 @@ def _row(orders: Orders, of: _Measured) -> tuple[str, ...]:
             NOTHING,
             NOTHING,
             tps(of.mean_tps),
-            told[1],
-            told[0],
+            verdict[1],
+            verdict[0],
         )
     return (
         of.level,
-        orders.words(predicted.order),
+        orders.text_of(predicted.order),
         predicted.bound.table,
         milliseconds(predicted.bound.hold_s * 1e3),
         tps(predicted.bound.tps),
         count(_rank(orders, predicted)),
         tps(of.mean_tps),
-        told[1],
-        told[0],
+        verdict[1],
+        verdict[0],
     )
 
 

@@ -14,7 +14,7 @@ from dbdyno.answers.answer import Answer, Answered, Claim, Trial, Trials
 from dbdyno.answers.crossing import Crossing, crossing
 from dbdyno.answers.grouping import by_level, chosen
 from dbdyno.answers.split_display import split_curve, split_table, where_time_goes
-from dbdyno.answers.statement_times import clients_words, mean_ms_of, rows_of, update_of
+from dbdyno.answers.statement_times import clients_text, mean_ms_of, rows_of, update_of
 from dbdyno.answers.two_updates import Level, Pair
 from dbdyno.formatting import count, milliseconds, percent, significant
 
@@ -69,7 +69,7 @@ def _verdict(
     sentences = (_why(pair, most, slower), _below(pair, levels, found))
     return Claim(
         sentence=". ".join(filter(None, sentences)),
-        told=ratio.is_told_apart,
+        is_decided=ratio.is_significant,
         effect=found.at.value if found.at else ratio.value,
         low=found.at.low if found.at else ratio.low,
         high=found.at.high if found.at else ratio.high,
@@ -83,7 +83,7 @@ def _verdict(
 
 def _why(pair: Pair, most: Level, slower: str) -> str:
     """The reason, if rows and waits show it; otherwise the observation alone."""
-    clients = clients_words(most.clients)
+    clients = clients_text(most.clients)
     first, second = (pair.table(label) for label in (pair.first, pair.second))
     share = most.lock_share(first)
     waits = f" ({percent(share)} of it waiting for a lock)" if share is not None else ""
@@ -108,18 +108,18 @@ def _below(pair: Pair, levels: Sequence[Level], found: Crossing) -> str:
         return ""
     last = below[-1]
     above = next(level for level in levels if level.clients > last.clients)
-    told = [level for level in below if found.ratios[level.clients].is_told_apart]
-    few = told[-1] if told else last
+    decided = [level for level in below if found.ratios[level.clients].is_significant]
+    few = decided[-1] if decided else last
     return (
-        f"With {clients_words(few.clients)} {pair.second} are the slower "
+        f"With {clients_text(few.clients)} {pair.second} are the slower "
         f"({milliseconds(few.mean_ms(pair.table(pair.second)))} against "
         f"{milliseconds(few.mean_ms(pair.table(pair.first)))}); between "
         f"{significant(last.clients)} and {significant(above.clients)} the two cross, by "
-        f"interpolation at about {significant(found.at.value)}{_interval_words(found.at)}"
+        f"interpolation at about {significant(found.at.value)}{_interval_text(found.at)}"
     )
 
 
-def _interval_words(at: Ratio) -> str:
+def _interval_text(at: Ratio) -> str:
     if at.low is None or at.high is None:
         return ""
     return f" (95 % over blocks: {significant(at.low)} to {significant(at.high)})"
@@ -129,10 +129,10 @@ def _verdict_doubt(found: Crossing, most: Level, untimed: Sequence[float]) -> st
     said = []
     if found.at is None:
         said.append("The runs at these levels do not show a crossing in every block")
-    elif not found.is_told:
+    elif not found.is_decided:
         said.append("The crossing is not certain: no level on one side of it is significant")
-    if not found.ratios[most.clients].is_told_apart:
-        said.append(f"with {clients_words(most.clients)} the two do not differ significantly")
+    if not found.ratios[most.clients].is_significant:
+        said.append(f"with {clients_text(most.clients)} the two do not differ significantly")
     if untimed:
         clients = ", ".join(map(significant, untimed))
         said.append(f"runs with {clients} clients are left out: no run timed both statements")
@@ -147,9 +147,9 @@ def _behind(pair: Pair, most: Level) -> Iterator[Claim]:
         return
     past = f"; no more than {count(rows)} can be past {pair.first}" if rows else ""
     yield Claim(
-        sentence=f"With {clients_words(most.clients)} on average {significant(first)} wait "
+        sentence=f"With {clients_text(most.clients)} on average {significant(first)} wait "
         f"for a lock at {pair.first} and {significant(second)} at {pair.second}{past}",
-        told=True,
+        is_decided=True,
         effect=first,
         evidence={"waiting_first": first, "waiting_second": second, "rows_first": rows},
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import by_level, chosen
-from dbdyno.answers.table_size import rows_words
+from dbdyno.answers.table_size import rows_text
 from dbdyno.answers.vacuuming import Pace, pace_of
 from dbdyno.explain.sentences import amount
 from dbdyno.formatting import NOTHING, count, percent, significant
@@ -36,7 +36,7 @@ def _claim(found: Mapping[float, Pace]) -> Claim:
     if not seen:
         return Claim(
             sentence="No autovacuum that removed rows finished in the runs: its pace is not known.",
-            told=False,
+            is_decided=False,
             doubt="Longer runs, or a lower autovacuum_vacuum_scale_factor, would show it.",
         )
     rows = max(seen)
@@ -49,11 +49,11 @@ def _claim_at(rows: float, pace: Pace) -> Claim:
     way = "it keeps up" if keeps_up else "it does not keep up"
     few = len(pace.vacuums) < VACUUMS_FEW
     return Claim(
-        sentence=f"At {rows_words(rows)} rows updates left {count(pace.made_per_s)} dead rows per "
+        sentence=f"At {rows_text(rows)} rows updates left {count(pace.made_per_s)} dead rows per "
         f"second, {count(pace.left_to_vacuum_per_s)} of them to vacuum; autovacuum removed "
         f"{count(removed)} per second while running, {percent(min(pace.at_work, 1.0))} of the "
         f"time: {way}.",
-        told=not few,
+        is_decided=not few,
         effect=removed / max(pace.left_to_vacuum_per_s, 1.0),
         doubt=f"Only {amount(len(pace.vacuums), 'vacuum', 'vacuums')} finished." if few else "",
         evidence={"vacuums": len(pace.vacuums), "made_per_s": pace.made_per_s},
@@ -72,7 +72,7 @@ def _table(found: Mapping[float, Pace]) -> TableOf:
             "running",
             "dead at the end",
         ),
-        rows=[(rows_words(rows), *_cells(pace)) for rows, pace in found.items()],
+        rows=[(rows_text(rows), *_cells(pace)) for rows, pace in found.items()],
         numeric=frozenset(range(7)),
         note="Over all runs of a size. What pruning does not clean up is left to vacuum.",
     )

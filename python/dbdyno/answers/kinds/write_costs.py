@@ -84,7 +84,7 @@ def _claim(load: str, sides: Mapping[str, Sequence[Trial]]) -> Claim:
     pages = [mean_of(among, _pages) for among in sides.values()]
     return Claim(
         sentence=f"{load}: {'; '.join(parts)}.",
-        told=True,
+        is_decided=True,
         doubt=""
         if all(pages)
         else "Hardly any page was written during the measurement: only a run of several "

@@ -119,7 +119,7 @@ def _finding(one: _Behind) -> Finding:
             f"The vacuum threshold is {count(one.tolerated)} dead rows; autovacuum runs on this "
             f"table: {count(one.vacuums)}; dead rows per live row: {significant(one.dead_share)}.",
         ],
-        why=f"Lookups read past dead versions, the cache holds them, and {_growth_told(one)}.",
+        why=f"Lookups read past dead versions, the cache holds them, and {_growth_text(one)}.",
         advice=[
             _remedy(one),
             "Check that no old transaction, replication slot or prepared transaction holds back "
@@ -131,7 +131,7 @@ def _finding(one: _Behind) -> Finding:
     )
 
 
-def _growth_told(one: _Behind) -> str:
+def _growth_text(one: _Behind) -> str:
     """The time to double is given only until the table has doubled."""
     if one.dead_share >= 1:
         return "the table is more than twice the size that its live rows need"

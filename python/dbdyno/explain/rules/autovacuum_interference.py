@@ -17,13 +17,13 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.event_losses import (
     certainty_of,
     loss_evidence,
+    loss_text,
     loss_to,
-    loss_words,
     severity_of_loss,
 )
 from dbdyno.explain.needs import known_objects
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import and_so_on, gain_words
+from dbdyno.explain.sentences import and_so_on, gain_text
 from dbdyno.formatting import percent, seconds
 
 
@@ -45,7 +45,7 @@ def look(case: Case) -> Outcome:
         severity=severity_of_loss(loss),
         certainty=certainty_of(loss),
         evidence=loss_evidence(loss) | {"autovacuums": labels, "seconds": length_s},
-        seen=[loss_words(loss), f"Autovacuum ran for {seconds(length_s)} in total."],
+        seen=[loss_text(loss), f"Autovacuum ran for {seconds(length_s)} in total."],
         why="Vacuum reads and dirties pages, which takes cache and I/O from the load, writes WAL, "
         "and uses CPU.",
         advice=[
@@ -54,7 +54,7 @@ def look(case: Case) -> Outcome:
             "Let it run sooner, with less work each time (lower autovacuum_vacuum_scale_factor); "
             "do not turn it off.",
         ],
-        gain=gain_words(case, loss.of_run),
+        gain=gain_text(case, loss.of_run),
         refute="Run again with autovacuum_vacuum_cost_delay ten times as long: the dips must "
         "become shallower.",
     )

@@ -20,13 +20,13 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.event_losses import (
     certainty_of,
     loss_evidence,
+    loss_text,
     loss_to,
-    loss_words,
     severity_of_loss,
 )
 from dbdyno.explain.needs import grown
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import gain_words
+from dbdyno.explain.sentences import gain_text
 from dbdyno.formatting import count, percent, seconds
 
 _SOURCE = "pg_stat_checkpointer"
@@ -49,8 +49,8 @@ def look(case: Case) -> Outcome:
         evidence=loss_evidence(loss)
         | {"pages_written": pages, "sync_s": _phase_s(checkpoints, "sync")},
         seen=[
-            loss_words(loss),
-            f"They wrote {count(pages)} pages{_phases_told(checkpoints)}.",
+            loss_text(loss),
+            f"They wrote {count(pages)} pages{_phases_text(checkpoints)}.",
         ],
         why="Checkpoint writes compete with the load's reads and WAL flushes for storage.",
         advice=[
@@ -58,13 +58,13 @@ def look(case: Case) -> Outcome:
             "Spread their writes: checkpoint_completion_target = 0.9, and set "
             "checkpoint_flush_after so that little is left for the sync phase.",
         ],
-        gain=gain_words(case, loss.of_run),
+        gain=gain_text(case, loss.of_run),
         refute="Run with checkpoint_timeout and max_wal_size so large that no checkpoint occurs: "
         "the dips must disappear.",
     )
 
 
-def _phases_told(checkpoints: list[RunEvent]) -> str:
+def _phases_text(checkpoints: list[RunEvent]) -> str:
     """A checkpoint reports only at its end how long it wrote and synced."""
     if not any(event.phases for event in checkpoints):
         return "; none had finished, so their write and sync times are not known"

@@ -17,9 +17,9 @@ from dbdyno.analysis.session_samples import measured_s
 from dbdyno.analysis.time_totals import measured_total
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
-from dbdyno.explain.needs import committed, grown_if_told, needed
+from dbdyno.explain.needs import committed, growth_if_reported, needed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import gain_words
+from dbdyno.explain.sentences import gain_text
 from dbdyno.formatting import count, milliseconds, percent, significant
 
 
@@ -46,7 +46,7 @@ def look(case: Case) -> Outcome:
             "connect_ms": each_ms,
             "connections_per_transaction": per_transaction,
             "server_sessions": _server_sessions(case),
-            "forks": grown_if_told(case, "machine", "forks"),
+            "forks": growth_if_reported(case, "machine", "forks"),
         },
         seen=[f"Connections per transaction: {significant(per_transaction)}.", *_server(case)],
         why=f"Each connection starts a new {database.session}, authenticates and begins with empty "
@@ -56,7 +56,7 @@ def look(case: Case) -> Outcome:
             f"({database.pooler}) in front of the server.",
             *_of_the_run(case),
         ],
-        gain=gain_words(case, share),
+        gain=gain_text(case, share),
         refute="Run again with connections kept open: throughput must rise by about that factor; "
         "at a given rate, response times must fall.",
     )
@@ -64,7 +64,7 @@ def look(case: Case) -> Outcome:
 
 def _server_sessions(case: Case) -> float | None:
     """The server's own count of new sessions, which PostgreSQL has from version 14."""
-    return grown_if_told(case, *database_of(case).sessions_opened) or None
+    return growth_if_reported(case, *database_of(case).sessions_opened) or None
 
 
 def _server(case: Case) -> list[str]:

@@ -18,7 +18,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
 from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
-from dbdyno.explain.sentences import gain_words
+from dbdyno.explain.sentences import gain_text
 from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
 
@@ -49,8 +49,10 @@ def _fullness(case: Case) -> float:
 
 def _processors(case: Case) -> int:
     """Cores that the engine can use at once; its first versions recorded only their threads."""
-    told: int | None = case.recording.engine.get("hello", {}).get("processors")
-    return told or needed(case.recording.plan.get("threads"), "the plan has no number of threads")
+    reported: int | None = case.recording.engine.get("hello", {}).get("processors")
+    return reported or needed(
+        case.recording.plan.get("threads"), "the plan has no number of threads"
+    )
 
 
 def _full(fullness: float) -> Finding:
@@ -85,7 +87,7 @@ def _shared(case: Case, used: ProcessorTime) -> Finding:
         ],
         why="On one host the two compete for CPU: the numbers describe both together.",
         advice=["Run the load from another host, or compare only with runs of the same setup."],
-        gain=gain_words(case, used.engine),
+        gain=gain_text(case, used.engine),
         refute="Run the load from another host: throughput must rise.",
     )
 

@@ -22,12 +22,12 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.network_time import network_time_of, stays_within_machine
 from dbdyno.explain.processors import SATURATED, busiest_others, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
-from dbdyno.explain.sentences import gain_words
+from dbdyno.explain.sentences import gain_text
 from dbdyno.formatting import percent, seconds
 
 _AT_PROCESSORS: tuple[PartKind, ...] = ("cpu", "cpu_queue")
 _KNOWN_MIN = 0.5
-_UNKNOWN_TOLD = (
+_UNKNOWN_REPORTED = (
     "Most of it cannot be attributed: programs too short-lived to be sampled, or the kernel's own "
     "work for storage and network."
 )
@@ -59,12 +59,12 @@ def look(case: Case) -> Outcome:
         seen=[
             f"CPU utilization: {percent(used.in_use)}, of which server {percent(used.server)}.",
             *(f"{name} used {seconds(taken)} of CPU time." for name, taken in names),
-            *([] if is_known else [_UNKNOWN_TOLD]),
+            *([] if is_known else [_UNKNOWN_REPORTED]),
         ],
         why="The server's processes queue behind them: every statement takes longer, and none "
         "is to blame.",
         advice=["Stop them while you measure, or keep them off the server's cores (taskset)."],
-        gain=gain_words(case, share),
+        gain=gain_text(case, share),
         refute="Run again without them: throughput must rise by about that factor; at a given "
         "rate, response times must fall.",
     )

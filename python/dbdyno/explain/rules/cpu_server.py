@@ -72,10 +72,10 @@ def _seen(used: ProcessorTime) -> list[str]:
         "stolen by the hypervisor": used.stolen,
         "idle": used.idle,
     }
-    told = ", ".join(
+    parts = ", ".join(
         f"{who} {percent(share)}" for who, share in shares.items() if share >= _COUNTED_MIN
     )
-    return [f"CPU time of the host: {told}."]
+    return [f"CPU time of the host: {parts}."]
 
 
 RULE = Rule(

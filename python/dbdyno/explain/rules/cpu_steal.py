@@ -15,7 +15,7 @@ own time, and this rule sees nothing.
 from dbdyno.explain.case import Case
 from dbdyno.explain.processors import ProcessorTime, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import gain_words
+from dbdyno.explain.sentences import gain_text
 from dbdyno.formatting import percent
 
 
@@ -36,7 +36,7 @@ def look(case: Case) -> Outcome:
         seen=[f"Steal time: {percent(used.stolen)} of {used.cores:.0f} cores."],
         why="CPU work takes longer by that much, at times that no setting of the server explains.",
         advice=["Measure on a machine or an instance type with dedicated cores."],
-        gain=gain_words(case, share),
+        gain=gain_text(case, share),
         refute="Run at another time or on another instance: throughput must rise as steal falls.",
     )
 

@@ -22,7 +22,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError, grown, known_objects, levels, needed
 from dbdyno.explain.processors import SERVER_ELSEWHERE, processor_time, sees_server
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import amount, gain_words
+from dbdyno.explain.sentences import amount, gain_text
 from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
 
@@ -93,7 +93,7 @@ def _by_group(case: Case, who: str, share: float) -> Finding:
         why="A transaction that hits the quota waits for the next period: tens of milliseconds, "
         "even on an idle host.",
         advice=["Raise or remove the quota (docker --cpus, cpu.max, a pod's limits.cpu)."],
-        gain=gain_words(case, share),
+        gain=gain_text(case, share),
         refute="Double the quota: throughput must rise and the throttled periods fall.",
     )
 

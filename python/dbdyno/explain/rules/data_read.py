@@ -27,9 +27,9 @@ from dbdyno.explain.needs import (
     LackingError,
     committed,
     grown,
-    grown_if_told,
+    growth_if_reported,
+    reported_waits,
     server_facts,
-    told_waits,
 )
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import gain_of_waits
@@ -96,7 +96,7 @@ def look(case: Case) -> Outcome:
 
 def _reads(case: Case) -> _Reads:
     read, hit, read_ms = _of_innodb(case) if case.protocol == MYSQL else _of_database(case)
-    budget = told_waits(case)
+    budget = reported_waits(case)
     client_ms = case.recording.plan["clients"] * (case.record.duration_s or 0.0) * 1e3
     return _Reads(
         per_transaction=read / committed(case),
@@ -118,7 +118,7 @@ def _of_database(case: Case) -> tuple[float, float, float]:
 def _of_innodb(case: Case) -> tuple[float, float, float]:
     """The same for InnoDB; reads are timed if the performance schema is on."""
     read, asked = (grown(case, _STATUS, name) for name in (_POOL_READS, _POOL_REQUESTS))
-    read_us = grown_if_told(case, "file_io", "read_us", "innodb_data_file") or 0.0
+    read_us = growth_if_reported(case, "file_io", "read_us", "innodb_data_file") or 0.0
     return read, max(asked - read, 0.0), read_us / 1e3
 
 
@@ -128,7 +128,7 @@ def _seen_share(budget: Budget) -> float:
 
 
 def _finding(case: Case, reads: _Reads) -> Finding:
-    cache, cache_setting = _cache_words(case), database_of(case).cache_setting
+    cache, cache_setting = _cache_text(case), database_of(case).cache_setting
     agree = reads.counted_share is not None and reads.seen_share is not None
     return found(
         f"Each transaction waits for {significant(reads.per_transaction)} pages from storage: "
@@ -160,7 +160,7 @@ def _finding(case: Case, reads: _Reads) -> Finding:
     )
 
 
-def _cache_words(case: Case) -> list[str]:
+def _cache_text(case: Case) -> list[str]:
     """The cache against all that the statements could touch, if both are known."""
     try:
         facts = server_facts(case)

@@ -41,7 +41,7 @@ from dbdyno.explain.failing import (
     transactions_of,
 )
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
-from dbdyno.explain.sentences import amount, and_so_on, gain_words
+from dbdyno.explain.sentences import amount, and_so_on, gain_text
 from dbdyno.explain.serialization import against_conflicts
 from dbdyno.explain.sql import locks_nothing
 from dbdyno.formatting import count, percent
@@ -69,7 +69,7 @@ class _Thrown(Struct, frozen=True, kw_only=True):
     standing_still: float | None
 
     @property
-    def told(self) -> list[FailureRecord]:
+    def reported(self) -> list[FailureRecord]:
         """All that the engine reported, retried or not."""
         return [*self.failures, *self.tried_again]
 
@@ -81,12 +81,12 @@ class _Thrown(Struct, frozen=True, kw_only=True):
     @property
     def kinds(self) -> set[str]:
         """Their classes, from failures and the server's count; empty if neither shows them."""
-        told = {failure.failure_class for failure in self.told}
+        classes = {failure.failure_class for failure in self.reported}
         if self.server_deadlocks:
-            return told | {DEADLOCK}
-        if not told and self.server_deadlocks == 0:
+            return classes | {DEADLOCK}
+        if not classes and self.server_deadlocks == 0:
             return {SERIALIZATION}
-        return told
+        return classes
 
     @property
     def are_serialization_only(self) -> bool:
@@ -97,7 +97,7 @@ class _Thrown(Struct, frozen=True, kw_only=True):
 def look(case: Case) -> Outcome:
     """Any of them is worth a note."""
     thrown = _thrown(case)
-    if not thrown.told and not thrown.retried and not thrown.server_deadlocks:
+    if not thrown.reported and not thrown.retried and not thrown.server_deadlocks:
         return NotFound("no transaction failed by a deadlock or a serialization failure")
     return found(
         f"{_counted(thrown)}{_cost(thrown)}.",
@@ -105,7 +105,7 @@ def look(case: Case) -> Outcome:
         share=thrown.share,
         share_of="client time",
         severity=severity_of(thrown.share),
-        certainty="likely" if thrown.told or thrown.standing_still else "hint",
+        certainty="likely" if thrown.reported or thrown.standing_still else "hint",
         evidence={
             "failures": {failure.code: failure.count for failure in thrown.failures},
             "tried_again": {failure.code: failure.count for failure in thrown.tried_again},
@@ -119,7 +119,7 @@ def look(case: Case) -> Outcome:
         why=_why(case.protocol, thrown),
         advice=_advice(case, thrown),
         # The time of retries without a reason is a lower estimate, which bounds nothing.
-        gain="" if thrown.retries else gain_words(case, thrown.share),
+        gain="" if thrown.retries else gain_text(case, thrown.share),
         refute=_refute(case, thrown),
     )
 
@@ -149,12 +149,12 @@ def _retries(case: Case) -> int:
 
 def _thrown_away(case: Case) -> float:
     """The share of client time in failed attempts."""
-    told = [*case.record.failures, *case.record.tried_again]
+    failures = [*case.record.failures, *case.record.tried_again]
     if case.record.tried_again:
-        return share_of_time(case, sum(one.took_s or 0.0 for one in _ours(told)))
+        return share_of_time(case, sum(one.took_s or 0.0 for one in _ours(failures)))
     ok, failed = (total_with_drain(case.recording, table) for table in ("scripts", "failed"))
     tries = ok.count + failed.count + _retries(case)
-    ours = sum(one.count for one in _ours(told)) / max(sum(one.count for one in told), 1)
+    ours = sum(one.count for one in _ours(failures)) / max(sum(one.count for one in failures), 1)
     return share_of_time(case, failed.seconds * ours + ok.seconds * _retries(case) / max(tries, 1))
 
 
@@ -164,16 +164,16 @@ def _standing_still(case: Case) -> float | None:
 
 
 def _kinds(thrown: _Thrown) -> str:
-    told = " and ".join(sorted(KINDS[kind][1] for kind in thrown.kinds))
-    return told or " or ".join(several for _, several in KINDS.values())
+    kinds = " and ".join(sorted(KINDS[kind][1] for kind in thrown.kinds))
+    return kinds or " or ".join(several for _, several in KINDS.values())
 
 
 def _counted(thrown: _Thrown) -> str:
     counts = Counter[str]()
-    for one in thrown.told:
+    for one in thrown.reported:
         counts[one.failure_class] += one.count
     parts = [amount(number, *KINDS[kind]) for kind, number in counts.items()]
-    if thrown.server_deadlocks and not thrown.told:
+    if thrown.server_deadlocks and not thrown.reported:
         parts.append(amount(round(thrown.server_deadlocks), *KINDS[DEADLOCK]))
     if thrown.retried:
         again = amount(thrown.retries, "retry", "retries")
@@ -197,7 +197,7 @@ def _cost(thrown: _Thrown) -> str:
 
 
 def _seen(case: Case, thrown: _Thrown) -> Iterator[str]:
-    yield from map(first_message, {one.code: one for one in reversed(thrown.told)}.values())
+    yield from map(first_message, {one.code: one for one in reversed(thrown.reported)}.values())
     yield from _lost_by_script(case, thrown)
     if thrown.server_deadlocks:
         yield f"The server counted {amount(round(thrown.server_deadlocks), *KINDS[DEADLOCK])}."
@@ -217,10 +217,10 @@ def _lost_by_script(case: Case, thrown: _Thrown) -> Iterator[str]:
     scripts = case.record.scripts
     is_all = len(thrown.failures) == len(case.record.failures)
     if is_all and len(scripts) > 1 and any(one.failed for one in scripts):
-        told = [
+        counts = [
             f"{one.name} {count(one.failed)} of {count(one.ok + one.failed)}" for one in scripts
         ]
-        yield f"Failed transactions by script: {', '.join(told)}."
+        yield f"Failed transactions by script: {', '.join(counts)}."
 
 
 def _logged(case: Case) -> int:
@@ -262,7 +262,7 @@ def _advice(case: Case, thrown: _Thrown) -> list[str]:
     tries_again = case.recording.plan.get("retry", {}).get("tries_max", 1) != 1
     if thrown.are_serialization_only:
         again = "Retry (--max-tries): serialization failures are expected at this isolation level."
-        messages = [failure.message for failure in thrown.told]
+        messages = [failure.message for failure in thrown.reported]
         return [*([] if tries_again else [again]), *against_conflicts(case.protocol, messages)]
     if not thrown.kinds:
         return [

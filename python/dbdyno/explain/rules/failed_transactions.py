@@ -34,7 +34,7 @@ from dbdyno.model.record import FailureRecord
 def look(case: Case) -> Outcome:
     """Judged by their share; each kind is reported with its first statement."""
     counts = transactions_of(case)
-    failures = sorted(_untold(case), key=lambda one: -one.count)
+    failures = sorted(_unattributed(case), key=lambda one: -one.count)
     failed = sum(one.count for one in failures)
     ended = counts.ok + counts.failed
     if failed < NOTICED * ended or not failed:
@@ -68,7 +68,7 @@ def look(case: Case) -> Outcome:
     )
 
 
-def _untold(case: Case) -> list[FailureRecord]:
+def _unattributed(case: Case) -> list[FailureRecord]:
     return [one for one in case.record.failures if one.failure_class not in THROWN_AWAY]
 
 

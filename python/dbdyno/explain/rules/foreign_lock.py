@@ -134,9 +134,9 @@ def _evidence(held: _Held) -> dict[str, Any]:
 
 
 def _seen(case: Case, held: _Held) -> list[str]:
-    told = [f"{_who(root)}: {percent(share)} of client time." for root, share in held.roots]
+    blockers = [f"{_who(root)}: {percent(share)} of client time." for root, share in held.roots]
     between = [_BETWEEN.format(percent(held.between))] if held.between >= NOTICED else []
-    return [*told, *_waiting_told(case, held.waiting), *between]
+    return [*blockers, *_waiting_text(case, held.waiting), *between]
 
 
 def _advice(case: Case, held: _Held) -> list[str]:
@@ -165,9 +165,9 @@ def _waiting(charges: list[Charge], total_s: float) -> list[Waiting]:
     return sorted(shares.items(), key=lambda one: -one[1])
 
 
-def _waiting_told(case: Case, waiting: list[Waiting]) -> list[str]:
+def _waiting_text(case: Case, waiting: list[Waiting]) -> list[str]:
     """The statements with noticeable waits; a client between two statements has none to name."""
-    texts = {one.number: one.words for one in statements_of(case)}
+    texts = {one.number: one.text for one in statements_of(case)}
     clients: int = case.recording.plan["clients"]
     return [
         f"On average {amount(share * clients, 'client', 'clients')} waited at “{texts[number]}”: "

@@ -28,10 +28,10 @@ from dbdyno.analysis.image_time import ImageTime, image_time
 from dbdyno.analysis.losses import Loss
 from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
-from dbdyno.explain.event_losses import loss_evidence, loss_to, loss_words
+from dbdyno.explain.event_losses import loss_evidence, loss_text, loss_to
 from dbdyno.explain.needs import because, client_time, needed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
-from dbdyno.explain.sentences import amount, gain_words
+from dbdyno.explain.sentences import amount, gain_text
 from dbdyno.explain.statements import WORKING
 from dbdyno.formatting import count, percent, significant, size
 from dbdyno.model.record import Certainty, Finding
@@ -102,9 +102,9 @@ def look(case: Case) -> Outcome:
 
 def _images(case: Case) -> _Images:
     wal_bytes = needed(cost(case.costs, "wal_bytes"), "the WAL was not read for any whole interval")
-    untold = "the share of full-page images in the WAL is not reported"
+    missing = "the share of full-page images in the WAL is not reported"
     image_bytes = needed(
-        cost(case.costs, "wal_full_page_bytes"), because(case, untold, "pg_stat_wal")
+        cost(case.costs, "wal_full_page_bytes"), because(case, missing, "pg_stat_wal")
     )
     of_wal = image_bytes / max(wal_bytes, 1.0)
     effects = checkpoint_effects(case.recording)
@@ -145,7 +145,7 @@ def _finding(case: Case, images: _Images, gravest: float) -> Finding:
             "some CPU time.",
             "Set full_page_writes = off only where the storage never tears an 8 KiB page.",
         ],
-        gain=gain_words(case, images.share),
+        gain=gain_text(case, images.share),
         refute="Run twice in a row with checkpoint_timeout longer than the run: images must fade "
         "and throughput must rise.",
     )
@@ -161,30 +161,30 @@ def _certainty(images: _Images) -> Certainty:
 
 
 def _seen(images: _Images) -> list[str]:
-    told = [f"{significant(images.per_transaction)} images per transaction."]
+    lines = [f"{significant(images.per_transaction)} images per transaction."]
     if images.expected:
-        told.append(
+        lines.append(
             f"{count(images.counted)} images since the first checkpoint of the run; "
             f"{count(images.expected)} first changes of a page were expected."
         )
     if images.wal_around:
         before, after = images.wal_around
-        told.append(
+        lines.append(
             f"WAL per transaction: {size(before)} in the last 10 s or less before a checkpoint "
             f"started, {size(after)} in the same time after."
         )
     timed = images.with_images
     if timed is not None and timed.low > 0:
-        told.append(
+        lines.append(
             f"{percent(timed.share)} of client time ({percent(timed.low)} to "
             f"{percent(timed.high)}) rises and falls with the number of images."
         )
     if images.wal_time:
-        told.append(
+        lines.append(
             f"By their share of the WAL, at most {percent(images.wal_time)} of client time is "
             "spent writing and flushing them."
         )
-    return [*told, *([loss_words(images.loss)] if images.loss else [])]
+    return [*lines, *([loss_text(images.loss)] if images.loss else [])]
 
 
 def _evidence(images: _Images) -> dict[str, float | int | None]:

@@ -22,7 +22,7 @@ from msgspec import Struct, structs
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.analysis.readings import LevelSeries
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import grown, grown_if_told, levels, measured, needed
+from dbdyno.explain.needs import grown, growth_if_reported, levels, measured, needed
 from dbdyno.explain.rule import MINOR, NOTICED, NotFound, Outcome, Rule, found, severity_of
 from dbdyno.formatting import count, percent, seconds, size
 from dbdyno.model.record import Finding
@@ -72,7 +72,7 @@ def _log(case: Case) -> _Log:
         peak_share=float(filled.max()),
         bound_bytes=float(bound.value[-1]),
         bytes_per_s=grown(case, _LOG, "bytes") / duration_s,
-        free_waits=grown_if_told(case, "global_status", "Innodb_buffer_pool_wait_free") or 0.0,
+        free_waits=growth_if_reported(case, "global_status", "Innodb_buffer_pool_wait_free") or 0.0,
     )
 
 
@@ -104,8 +104,8 @@ def _finding(log: _Log) -> Finding:
         evidence=structs.asdict(log) | {"turn_s": log.turn_s},
         seen=[
             f"Peak checkpoint age: {percent(log.peak_share)} of its maximum.",
-            *_lost_told(log),
-            *_free_told(log),
+            *_lost_text(log),
+            *_free_text(log),
         ],
         why="Pages that are flushed in a hurry are written again and again, each through the "
         "doublewrite buffer, and sessions that change data wait meanwhile.",
@@ -120,12 +120,12 @@ def _finding(log: _Log) -> Finding:
     )
 
 
-def _lost_told(log: _Log) -> list[str]:
+def _lost_text(log: _Log) -> list[str]:
     lost = f"This cost {percent(log.lost)} of the run's throughput."
     return [lost] if log.lost >= NOTICED else []
 
 
-def _free_told(log: _Log) -> list[str]:
+def _free_text(log: _Log) -> list[str]:
     times = count(log.free_waits)
     return [f"Sessions waited for a free page {times} times."] if log.free_waits else []
 
@@ -138,7 +138,7 @@ def _for_free_pages(log: _Log) -> Finding:
         severity="minor",
         certainty="likely",
         evidence={"free_waits": log.free_waits},
-        seen=_free_told(log),
+        seen=_free_text(log),
         why="A session that reads a page must then write another one first.",
         advice=[
             "Raise innodb_buffer_pool_size, or flush pages sooner: innodb_io_capacity, "

@@ -28,9 +28,9 @@ from dbdyno.analysis.protocol import PAGE_BYTES, POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.hot_updates import Culprit, Misses, culprit_of, misses_of
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import amount, gain_words
+from dbdyno.explain.sentences import amount, gain_text
 from dbdyno.explain.sql import ends_transaction, fits, written_table
-from dbdyno.explain.statements import WORKING, index_words, statements_of, working_share
+from dbdyno.explain.statements import WORKING, index_text, statements_of, working_share
 from dbdyno.formatting import percent, significant, size
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import TableFacts
@@ -48,7 +48,7 @@ def look(case: Case) -> Outcome:
         return NotFound(f"{percent(worst.share)} of updates were not HOT")
     of_records = _of_records(case, worst)
     if of_records is not None and of_records < NOTICED:
-        return NotFound(f"{_miss_words(worst)}, which made {percent(of_records)} of WAL records")
+        return NotFound(f"{_miss_text(worst)}, which made {percent(of_records)} of WAL records")
     culprit = culprit_of(case, worst)
     if culprit:
         parts = _of_column(worst, culprit)
@@ -58,13 +58,13 @@ def look(case: Case) -> Outcome:
 
 
 def _of_column(worst: Misses, culprit: Culprit) -> dict[str, Any]:
-    names = ", ".join(index_words(culprit.table, index) for index in culprit.indexes)
+    names = ", ".join(index_text(culprit.table, index) for index in culprit.indexes)
     columns = ", ".join(culprit.columns)
     which, them = ("index", "it") if len(culprit.indexes) == 1 else ("indexes", "them")
     is_in = "column {} is" if len(culprit.columns) == 1 else "columns {} are"
     return {
         "title": "HOT updates prevented by an index on an updated column",
-        "summary": f"{_miss_words(worst)}: the updated {is_in.format(columns)} in the {which} "
+        "summary": f"{_miss_text(worst)}: the updated {is_in.format(columns)} in the {which} "
         f"{names}.",
         "certainty": "sure" if worst.share > 0.9 else "likely",
         "evidence": {"columns": columns, "indexes": names, "statement": culprit.sql},
@@ -94,11 +94,11 @@ def _of_the_table(worst: Misses) -> dict[str, Any]:
     unseen = " and ".join(worst.table.assigned_by)
     return {
         "title": "HOT updates prevented by an index on a column that the table sets itself",
-        "summary": f"{_miss_words(worst)}: its pages have room, and no statement sets an indexed "
+        "summary": f"{_miss_text(worst)}: its pages have room, and no statement sets an indexed "
         f"column, but the table may do so itself ({unseen}).",
         "certainty": "likely",
         "evidence": {"assigned_by": list(worst.table.assigned_by)},
-        "seen": [_room_words(worst)],
+        "seen": [_room_text(worst)],
         "advice": [
             f"Check which columns are set there ({unseen}), and drop the index on them if no query "
             "needs it.",
@@ -116,13 +116,13 @@ def _of_room(worst: Misses) -> dict[str, Any]:
     is_counted = _is_moving(worst)
     remedy = _more_room(worst, enough) if enough < fillfactor else _prune(fillfactor)
     return {
-        "summary": f"{_miss_words(worst)}: its pages have no room for a new row version "
+        "summary": f"{_miss_text(worst)}: its pages have no room for a new row version "
         f"(fillfactor {fillfactor}, rows of about {size(width)}).",
         "certainty": "sure" if is_counted else "likely" if free < 1 else "hint",
         "evidence": {"fillfactor": fillfactor, "row_bytes": width, "free_versions": free},
         "seen": [
-            _room_words(worst),
-            *([_moved_words(worst)] * is_counted),
+            _room_text(worst),
+            *([_moved_text(worst)] * is_counted),
         ],
         **remedy,
     }
@@ -176,7 +176,7 @@ def _finding(case: Case, worst: Misses, parts: dict[str, Any]) -> Finding:
         share_of="client time" if share is not None else "",
         why="An update that is not HOT writes to every index of its table, generates more WAL, and "
         "leaves dead index entries that only vacuum removes.",
-        gain=gain_words(case, share) if share is not None else "",
+        gain=gain_text(case, share) if share is not None else "",
         evidence=numbers | parts.pop("evidence"),
         seen=[*_seen(worst, of_records), *parts.pop("seen")],
         **parts,
@@ -221,7 +221,7 @@ def _seen(worst: Misses, of_records: float | None) -> list[str]:
     return [counts, f"{entries}: {percent(of_records)} of all WAL records."]
 
 
-def _miss_words(worst: Misses) -> str:
+def _miss_text(worst: Misses) -> str:
     return f"{percent(worst.share)} of the updates of {worst.table.name} were not HOT"
 
 
@@ -239,12 +239,12 @@ def _is_moving(worst: Misses) -> bool:
     return worst.to_new_page > worst.misses / 2
 
 
-def _room_words(worst: Misses) -> str:
+def _room_text(worst: Misses) -> str:
     room = amount(_free_versions(worst), "new row version", "new row versions")
     return f"The fillfactor leaves room for {room} per page."
 
 
-def _moved_words(worst: Misses) -> str:
+def _moved_text(worst: Misses) -> str:
     return f"New versions on another page per transaction: {significant(worst.to_new_page)}."
 
 

@@ -65,13 +65,13 @@ class _Holder(Struct, frozen=True):
     """Who holds the horizon: in a title, in a sentence, and what to do about it."""
 
     name: str
-    words: str
+    description: str
     advice: list[str]
 
 
 _STANDBY = _Holder(
     name="replication slot or standby",
-    words="a replication slot or a standby",
+    description="a replication slot or a standby",
     advice=[
         "Find it in pg_replication_slots by xmin, or in pg_stat_replication by backend_xmin; drop "
         "a slot that is no longer used (pg_drop_replication_slot).",
@@ -114,7 +114,7 @@ def _of_history(case: Case) -> Outcome:
         seen=[
             f"The history list length went from {count(history.length.first)} to "
             f"{count(history.length.last)} transactions.",
-            *_lost_words(lost),
+            *_lost_text(lost),
         ],
         why="Reading a changed row walks back through its versions, the undo log grows, and its "
         "pages push others out of the buffer pool.",
@@ -140,21 +140,21 @@ def _of_dead_rows(case: Case) -> Outcome:
     holder = _STANDBY if is_standby else _transaction(case, oldest_s)
     dead = max(_dead_rows(case), key=lambda one: one.dead, default=None)
     if dead is None or dead.ratio < MINOR or horizon < dead.dead * MINOR:
-        return NotFound(f"few dead rows were kept for {holder.words}")
+        return NotFound(f"few dead rows were kept for {holder.description}")
     return _finding(case, holder, oldest_s, horizon, dead)
 
 
 def _held_for_standbys(case: Case) -> float:
     """How far behind standbys are; 0 if not reported, as in runs of older versions."""
-    told = level(case.recording, "sessions", "standby_age_transactions")
-    return float(measured(case, told).max(initial=0.0)) if told else 0.0
+    ages = level(case.recording, "sessions", "standby_age_transactions")
+    return float(measured(case, ages).max(initial=0.0)) if ages else 0.0
 
 
 def _transaction(case: Case, oldest_s: float) -> _Holder:
     is_idle = measured_peak(case, "sessions", "oldest_idle_in_transaction_s") > oldest_s / 2
     return _Holder(
         name=f"{'idle' if is_idle else 'long'} transaction",
-        words=_aged(oldest_s, is_idle=is_idle),
+        description=_aged(oldest_s, is_idle=is_idle),
         advice=[
             "End it: find it in pg_stat_activity by xact_start, then COMMIT or "
             "pg_terminate_backend(pid); one in pg_prepared_xacts has no session: end it with "
@@ -174,8 +174,8 @@ def _aged(oldest_s: float, *, is_idle: bool) -> str:
 def _finding(case: Case, holder: _Holder, oldest_s: float, horizon: float, dead: _Dead) -> Finding:
     lost = _lost_since_the_first_third(case)
     return found(
-        f"{_capital(holder.words)} keeps {count(dead.dead)} dead rows of {dead.table} from being "
-        f"removed; the table has {count(dead.live)} live rows.",
+        f"{_capital(holder.description)} keeps {count(dead.dead)} dead rows of {dead.table} "
+        f"from being removed; the table has {count(dead.live)} live rows.",
         title=f"{_capital(holder.name)} holds back the xmin horizon",
         severity=severity_of(max(lost or 0.0, MAJOR if dead.ratio >= 1 else MINOR)),
         certainty="sure" if dead.ratio >= 1 and _is_felt(lost) else "likely",
@@ -189,7 +189,7 @@ def _finding(case: Case, holder: _Holder, oldest_s: float, horizon: float, dead:
         },
         seen=[
             f"The xmin horizon is {count(horizon)} transactions behind.",
-            *_lost_words(lost),
+            *_lost_text(lost),
         ],
         why="Every statement reads past the dead versions of its rows, pages fill up with them, "
         "HOT pruning cannot prune them, and vacuum cannot remove them.",
@@ -199,8 +199,8 @@ def _finding(case: Case, holder: _Holder, oldest_s: float, horizon: float, dead:
     )
 
 
-def _capital(words: str) -> str:
-    return words[0].upper() + words[1:]
+def _capital(description: str) -> str:
+    return description[0].upper() + description[1:]
 
 
 def _dead_rows(case: Case) -> list[_Dead]:
@@ -231,7 +231,7 @@ def _is_felt(lost: float | None) -> bool:
     return lost is not None and lost >= MINOR
 
 
-def _lost_words(lost: float | None) -> list[str]:
+def _lost_text(lost: float | None) -> list[str]:
     """Thirds of one run differ by a few per cent without a cause."""
     if lost is None:
         return []

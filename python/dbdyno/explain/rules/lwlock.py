@@ -113,7 +113,7 @@ def look(case: Case) -> Outcome:
         share_of="client time",
         certainty="likely",
         evidence={"events": dict(events)},
-        seen=_told(events),
+        seen=_events_text(events),
         why="Internal locks are held for microseconds: waits for them mean that many sessions do "
         "the same thing at once.",
         advice=[advice],
@@ -135,7 +135,7 @@ def _nameless(case: Case, share: float, events: list[tuple[str, float]]) -> Find
         severity=at_most("minor", severity_of(share)),
         certainty="hint",
         evidence={"events": dict(events)},
-        seen=_told(events),
+        seen=_events_text(events),
         why="What many sessions wait for within their statements limits all of them, whatever it "
         "is.",
         advice=[
@@ -147,7 +147,7 @@ def _nameless(case: Case, share: float, events: list[tuple[str, float]]) -> Find
     )
 
 
-def _told(events: list[tuple[str, float]]) -> list[str]:
+def _events_text(events: list[tuple[str, float]]) -> list[str]:
     return [f"{event}: {percent(part)} of client time." for event, part in events]
 
 

@@ -32,7 +32,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import amount, gain_words
+from dbdyno.explain.sentences import amount, gain_text
 from dbdyno.explain.sql import equal_calls, equal_columns, has_alternatives, like_columns, the_one
 from dbdyno.explain.statements import (
     Statement,
@@ -93,7 +93,7 @@ class _Blamed(Struct, frozen=True):
     def reads(self) -> str:
         """What it reads, and why."""
         return (
-            f"{self.statement.words} reads {count(self.scanned.rows)} rows of "
+            f"{self.statement.text} reads {count(self.scanned.rows)} rows of "
             f"{self.scanned.table.name} to find those {self._wanted}: {self._lack}."
         )
 
@@ -167,13 +167,13 @@ def _suspects(case: Case, table: TableFacts) -> list[_Lookup]:
 
 def _others(case: Case, blamed: list[_Blamed]) -> list[_Blamed]:
     """Further statements with such plans that take a part of the time, each once."""
-    told = {blamed[0].statement.number}
+    names = {blamed[0].statement.number}
     others = []
     for one in blamed:
         number = one.statement.number
         is_sure = one.lookup.is_planned and (_share(case, one.statement) or 0.0) >= NOTICED
-        if is_sure and number not in told:
-            told.add(number)
+        if is_sure and number not in names:
+            names.add(number)
             others.append(one)
     return others
 
@@ -245,8 +245,8 @@ def _leading(table: TableFacts) -> set[str]:
 
 
 def _columns(statement: Statement, table: TableFacts) -> list[str]:
-    told = equal_columns(statement.sql)
-    return [column for name in told if (column := the_one(name, table.columns))]
+    names = equal_columns(statement.sql)
+    return [column for name in names if (column := the_one(name, table.columns))]
 
 
 def _share(case: Case, statement: Statement) -> float | None:
@@ -288,7 +288,7 @@ def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Find
         why=f"{takes} {percent(share or 0.0)} of client time, and more with every row that is "
         "added.",
         advice=list(dict.fromkeys(line for one in blamed for line in _remedies(case, one))),
-        gain=gain_words(case, share) if share is not None else "",
+        gain=gain_text(case, share) if share is not None else "",
         refute=f"Run again with {_remedied(blamed)}: the number of rows read by sequential scans "
         "must fall to zero.",
     )

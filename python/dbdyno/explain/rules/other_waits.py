@@ -124,7 +124,7 @@ def look(case: Case) -> Outcome:
         share_of="client time",
         certainty="likely",
         evidence={"events": events},
-        seen=_waiting_told(case, spent),
+        seen=_waiting_text(case, spent),
         why=known.why,
         advice=[known.advice],
         gain=gain_of_waits(case, share),
@@ -172,9 +172,9 @@ def _with_others(share: float, of_worst: float) -> str:
     return f", {percent(share)} with other such waits" if share - of_worst >= NOTICED else ""
 
 
-def _waiting_told(case: Case, spent: Budget) -> list[str]:
+def _waiting_text(case: Case, spent: Budget) -> list[str]:
     """The statements where they wait, the longest first."""
-    texts = {one.number: one.words for one in statements_of(case)}
+    texts = {one.number: one.text for one in statements_of(case)}
     return [
         f"{part.wait_event} at “{texts[part.statement]}”: "
         f"{percent(part.seconds / spent.total)} of client time."

@@ -28,7 +28,7 @@ from dbdyno.analysis.server_events import RESTART
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
-from dbdyno.explain.sentences import and_so_on, gain_words
+from dbdyno.explain.sentences import and_so_on, gain_text
 from dbdyno.formatting import count, counted, seconds
 from dbdyno.model.record import Severity
 from dbdyno.model.recording import rows
@@ -130,8 +130,8 @@ def look(case: Case) -> Outcome:
     duration_s = needed(case.record.duration_s or None, "nothing was measured")
     losses = _losses(case, duration_s)
     events = [event for event in case.events if event.kind == "outage"]
-    told = (_outage(case, event, losses, duration_s) for event in events)
-    outages = [one for one in told if one.losses]
+    reported = (_outage(case, event, losses, duration_s) for event in events)
+    outages = [one for one in reported if one.losses]
     if not outages:
         return NotFound("no connection was lost")
     clients = case.recording.plan["clients"]
@@ -140,7 +140,7 @@ def look(case: Case) -> Outcome:
 
 def _losses(case: Case, duration_s: float) -> list[_Loss]:
     columns = ("time_s", "seconds", "connections_lost", "message")
-    told = rows(case.recording.tables["outages"], columns)
+    reported = rows(case.recording.tables["outages"], columns)
     return [
         _Loss(
             begin_s=max(begin_s, 0.0),
@@ -149,7 +149,7 @@ def _losses(case: Case, duration_s: float) -> list[_Loss]:
             message=message,
             is_over=not math.isnan(length_s),
         )
-        for begin_s, length_s, connections, message in told
+        for begin_s, length_s, connections, message in reported
         if begin_s <= duration_s and not begin_s + length_s < 0
     ]
 
@@ -196,7 +196,7 @@ def _finding(case: Case, run: _Run) -> Outcome:
             "Check what may end sessions between client and server: a pooler, a firewall, a "
             "timeout.",
         ],
-        gain=gain_words(case, run.share),
+        gain=gain_text(case, run.share),
         refute="Run again while the server stays up: no connection may be lost.",
     )
 

@@ -75,8 +75,8 @@ def _steps(case: Case, plan: PlanFacts) -> list[tuple[str, str]]:
 def _change(case: Case, statement: Statement, before: PlanFacts, after: PlanFacts) -> Finding:
     share = working_share(case, statement.number)
     return found(
-        f"The plan of {statement.words} changed during the run: from {_in_words(before)} to "
-        f"{_in_words(after)} ({before.variant} plan).",
+        f"The plan of {statement.text} changed during the run: from {_plan_text(before)} to "
+        f"{_plan_text(after)} ({before.variant} plan).",
         title="Plan change during the run",
         severity=at_most("minor", severity_of(share or 0.0)),
         certainty="likely",
@@ -92,7 +92,7 @@ def _change(case: Case, statement: Statement, before: PlanFacts, after: PlanFact
     )
 
 
-def _in_words(plan: PlanFacts) -> str:
+def _plan_text(plan: PlanFacts) -> str:
     return ", ".join(f"{kind} {relation}".strip() for kind, relation, _ in plan.nodes[:3])
 
 
@@ -116,12 +116,12 @@ def _dearer(case: Case, statement: Statement) -> Finding | None:
     ratio = generic.cost / max(custom.cost, 0.01)
     mode = server_facts(case).settings.get("plan_cache_mode", "auto")
     return found(
-        f"The generic plan of {statement.words} has {significant(ratio)} times the estimated cost "
+        f"The generic plan of {statement.text} has {significant(ratio)} times the estimated cost "
         "of a custom plan.",
         severity="minor" if mode == "force_generic_plan" else "note",
         certainty="hint",
         evidence={"statement": statement.sql, "generic": generic.text, "custom": custom.text},
-        seen=[f"Generic: {_in_words(generic)}. Custom: {_in_words(custom)}."],
+        seen=[f"Generic: {_plan_text(generic)}. Custom: {_plan_text(custom)}."],
         why="As a prepared statement it is planned again at every execution as long as custom "
         "plans look cheaper; forced to the generic plan, it runs the more expensive one.",
         advice=["Compare -M prepared with -M extended, or set plan_cache_mode for this statement."],

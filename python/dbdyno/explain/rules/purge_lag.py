@@ -45,7 +45,7 @@ def look(case: Case) -> Outcome:
             "history_last": history.length.last,
             "put_off": put_off,
         },
-        seen=[_growth_told(history)],
+        seen=[_growth_text(history)],
         why="Readers step through old versions, and the undo log grows; a continuous load pays for "
         "their removal, this run did not.",
         advice=[
@@ -62,7 +62,7 @@ def _severity(put_off: float) -> Severity:
     return "minor" if put_off >= PUT_OFF_MUCH else "note"
 
 
-def _growth_told(history: History) -> str:
+def _growth_text(history: History) -> str:
     return f"It grew by {count(history.length.per_s)} transactions per second."
 
 

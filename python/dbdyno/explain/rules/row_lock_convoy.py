@@ -39,7 +39,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.convoy import Convoy, convoy_of
 from dbdyno.explain.row_holds import RowHold
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import amount, bound_exceeded_words, gain_of_waits
+from dbdyno.explain.sentences import amount, bound_exceeded_text, gain_of_waits
 from dbdyno.explain.statements import statements_of
 from dbdyno.formatting import count, milliseconds, percent, significant, tps
 from dbdyno.model.record import Certainty
@@ -117,10 +117,10 @@ def _certainty(convoy: Convoy) -> Certainty:
 
 
 def _seen(case: Case, convoy: Convoy) -> list[str]:
-    texts = {one.number: one.words for one in statements_of(case)}
-    said = [_waiting_told(convoy, hold, texts[hold.statement]) for hold in convoy.holds]
+    texts = {one.number: one.text for one in statements_of(case)}
+    lines = [_waiting_text(convoy, hold, texts[hold.statement]) for hold in convoy.holds]
     if convoy.shield is None:
-        said += [
+        lines += [
             f"{_rows(hold).capitalize()} come first and hold back no client: {convoy.clients} "
             f"clients choose {significant(expected_distinct(hold.rows, convoy.clients))} different "
             "ones on average."
@@ -128,27 +128,27 @@ def _seen(case: Case, convoy: Convoy) -> list[str]:
             if hold.rows
         ]
     if convoy.is_uneven:
-        said.append(
+        lines.append(
             f"Some rows of {convoy.hot.relation} are hot: if all were chosen equally often, fewer "
             "clients would wait."
         )
     if convoy.behind_pauses:
-        said.append(
+        lines.append(
             f"{percent(convoy.behind_pauses)} of client time is spent waiting behind clients that "
             "pause inside their transaction while they hold the row."
         )
-    return [*said, *_bound_told(convoy)]
+    return [*lines, *_bound_text(convoy)]
 
 
-def _bound_told(convoy: Convoy) -> list[str]:
+def _bound_text(convoy: Convoy) -> list[str]:
     if convoy.of_bound is None:
         return []
     if convoy.is_bound_exceeded:
-        return [bound_exceeded_words(convoy.bound_tps or 0.0, convoy.measured_tps)]
+        return [bound_exceeded_text(convoy.bound_tps or 0.0, convoy.measured_tps)]
     return [f"Throughput is {percent(convoy.of_bound)} of what the row allows."]
 
 
-def _waiting_told(convoy: Convoy, hold: RowHold, text: str) -> str:
+def _waiting_text(convoy: Convoy, hold: RowHold, text: str) -> str:
     if not hold.waiting_s:
         return f"No client was sampled waiting for {_rows(hold)} at “{text}”, behind the queue."
     hidden = (

@@ -39,7 +39,7 @@ from dbdyno.explain.rule import (
     severity_of,
 )
 from dbdyno.explain.script_text import commands
-from dbdyno.explain.sentences import bound_exceeded_words, rise_words
+from dbdyno.explain.sentences import bound_exceeded_text, rise_text
 from dbdyno.explain.sql import in_short
 from dbdyno.explain.transactions import TimedScript, UnknownRowsError, UnorderableError
 from dbdyno.formatting import milliseconds, percent, tps
@@ -71,7 +71,7 @@ def _judged(case: Case, advice: Advice | None, waiting: float) -> Outcome:
     if advice is None:
         return NotFound("no row is locked until the end of a transaction")
     if advice.crossing is not None:
-        return NotFound(_crossing_words(advice.crossing))
+        return NotFound(_crossing_text(advice.crossing))
     gain = _gain(case, advice, waiting)
     if 1 - 1 / gain < NOTICED:
         return NotFound("no order of the statements holds the hottest row for less time")
@@ -109,7 +109,7 @@ def _gain(case: Case, advice: Advice, waiting: float) -> float:
     return max(min(bounded, gain_factor(waiting, own_utilisation(case))), 1.0)
 
 
-def _crossing_words(crossing: tuple[str, str, str, str]) -> str:
+def _crossing_text(crossing: tuple[str, str, str, str]) -> str:
     one, other, first, second = crossing
     return (
         f"a better order would lock {first} before {second} in {one} and after it in {other}, "
@@ -124,13 +124,13 @@ def _finding(case: Case, advice: Advice, gain: float) -> Finding:
     severity = severity_of(1 - 1 / gain)
     return found(
         f"Rows of {before.table} are locked earlier than necessary: each is held for "
-        f"{_held(before)}; in the best statement order {_after_words(before, after)}.",
+        f"{_held(before)}; in the best statement order {_after_text(before, after)}.",
         title=f"Statement order: {before.table} is locked too early",
         severity=at_most("minor", severity) if is_exceeded else severity,
         certainty="hint" if is_exceeded else "likely",
         evidence=_evidence(advice, gain),
         seen=[
-            bound_exceeded_words(before.tps, measured_tps)
+            bound_exceeded_text(before.tps, measured_tps)
             if is_exceeded
             else f"The row limits throughput to {tps(before.tps)} TPS; in the best order the limit "
             f"is {tps(after.tps)} TPS, by {after.table}."
@@ -138,7 +138,7 @@ def _finding(case: Case, advice: Advice, gain: float) -> Finding:
         why="A row stays locked until the transaction ends, so every client in the queue waits for "
         "all statements after the one that locks it.",
         advice=[f"Run {name} in this order: {_listed(advice, name)}." for name in advice.changed],
-        gain="Not known: --verify measures it." if is_exceeded else rise_words(case, gain),
+        gain="Not known: --verify measures it." if is_exceeded else rise_text(case, gain),
         refute=f"dbdyno explain {case.record.run_id} --verify",
     )
 
@@ -147,7 +147,7 @@ def _held(bound: Bound) -> str:
     return milliseconds(bound.hold_s * 1e3)
 
 
-def _after_words(before: Bound, after: Bound) -> str:
+def _after_text(before: Bound, after: Bound) -> str:
     if after.table == before.table:
         return f"for {_held(after)}"
     return f"rows of {after.table} limit throughput instead, held for {_held(after)}"

@@ -98,7 +98,7 @@ def _finding(worst: _Grown, others: list[_Grown]) -> Finding:
             "bytes_of_new_rows": worst.of_rows,
             "time_to_double_s": double,
         },
-        seen=[_course_words(one) for one in [worst, *others[:3]]],
+        seen=[_course_text(one) for one in [worst, *others[:3]]],
         why="Dead row versions spread the live rows over more pages: fewer of them are cached, "
         "scans and vacuum take longer.",
         advice=[
@@ -111,7 +111,7 @@ def _finding(worst: _Grown, others: list[_Grown]) -> Finding:
     )
 
 
-def _course_words(one: _Grown) -> str:
+def _course_text(one: _Grown) -> str:
     return (
         f"{one.name}: {size(one.course.first)} at the start, {size(one.course.last)} at the end, "
         f"new rows {size(one.of_rows)}."

@@ -69,7 +69,7 @@ def _tables_on_disk(case: Case) -> Outcome:
     merges = grown(case, _STATUS, "Sort_merge_passes") / done
     if tables + merges < RARE:
         return NotFound("hardly a temporary table or sort went to disk")
-    suspects = [one.words for one in statements_of(case) if _may_sort(one)]
+    suspects = [one.text for one in statements_of(case) if _may_sort(one)]
     return found(
         "Intermediate results do not fit into memory: "
         f"{amount(tables, 'on-disk table', 'on-disk tables')} and "
@@ -112,7 +112,7 @@ def _files(case: Case) -> Outcome:
         _waiting_share(case),
         sum(times_run(case, one.number) for one in suspects) / committed(case),
     )
-    return _finding(spilled, [one.words for one in suspects])
+    return _finding(spilled, [one.text for one in suspects])
 
 
 def _finding(spilled: _Spilled, suspects: list[str]) -> Finding:

@@ -35,7 +35,7 @@ from dbdyno.analysis.readings import objects, was_read
 from dbdyno.analysis.session_samples import measured_s
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
-from dbdyno.explain.needs import client_time, committed, grown_if_told
+from dbdyno.explain.needs import client_time, committed, growth_if_reported
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.sentences import gain_of_waits
 from dbdyno.explain.settings import is_on
@@ -50,7 +50,7 @@ PROMPT_S = 1e-3
 # Storage writes several tens of pages in about the time of one; beyond that, each takes its time.
 MUCH_BYTES = 64 << 10
 _COMMIT_STAGES = frozenset({"commit", "handler commit"})
-_WORK_TOLD = (
+_WORK_TEXT = (
     "Most of this is the time of the server's commit stage, in which it also works: what it waits "
     "for there is not known."
 )
@@ -141,8 +141,8 @@ def look(case: Case) -> Outcome:
         seen=[
             f"They wait for it directly for {percent(own)} of client time"
             f"{_behind_locks(share - own)}.",
-            *(_flushes_told(flushes, promise.log) if flushes else []),
-            *([_WORK_TOLD] if is_work else []),
+            *(_flushes_text(flushes, promise.log) if flushes else []),
+            *([_WORK_TEXT] if is_work else []),
         ],
         why=_why(promise),
         advice=[_NO_DELAY]
@@ -217,7 +217,7 @@ def _of_redo(case: Case) -> tuple[float, float] | None:
         names = ("syncs", "sync_us")
         syncs, sync_us = (_grown(case, "file_io", name, "innodb_log_file") for name in names)
         return syncs, sync_us / 1e3
-    writes = grown_if_told(case, "global_status", "Innodb_log_writes")
+    writes = growth_if_reported(case, "global_status", "Innodb_log_writes")
     return None if writes is None else (writes, 0.0)
 
 
@@ -236,10 +236,10 @@ def _of_wal(case: Case) -> tuple[float, float] | None:
 
 
 def _grown(case: Case, source: str, name: str, of: str | None = None) -> float:
-    return grown_if_told(case, source, name, of) or 0.0
+    return growth_if_reported(case, source, name, of) or 0.0
 
 
-def _flushes_told(flushes: _Flushes, log: str) -> list[str]:
+def _flushes_text(flushes: _Flushes, log: str) -> list[str]:
     shared = f"{significant(flushes.commits_per_flush)} commits per flush"
     said = [f"{significant(flushes.per_s)} flushes per second; {shared}."]
     if flushes.are_large:

@@ -9,16 +9,16 @@ from dbdyno.host.doctor import Probe, ProbeResult
 def check(root: Path) -> ProbeResult:
     """Read the limits on this process."""
     limits = cgroup.describe(root)
-    told = []
+    limited = []
     if limits.cpu_cores is not None:
-        told.append(f"{limits.cpu_cores:g} cores")
+        limited.append(f"{limits.cpu_cores:g} cores")
     if limits.memory_bytes is not None:
-        told.append(f"{limits.memory_bytes / 2**30:.1f} GiB of memory")
-    if not told:
+        limited.append(f"{limits.memory_bytes / 2**30:.1f} GiB of memory")
+    if not limited:
         return ProbeResult(level="ok", found="no limit")
     return ProbeResult(
         level="warning" if limits.cpu_cores is not None else "note",
-        found="limited to " + " and ".join(told),
+        found="limited to " + " and ".join(limited),
         remedy="Give the container whole cores (a cpuset) instead of a quota, and more memory "
         "than the database's cache needs.",
     )

@@ -11,11 +11,11 @@ _ENOUGH_BYTES = 2 * 2**30
 def check(root: Path) -> ProbeResult:
     """Read ``/proc/meminfo``."""
     found = memory.describe(root)
-    told = f"{found.available_bytes / 2**30:.1f} of {found.total_bytes / 2**30:.1f} GiB available"
+    text = f"{found.available_bytes / 2**30:.1f} of {found.total_bytes / 2**30:.1f} GiB available"
     if found.available_bytes >= _ENOUGH_BYTES:
-        return ProbeResult(level="ok", found=told)
+        return ProbeResult(level="ok", found=text)
     return ProbeResult(
-        level="warning", found=told, remedy="Stop other programs, or use a smaller --scale."
+        level="warning", found=text, remedy="Stop other programs, or use a smaller --scale."
     )
 
 

@@ -16,15 +16,15 @@ from dbdyno.servers.product import Binaries
 def judge(found: Sequence[Binaries], broken: Sequence[DbdynoError] = ()) -> ProbeResult:
     """Judge the binaries; ``--server postgres`` uses the first."""
     usable = [f"{b.version} ({b.origin}: {b.folder})" for b in found]
-    told = ", ".join([*usable, *(error.message for error in broken)])
+    text = ", ".join([*usable, *(error.message for error in broken)])
     if found and broken:
         remedy = "Repair or remove the one that does not run; dbdyno skips it."
-        return ProbeResult(level="note", found=told, remedy=remedy)
+        return ProbeResult(level="note", found=text, remedy=remedy)
     if found:
-        return ProbeResult(level="ok", found=told)
+        return ProbeResult(level="ok", found=text)
     return ProbeResult(
         level="problem",
-        found=told or "none",
+        found=text or "none",
         remedy="Install the distribution's postgresql package, or pip install 'dbdyno[embedded]'; "
         "or measure an existing server with --target.",
     )

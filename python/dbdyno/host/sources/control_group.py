@@ -13,12 +13,12 @@ _WATCHED = ("server", "engine")
 def read(host: ObservedHost) -> dict[str, Numbers]:
     """Read the current groups of both: a process may be moved, a quota set."""
     groups = _groups(host)
-    told: dict[str, dict[str, float]] = {}
+    by_role: dict[str, dict[str, float]] = {}
     for name, its in groups.items():
         # Both are often in the same groups, which are read once.
-        same = next((other for other in told if groups[other] == its), None)
-        told[name] = told[same] if same else _numbers(its)
-    return {name: numbers for name, numbers in told.items() if numbers}
+        same = next((other for other in by_role if groups[other] == its), None)
+        by_role[name] = by_role[same] if same else _numbers(its)
+    return {name: numbers for name, numbers in by_role.items() if numbers}
 
 
 def _groups(host: ObservedHost) -> Mapping[str, Groups]:
@@ -35,16 +35,16 @@ def _numbers(groups: Groups) -> dict[str, float]:
     above = [_pairs(f"{folder}/cpu.stat") for folder in groups.above("cpu")]
     if not above:
         return {}
-    told: dict[str, float] = {
+    numbers: dict[str, float] = {
         "periods": sum(stat.get("nr_periods", 0) for stat in above),
         "throttled_periods": sum(stat.get("nr_throttled", 0) for stat in above),
         "throttled_us": sum(map(_throttled_us, above)),
     }
     if (used_us := _used_us(groups, above[0])) is not None:
-        told["usage_us"] = used_us
+        numbers["usage_us"] = used_us
     if (limit := groups.cpu_cores()) is not None:
-        told["limit_cores"] = limit
-    return told
+        numbers["limit_cores"] = limit
+    return numbers
 
 
 def _throttled_us(stat: Mapping[str, int]) -> int:
@@ -62,7 +62,7 @@ def _used_us(groups: Groups, stat: Mapping[str, int]) -> int | None:
 
 def _pairs(path: str) -> dict[str, int]:
     lines = (line.split() for line in (files.text(path) or "").splitlines())
-    return {words[0]: int(words[1]) for words in lines}
+    return {fields[0]: int(fields[1]) for fields in lines}
 
 
 def lack(host: ObservedHost) -> str | None:

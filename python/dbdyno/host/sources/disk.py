@@ -24,17 +24,17 @@ def read(host: ObservedHost) -> dict[str, Numbers]:
 
 def _numbers(host: ObservedHost, row: list[str]) -> dict[str, float]:
     """Return the numbers of a line; older kernels write shorter ones, without some of them."""
-    told: dict[str, float] = {"in_flight": int(row[_IN_FLIGHT])}
+    numbers: dict[str, float] = {"in_flight": int(row[_IN_FLIGHT])}
     for name, place in _COUNTS.items():
         if place < len(row):
-            told[name] = int(row[place])
+            numbers[name] = int(row[place])
     for name, place in _SECTORS.items():
-        told[name] = int(row[place]) * _SECTOR_BYTES
+        numbers[name] = int(row[place]) * _SECTOR_BYTES
     for name, place in _TIMES.items():
         if place < len(row):
             key = ("disk", row[2], name)
-            told[name] = host.continuity.unwrapped(key, int(row[place]), _TIME_MODULUS) * 1000
-    return told
+            numbers[name] = host.continuity.unwrapped(key, int(row[place]), _TIME_MODULUS) * 1000
+    return numbers
 
 
 def lack(host: ObservedHost) -> str | None:

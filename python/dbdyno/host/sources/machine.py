@@ -41,10 +41,10 @@ def _spent(host: ObservedHost, stat: str) -> dict[str, float]:
 def _counted(stat: str) -> dict[str, float]:
     counted: dict[str, float] = {"processors": 0}
     for line in stat.splitlines():
-        word, _, rest = line.partition(" ")  # the line of interrupts may contain a thousand numbers
-        if word in _LINES:
-            counted[_LINES[word]] = int(rest)
-        counted["processors"] += word[3:].isdigit()
+        name, _, rest = line.partition(" ")  # the line of interrupts may contain a thousand numbers
+        if name in _LINES:
+            counted[_LINES[name]] = int(rest)
+        counted["processors"] += name[3:].isdigit()
     return counted
 
 

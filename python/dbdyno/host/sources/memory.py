@@ -14,12 +14,12 @@ _FIELDS = {
 
 def read(host: ObservedHost) -> dict[str, Numbers]:
     """Read ``/proc/meminfo``."""
-    told = files.keyed(files.text(f"{host.root}/proc/meminfo") or "")
+    meminfo = files.keyed(files.text(f"{host.root}/proc/meminfo") or "")
     return {
         "": {
-            name: int(told[field].split()[0]) * 1024
+            name: int(meminfo[field].split()[0]) * 1024
             for name, field in _FIELDS.items()
-            if field in told
+            if field in meminfo
         }
     }
 

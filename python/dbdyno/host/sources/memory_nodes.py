@@ -12,10 +12,10 @@ _FIELDS = {"free_bytes": "MemFree", "used_bytes": "MemUsed"}
 
 def read(host: ObservedHost) -> dict[str, Numbers]:
     """Read each node."""
-    told = {folder.name: _node(folder) for folder in _nodes(host)}
+    nodes = {folder.name: _node(folder) for folder in _nodes(host)}
     for node, node_bytes in _servers(host).items():
-        told.setdefault(f"node{node}", {})["server_bytes"] = node_bytes
-    return dict(told)
+        nodes.setdefault(f"node{node}", {})["server_bytes"] = node_bytes
+    return dict(nodes)
 
 
 def _nodes(host: ObservedHost) -> list[Path]:
@@ -25,8 +25,8 @@ def _nodes(host: ObservedHost) -> list[Path]:
 def _node(folder: Path) -> dict[str, float]:
     """Parse lines such as ``Node 0 MemFree: 23182736 kB``."""
     lines = [line.split() for line in (files.text(folder / "meminfo") or "").splitlines()]
-    told = {words[2].rstrip(":"): int(words[3]) * 1024 for words in lines}
-    return {name: told[field] for name, field in _FIELDS.items() if field in told}
+    meminfo = {fields[2].rstrip(":"): int(fields[3]) * 1024 for fields in lines}
+    return {name: meminfo[field] for name, field in _FIELDS.items() if field in meminfo}
 
 
 def _servers(host: ObservedHost) -> dict[str, int]:

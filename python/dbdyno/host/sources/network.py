@@ -10,8 +10,8 @@ _PLACES = {"received_bytes": 0, "received_packets": 1, "sent_bytes": 8, "sent_pa
 
 def read(host: ObservedHost) -> dict[str, Numbers]:
     """Read each interface; retransmits are counted for all of them together."""
-    told = files.keyed(files.text(f"{host.root}/proc/net/dev") or "")
-    rows = {name: row.split() for name, row in told.items() if "|" not in name}
+    interfaces = files.keyed(files.text(f"{host.root}/proc/net/dev") or "")
+    rows = {name: row.split() for name, row in interfaces.items() if "|" not in name}
     numbers: dict[str, Numbers] = {
         name: {column: int(row[place]) for column, place in _PLACES.items()}
         for name, row in rows.items()

@@ -15,8 +15,8 @@ def read(host: ObservedHost) -> dict[str, Numbers]:
     paths = {want: f"{host.root}/proc/pressure/{want}" for want in _WANTS}
     if (group := _servers_group(host)) is not None:
         paths |= {f"server/{want}": f"{group}/{want}.pressure" for want in _WANTS}
-    told = {name: _stalled(path) for name, path in paths.items()}
-    return {name: numbers for name, numbers in told.items() if numbers}
+    stalled = {name: _stalled(path) for name, path in paths.items()}
+    return {name: numbers for name, numbers in stalled.items() if numbers}
 
 
 def _servers_group(host: ObservedHost) -> Path | None:
@@ -31,7 +31,7 @@ def _servers_group(host: ObservedHost) -> Path | None:
 def _stalled(path: str) -> dict[str, float]:
     """Parse lines such as ``some avg10=0.00 avg60=0.00 avg300=0.00 total=1234``."""
     lines = (line.split() for line in (files.text(path) or "").splitlines())
-    return {f"{words[0]}_us": int(words[-1].removeprefix("total=")) for words in lines}
+    return {f"{fields[0]}_us": int(fields[-1].removeprefix("total=")) for fields in lines}
 
 
 def lack(host: ObservedHost) -> str | None:

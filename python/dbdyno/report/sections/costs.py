@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dbdyno.formatting import NOTHING
 from dbdyno.model.record import CostRecord
 from dbdyno.report.content import Block, Section, Subject, Table, Text
-from dbdyno.report.costs import cost_words, interval_words
+from dbdyno.report.costs import cost_text, interval_text
 
 _SIDES = {"server": "server", "client": "load generator", "network": "network"}
 _MEANING = (
@@ -28,7 +28,7 @@ def _table(costs: Sequence[CostRecord], script: str) -> Table:
         caption=f"Per transaction of {script}" if script else "Per transaction",
         columns=("Cost", "Component", "Mean", "95 % interval within this run"),
         rows=[
-            (cost.title, _SIDES[cost.side], cost_words(cost), interval_words(cost) or NOTHING)
+            (cost.title, _SIDES[cost.side], cost_text(cost), interval_text(cost) or NOTHING)
             for cost in costs
             if cost.script == script
         ],

@@ -18,24 +18,24 @@ def build(subject: Subject) -> Sequence[Block]:
     events = shown_events(subject)
     if not events:
         return []
-    told = Text(text=_summary(events))
+    summary = Text(text=_summary(events))
     table = _table(events[:_ROWS_MAX])
     if len(events) <= _ROWS_OPEN:
-        return [told, table]
+        return [summary, table]
     which = "all" if len(events) <= _ROWS_MAX else f"the first {_ROWS_MAX} of"
     title = f"Table of {which} {counted(len(events), 'event')}"
-    return [told, Folded(title=title, blocks=[table])]
+    return [summary, Folded(title=title, blocks=[table])]
 
 
 def _summary(events: Sequence[RunEvent]) -> str:
     kinds = [(NAMES[kind], [one for one in events if one.kind == kind]) for kind in NAMES]
-    return "; ".join(_kind_words(name, found) for name, found in kinds if found) + "."
+    return "; ".join(_kind_text(name, found) for name, found in kinds if found) + "."
 
 
-def _kind_words(name: str, events: Sequence[RunEvent]) -> str:
+def _kind_text(name: str, events: Sequence[RunEvent]) -> str:
     lasted = sum(event.end_s - event.begin_s for event in events if event.kind not in _BETWEEN)
-    words = counted(sum(max(int(event.values.get("count", 1)), 1) for event in events), name)
-    return f"{words}, {seconds(lasted)} in total" if lasted else words
+    text = counted(sum(max(int(event.values.get("count", 1)), 1) for event in events), name)
+    return f"{text}, {seconds(lasted)} in total" if lasted else text
 
 
 def _lasted(event: RunEvent) -> str:
@@ -60,7 +60,7 @@ def _table(events: Sequence[RunEvent]) -> Table:
                 _lasted(event),
                 _missing(event),
                 event.label,
-                _told(event),
+                _details(event),
             )
             for event in events
         ],
@@ -68,7 +68,7 @@ def _table(events: Sequence[RunEvent]) -> Table:
     )
 
 
-def _told(event: RunEvent) -> str:
+def _details(event: RunEvent) -> str:
     """The values of an event; if it has none, how long its phases lasted."""
     values = event.values or {f"{name}_s": end - begin for name, begin, end in event.phases}
     return ", ".join(f"{_name(name)} {_value(name, value)}" for name, value in values.items())

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from dbdyno.explain.shares import remainder_words
+from dbdyno.explain.shares import remainder_text
 from dbdyno.formatting import counted
 from dbdyno.model.record import Finding, NotLooked, RunRecord
 from dbdyno.report.content import Block, Claim, Folded, Section, Subject, Table, Text
-from dbdyno.report.findings import bearing, clean_words, is_grave
+from dbdyno.report.findings import bearing, clean_text, is_grave
 
 
 def build(subject: Subject) -> Sequence[Block]:
@@ -22,8 +22,8 @@ def _blocks(record: RunRecord) -> Iterator[Block]:
     notes = [finding for finding in record.findings if not is_grave(finding)]
     yield from map(_claim, grave)
     if not grave:
-        yield Text(text=clean_words(record))
-    yield Text(text=remainder_words(record.unexplained))
+        yield Text(text=clean_text(record))
+    yield Text(text=remainder_text(record.unexplained))
     if notes:
         yield Folded(title=counted(len(notes), "note"), blocks=[_claim(note) for note in notes])
     if record.not_looked:

@@ -17,8 +17,8 @@ def build(subject: Subject) -> Sequence[Block]:
 
 def _engine(subject: Subject) -> list[tuple[str, str]]:
     hello = subject.recording.engine.get("hello", {})
-    told = {name: hello[name] for name in _ENGINE_FACTS if hello.get(name)}
-    pairs = readable_pairs({"engine": told})
+    facts = {name: hello[name] for name in _ENGINE_FACTS if hello.get(name)}
+    pairs = readable_pairs({"engine": facts})
     client = subject.record.client
     if client and client.cpu_us_per_transaction is not None:
         cost = f"{significant(client.cpu_us_per_transaction)}\u202fµs per transaction"

@@ -16,8 +16,8 @@ from dbdyno.report.content import (
     Subject,
     Table,
 )
-from dbdyno.report.events import lane_words
-from dbdyno.report.over_time import chart, sampled_rows, shading_words
+from dbdyno.report.events import lane_text
+from dbdyno.report.over_time import chart, sampled_rows, shading_text
 
 _LINES: tuple[tuple[str, str, str, Emphasis], ...] = (
     ("p50_ms", "p50", "--blue", "line"),
@@ -57,7 +57,7 @@ def _caption(subject: Subject, size: int) -> str:
     grouped = f"; each point is the maximum of {size} intervals" if size > 1 else ""
     several = len(subject.recording.plan.get("scripts", [])) > 1
     coarse = " Values over several scripts may be up to 1/8 too high." if several else ""
-    shaded = shading_words(subject) + lane_words(subject)
+    shaded = shading_text(subject) + lane_text(subject)
     said = f"Response time of the transactions that ended in each interval of {length}"
     return f"{said}{grouped}{shaded}.{coarse}{_silence(subject)}"
 

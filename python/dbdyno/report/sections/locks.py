@@ -14,7 +14,7 @@ from dbdyno.report.svg import Drawing
 _ROW, _TOP, _BOTTOM = 76, 24, 26
 _WIDTH_MAX, _WIDTH_MIN = 13.0, 1.5
 _PORT = 11  # arcs arrive this far above a dot, and leave as far below it
-_LINE, _WORDS_GAP = 15, 5
+_LINE, _LABEL_GAP = 15, 5
 _CHARACTER = 7.3  # width of a character of the code face at 12 px
 
 
@@ -73,12 +73,12 @@ def _draw(shown: Picture, width: int) -> Markup:
     is_wide = width > 500
     longest = max(len(node.label) for node in shown.nodes)
     dots = min(longest * _CHARACTER + 60, width * (0.5 if is_wide else 0.6))
-    words = [_arc_words(arc) if is_wide else significant(arc.waiters_mean) for arc in shown.arcs]
-    reach = width - dots - _WORDS_GAP - max(map(_room, words)) - _WIDTH_MAX / 2
+    texts = [_arc_text(arc) if is_wide else significant(arc.waiters_mean) for arc in shown.arcs]
+    reach = width - dots - _LABEL_GAP - max(map(_room, texts)) - _WIDTH_MAX / 2
     if is_wide:
         span_max = max(abs(arc.waiter - arc.blocker) for arc in shown.arcs)
         reach = min(reach, 110 + 80 * span_max)
-    labels = _placed_words(shown, words, dots, reach)
+    labels = _placed_labels(shown, texts, dots, reach)
     last = _TOP + _ROW * (len(shown.nodes) - 1)
     lowest = max(last + _BOTTOM, *(y + _LINE / 2 for _, y, _ in labels))
     drawing = Drawing(width, round(lowest))
@@ -91,18 +91,18 @@ def _draw(shown: Picture, width: int) -> Markup:
     return drawing.markup()
 
 
-def _room(words: str) -> float:
-    return len(words) * _CHARACTER
+def _room(text: str) -> float:
+    return len(text) * _CHARACTER
 
 
-def _placed_words(
-    shown: Picture, words: Sequence[str], dots: float, reach: float
+def _placed_labels(
+    shown: Picture, texts: Sequence[str], dots: float, reach: float
 ) -> list[tuple[float, float, str]]:
     """Each label right of the middle of its arc, or lower if another one is there."""
     placed: list[tuple[float, float, str]] = []
-    for arc, text in zip(shown.arcs, words, strict=True):
+    for arc, text in zip(shown.arcs, texts, strict=True):
         apex, middle = _apex(shown, arc, dots, reach)
-        x, y = apex + _stroke(shown, arc) / 2 + _WORDS_GAP, middle + 4
+        x, y = apex + _stroke(shown, arc) / 2 + _LABEL_GAP, middle + 4
         while any(
             x < other + _room(there) and other < x + _room(text) and abs(y - at) < _LINE
             for other, at, there in placed
@@ -112,7 +112,7 @@ def _placed_words(
     return placed
 
 
-def _arc_words(arc: Arc) -> str:
+def _arc_text(arc: Arc) -> str:
     waited = "" if arc.waited_ms is None else f" · {milliseconds(arc.waited_ms)}"
     return f"{significant(arc.waiters_mean)}{waited}"
 
@@ -145,7 +145,7 @@ def _draw_arc(drawing: Drawing, shown: Picture, arc: Arc, dots: float, reach: fl
         far_x=dots + _bulge(shown, arc, reach),
         thickness=_stroke(shown, arc),
         style="arc",
-        title=f"{waiter} waits for {blocker}: {_arc_words(arc)}",
+        title=f"{waiter} waits for {blocker}: {_arc_text(arc)}",
     )
     drawing.path([(dots + 2, end), (dots + 11, end - 5), (dots + 11, end + 5)], "arrow")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from dbdyno.formatting import NOTHING
 from dbdyno.report.content import Block, Facts, Section, Subject, Table
-from dbdyno.report.facts import readable_pairs, setting_words
+from dbdyno.report.facts import readable_pairs, setting_text
 
 _TABLES = {
     "chosen": "Settings chosen for this server, and why",
@@ -24,20 +24,20 @@ def build(subject: Subject) -> Sequence[Block]:
 
 def _table(caption: str, settings: Sequence[Mapping[str, Any]]) -> Table:
     """One column for each property of the settings, with the unit beside the value."""
-    said = [_unit_told(setting) for setting in settings]
-    names = list(said[0])
+    rows = [_with_unit(setting) for setting in settings]
+    names = list(rows[0])
     return Table(
         caption=caption,
         columns=[name.capitalize() for name in names],
-        rows=[[_written(setting.get(name)) for name in names] for setting in said],
+        rows=[[_written(setting.get(name)) for name in names] for setting in rows],
         code=frozenset({0, 1}),
     )
 
 
-def _unit_told(setting: Mapping[str, Any]) -> dict[str, Any]:
-    told = dict(setting)
-    unit = told.pop("unit", None)
-    return {**told, "value": setting_words(str(told["value"]), unit)} if unit else told
+def _with_unit(setting: Mapping[str, Any]) -> dict[str, Any]:
+    row = dict(setting)
+    unit = row.pop("unit", None)
+    return {**row, "value": setting_text(str(row["value"]), unit)} if unit else row
 
 
 def _written(value: object) -> str:

@@ -14,21 +14,21 @@ def build(subject: Subject) -> Sequence[Block]:
 
 
 def _pairs(subject: Subject) -> list[tuple[str, str]]:
-    told = subject.record.telemetry
-    pairs = [("Level", str(told.get("level", "")))]
-    if told.get("samples"):
-        pairs.append(("Readings", count(told["samples"])))
-    if told.get("waits_hz"):
-        pairs.append(("Session samples", f"{significant(told['waits_hz'])} per second"))
-    if told.get("locks_hz"):
-        pairs.append(("Lock samples", f"{significant(told['locks_hz'])} per second"))
+    telemetry = subject.record.telemetry
+    pairs = [("Level", str(telemetry.get("level", "")))]
+    if telemetry.get("samples"):
+        pairs.append(("Readings", count(telemetry["samples"])))
+    if telemetry.get("waits_hz"):
+        pairs.append(("Session samples", f"{significant(telemetry['waits_hz'])} per second"))
+    if telemetry.get("locks_hz"):
+        pairs.append(("Lock samples", f"{significant(telemetry['locks_hz'])} per second"))
     for field, title in (("cpu_us", "Own CPU time"), ("server_cpu_us", "Server CPU time caused")):
-        if told.get(field) is not None:
-            pairs.append((title, _cpu_words(told[field], told.get("seconds"))))
+        if telemetry.get(field) is not None:
+            pairs.append((title, _cpu_text(telemetry[field], telemetry.get("seconds"))))
     return pairs
 
 
-def _cpu_words(cpu_us: float, over_s: float | None) -> str:
+def _cpu_text(cpu_us: float, over_s: float | None) -> str:
     share = f", {percent(cpu_us / 1e6 / over_s)} of a core" if over_s else ""
     return f"{milliseconds(cpu_us / 1000)}{share}"
 

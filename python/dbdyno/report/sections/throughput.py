@@ -8,8 +8,8 @@ from dbdyno.analysis.medians import median
 from dbdyno.formatting import count, percent, seconds, significant, tps
 from dbdyno.report import resample
 from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
-from dbdyno.report.events import lane_words
-from dbdyno.report.over_time import chart, sampled_rows, shading_words
+from dbdyno.report.events import lane_text
+from dbdyno.report.over_time import chart, sampled_rows, shading_text
 
 
 def build(subject: Subject) -> Sequence[Block]:
@@ -27,7 +27,7 @@ def _throughput(subject: Subject) -> Figure:
     line = subject.whole_intervals
     return Figure(
         id="throughput-chart",
-        caption=f"Completed transactions per second; {_point_words(subject)}.",
+        caption=f"Completed transactions per second; {_point_text(subject)}.",
         summary=_throughput_summary(subject),
         table=_table(subject, "Throughput over time", "TPS", line.tps),
         chart=_chart(subject, Series("ok", "--blue", _points(line.tps)), 260),
@@ -38,7 +38,7 @@ def _failures(subject: Subject) -> Figure:
     line = subject.whole_intervals
     return Figure(
         id="failures-chart",
-        caption=f"Failed transactions per second; {_point_words(subject)}.",
+        caption=f"Failed transactions per second; {_point_text(subject)}.",
         summary=_failures_summary(subject),
         table=_table(subject, "Failures over time", "Failed / s", line.failed_per_s),
         chart=_chart(subject, _failed_series(line.failed_per_s), 120),
@@ -59,10 +59,10 @@ def _chart(subject: Subject, series: Series, height: int) -> LineChart:
     return chart(subject, [series], scale="linear", unit="tps", height=height)
 
 
-def _point_words(subject: Subject) -> str:
+def _point_text(subject: Subject) -> str:
     line = subject.whole_intervals
     length_s = resample.group_size(len(line.tps)) * median(line.seconds)
-    around = shading_words(subject) + lane_words(subject)
+    around = shading_text(subject) + lane_text(subject)
     return f"each point is the mean of {seconds(length_s)}{around}"
 
 

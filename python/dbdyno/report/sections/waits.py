@@ -8,8 +8,8 @@ from dbdyno.analysis.wait_kinds import PartKind
 from dbdyno.formatting import percent, significant
 from dbdyno.report import resample
 from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
-from dbdyno.report.events import lane_words
-from dbdyno.report.over_time import chart, sampled_rows, shading_words
+from dbdyno.report.events import lane_text
+from dbdyno.report.over_time import chart, sampled_rows, shading_text
 from dbdyno.report.waits import Bands, bands
 
 # From the bottom: the server at work, then what it waits for, then who keeps it waiting.
@@ -39,7 +39,7 @@ def _figure(subject: Subject, shown: Bands) -> Figure:
     return Figure(
         id="waits-chart",
         caption="Clients by sampled session state, on average"
-        f"{shading_words(subject)}{lane_words(subject)}. "
+        f"{shading_text(subject)}{lane_text(subject)}. "
         "Clients without an outstanding request are not shown.",
         summary=_summary(subject, shown),
         table=_table(subject, shown),
@@ -80,10 +80,10 @@ def _summary(subject: Subject, shown: Bands) -> str:
     if not whole:
         return "No sampled client was working or waiting."
     first = sorted(means, key=lambda kind: -means[kind])[:3]
-    told = ", ".join(
+    parts = ", ".join(
         f"{_KINDS[kind][0]} {percent(means[kind] / whole)}" for kind in first if means[kind]
     )
-    return f"On average {significant(whole)} clients were working or waiting: {told}."
+    return f"On average {significant(whole)} clients were working or waiting: {parts}."
 
 
 def _table(subject: Subject, shown: Bands) -> Table:

@@ -20,16 +20,16 @@ from dbdyno.workloads.loading import LoadProgress
 _PATIENCE_NS = 365 * 24 * 3600 * 10**9
 
 
-def look_at(tools: Tools, plan: Plan, command: str) -> Survey:
+def survey_command(tools: Tools, plan: Plan, command: str) -> Survey:
     """Return the script's survey for this command; raise an error if it cannot run."""
-    survey = tools.survey(_asked_for(plan, command), None)
+    survey = tools.survey(_plan_for(plan, command), None)
     refuse_problem(plan, survey)
     return survey
 
 
 def print_help(tools: Tools, plan: Plan, out: IO[str]) -> None:
     """Print the script's own help, which needs no server."""
-    refuse_problem(plan, tools.survey(_asked_for(plan, "help"), out))
+    refuse_problem(plan, tools.survey(_plan_for(plan, "help"), out))
 
 
 def refuse_problem(plan: Plan, survey: Survey) -> None:
@@ -55,7 +55,7 @@ def perform(  # noqa: PLR0913
     is_parallel: bool,
 ) -> None:
     """Execute a command of this plan's script; an error says why it failed."""
-    asked = _once(_asked_for(plan, command), plan.clients if is_parallel else 1)
+    planned = _once(_plan_for(plan, command), plan.clients if is_parallel else 1)
     name = plan.scripts[0].name
 
     def failed(reason: str) -> DbdynoError:
@@ -67,14 +67,14 @@ def perform(  # noqa: PLR0913
             raise failed(f"the connection to the server was lost: {frame.message}")
 
     say(f"{name}: {command}")
-    measured = measure(tools.start(asked, log), asked, _Listener(say), refuse_loss, say)
+    measured = measure(tools.start(planned, log), planned, _Listener(say), refuse_loss, say)
     if measured.was_interrupted:
         raise KeyboardInterrupt
     if reason := _failure(plan, measured):
         raise failed(reason)
 
 
-def _asked_for(plan: Plan, command: str) -> Plan:
+def _plan_for(plan: Plan, command: str) -> Plan:
     return replace(plan, lua=replace(_lua(plan), command=command))
 
 
@@ -105,11 +105,11 @@ def _failure(plan: Plan, measured: Measured) -> str | None:
     if measured.failed is not None:
         return measured.failed.message
     if measured.done is None:
-        return silence_told(plan) if measured.was_silent else "the engine ended without a message"
+        return silence_reason(plan) if measured.was_silent else "the engine ended without a message"
     return _failure_of(measured.done)
 
 
-def silence_told(plan: Plan) -> str:
+def silence_reason(plan: Plan) -> str:
     """Return why an engine that runs Lua falls silent."""
     return (
         f"the script {plan.scripts[0].name} kept running without sending a request (an endless "

@@ -12,7 +12,7 @@ from dbdyno.run.connected_server import connect_to
 from dbdyno.run.draft_plan import draft, plan_of
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip, read_arguments
-from dbdyno.run.lua.commands import look_at, perform
+from dbdyno.run.lua.commands import perform, survey_command
 from dbdyno.run.options import RunOptions
 from dbdyno.run.seeds import seed_of
 from dbdyno.run.target import open_server, protocol_of
@@ -47,31 +47,31 @@ def ask(item: WeightedName, options: RunOptions, say: Callable[[str], None]) -> 
     return ScriptCommands(adopted, equipped, seed_of(adopted))
 
 
-def check(asked: ScriptCommands, commands: Sequence[str], tools: Tools) -> dict[str, Survey]:
+def check(request: ScriptCommands, commands: Sequence[str], tools: Tools) -> dict[str, Survey]:
     """Return the script's survey for each command; needs no server.
 
     Raises the problems of the script, or of the request.
     """
-    return {command: look_at(tools, asked.draft(), command) for command in commands}
+    return {command: survey_command(tools, request.draft(), command) for command in commands}
 
 
 def do(
-    asked: ScriptCommands,
+    request: ScriptCommands,
     checked: Mapping[str, Survey],
     tools: Tools,
     say: Callable[[str], None],
     log: IO[str],
 ) -> None:
     """Execute the checked commands, one after the other."""
-    clients = asked.options.clients or 1
-    with open_server(asked.options, clients) as server, closing(connect_to(server)) as connected:
+    clients = request.options.clients or 1
+    with open_server(request.options, clients) as server, closing(connect_to(server)) as connected:
         plan = plan_of(
-            asked.options,
-            asked.work,
+            request.options,
+            request.work,
             {},
             server.endpoint(),
-            words=connected.target.words,
-            seed=asked.seed,
+            sql_dialect=connected.target.sql_dialect,
+            seed=request.seed,
         )
         for command, survey in checked.items():
             perform(tools, plan, command, say, log, is_parallel=survey.is_parallel)

@@ -15,7 +15,7 @@ from dbdyno.errors import DbdynoError, why_unreadable
 
 ENDING = ".lua"
 _FOLDERS = ("/usr/local/share/sysbench", "/usr/share/sysbench")
-_WORD = re.compile(r"[\w-]+")
+_IDENTIFIER = re.compile(r"[\w-]+")
 
 
 def find_script(name: str) -> Path | None:
@@ -80,5 +80,5 @@ def _files_in(folder: Path) -> Iterator[Path]:
 
 
 def _mentioned(text: str, names: set[str]) -> list[str]:
-    words = set(_WORD.findall(text))
-    return sorted(name for name in names if name.rpartition(".")[2] in words)
+    identifiers = set(_IDENTIFIER.findall(text))
+    return sorted(name for name in names if name.rpartition(".")[2] in identifiers)

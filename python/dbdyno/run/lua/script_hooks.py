@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dbdyno.model.frame import Survey
 from dbdyno.model.plan import Plan
-from dbdyno.run.lua.commands import look_at, perform
+from dbdyno.run.lua.commands import perform, survey_command
 from dbdyno.run.tools import Tools
 
 
@@ -26,8 +26,8 @@ class ScriptHooks:
         """Create the script's data again, after removing what may be left of it."""
         for command in ("cleanup", "prepare"):
             if self.survey and command in self.survey.commands:
-                asked = look_at(self.tools, self.plan, command)
-                self._perform(command, log, is_parallel=asked.is_parallel)
+                survey = survey_command(self.tools, self.plan, command)
+                self._perform(command, log, is_parallel=survey.is_parallel)
 
     def begin(self, log: Path) -> None:
         """Do what has to be done once before the events."""

@@ -17,7 +17,7 @@ CONNECTION_OPTIONS = frozenset(
     | _MYSQL
     | {"pgsql_sslmode"}
 )
-_SSL_WORDS = {"on": "REQUIRED", "off": "DISABLED", "": "REQUIRED"}
+_SSL_MODES = {"on": "REQUIRED", "off": "DISABLED", "": "REQUIRED"}
 
 
 def target_of(
@@ -71,8 +71,8 @@ def _mysql_query(arguments: Mapping[str, str]) -> dict[str, str]:
     if socket := arguments.get("mysql_socket"):
         more["socket"] = socket
     if "mysql_ssl" in arguments:
-        word = arguments["mysql_ssl"]
-        more["ssl-mode"] = _SSL_WORDS.get(word.lower(), word.upper())
+        setting = arguments["mysql_ssl"]
+        more["ssl-mode"] = _SSL_MODES.get(setting.lower(), setting.upper())
     for name in ("ssl_ca", "ssl_cert", "ssl_key"):
         if path := arguments.get(f"mysql_{name}"):
             more[name.replace("_", "-")] = path

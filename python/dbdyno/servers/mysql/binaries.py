@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.product import Binaries, Origin
-from dbdyno.servers.program_version import told_version
+from dbdyno.servers.program_version import reported_version
 from dbdyno.servers.spec import ServerSpec
 
 LOCAL_FOLDERS = ("/usr/sbin", "/usr/libexec", "/usr/bin", "/usr/local/mysql/bin")
@@ -68,13 +68,13 @@ class Brand(Struct, frozen=True):
         """Yield installations of this brand, or the error of one that does not run."""
         for server in _programs(folders, self.servers):
             try:
-                told = told_version(server, VERSION, "--no-defaults")
+                reported = reported_version(server, VERSION, "--no-defaults")
             except DbdynoError as error:
                 yield error
                 continue
             installer = next(_programs(_around(server), self.installers), None)
-            if bool(told[2]) == self.is_mariadb and installer:
-                yield Binaries(server, installer, told[1], origin)
+            if bool(reported[2]) == self.is_mariadb and installer:
+                yield Binaries(server, installer, reported[1], origin)
 
 
 def base_folder(binaries: Binaries) -> Path:

@@ -18,14 +18,14 @@ from dbdyno.model.plan import Endpoint, Tls, TlsMode
 from dbdyno.servers.locked_keys import locked_key
 from dbdyno.servers.mysql import sha256
 from dbdyno.servers.mysql.connection import MysqlConnection
-from dbdyno.servers.mysql.login import Login, TlsWord, login_of
+from dbdyno.servers.mysql.login import Login, TlsSetting, login_of
 from dbdyno.servers.mysql.refusals import refusal
 from dbdyno.servers.mysql.url import login_url
 
 APPLICATION_NAME = "dbdyno"
 
 # The engine uses libpq's terms. PREFERRED becomes the mode that resulted.
-TLS_MODES: dict[TlsWord, TlsMode] = {
+TLS_MODES: dict[TlsSetting, TlsMode] = {
     "DISABLED": "disable",
     "PREFERRED": "require",
     "REQUIRED": "require",

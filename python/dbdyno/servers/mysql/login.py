@@ -17,8 +17,8 @@ from dbdyno.errors import DbdynoError, nearest
 from dbdyno.model.plan import Address, TcpAddress, UnixSocket
 from dbdyno.servers.mysql.option_files import Option, read_option_files
 
-TlsWord: TypeAlias = Literal["DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"]
-TLS_WORDS: tuple[TlsWord, ...] = get_args(TlsWord)
+TlsSetting: TypeAlias = Literal["DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"]
+TLS_SETTINGS: tuple[TlsSetting, ...] = get_args(TlsSetting)
 
 PORT = 3306
 CONNECT_TIMEOUT_S = 10
@@ -52,7 +52,7 @@ class Login(Struct, frozen=True, kw_only=True):
     user: str
     password: str
     database: str
-    tls: TlsWord
+    tls: TlsSetting
     ca: str | None = None
     certificate: str | None = None
     key: str | None = None
@@ -72,7 +72,7 @@ def login_of(target: str, environment: Mapping[str, str] = os.environ) -> Login:
         user=options.get("user") or _account_name(),
         password=options.get("password", ""),
         database=options.get("database", ""),
-        tls=_tls_word(options, origins),
+        tls=_tls_setting(options, origins),
         ca=options.get("ssl-ca"),
         certificate=options.get("ssl-cert"),
         key=options.get("ssl-key"),
@@ -90,12 +90,12 @@ def _account_name() -> str:
 
 
 def _defaults(environment: Mapping[str, str]) -> dict[str, Option]:
-    told = {
+    given = {
         option: Option(environment[name], name)
         for name, option in VARIABLES.items()
         if name in environment
     }
-    return told | read_option_files(environment)
+    return given | read_option_files(environment)
 
 
 def _given(target: str) -> dict[str, str]:
@@ -107,14 +107,14 @@ def _given(target: str) -> dict[str, str]:
     except ValueError:
         raise DbdynoError("bad_target", "cannot read the target: it is not a URL", HINT) from None
     _refuse_unknown(query)
-    words = {
+    given = {
         "user": parts.username,
         "password": parts.password,
         "host": parts.hostname,
         "port": str(port) if port else None,
         "database": parts.path.removeprefix("/"),
     }
-    return {**{name: unquote(word) for name, word in words.items() if word}, **query}
+    return {**{name: unquote(part) for name, part in given.items() if part}, **query}
 
 
 def _refuse_unknown(query: Mapping[str, str]) -> None:
@@ -140,10 +140,10 @@ def _usual_socket() -> str:
     return next((path for path in SOCKETS if Path(path).exists()), SOCKETS[0])
 
 
-def _tls_word(options: Mapping[str, str], origins: Mapping[str, str]) -> TlsWord:
+def _tls_setting(options: Mapping[str, str], origins: Mapping[str, str]) -> TlsSetting:
     """Return MySQL's ssl-mode, else that of MariaDB's options; a CA given implies verification."""
     if "ssl-mode" in options:
-        return _known_tls_word(options["ssl-mode"], _named("ssl-mode", origins))
+        return _known_tls_setting(options["ssl-mode"], _named("ssl-mode", origins))
     switches = {name: value.lower() not in OFF for name, value in options.items()}
     if switches.get("skip-ssl") or switches.get("disable-ssl") or not switches.get("ssl", True):
         return "DISABLED"
@@ -154,11 +154,11 @@ def _tls_word(options: Mapping[str, str], origins: Mapping[str, str]) -> TlsWord
     return "REQUIRED" if "ssl" in options else "PREFERRED"
 
 
-def _known_tls_word(text: str, named: str) -> TlsWord:
-    for word in TLS_WORDS:
-        if word == text.upper():
-            return word
-    raise DbdynoError("bad_target", f"{named} cannot be {text}", f"it is {', '.join(TLS_WORDS)}")
+def _known_tls_setting(text: str, named: str) -> TlsSetting:
+    for setting in TLS_SETTINGS:
+        if setting == text.upper():
+            return setting
+    raise DbdynoError("bad_target", f"{named} cannot be {text}", f"it is {', '.join(TLS_SETTINGS)}")
 
 
 def _named(name: str, origins: Mapping[str, str]) -> str:

@@ -47,11 +47,11 @@ def read_target(target: str) -> Attributes:
     return Attributes(place=";".join(place), user=user, password=password)
 
 
-def login_words(attributes: Attributes) -> str:
+def connection_string(attributes: Attributes) -> str:
     """Return the whole connection string again. Contains the password, if there is one."""
     login = {"UID": attributes.user or None, "PWD": attributes.password}
-    words = [f"{name}={_braced(value)}" for name, value in login.items() if value is not None]
-    return ";".join([attributes.place, *words])
+    assignments = [f"{name}={_braced(value)}" for name, value in login.items() if value is not None]
+    return ";".join([attributes.place, *assignments])
 
 
 def shown(place: str, user: str) -> str:

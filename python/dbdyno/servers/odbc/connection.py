@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Self, TypeAlias
 
 from dbdyno.servers.odbc import manager
-from dbdyno.servers.odbc.attributes import Attributes, login_words
+from dbdyno.servers.odbc.attributes import Attributes, connection_string
 from dbdyno.servers.odbc.manager import Handle
 
 PRODUCT, VERSION = 17, 18
@@ -40,8 +40,8 @@ class OdbcConnection:
         self.timeout_s = timeout_s
         self._environment = manager.environment()
         try:
-            words = login_words(attributes)
-            self._connection = manager.connected(self._environment, words, timeout_s)
+            login = connection_string(attributes)
+            self._connection = manager.connected(self._environment, login, timeout_s)
         except Exception:
             self._environment.free()
             raise

@@ -88,10 +88,10 @@ def environment() -> Handle:
     return handle
 
 
-def connected(environment: Handle, words: str, timeout_s: int) -> Handle:
+def connected(environment: Handle, login: str, timeout_s: int) -> Handle:
     """Return a connection that is logged in."""
     handle = Handle(CONNECTION, environment)
-    text = wide(words)
+    text = wide(login)
     try:
         set_attribute = library().SQLSetConnectAttr
         handle.check(

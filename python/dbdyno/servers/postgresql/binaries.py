@@ -15,7 +15,7 @@ from pathlib import Path
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.postgresql import maven
 from dbdyno.servers.product import Binaries, Origin
-from dbdyno.servers.program_version import told_version
+from dbdyno.servers.program_version import reported_version
 from dbdyno.servers.spec import ServerSpec
 
 LOCAL_PATTERNS = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "usr/local/pgsql/bin")
@@ -109,4 +109,4 @@ def _tried(folders: Iterable[Path], origin: Origin) -> Iterator[Binaries | Dbdyn
 
 def _binaries(folder: Path, origin: Origin) -> Binaries:
     server = folder / "postgres"
-    return Binaries(server, folder / "initdb", told_version(server, VERSION)[1], origin)
+    return Binaries(server, folder / "initdb", reported_version(server, VERSION)[1], origin)

@@ -36,9 +36,9 @@ def open_connection(target: str) -> Connection:
     except psycopg.ProgrammingError as error:
         raise malformed(target, error) from None
     ours = {"application_name": APPLICATION_NAME, "client_encoding": "UTF8"}
-    words = conninfo.make_conninfo("", **{**given, **_patience(given), **ours})
+    dsn = conninfo.make_conninfo("", **{**given, **_patience(given), **ours})
     try:
-        return psycopg.connect(words, autocommit=True, prepare_threshold=None)
+        return psycopg.connect(dsn, autocommit=True, prepare_threshold=None)
     except psycopg.OperationalError as error:
         raise refusal(error, given) from None
 
@@ -132,11 +132,11 @@ def _tls(connection: Connection, options: dict[str, str]) -> Tls:
     )
 
 
-def _tls_mode(asked: str, *, verifiable: bool) -> TlsMode:
+def _tls_mode(wanted: str, *, verifiable: bool) -> TlsMode:
     """Follow libpq's rule: with root certificates available, ``require`` verifies the chain."""
-    if asked == "verify-full":
+    if wanted == "verify-full":
         return "verify-full"
-    if asked == "verify-ca" or (asked == "require" and verifiable):
+    if wanted == "verify-ca" or (wanted == "require" and verifiable):
         return "verify-ca"
     return "require"
 

@@ -11,11 +11,15 @@ def process_id(connection: Connection) -> int | None:
     """Return its postmaster, if it runs on this host and in this container."""
     backend = connection.info.backend_pid
     try:
-        words = Path(f"/proc/{backend}/cmdline").read_text()
+        command_line = Path(f"/proc/{backend}/cmdline").read_text()
     except OSError:
         return None
     # A PID of another host may exist here by chance: the process title must name our session.
-    return parent_of(backend) if "postgres" in words and connection.info.dbname in words else None
+    return (
+        parent_of(backend)
+        if "postgres" in command_line and connection.info.dbname in command_line
+        else None
+    )
 
 
 def data_directory(connection: Connection) -> Path | None:

@@ -50,7 +50,7 @@ def choose_settings(machine: Machine, connections: int, _binaries: Binaries) -> 
 def check_settings(binaries: Binaries, settings: Sequence[Setting]) -> None:
     """Let the server's own program check names and values, on an empty configuration."""
     _refuse_placed(settings)
-    flags = [word for s in settings for word in ("-c", f"{s.name}={s.value}")]
+    flags = [flag for s in settings for flag in ("-c", f"{s.name}={s.value}")]
     with tempfile.TemporaryDirectory(prefix="dbdyno-") as folder:
         Path(folder, "postgresql.conf").touch()
         command = [str(binaries.server), "-C", "max_connections", "-D", folder, *flags]

@@ -31,14 +31,14 @@ def warm(connection: Connection, tables: Sequence[str]) -> str:
     names = [f'"{name}"' for name in tables]
     relations = connection.execute(RELATIONS, [names]).fetchall()
     total_mb = sum(size for _, size, _ in relations) / 1e6
-    told = f"{len(relations)} tables and indexes ({total_mb:.1f} MB)"
+    text = f"{len(relations)} tables and indexes ({total_mb:.1f} MB)"
     if _can_prewarm(connection):
         for oid, _, _ in relations:
             connection.execute("select pg_prewarm(%s::oid::regclass)", [oid])
-        return f"read {told} into the server's buffers with pg_prewarm"
+        return f"read {text} into the server's buffers with pg_prewarm"
     for _, _, path in relations:
         _read(_data_folder(connection), path)
-    return f"read {told} into the page cache: this server has no pg_prewarm"
+    return f"read {text} into the page cache: this server has no pg_prewarm"
 
 
 def _can_prewarm(connection: Connection) -> bool:

@@ -7,15 +7,15 @@ TYPES = {
     "timestamp": "datetime(6)",
     "timestamptz": "timestamp(6)",
 }
-WORDS = {written: word for word, written in TYPES.items() if word != "serial"}
+CANONICAL_TYPES = {written: name for name, written in TYPES.items() if name != "serial"}
 
 
-def type_of(word: str) -> str:
+def type_of(name: str) -> str:
     """Return the type as these servers write it."""
-    return TYPES.get(word, word)
+    return TYPES.get(name, name)
 
 
 def word_of(column_type: str) -> str:
     """Return our name for the type, without the meaningless width of integers in some versions."""
     bare = re.sub(r"^((?:big|small|tiny)?int)\(\d+\)", r"\1", column_type.lower())
-    return WORDS.get(bare, bare)
+    return CANONICAL_TYPES.get(bare, bare)

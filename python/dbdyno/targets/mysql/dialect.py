@@ -86,14 +86,14 @@ class MysqlDialect:
 
 
 def _column(column: Column) -> str:
-    words = [column.name, type_of(column.sql_type)]
+    parts = [column.name, type_of(column.sql_type)]
     if column.not_null:
-        words.append("not null")
+        parts.append("not null")
     if column.sql_type == "serial":
-        words.append("auto_increment")
+        parts.append("auto_increment")
     elif value := _default(column):
-        words.append(f"default {value}")
-    return " ".join(words)
+        parts.append(f"default {value}")
+    return " ".join(parts)
 
 
 def _default(column: Column) -> str:

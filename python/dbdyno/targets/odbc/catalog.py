@@ -28,11 +28,11 @@ class Catalog(Struct, frozen=True):
     def _find(self, connection: Connection, names: Sequence[str]) -> dict[str, FoundTable]:
         among = ", ".join(literal(name) for name in names)
 
-        def asked(query: str) -> list[list[str]]:
+        def fetch(query: str) -> list[list[str]]:
             rows = connection.execute(query.replace("{names}", among)).fetchall()
             return [[value or "" for value in row] for row in rows]
 
-        columns, keys = asked(self.columns), asked(self.keys)
+        columns, keys = fetch(self.columns), fetch(self.keys)
         return {
             name: FoundTable(
                 name=name,
@@ -49,7 +49,7 @@ class Catalog(Struct, frozen=True):
                 partitioning=None,
                 comment=comment,
             )
-            for name, comment in asked(self.tables)
+            for name, comment in fetch(self.tables)
         }
 
     def _word(self, written: str) -> str:

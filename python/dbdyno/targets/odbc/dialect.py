@@ -36,12 +36,12 @@ class StandardDialect:
         return [f"create table {table.name} ({columns})"]
 
     def _column(self, column: Column) -> str:
-        words = [column.name, self.types.get(column.sql_type, column.sql_type)]
+        parts = [column.name, self.types.get(column.sql_type, column.sql_type)]
         if default := self._default(column):
-            words.append(f"default {default}")
+            parts.append(f"default {default}")
         if column.not_null:
-            words.append("not null")
-        return " ".join(words)
+            parts.append("not null")
+        return " ".join(parts)
 
     def _default(self, column: Column) -> str:
         if column.fixed_value is not None:

@@ -1,6 +1,6 @@
 """MariaDB and MySQL by ODBC, for trying ODBC: their own protocol is faster and has telemetry."""
 
-from dbdyno.targets.mysql.column_types import WORDS
+from dbdyno.targets.mysql.column_types import CANONICAL_TYPES
 from dbdyno.targets.mysql.dialect import MysqlDialect
 from dbdyno.targets.odbc.catalog import Catalog
 from dbdyno.targets.odbc.dialect import insert
@@ -23,7 +23,7 @@ CATALOG = Catalog(
         where table_schema = database() and constraint_name = 'PRIMARY'
             and table_name in ({names})
         order by ordinal_position""",
-    types=WORDS,
+    types=CANONICAL_TYPES,
 )
 
 

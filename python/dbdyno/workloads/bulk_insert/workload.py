@@ -34,7 +34,7 @@ def _tables(values: Values) -> tuple[Table, ...]:
     return tuple(Table(name=name, columns=columns, rows=0, primary_key="id") for name in names)
 
 
-def _scripts(values: Values, _words: str) -> list[Script]:
+def _scripts(values: Values, _sql_dialect: str) -> list[Script]:
     rows = ", ".join(["(:k)"] * int(values["rows_per_insert"]))
     draws = ["\\set k :k + 1", "\\set table 1 + mod(:client_id, :tables)"]
     group = Group(draws, [f"INSERT INTO {{table}} (k) VALUES {rows};"])

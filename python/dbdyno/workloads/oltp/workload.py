@@ -45,9 +45,9 @@ class Member(Struct, frozen=True, kw_only=True):
             other_maker=data.SYSBENCH,
         )
 
-    def scripts(self, values: Values, words: str) -> list[Script]:
+    def scripts(self, values: Values, sql_dialect: str) -> list[Script]:
         """Return one script, named like the workload."""
-        groups = self.groups(values, words)
+        groups = self.groups(values, sql_dialect)
         text = scripts.text_of(groups, values, in_transaction=self.in_transaction)
         return [Script(name=self.name, text=text)]
 
@@ -69,9 +69,9 @@ def _rows_are_replaced(values: Values) -> tuple[Law, ...]:
     return () if values["skip_trx"] else (NotFewer(data.ROWS),)
 
 
-def _insert(_values: Values, words: str) -> list[Group]:
+def _insert(_values: Values, sql_dialect: str) -> list[Group]:
     """Return an insert as sysbench does: numbered by MySQL, elsewhere with negative IDs."""
-    return [scripts.numbered_insert() if words == "mysql" else scripts.scattered_insert()]
+    return [scripts.numbered_insert() if sql_dialect == "mysql" else scripts.scattered_insert()]
 
 
 def _one(values: Values, name: str) -> Values:

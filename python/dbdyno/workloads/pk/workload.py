@@ -31,8 +31,8 @@ def _tables(values: Values) -> tuple[Table, ...]:
     return (keyed_table("tbl", "serial", ROWS_PER_SCALE * int(values["scale"]), values),)
 
 
-def _scripts(values: Values, words: str) -> list[Script]:
-    return [script_file(FOLDER, str(values["operation"]), words)]
+def _scripts(values: Values, sql_dialect: str) -> list[Script]:
+    return [script_file(FOLDER, str(values["operation"]), sql_dialect)]
 
 
 def _laws(values: Values) -> tuple[Law, ...]:

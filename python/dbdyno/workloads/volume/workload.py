@@ -61,9 +61,9 @@ def _measures(values: Values) -> dict[str, str]:
     return {ROWS_OF_TEST: "select count(*) from test", ROWS_PROBED: probe}
 
 
-def _scripts(values: Values, words: str) -> list[Script]:
+def _scripts(values: Values, sql_dialect: str) -> list[Script]:
     is_hot = values["operation"] == "update" and int(values["hot_rows"]) > 0
-    return [script_file(FOLDER, "update-hot" if is_hot else str(values["operation"]), words)]
+    return [script_file(FOLDER, "update-hot" if is_hot else str(values["operation"]), sql_dialect)]
 
 
 def _variables(values: Values, _clients: int) -> dict[str, Scalar]:

@@ -22,7 +22,7 @@ class Part(Struct, frozen=True):
     of: str
 
 
-def asked(connection: Connection, parts: Mapping[str, Part]) -> Rows:
+def query_parts(connection: Connection, parts: Mapping[str, Part]) -> Rows:
     """Return the rows of all parts; numbers may be returned as text."""
     found: dict[str, list[Sequence[Any]]] = defaultdict(list)
     if parts:

@@ -37,7 +37,7 @@ def reported_ages_s(report: str) -> dict[int, int]:
 
 
 def _ages(report: str) -> Iterator[tuple[int, int]]:
-    for said in report.split(TRANSACTION)[1:]:
-        age, thread = AGE.match(said), THREAD.search(said)
+    for transaction in report.split(TRANSACTION)[1:]:
+        age, thread = AGE.match(transaction), THREAD.search(transaction)
         if age and thread:
             yield int(thread[1]), int(age[1])

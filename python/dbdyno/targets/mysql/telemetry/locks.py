@@ -99,7 +99,7 @@ def locks_of(
         alike[_of_row(database, *row[1:])].append(int(row[0]))
     for row in definitions:
         alike[_of_definition(database, *row[1:])].append(int(row[0]))
-    return [Locks(pids, *words, waited_s=[None] * len(pids)) for words, pids in alike.items()]
+    return [Locks(pids, *fields, waited_s=[None] * len(pids)) for fields, pids in alike.items()]
 
 
 class _Alike(NamedTuple):

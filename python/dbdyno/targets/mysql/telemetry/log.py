@@ -28,12 +28,12 @@ class Topic:
 
     name: str
     begins: str
-    words: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, str] = field(default_factory=dict)
 
     def values(self, message: str) -> dict[str, float | str]:
         """Return the values found in the message."""
-        searched = {name: re.search(pattern, message) for name, pattern in self.words.items()}
+        searched = {name: re.search(pattern, message) for name, pattern in self.texts.items()}
         return {name: found[1] for name, found in searched.items() if found} | dict(self.fixed)
 
 
@@ -54,7 +54,7 @@ TOPICS = (
     Topic(
         name="aborted_connection",
         begins=r"Aborted connection",
-        words={"reason": r"\(([^()]*)\)\s*$", "user": r"user: '([^']*)'"},
+        texts={"reason": r"\(([^()]*)\)\s*$", "user": r"user: '([^']*)'"},
     ),
 )
 ERROR = Topic(name="error", begins="")

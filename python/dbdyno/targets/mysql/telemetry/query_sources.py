@@ -114,10 +114,10 @@ def sessions_in_sum(_connection: Connection, context: ServerContext) -> Source[C
     def read(connection: Connection) -> dict[str, Numbers]:
         listed = connection.execute(SESSIONS).fetchall()
         clients = {int(number): command for number, command in listed if command not in OWN}
-        told = _counted(clients)
+        numbers = _counted(clients)
         if context.sees_all:
-            told |= _ages(clients, transaction_ages_s(connection, context))
-        return {"": told}
+            numbers |= _ages(clients, transaction_ages_s(connection, context))
+        return {"": numbers}
 
     return Source(name="sessions", read=read, levels=frozenset(names.split()))
 

@@ -32,8 +32,8 @@ def wal_position(connection: Connection, context: ServerContext) -> Source[Conne
         raise SourceUnavailableError(context.hidden)
 
     def read(connection: Connection) -> dict[str, Numbers]:
-        told = _from_counters(connection, names, usable) if counts else _from_report(connection)
-        return {"": told}
+        numbers = _from_counters(connection, names, usable) if counts else _from_report(connection)
+        return {"": numbers}
 
     return Source(
         name="wal_position",

@@ -5,7 +5,7 @@ and metadata locks, are queried only if a session waits.
 """
 
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.mysql.telemetry.combined_query import Part, asked
+from dbdyno.targets.mysql.telemetry.combined_query import Part, query_parts
 from dbdyno.targets.mysql.telemetry.locks import DEFINITIONS, LOCKS_MARIADB, LOCKS_MYSQL, locks_of
 from dbdyno.targets.mysql.telemetry.server_context import ServerContext, server_context
 from dbdyno.targets.mysql.telemetry.sessions import (
@@ -29,11 +29,11 @@ def sample_with_locks(connection: Connection) -> PendingSample:
 
 def _sample(connection: Connection) -> tuple[list[Sessions], list[Locks]]:
     context = server_context(connection)
-    rows = asked(connection, _parts(context))
+    rows = query_parts(connection, _parts(context))
     sessions = sessions_of(rows["session"], rows["transaction"], rows["wait"])
     if not any(its.wait_type == LOCK for its in sessions):
         return sessions, []
-    more = asked(connection, _lock_parts(context))
+    more = query_parts(connection, _lock_parts(context))
     return sessions, locks_of(context.database, [*rows["lock"], *more["lock"]], more["definition"])
 
 

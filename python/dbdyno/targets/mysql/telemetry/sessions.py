@@ -71,7 +71,7 @@ class _Listed(NamedTuple):
     thread: str = "0"
 
 
-class _Words(NamedTuple):
+class _SessionState(NamedTuple):
     """What is known of a session besides its IDs."""
 
     kind: str
@@ -89,16 +89,16 @@ def sessions_of(
     """Return the sessions; those that are alike are grouped."""
     of = transactions_of(transactions)
     seen = _waits(waits)
-    alike: dict[_Words, list[_Listed]] = defaultdict(list)
+    alike: dict[_SessionState, list[_Listed]] = defaultdict(list)
     for one in (_Listed(*row) for row in listed):
-        alike[_words(one, of, seen.get(int(one.thread), NONE))].append(one)
+        alike[_state_of(one, of, seen.get(int(one.thread), NONE))].append(one)
     return [
         Sessions(
             pids=[int(one.number) for one in ones],
             tasks=[int(one.task) for one in ones],
-            **words._asdict(),
+            **state._asdict(),
         )
-        for words, ones in alike.items()
+        for state, ones in alike.items()
     ]
 
 
@@ -114,10 +114,10 @@ def _wait_of_event(name: str, operation: str) -> Wait:
     return Wait(f"{kind}/{family}", f"{what} {operation}" if kind == "io" else what)
 
 
-def _words(its: _Listed, of: Transactions, seen: Wait) -> _Words:
+def _state_of(its: _Listed, of: Transactions, seen: Wait) -> _SessionState:
     state = _state(its.command, is_open=int(its.number) in of.open)
     wait = _wait(its, of, seen) if state == ACTIVE else NONE
-    return _Words(OWN.get(its.command, CLIENT), state, *wait, its.text)
+    return _SessionState(OWN.get(its.command, CLIENT), state, *wait, its.text)
 
 
 def _state(command: str, *, is_open: bool) -> str:

@@ -65,7 +65,7 @@ def _tried(
     except pymysql.Error as error:
         if connection.closed:
             raise
-        return Missing(name, _said(error))
+        return Missing(name, _message(error))
     return source
 
 
@@ -75,6 +75,6 @@ def _hidden(context: ServerContext) -> Iterator[Missing]:
         yield Missing("sessions", context.hidden)
 
 
-def _said(error: pymysql.Error) -> str:
+def _message(error: pymysql.Error) -> str:
     text = error.args[1] if len(error.args) > 1 else ""
     return f"{text}: {PROCESS}" if "PROCESS" in str(text) else str(text)

@@ -30,8 +30,8 @@ PARTITIONS = """
 
 def used_tables(connection: Connection, statements: Iterable[ScriptStatement]) -> list[int]:
     """Return the OIDs of the tables that statements name."""
-    words = {name for statement in statements for name in names(statement.sql)}
-    return _tables_named(connection, words)
+    candidates = {name for statement in statements for name in names(statement.sql)}
+    return _tables_named(connection, candidates)
 
 
 def tables_recorded(connection: Connection, names: Iterable[str]) -> list[int]:
@@ -49,7 +49,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _tables_named(connection: Connection, words: Iterable[str]) -> list[int]:
+def _tables_named(connection: Connection, candidates: Iterable[str]) -> list[int]:
     """Return the OIDs of the tables with these names on the search path."""
-    sound = [word for word in words if word.count(".") < 2]  # the server would raise an error
+    sound = [name for name in candidates if name.count(".") < 2]  # the server would raise an error
     return [oid for (oid,) in connection.execute(NAMED, [sound])]

@@ -5,7 +5,7 @@ end is truncated.
 """
 
 from dbdyno.model.telemetry import LogEntry
-from dbdyno.targets.postgresql.log.message import Prefix, Said, begins_message, read_message
+from dbdyno.targets.postgresql.log.message import LogMessage, Prefix, begins_message, read_message
 from dbdyno.targets.postgresql.log.topics import topic_of
 
 LINE_MAX = 1 << 16
@@ -45,25 +45,25 @@ class PostgresqlLog:
 
     def _closed(self) -> list[LogEntry]:
         lines, self._lines = self._lines, []
-        said = read_message(lines, self._prefix) if lines else None
-        entry = self._entry(said) if said else None
+        logged = read_message(lines, self._prefix) if lines else None
+        entry = self._entry(logged) if logged else None
         return [entry] if entry else []
 
-    def _entry(self, said: Said) -> LogEntry | None:
-        topic = topic_of(said)
+    def _entry(self, logged: LogMessage) -> LogEntry | None:
+        topic = topic_of(logged)
         if topic is None:
             return None
         return LogEntry(
-            at_ns=said.at_ns,
+            at_ns=logged.at_ns,
             topic=topic.name,
-            severity=said.severity,
-            message=said.message.partition("\n")[0][:MESSAGE_MAX],
-            values=topic.values(said) | self._reason(topic.name, said),
+            severity=logged.severity,
+            message=logged.message.partition("\n")[0][:MESSAGE_MAX],
+            values=topic.values(logged) | self._reason(topic.name, logged),
         )
 
-    def _reason(self, topic: str, said: Said) -> dict[str, float | str]:
+    def _reason(self, topic: str, logged: LogMessage) -> dict[str, float | str]:
         """Return a checkpoint's reason, which is in its first message but not in its last."""
         if topic == "checkpoint_start":
-            self._checkpoint_reason = said.message.partition(": ")[2]
+            self._checkpoint_reason = logged.message.partition(": ")[2]
         is_checkpoint = topic.startswith("checkpoint_") and self._checkpoint_reason
         return {"reason": self._checkpoint_reason} if is_checkpoint else {}

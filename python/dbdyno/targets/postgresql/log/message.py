@@ -28,7 +28,7 @@ SUCCESS = "00000"
 UNIVERSAL = ("UTC", "GMT")
 
 
-class Said(Struct, frozen=True):
+class LogMessage(Struct, frozen=True):
     """One message. ``at_ns`` is Unix time, 0 if unknown; ``sqlstate`` is empty if not logged."""
 
     at_ns: int
@@ -63,16 +63,16 @@ class Prefix:
 
     def sqlstate(self, prefix: str) -> str:
         """Return the prefix's SQLSTATE; empty if there is none or its position is not known yet."""
-        words = re.findall(r"\w+", prefix)
-        if SUCCESS in words:
-            self._place = words.index(SUCCESS) - len(words)
-        if self._place is None or len(words) < -self._place:
+        tokens = re.findall(r"\w+", prefix)
+        if SUCCESS in tokens:
+            self._place = tokens.index(SUCCESS) - len(tokens)
+        if self._place is None or len(tokens) < -self._place:
             return ""
-        word = words[self._place]
-        return word if SQLSTATE.fullmatch(word) else ""
+        token = tokens[self._place]
+        return token if SQLSTATE.fullmatch(token) else ""
 
 
-def read_message(lines: list[str], prefix: Prefix) -> Said | None:
+def read_message(lines: list[str], prefix: Prefix) -> LogMessage | None:
     """Return the message in these lines; None if they are none."""
     if lines[0].startswith("{"):
         return _from_json(lines[0])
@@ -81,31 +81,31 @@ def read_message(lines: list[str], prefix: Prefix) -> Said | None:
     return _from_text(lines, prefix)
 
 
-def _from_json(line: str) -> Said | None:
+def _from_json(line: str) -> LogMessage | None:
     try:
         found: dict[str, Any] = json.loads(line)
     except ValueError:
         return None
     names = ("timestamp", "error_severity", "state_code", "message", "detail")
-    moment, *words = (str(found.get(name, "")) for name in names)
-    return Said(moment_ns(moment), *words)
+    moment, *texts = (str(found.get(name, "")) for name in names)
+    return LogMessage(moment_ns(moment), *texts)
 
 
-def _from_table(text: str) -> Said | None:
+def _from_table(text: str) -> LogMessage | None:
     """Parse CSV by the positions of its columns: the time first, the severity twelfth, etc."""
     try:
         row = next(csv.reader([text], strict=True))
     except csv.Error:
         return None
-    return Said(moment_ns(row[0]), *row[11:15]) if len(row) > 14 else None
+    return LogMessage(moment_ns(row[0]), *row[11:15]) if len(row) > 14 else None
 
 
-def _from_text(lines: list[str], prefix: Prefix) -> Said | None:
+def _from_text(lines: list[str], prefix: Prefix) -> LogMessage | None:
     first = HEAD.match(lines[0])
     if first is None:
         return None
     fields = _fields(lines)
-    return Said(
+    return LogMessage(
         at_ns=moment_ns(first["prefix"]),
         severity=first["word"],
         sqlstate=prefix.sqlstate(first["prefix"]),

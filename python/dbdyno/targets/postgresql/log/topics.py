@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from re import Pattern
 
-from dbdyno.targets.postgresql.log.message import Said
+from dbdyno.targets.postgresql.log.message import LogMessage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,16 +23,16 @@ class Topic:
     name: str
     begins: Pattern[str]
     numbers: Mapping[str, str] = field(default_factory=dict)
-    words: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, str] = field(default_factory=dict)
 
-    def values(self, said: Said) -> dict[str, float | str]:
+    def values(self, logged: LogMessage) -> dict[str, float | str]:
         """Return the values found in the message; for an error also its SQLSTATE."""
-        text = f"{said.message}\n{said.detail}"
-        state = {"sqlstate": said.sqlstate} if said.sqlstate and said.is_error else {}
+        text = f"{logged.message}\n{logged.detail}"
+        state = {"sqlstate": logged.sqlstate} if logged.sqlstate and logged.is_error else {}
         numbers = {name: float(found[1]) for name, found in _found(self.numbers, text)}
-        words = {name: found[1] for name, found in _found(self.words, text)}
-        return {**numbers, **words, **self.fixed, **state}
+        texts = {name: found[1] for name, found in _found(self.texts, text)}
+        return {**numbers, **texts, **self.fixed, **state}
 
 
 def _found(patterns: Mapping[str, str], text: str) -> list[tuple[str, re.Match[str]]]:
@@ -97,24 +97,24 @@ TOPICS = (
             "tuples_frozen": r"had (\d+) tuples frozen",
             **EFFORT,
         },
-        words=TABLE,
+        texts=TABLE,
     ),
     Topic(
         name="autoanalyze",
         begins=re.compile(r"automatic analyze of table"),
         numbers=EFFORT,
-        words=TABLE,
+        texts=TABLE,
     ),
     Topic(
         name="deadlock",
         begins=re.compile(r"deadlock detected"),
-        words={"detail": r"(Process \d+ waits for .+(?:\nProcess \d+ waits for .+){0,9})"},
+        texts={"detail": r"(Process \d+ waits for .+(?:\nProcess \d+ waits for .+){0,9})"},
     ),
     Topic(
         name="lock_wait",
         begins=re.compile(r"process \d+ (?:still waiting for|acquired) \w+ on "),
         numbers={"pid": r"process (\d+)", "waited_ms": rf"after {NUMBER} ms"},
-        words={
+        texts={
             "outcome": r"process \d+ (still waiting|acquired)",
             "mode": r"(?:waiting for|acquired) (\w+) on",
             "thing": r"(?:waiting for|acquired) \w+ on (.+) after",
@@ -134,7 +134,7 @@ TOPICS = (
     Topic(
         name="stop",
         begins=re.compile(r"received (?:smart|fast|immediate) shutdown request"),
-        words={"reason": r"received (\w+)"},
+        texts={"reason": r"received (\w+)"},
     ),
     Topic(
         name="stop",
@@ -146,7 +146,7 @@ TOPICS = (
 ERROR = Topic(name="error", begins=re.compile(r""))
 
 
-def topic_of(said: Said) -> Topic | None:
+def topic_of(logged: LogMessage) -> Topic | None:
     """Return the topic of a message; ``ERROR`` for an error without a topic of its own."""
-    known = next((topic for topic in TOPICS if topic.begins.match(said.message)), None)
-    return known or (ERROR if said.is_error else None)
+    known = next((topic for topic in TOPICS if topic.begins.match(logged.message)), None)
+    return known or (ERROR if logged.is_error else None)

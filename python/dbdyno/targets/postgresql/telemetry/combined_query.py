@@ -56,9 +56,9 @@ class CombinedQuery:
         self._tables = array_of(tables)
         self._clock = clock
         self._parts: dict[str, _Part] = {}
-        self._told: dict[str, list[tuple[str, Sequence[float | None]]]] = {}
-        self._told_by: Connection | None = None
-        self._told_at = 0.0
+        self._answers: dict[str, list[tuple[str, Sequence[float | None]]]] = {}
+        self._answered_by: Connection | None = None
+        self._answered_at = 0.0
         self._apart_until = 0.0
 
     def reader(self, source: str, query: str) -> Reader:
@@ -76,7 +76,7 @@ class CombinedQuery:
             return self._read_first(connection, part)
         if part.is_dear or self._clock() < self._apart_until:
             return self._read_alone(connection, part)
-        if not self._is_told(connection, source):
+        if not self._is_answered(connection, source):
             try:
                 self._ask(connection)
             except psycopg.Error as error:
@@ -85,11 +85,11 @@ class CombinedQuery:
                 pause_s = PAUSE_S if isinstance(error, TOO_BUSY) else math.inf
                 self._apart_until = self._clock() + pause_s
                 return self._read_alone(connection, part)
-        return {of: known(part.names, values) for of, values in self._told.pop(source)}
+        return {of: known(part.names, values) for of, values in self._answers.pop(source)}
 
-    def _is_told(self, connection: Connection, source: str) -> bool:
-        is_fresh = self._clock() - self._told_at < FRESH_S
-        return is_fresh and connection is self._told_by and source in self._told
+    def _is_answered(self, connection: Connection, source: str) -> bool:
+        is_fresh = self._clock() - self._answered_at < FRESH_S
+        return is_fresh and connection is self._answered_by and source in self._answers
 
     def _ask(self, connection: Connection) -> None:
         parts = {
@@ -97,10 +97,10 @@ class CombinedQuery:
         }
         question = " union all ".join(part.as_rows_of(source) for source, part in parts.items())
         rows = ask(connection, question, *self._parameters(question)).rows()
-        self._told_by, self._told_at = connection, self._clock()
-        self._told = {source: [] for source in parts}
+        self._answered_by, self._answered_at = connection, self._clock()
+        self._answers = {source: [] for source in parts}
         for source, of, values in rows:
-            self._told[source].append((of, values))
+            self._answers[source].append((of, values))
 
     def _read_first(self, connection: Connection, part: _Part) -> dict[str, Numbers]:
         began_s = time.thread_time()

@@ -33,7 +33,7 @@ LOCKS = """
     from pg_lock_status()
     where {somebody_waits} and not fastpath
     group by 4, 5, 6, 7, 8, 9, 10, 11, 12"""
-LOCK_WORDS = f"""array[
+LOCK_FIELDS = f"""array[
         mode,
         (select {table_name("n.nspname", "c.relname")}
             from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -85,31 +85,31 @@ def conflicts(mode: str, other: str) -> bool:
 
 
 class LockRow(NamedTuple):
-    """A row of the sample; ``words`` are mode, relation, and the locked object, its kind first."""
+    """A row of the sample; ``fields`` are mode, relation, and the locked object, its kind first."""
 
     pids: list[int]
     waited_s: list[float | None] | None
     granted: bool
     transactions: str | None
-    words: list[str | None]
+    fields: list[str | None]
 
 
 def locks_of(rows: Sequence[LockRow]) -> list[Locks]:
     """Return all locks involved in waiting."""
-    told, awaited, on_themselves = [], set[str](), []
+    listed, awaited, on_themselves = [], set[str](), []
     for row in rows:
-        _, _, kind, transaction, *_ = row.words
+        _, _, kind, transaction, *_ = row.fields
         if row.granted and kind == TRANSACTION:
             on_themselves.append(row)
         else:
-            told.append(_locks(row))
+            listed.append(_locks(row))
             awaited.add(transaction or "")
     held = [locks for row in on_themselves for locks in _held(row, awaited)]
-    return _with_rows([*told, *held])
+    return _with_rows([*listed, *held])
 
 
 def _locks(row: LockRow) -> Locks:
-    mode, relation, *thing = row.words
+    mode, relation, *thing = row.fields
     kind, _, page, place, *_ = thing
     return Locks(
         row.pids,
@@ -125,22 +125,22 @@ def _locks(row: LockRow) -> Locks:
 
 def _held(row: LockRow, awaited: Set[str]) -> Iterator[Locks]:
     """Yield the awaited locks of the transactions in one row, each on itself."""
-    mode, relation, kind, _, *rest = row.words
+    mode, relation, kind, _, *rest = row.fields
     transactions = (row.transactions or "{}").strip("{}").split(",")
     pids = dict(zip(transactions, row.pids, strict=True))
     for transaction in awaited & pids.keys():
-        words = [mode, relation, kind, transaction, *rest]
-        yield _locks(LockRow([pids[transaction]], None, True, None, words))
+        fields = [mode, relation, kind, transaction, *rest]
+        yield _locks(LockRow([pids[transaction]], None, True, None, fields))
 
 
-def _with_rows(told: list[Locks]) -> list[Locks]:
+def _with_rows(listed: list[Locks]) -> list[Locks]:
     """Add the row's location to waits for a transaction: the waiter has marked the row it wants.
 
     A waiter that has followed a row to its newest version waits for that version's transaction
     without a mark, and the location remains unknown.
     """
-    marks = {pid: its for its in told if its.granted and its.kind == "tuple" for pid in its.pids}
-    return [placed for locks in told for placed in _placed(locks, marks)]
+    marks = {pid: its for its in listed if its.granted and its.kind == "tuple" for pid in its.pids}
+    return [placed for locks in listed for placed in _placed(locks, marks)]
 
 
 def _placed(locks: Locks, marks: Mapping[int, Locks]) -> Iterator[Locks]:

@@ -16,7 +16,7 @@ from psycopg import Connection
 
 from dbdyno.targets.postgresql.telemetry.locks import (
     CONCERNED,
-    LOCK_WORDS,
+    LOCK_FIELDS,
     LOCKS,
     WAITED,
     WAITED_SINCE,
@@ -26,7 +26,7 @@ from dbdyno.targets.postgresql.telemetry.locks import (
 from dbdyno.targets.postgresql.telemetry.prepared_queries import Answer, ask
 from dbdyno.targets.postgresql.telemetry.sessions import (
     LOCK_WAIT,
-    SESSION_WORDS,
+    SESSION_FIELDS,
     SESSIONS,
     SOMEBODY_WAITS,
     sessions_of,
@@ -34,7 +34,7 @@ from dbdyno.targets.postgresql.telemetry.sessions import (
 from dbdyno.targets.telemetry import Locks, PendingSample, Sessions
 
 # In a row of locks ``granted`` is set; in a row of sessions it is NULL.
-SESSION_ROWS = f"select pids, null::float4[], null::bool, null, {SESSION_WORDS} from session"
+SESSION_ROWS = f"select pids, null::float4[], null::bool, null, {SESSION_FIELDS} from session"
 SHORT = f"with session as ({SESSIONS}) {SESSION_ROWS}"
 
 
@@ -44,7 +44,7 @@ def _with_locks(waited: str) -> str:
         lock as materialized ({LOCKS.format(waited=waited, somebody_waits=SOMEBODY_WAITS)})
         {SESSION_ROWS}
         union all
-        select pids, waited_s, granted, transactions, {LOCK_WORDS} from lock where {CONCERNED}"""
+        select pids, waited_s, granted, transactions, {LOCK_FIELDS} from lock where {CONCERNED}"""
 
 
 FULL = _with_locks(WAITED)
@@ -57,7 +57,7 @@ _waiting: WeakSet[Connection] = WeakSet()
 def sample_sessions(connection: Connection) -> PendingSample:
     """Return all sessions but those of telemetry itself."""
     answer = ask(connection, SHORT)
-    return lambda: _told(answer)
+    return lambda: _decoded(answer)
 
 
 def sample_with_locks(connection: Connection) -> PendingSample:
@@ -66,23 +66,27 @@ def sample_with_locks(connection: Connection) -> PendingSample:
     If nobody waited recently and nobody waits now, the short statement is the only one.
     """
     if connection not in _waiting:
-        sessions, _ = _told(ask(connection, SHORT))
+        sessions, _ = _decoded(ask(connection, SHORT))
         if not any(alike.wait_type == LOCK_WAIT for alike in sessions):
             return lambda: (sessions, [])
         _waiting.add(connection)
     knows_times = connection.info.server_version >= WAITED_SINCE
     answer = ask(connection, FULL if knows_times else FULL_BEFORE_14)
-    return lambda: _told_with_locks(connection, answer)
+    return lambda: _decoded_with_locks(connection, answer)
 
 
-def _told_with_locks(connection: Connection, answer: Answer) -> tuple[list[Sessions], list[Locks]]:
-    sessions, locks = _told(answer)
+def _decoded_with_locks(
+    connection: Connection, answer: Answer
+) -> tuple[list[Sessions], list[Locks]]:
+    sessions, locks = _decoded(answer)
     if not locks:
         _waiting.discard(connection)
     return sessions, locks
 
 
-def _told(answer: Answer) -> tuple[list[Sessions], list[Locks]]:
+def _decoded(answer: Answer) -> tuple[list[Sessions], list[Locks]]:
     rows = answer.rows()
-    sessions = [sessions_of(pids, words) for pids, _, granted, _, words in rows if granted is None]
+    sessions = [
+        sessions_of(pids, fields) for pids, _, granted, _, fields in rows if granted is None
+    ]
     return sessions, locks_of([LockRow(*row) for row in rows if row[2] is not None])

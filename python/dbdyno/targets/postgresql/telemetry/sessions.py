@@ -21,18 +21,18 @@ SESSIONS = f"""
         and (datid = (select oid from pg_database where datname = current_database())
             or datid is null and backend_type is not null)
     group by backend_type, state, wait_event_type, wait_event, query"""
-SESSION_WORDS = f"""array[
+SESSION_FIELDS = f"""array[
         backend_type, state, wait_event_type, wait_event, left(query, {TEXT_LENGTH})]"""
 LOCK_WAIT = "Lock"
 SOMEBODY_WAITS = f"exists (select from session where wait_event_type = '{LOCK_WAIT}')"
 
 
-def sessions_of(pids: Sequence[int], words: Sequence[str | None]) -> Sessions:
+def sessions_of(pids: Sequence[int], fields: Sequence[str | None]) -> Sessions:
     """Return the sessions of one row.
 
     A session whose type is hidden from our role is a client, since it has a database.
     """
-    kind, state, wait_type, wait_event, text = (word or "" for word in words)
+    kind, state, wait_type, wait_event, text = (field or "" for field in fields)
     return Sessions(
         pids,
         "client" if kind in {"", "client backend"} else kind,

@@ -72,9 +72,9 @@ def _tried(
     except SourceUnavailableError as absent:
         return Missing(name, str(absent))
     except errors.InsufficientPrivilege as error:
-        return Missing(name, f"{_said(error)}: {context.grant}")
+        return Missing(name, f"{_message(error)}: {context.grant}")
     except psycopg.Error as error:
-        return Missing(name, _said(error))
+        return Missing(name, _message(error))
     return source
 
 
@@ -99,5 +99,5 @@ def _hidden(context: ServerContext) -> Iterator[Missing]:
         )
 
 
-def _said(error: psycopg.Error) -> str:
+def _message(error: psycopg.Error) -> str:
     return error.diag.message_primary or str(error).strip()

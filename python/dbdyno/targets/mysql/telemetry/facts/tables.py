@@ -35,10 +35,12 @@ INDEXES = """
 
 def used_tables(connection: Connection, statements: Sequence[ScriptStatement]) -> list[str]:
     """Return the tables of this database that the statements name."""
-    words = {name.strip("`").strip('"') for one in statements for name in names(one.sql)}
-    if not words:
+    candidates = {name.strip("`").strip('"') for one in statements for name in names(one.sql)}
+    if not candidates:
         return []
-    return [name for (name,) in connection.execute(NAMED, [sorted(words), TABLES_MAX]).fetchall()]
+    return [
+        name for (name,) in connection.execute(NAMED, [sorted(candidates), TABLES_MAX]).fetchall()
+    ]
 
 
 def table_facts(connection: Connection, tables: Sequence[str]) -> tuple[TableFacts, ...]:
