@@ -156,7 +156,7 @@ class Judged(Struct, frozen=True):
     @property
     def _corrected_words(self) -> str:
         """Why the duel is undecided although its own interval excludes no difference."""
-        if self.p is None or self.p < ALPHA or not self.ratio.is_told_apart:
+        if self.p is None or self.p < ALPHA or not self.ratio.is_significant:
             return ""
         return (
             "The interval is that of this load alone, and excludes no difference; over all loads, "

@@ -7,7 +7,7 @@ from pathlib import Path
 from dbdyno.answers.answer import Trials
 from dbdyno.answers.answering import Answers, answered, verdict
 from dbdyno.answers.grouping import title_of
-from dbdyno.answers.level_contrasts import contrasted, levels_words
+from dbdyno.answers.level_contrasts import contrasted, levels_text
 from dbdyno.cli.output import print_aside, print_json, print_lines, print_result, screen
 from dbdyno.cli.pages import write_page
 from dbdyno.explain.sentences import capitalized
@@ -59,7 +59,7 @@ def _tell_how_to_go_on(trials: Trials) -> None:
     of, first = next(((of, one) for of, one in metrics if one.more_pairs), (None, None))
     if of is None or first is None:
         return
-    where = f" at {levels_words(of.others)}" if of.others else ""
+    where = f" at {levels_text(of.others)}" if of.others else ""
     sides = f"{of.contrast.after} against {of.contrast.before}"
     what = f"{first.title}, {title_of(trials, of.contrast.factor)} {sides}{where}"
     command = trials.study.further(first.pairs + first.more_pairs)

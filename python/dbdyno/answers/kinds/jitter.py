@@ -59,7 +59,7 @@ def _claim(among: Sequence[Trial], factor: str, first: str, second: str) -> Clai
         effect=ratio.value,
         low=ratio.low,
         high=ratio.high,
-        doubt=f"{both.left_out_words(_of)} {DOUBT}".lstrip(),
+        doubt=f"{both.left_out_text(_of)} {DOUBT}".lstrip(),
     )
 
 

@@ -220,9 +220,9 @@ def _agreement_doubts(
             f"Only the ranks are comparable: in {text} rows are held for less time than the "
             "statements of the order as written take"
         )
-    untold = _untold(measured)
-    if untold:
-        yield f"These runs do not distinguish {' and '.join(untold)} from the order as written"
+    undecided = _undecided(measured)
+    if undecided:
+        yield f"These runs do not distinguish {' and '.join(undecided)} from the order as written"
 
 
 def _table(orders: Orders, measured: Sequence[_Measured], clients: str, asked: _Asked) -> TableOf:
