@@ -84,7 +84,7 @@ def test_a_load_that_is_decided_only_if_judged_alone_says_what_the_others_change
 
     made = spec(ENGINE, LOAD, factor("clients", 4), repeats=3)
     verdict, claim, *_ = duel(study(made, tps, noise=0)).claims
-    assert not claim.told
+    assert not claim.is_decided
     assert claim.low > 1
     assert "over all loads, p = 0.0" in claim.doubt
     assert "after Holm correction. About 1 more repeat (" in claim.doubt

@@ -149,12 +149,12 @@ class Judged(Struct, frozen=True):
         more = amount(needed.more, "more repeat", "more repeats")
         are = "is" if needed.more == 1 else "are"
         return (
-            f"{self._corrected_words}About {more} ({needed.low} {most}) {are} needed to detect "
+            f"{self._corrected_text}About {more} ({needed.low} {most}) {are} needed to detect "
             f"{percent(needed.finds)} with 80 % power."
         )
 
     @property
-    def _corrected_words(self) -> str:
+    def _corrected_text(self) -> str:
         """Why the duel is undecided although its own interval excludes no difference."""
         if self.p is None or self.p < ALPHA or not self.ratio.is_significant:
             return ""
