@@ -71,3 +71,4 @@ def test_without_any_the_list_says_where_they_come_from(
 ) -> None:
     assert main(["data", "list"]) == Exit.OK
     assert capsys.readouterr() == ("", "No data sets. Studies create them.\n")
+    assert not home.exists()

@@ -198,6 +198,19 @@ def test_patience_with_a_login_does_not_limit_statements(tcp_server: Server, url
         assert connection.execute("select sleep(1.5)").fetchone() == (0,)
 
 
+def test_a_session_may_be_idle_for_longer_than_the_server_lets_others(
+    mariadb_server: Server,
+) -> None:
+    with mariadb_server.connect() as control:
+        control.execute("set global wait_timeout = 1")
+        try:
+            with mariadb_server.connect() as idle:
+                control.execute("select sleep(2.5)")
+                assert idle.execute("select 1").fetchone() == (1,)
+        finally:
+            control.execute("set global wait_timeout = default")
+
+
 def test_a_database_that_is_not_there(mariadb_server: Server) -> None:
     with pytest.raises(DbdynoError) as caught:
         use_existing(mariadb_server.url.replace("/dbdyno", "/none_such"))

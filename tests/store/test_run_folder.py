@@ -164,6 +164,23 @@ def test_running_until_the_writer_is_gone(tmp_path, frames):
     assert list_runs(tmp_path) == []
 
 
+def test_a_folder_elsewhere_is_removed_only_if_it_is_a_run(tmp_path, frames):
+    project = tmp_path / "project"
+    project.mkdir()
+    for record in ('{"of": "another program"}', None):
+        if record is None:
+            with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
+                (project / "run.json").write_bytes((writer.folder / "run.json").read_bytes())
+        else:
+            (project / "run.json").write_text(record)
+        with pytest.raises(StoreError):
+            remove_run(project, tmp_path)
+        assert project.exists()
+    moved = writer.folder.rename(tmp_path / writer.folder.name)
+    remove_run(moved, tmp_path)
+    assert not moved.exists()
+
+
 WRITE_FOR_EVER = """
 import sys, time
 from pathlib import Path

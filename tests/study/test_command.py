@@ -1,13 +1,14 @@
 """``dbdyno study`` as users run it, on a real server."""
 
 import json
+import shutil
 
 import pytest
 
 from dbdyno.cli import main, study as cli_study
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import plain
-from dbdyno.store.studies import list_studies
+from dbdyno.store.studies import find_study_folder, list_studies
 from dbdyno.store.summary import list_runs
 from dbdyno.study.finding import find_study
 from dbdyno.study.spec import AS_WRITTEN, read_study
@@ -88,6 +89,9 @@ def test_a_study_is_removed_with_its_runs_and_nothing_else(tmp_path, capsys):
     code, out, err = answer(capsys, "rm", "last", "nosuch")
     assert (code, out) == (1, "")
     assert "No study that was run is named 'nosuch'" in err
+    copy = shutil.copytree(find_study_folder("last"), tmp_path / "project")
+    assert "is not the folder of its study" in answer(capsys, "rm", str(copy))[2]
+    assert copy.exists()
     code, out, _ = answer(capsys, "rm", "mini", "last")
     assert code == 0
     assert out.count("removed ") == 1

@@ -35,7 +35,11 @@ class Exit(IntEnum):
         "nothing was run: wrong usage, an error in a script or plan, or a target that cannot be "
         "reached or prepared",
     )
-    FAILED = 2, "the run failed after its first transaction; its results so far are kept"
+    FAILED = (
+        2,
+        "the run failed after its first transaction, or its result could not be written; what was "
+        "measured is kept",
+    )
     NOT_VALID = 3, "finished, but the result is not valid"
     VERDICT_FAILED = (
         4,

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
-from dbdyno.home import home_folder, locked
+from dbdyno.home import home, home_folder, locked
 from dbdyno.servers.cluster import write_private
 from dbdyno.servers.copying import copy_trees, refuse_lack_of_room, tree_bytes
 from dbdyno.servers.product import Blueprint, Cluster
@@ -78,14 +78,18 @@ class DataSet(Struct, frozen=True, kw_only=True):
 
 def find_data_set(key: str) -> DataSet | None:
     """Return the set with this key, if there is one."""
-    return _read(home_folder(USE) / _checked(key))
+    return _read(_place() / _checked(key))
 
 
 def list_data_sets() -> list[DataSet]:
     """Return all sets, by key."""
-    place = home_folder(USE)
-    found = map(_read, sorted(place.glob("[!.]*")))
+    found = map(_read, sorted(_place().glob("[!.]*")))
     return [data for data in found if data is not None]
+
+
+def _place() -> Path:
+    """The folder of all sets; not created by reading."""
+    return home() / USE
 
 
 def keep_data(server: "PrivateServer", key: str, about: About) -> DataSet:

@@ -23,6 +23,9 @@ from dbdyno.servers.mysql.refusals import refusal
 from dbdyno.servers.mysql.url import login_url
 
 APPLICATION_NAME = "dbdyno"
+# A control connection is idle while the engine loads a table: the server's limit may be shorter.
+IDLE_MAX_S = 7 * 24 * 3600
+STAY = f"set session wait_timeout = greatest(@@session.wait_timeout, {IDLE_MAX_S})"
 
 # The engine uses libpq's terms. PREFERRED becomes the mode that resulted.
 TLS_MODES: dict[TlsSetting, TlsMode] = {
@@ -49,6 +52,7 @@ def open_connection(target: str) -> MysqlConnection:
         read_timeout=login.connect_timeout_s,
         write_timeout=login.connect_timeout_s,
         program_name=APPLICATION_NAME,
+        init_command=STAY,
         ssl=None if _is_open(login) else _tls_context(login),
         ssl_disabled=_is_open(login),
         auth_plugin_map={sha256.METHOD: sha256.Sha256Password},
