@@ -1,5 +1,8 @@
 """What a browser shows of the drawings in a page."""
 
+import re
+import zlib
+
 from tests.support.patience import eventually
 
 RECORD = """() => {
@@ -47,6 +50,15 @@ def written_in(page, figure, text):
         }
 
     return eventually(texts, lambda found: text in found)
+
+
+def scale_of_print(pdf):
+    """How large the first printed page is drawn; 1 is 96 CSS pixels to the inch."""
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL)
+    pages = (zlib.decompress(one) for one in streams if one.startswith(b"x"))
+    drawn = next(page for page in pages if page.count(b" cm") > 1)
+    paper, page, *_ = re.findall(rb"([\d.]+) 0 0 -?[\d.]+ \S+ \S+ cm", drawn)
+    return float(paper) * float(page) / (72 / 96)
 
 
 def misplaced_texts(page):

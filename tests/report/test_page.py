@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.report.drawings import misplaced_texts, written_in
+from tests.report.drawings import misplaced_texts, scale_of_print, written_in
 from tests.support.recordings import MadeRun
 
 WIDTHS = (1280, 400)
@@ -140,3 +140,8 @@ def test_it_prints_without_what_only_a_screen_can_use(open_page, ordinary):
     assert not page.locator("figure details").first.is_visible()
     assert page.get_by_text("What would refute it").first.is_visible()
     assert len(page.pdf()) > 20_000
+
+
+def test_it_prints_in_its_own_size(open_page, ordinary):
+    """The browser shrinks all pages if a chart of the wide screen, or a table, is too wide."""
+    assert scale_of_print(open_page(ordinary).pdf(format="A4")) == pytest.approx(1, abs=0.01)
