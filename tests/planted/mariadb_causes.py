@@ -13,10 +13,10 @@ WAITS_ARE_TOLD = {
 }
 
 
-def filled(width: int, rows: int, key: str = "primary key") -> str:
+def filled(width: int, rows: int, key: str = "int primary key") -> str:
     """Return the SQL of a table."""
     return f"""
-    create table planted (id int {key}, value int not null, filler varchar(2000) not null);
+    create table planted (id {key}, value int not null, filler varchar(2000) not null);
     insert into planted select seq, 0, repeat('x', {width}) from seq_1_to_{rows};
     analyze table planted"""
 
@@ -33,7 +33,7 @@ def idle_transaction(server: Server) -> Iterator[None]:
 MARIADB = Ground(
     kind="mariadb",
     filled=filled,
-    keyless=lambda width, rows: filled(width, rows, key="not null"),
+    keyless=lambda width, rows: filled(width, rows, key="int not null"),
     relaxed={"innodb_flush_log_at_trx_commit": "2"},
     deadlocks_seen_soon={},
     idle_transaction=idle_transaction,
@@ -76,6 +76,13 @@ def _reading() -> list[Cause]:
             finding="data_read",
             settings={"innodb_buffer_pool_size": "8M", **WAITS_ARE_TOLD},
             slow={"SLOW_READ_US": "500"},
+        ),
+        MARIADB.cause(
+            "converted-column",
+            "lookups by a number in an indexed text column",
+            *(script("select_by_id"), "-c", "4"),
+            finding="missing_index",
+            sql=filled(10, 20_000, key="varchar(10) primary key"),
         ),
         MARIADB.cause(
             "temporary-tables",

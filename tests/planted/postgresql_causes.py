@@ -104,6 +104,13 @@ def _reading() -> list[Cause]:
             slow={"SLOW_READ_US": "500"},
         ),
         POSTGRESQL.cause(
+            "converted-column",
+            "lookups that convert an indexed column",
+            *(script("select_by_number"), "-c", "4"),
+            finding="missing_index",
+            sql=filled(10, 20_000),
+        ),
+        POSTGRESQL.cause(
             "temporary-files",
             "sorts that do not fit into work_mem",
             *(script("sort"), "-c", "2"),
