@@ -191,6 +191,7 @@ def scanning(
     sql=SELECT,
     processes=1,
     converted=(),
+    finds=1.0,
     seen=((0, "", "", 3),),
 ):
     run = made_run(sql, clients=4)
@@ -199,7 +200,7 @@ def scanning(
             statement=0,
             variant="generic",
             cost=900,
-            nodes=((plan, "accounts", 1.0),),
+            nodes=((plan, "accounts", finds),),
             text="",
             converted=converted,
         ),
@@ -270,6 +271,7 @@ def test_a_lookup_by_a_pattern_wants_an_index_for_patterns(like):
     assert "ON accounts (owner text_pattern_ops);" in found.advice[0]
     assert "pg_trgm" in found.advice[1]
     assert isinstance(said("missing_index", scanning(sql=sql, plan="Index Scan")), NotFound)
+    assert isinstance(said("missing_index", scanning(sql=sql, finds=20_000.0)), NotFound)
     without = f"SELECT id FROM accounts WHERE owner NOT {like}"
     assert isinstance(said("missing_index", scanning(sql=without)), NotFound)
 

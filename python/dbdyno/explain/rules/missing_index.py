@@ -37,6 +37,7 @@ from dbdyno.explain.sql import equal_calls, equal_columns, has_alternatives, lik
 from dbdyno.explain.statements import (
     Statement,
     converted_columns,
+    plans_of,
     reads_all,
     statements_on,
     time_share,
@@ -51,6 +52,8 @@ from dbdyno.model.telemetry import TableFacts
 ROWS_MIN = 1000
 """Below this a sequential scan is as good as an index."""
 SCANS_MIN = 0.01
+FEW = 0.1
+"""Of a table's rows: an index helps to find so many, and hardly more."""
 _SOURCE = "pg_stat_user_tables"
 _STATUS = "global_status"
 
@@ -229,14 +232,21 @@ def _converted(case: Case, table: TableFacts) -> list[_Lookup]:
 
 
 def _patterns(case: Case, table: TableFacts) -> list[_Lookup]:
-    """If an index served for the pattern, the plan would not read the whole table."""
+    """If an index served for a pattern that few rows match, the plan would not read all of them."""
     return [
         _Lookup(statement, [column], is_any=False, is_planned=True, is_pattern=True)
         for statement in statements_on(case, table)
         if reads_all(case, statement.number, table.name)
         for name in like_columns(statement.sql)
-        if (column := the_one(name, table.columns))
+        if (column := the_one(name, table.columns)) and _finds_few(case, statement, table)
     ]
+
+
+def _finds_few(case: Case, statement: Statement, table: TableFacts) -> bool:
+    """Whether the server expects that few rows of the table qualify."""
+    plans = plans_of(server_facts(case), statement.number).values()
+    expected = [rows for plan in plans for _, name, rows in plan.nodes if name == table.name]
+    return min(expected, default=table.rows) <= FEW * table.rows
 
 
 def _leading(table: TableFacts) -> set[str]:
