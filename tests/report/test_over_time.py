@@ -196,6 +196,16 @@ def test_response_times_are_shares_of_all_transactions_and_none_is_beyond_the_lo
     assert f"and 3{THIN_SPACE}ms; the fullest" in shown
 
 
+def test_a_single_interval_is_no_range():
+    run = MadeRun(ok=[900], seconds=1, warmup=0, response_ms=3.0).recording()
+    assert "900 transactions per second in the only measured interval." in section_of(
+        run, "throughput"
+    )
+    assert f"p99 is 3{THIN_SPACE}ms in the only interval that has one; the longest" in section_of(
+        run, "latency"
+    )
+
+
 def test_the_longest_transaction_may_have_ended_after_the_measurement(unwatched):
     """It was due in time, and is among the run's response times."""
     longest = msgspec.structs.replace(unwatched.record.response_ms, max=987_654.0)

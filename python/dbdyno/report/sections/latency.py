@@ -77,17 +77,23 @@ def _silence(subject: Subject) -> str:
 def _summary(subject: Subject) -> str:
     line = subject.whole_intervals
     measured = line.phase == "measure"
-    p99 = line.latencies_ms["p99_ms"][measured]
-    response = subject.record.response_ms
-    if response is None or not len(p99) or np.isnan(p99).all():
+    p99, longest = (line.latencies_ms[name][measured] for name in ("p99_ms", "max_ms"))
+    if not len(p99) or np.isnan(p99).all():
         return "No transaction finished in a measured interval."
-    worst = int(np.nanargmax(p99))
-    at = seconds(float(line.time_s[measured][worst]))
-    return (
-        f"p99 is between {milliseconds(float(np.nanmin(p99)))} and "
-        f"{milliseconds(float(p99[worst]))}, worst at {at}; "
-        f"the longest transaction took {milliseconds(response.max)}."
-    )
+    known = ~np.isnan(p99)
+    said = _p99_words(p99[known], line.time_s[measured][known])
+    # It may have ended after the measurement; of an interrupted run only the intervals are known.
+    response = subject.record.response_ms
+    longest_ms = response.max if response else float(np.nanmax(longest))
+    return f"p99 is {said}; the longest transaction took {milliseconds(longest_ms)}."
+
+
+def _p99_words(p99: resample.Values, time_s: resample.Values) -> str:
+    if len(p99) == 1:
+        return f"{milliseconds(float(p99[0]))} in the only interval that has one"
+    worst = int(p99.argmax())
+    ends = f"{milliseconds(float(p99.min()))} and {milliseconds(float(p99[worst]))}"
+    return f"between {ends}, worst at {seconds(float(time_s[worst]))}"
 
 
 def _table(subject: Subject) -> Table:

@@ -41,9 +41,11 @@ def _summary(shown: Picture) -> str:
     longest = shown.arcs[0]
     waiting = sum(node.waiting for node in shown.nodes)
     waiter, blocker = (shown.nodes[place].label for place in (longest.waiter, longest.blocker))
+    number = significant(waiting)
+    sessions = f"{number} session" if number == "1" else f"{number} sessions"
     behind = "others like it" if longest.waiter == longest.blocker else f"“{blocker}”"
     return (
-        f"On average {significant(waiting)} sessions waited for a lock; the longest queue, "
+        f"On average {sessions} waited for a lock; the longest queue, "
         f"{significant(longest.waiters_mean)} sessions, was of “{waiter}” behind {behind}."
     )
 

@@ -70,6 +70,8 @@ def _throughput_summary(subject: Subject) -> str:
     measured = subject.timeline.measured().tps
     if not len(measured) or not measured.any():
         return "No transaction finished in a measured interval."
+    if len(measured) == 1:
+        return f"{tps(float(measured[0]))} transactions per second in the only measured interval."
     return (
         f"Between {tps(float(measured.min()))} and {tps(float(measured.max()))} transactions "
         f"per second, median {tps(median(measured))}. Coefficient of variation of the intervals: "
