@@ -51,6 +51,16 @@ def test_an_account_without_a_home_directory_is_told_what_to_set(monkeypatch, tm
     assert where() == tmp_path
 
 
+@pytest.mark.parametrize("name", [b"two\nlines", b"\xff"])
+def test_a_folder_that_no_record_can_hold_is_refused(monkeypatch, tmp_path, name):
+    monkeypatch.setenv("DBDYNO_HOME", str(tmp_path / os.fsdecode(name)))
+    with pytest.raises(DbdynoError) as caught:
+        where()
+    assert caught.value.code == "bad_home"
+    assert ascii(os.fsdecode(name)).strip("'") in caught.value.message
+    caught.value.message.encode()
+
+
 @pytest.mark.usefixtures("no_home_directory")
 def test_an_account_without_a_name_names_its_user_in_the_target():
     assert login_of("mysql://clerk@host/db", {}).user == "clerk"

@@ -27,14 +27,26 @@ def home() -> Path:
     """The home folder, whether or not it exists."""
     chosen, own = os.environ.get(VARIABLE), user_folder()
     if chosen:
-        return Path(chosen).absolute()
+        return _usable(Path(chosen).absolute())
     if own is None:
         raise DbdynoError(
             "no_home",
             "this account has no home directory, and HOME is not set",
             f"set {VARIABLE} to a folder of your own",
         )
-    return own.absolute() / ".local" / "share" / "dbdyno"
+    return _usable(own.absolute() / ".local" / "share" / "dbdyno")
+
+
+def _usable(folder: Path) -> Path:
+    """Refuse a path that neither our records, which are UTF-8, nor servers' settings can hold."""
+    text = str(folder)
+    if "\n" in text or text.encode(errors="replace").decode() != text:
+        raise DbdynoError(
+            "bad_home",
+            f"{text!a} contains a line break, or is not UTF-8 text",
+            f"set {VARIABLE} to another folder",
+        )
+    return folder
 
 
 def home_folder(*parts: str) -> Path:

@@ -294,11 +294,11 @@ def test_an_account_that_runs_servers_can_read_its_copy(monkeypatch: pytest.Monk
 
 
 def test_folders_elsewhere_go_with_what_a_crash_left_behind(home: Path, tmp_path: Path) -> None:
-    ours, others = tmp_path / "dbdyno-data", tmp_path / "others"
-    ours.mkdir()
+    ours, others = tmp_path / "two\nlines" / "dbdyno-data", tmp_path / "others"
+    ours.mkdir(parents=True)
     others.mkdir()
     leftover = home_folder("private", "leftover")
-    (leftover / cluster.FOLDERS).write_text(f"{leftover}\n{ours}\n{others}")
+    (leftover / cluster.FOLDERS).write_text(cluster.END.join(map(str, (leftover, ours, others))))
     with start_private(POSTGRES.spec, connections=1):
         assert not leftover.exists()
         assert not ours.exists()

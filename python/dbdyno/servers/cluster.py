@@ -29,7 +29,8 @@ LOG_ROOM_BYTES = 1 << 20  # with less, an empty log does not mean that there was
 LOG_END_LINES = 3  # number of a log's last lines shown if none of them reports an error
 
 PREFIX = "dbdyno-"  # of folders in places that others use, too
-FOLDERS = "folders"  # a list of the folders elsewhere, one per line
+FOLDERS = "folders"  # a list of the folders elsewhere
+END = "\0"  # the only character that no path contains
 
 
 def draw_blueprint(
@@ -79,7 +80,7 @@ def lay_out(folder: Path, blueprint: Blueprint, password: str = "") -> Cluster:
         password=password or secrets.token_urlsafe(18),
         blueprint=blueprint,
     )
-    write_private(folder / FOLDERS, "\n".join(map(str, cluster.folders)))
+    write_private(folder / FOLDERS, END.join(map(str, cluster.folders)))
     blueprint.product.configure(cluster)
     cluster.log.touch(0o600)
     blueprint.identity.take_over(*cluster.folders)
@@ -95,7 +96,7 @@ def write_private(path: Path, text: str) -> None:
 def remove(folder: Path) -> None:
     """Remove what is left of a server, wherever it is."""
     try:
-        elsewhere = [Path(line) for line in (folder / FOLDERS).read_text().splitlines()]
+        elsewhere = [Path(line) for line in (folder / FOLDERS).read_text().split(END)]
     except OSError:
         elsewhere = []
     # The server's account may have written into its folder, so only names with our prefix are
