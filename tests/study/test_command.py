@@ -75,6 +75,7 @@ def test_an_interrupted_study_ends_with_130_and_is_gone_on_with(tmp_path, capsys
     assert code == 130
     (begun,) = list_studies()
     assert f"Continue: dbdyno study resume {begun.study_id}\n" in err
+    assert "4 of 4 turns have not been run (yet)" in plain(answer(capsys, "verdict")[1])
     code, out, err = answer(capsys, "resume")
     assert code == 0
     assert "4 of 4 runs count" in out

@@ -13,7 +13,7 @@ from dbdyno.cli.pages import write_page
 from dbdyno.explain.sentences import capitalized
 from dbdyno.layout import Command, Paragraph
 from dbdyno.model.study import StudyRecord
-from dbdyno.report.study import render_study_html
+from dbdyno.report.study import doubts, render_study_html
 from dbdyno.report.study_object import study_object
 from dbdyno.report.study_text import render_study_text
 from dbdyno.run.tools import engine_tools
@@ -39,8 +39,7 @@ def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
         print_json({**result, "doubt": claim.doubt})
         return
     print_lines([Paragraph(capitalized(claim.sentence))])
-    if claim.doubt:
-        print_lines([Paragraph(f"Doubt: {capitalized(claim.doubt)}")])
+    print_lines([Paragraph(f"Doubt: {doubt}") for doubt in doubts(trials, claim)])
     if not claim.is_decided:
         _tell_how_to_go_on(trials)
 
