@@ -156,7 +156,7 @@ def _predicted(orders: Orders, measured: Sequence[_Measured], clients: str, aske
         f"of {best.bound.table} allow about {tps(best.bound.tps)} TPS{gain}",
         is_decided=bool(covered) and not (own and own_tps > own.bound.tps * EXCEEDED),
         effect=best.bound.tps / own.bound.tps if own else None,
-        doubt="; ".join(_prediction_doubts(covered, own, own_tps, asked)),
+        doubt=". ".join(_prediction_doubts(covered, own, own_tps, asked)),
         evidence={"bound_tps": best.bound.tps, "measured_as": covered},
     )
 
@@ -194,7 +194,7 @@ def _agreement(measured: Sequence[_Measured], clients: str, asked: _Asked) -> It
         sentence=f"By mean throughput with {clients} {asked.over} the orders {verb}: measured "
         f"{', '.join(found)}" + ("" if agrees else f"; predicted {', '.join(predicted)}"),
         is_decided=agrees and not _undecided(measured),
-        doubt="; ".join(_agreement_doubts(measured, asked, agrees=agrees)),
+        doubt=". ".join(_agreement_doubts(measured, asked, agrees=agrees)),
         evidence={"measured": found, "predicted": predicted},
     )
 
