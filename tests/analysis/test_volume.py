@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dbdyno.analysis.interval_estimate import IntervalEstimate
-from dbdyno.analysis.volume import volume_curve
+from dbdyno.analysis.volume import per_decade, volume_curve
 
 SIZES = [1e6, 1e7, 1e8]
 
@@ -20,11 +20,44 @@ def measured(chance, sizes=SIZES, repeats=3, noise=0.05, exponent=-0.02):
 def test_by_hand():
     """Throughput halves with each decade, without noise."""
     found = volume_curve([(1e6, 400.0), (1e7, 200.0), (1e8, 100.0)])
-    assert found.per_decade.value == pytest.approx(0.5)
-    assert found.per_decade.low == pytest.approx(0.5)
     assert found.mean_at(1e9).value == pytest.approx(50)
     assert found.rows_at(50).value == pytest.approx(1e9, rel=1e-4)
     assert found.rows_at(1e-6) is None
+
+
+def test_the_factor_by_hand():
+    """Throughput halves with each decade; the second block is twice as fast as the first."""
+    values = {1: (400.0, 200.0, 100.0), 2: (800.0, 400.0, 200.0)}
+    found = per_decade(blocks_of(values)).factor
+    assert found.value == pytest.approx(0.5)
+    assert found.low == pytest.approx(0.5)
+    assert found.high == pytest.approx(0.5)
+    assert per_decade([(1, 1e6, 400.0), (2, 1e7, 200.0)]) is None
+
+
+def test_the_factors_interval_holds_as_often_as_it_says_on_a_host_that_drifts():
+    """95 % of 1000, plus or minus three standard deviations; no wider than the noise in a block."""
+    chance = np.random.default_rng(2)
+    held, widths = 0, []
+    for _ in range(1000):
+        drift = chance.normal(0, 1, 3)
+        noise = chance.normal(0, 0.05, (3, 3))
+        values = dict(enumerate(np.exp(drift[:, None] + noise)))
+        effect = per_decade(blocks_of(values))
+        low, high = effect.factor.low, effect.factor.high
+        assert (effect.p > 0.05) == (low <= 1 <= high)
+        held += low <= 1 <= high
+        widths.append(high / low)
+    assert 930 <= held <= 970
+    assert np.median(widths) < 1.15
+
+
+def blocks_of(values):
+    return [
+        (block, rows, value)
+        for block, of in values.items()
+        for rows, value in zip(SIZES, of, strict=True)
+    ]
 
 
 def test_the_interval_of_the_line_and_of_the_next_measurement_hold_as_often_as_they_say():
@@ -78,7 +111,9 @@ def test_a_limit_that_the_fewest_rows_have_passed_is_reached_at_so_many_or_fewer
 
 def test_two_measurements_are_a_line_without_any_doubt_that_could_be_counted():
     found = volume_curve([(1e6, 400.0), (1e7, 200.0)])
-    assert found.per_decade.low is None
+    assert found.exponent.low is None
+    factor = per_decade([(1, 1e6, 400.0), (1, 1e7, 200.0)])
+    assert (factor.factor, factor.p) == (IntervalEstimate(pytest.approx(0.5), None, None), None)
     assert found.mean_at(1e8).high is None
     assert (found.rows_at(100).low, found.rows_at(100).high) == (None, None)
     assert len(found.doubts) == 2

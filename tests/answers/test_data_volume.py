@@ -1,5 +1,7 @@
 """Conclusions about a table's size, from runs and loads with known laws."""
 
+import itertools
+
 import msgspec
 import numpy as np
 import pytest
@@ -45,11 +47,26 @@ def test_throughput_that_stays_is_said_to_stay():
     assert "within ±3 % with each tenfold" in plain(verdict.sentence)
 
 
+def test_drift_from_block_to_block_is_not_taken_for_noise():
+    speeds = itertools.chain.from_iterable([speed] * 6 for speed in (1.0, 0.4, 0.7))
+
+    def tps(at):
+        return next(speeds) * 1e5 * 0.9 ** len(at["rows"])
+
+    (verdict,) = answered("size-effect", of_sizes(tps, noise=0.005), by="operation").claims
+    assert verdict.is_decided
+    assert verdict.effect == pytest.approx(0.9, abs=0.01)
+    assert 0.88 < verdict.low < verdict.high < 0.92
+
+
 def test_noise_is_not_taken_for_a_fall():
     (verdict,) = answered("size-effect", of_sizes(lambda _: 5e4, noise=0.5), by="operation").claims
     assert not verdict.is_decided
     assert "not distinguishable from no change" in verdict.sentence
     assert "more pairs" in verdict.doubt
+    assert verdict.low > 1  # by chance, in one of two loads
+    assert "no change (p = 0.06" in plain(verdict.sentence)
+    assert " after Holm correction). Update: " in verdict.sentence
 
 
 def test_processor_time_tells_where_throughput_cannot():

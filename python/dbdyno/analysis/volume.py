@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 
+from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.interval_estimate import IntervalEstimate
-from dbdyno.analysis.probability import student_quantile
+from dbdyno.analysis.probability import student_p, student_quantile
 
 SIZES_FEW = 4
 ROWS_MAX = 1e15
@@ -37,12 +38,6 @@ class VolumeCurve(Struct, frozen=True, kw_only=True):
     rows_min: float
     rows_max: float
     doubts: tuple[str, ...]
-
-    @property
-    def per_decade(self) -> IntervalEstimate:
-        """The factor by which ten times the rows change it."""
-        low, high = (_power(bound) for bound in (self.exponent.low, self.exponent.high))
-        return IntervalEstimate(10**self.exponent.value, low, high)
 
     def mean_at(self, rows: float) -> IntervalEstimate:
         """The expected value at this many rows, with the confidence interval of the line."""
@@ -129,6 +124,45 @@ def volume_curve(measured: Sequence[tuple[float, float]]) -> VolumeCurve | None:
         rows_max=float(rows.max()),
         doubts=tuple(_doubts(rows)),
     )
+
+
+class PerDecade(Struct, frozen=True):
+    """The factor by which ten times the rows change a number.
+
+    ``p`` is that of no change; None with only as many measurements as there are unknowns.
+    """
+
+    factor: IntervalEstimate
+    p: float | None
+
+
+def per_decade(measured: Sequence[tuple[int, float, float]]) -> PerDecade | None:
+    """The effect of ten times the rows, from (block, rows, value) of each measurement.
+
+    Every block has a level of its own, so that drift of the host from block to block is not taken
+    for noise (randomised complete blocks; Montgomery, *Design and Analysis of Experiments*, §4.1).
+    None if no block has two sizes.
+    """
+    block, rows, values = (np.array(column) for column in zip(*measured, strict=True))
+    at, logarithms = (_within(block, np.log10(column)) for column in (rows, values))
+    spread = float(at @ at)
+    if not spread:
+        return None
+    exponent = float(at @ logarithms) / spread
+    rest = logarithms - exponent * at
+    freedom = len(rows) - len(np.unique(block)) - 1
+    noise = math.sqrt(float(rest @ rest) / freedom) if freedom else None
+    found = _exponent(exponent, noise, spread, freedom)
+    p = student_p(exponent * math.sqrt(spread) / noise, freedom) if noise else None
+    factor = IntervalEstimate(10**found.value, _power(found.low), _power(found.high))
+    return PerDecade(factor, p)
+
+
+def _within(block: Series, values: Series) -> Series:
+    """Differences from the mean of the block."""
+    _, place, count = np.unique(block, return_inverse=True, return_counts=True)
+    differences: Series = values - (np.bincount(place, values) / count)[place]
+    return differences
 
 
 def _exponent(value: float, noise: float | None, spread: float, freedom: int) -> IntervalEstimate:

@@ -5,18 +5,20 @@ change, the smallest size is compared with the largest, which gives the repeats 
 one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from dbdyno.analysis.effect import holm
 from dbdyno.analysis.interval_estimate import IntervalEstimate
-from dbdyno.analysis.verdicts import change
-from dbdyno.analysis.volume import VolumeCurve, volume_curve
+from dbdyno.analysis.verdicts import ALPHA, change
+from dbdyno.analysis.volume import VolumeCurve, per_decade, volume_curve
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import compared, over_runs, pairs
 from dbdyno.answers.measuring import metric_of
-from dbdyno.answers.table_size import measured, rows_of, rows_text
-from dbdyno.formatting import NOTHING, percent
+from dbdyno.answers.table_size import rows_of, rows_text
+from dbdyno.formatting import NOTHING, percent, significant
 
 SAME = 0.03
 """A smaller change per decade does not matter."""
@@ -39,11 +41,10 @@ class DecadeEffect(Struct, frozen=True):
     over: str
     measure: Measure
     curve: VolumeCurve
-
-    @property
-    def factor(self) -> IntervalEstimate:
-        """Factor by which ten times the rows changes the number."""
-        return self.curve.per_decade
+    factor: IntervalEstimate
+    """Factor by which ten times the rows changes the number."""
+    p: float | None
+    """That of no change, adjusted for all kinds of load that are judged together."""
 
     @property
     def is_same(self) -> bool:
@@ -54,10 +55,13 @@ class DecadeEffect(Struct, frozen=True):
     @property
     def is_decided(self) -> bool:
         """Whether the number changes significantly, or is known to stay the same."""
+        return self.is_same or (self._excludes_no_change and (self.p is None or self.p < ALPHA))
+
+    @property
+    def _excludes_no_change(self) -> bool:
+        """Whether its own interval does, which is not corrected for other kinds of load."""
         low, high = self.factor.low, self.factor.high
-        if low is None or high is None:
-            return False
-        return self.is_same or not low <= 1 <= high
+        return low is not None and high is not None and not low <= 1 <= high
 
     @property
     def sentence(self) -> str:
@@ -82,7 +86,12 @@ class DecadeEffect(Struct, frozen=True):
         if self.is_same:
             return f"within ±{percent(SAME)} with each tenfold{interval}"
         text = f"{change(self.factor.value)} with each tenfold{interval}"
-        return text if self.is_decided else f"{text}, which is not distinguishable from no change"
+        if self.is_decided:
+            return text
+        adjusted = ""
+        if self.p is not None and self._excludes_no_change:
+            adjusted = f" (p = {significant(self.p)} after Holm correction)"
+        return f"{text}, which is not distinguishable from no change{adjusted}"
 
     def _ends(self) -> str:
         """``throughput 43 071 TPS at 10 000 rows, 31 472 at 1 million``."""
@@ -97,10 +106,27 @@ class DecadeEffect(Struct, frozen=True):
         return [trial for trial in self.among if rows_of(trial, self.over) == rows]
 
 
-def decade_effect(
+def decade_effects(
+    sides: Mapping[str, Sequence[Trial]], over: str, measure: Measure
+) -> list[DecadeEffect]:
+    """The effects under all kinds of load, judged together."""
+    found = (_decade_effect(label, among, over, measure) for label, among in sides.items())
+    effects = [one for one in found if one is not None]
+    chances = {place: one.p for place, one in enumerate(effects) if one.p is not None}
+    adjusted = dict(zip(chances, holm(list(chances.values())), strict=True))
+    return [replace(one, p=adjusted.get(place)) for place, one in enumerate(effects)]
+
+
+def _decade_effect(
     label: str, among: Sequence[Trial], over: str, measure: Measure
 ) -> DecadeEffect | None:
-    """None if the number was not measured at two sizes."""
-    points = measured(among, over, metric_of(measure.metric))
-    curve = volume_curve(points) if points else None
-    return DecadeEffect(label, among, over, measure, curve) if curve else None
+    """None if the number was not measured at two sizes of one block."""
+    number = metric_of(measure.metric)
+    found = ((trial.block, rows_of(trial, over), number(trial)) for trial in among)
+    points = [(block, rows, value) for block, rows, value in found if value]
+    if not points:
+        return None
+    curve, effect = volume_curve([(rows, value) for _, rows, value in points]), per_decade(points)
+    if curve is None or effect is None:
+        return None
+    return DecadeEffect(label, among, over, measure, curve, effect.factor, effect.p)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, CurveOf, CurveSeries, Trial, Trials
-from dbdyno.answers.decade_effect import DecadeEffect, Measure, decade_effect
+from dbdyno.answers.decade_effect import DecadeEffect, Measure, decade_effects
 from dbdyno.answers.grouping import by_level, chosen, title_of
 from dbdyno.answers.measuring import curve_through, metric_of, series_over
 from dbdyno.explain.sentences import capitalized
@@ -24,21 +24,14 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """The verdict over all kinds of load, and a chart of each number."""
     over = str(options["over"])
     sides = by_level(trials, chosen(trials, options.get("at")), str(options["by"]))
-    effects = _effects(sides, over, THROUGHPUT)
+    effects = decade_effects(sides, over, THROUGHPUT)
     if not effects:
         return Answered(claims=[], missing="no load ran on tables of two sizes")
-    of_processor = _effects(sides, over, PROCESSOR)
+    of_processor = decade_effects(sides, over, PROCESSOR)
     return Answered(
         claims=[_claim(effects), *([_claim(of_processor)] if of_processor else [])],
         shown=[_picture(sides, over, title_of(trials, over), of) for of in (THROUGHPUT, RESPONSE)],
     )
-
-
-def _effects(
-    sides: Mapping[str, Sequence[Trial]], over: str, measure: Measure
-) -> list[DecadeEffect]:
-    found = (decade_effect(label, among, over, measure) for label, among in sides.items())
-    return [one for one in found if one is not None]
 
 
 def _claim(effects: Sequence[DecadeEffect]) -> Claim:
@@ -78,7 +71,7 @@ def _picture(
         if one.y
     )
     title = f"{measure.noun[0].upper()}{measure.noun[1:]}"
-    lines = {one.label: _line(one) for one in _effects(sides, over, measure)}
+    lines = {one.label: _line(one) for one in decade_effects(sides, over, measure)}
     return CurveOf(
         title=f"{title} against {x_title}",
         summary=f"{'; '.join(parts)} {measure.unit}.",
