@@ -128,7 +128,7 @@ def test_checkpoints_are_told_by_wal_and_by_dip():
     assert length.sentence == "4 of 4 runs contain a complete checkpoint."
     assert wal.is_decided
     assert wal.effect == pytest.approx(10, rel=0.01)
-    assert wal.sentence.startswith("Full_page_writes on: in the seconds after a checkpoint started")
+    assert wal.sentence.startswith("full_page_writes on: in the seconds after a checkpoint started")
     assert "full-page images per transaction: 0 before, 0.25 after" in wal.sentence
     assert dip.is_decided
     assert dip.effect == pytest.approx(-0.5, abs=0.01)

@@ -26,6 +26,7 @@ from dbdyno.answers.grouping import (
     titles_of,
     varied,
 )
+from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import NOTHING, percent, seconds, significant, size
 
 NOTICED = 0.05
@@ -134,10 +135,12 @@ def _wal_claim(label: str, seen: Sequence[_Seen]) -> Claim | None:
     ratio = paired_ratio(around)
     before, after = _means(around)
     return Claim(
-        sentence=f"{label[:1].upper()}{label[1:]}{': ' if label else ''}in the seconds after a "
-        f"checkpoint started a transaction wrote {size(after)} of WAL, in the seconds before "
-        f"{size(before)}: {times_of(ratio)}; full-page images per transaction: "
-        f"{significant(images[0])} before, {significant(images[1])} after.",
+        sentence=capitalized(
+            f"{label}{': ' if label else ''}in the seconds after a checkpoint started a "
+            f"transaction wrote {size(after)} of WAL, in the seconds before {size(before)}: "
+            f"{times_of(ratio)}; full-page images per transaction: {significant(images[0])} "
+            f"before, {significant(images[1])} after"
+        ),
         is_decided=ratio.is_significant,
         effect=ratio.value,
         low=ratio.low,
