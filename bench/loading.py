@@ -7,7 +7,7 @@ during the measurement, so the bench adds a checkpoint to its time.
 import time
 
 from bench.ceiling import Report
-from bench.pgbench import initialise
+from bench.pgbench import initialize
 from bench.ratio import ratio_of_pairs
 from bench.tools import dbdyno_path, tree_cpu_s
 from dbdyno.model.plan import Endpoint
@@ -24,7 +24,7 @@ def measure(report: Report, server: Server, endpoint: Endpoint, pairs: int) -> N
     ours, theirs = [], []
     for _ in range(pairs):
         _clear(server)
-        theirs.append(rows / (initialise(endpoint, SCALE) + _checkpoint_s(server)))
+        theirs.append(rows / (initialize(endpoint, SCALE) + _checkpoint_s(server)))
         _clear(server)
         load = [dbdyno_path(), "load", "tpcb", "--target", url_of(endpoint), "-s", str(SCALE)]
         ours.append(rows / tree_cpu_s(load)[2])

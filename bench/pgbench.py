@@ -11,14 +11,14 @@ from dbdyno.servers.connecting import url_of
 SCALE = 50
 
 
-def initialise(endpoint: Endpoint, scale: int) -> float:
+def initialize(endpoint: Endpoint, scale: int) -> float:
     """Creates its tables; returns the seconds that this took."""
     arguments = ["-i", "-q", "-s", str(scale), url_of(endpoint)]
     return tree_cpu_s([PGBENCH.find(), *arguments])[2]
 
 
 def _prepare(endpoint: Endpoint) -> None:
-    initialise(endpoint, SCALE)
+    initialize(endpoint, SCALE)
     load_data(endpoint, "pk", "-s", str(SCALE))
 
 

@@ -18,7 +18,7 @@ def row_hold_bound_tps(holds: Iterable[tuple[float, float]]) -> float:
 
     Each (p, h) is the probability that a transaction locks the row in one way, and how long it then
     holds it: from the locking statement to the end of the commit. The row is a server of
-    utilisation X·Σ pᵢ·hᵢ, which cannot exceed 1 (the utilisation law; Denning and Buzen, *Computing
+    utilization X·Σ pᵢ·hᵢ, which cannot exceed 1 (the utilization law; Denning and Buzen, *Computing
     Surveys* 10, 1978).
     """
     busy_s = sum(probability * hold_s for probability, hold_s in holds)
@@ -73,14 +73,14 @@ def cached_share(cache_bytes: float, touched_bytes: float) -> float:
     return min(cache_bytes / touched_bytes, 1.0) if touched_bytes > 0 else 1.0
 
 
-def gain_factor(share: float, next_utilisation: float = 0.0) -> float:
+def gain_factor(share: float, next_utilization: float = 0.0) -> float:
     """Largest factor by which throughput can rise if a cause that takes this share is removed.
 
     1/(1 − w) in a closed loop whose clients spend w of their time on it, bounded by the next
-    resource, which can carry 1/u of its present rate (Amdahl, *AFIPS* 1967; the utilisation law).
+    resource, which can carry 1/u of its present rate (Amdahl, *AFIPS* 1967; the utilization law).
     """
     alone = 1 / (1 - share) if share < 1 else UNBOUNDED
-    return min(alone, 1 / next_utilisation) if next_utilisation > 0 else alone
+    return min(alone, 1 / next_utilization) if next_utilization > 0 else alone
 
 
 def clients_at_work(tps: float, response_s: float) -> float:

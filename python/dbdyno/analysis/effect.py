@@ -131,7 +131,7 @@ def _student(value: float, error: float, spread: Spread, method: Method) -> Effe
 
 
 def _bootstrap(differences: Series, spread: Spread) -> Effect:
-    """The symmetric studentised bootstrap (Hall, *Biometrika* 75, 1988).
+    """The symmetric studentized bootstrap (Hall, *Biometrika* 75, 1988).
 
     The distribution of |t*| = |m* − m| / s* over resamples takes the place of Student's t.
     """

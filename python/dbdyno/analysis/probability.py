@@ -1,7 +1,7 @@
 """The probability distributions behind the verdicts.
 
 The analysis needs only scipy's special functions. They are imported when first called: this takes
-longer than summarising a run, and most commands compare nothing. What summarising a run needs is
+longer than summarizing a run, and most commands compare nothing. What summarizing a run needs is
 implemented here.
 """
 
@@ -36,7 +36,7 @@ def student_quantile(freedom: float) -> float:
     With t = √ν·tan θ the probability between −t and t is ∫₀^θ cos^(ν−1) over the same integral up
     to a right angle, √π/2 · Γ(ν/2)/Γ((ν+1)/2). That integral is concave and the search begins below
     the root, so Newton's steps never overshoot it. Implemented here because importing scipy takes
-    longer than everything else in summarising a run.
+    longer than everything else in summarizing a run.
     """
     nu = max(freedom, 1.0)
     whole = math.exp(math.lgamma(nu / 2) - math.lgamma((nu + 1) / 2)) * math.sqrt(math.pi) / 2

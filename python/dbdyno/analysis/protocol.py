@@ -9,7 +9,7 @@ from typing import Any
 
 POSTGRESQL, MYSQL = "postgresql", "mysql"
 PAGE_BYTES = {POSTGRESQL: 8192, MYSQL: 16384}
-"""The default of each; a server may be built or initialised with another size."""
+"""The default of each; a server may be built or initialized with another size."""
 
 
 def protocol_of(plan: Mapping[str, Any]) -> str:

@@ -42,7 +42,7 @@ GROUPS = {
     "Measure": {
         "run": "Run a workload or scripts against a database and measure it.",
         "search": "Find the highest transaction rate that meets an objective.",
-        "study": "Run an experiment: factors, repeats, randomised blocks, a verdict.",
+        "study": "Run an experiment: factors, repeats, randomized blocks, a verdict.",
         "workloads": "List the workloads, or the parameters of one.",
     },
     "Understand results": {

@@ -68,7 +68,7 @@ app = command(
     "dbdyno study verdict last",
     "dbdyno study show hot-rows --toml > mine.toml   a copy to edit",
 )
-app.help = """Run an experiment: factors, repeats, randomised blocks, a verdict.
+app.help = """Run an experiment: factors, repeats, randomized blocks, a verdict.
 
 A study varies the factors in its file, runs every point once in each block, in random order,
 and reports what can be concluded and what cannot. Five studies come with dbdyno; you can also

@@ -22,7 +22,7 @@ def spec_lines(spec: StudySpec, path: Path) -> list[Line]:
         f"{spec.title}  ({path})",
         spec.question,
         "",
-        f"size {spec.size} of {', '.join(SIZES)}; {spec.repeats} repeats in randomised blocks; "
+        f"size {spec.size} of {', '.join(SIZES)}; {spec.repeats} repeats in randomized blocks; "
         f"cache {spec.cache}; data restored {spec.restore}",
         *(_factor_text(factor) for factor in spec.factors),
         *(f"left out: {_excluded_text(excluded)}" for excluded in spec.excluded),

@@ -115,7 +115,7 @@ def _is_uneven(holds: list[RowHold], relation: str, measured_tps: float, total_s
 
 
 def _waited_most(in_use: float) -> float:
-    """Largest share of its time that a client waits for a row with this utilisation."""
+    """Largest share of its time that a client waits for a row with this utilization."""
     return BURSTS * in_use / (1.0 - in_use) if in_use < 1.0 else math.inf
 
 

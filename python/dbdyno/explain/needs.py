@@ -103,7 +103,7 @@ def server_facts(case: Case) -> ServerFacts:
 def client_time(case: Case) -> Budget:
     """Where client time went.
 
-    If a server does not report every wait, a lock wait is recognised by its transactions: without
+    If a server does not report every wait, a lock wait is recognized by its transactions: without
     the privilege to see those, it would be mistaken for another wait.
     """
     hidden = lack_of(case.recording, "sessions")

@@ -60,7 +60,7 @@ def processor_time(case: Case) -> ProcessorTime:
     )
 
 
-def own_utilisation(case: Case) -> float:
+def own_utilization(case: Case) -> float:
     """The share of CPU time that server and engine use; 0 if it is not known.
 
     What others use now may not remain theirs if the run needs more.

@@ -3,7 +3,7 @@
 from dbdyno.analysis.bounds import gain_factor
 from dbdyno.explain.case import Case
 from dbdyno.explain.failing import did_nothing
-from dbdyno.explain.processors import own_utilisation
+from dbdyno.explain.processors import own_utilization
 from dbdyno.explain.rule import NOTICED
 from dbdyno.formatting import significant, tps
 
@@ -17,7 +17,7 @@ def gain_text(case: Case, share: float) -> str:
 
 def gain_of_waits(case: Case, share: float) -> str:
     """The same for a cause that takes no CPU time: the CPU is then the next limit."""
-    factor = gain_factor(share, own_utilisation(case))
+    factor = gain_factor(share, own_utilization(case))
     limit = "; the CPU is then saturated" if factor < gain_factor(share) else ""
     return rise_text(case, factor, limit) if share >= NOTICED else ""
 

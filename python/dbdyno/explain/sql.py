@@ -1,6 +1,6 @@
 """What a statement of a script writes and compares, read from its text.
 
-Not a parser: it recognises the plain forms that transactions consist of, and returns nothing for
+Not a parser: it recognizes the plain forms that transactions consist of, and returns nothing for
 the rest. A rule that names a table or column by it has a second kind of evidence, or says that it
 has none.
 

@@ -70,7 +70,7 @@ class Mark(Struct, frozen=True):
 
 
 class Span(Struct, frozen=True):
-    """The time of an event, or of a part of it that is emphasised."""
+    """The time of an event, or of a part of it that is emphasized."""
 
     begin_s: float
     end_s: float

@@ -41,7 +41,7 @@ def _run_length_s(subject: Subject) -> float:
 
 
 def _spans(events: Iterable[RunEvent], gap_s: float) -> list[Span]:
-    """The whole of each event, and over it the parts that are emphasised."""
+    """The whole of each event, and over it the parts that are emphasized."""
     whole, strong = [], []
     for event in events:
         whole.append(Span(event.begin_s, event.end_s))

@@ -32,7 +32,7 @@ def _order_facts(study: StudyRecord) -> Iterator[tuple[str, str]]:
     yield "Size", spec.size
     yield "Points", count(len(study.points))
     yield "Repeats", count(spec.repeats)
-    yield "Order", f"randomised complete blocks, seed {spec.seed}"
+    yield "Order", f"randomized complete blocks, seed {spec.seed}"
     yield "Cache before each run", spec.cache
     yield "Data restored", spec.restore
     yield "Turns", _turn_text(study)

@@ -96,7 +96,7 @@ def _making(trials: Trials) -> Iterator[Line]:
     spec = trials.spec
     points = f"{counted(len(trials.study.points), 'point')} × {counted(spec.repeats, 'repeat')}"
     yield _flowing(
-        f"Run as {points} in randomised complete blocks, seed {spec.seed}; cache {spec.cache}."
+        f"Run as {points} in randomized complete blocks, seed {spec.seed}; cache {spec.cache}."
     )
     spent = [f"{name.lower()} {value}" for name, value in time_facts(trials.study)]
     if spent:

@@ -1,4 +1,4 @@
-"""The order of turns: randomised complete blocks, reproducible by the seed.
+"""The order of turns: randomized complete blocks, reproducible by the seed.
 
 Every block runs every point once, in its own random order, so that drift over time (temperature,
 neighbours, the state of the disk) affects all points alike and cancels out when points are compared

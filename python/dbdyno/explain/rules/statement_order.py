@@ -27,7 +27,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.convoy import convoy_of, waited_among_clients
 from dbdyno.explain.needs import client_time, committed, server_facts, throughput_tps
 from dbdyno.explain.order import Advice, Bound, advise
-from dbdyno.explain.processors import own_utilisation
+from dbdyno.explain.processors import own_utilization
 from dbdyno.explain.rule import (
     NOTICED,
     CouldNotLook,
@@ -106,7 +106,7 @@ def timed_scripts(case: Case) -> list[TimedScript]:
 def _gain(case: Case, advice: Advice, waiting: float) -> float:
     """Largest factor by which throughput can rise."""
     bounded = advice.after.tps / advice.before.tps
-    return max(min(bounded, gain_factor(waiting, own_utilisation(case))), 1.0)
+    return max(min(bounded, gain_factor(waiting, own_utilization(case))), 1.0)
 
 
 def _crossing_text(crossing: tuple[str, str, str, str]) -> str:

@@ -1,7 +1,7 @@
 """Why a connection failed, in words the user can act on.
 
 libpq returns only a text for any failure, so the cause is determined from that text; what is not
-recognised is shown as it is. No message here contains a password, not even one in a malformed URL.
+recognized is shown as it is. No message here contains a password, not even one in a malformed URL.
 """
 
 import re

@@ -45,7 +45,7 @@ REPLICATION = """
         max(extract(epoch from replay_lag))::float8 as replay_lag_s
     from pg_stat_replication, (select case when pg_is_in_recovery()
         then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end) as ends(lsn)
-    where exists (select from pg_stat_get_wal_senders())  -- else no session need be looked at
+    where exists (select from pg_stat_get_wal_senders())  -- else the sessions are not scanned
     group by application_name"""
 
 # All sessions but ours in one pass. A session whose type is hidden from our role is a client if it
