@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -25,9 +25,6 @@ from dbdyno.servers.cluster import write_private
 from dbdyno.servers.copying import copy_trees, refuse_lack_of_room, tree_bytes
 from dbdyno.servers.product import Blueprint, Cluster
 from dbdyno.servers.spec import Kind
-
-if TYPE_CHECKING:
-    from dbdyno.servers.private import PrivateServer
 
 USE = "data"
 ABOUT = "about.json"
@@ -76,6 +73,17 @@ class DataSet(Struct, frozen=True, kw_only=True):
         return (self.folder / PASSWORD).read_text()
 
 
+class StoppableServer(Protocol):
+    """What a set is made of: a server that stops for good, and its files."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """The server's files."""
+
+    def shut_down(self) -> None:
+        """Stop the server cleanly."""
+
+
 def find_data_set(key: str) -> DataSet | None:
     """Return the set with this key, if there is one."""
     return _read(_place() / _checked(key))
@@ -92,7 +100,7 @@ def _place() -> Path:
     return home() / USE
 
 
-def keep_data(server: "PrivateServer", key: str, about: About) -> DataSet:
+def keep_data(server: StoppableServer, key: str, about: About) -> DataSet:
     """Shut the server down and turn its data into a set, which replaces an older one.
 
     The server cannot be started again: its files are moved, not copied, if at all possible.
