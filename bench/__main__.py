@@ -43,7 +43,7 @@ def main() -> int:
         ]
         if parts or chosen:
             _measure_on(kind, parts, chosen, tally, options)
-    return 0 if tally.all_kept else 1
+    return 0 if tally.all_passed else 1
 
 
 def _names(tally: Tally, options: argparse.Namespace) -> Sequence[str]:

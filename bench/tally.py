@@ -12,7 +12,7 @@ class Tally:
     """A line for each thing; what could not be measured counts as a missed bound."""
 
     def __init__(self) -> None:
-        self.all_kept = True
+        self.all_passed = True
 
     def report(self, name: str, text: str, passed: bool | None) -> None:
         """A result, and whether it keeps its bound; None: undecided, and not counted as kept."""
@@ -32,5 +32,5 @@ class Tally:
             self.not_measured(names, error)
 
     def _line(self, label: str, name: str, text: str, passed: bool) -> None:
-        self.all_kept = self.all_kept and passed
+        self.all_passed = self.all_passed and passed
         print(f"{label:4} {name:52} {text}", flush=True)

@@ -83,16 +83,16 @@ class EngineProcess:
         finally:
             os.close(for_engine)
         self._frames = os.fdopen(frames, "rb")
-        self._say(msgspec.json.encode(job) + b"\n")
+        self._send(msgspec.json.encode(job) + b"\n")
 
-    def _say(self, words: bytes) -> None:
-        ear = self._process.stdin
-        assert ear is not None
+    def _send(self, data: bytes) -> None:
+        stdin = self._process.stdin
+        assert stdin is not None
         # The engine may have ended already: its frames, or their absence, show that.
         with contextlib.suppress(BrokenPipeError):
-            if not ear.closed:
-                ear.write(words)
-                ear.flush()
+            if not stdin.closed:
+                stdin.write(data)
+                stdin.flush()
 
     def __iter__(self) -> Iterator[tuple[bytes, Frame]]:
         """Yield (bytes of the frame without its length, frame) until the engine has ended."""
@@ -110,14 +110,14 @@ class EngineProcess:
 
     def stop(self) -> None:
         """Ask for an early end: nothing new starts, transactions in flight get their grace."""
-        self._say(b'"stop"\n')
+        self._send(b'"stop"\n')
 
     def served_by(self, tasks: Mapping[int, int]) -> None:
         """Send the engine the host's task for each session, by the server's session number.
 
         The engine needs no help with servers whose sessions are processes.
         """
-        self._say(msgspec.json.encode({"served": tasks}) + b"\n")
+        self._send(msgspec.json.encode({"served": tasks}) + b"\n")
 
     def kill(self) -> None:
         """End it at once, and its frames with it.

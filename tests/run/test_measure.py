@@ -151,23 +151,23 @@ def test_silence_ends_the_engine():
     ended = threading.Event()
     with Watchdog(ended.set, limit_s=0.05) as watchdog:
         assert ended.wait(PATIENCE_S)
-    assert watchdog.has_bitten
+    assert watchdog.has_fired
 
 
 def naps(*deeds: Callable[[Watchdog], None], limit_s: float = 4) -> bool:
     """Whether a watchdog bites when one of ``deeds`` is done in each of its naps."""
     left = iter(deeds)
 
-    def nap(_over: threading.Event, _seconds: float) -> bool:
+    def sleep(_over: threading.Event, _seconds: float) -> bool:
         deed = next(left, None)
         if deed is not None:
             deed(watchdog)
         return deed is None
 
-    watchdog = Watchdog(lambda: None, limit_s, nap)
+    watchdog = Watchdog(lambda: None, limit_s, sleep)
     with watchdog:
         pass
-    return watchdog.has_bitten
+    return watchdog.has_fired
 
 
 def silence(_watchdog: Watchdog) -> None:
@@ -175,7 +175,7 @@ def silence(_watchdog: Watchdog) -> None:
 
 
 def sign(watchdog: Watchdog) -> None:
-    with watchdog.heard():
+    with watchdog.reading():
         pass
 
 

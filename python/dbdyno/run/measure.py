@@ -65,7 +65,7 @@ class Measured:
     done: Done | None = None
     failed: Failed | None = None
     was_silent: bool = False
-    heard_interrupt: bool = False
+    got_interrupt: bool = False
     """Whether the user asked for the end, however the engine then ended."""
 
     @property
@@ -76,7 +76,7 @@ class Measured:
     @property
     def was_interrupted(self) -> bool:
         """Whether the run was interrupted, by the engine's account or, if killed, by the signal."""
-        return self.heard_interrupt if self.done is None else self.done.end == "interrupted"
+        return self.got_interrupt if self.done is None else self.done.end == "interrupted"
 
 
 def measure(
@@ -94,7 +94,7 @@ def measure(
     ):
         try:
             for raw, frame in engine:
-                with watchdog.heard():
+                with watchdog.reading():
                     if isinstance(frame, Connecting | Started):
                         watchdog.allow(_patience_s(plan, has_begun=isinstance(frame, Started)))
                     keep(raw, frame)
@@ -102,8 +102,8 @@ def measure(
         except BaseException:
             engine.abandon()
             raise
-    reader.measured.was_silent = watchdog.has_bitten
-    reader.measured.heard_interrupt = interrupts.came
+    reader.measured.was_silent = watchdog.has_fired
+    reader.measured.got_interrupt = interrupts.came
     return reader.measured
 
 

@@ -35,7 +35,7 @@ class Presence:
         self._connect = connect
         self._control = control
         self._silence_max_s = silence_max_s
-        self._heard_s = time.monotonic()
+        self._last_progress_s = time.monotonic()
         self._rows = 0
         self._absence: DbdynoError | None = None
         self._over = threading.Event()
@@ -47,11 +47,11 @@ class Presence:
             raise self._absence
         if progress.rows != self._rows:
             self._rows = progress.rows
-            self._heard_s = time.monotonic()
+            self._last_progress_s = time.monotonic()
 
     def _look(self) -> None:
         while self._absence is None and not self._over.wait(self._silence_max_s / 10):
-            if time.monotonic() - self._heard_s > self._silence_max_s:
+            if time.monotonic() - self._last_progress_s > self._silence_max_s:
                 self._knock()
 
     def _knock(self) -> None:
@@ -62,7 +62,7 @@ class Presence:
             if error.code == "unreachable" and not self._over.is_set():
                 self._absence = _absence(error)
                 hang_up(self._control)
-        self._heard_s = time.monotonic()
+        self._last_progress_s = time.monotonic()
 
     def __enter__(self) -> Self:
         """Start watching."""

@@ -225,17 +225,17 @@ class _Run:
         writer.write_server({**described, "chosen": chosen, "placement": placed.as_record()})
 
     def _measure(self, writer: RunWriter, plan: Plan, watch: Watch | None) -> Measured:
-        witness = _Witness(self.observer, watch)
+        run_observer = _RunObserver(self.observer, watch)
         with (
             watching(self.options, self.connected, plan, writer) as follower,
             (writer.folder / LOG).open("a", encoding="utf-8") as log,
         ):
             with on_cpus(self.options.engine_cpus):
                 engine = self.tools.start(plan, log)
-            keep = _Keeper(
+            keep = _FrameKeeper(
                 writer, follower, partial(send_server_tasks, self.connected, engine)
             ).keep
-            measured = measure(engine, plan, witness, keep, writer.log)
+            measured = measure(engine, plan, run_observer, keep, writer.log)
             follower.finish()
         return measured
 
@@ -274,7 +274,7 @@ class _Run:
 
 
 @dataclass(frozen=True)
-class _Keeper:
+class _FrameKeeper:
     """Stores the engine's frames in the run folder, and passes them on to the run's follower.
 
     ``meet`` is called when all clients are connected.
@@ -293,7 +293,7 @@ class _Keeper:
             self.meet()
 
 
-class _Witness:
+class _RunObserver:
     """Everyone who follows a run in progress."""
 
     def __init__(self, observer: Observer, watch: Watch | None) -> None:

@@ -22,19 +22,19 @@ class Watchdog:
         self,
         on_silence: Callable[[], None],
         limit_s: float,
-        nap: Callable[[threading.Event, float], bool] = threading.Event.wait,
+        sleep: Callable[[threading.Event, float], bool] = threading.Event.wait,
     ) -> None:
         self._on_silence = on_silence
         self._limit_s = limit_s
-        self._nap = nap
+        self._sleep = sleep
         self._signs = 0
         self._is_listening = True
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
-        self.has_bitten = False
+        self.has_fired = False
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
+    def reading(self) -> Iterator[None]:
         """Note a sign of life; silence does not count while the block processes it."""
         self._signs += 1
         self._is_listening = False
@@ -49,11 +49,11 @@ class Watchdog:
 
     def _watch(self) -> None:
         signs, silent_s = self._signs, 0.0
-        while not self._nap(self._over, nap_s := min(self._limit_s / 4, 1.0)):
+        while not self._sleep(self._over, sleep_s := min(self._limit_s / 4, 1.0)):
             is_silent = self._is_listening and signs == self._signs
-            signs, silent_s = self._signs, silent_s + nap_s if is_silent else 0.0
+            signs, silent_s = self._signs, silent_s + sleep_s if is_silent else 0.0
             if silent_s >= self._limit_s:
-                self.has_bitten = True
+                self.has_fired = True
                 self._on_silence()
                 return
 
