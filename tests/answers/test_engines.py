@@ -169,6 +169,20 @@ def test_where_neither_records_nor_buffers_are_counted_the_rate_is_told_as_a_rat
         assert "takes" not in claim.sentence
 
 
+def test_levels_of_one_block_are_one_sample_of_what_an_index_costs():
+    """The ratio is 1 at 4 clients and 0.5 at 64, in each of three blocks."""
+
+    def tps(at):
+        is_dear = at["workload"] == "oltp_update_index" and at["clients"] == "64"
+        return 5_000.0 if is_dear else 10_000.0
+
+    made = spec(ENGINE, LOAD, factor("clients", 4, 64), repeats=3)
+    postgres, _ = index_update_cost(costed(study(made, tps, noise=0.001), lambda _: {})).claims
+    assert postgres.effect == pytest.approx(0.5**0.5, rel=0.01)
+    assert 0.7 < postgres.low < postgres.high < 0.715
+    assert "3 pairs" in postgres.doubt
+
+
 def test_the_loss_of_hot_is_told_by_log_records():
     found = index_update_cost(costed(of_engines(run_of=counted), log_records))
     postgres, mariadb = found.claims

@@ -32,21 +32,25 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     labels: tuple[str, str] = ("before", "after"),
     margin: float = MARGIN,
     paired: bool = False,
+    blocks: Sequence[int] = (),
     unequal: Sequence[str] = (),
     beside: Sequence[float] = (),
 ) -> Comparison:
     """Compare the second variant with the first.
 
-    With ``paired``, runs at the same position are of one block. ``beside`` are the p-values of
-    other tests that are judged together with these: of other variants against the same first one.
-    Without ``metrics`` the usual ones are compared, and every cost of single runs. A metric that no
-    run has is left out, and reported as missing if it was asked for.
+    With ``paired``, runs at the same position are of one block; ``blocks`` are the blocks of the
+    pairs, if one may have several: they share its drift, and their mean is one pair. ``beside`` are
+    the p-values of other tests that are judged together with these: of other variants against the
+    same first one. Without ``metrics`` the usual ones are compared, and every cost of single runs.
+    A metric that no run has is left out, and reported as missing if it was asked for.
     """
     if paired and len(before) != len(after):
         raise ValueError("pairs need as many runs of one variant as of the other")
     first, second = ([metrics_of(record) for record in side] for side in (before, after))
     wanted = list(metrics) if metrics is not None else _usual(first, second)
-    samples = {name: samples_of(name, first, second, paired=paired) for name in wanted}
+    samples = {
+        name: samples_of(name, first, second, paired=paired, blocks=blocks) for name in wanted
+    }
     missing = [name for name in metrics or () if samples[name] is None]
     found = [one for one in samples.values() if one is not None]
     return Comparison(

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dbdyno.analysis.estimate import Series
 from dbdyno.model.comparison import Metric
@@ -62,15 +63,38 @@ class MetricSamples(Struct, frozen=True):
         return before / level, after / level
 
 
-def samples_of(name: str, before: Runs, after: Runs, *, paired: bool) -> MetricSamples | None:
-    """The runs that have the metric, or the pairs in which both do; None if there are none."""
+def samples_of(
+    name: str, before: Runs, after: Runs, *, paired: bool, blocks: Sequence[int] = ()
+) -> MetricSamples | None:
+    """The runs that have the metric, or the pairs in which both do; None if there are none.
+
+    Of ``blocks``, one for each pair, the mean is the pair; blocks that lack a pair which others
+    have are left out, because they would differ by more than chance.
+    """
     if paired:
-        pairs = zip(before, after, strict=True)
-        both = [(one[name], other[name]) for one, other in pairs if name in one and name in other]
-        sides = tuple(one for one, _ in both), tuple(other for _, other in both)
+        of_block: dict[int, list[tuple[Metric, Metric]]] = {}
+        pairs = zip(before, after, blocks or range(len(before)), strict=True)
+        for one, other, block in pairs:
+            if name in one and name in other:
+                of_block.setdefault(block, []).append((one[name], other[name]))
+        most = max(map(len, of_block.values()), default=0)
+        whole = [both for both in of_block.values() if len(both) == most]
+        sides = (
+            tuple(_mean_metric([one for one, _ in of]) for of in whole),
+            tuple(_mean_metric([other for _, other in of]) for of in whole),
+        )
     else:
         sides = _having(name, before), _having(name, after)
     return MetricSamples(*sides, paired) if all(sides) else None
+
+
+def _mean_metric(metrics: Sequence[Metric]) -> Metric:
+    """One metric of several runs; the interval within a run is that of a single one."""
+    if len(metrics) == 1:
+        return metrics[0]
+    values = _values(metrics)
+    mean = _geometric_mean(values) if (values > 0).all() else _mean(values)
+    return replace(metrics[0], value=mean, low=None, high=None)
 
 
 def _having(name: str, runs: Runs) -> tuple[Metric, ...]:

@@ -108,9 +108,13 @@ def ratio_of(of: Iterable[tuple[Trial, Trial]], number: Number) -> Ratio | None:
 def compared(
     of: Sequence[tuple[Trial, Trial]], metrics: Sequence[str], margin: float = MARGIN
 ) -> dict[str, MetricComparison]:
-    """The verdicts on these metrics, judged together, by their ids, over pairs of runs."""
+    """The verdicts on these metrics, judged together, by their ids, over pairs of runs.
+
+    The pairs of one block, at other levels of other factors, are one sample.
+    """
     before, after = ([trial.record for trial in side] for side in zip(*of, strict=True))
-    found = compare(before, after, metrics, margin=margin, paired=True)
+    blocks = [trial.block for trial, _ in of]
+    found = compare(before, after, metrics, margin=margin, paired=True, blocks=blocks)
     return {each.id: each for each in found.metrics}
 
 
