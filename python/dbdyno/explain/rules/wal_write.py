@@ -90,6 +90,11 @@ class _Flushes(Struct, frozen=True, kw_only=True):
         return self.delay_s > 0 and self.delay_s >= self.each_at_most_s / 2
 
     @property
+    def is_delay_felt(self) -> bool:
+        """Whether the delay is a part of the time worth naming."""
+        return self.delay_s > 0 and self.delay_s >= self.each_at_most_s * NOTICED
+
+    @property
     def are_large(self) -> bool:
         """Whether they take time by what they write, rather than by their number."""
         return (self.bytes_each or 0.0) >= MUCH_BYTES
@@ -145,11 +150,10 @@ def look(case: Case) -> Outcome:
             *([_WORK_TEXT] if is_work else []),
         ],
         why=_why(promise),
-        advice=[_NO_DELAY]
-        if is_delayed
-        else _advice(
-            promise, can_be_faster=not is_prompt, are_large=bool(flushes and flushes.are_large)
-        ),
+        advice=[
+            *([_NO_DELAY] if flushes and flushes.is_delay_felt else []),
+            *([] if is_delayed else _advice(promise, flushes, can_be_faster=not is_prompt)),
+        ],
         gain=gain_of_waits(case, share),
         refute=_NO_DELAY_TRIED if is_delayed else _refute(promise),
     )
@@ -247,12 +251,12 @@ def _flushes_text(flushes: _Flushes, log: str) -> list[str]:
             f"A flush writes {size(flushes.bytes_each or 0.0)} on average: a transaction writes "
             f"{size(flushes.bytes_per_transaction or 0.0)} of {log}."
         )
-    if flushes.are_delayed:
+    if flushes.is_delay_felt:
         said.append(
             f"Before each flush a commit waits {milliseconds(flushes.delay_s * 1e3)} for others "
             "(commit_delay), if enough others are active (commit_siblings)."
         )
-    elif flushes.are_prompt:
+    if flushes.are_prompt and not flushes.are_delayed:
         said.append(
             f"A flush takes at most {milliseconds(flushes.each_at_most_s * 1e3)}: the storage is "
             "fast, and this is the price of durable commits."
@@ -310,7 +314,8 @@ def _refute(promise: _Promise) -> str:
     return f"Run again with the {promise.log} on faster storage: this share must fall."
 
 
-def _advice(promise: _Promise, *, can_be_faster: bool, are_large: bool) -> list[str]:
+def _advice(promise: _Promise, flushes: _Flushes | None, *, can_be_faster: bool) -> list[str]:
+    are_large = flushes is not None and flushes.are_large
     if not promise.relaxed:
         return [
             f"Write less {promise.log}: fewer indexes, larger transactions.",
