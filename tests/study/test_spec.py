@@ -63,6 +63,12 @@ def test_a_size_chooses_among_levels_that_are_tables(tmp_path):
     assert [level.name for level in spec.factors[1].levels] == ["named"]
 
 
+def test_a_contrast_names_levels_as_the_factor_does(tmp_path):
+    contrast = '[[contrast]]\nfactor = "clients"\nbefore = 1\nafter = 2\n'
+    [read_as_numbers] = read(tmp_path, MINI + contrast).contrasts
+    assert (read_as_numbers.before, read_as_numbers.after) == ("1", "2")
+
+
 def test_a_contrast_of_levels_that_the_size_leaves_out_is_left_out(tmp_path):
     contrast = '[[contrast]]\nfactor = "clients"\nbefore = "1"\nafter = "2"\n'
     text = MINI + contrast + "[sizes.tiny.levels]\nclients = [1, 4]\n"

@@ -51,6 +51,9 @@ class Factor(Struct, frozen=True, kw_only=True):
             return None
 
 
+MARGIN = 0.03
+
+
 class Contrast(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Two levels of a factor to compare, at equal levels of all other factors."""
 
@@ -59,7 +62,7 @@ class Contrast(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     after: str
     metrics: tuple[str, ...] = ()
     """IDs in ``analysis/metrics.py``; empty for the metrics of the study."""
-    margin: float = 0.03
+    margin: float = MARGIN
     """Changes smaller than this share count as *the same*."""
 
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from dbdyno.errors import DbdynoError, nearest, why_unreadable
-from dbdyno.model.study import Cache, Contrast, OptionTable, Published, Question, Restore, Size
+from dbdyno.model.study import MARGIN, Cache, OptionTable, Published, Question, Restore, Size
 
 _Kind = TypeVar("_Kind")
 
@@ -33,6 +33,16 @@ class FactorTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     unit: str = ""
 
 
+class ContrastTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One ``[[contrast]]``; its levels are written as in the factor, numbers without quotes."""
+
+    factor: str
+    before: Scalar
+    after: Scalar
+    metrics: tuple[str, ...] = ()
+    margin: float = MARGIN
+
+
 class StudyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything in a file, for any size."""
 
@@ -48,7 +58,7 @@ class StudyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     budget: str | None = None
     seed: int = 0
     exclude: tuple[dict[str, Scalar | list[Scalar]], ...] = ()
-    contrast: tuple[Contrast, ...] = ()
+    contrast: tuple[ContrastTable, ...] = ()
     answers: tuple[Question, ...] = ()
     published: tuple[Published, ...] = ()
     sizes: dict[Size, dict[str, Any]] = {}
@@ -135,7 +145,7 @@ def _fields_at(key: str) -> list[str]:
     """Return the keys of the structure at a place of the file."""
     kinds: dict[str, type[Struct]] = {
         "factor": FactorTable,
-        "contrast": Contrast,
+        "contrast": ContrastTable,
         "answers": Question,
         "published": Published,
         "sizes": SizeTable,

@@ -202,7 +202,17 @@ class _Reader:
 
     def _contrasts(self, factors: Sequence[Factor]) -> tuple[Contrast, ...]:
         """Return the contrasts whose levels this size has."""
-        return tuple(c for c in self._file.contrast if self._is_at_this_size(c, factors))
+        given = (
+            Contrast(
+                factor=table.factor,
+                before=option_text(table.before),
+                after=option_text(table.after),
+                metrics=table.metrics,
+                margin=table.margin,
+            )
+            for table in self._file.contrast
+        )
+        return tuple(one for one in given if self._is_at_this_size(one, factors))
 
     def _metrics(self, names: tuple[str, ...], where: str) -> tuple[str, ...]:
         for name in names:
