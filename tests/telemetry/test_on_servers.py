@@ -153,7 +153,7 @@ def test_what_was_done_before_a_run_is_counted_before_it(database: Server):
     with closing(connect_to(database)) as connected:
         connected.control.execute("create table t (id int)")
         connected.control.execute("insert into t select generate_series(1, 1000)")
-        watching(RunOptions(target=database.url), connected, Mock())
+        watching(RunOptions(target=database.url), connected, Mock(scripts=()), Mock())
         with database.connect() as other:
             counted = other.execute("select n_tup_ins from pg_stat_user_tables").fetchone()
     assert counted == (1000,)
