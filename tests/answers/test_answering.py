@@ -37,6 +37,13 @@ def test_the_verdict_is_the_first_claim_of_the_first_answer(monkeypatch):
     assert verdict(answered(of(Question(answer="two"), Question(answer="one")))) is second
 
 
+def test_an_answer_that_only_shows_leaves_the_verdict_to_the_next():
+    questions = (Question(answer="table"), Question(answer="scaling-law"))
+    found = verdict(answered(of(*questions)))
+    assert found.sentence.startswith("No verdict: the law needs")
+    assert "compares nothing" in verdict(answered(of(questions[0]))).sentence
+
+
 def test_a_verdict_that_cannot_be_had_says_why():
     found = verdict(answered(of(Question(answer="scaling-law"))))
     assert not found.is_decided

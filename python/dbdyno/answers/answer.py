@@ -165,7 +165,7 @@ Shown: TypeAlias = TableOf | CurveOf | ScatterOf | PartsOf | QueueOf
 
 
 class Answered(Struct, frozen=True, kw_only=True):
-    """The result of an answer. The first claim of a study's first answer is its verdict."""
+    """The result of an answer. The first claim of all is the study's verdict."""
 
     claims: Sequence[Claim]
     shown: Sequence[Shown] = ()

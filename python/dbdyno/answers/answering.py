@@ -37,13 +37,14 @@ def title_of(question: Question) -> str:
 
 
 def verdict(answers: Answers) -> Claim:
-    """The first claim of the first answer."""
+    """The first claim; none, with the reason, if an answer before it lacks what it needs."""
     if not answers:
         return Claim(sentence="No verdict: the study asks for no answer.", is_decided=False)
-    _, first = answers[0]
+    judging = (answer for _, answer in answers if answer.claims or answer.missing)
+    first = next(judging, Answered(claims=[], missing=NOTHING_COMPARED))
     if first.claims:
         return first.claims[0]
-    return Claim(sentence=f"No verdict: {first.missing or NOTHING_COMPARED}.", is_decided=False)
+    return Claim(sentence=f"No verdict: {first.missing}.", is_decided=False)
 
 
 def _guarded(question: Question, trials: Trials) -> Answered:
