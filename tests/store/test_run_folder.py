@@ -305,7 +305,8 @@ def test_a_disk_that_refuses_the_last_of_it_does_not_keep_the_lock(tmp_path, mon
 NUMBERS_OF_STATEMENTS = [
     (table, column)
     for table, schema in SCHEMAS.items()
-    for column in schema.keys() & {"statement", "index", "number", "waiter", "blocker", "root"}
+    for column in schema
+    if column in {"statement", "index", "number", "waiter", "blocker", "root"}
 ]
 
 

@@ -293,7 +293,7 @@ def test_a_defect_of_ours_is_a_lack():
     assert [its.reason for its in folder.of("Lack", "telemetry")] == ["division by zero"]
 
 
-@pytest.mark.parametrize("process_id", [None, os.getpid()])
+@pytest.mark.parametrize("process_id", [None, os.getpid()], ids=["unknown", "known"])
 def test_a_server_elsewhere_names_no_log_of_this_machine(tmp_path, process_id):
     """If both hosts keep their logs in the same place, the path leads to another server's log."""
     server, folder, log = Server(), Folder(), tmp_path / "log"
