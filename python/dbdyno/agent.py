@@ -16,8 +16,12 @@ from dbdyno import _engine
 
 
 def main() -> int:
-    """Do the job. Ignores interrupts: the parent process says when to stop."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Do the job. Ignores interrupts: the parent process says when to stop.
+
+    Terminals, shells, ``timeout`` and supervisors send theirs to all processes of a command.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     frames = int(sys.argv[1])
     os.set_inheritable(frames, False)  # else a script's background job keeps the reader waiting
     return _engine.agent_main(frames)

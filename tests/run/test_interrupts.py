@@ -17,13 +17,16 @@ SERVER = ("--server", "postgres,shared_buffers=64MB")
 LONG = ("-c", "1", "-T", "600", "--warmup", "0", "--telemetry", "off", "--json")
 
 
-def begin(home: Path, *what: str, before: tuple[str, ...] = ()) -> Program[str]:
+def begin(
+    home: Path, *what: str, before: tuple[str, ...] = (), own_group: bool = False
+) -> Program[str]:
     return Program(
         [*before, sys.executable, "-m", "dbdyno", "run", *what, *SERVER, *LONG],
         env={**os.environ, "DBDYNO_HOME": str(home)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=own_group,
     )
 
 
@@ -72,6 +75,21 @@ def test_while_it_measures_what_was_measured_is_kept(home, tmp_path, number):
     assert (record["status"], record["valid"]) == ("interrupted", False)
     assert record["transactions"]["ok"] > 0
     assert servers_left(home) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_for_all_its_processes_ends_the_run_in_order(home, tmp_path, number):
+    """So do terminals, shells, timeout(1) and supervisors: the engine must not die of it."""
+    script = tmp_path / "one.sql"
+    script.write_text("select 1;")
+    with begin(home, str(script), own_group=True) as process:
+        wait_for("measure", process)
+        os.killpg(process.pid, number)
+        out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, err
+    record = json.loads(out)
+    assert record["invalid_reasons"][0].startswith("the run was interrupted: ")
+    assert record["response_ms"]["p99"] > 0
 
 
 def test_while_it_measures_the_terminal_is_closed(home, tmp_path):
@@ -126,7 +144,7 @@ def test_while_it_loads_nothing_is_kept(home):
     assert json.loads(out)["error"]["code"] == "interrupted"
     assert "Traceback" not in err
     assert servers_left(home) == []
-    assert not (home / "runs").exists()
+    assert list((home / "runs").iterdir()) == []
 
 
 def test_while_the_server_starts(home):
