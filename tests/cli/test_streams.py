@@ -24,6 +24,19 @@ def test_streams_that_the_caller_has_closed_fail_nothing(home, closed, words, co
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(("words", "code"), [("runs", 0), ("report no_such_run", 1)])
+def test_messages_that_find_no_room_fail_nothing(home, words, code):
+    done = ended(["sh", "-c", f'"$@" {words} 2>/dev/full', "sh", *DBDYNO])
+    assert done.returncode == code
+
+
+def test_a_reader_that_has_closed_the_pipe_does_not_change_the_verdict(home):
+    made_up.pairs(3, wal_bytes=1.3)
+    compare = "compare tag:variant=a tag:variant=b --fail-if wal:worse:3% --json"
+    piped = ["bash", "-c", f'set -o pipefail; "$@" {compare} | head -c 0', "bash", *DBDYNO]
+    assert ended(piped).returncode == 4
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_output_is_utf_8_in_every_locale(home, encoding):
     made_up.run(doubts=["a doubt about ½"])

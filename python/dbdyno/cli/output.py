@@ -76,8 +76,11 @@ def print_json(value: object) -> None:
 
 
 def print_result(text: str) -> None:
-    """Print a line of the command's result."""
-    with _refusing_unwritable():
+    """Print a line of the command's result, as far as anybody reads it.
+
+    A reader that has closed the pipe does not change the exit code, which is part of the result.
+    """
+    with contextlib.suppress(BrokenPipeError), _refusing_unwritable():
         print(text)  # noqa: T201
 
 
@@ -143,16 +146,17 @@ def _refusing_unwritable() -> Iterator[None]:
 
 
 def print_aside(text: str) -> None:
-    """Print lines for the user to standard error; never part of a result."""
+    """Print lines for the user to standard error, if it takes them; never part of a result."""
     lines = [Paragraph(line, "  ") for line in text.split("\n")]
-    print(laid_out(lines, screen(sys.stderr), flow=None), file=sys.stderr)  # noqa: T201
+    with contextlib.suppress(OSError):
+        print(laid_out(lines, screen(sys.stderr), flow=None), file=sys.stderr)  # noqa: T201
 
 
 def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
     """Print an error, as JSON or as text; as text, too, if JSON cannot be written."""
     if as_json:
         error: dict[str, Any] = {"code": code, "message": message, "hint": hint}
-        with contextlib.suppress(DbdynoError, BrokenPipeError):
+        with contextlib.suppress(DbdynoError):
             print_json({"error": error})
             flush_result()
             return
