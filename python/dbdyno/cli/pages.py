@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from stat import S_IMODE
 from typing import Annotated, TypeAlias
 
 from cyclopts import Parameter
@@ -9,6 +10,7 @@ from cyclopts import Parameter
 from dbdyno.cli.output import print_aside
 from dbdyno.errors import DbdynoError
 from dbdyno.home import home, home_folder
+from dbdyno.store.files import replace_bytes
 
 ReportFile: TypeAlias = Annotated[Path | None, Parameter(name="--report", metavar="FILE")]
 ANOTHER_FILE = "Name a file in an existing folder: --report FILE. All runs are kept."
@@ -31,9 +33,25 @@ def refuse_unwritable(path: Path | None) -> None:
 def write_page(page: str, path: Path, otherwise: str = ANOTHER_FILE) -> None:
     """Write a page into an existing folder; ``otherwise`` says how to get it if this fails."""
     try:
-        path.write_text(page, encoding="utf-8")
+        if _is_replaceable(path):
+            _replace(path.resolve(), page)
+        else:
+            path.write_text(page, encoding="utf-8")
     except OSError as error:
         raise _unwritable(path, error.strerror or str(error), otherwise) from error
+
+
+def _is_replaceable(path: Path) -> bool:
+    """Whether a new file can take its place; not that of a device, or in a folder closed to us."""
+    return not path.exists() or (path.is_file() and os.access(path.resolve().parent, os.W_OK))
+
+
+def _replace(path: Path, page: str) -> None:
+    """Write the page beside an old one, which a full disk must not cut off, and keep its rights."""
+    rights = S_IMODE(path.stat().st_mode) if path.exists() else None
+    replace_bytes(path, page.encode())
+    if rights is not None:
+        path.chmod(rights)
 
 
 def tell_page(path: Path) -> None:
