@@ -80,14 +80,17 @@ def unwritable(folder: Path, error: OSError) -> DbdynoError:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file ``path`` within the block; other processes wait until it is released."""
+def locked(path: Path, *, waits: bool = True) -> Iterator[None]:
+    """Hold the lock file ``path`` within the block; other processes wait until it is released.
+
+    Without ``waits``, :exc:`BlockingIOError` is raised if another process holds it.
+    """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise unwritable(path, error) from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(descriptor)

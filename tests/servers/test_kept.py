@@ -31,8 +31,14 @@ print(start_kept("bench", spec, connections=8).url)
 KILLED = """
 import os, signal
 from dbdyno.servers import kept
-kept.wait_until_ready = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+kept.{step} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+def start_killed_at(step: str) -> None:
+    script = KILLED.format(step=step) + STARTER
+    command = [sys.executable, "-c", script, str(embedded_binaries()[0].folder)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
 
 
 def spec(**settings: str) -> ServerSpec:
@@ -128,13 +134,23 @@ def test_a_start_cut_short_does_not_hold_the_name(home: Path) -> None:
 
 @pytest.mark.usefixtures("_stop_all")
 def test_a_starter_killed_while_it_waits_leaves_a_server_that_can_be_stopped(home: Path) -> None:
-    command = [sys.executable, "-c", KILLED + STARTER, str(embedded_binaries()[0].folder)]
-    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    start_killed_at("wait_until_ready")
     record = read_record(home / "servers" / "bench")
     assert record is not None
     assert is_running(record.process)
     kept.stop_kept("bench")
     assert not is_running(record.process)
+
+
+@pytest.mark.usefixtures("_stop_all")
+def test_what_a_killed_start_has_left_is_removed_by_the_next_start_of_any_name(home: Path) -> None:
+    start_killed_at("_detach")
+    theirs = home / "servers" / "theirs"
+    theirs.mkdir()  # of nobody knows whom
+    assert (home / "servers" / "bench" / "data").is_dir()
+    kept.start_kept("other", spec(), connections=8)
+    assert not (home / "servers" / "bench").exists()
+    assert theirs.is_dir()
 
 
 def test_what_a_record_of_another_format_describes_is_not_removed(home: Path) -> None:

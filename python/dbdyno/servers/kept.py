@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from msgspec import Struct
 from dbdyno.errors import DbdynoError
 from dbdyno.home import locked
 from dbdyno.servers.base import Server
-from dbdyno.servers.cluster import draw_blueprint, lay_out, not_started, remove
+from dbdyno.servers.cluster import FOLDERS, draw_blueprint, lay_out, not_started, remove
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
 from dbdyno.servers.product import Cluster, Product
@@ -60,7 +60,8 @@ def start_kept(name: str, spec: ServerSpec, connections: int, *, tcp: bool = Fal
     with _named(name) as folder:
         _refuse_taken(name, folder)
         blueprint = draw_blueprint(USE, spec, connections, tcp=tcp)
-        remove(folder)  # left by a start that was interrupted
+        _clear_up(folder.parent)
+        remove(folder)  # left by a start that was killed
         folder.mkdir(mode=0o700)
         return _start(lay_out(folder, blueprint))
 
@@ -113,9 +114,22 @@ def _where() -> Path:
 @contextmanager
 def _named(name: str) -> Iterator[Path]:
     """Yield the folder with this name, for one dbdyno process at a time."""
-    place = place_for(USE, server_identity())
-    with locked(place / f".{name}.lock"):
-        yield place / name
+    folder = place_for(USE, server_identity()) / name
+    with locked(_lock_of(folder)):
+        yield folder
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.lock")
+
+
+def _clear_up(place: Path) -> None:
+    """Remove what starts that were killed have left under other names: nothing lists it."""
+    for folders in place.glob(f"*/{FOLDERS}"):
+        folder = folders.parent
+        with suppress(BlockingIOError), locked(_lock_of(folder), waits=False):
+            if not (folder / FILE).exists():
+                remove(folder)
 
 
 def _start(cluster: Cluster) -> Server:
