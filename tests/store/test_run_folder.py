@@ -302,6 +302,19 @@ def test_a_disk_that_refuses_the_last_of_it_does_not_keep_the_lock(tmp_path, mon
     assert open_run(writer.run_id, tmp_path).status == "interrupted"
 
 
+def test_what_ended_a_run_is_not_replaced_by_the_disks_last_refusal(tmp_path, monkeypatch):
+    def refuse(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def end_run():
+        with RunWriter(synthetic.record(), synthetic.plan(), tmp_path):
+            monkeypatch.setattr("dbdyno.store.frames_file.os.fsync", refuse)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        end_run()
+
+
 NUMBERS_OF_STATEMENTS = [
     (table, column)
     for table, schema in SCHEMAS.items()

@@ -6,7 +6,7 @@ refused before a server is started or a table touched.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -160,7 +160,8 @@ class _Run:
         shown.
         """
         last_lines = _last_lines(writer.folder / LOG) if self.survey else []
-        writer.close()
+        with suppress(OSError):  # its last lines need not reach the disk
+            writer.close()
         remove_run(writer.folder)
         for line in last_lines:
             self.observer.say(line)

@@ -8,7 +8,7 @@ arithmetic: its caller supplies the final record, and the tables on which it is 
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -127,7 +127,8 @@ class RunWriter:
         self._write_json(ENGINE, whole.engine)
         write_tables(self.folder, whole.tables)
         frames.unlink()
-        self.close()
+        with explained("writing", self.folder):
+            self.close()
 
     def close(self) -> None:
         """Stop writing and release the lock, even if the disk refuses the last write."""
@@ -143,8 +144,9 @@ class RunWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """See :meth:`close`."""
-        self.close()
+        """See :meth:`close`; what ended the run is not replaced by the disk's last refusal."""
+        with suppress(OSError) if error else explained("writing", self.folder):
+            self.close()
 
 
 def _appended(path: Path) -> TextIO:
