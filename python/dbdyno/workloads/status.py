@@ -81,7 +81,7 @@ def _foreign(
         return "" if workload.other_maker else f"{', '.join(found)} was not made by dbdyno"
     if mark.data != workload.data:
         return f"{', '.join(found)} holds the data of {mark.data}"
-    return "" if mark.loaded else "its loading was interrupted"
+    return "" if mark.loaded else "its loading has not ended, or was interrupted"
 
 
 def _misshapen(wanted: tuple[Table, ...], found: dict[str, FoundTable]) -> str:
