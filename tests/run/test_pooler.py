@@ -6,6 +6,7 @@ the control connection does may reach the load through a session that both have 
 
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from dbdyno.errors import DbdynoError
@@ -14,6 +15,7 @@ from dbdyno.run.options import RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.postgresql.binaries import local_binaries
+from dbdyno.store.run import open_run
 from tests.engine.postgres import Postgres
 from tests.run.poolers import pooler
 from tests.run.test_runner import Observer
@@ -55,6 +57,21 @@ def test_what_keeps_nothing_in_the_session_works(home, target, mode):
     record = measured(target, query_mode=mode)
     assert (record.valid, record.failures) == (True, [])
     assert record.transactions.ok > 100
+
+
+def test_telemetry_leaves_nothing_in_sessions_where_the_next_run_would_meet_it(home, target):
+    for _ in range(2):
+        measured(target, query_mode="simple")
+        lacks = open_run("last").columns("lacks")["reason"].tolist()
+        assert not [
+            reason for reason in lacks if "prepared statement" in reason or "ended" in reason
+        ]
+        assert "pg_stat_database" in open_run("last").columns("counters")["source"]
+    with psycopg.connect(target, prepare_threshold=None) as connection:
+        for _ in range(4):  # sessions are lent in turn
+            left = connection.execute("select name from pg_prepared_statements").fetchall()
+            connection.commit()
+            assert left == []
 
 
 def test_a_session_that_has_others_statements_is_refused(home, target):

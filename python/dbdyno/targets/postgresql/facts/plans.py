@@ -63,17 +63,20 @@ def _plans(connection: Connection, statement: ScriptStatement) -> list[PlanFacts
 
 @contextmanager
 def _prepared(connection: Connection, statement: Prepared) -> Iterator[None]:
-    """Prepare a statement for the block. It would survive the rollback, so it is deallocated."""
-    try:
-        with connection.transaction(force_rollback=True):
-            for setting in CAUTION:
-                connection.execute(setting)
-            # In binary mode the text can only be one command, however it may be parsed.
-            connection.execute(f"prepare {NAME} as {statement.text}".encode(), binary=True)
-            yield
-    finally:
-        known = "select 1 from pg_prepared_statements where name = %s"
-        if connection.execute(known, [NAME]).fetchone():
+    """Prepare a statement for the block.
+
+    It would survive the rollback, so it is deallocated, in the same transaction, since a pooler may
+    lend us another session for the next; the savepoint makes that possible after an error, too.
+    """
+    with connection.transaction(force_rollback=True):
+        for setting in CAUTION:
+            connection.execute(setting)
+        # In binary mode the text can only be one command, however it may be parsed.
+        connection.execute(f"prepare {NAME} as {statement.text}".encode(), binary=True)
+        try:
+            with connection.transaction():
+                yield
+        finally:
             connection.execute(f"deallocate {NAME}".encode())
 
 

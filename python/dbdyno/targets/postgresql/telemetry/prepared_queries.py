@@ -2,7 +2,9 @@
 
 It uses libpq's own call for a prepared statement, which returns the whole result: a cursor of the
 driver took our side three to five times as long for each query, and telemetry sends many. Each is
-prepared once per connection. Knows nothing of the queries' content, and reopens nothing.
+prepared once per connection. Behind a pooler it is not: a session keeps it for its next users, under
+a name by which the next run would ask something else. Knows nothing of the queries' content, and
+reopens nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +18,9 @@ from psycopg.pq import ExecStatus, Format
 from psycopg.pq.abc import PGresult
 
 from dbdyno.model.source import Numbers
+from dbdyno.targets.postgresql.telemetry.session import is_lent
 
+_lent: WeakKeyDictionary[Connection, bool] = WeakKeyDictionary()
 _names: WeakKeyDictionary[Connection, dict[str, bytes]] = WeakKeyDictionary()
 _numbers = count()
 """Never reused: a name that we have forgotten may still be known to the server."""
@@ -43,17 +47,28 @@ class Answer:
 
 def ask(connection: Connection, question: str, *parameters: bytes) -> Answer:
     """Return the result of a query; ``parameters`` are text for ``$1`` and so on."""
+    if connection not in _lent:
+        _lent[connection] = is_lent(connection)
+    if _lent[connection]:
+        result = connection.pgconn.exec_params(
+            question.encode(), parameters, result_format=Format.BINARY
+        )
+        return _answer(connection, result)
     try:
-        return _answered(connection, question, parameters)
+        return _from_prepared(connection, question, parameters)
     except errors.InvalidSqlStatementName:
-        # A pooler may have connected us to another session.
+        # Somebody has emptied the session, or a pooler that does not show has lent us another one.
         del _names[connection]
-        return _answered(connection, question, parameters)
+        return _from_prepared(connection, question, parameters)
 
 
-def _answered(connection: Connection, question: str, parameters: Sequence[bytes]) -> Answer:
+def _from_prepared(connection: Connection, question: str, parameters: Sequence[bytes]) -> Answer:
     name = _prepared(connection, question)
     result = connection.pgconn.exec_prepared(name, parameters, result_format=Format.BINARY)
+    return _answer(connection, result)
+
+
+def _answer(connection: Connection, result: PGresult) -> Answer:
     _check(connection, result, ExecStatus.TUPLES_OK)
     return Answer(connection, result)
 

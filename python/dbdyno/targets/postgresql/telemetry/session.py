@@ -43,9 +43,14 @@ def begin(connection: Connection) -> None:
     A pooler lends a session for one transaction, and its next user may be a client of the load: the
     settings would apply to it, too, and it could no longer write.
     """
-    if connection.info.backend_pid == pid(connection):
+    if not is_lent(connection):
         connection.execute(SET, [list(SETTINGS), list(SETTINGS.values())])
         connection.execute(KEEP_MEMORY)
+
+
+def is_lent(connection: Connection) -> bool:
+    """Whether a pooler lends us its sessions: it announces process numbers of its own."""
+    return connection.info.backend_pid != pid(connection)
 
 
 def publish(connection: Connection) -> None:
