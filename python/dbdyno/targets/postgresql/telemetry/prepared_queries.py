@@ -2,9 +2,9 @@
 
 It uses libpq's own call for a prepared statement, which returns the whole result: a cursor of the
 driver took our side three to five times as long for each query, and telemetry sends many. Each is
-prepared once per connection. Behind a pooler it is not: a session keeps it for its next users, under
-a name by which the next run would ask something else. Knows nothing of the queries' content, and
-reopens nothing.
+prepared once per connection. Behind a pooler nothing is prepared: a session keeps it for its next
+users, under a name by which the next run would ask something else. Knows nothing of the queries'
+content, and reopens nothing.
 """
 
 from collections.abc import Iterable, Sequence
