@@ -192,6 +192,7 @@ def scanning(
     processes=1,
     converted=(),
     finds=1.0,
+    above=(),
     seen=((0, "", "", 3),),
 ):
     run = made_run(sql, clients=4)
@@ -200,7 +201,7 @@ def scanning(
             statement=0,
             variant="generic",
             cost=900,
-            nodes=((plan, "accounts", finds),),
+            nodes=(*above, (plan, "accounts", finds)),
             text="",
             converted=converted,
         ),
@@ -237,6 +238,12 @@ def test_a_lookup_by_one_or_another_column_needs_an_index_on_each():
         "CREATE INDEX CONCURRENTLY ON accounts (kind);",
     ]
     assert "one value of owner or kind" in found.summary
+    sql = "SELECT owner FROM accounts WHERE id = :id OR owner = :owner"
+    found = said("missing_index", scanning(sql=sql))
+    assert found.advice == ["CREATE INDEX CONCURRENTLY ON accounts (owner);"]
+    assert isinstance(said("missing_index", scanning(sql=sql, plan="Bitmap Heap Scan")), NotFound)
+    both = "SELECT owner FROM accounts WHERE id = :id AND owner = :owner"
+    assert isinstance(said("missing_index", scanning(sql=both)), NotFound)
 
 
 def test_a_lookup_by_what_is_computed_of_a_column_wants_an_index_on_that():
@@ -274,6 +281,61 @@ def test_a_lookup_by_a_pattern_wants_an_index_for_patterns(like):
     assert isinstance(said("missing_index", scanning(sql=sql, finds=20_000.0)), NotFound)
     without = f"SELECT id FROM accounts WHERE owner NOT {like}"
     assert isinstance(said("missing_index", scanning(sql=without)), NotFound)
+
+
+@pytest.mark.parametrize("above", [(), (("ModifyTable", "accounts", 0.0),)])
+def test_a_lookup_that_finds_much_of_the_table_needs_no_index(above):
+    assert isinstance(said("missing_index", scanning(above=above, finds=25_000.0)), NotFound)
+    assert said("missing_index", scanning(above=above, finds=2_500.0)).certainty == "sure"
+
+
+def joining(*, joined=30.0, orders=("id", "customer")):
+    sql = "SELECT o.id FROM customers c JOIN orders o ON o.customer = c.id WHERE c.id = :id"
+    run = made_run(sql, clients=4)
+    nodes = (
+        ("Hash Join", "", joined),
+        ("Seq Scan", "orders", 50_000.0),
+        ("Index Scan", "customers", 1.0),
+    )
+    plan = PlanFacts(statement=0, variant="generic", cost=900, nodes=nodes, text="")
+    known = facts(table("orders", rows=50_000, columns=orders), table("customers"))
+    run.facts(ServerFacts(tables=known.tables, plans=(plan,)))
+    counted = {"seq_scan": 1000, "seq_tup_read": 1000 * 50_000}
+    run.counters("pg_stat_user_tables", counted, of="orders")
+    return with_looks(run, (0, "", "", 3), (-1, "idle", "", 1))
+
+
+def test_a_join_to_one_row_needs_an_index_on_its_column():
+    found = said("missing_index", joining())
+    assert found.advice == ["CREATE INDEX CONCURRENTLY ON orders (customer);"]
+    assert "those with one value of customer: no index begins with customer." in found.summary
+    assert found.certainty == "sure"
+
+
+def test_a_join_of_much_of_a_table_needs_no_index():
+    assert isinstance(said("missing_index", joining(joined=40_000.0)), NotFound)
+
+
+SORTING = (("Limit", "", 10.0), ("Sort", "", 50_000.0))
+
+
+def test_the_first_rows_by_a_column_want_an_index_that_orders():
+    sql = "SELECT id FROM accounts ORDER BY opened DESC LIMIT 10"
+    columns = ("id", "kind", "opened")
+    found = said("missing_index", scanning(sql=sql, columns=columns, above=SORTING, finds=50_000.0))
+    assert found.advice == ["CREATE INDEX CONCURRENTLY ON accounts (opened);"]
+    assert "to find those that come first by opened: no index begins with opened." in found.summary
+    sql = "SELECT id FROM accounts WHERE kind = :k ORDER BY opened LIMIT 10"
+    found = said("missing_index", scanning(sql=sql, columns=columns, above=SORTING, finds=25_000.0))
+    assert found.advice == ["CREATE INDEX CONCURRENTLY ON accounts (kind, opened);"]
+    assert "those with one value of kind that come first by opened" in found.summary
+    many = (("Limit", "", 20_000.0), ("Sort", "", 50_000.0))
+    assert isinstance(
+        said("missing_index", scanning(sql=sql, columns=columns, above=many, finds=25_000.0)),
+        NotFound,
+    )
+    sql = "SELECT kind FROM accounts ORDER BY id LIMIT 10"
+    assert isinstance(said("missing_index", scanning(sql=sql, above=SORTING)), NotFound)
 
 
 def test_each_lookup_without_an_index_is_told():

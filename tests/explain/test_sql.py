@@ -8,9 +8,11 @@ from dbdyno.explain.sql import (
     ends_transaction,
     equal_calls,
     equal_columns,
+    first_by,
     fits,
     has_alternatives,
     is_update,
+    joined_columns,
     locks_nothing,
     tables_of,
     the_one,
@@ -59,6 +61,47 @@ def test_assigned_columns(sql, columns):
 )
 def test_equal_columns(sql, columns):
     assert equal_columns(sql) == columns
+
+
+def test_equal_columns_of_one_table():
+    sql = "select 1 from parent p join app.child as c on c.pid = p.id where p.id = :id and c.k = 1"
+    assert equal_columns(sql, "parent") == ["id"]
+    assert equal_columns(sql, "app.child") == ["k"]
+    assert equal_columns("select 1 from a, b where a.x = :x and y = 1", "b") == ["y"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "table", "columns"),
+    [
+        ("select 1 from parent p join child c on c.pid = p.id where p.id = 1", "child", ["pid"]),
+        ("select 1 from parent p join child c on c.pid = p.id where p.id = 1", "parent", ["id"]),
+        ("select 1 from parent p, app.child AS c where p.id = c.pid", "app.child", ["pid"]),
+        ("select 1 from parent join app.child on child.pid = parent.id", "app.child", ["pid"]),
+        ("select 1 from tree a join tree b on b.parent = a.id", "tree", []),
+        ("select 1 from child c where c.pid = :id", "child", []),
+        ("insert into a values (1) on conflict (b) do update set c = a.c + 1", "a", []),
+    ],
+)
+def test_joined_columns(sql, table, columns):
+    assert joined_columns(sql, table) == columns
+
+
+@pytest.mark.parametrize(
+    ("sql", "column"),
+    [
+        (
+            "select a from posts p where k = 1 order by p.Created desc nulls last limit 10",
+            "created",
+        ),
+        ("select a from posts order by created, id desc fetch first 5 rows only", "created"),
+        ("select a from posts order by created", None),
+        ("select a from posts order by lower(name) limit 10", None),
+        ("select a, count(*) from posts group by a order by a limit 10", None),
+        ("select p.a from posts p join tags t on t.post = p.id order by p.created limit 10", None),
+    ],
+)
+def test_the_column_by_which_the_first_rows_are_wanted(sql, column):
+    assert first_by(sql) == column
 
 
 def test_equal_calls():

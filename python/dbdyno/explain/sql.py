@@ -29,11 +29,19 @@ _CONTROL = re.compile(r"\s*(?:begin|start|commit|end|rollback)\b", re.I)
 _LOCKING = re.compile(r"\bfor\s+(?:no\s+key\s+)?update\b|\bshare\b", re.I)
 """FOR UPDATE, FOR SHARE and variants, LOCK IN SHARE MODE."""
 _FOR_UPDATE = re.compile(r"\bfor\s+(?:no\s+key\s+)?update\b", re.I)
+_FOR_SHARE = re.compile(r"\bfor\s+(?:key\s+)?share\b|\block\s+in\s+share\s+mode\b", re.I)
 _SOME = re.compile(r"\b(?:limit|fetch\s+(?:first|next))\b", re.I)
+_FIRST_BY = re.compile(
+    rf"\border\s+by\s+({_QUALIFIED})(?:\s+(?:asc|desc))?(?:\s+nulls\s+\w+)?\s*"
+    rf"(?:\blimit\b|\bfetch\s+(?:first|next)\b|,.*\b(?:limit|fetch)\b)",
+    re.I | re.DOTALL,
+)
+_ONCE_GROUPED = re.compile(r"\b(?:group\s+by|distinct|union|over\s*\()", re.I)
 _NOT_WAITING = re.compile(r"\b(?:skip\s+locked|nowait)\b", re.I)
 _ASSIGNED = re.compile(rf"(?:^|,)\s*({_NAME})\s*=")
 _ASSIGNED_TOGETHER = re.compile(r"\(([^()]*)\)\s*=")
 _EQUAL = re.compile(rf"({_QUALIFIED})\s*(?:=|\bin\s*\()", re.I)
+_JOINED = re.compile(rf"({_NAME})\.({_NAME})\s*=\s*({_NAME})\.({_NAME})", re.I)
 _EQUAL_CALL = re.compile(rf"({_QUALIFIED})\s*\(\s*({_QUALIFIED})\s*\)\s*(?:=|\bin\s*\()", re.I)
 _LIKE = re.compile(rf"({_QUALIFIED})\s+i?like\b", re.I)
 _OR = re.compile(r"\bor\b", re.I)
@@ -85,6 +93,11 @@ def locks_nothing(sql: str) -> bool:
     return is_plain or _CONTROL.match(bare) is not None
 
 
+def shares_rows(sql: str) -> bool:
+    """Whether it locks the rows that it reads in a mode that others may have too."""
+    return _FOR_SHARE.search(_bare(sql)) is not None
+
+
 def written_table(sql: str) -> str | None:
     """The table that it updates, inserts into or deletes from."""
     match = _WRITES.search(_bare(sql))
@@ -130,17 +143,52 @@ def assigned_columns(sql: str) -> list[str]:
     return [_unquoted(name.strip()) for name in [*single, *together]]
 
 
-def equal_columns(sql: str) -> list[str]:
-    """The columns that its WHERE compares for equality, without their tables."""
-    clause = _WHERE.search(_bare(sql))
-    named = _EQUAL.findall(clause[1]) if clause else []
-    return list(dict.fromkeys(_unquoted(name.rpartition(".")[2]) for name in named))
+def equal_columns(sql: str, table: str = "") -> list[str]:
+    """The columns that its WHERE compares for equality, without their tables.
+
+    With a table, columns that the statement attributes to another one are omitted.
+    """
+    bare = _bare(sql)
+    clause = _WHERE.search(bare)
+    named = [name.rpartition(".") for name in _EQUAL.findall(clause[1])] if clause else []
+    return list(
+        dict.fromkeys(
+            _unquoted(column)
+            for of, _, column in named
+            if not (of and table) or _is_of(bare, of, table)
+        )
+    )
+
+
+def joined_columns(sql: str, table: str) -> list[str]:
+    """The table's columns that it compares for equality with columns of other tables."""
+    bare = _bare(sql)
+    sides = [
+        side
+        for one, its, other, others in _JOINED.findall(bare)
+        for side in ((one, its, other), (other, others, one))
+    ]
+    own = (
+        _unquoted(column)
+        for of, column, with_ in sides
+        if _is_of(bare, of, table) and not _is_of(bare, with_, table)
+    )
+    return list(dict.fromkeys(own))
 
 
 def has_alternatives(sql: str) -> bool:
     """Whether its WHERE joins conditions by OR."""
     clause = _WHERE.search(_bare(sql))
     return clause is not None and _OR.search(clause[1]) is not None
+
+
+def first_by(sql: str) -> str | None:
+    """The column of its only table by which it wants the first few rows."""
+    bare = _bare(sql)
+    match = _FIRST_BY.search(bare)
+    if match is None or _ONCE_GROUPED.search(bare) or len(tables_of(sql)) != 1:
+        return None
+    return _unquoted(match[1].rpartition(".")[2])
 
 
 def equal_calls(sql: str) -> list[tuple[str, str]]:
@@ -172,6 +220,18 @@ def choosing_variables(sql: str) -> set[str]:
 def _bare(sql: str) -> str:
     """The text without comments and the contents of literals."""
     return _LITERAL.sub("''", _COMMENT.sub(" ", sql))
+
+
+def _is_of(bare: str, qualifier: str, table: str) -> bool:
+    """Whether a column's qualifier means this table: as its alias, or by its name."""
+    aliased = re.findall(
+        rf"(?:\b(?:from|join|update|into|only)\s+|,\s*)({_QUALIFIED})\s+(?:as\s+)?"
+        rf"{re.escape(qualifier)}(?!\w)",
+        bare,
+        re.I,
+    )
+    names = (table, table.rpartition(".")[2])
+    return any(fits(_table(one), name) for one in aliased or [qualifier] for name in names)
 
 
 def _without_nested(text: str) -> str:

@@ -1,17 +1,19 @@
 """Missing index: a lookup by key that reads the whole table.
 
 Looks for: sequential scans of large tables by statements that compare columns with values, where no
-index begins with one of those columns; on PostgreSQL also a function of a column, as in
-lower(email) = …, or a pattern (LIKE), where the server plans to read the whole table for it; and a
-column that has an index but is compared in another type or collation, which an index does not
-contain, as the plan shows. The index to create has all columns that must be equal together, and
-columns joined by OR get one each.
+index begins with one of those columns. On PostgreSQL also, where the server plans to read the whole
+table for it: a function of a column, as in lower(email) = …; a pattern (LIKE); a column that has an
+index but is compared in another type or collation, which an index does not contain; a join that
+finds few rows; and the first few rows by a column (ORDER BY … LIMIT). The index to create has all
+columns that must be equal together, then the one that orders, and columns joined by OR get one
+each.
 
 Arithmetic: rows read by sequential scans over the number of scans is what each lookup reads; a
 B-tree reads about one page per level. A scan that parallel workers share is counted by each of
 them: if more than one was counted for each execution of a statement planned that way, the
 executions are the scans. The client time of the statements, waits for parallel workers included, is
-taken as that of the scans; the rows they need are a small part of it.
+taken as that of the scans; the rows they need are a small part of it. Where PostgreSQL expects more
+than a tenth of the rows to qualify, an index hardly helps, and nothing is reported.
 
 MariaDB and MySQL count the rows read in order over all tables together (Handler_read_rnd_next,
 Handler_read_next); there the plan of a statement shows which table they belong to.
@@ -23,7 +25,7 @@ Wrong when: the statement really needs a large part of the table; a report's sca
 and an index would make it slower.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from msgspec import Struct
 
@@ -33,7 +35,15 @@ from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import amount, gain_text
-from dbdyno.explain.sql import equal_calls, equal_columns, has_alternatives, like_columns, the_one
+from dbdyno.explain.sql import (
+    equal_calls,
+    equal_columns,
+    first_by,
+    has_alternatives,
+    joined_columns,
+    like_columns,
+    the_one,
+)
 from dbdyno.explain.statements import (
     Statement,
     converted_columns,
@@ -43,6 +53,7 @@ from dbdyno.explain.statements import (
     time_share,
     times_run,
     waiting_for_workers,
+    whole_name,
     working_share,
 )
 from dbdyno.formatting import count, percent, significant
@@ -54,6 +65,8 @@ ROWS_MIN = 1000
 SCANS_MIN = 0.01
 FEW = 0.1
 """Of a table's rows: an index helps to find so many, and hardly more."""
+_JOINS = frozenset({"Nested Loop", "Hash Join", "Merge Join"})
+_LIMIT = frozenset({"Limit"})
 _SOURCE = "pg_stat_user_tables"
 _STATUS = "global_status"
 
@@ -79,6 +92,8 @@ class _Lookup(Struct, frozen=True):
     """Whether there is an index that does not serve, because the column is converted."""
     is_pattern: bool = False
     """Whether it compares the column with a pattern; an index may exist that does not serve."""
+    order: str = ""
+    """The column by which the first few rows are wanted, if they are."""
 
 
 class _Blamed(Struct, frozen=True):
@@ -105,7 +120,11 @@ class _Blamed(Struct, frozen=True):
         columns = self.lookup.columns
         if self.lookup.is_pattern:
             return f"whose {columns[0]} matches a pattern"
-        return f"with one value of {(' or ' if self.lookup.is_any else ' and ').join(columns)}"
+        first = f"that come first by {self.lookup.order}" if self.lookup.order else ""
+        if not columns:
+            return first
+        values = f"with one value of {(' or ' if self.lookup.is_any else ' and ').join(columns)}"
+        return f"{values} {first}".rstrip()
 
     @property
     def _lack(self) -> str:
@@ -117,13 +136,15 @@ class _Blamed(Struct, frozen=True):
                 f"{columns[0]} has an index, but is compared in another type or collation than "
                 "its own"
             )
-        return f"no index begins with {' or '.join(columns)}"
+        begins = self.keys if self.lookup.order else columns
+        return f"no index begins with {' or '.join(begins)}"
 
     @property
     def keys(self) -> list[str]:
         """The keys of the missing indexes."""
         columns = self.lookup.columns
-        return columns if self.lookup.is_any else [", ".join(columns)]
+        ordered = [self.lookup.order] if self.lookup.order else []
+        return columns if self.lookup.is_any else [", ".join([*columns, *ordered])]
 
 
 def look(case: Case) -> Outcome:
@@ -164,7 +185,13 @@ def _by_table(case: Case) -> Outcome:
 def _suspects(case: Case, table: TableFacts) -> list[_Lookup]:
     """Candidate lookups, those with a sequential scan in their plan first."""
     kinds = (_lookups, _computed, _converted, _patterns)
-    suspects = [one for of_kind in kinds for one in of_kind(case, table)]
+    for_values = [
+        one
+        for of_kind in kinds
+        for one in of_kind(case, table)
+        if not one.is_planned or _finds_few(case, one.statement, table)
+    ]
+    suspects = [*for_values, *_joined(case, table), *_ordered(case, table)]
     return sorted(suspects, key=lambda one: one.is_planned, reverse=True)
 
 
@@ -194,18 +221,21 @@ def _scanned(case: Case, table: TableFacts) -> _Scanned:
 
 
 def _lookups(case: Case, table: TableFacts) -> list[_Lookup]:
-    """The statements that look for values of columns of which none is the first of an index."""
+    """The statements that look for values of columns that are not the first of an index.
+
+    One such column is enough where a row qualifies by any of them: the others' indexes are then of
+    no use.
+    """
     leading = _leading(table)
-    return [
-        _Lookup(
-            statement,
-            columns,
-            has_alternatives(statement.sql),
-            reads_all(case, statement.number, table.name),
-        )
-        for statement in statements_on(case, table)
-        if (columns := _columns(statement, table)) and not leading.intersection(columns)
-    ]
+    lookups = []
+    for statement in statements_on(case, table):
+        columns = _columns(statement, table)
+        lacking = [column for column in columns if column not in leading]
+        is_any = has_alternatives(statement.sql)
+        is_planned = reads_all(case, statement.number, table.name)
+        if lacking and (lacking == columns or (is_any and is_planned)):
+            lookups.append(_Lookup(statement, lacking, is_any, is_planned))
+    return lookups
 
 
 def _computed(case: Case, table: TableFacts) -> list[_Lookup]:
@@ -238,15 +268,68 @@ def _patterns(case: Case, table: TableFacts) -> list[_Lookup]:
         for statement in statements_on(case, table)
         if reads_all(case, statement.number, table.name)
         for name in like_columns(statement.sql)
-        if (column := the_one(name, table.columns)) and _finds_few(case, statement, table)
+        if (column := the_one(name, table.columns))
     ]
 
 
+def _joined(case: Case, table: TableFacts) -> list[_Lookup]:
+    """Lookups of the rows that belong to a few of another table."""
+    leading = _leading(table)
+    return [
+        _Lookup(statement, columns, is_any=False, is_planned=True)
+        for statement in statements_on(case, table)
+        if reads_all(case, statement.number, table.name)
+        and (columns := _joined_columns(statement, table))
+        and not leading.intersection(columns)
+        and _expects_few(case, statement, table, _JOINS)
+    ]
+
+
+def _ordered(case: Case, table: TableFacts) -> list[_Lookup]:
+    """Statements that sort what they read of the table and want only the first rows of it."""
+    return [
+        _Lookup(statement, columns, is_any=False, is_planned=True, order=order)
+        for statement in statements_on(case, table)
+        if reads_all(case, statement.number, table.name)
+        and (name := first_by(statement.sql))
+        and (order := the_one(name, table.columns))
+        and not has_alternatives(statement.sql)
+        and _expects_few(case, statement, table, _LIMIT)
+        and not _begins_an_index(table, [*(columns := _columns(statement, table)), order])
+    ]
+
+
+def _begins_an_index(table: TableFacts, key: list[str]) -> bool:
+    """Whether an index begins with these columns, those that must be equal in any order."""
+    *equal, order = key
+    return any(
+        {*index.columns[: len(equal)]} == {*equal}
+        and index.columns[len(equal) : len(key)] == (order,)
+        for index in table.indexes
+    )
+
+
 def _finds_few(case: Case, statement: Statement, table: TableFacts) -> bool:
-    """Whether the server expects that few rows of the table qualify."""
-    plans = plans_of(server_facts(case), statement.number).values()
-    expected = [rows for plan in plans for _, name, rows in plan.nodes if name == table.name]
+    """Whether the server expects that few rows of the table qualify, at least for some values."""
+    full_reads = database_of(case).full_reads
+    expected = [
+        rows
+        for plan in plans_of(server_facts(case), statement.number).values()
+        for kind, name, rows in plan.nodes
+        if name == table.name and kind in full_reads
+    ]
     return min(expected, default=table.rows) <= FEW * table.rows
+
+
+def _expects_few(case: Case, statement: Statement, table: TableFacts, of: Set[str]) -> bool:
+    """Whether the server expects few rows from each step of these kinds."""
+    expected = [
+        rows
+        for plan in plans_of(server_facts(case), statement.number).values()
+        for kind, _, rows in plan.nodes
+        if kind in of
+    ]
+    return max(expected, default=table.rows) <= FEW * table.rows
 
 
 def _leading(table: TableFacts) -> set[str]:
@@ -255,7 +338,12 @@ def _leading(table: TableFacts) -> set[str]:
 
 
 def _columns(statement: Statement, table: TableFacts) -> list[str]:
-    names = equal_columns(statement.sql)
+    names = equal_columns(statement.sql, whole_name(table))
+    return [column for name in names if (column := the_one(name, table.columns))]
+
+
+def _joined_columns(statement: Statement, table: TableFacts) -> list[str]:
+    names = joined_columns(statement.sql, whole_name(table))
     return [column for name in names if (column := the_one(name, table.columns))]
 
 
@@ -283,7 +371,7 @@ def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Find
         certainty="sure" if lookup.is_planned else "likely",
         evidence={
             "table": table,
-            "column": ", ".join(lookup.columns),
+            "column": ", ".join([*lookup.columns, *([lookup.order] if lookup.order else [])]),
             "statement": lookup.statement.sql,
             "rows_per_scan": scanned.rows,
             "scans_per_transaction": scanned.scans,
