@@ -258,6 +258,15 @@ def test_a_script_that_only_reads_has_no_part_in_deadlocks():
     assert "in up.sql, down.sql" in losing.advice[0]
 
 
+def test_the_strength_of_locks_comes_first_where_rows_are_shared():
+    """Two transactions that both change the row that they share deadlock in any order of rows."""
+    deadlocks = [failure("40P01", 60, "deadlock detected")]
+    both = [(0, "select n from stock where id = 1 for share;"), (1, "select n from stock;")]
+    finding = said("deadlocks", of_two_scripts(deadlocks, lost=(60, 0), texts=both))
+    assert finding.advice[0].startswith("Take each row lock at once in the strongest mode")
+    assert finding.advice[1].startswith("Lock the same rows in the same order in up.sql: ")
+
+
 def test_whose_failures_they_are_is_not_told_where_others_failed_too():
     few = [failure("40P01", 100, "deadlock detected"), failure("23505", 50, "duplicate key")]
     finding = said("deadlocks", of_two_scripts(few, lost=(60, 90)))

@@ -43,7 +43,7 @@ from dbdyno.explain.failing import (
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.sentences import amount, and_so_on, gain_text
 from dbdyno.explain.serialization import against_conflicts
-from dbdyno.explain.sql import locks_nothing
+from dbdyno.explain.sql import locks_nothing, shares_rows
 from dbdyno.formatting import count, percent
 from dbdyno.model.record import FailureRecord
 from dbdyno.model.recording import rows
@@ -53,6 +53,23 @@ KINDS = {
     SERIALIZATION: ("serialization failure", "serialization failures"),
 }
 """The engine's classes of failures, with their singular and plural names."""
+_AT_ONCE = {
+    True: (
+        "Take each row lock at once in the strongest mode that the transaction needs: two "
+        "transactions that share a row lock (LOCK IN SHARE MODE, an INSERT with a foreign key "
+        "to it) and then both change the row deadlock. Change the parent first, then insert "
+        "the child.",
+        "Use READ COMMITTED: it takes no gap locks, and has fewer deadlocks where they are "
+        "involved.",
+    ),
+    False: (
+        "Take each row lock at once in the strongest mode that the transaction needs: two "
+        "transactions that share a row lock (FOR SHARE) and then both change the row deadlock.",
+        "Lower deadlock_timeout: waits for a deadlock become shorter, at the cost of more frequent "
+        "checks.",
+    ),
+}
+"""Advice for MariaDB and MySQL, and for PostgreSQL."""
 
 
 class _Thrown(Struct, frozen=True, kw_only=True):
@@ -273,7 +290,7 @@ def _advice(case: Case, thrown: _Thrown) -> list[str]:
     names = _scripts(case)
     is_some = names and len(case.record.scripts) > 1
     where = f"in {and_so_on(names)}" if is_some else "everywhere"
-    said = [
+    first = [
         f"Lock the same rows in the same order {where}: sort the keys, or fix an order of tables.",
         *(
             []
@@ -281,29 +298,26 @@ def _advice(case: Case, thrown: _Thrown) -> list[str]:
             else ["Retry the rolled-back transaction (--max-tries); it will succeed."]
         ),
     ]
-    if case.protocol == MYSQL:
-        return [
-            *said,
-            "Take each row lock at once in the strongest mode that the transaction needs: two "
-            "transactions that share a row lock (LOCK IN SHARE MODE, an INSERT with a foreign key "
-            "to it) and then both change the row deadlock. Change the parent first, then insert "
-            "the child.",
-            "Use READ COMMITTED: it takes no gap locks, and has fewer deadlocks where they are "
-            "involved.",
-        ]
-    return [
-        *said,
-        "Take each row lock at once in the strongest mode that the transaction needs: two "
-        "transactions that share a row lock (FOR SHARE) and then both change the row deadlock.",
-        "Lower deadlock_timeout: waits for a deadlock become shorter, at the cost of more frequent "
-        "checks.",
-    ]
+    strongest, last = _AT_ONCE[case.protocol == MYSQL]
+    return [strongest, *first, last] if _share_rows(case) else [*first, strongest, last]
+
+
+def _share_rows(case: Case) -> bool:
+    """Whether one of these scripts takes a shared row lock: then one row is enough to deadlock."""
+    scripts = {number for number, _ in _taking_part(case)}
+    texts = rows(case.recording.tables["statement_texts"], ("script", "sql"))
+    return any(script in scripts and shares_rows(sql) for script, sql in texts)
 
 
 def _scripts(case: Case) -> list[str]:
-    """Scripts that may take part in deadlocks."""
+    """The names of the scripts that may take part in deadlocks."""
+    return [name for _, name in _taking_part(case)]
+
+
+def _taking_part(case: Case) -> list[tuple[int, str]]:
+    """Scripts that may take part in deadlocks: number and name."""
     return [
-        one.name
+        (number, one.name)
         for number, one in enumerate(case.record.scripts)
         if one.failed or not _locks_nothing(case, number)
     ]
