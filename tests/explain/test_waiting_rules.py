@@ -253,7 +253,7 @@ advisory at “UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bi
 @pytest.mark.parametrize(
     ("wait_type", "event", "name"),
     [
-        ("Lock", "object", "locks on objects other than tables"),
+        ("Lock", "object", "the lock of NOTIFY, or of another object that is no table"),
         ("Lock", "table metadata", "table locks"),
         ("Lock", "backup", "the global read lock"),
         ("Lock", "global read", "the global read lock"),

@@ -84,7 +84,7 @@ _KNOWN = {
     "backup": _OF_EVERYTHING,
     "global": _OF_EVERYTHING,
     "object": _Known(
-        "locks on objects other than tables",
+        "the lock of NOTIFY, or of another object that is no table",
         "At commit it is the lock of NOTIFY: transactions that notify commit one after the other, "
         "each with its own flush, without group commit.",
         "Notify less often: once for many changes, in a separate transaction, or let listeners "
