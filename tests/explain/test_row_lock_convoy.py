@@ -2,6 +2,7 @@ import pytest
 from inline_snapshot import snapshot
 from msgspec.structs import replace
 
+from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.case import Case
 from dbdyno.explain.row_holds import bound_tps, row_holds, while_held
 from dbdyno.explain.rule import CouldNotLook, NotFound
@@ -193,6 +194,7 @@ def queue_at(*statements, rows, relation, draws="", **facts):
         ("UPDATE counter# SET n=n+? WHERE id=?", "counter3"),
         ("UPDATE counter SET n = n + :d WHERE id = 1", "counter"),
         ("UPDATE counter SET n = n + :d", "counter"),
+        ("UPDATE counter SET n = n + 1 WHERE id BETWEEN :id AND :id + 3", "counter"),
     ],
 )
 def test_no_bound_is_told_where_it_is_not_known_among_how_many_rows_one_chooses(sql, relation):
@@ -205,6 +207,18 @@ def test_no_bound_is_told_where_it_is_not_known_among_how_many_rows_one_chooses(
         "for each other's row locks."
     )
     assert "times the rows" not in finding.refute
+
+
+def test_no_row_is_hot_only_because_a_statement_changes_many():
+    sql = "UPDATE counter SET n = n + 1 WHERE kind = :kind"
+    run = queue_at("BEGIN", sql, "COMMIT", rows=10_000, relation="counter")
+    run.counters("pg_stat_user_tables", {"n_tup_upd": 40_000}, of="counter")
+    recording = run.recording()
+    record = full_record(recording, HISTOGRAMS)
+    timed = [replace(one, count=20_000) for one in record.statements]
+    finding = said(RULE, replace(recording, record=replace(record, statements=timed)))
+    assert finding.summary.startswith("Clients queue for rows of counter: ")
+    assert not any("are hot" in one for one in finding.seen)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from dbdyno.analysis.bounds import row_hold_bound_tps
 from dbdyno.analysis.lock_queue import Edge, LockQueue, statement_means_ms
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import queue_of
+from dbdyno.explain.needs import growth_if_reported, queue_of
 from dbdyno.explain.script_text import depend_on
 from dbdyno.explain.sql import (
     chooses_rows,
@@ -32,7 +32,7 @@ from dbdyno.explain.sql import (
     tables_of,
     written_table,
 )
-from dbdyno.explain.statements import reads_all, table_of, whole_name
+from dbdyno.explain.statements import reads_all, table_of, times_run, whole_name
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import NO_STATEMENT
 
@@ -40,6 +40,8 @@ ROW_LOCKS = frozenset({"transactionid", "tuple", "record"})
 UNKNOWN = "an unknown table"
 _SLIP = 0.01
 """A smaller part of row waits is sampling error: a sample is not taken at a single instant."""
+_ONE = 1.5
+"""Rows that a statement changes: counters and executions do not begin and end at one instant."""
 _ISOLATION = ("transaction_isolation", "tx_isolation")
 _LETTING_GO = frozenset({"READ-COMMITTED", "READ-UNCOMMITTED"})
 _SCALE = "scale"
@@ -184,14 +186,29 @@ def _rows_to_lock(case: Case, statement: int, relation: str) -> float | None:
 
     None if the statement chooses its table from several, because nobody counts how often which; or
     if it does not choose: the row is in its text, is the first that qualifies, or a trigger or
-    foreign key determines it.
+    foreign key determines it; or if it locks several rows, of which each is more likely than if it
+    locked one.
     """
     sql = _sql_of(case, statement)
     if stands_for_many(_locked_table(case, statement) or "") or not chooses_rows(sql):
         return None
-    if locks_the_first(sql):
+    if locks_the_first(sql) or not equal_columns(sql) or _changed_at_once(case, relation) > _ONE:
         return None
     return _rows_of(case, relation)
+
+
+def _changed_at_once(case: Case, relation: str) -> float:
+    """Mean number of the table's rows that a statement changes; 0 if they are not counted."""
+    counted = [
+        growth_if_reported(case, "pg_stat_user_tables", name, relation)
+        for name in ("n_tup_upd", "n_tup_del")
+    ]
+    executions = sum(
+        times_run(case, number)
+        for number, _, sql in _texts(case)
+        if fits(written_table(sql), relation)
+    )
+    return sum(filter(None, counted)) / executions if executions else 0.0
 
 
 def _locking_statement(case: Case, of: _Queue) -> int:

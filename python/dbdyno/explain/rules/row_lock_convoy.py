@@ -20,10 +20,11 @@ probabilities, a client waits for at most ρ/(1 − ρ) of its time, and three t
 come in bursts.
 
 Where no value in the statement decides which row it locks, as in a trigger, with the key in its
-text, or with the first row of a queue, the number of rows in the table does not determine p, and no
-bound is reported: such a table counts as the hot one if more clients wait for it than the bounds of
-the others allow. Nor is a bound reported where the server finds the rows by reading the whole table
-and locks all that it reads (InnoDB, from REPEATABLE READ on).
+text, or with the first row of a queue, or where it locks several rows, the number of rows in the
+table does not determine p, and no bound is reported: such a table counts as the hot one if more
+clients wait for it than the bounds of the others allow. Nor is a bound reported where the server
+finds the rows by reading the whole table and locks all that it reads (InnoDB, from REPEATABLE READ
+on).
 
 Where clients pause inside their transaction while others wait for them, h is longer by an unknown
 time: then no bound is reported, but the share of waiting that is behind pauses.
