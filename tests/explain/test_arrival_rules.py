@@ -13,10 +13,14 @@ from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
 
-def timed(run, *, response_ms):
-    """The run's recording with this mean response time."""
+def timed(run, *, response_ms, service_ms=None):
+    """The run's recording with this mean response time, and service time if it is known."""
     recording = run.recording()
-    record = structs.replace(full_record(recording, HISTOGRAMS), response_ms=mean(response_ms))
+    record = structs.replace(
+        full_record(recording, HISTOGRAMS),
+        response_ms=mean(response_ms),
+        service_ms=mean(service_ms or response_ms),
+    )
     return structs.replace(recording, record=record)
 
 
@@ -58,6 +62,19 @@ critical: Schedule lag: transactions start late
 Transactions started 30 ms after they were due, 74.9 % of their response time.
 On average 12 were due and not started: at 401 per second 30 ms each, of a
 response time of 40 ms.
+""")
+
+
+def test_the_lag_is_no_more_than_what_response_times_contain():
+    """At the ends of the intervals the queue was longer than between them."""
+    run = MadeRun(400, waiting=60, clients=4, seconds=20, is_open=True)
+    finding = said("schedule_lag", timed(run, response_ms=96, service_ms=6))
+    assert finding.share == pytest.approx(90 / 96)
+    assert text_of(finding) == snapshot("""\
+critical: Schedule lag: transactions start late
+Transactions started 90 ms after they were due, 93.8 % of their response time.
+Of a response time of 96 ms, 6 ms were service time; the rest passed before the
+transaction was sent.
 """)
 
 

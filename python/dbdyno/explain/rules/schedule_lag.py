@@ -5,8 +5,10 @@ that sustains its rate, but in which transactions wait for a client for a large 
 response time.
 
 Arithmetic: where more transactions become due than complete, the queue grows for as long as the run
-lasts, and so do response times. Where the rate is sustained, L transactions waiting on average at λ
-per second have each waited W = L/λ; its share of the mean response time is the finding's.
+last, and so do response times. Where the rate is sustained, the mean response time, from due, less
+the mean service time, from sent, is what a transaction waited for a client; its share of the mean
+response time is the finding's. In a run without service times, L transactions waiting on average at
+λ per second have each waited W = L/λ.
 
 Source: Little, Operations Research 9, 1961; Kleinrock, Queueing Systems I, 1975, §2.1.
 
@@ -17,6 +19,8 @@ Wrong when: arrivals come in bursts that the real system would not see: then the
 on average, and the lag is that of the bursts.
 """
 
+from typing import NamedTuple
+
 from dbdyno.analysis.arrivals import Arrivals, arrivals
 from dbdyno.analysis.planned_load import is_open_loop
 from dbdyno.analysis.timeline import completed
@@ -24,7 +28,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.formatting import count, milliseconds, percent, seconds, significant, tps
-from dbdyno.model.record import Finding
+from dbdyno.model.record import Finding, Latency
 
 SEEN_MIN = 10
 """With fewer waiting transactions over all ends of intervals a mean is meaningless."""
@@ -51,10 +55,39 @@ def look(case: Case) -> Outcome:
     response = needed(
         case.record.response_ms, "no transaction that became due during the measurement completed"
     )
-    share = came.lag_s * 1e3 / response.mean
+    lag = _lag(case, came, response)
+    share = lag.ms / response.mean
     if share < NOTICED or came.waiting_mean * _ends(case) < SEEN_MIN:
-        return NotFound(f"transactions started {milliseconds(came.lag_s * 1e3)} late on average")
-    return _waited(came, response.mean, min(share, 1.0))
+        return NotFound(f"transactions started {milliseconds(lag.ms)} late on average")
+    return _waited(came, response.mean, lag, min(share, 1.0))
+
+
+class _Lag(NamedTuple):
+    """Mean delay between due and start, and how it is known."""
+
+    ms: float
+    known_from: str
+
+
+def _lag(case: Case, came: Arrivals, response: Latency) -> _Lag:
+    """From the engine's two clocks; from the queue at the ends of intervals if there is only one.
+
+    These ends are few in a short run, and a queue comes and goes between them.
+    """
+    service = case.record.service_ms
+    if service is not None and service.mean < response.mean:
+        return _Lag(
+            response.mean - service.mean,
+            f"Of a response time of {milliseconds(response.mean)}, {milliseconds(service.mean)} "
+            "were service time; the rest passed before the transaction was sent.",
+        )
+    ms = came.lag_s * 1e3
+    return _Lag(
+        ms,
+        f"On average {significant(came.waiting_mean)} were due and not started: at "
+        f"{tps(came.due_per_s)} per second {milliseconds(ms)} each, of a response time of "
+        f"{milliseconds(response.mean)}.",
+    )
 
 
 def _ends(case: Case) -> int:
@@ -84,24 +117,20 @@ def _overrun(came: Arrivals, done_tps: float) -> Finding:
     )
 
 
-def _waited(came: Arrivals, response_ms: float, share: float) -> Finding:
+def _waited(came: Arrivals, response_ms: float, lag: _Lag, share: float) -> Finding:
     in_moments = came.waited_for_moments
     return found(
-        f"Transactions started {milliseconds(came.lag_s * 1e3)} after they were due, "
+        f"Transactions started {milliseconds(lag.ms)} after they were due, "
         f"{percent(share)} of their response time{_IN_MOMENTS if in_moments else ''}.",
         share=share,
         share_of="response time",
         certainty="likely",
         evidence={
             "waiting_mean": came.waiting_mean,
-            "lag_ms": came.lag_s * 1e3,
+            "lag_ms": lag.ms,
             "response_ms": response_ms,
         },
-        seen=[
-            f"On average {significant(came.waiting_mean)} were due and not started: at "
-            f"{tps(came.due_per_s)} per second {milliseconds(came.lag_s * 1e3)} each, of a "
-            f"response time of {milliseconds(response_ms)}."
-        ],
+        seen=[lag.known_from],
         why="Users who arrive at their own rate do not wait until a connection is free: the queue "
         "in front of the server is part of their response time.",
         advice=[_ADVICE_ON_MOMENTS] if in_moments else _ADVICE,
