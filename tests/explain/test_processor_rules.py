@@ -4,7 +4,8 @@ import pytest
 
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Finding
-from tests.explain.asking import said
+from dbdyno.model.telemetry import WaitCount
+from tests.explain.asking import reached, said
 from tests.explain.made import CORE_S, made_run, with_looks, with_processors
 from tests.support.recordings import MadeRun
 
@@ -68,6 +69,44 @@ def test_other_programs_are_named_with_what_they_took():
     assert "60\u202f%" in found.summary
     assert "backup/4711" in found.summary
     assert "factor of at most 2.5" in found.gain
+
+
+def beside_other_sessions(*, load=1, others=3, more=()):
+    """All of the CPU time is the server's, and these numbers of sessions are at work in it."""
+    run = with_processors(made_run("select 1", ok=1000, clients=4), server=1.8, engine=0.2)
+    run.counters("busiest", {"cpu_us": 0.01 * CORE_S}, of="cron/1")
+    for number in range(int(run.seconds * 2)):
+        waits = [
+            WaitCount("client", 0, "asking", "active", "", "", load),
+            WaitCount("foreign", -1, "", "active", "", "", others),
+            WaitCount("foreign", -1, "", "idle", "Client", "ClientRead", 5),
+            *more,
+        ]
+        run.look((number + 1) * 0.5, waits, seconds=0.5)
+    return reached(run, unix={"path": "/tmp/.s.PGSQL.5432"})
+
+
+def test_other_sessions_of_the_server_are_others():
+    found = said("cpu_others", beside_other_sessions(load=4))
+    # Three of seven sessions at work, of 90 % of the CPU.
+    assert found.share == pytest.approx(0.9 * 3 / 7)
+    assert found.summary.endswith("host, other sessions of the server most of all.")
+    assert [one["name"] for one in found.evidence["busiest"]] == ["other sessions of the server"]
+    assert "pg_stat_activity" in found.advice[0]
+    assert "taskset" not in " ".join(found.advice)
+
+
+def test_sessions_without_a_name_may_be_those_of_clients_that_connect():
+    connecting = WaitCount("client", -1, "unconnected", "", "", "", 1)
+    assert isinstance(said("cpu_others", beside_other_sessions(more=[connecting])), NotFound)
+
+
+def test_the_work_for_other_sessions_is_no_cost_of_the_load():
+    found = said("cpu_server", beside_other_sessions(load=4, others=1))
+    # Four fifths of 1.8 core-seconds a second, for 1000 transactions.
+    assert "1.4 of 2 cores" in found.summary
+    assert "1.44\u202fms" in found.summary
+    assert isinstance(said("cpu_server", beside_other_sessions()), NotFound)
 
 
 def test_a_share_below_the_kernels_ticks_is_not_told():

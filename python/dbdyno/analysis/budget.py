@@ -15,7 +15,7 @@ waiting for a core. Nothing is scaled to make the sum come out: client time that
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -89,6 +89,8 @@ class Budget(Struct, frozen=True, kw_only=True):
     """Whether the server's CPU time was read; if not, CPU queueing is part of the kinds sampled."""
     knows_sessions: bool
     """Whether any sample shows a client's session state, if any client waited for a reply."""
+    foreign_of_work: float = 0.0
+    """The part of the server's time on a CPU, or waiting for one, for sessions outside the load."""
 
     def share(
         self, kind: PartKind | None = None, event: str | None = None, statement: int | None = None
@@ -168,7 +170,27 @@ def budget(recording: Recording) -> Budget | None:
         not_seen=whole - sum(part.seconds for part in parts),
         knows_cpu_queue=split.is_known,
         knows_sessions=_knows_sessions(rows),
+        foreign_of_work=_foreign_of_work(rows, placed, sessions),
     )
+
+
+def _foreign_of_work(
+    rows: Sequence["_Session"], placed: Sequence["_Place | None"], sessions: SampledRows
+) -> float:
+    """All sessions that are at work, or may be, are taken to have equal parts of the CPU.
+
+    A client whose request is on its way may be at work: a sample hardly ever sees short statements.
+    So this is too low rather than too high. It is 0 if clients connected while samples were taken:
+    a session without a name may be one of theirs.
+    """
+    if any(row.doing == "unconnected" for row in rows):
+        return 0.0
+    working: dict[bool, float] = defaultdict(float)
+    for row, place, seconds in zip(rows, placed, sessions.client_seconds.tolist(), strict=True):
+        is_active = not row.wait_type and (row.state in ACTIVE or row.who not in _CLIENTS)
+        if is_active or (place and place.kind == "client_or_network"):
+            working[row.who == "foreign"] += seconds
+    return working[True] / sum(working.values()) if working[True] else 0.0
 
 
 def _knows_sessions(rows: list["_Session"]) -> bool:

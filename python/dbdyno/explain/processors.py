@@ -60,6 +60,14 @@ def processor_time(case: Case) -> ProcessorTime:
     )
 
 
+def foreign_sessions(case: Case, used: ProcessorTime) -> float:
+    """The share of the host's CPU time that the server used for sessions outside the load.
+
+    The kernel counts the server's processes together; session samples show whose work it was.
+    """
+    return used.server * case.budget.foreign_of_work if case.budget else 0.0
+
+
 def own_utilization(case: Case) -> float:
     """The share of CPU time that server and engine use; 0 if it is not known.
 

@@ -1,15 +1,17 @@
 """Other programs use CPU time that the server needs.
 
 Looks for: a CPU utilization of 80 % and more, part of it by programs that are neither the server
-nor dbdyno; the busiest are named.
+nor dbdyno, or by the server for sessions outside the load; the busiest are named.
 
 Arithmetic: on a saturated CPU, taking the share w away from other programs speeds up the load by a
 factor of up to 1 / (1 − w), as far as client time is CPU time, waiting for CPU, or the way to the
 server (the load generator waits for CPU too; over a network, only as much of a round trip is
 counted as it takes within one host). Other programs are what the kernel counts for the host but not
-for the processes of the server, the load generator or dbdyno. Where less than half of that can be
-attributed to a program, the rest are programs too short-lived to be sampled, or the kernel's own
-work, which the load itself may have caused: the finding is then a hint, and minor at most.
+for the processes of the server, the load generator or dbdyno. Of the server's own CPU time,
+sessions outside the load get as much as each other session that a sample shows at work or with a
+request on its way, which is rather too little. Where less than half of that can be attributed to a
+program, the rest are programs too short-lived to be sampled, or the kernel's own work, which the
+load itself may have caused: the finding is then a hint, and minor at most.
 
 Source: utilization law, U = X · S (Denning and Buzen, Computing Surveys 10, 1978).
 
@@ -20,13 +22,24 @@ kernel threads for storage and network): then they are part of the cost of a tra
 from dbdyno.analysis.budget import Budget, PartKind
 from dbdyno.explain.case import Case
 from dbdyno.explain.network_time import network_time_of, stays_within_machine
-from dbdyno.explain.processors import SATURATED, busiest_others, processor_time
+from dbdyno.explain.processors import (
+    SATURATED,
+    busiest_others,
+    foreign_sessions,
+    processor_time,
+)
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
 from dbdyno.explain.sentences import gain_text
 from dbdyno.formatting import percent, seconds
 
 _AT_PROCESSORS: tuple[PartKind, ...] = ("cpu", "cpu_queue")
 _KNOWN_MIN = 0.5
+_SESSIONS = "other sessions of the server"
+_ADVICE = "Stop them while you measure, or keep them off the server's cores (taskset)."
+_ADVICE_ON_SESSIONS = (
+    "Find out what the other sessions of the server run (pg_stat_activity, SHOW PROCESSLIST), and "
+    "run it at another time, or on a replica."
+)
 _UNKNOWN_REPORTED = (
     "Most of it cannot be attributed: programs too short-lived to be sampled, or the kernel's own "
     "work for storage and network."
@@ -36,38 +49,52 @@ _UNKNOWN_REPORTED = (
 def look(case: Case) -> Outcome:
     """Other programs do harm only if the CPU is saturated."""
     used = processor_time(case)
-    if used.others < NOTICED:
-        return NotFound(f"other programs used {percent(used.others)} of the CPU")
+    foreign = foreign_sessions(case, used)
+    others = used.others + foreign
+    if others < NOTICED:
+        return NotFound(f"other programs used {percent(others)} of the CPU")
     if used.in_use < SATURATED:
         return NotFound(f"the CPU was {percent(used.idle)} idle")
-    others_s = used.others * used.cores * (case.record.duration_s or 0.0)
-    names = busiest_others(case, NOTICED * others_s)
-    is_known = _named_share(names, others_s) >= _KNOWN_MIN
-    share = min(used.others, _waiting_or_working(case))
+    capacity_s = used.cores * (case.record.duration_s or 0.0)
+    names = _busiest(case, others * capacity_s, foreign * capacity_s)
+    is_known = _named_share(names, others * capacity_s) >= _KNOWN_MIN
+    share = min(others, _waiting_or_working(case))
     return found(
-        f"Other programs used {percent(used.others)} of the CPU of a saturated host"
+        f"Other programs used {percent(others)} of the CPU of a saturated host"
         f"{_who(names) if is_known else ''}.",
         share=share,
         share_of="client time",
         severity=severity_of(share) if is_known else at_most("minor", severity_of(share)),
         certainty="likely" if is_known else "hint",
         evidence={
-            "others_share": used.others,
-            "server_share": used.server,
+            "others_share": others,
+            "server_share": used.server - foreign,
             "busiest": [{"name": name, "cpu_s": taken} for name, taken in names],
         },
         seen=[
-            f"CPU utilization: {percent(used.in_use)}, of which server {percent(used.server)}.",
+            f"CPU utilization: {percent(used.in_use)}, of which server "
+            f"{percent(used.server - foreign)}.",
             *(f"{name} used {seconds(taken)} of CPU time." for name, taken in names),
             *([] if is_known else [_UNKNOWN_REPORTED]),
         ],
         why="The server's processes queue behind them: every statement takes longer, and none "
         "is to blame.",
-        advice=["Stop them while you measure, or keep them off the server's cores (taskset)."],
+        advice=[
+            *([_ADVICE] if used.others >= NOTICED or foreign < NOTICED else []),
+            *([_ADVICE_ON_SESSIONS] if foreign >= NOTICED else []),
+        ],
         gain=gain_text(case, share),
         refute="Run again without them: throughput must rise by about that factor; at a given "
         "rate, response times must fall.",
     )
+
+
+def _busiest(case: Case, others_s: float, foreign_s: float) -> list[tuple[str, float]]:
+    """Other programs by name, and sessions outside the load, with their core-seconds."""
+    least_s = NOTICED * others_s
+    sessions = [(_SESSIONS, foreign_s)] if foreign_s > least_s else []
+    named = [*sessions, *busiest_others(case, least_s)]
+    return sorted(named, key=lambda one: one[1], reverse=True)
 
 
 def _named_share(names: list[tuple[str, float]], others_s: float) -> float:

@@ -4,8 +4,9 @@ Looks for: a CPU utilization of 80 % and more, most of it by the server. That is
 ends when nothing else limits it, so it is never more than a note.
 
 Arithmetic: the server's share of the CPU is the user and system time of its processes over that of
-the host. A transaction that costs c core-seconds of the server allows at most cores / c
-transactions per second; CPU time that other programs use lowers it.
+the host, without the part that session samples show at work for sessions outside the load. A
+transaction that costs c core-seconds of the server allows at most cores / c transactions per
+second; CPU time that other programs use lowers it.
 
 Source: utilization law, U = X · S (Denning and Buzen, Computing Surveys 10, 1978).
 
@@ -15,7 +16,12 @@ pair adds far less than the first, so a host is saturated well before 100 %.
 
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import committed
-from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
+from dbdyno.explain.processors import (
+    SATURATED,
+    ProcessorTime,
+    foreign_sessions,
+    processor_time,
+)
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import in_throughput
 from dbdyno.formatting import count, milliseconds, percent
@@ -29,18 +35,20 @@ def look(case: Case) -> Outcome:
     used = processor_time(case)
     if used.in_use < SATURATED:
         return NotFound(f"the CPU was {percent(used.idle)} idle")
-    if used.server < used.others + used.stolen:
-        return NotFound("others used more of the CPU than the server")
+    foreign = foreign_sessions(case, used)
+    own = used.server - foreign
+    if own < used.others + foreign + used.stolen:
+        return NotFound("others used more of the CPU than the server for this load")
     duration_s = case.record.duration_s or 0.0
-    cpu_s = used.server * used.cores * duration_s / committed(case)
+    cpu_s = own * used.cores * duration_s / committed(case)
     return found(
-        f"The server's own work kept {used.server * used.cores:.1f} of {used.cores:.0f} cores "
+        f"The server's own work kept {own * used.cores:.1f} of {used.cores:.0f} cores "
         f"busy: {milliseconds(cpu_s * 1e3)} of CPU time per transaction.",
         share=_share(case),
         share_of="client time",
         severity="note",
         certainty="sure",
-        evidence={"server_share": used.server, "cores": used.cores, "server_cpu_s": cpu_s},
+        evidence={"server_share": own, "cores": used.cores, "server_cpu_s": cpu_s},
         seen=_seen(used),
         why="A closed loop runs until some resource is saturated. Here it is the CPU, with the "
         "work itself: more clients only add waiting.",
