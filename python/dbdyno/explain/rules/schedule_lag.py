@@ -5,7 +5,7 @@ that sustains its rate, but in which transactions wait for a client for a large 
 response time.
 
 Arithmetic: where more transactions become due than complete, the queue grows for as long as the run
-last, and so do response times. Where the rate is sustained, the mean response time, from due, less
+lasts, and so do response times. Where the rate is sustained, the mean response time, from due, less
 the mean service time, from sent, is what a transaction waited for a client; its share of the mean
 response time is the finding's. In a run without service times, L transactions waiting on average at
 λ per second have each waited W = L/λ.
