@@ -36,7 +36,7 @@ def _arguments(load: Load, endpoint: Endpoint) -> list[str]:
     unix = endpoint.address.unix
     assert unix
     numbers = map(str, (load.clients, load.threads, load.seconds))
-    return [unix.path, endpoint.user, endpoint.database, *numbers, *load.theirs]
+    return [unix.path, endpoint.user, endpoint.database, *numbers, *load.peer_options]
 
 
 def _read(out: str) -> Outcome:

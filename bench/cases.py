@@ -27,7 +27,7 @@ OVER_BARE_CPU = 1.25
 
 @dataclass(frozen=True)
 class Case:
-    """A load on a server, and the bounds of its ratios (ours over the peer's)."""
+    """A load on a server, and the bounds of its ratios (dbdyno's value over the peer's)."""
 
     name: str
     peer: Peer
@@ -52,9 +52,9 @@ def cases(seconds: int) -> list[Case]:
 
 def _with_pgbench(seconds: int) -> Iterator[Case]:
     def case(name: str, way: Way, clients: int, tps: float | None, cpu: float) -> Case:
-        ours, theirs = PGBENCH_LOADS[name]
+        dbdyno_options, peer_options = PGBENCH_LOADS[name]
         size = ("-s", str(SCALE))
-        load = Load((*ours, *size, *UNWATCHED), theirs, clients, THREADS, seconds)
+        load = Load((*dbdyno_options, *size, *UNWATCHED), peer_options, clients, THREADS, seconds)
         return Case(name, PGBENCH, "postgres", way, load, tps, cpu)
 
     yield case("select-only", "socket", 8, 1.2, 0.60)
@@ -78,8 +78,8 @@ PGBENCH_LOADS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 def _with_the_bare_loop(seconds: int) -> Iterator[Case]:
     """What interpreting, measuring and recording add to the kernel's cost."""
     for name, clients in (("select-only", 8), ("select-only", 500), ("tpcb", 8), ("pk update", 8)):
-        ours, _ = PGBENCH_LOADS[name]
-        own = (*ours, "-s", str(SCALE), *UNWATCHED)
+        dbdyno_options, _ = PGBENCH_LOADS[name]
+        own = (*dbdyno_options, "-s", str(SCALE), *UNWATCHED)
         load = Load(own, TRANSACTIONS[name], clients, THREADS, seconds)
         yield Case(name, BARE, "postgres", "socket", load, None, OVER_BARE_CPU)
 
@@ -91,13 +91,15 @@ def _with_sysbench(seconds: int) -> Iterator[Case]:
     """
     alike = (*UNWATCHED, "--max-failures", "100%")
     size = ("-D", f"tables={TABLES}", "-D", f"table_size={TABLE_ROWS}")
-    theirs = (f"--tables={TABLES}", f"--table-size={TABLE_ROWS}")
-    script = (f"--script-option={option}" for option in (*theirs, "--rand-type=uniform"))
+    peer_options = (f"--tables={TABLES}", f"--table-size={TABLE_ROWS}")
+    script = (f"--script-option={option}" for option in (*peer_options, "--rand-type=uniform"))
     given = {"": (*size, *alike), ".lua": (*script, *alike)}
 
     def case(name: str, server: Kind, clients: int, tps: float, cpu: float) -> Iterator[Case]:
-        for ending, ours in given.items():
-            load = Load((name + ending, *ours), (name, *theirs), clients, THREADS, seconds)
+        for ending, dbdyno_options in given.items():
+            load = Load(
+                (name + ending, *dbdyno_options), (name, *peer_options), clients, THREADS, seconds
+            )
             bound = max(cpu, LUA_CPU) if ending and clients < MANY else cpu
             yield Case(name + ending, SYSBENCH, server, "socket", load, tps, bound)
 

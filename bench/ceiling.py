@@ -45,15 +45,15 @@ Report = Callable[[str, str, bool | None], None]
 
 def measure(report: Report, pairs: int, io: Io) -> None:
     """Measures both maximum rates alternately, and the share of CPU time that recording takes."""
-    ours, theirs, cpu_us = [], [], 0.0
+    own, peers, cpu_us = [], [], 0.0
     with _null_server() as endpoint:
         for _ in range(pairs):
-            tps, cpu_us = _ours(endpoint, io)
-            ours.append(tps)
-            theirs.append(_theirs(endpoint))
-    ratio = ratio_of_pairs(ours, theirs)
-    best = max(ours)
-    text = f"{best:,.0f} TPS on one core (best run), pgbench {max(theirs):,.0f}; ratio {ratio}"
+            tps, cpu_us = _dbdyno(endpoint, io)
+            own.append(tps)
+            peers.append(_pgbench(endpoint))
+    ratio = ratio_of_pairs(own, peers)
+    best = max(own)
+    text = f"{best:,.0f} TPS on one core (best run), pgbench {max(peers):,.0f}; ratio {ratio}"
     report(
         "ceiling, 64 clients, null server",
         text,
@@ -68,7 +68,7 @@ def measure(report: Report, pairs: int, io: Io) -> None:
     )
 
 
-def _ours(endpoint: Endpoint, io: Io) -> tuple[float, float]:
+def _dbdyno(endpoint: Endpoint, io: Io) -> tuple[float, float]:
     """(TPS, engine CPU in µs per transaction) of the engine with one thread."""
     plan = Plan(
         endpoint=endpoint,
@@ -89,7 +89,7 @@ def _ours(endpoint: Endpoint, io: Io) -> tuple[float, float]:
     return transactions / (done.measured_ns / 1e9), done.cpu_us / transactions
 
 
-def _theirs(endpoint: Endpoint) -> float:
+def _pgbench(endpoint: Endpoint) -> float:
     load = Load((), ("-f", str(SCRIPT), "-s", "1"), CLIENTS, 1, SECONDS)
     return PGBENCH.run(load, endpoint, cpus=str(TOOL_CPU)).tps
 

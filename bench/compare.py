@@ -31,9 +31,9 @@ class Comparison:
     def summary(self, peer: Peer) -> str:
         """As text; failures only if there were any."""
         text = f"relative to {peer.name}: TPS {self.tps}   client CPU {self.cpu}"
-        ours, theirs = self.failed
-        failed = f"   failed {ours:.2%}, {peer.name} {theirs:.2%}"
-        return text + failed if ours or theirs else text
+        own, peers = self.failed
+        failed = f"   failed {own:.2%}, {peer.name} {peers:.2%}"
+        return text + failed if own or peers else text
 
 
 def compare_all(
@@ -62,19 +62,19 @@ def _prepare(peer: Peer, bench: BenchServer) -> None:
 def _compare(case: Case, bench: BenchServer, pairs: int, io: str) -> Comparison:
     """Runs both this many times, in alternating order."""
     endpoint = bench.ways[case.way]
-    ours: list[Sample] = []
-    theirs: list[Sample] = []
+    own: list[Sample] = []
+    peers: list[Sample] = []
     for pair in range(pairs):
         turns: list[Callable[[], None]] = [
-            lambda: ours.append(run_dbdyno(case.load, endpoint, io)),
-            lambda: theirs.append(case.peer.run(case.load, endpoint)),
+            lambda: own.append(run_dbdyno(case.load, endpoint, io)),
+            lambda: peers.append(case.peer.run(case.load, endpoint)),
         ]
         for turn in turns if pair % 2 else reversed(turns):
             case.peer.settle(bench.server)
             turn()
-        shown = f"    {_shown(ours[-1])} | {case.peer.name} {_shown(theirs[-1])}"
+        shown = f"    {_shown(own[-1])} | {case.peer.name} {_shown(peers[-1])}"
         print(shown, file=sys.stderr, flush=True)
-    return _comparison(ours, theirs)
+    return _comparison(own, peers)
 
 
 def _shown(sample: Sample) -> str:
@@ -82,15 +82,15 @@ def _shown(sample: Sample) -> str:
     return f"{sample.tps:9,.0f} TPS {sample.cpu_us_per_transaction:6.2f} µs{failed}"
 
 
-def _comparison(ours: Sequence[Sample], theirs: Sequence[Sample]) -> Comparison:
+def _comparison(own: Sequence[Sample], peers: Sequence[Sample]) -> Comparison:
     return Comparison(
-        ratio_of_pairs([sample.tps for sample in ours], [sample.tps for sample in theirs]),
+        ratio_of_pairs([sample.tps for sample in own], [sample.tps for sample in peers]),
         ratio_of_pairs(
-            [sample.cpu_us_per_transaction for sample in ours],
-            [sample.cpu_us_per_transaction for sample in theirs],
+            [sample.cpu_us_per_transaction for sample in own],
+            [sample.cpu_us_per_transaction for sample in peers],
         ),
         (
-            mean(sample.failed_share for sample in ours),
-            mean(sample.failed_share for sample in theirs),
+            mean(sample.failed_share for sample in own),
+            mean(sample.failed_share for sample in peers),
         ),
     )

@@ -21,16 +21,16 @@ RATIO_AT_LEAST = 1.3
 def measure(report: Report, server: Server, endpoint: Endpoint, pairs: int) -> None:
     """Loads alternately, each after the tables of the other were dropped."""
     rows = 100_011 * SCALE
-    ours, theirs = [], []
+    own, peers = [], []
     for _ in range(pairs):
         _clear(server)
-        theirs.append(rows / (initialize(endpoint, SCALE) + _checkpoint_s(server)))
+        peers.append(rows / (initialize(endpoint, SCALE) + _checkpoint_s(server)))
         _clear(server)
         load = [dbdyno_path(), "load", "tpcb", "--target", url_of(endpoint), "-s", str(SCALE)]
-        ours.append(rows / tree_cpu_s(load)[2])
+        own.append(rows / tree_cpu_s(load)[2])
     _clear(server)
-    ratio = ratio_of_pairs(ours, theirs)
-    text = f"{max(ours):,.0f} rows/s (best run), pgbench {max(theirs):,.0f}; ratio {ratio}"
+    ratio = ratio_of_pairs(own, peers)
+    text = f"{max(own):,.0f} rows/s (best run), pgbench {max(peers):,.0f}; ratio {ratio}"
     report("loading, rows/s", text, ratio.value >= RATIO_AT_LEAST)
 
 

@@ -32,13 +32,13 @@ def _settle(server: Server) -> None:
 
 def _arguments(load: Load, endpoint: Endpoint) -> list[str]:
     numbers = ["-c", str(load.clients), "-j", str(load.threads), "-T", str(load.seconds)]
-    return ["-n", "-M", "prepared", *load.theirs, *numbers, url_of(endpoint)]
+    return ["-n", "-M", "prepared", *load.peer_options, *numbers, url_of(endpoint)]
 
 
 def _read(out: str) -> Outcome:
     tps = match_line(r"^tps = ([\d.]+)", out)
     count = match_line(r"actually processed: (\d+)", out)
-    failed = re.search(r"failed transactions: (\d+)", out)  # told since 15
+    failed = re.search(r"failed transactions: (\d+)", out)  # printed since 15
     return Outcome(float(tps[1]), int(count[1]), int(failed[1]) if failed else 0)
 
 

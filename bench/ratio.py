@@ -34,12 +34,12 @@ class Ratio:
         return self.low >= bound
 
 
-def ratio_of_pairs(ours: list[float], theirs: list[float]) -> Ratio:
-    """Geometric mean of ours/theirs; Student's t on the log ratios, one for each pair.
+def ratio_of_pairs(own: list[float], peers: list[float]) -> Ratio:
+    """Geometric mean of own/peers; Student's t on the log ratios, one for each pair.
 
     A single pair gives a ratio without an interval.
     """
-    logs = np.log(np.array(ours) / np.array(theirs))
+    logs = np.log(np.array(own) / np.array(peers))
     mean = float(logs.mean())
     if len(logs) == 1:
         return Ratio(math.exp(mean), 0.0, math.inf)
@@ -48,13 +48,13 @@ def ratio_of_pairs(ours: list[float], theirs: list[float]) -> Ratio:
     return Ratio(math.exp(mean), math.exp(mean - margin), math.exp(mean + margin))
 
 
-def ratio_of_sums(ours: Sequence[int], theirs: Sequence[int]) -> Ratio:
-    """The sum of ours over the sum of theirs, with an error from the variance between pairs.
+def ratio_of_sums(own: Sequence[int], peers: Sequence[int]) -> Ratio:
+    """The ratio of the sums, with an error from the variance between pairs.
 
     A pair with a count of 0 is information too, but has no logarithm.
     """
-    of_ours, of_theirs = np.array(ours), np.array(theirs)
-    value = of_ours.sum() / of_theirs.sum()
-    apart = (of_ours - value * of_theirs) / of_theirs.mean()
+    own_counts, peer_counts = np.array(own), np.array(peers)
+    value = own_counts.sum() / peer_counts.sum()
+    apart = (own_counts - value * peer_counts) / peer_counts.mean()
     margin = stats.t.ppf(0.975, len(apart) - 1) * apart.std(ddof=1) / math.sqrt(len(apart))
     return Ratio(float(value), float(value - margin), float(value + margin))

@@ -28,7 +28,7 @@ def _settle(server: Server) -> None:
 def _arguments(load: Load, endpoint: Endpoint) -> list[str]:
     numbers = [f"--threads={load.clients}", f"--time={load.seconds}"]
     alike = ["--rand-type=uniform", "--db-ps-mode=auto"]
-    return [*load.theirs, *numbers, *alike, *_login(endpoint), "run"]
+    return [*load.peer_options, *numbers, *alike, *_login(endpoint), "run"]
 
 
 def _login(endpoint: Endpoint) -> list[str]:

@@ -19,9 +19,9 @@ from dbdyno.servers.connecting import url_of
 class Load:
     """The same load in the options of both tools, and the numbers that both have."""
 
-    ours: tuple[str, ...]
+    dbdyno_options: tuple[str, ...]
     """Options of ``dbdyno run``: the workload or a script, its size, and what else differs."""
-    theirs: tuple[str, ...]
+    peer_options: tuple[str, ...]
     clients: int
     threads: int
     """Threads of the peer; dbdyno chooses its own number."""
@@ -81,9 +81,9 @@ def tree_cpu_s(command: Sequence[str], cpus: str | None = None) -> tuple[str, fl
         out.seek(0)
         if code != 0:
             complaints.seek(0)
-            said = out.read() + complaints.read()  # sysbench prints errors to standard output
+            output = out.read() + complaints.read()  # sysbench prints errors to standard output
             command_line = " ".join(pinned)
-            raise DbdynoError("tool_failed", f"{command_line} exited with {code}", said.strip())
+            raise DbdynoError("tool_failed", f"{command_line} exited with {code}", output.strip())
         cpu_s = end.children_user + end.children_system
         cpu_s -= begin.children_user + begin.children_system
         return out.read(), cpu_s, end.elapsed - begin.elapsed
@@ -103,7 +103,7 @@ def run_dbdyno(load: Load, endpoint: Endpoint, io: str = "auto") -> Sample:
     """One run of dbdyno; its CPU time is that of the whole command, up to the finished record."""
     numbers = ["-c", str(load.clients), "-T", str(load.seconds)]
     common = [*numbers, "--target", url_of(endpoint), "--warmup", "0s", "--io", io, "--json"]
-    out, cpu_s, _ = tree_cpu_s([dbdyno_path(), "run", *common, *load.ours])
+    out, cpu_s, _ = tree_cpu_s([dbdyno_path(), "run", *common, *load.dbdyno_options])
     result = json.loads(out)
     counts = result["transactions"]
     outcome = Outcome(result["throughput_tps"]["value"], counts["ok"], counts["failed"])

@@ -45,14 +45,14 @@ def commands() -> str:
     return _page(parts)
 
 
-def _command(command: App, words: str) -> list[str]:
+def _command(command: App, name: str) -> list[str]:
     """One chapter: the generated help of a single command, under its full name."""
-    depth = 2 + words.count(" ")
-    command.usage = usage_of(words.split(), command)
-    told = command.generate_docs(heading_level=depth, recursive=False)
-    alone = told.split("\n### ")[0] if depth == 2 else told
+    depth = 2 + name.count(" ")
+    command.usage = usage_of(name.split(), command)
+    page = command.generate_docs(heading_level=depth, recursive=False)
+    alone = page.split("\n### ")[0] if depth == 2 else page
     _, _, body = OWN_CONTENTS.sub("", alone).partition("\n")
-    return [f"{'#' * depth} {words}", body, _code_block(_examples(command))]
+    return [f"{'#' * depth} {name}", body, _code_block(_examples(command))]
 
 
 def _exit_codes() -> str:
@@ -106,7 +106,7 @@ def machine() -> str:
 
 
 def _source(source: HostSource) -> str:
-    said = f"{source.watches[0].upper()}{source.watches[1:]}."
+    watched = f"{source.watches[0].upper()}{source.watches[1:]}."
     rows = [
         ("objects", source.objects),
         ("counters", _names(source.counters)),
@@ -114,8 +114,8 @@ def _source(source: HostSource) -> str:
         ("read every", f"{source.every_s:g} s"),
         ("from", source.files),
     ]
-    told = [row for row in rows if row[1]]
-    return "\n\n".join([f"## {source.name}", said, _table(("", ""), told)])
+    shown = [row for row in rows if row[1]]
+    return "\n\n".join([f"## {source.name}", watched, _table(("", ""), shown)])
 
 
 def _names(names: Iterable[str]) -> str:
@@ -166,8 +166,8 @@ def _rule(rule: Rule) -> str:
         "Source": page.source,
         "Wrong when": page.wrong_when,
     }
-    told = [f"**{name}.** {text}" for name, text in parts.items()]
-    return "\n\n".join([f"## {rule.id}", f"*{page.title}*", *told])
+    shown = [f"**{name}.** {text}" for name, text in parts.items()]
+    return "\n\n".join([f"## {rule.id}", f"*{page.title}*", *shown])
 
 
 def answers() -> str:

@@ -42,7 +42,7 @@ def test_only_its_owner_may_enter_whatever_the_umask(home, mask, first):
 
 
 @pytest.mark.usefixtures("no_home_directory")
-def test_an_account_without_a_home_directory_is_told_what_to_set(monkeypatch, tmp_path):
+def test_an_account_without_a_home_directory_gets_the_variable_to_set(monkeypatch, tmp_path):
     with pytest.raises(DbdynoError) as caught:
         where()
     assert (caught.value.code, caught.value.exit_code) == ("no_home", 1)

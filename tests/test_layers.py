@@ -197,8 +197,8 @@ def crates() -> dict[str, set[str]]:
         content = tomllib.loads(manifest.read_text())
         tables = ("dependencies", "dev-dependencies", "build-dependencies")
         names = {name for table in tables for name in content.get(table, {})}
-        ours = {name.removeprefix("dbdyno-") for name in names if name.startswith("dbdyno-")}
-        found[manifest.parent.name] = ours - {manifest.parent.name}
+        internal = {name.removeprefix("dbdyno-") for name in names if name.startswith("dbdyno-")}
+        found[manifest.parent.name] = internal - {manifest.parent.name}
     return found
 
 

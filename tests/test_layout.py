@@ -16,8 +16,8 @@ ROWS = [
 
 
 def test_a_paragraph_flows_to_the_narrower_of_screen_and_mail():
-    words = Paragraph("  - " + "word " * 40, "    ")
-    piped, narrow, wide = (laid_out([words], screen) for screen in (None, 50, 200))
+    paragraph = Paragraph("  - " + "word " * 40, "    ")
+    piped, narrow, wide = (laid_out([paragraph], screen) for screen in (None, 50, 200))
     assert max(map(len, piped.split("\n"))) in range(96, 101)
     assert max(map(len, narrow.split("\n"))) in range(46, 51)
     assert wide == piped
@@ -63,7 +63,7 @@ def test_several_columns_are_folded_a_little_rather_than_one_to_shreds():
     ]
 
 
-def test_a_table_that_cannot_be_folded_is_told_row_by_row():
+def test_a_table_that_cannot_be_folded_is_printed_row_by_row():
     rows = [("name", "a long heading"), ("x" * 30, "y" * 20), ("b", "")]
     assert laid_out([Columns(rows, 2)], 50).split("\n")[:5] == [
         f"name            {'x' * 30}",
@@ -75,11 +75,11 @@ def test_a_table_that_cannot_be_folded_is_told_row_by_row():
 
 
 @pytest.mark.parametrize("screen", [40, 60, 80, None])
-def test_a_command_says_the_same_to_a_shell_however_wide_the_screen_is(screen):
-    told = laid_out([Command(COMMAND)], screen)
-    assert shlex.split(told.replace("\\\n", " ")) == shlex.split(COMMAND)
-    assert screen is None or max(map(len, told.split("\n"))) <= screen
-    assert told.startswith("  dbdyno")
+def test_a_command_is_the_same_for_the_shell_at_any_screen_width(screen):
+    laid = laid_out([Command(COMMAND)], screen)
+    assert shlex.split(laid.replace("\\\n", " ")) == shlex.split(COMMAND)
+    assert screen is None or max(map(len, laid.split("\n"))) <= screen
+    assert laid.startswith("  dbdyno")
 
 
 def test_no_control_character_steers_the_terminal():
@@ -92,11 +92,11 @@ CELL = st.text(st.characters(codec="ascii", exclude_categories=["C"]), max_size=
 @given(st.lists(st.tuples(CELL, CELL, CELL), min_size=2, max_size=5), st.integers(40, 80))
 def test_no_word_of_a_table_is_lost_on_any_screen(rows, screen):
     """Where a table becomes a list, its headings are repeated for each row."""
-    told = laid_out([Columns(rows, 2)], screen).split()
+    laid = laid_out([Columns(rows, 2)], screen).split()
     for word in (word for row in rows for cell in row for word in cell.split()):
-        assert word in told
+        assert word in laid
 
 
 @pytest.mark.parametrize(("length", "seen"), [(9, "statement"), (5, "stat…"), (1, "…"), (-3, "…")])
-def test_what_is_shortened_never_takes_more_than_the_room(length, seen):
+def test_shortened_text_never_exceeds_the_width(length, seen):
     assert shortened("statement", length) == seen

@@ -59,7 +59,7 @@ function options(place: HTMLElement, data: ChartData): uPlot.Options {
   };
 }
 
-// A band is told by its place and the key; its colour, made for areas, is too faint for text.
+// A band is identified by its place and the key; its colour, made for areas, is too faint for text.
 function labelColours(data: ChartData): string[] {
   return data.series.map((series) => colour(data.stacked ? "--muted" : series.colour));
 }
@@ -156,7 +156,7 @@ function lineSeries(series: SeriesData, data: ChartData): uPlot.Series {
     paths: series.emphasis === "bars" ? uPlot.paths.bars?.({ size: [0.8, 6] }) : undefined,
     points: { size: 6, stroke: solid, fill: solid, show: false, filter: () => lonely(series) },
     spanGaps: false,
-    // What is stacked is told without what it stands on.
+    // Of stacked lines, the value is shown without those below.
     value: (_plot, _drawn, _series, index) =>
       formatValue(index === null ? null : series.values[index], data.unit),
   };

@@ -22,7 +22,7 @@ export interface LaneData {
 }
 
 export interface ChartData {
-  x: number[]; // the middle of what each point tells of
+  x: number[]; // the middle of what each point covers
   begin_s: number;
   end_s: number;
   series: SeriesData[];

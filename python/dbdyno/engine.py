@@ -151,7 +151,7 @@ class _SurveyProcess(EngineProcess):
 
 
 def survey(plan: Plan, out: IO[str] | None) -> Survey:
-    """Return what the plan's Lua script declares; asked for its help, the script prints to ``out``.
+    """Return what the plan's Lua script declares; its help command prints to ``out``.
 
     A script that never finishes loading is ended, which is reported as its problem; so is a script
     that ends the engine.

@@ -47,10 +47,10 @@ def count(value: float) -> str:
     return f"{value:,.0f}".replace(",", THIN_SPACE)
 
 
-def counted(number: int, thing: str) -> str:
+def counted(number: int, noun: str) -> str:
     """``1 note``, ``2 notes``, ``3 switches``."""
-    ending = "es" if thing.endswith(("s", "x", "ch", "sh")) else "s"
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}{ending}"
+    ending = "es" if noun.endswith(("s", "x", "ch", "sh")) else "s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{ending}"
 
 
 def tps(value: float | None) -> str:

@@ -44,7 +44,7 @@ def test_a_last_reading_a_little_before_the_end_stands_for_the_whole_interval(in
     assert np.isnan(over_intervals(too_soon, intervals)[-1])
 
 
-def test_what_was_read_after_the_load_is_left_out(intervals):
+def test_readings_after_the_load_are_left_out(intervals):
     late = reading(np.arange(1, 12), [*[1] * 9, 1, 500])
     assert over_intervals(late, intervals).sum() == 10
 

@@ -72,7 +72,7 @@ def stood_still(seconds, begin, end, *, waiting, ok=500, **named):
     return MadeRun(done, seconds=seconds, waiting=levels, is_open=True, response_ms=5, **named)
 
 
-def test_what_came_while_the_server_stood_still_is_not_the_rates():
+def test_arrivals_during_a_stall_are_not_attributed_to_the_rate():
     at_the_end = arrivals(stood_still(8, 1, 8, waiting=0).recording(), 8)
     assert (at_the_end.waiting, at_the_end.still_s, at_the_end.overran) == (3500, 7, False)
     assert at_the_end.waited_for_moments
@@ -83,7 +83,7 @@ def test_what_came_while_the_server_stood_still_is_not_the_rates():
     assert (more.overran, more.waited_for_moments) == (True, False)
 
 
-def test_who_is_seldom_done_does_not_stand_still():
+def test_a_client_with_rare_completions_is_not_stalled():
     seldom = arrivals(stood_still(30, 5, 15, ok=1, waiting=0).recording(), 30)
     assert (seldom.still_s, seldom.due_while_still) == (0, 0)
 
@@ -109,14 +109,14 @@ def test_a_stage_in_which_little_is_due_is_not_one_of_silence():
     assert still_s([1000] * 60 + slow, 1, is_open=True) == 0
 
 
-def test_a_stall_is_told_though_what_it_held_was_as_long():
+def test_a_stall_is_reported_even_if_the_transactions_it_delayed_took_as_long():
     """The transactions held up make the run's p99 as long as the stall."""
     done, took_ms = np.full(20, 500.0), np.full(20, 5.0)
     done[8:12], took_ms[12] = 0, 4000
     assert still_s(done, took_ms, clients=200) == 4
 
 
-def test_the_silence_that_ended_a_run_is_told_with_its_end():
+def test_the_silence_that_ended_a_run_is_reported_with_its_end():
     recording = stood_still(8, 1, 8, waiting=0).recording()
     recording.engine["done"]["end"] = "stalled"
     found = arrivals(recording, 8)

@@ -18,7 +18,7 @@ def test_two_scripts_that_lock_the_same_row_share_its_time():
     assert bounds.row_hold_bound_tps(half_and_half) == pytest.approx(500)
 
 
-def test_a_row_that_nobody_holds_bounds_nothing():
+def test_a_row_that_no_transaction_holds_sets_no_bound():
     assert bounds.row_hold_bound_tps([]) == math.inf
 
 

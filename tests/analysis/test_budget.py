@@ -46,7 +46,7 @@ def spent(*arguments, **named):
     return budget(made(*arguments, **named).recording())
 
 
-def test_no_looks_no_budget():
+def test_without_samples_there_is_no_budget():
     assert budget(MadeRun().recording()) is None
 
 
@@ -55,21 +55,21 @@ def test_looks_of_the_warm_up_and_of_the_drain_do_not_count():
     assert budget(run.recording()).samples == 40
 
 
-def test_a_look_at_the_start_stands_for_the_measured_part_alone():
+def test_a_sample_at_the_start_stands_for_the_measured_part_alone():
     run = MadeRun(clients=CLIENTS, seconds=SECONDS).look(1.0, ALL, seconds=5.0)
     run.look(6.0, (), seconds=5.0)
     assert budget(run.recording()).not_seen == pytest.approx(WHOLE - CLIENTS)
 
 
 @pytest.mark.parametrize("first_s", [0.5, 2.0, 3.5, 5.0])
-def test_rare_looks_stand_for_all_of_the_measured_part_wherever_they_fall(first_s):
+def test_rare_samples_stand_for_the_whole_measured_part_wherever_they_fall(first_s):
     run = MadeRun(clients=CLIENTS, seconds=SECONDS)
     for time_s in np.arange(first_s, SECONDS + 0.1, 5.0):
         run.look(float(time_s), ALL, seconds=5.0)
     assert budget(run.recording()).not_seen == pytest.approx(0)
 
 
-def test_the_last_look_stands_for_no_more_of_the_end_than_of_the_time_before():
+def test_the_last_sample_stands_for_no_more_time_after_it_than_before():
     run = MadeRun(clients=CLIENTS, seconds=SECONDS).look(10.0, ALL, seconds=2.0)
     assert budget(run.recording()).not_seen == pytest.approx(WHOLE - 4 * CLIENTS)
 
@@ -94,11 +94,11 @@ def test_shares_by_kind_event_and_statement():
     assert found.share("cpu", statement=1) == 0
 
 
-def test_what_no_look_saw_is_said():
+def test_time_that_no_sample_accounts_for_is_reported():
     assert spent(waits=(RUNNING,)).not_seen == pytest.approx(WHOLE * 6 / 8)
 
 
-def test_the_engine_tells_what_a_client_does_that_the_server_does_not_work_for():
+def test_the_engine_reports_what_a_client_does_while_the_server_does_not_work_for_it():
     between = [
         WaitCount("client", -1, "pausing", "idle in transaction", "Client", "ClientRead", 1),
         WaitCount("client", -1, "idle", "idle", "Client", "ClientRead", 1),
@@ -189,14 +189,14 @@ def test_lock_waits_are_charged_to_what_their_root_did():
     assert found.charged("lock") == pytest.approx(0)
 
 
-def test_what_foreign_sessions_do_meanwhile_is_no_work_of_the_load():
+def test_work_of_foreign_sessions_is_no_work_of_the_load():
     found = spent(blocking=[behind("WALSync", root_who="foreign", root=-1)])
     assert found.behind_others == pytest.approx(60 / WHOLE)
     assert found.charged("wal") == pytest.approx(20 / WHOLE)
     assert found.charged("lock") == pytest.approx(0)
 
 
-def test_where_few_looks_are_at_locks_each_is_charged_for_the_time_between_them():
+def test_each_rare_lock_sample_is_charged_for_the_time_since_the_last():
     run = MadeRun(clients=CLIENTS, seconds=SECONDS)
     for number in range(1, 41):
         at_locks = number % 10 == 0
@@ -216,7 +216,7 @@ def test_lock_waits_are_charged_statement_by_statement():
     assert charges == pytest.approx({1: 20, 2: 40})
 
 
-def test_a_lock_wait_whose_root_nobody_saw_stays_a_lock_wait():
+def test_a_lock_wait_whose_root_was_not_sampled_remains_a_lock_wait():
     found = spent(blocking=[behind("WALSync", count=1)])
     assert found.charged("lock") == pytest.approx(40 / WHOLE)
 
@@ -244,7 +244,7 @@ def test_a_root_that_waits_for_a_processor_passes_that_on():
     )
 
 
-def test_intervals_come_from_blocks_not_from_looks():
+def test_intervals_come_from_blocks_not_from_samples():
     """A wait of ten of the twenty seconds is one observation, however often it is sampled."""
 
     def width(every_s):
@@ -259,7 +259,7 @@ def test_intervals_come_from_blocks_not_from_looks():
     assert width(0.1) == pytest.approx(width(0.5), rel=0.05)
 
 
-def test_a_few_seconds_of_looks_give_no_interval():
+def test_a_few_seconds_of_samples_give_no_interval():
     """Every resample of a single block is the block itself: that is no certainty."""
     run = MadeRun(clients=CLIENTS, seconds=SECONDS)
     for time_s in (0.3, 0.6, 0.9):

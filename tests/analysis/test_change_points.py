@@ -41,7 +41,7 @@ def test_several_changes_are_found_in_order():
     ]
 
 
-def test_places_of_long_series_are_told_to_a_piece():
+def test_places_in_long_series_are_found_to_the_nearest_piece():
     (place,) = change_points(level((8000, 1000), (6000, 950)))
     assert abs(place - 8000) <= 14_000 / SAMPLES_MAX
 

@@ -20,7 +20,7 @@ def writing(updates=1000, wal_bytes=1e6, settings=SETTINGS):
     return run.facts(ServerFacts(settings=settings))
 
 
-def test_without_a_checkpoint_the_timeout_says_how_long_to_run():
+def test_without_a_checkpoint_the_timeout_determines_how_long_to_run():
     missing = missing_cycle(writing().recording())
     assert (missing.every_s, missing.reason) == (300, "checkpoint_timeout")
     assert missing.needed_s == pytest.approx(570)

@@ -45,7 +45,7 @@ def test_one_that_outlives_the_run_is_not_whole() -> None:
     assert dip.length_s == 5
 
 
-def test_a_run_of_few_intervals_tells_of_checkpoints_without_dips() -> None:
+def test_a_run_of_few_intervals_reports_checkpoints_without_dips() -> None:
     run = with_checkpoint(MadeRun(1000, seconds=5, warmup=0), 1.5, 3.0)
     (dip,) = checkpoint_dips(run.recording())
     assert dip.is_whole

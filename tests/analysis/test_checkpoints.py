@@ -48,7 +48,7 @@ def updating(hot=TPS, **counted):
     return run
 
 
-def test_wal_a_transaction_is_told_before_and_after_each():
+def test_wal_per_transaction_is_reported_before_and_after_each_checkpoint():
     first, second = checkpoint_effects(updating().recording())
     assert (first.begin_s, first.end_s, second.end_s) == (20, 60, 100)
     assert first.bytes_before == pytest.approx(300)
@@ -83,7 +83,7 @@ def test_updates_that_are_not_hot_change_index_pages_too():
     assert first.first_changes == pytest.approx(in_heap + in_index, rel=0.01)
 
 
-def test_what_was_not_read_is_not_told():
+def test_values_that_were_not_read_are_not_reported():
     run = MadeRun(TPS, seconds=30, warmup=0).log(10.0, "checkpoint_start")
     (effect,) = checkpoint_effects(run.recording())
     assert effect.bytes_before is effect.images is effect.first_changes is None

@@ -37,7 +37,7 @@ def test_pairs_by_hand():
     assert found.verdict == "cannot tell"
 
 
-def test_what_drifts_falls_on_both_of_a_pair():
+def test_drift_affects_both_runs_of_a_pair():
     before, after = [100, 200, 50, 80], [109, 221, 55, 88]
     assert tps_pairs(before, after).verdict == "better"
     unpaired = only(compare(records(before), records(after), [TPS]))
@@ -87,7 +87,7 @@ def test_verdicts_in_words(after, verdict, sentence):
     assert found.sentence == sentence
 
 
-def test_of_response_times_less_is_better():
+def test_lower_response_times_are_better():
     runs = [[record(p95_ms=ms) for ms in side] for side in ([10, 11, 12], [5, 5.4, 6.1])]
     assert only(compare(*runs, ["response_p95_ms"], paired=True)).verdict == "better"
 
@@ -100,7 +100,7 @@ def test_a_change_that_is_certain_and_too_small_to_matter_is_the_same():
     assert tps_pairs([1000, 1001, 999], [1010, 1011, 1009.2], margin=0.005).verdict == "better"
 
 
-def test_more_than_fifteen_pairs_are_told_by_a_bootstrap_and_always_alike():
+def test_more_than_fifteen_pairs_are_compared_by_a_reproducible_bootstrap():
     before = [100 + place % 5 for place in range(16)]
     after = [tps * (1.02 + 0.002 * (place % 7)) for place, tps in enumerate(before)]
     found = tps_pairs(before, after)
@@ -120,7 +120,7 @@ def test_the_p_of_a_metric_counts_how_many_are_shown():
     assert beside.detectable > alone.detectable
 
 
-def test_what_is_told_alone_and_not_beside_others_is_said_to_be_so():
+def test_a_metric_significant_alone_but_not_among_others_is_reported_as_such():
     """An interval that excludes no change would otherwise seem to contradict the verdict."""
     sides = [
         [record(tps, p95_ms=ms) for tps, ms in zip(*side, strict=True)]
@@ -151,7 +151,7 @@ def test_levels_that_are_compared_with_one_reference_are_so_many_tests():
     assert together["halved"].p_adjusted == 2 * together["halved"].p
 
 
-def test_pairs_of_which_one_lacks_a_metric_are_left_out():
+def test_pairs_in_which_one_run_has_no_such_metric_are_left_out():
     before = [record(100, costs={WAL: 400}), record(100), record(101, costs={WAL: 402})]
     after = [
         record(100, costs={WAL: 440}),
@@ -163,7 +163,7 @@ def test_pairs_of_which_one_lacks_a_metric_are_left_out():
     assert wal.ratio == pytest.approx(1.0985, abs=1e-4)
 
 
-def test_what_was_asked_for_and_not_measured_is_said():
+def test_a_requested_metric_that_was_not_measured_is_reported():
     found = compare(records([1, 2]), records([1, 2]), [TPS, WAL], paired=True)
     assert [one.id for one in found.metrics] == [TPS]
     assert found.doubts == ["wal_bytes was not measured in runs of both variants"]
@@ -190,7 +190,7 @@ def single(costs):
     return [record(1000, p95_ms=10, costs=costs)]
 
 
-def test_two_single_runs_tell_costs_and_nothing_else():
+def test_two_single_runs_compare_costs_and_nothing_else():
     found = compare(
         single({WAL: (400, 396, 404), "server_cpu_us": (200, 180, 220), "io": 5.0}),
         single({WAL: (500, 495, 505), "server_cpu_us": (210, 190, 230), "io": 6.0}),
@@ -212,7 +212,7 @@ def test_two_single_runs_tell_costs_and_nothing_else():
 
 
 @pytest.mark.parametrize("whose", ["", "in", "client_", "client_in"])
-def test_switches_of_single_runs_are_told_by_nobody(whose):
+def test_context_switches_of_single_runs_are_not_decided(whose):
     """Of fifteen pairs of runs of one variant beside other work, ten differed in switches."""
     switches = f"{whose}voluntary_switches"
     assert switches in KNOWN
@@ -244,7 +244,7 @@ def test_sets_of_unlike_size_and_one_run_against_many():
     assert only(compare(records([120]), many, [TPS])).verdict == "worse"
 
 
-def test_what_weakens_the_runs_weakens_the_comparison():
+def test_doubts_about_the_runs_are_doubts_about_the_comparison():
     short = [replace(run, doubts=[f"too short: {run.seed} s"]) for run in records([100, 101])]
     found = compare(short, records([110, 111]), [TPS], paired=True)
     assert found.doubts == ["2 of 4 runs: too short"]

@@ -114,15 +114,19 @@ def test_wal_is_split_into_records_and_images_by_the_images_mean_size(rng):
     assert together == pytest.approx(found["wal_bytes"].value)
 
 
-@pytest.mark.parametrize("told", [{}, {"wal_fpi_bytes": 1.2e6}], ids=["estimated", "counted"])
-def test_images_are_never_more_than_the_wal_of_a_run_that_is_as_short_as_counters_are_late(told):
+@pytest.mark.parametrize(
+    "image_counts", [{}, {"wal_fpi_bytes": 1.2e6}], ids=["estimated", "counted"]
+)
+def test_images_are_never_more_than_the_wal_of_a_run_that_is_as_short_as_counters_are_late(
+    image_counts,
+):
     """Half of what is counted was written in the warm-up, which is full of images."""
     made = MadeRun(1000, seconds=2)
-    counted = {"wal_bytes": 1.5e6, "wal_fpi": 150, "wal_records": 6000, **told}
+    counted = {"wal_bytes": 1.5e6, "wal_fpi": 150, "wal_records": 6000, **image_counts}
     made.counters("pg_stat_wal", counted).counters("wal_position", {"bytes": 1e6})
     found = by_id(costs(made.recording()))
     images, records = found["wal_full_page_bytes"].value, found["wal_record_bytes"].value
-    of_image = told.get("wal_fpi_bytes", 150 * 8192)
+    of_image = image_counts.get("wal_fpi_bytes", 150 * 8192)
     assert images == pytest.approx(1000 * of_image / 1.5e6)
     assert images + records == pytest.approx(found["wal_bytes"].value) == pytest.approx(1000)
 
@@ -210,7 +214,7 @@ def test_a_cost_that_was_read_a_few_times_has_no_interval(rng, readings):
     assert (by_id(found)["server_cpu_us"].low is None) == (readings < 5)
 
 
-def test_scripts_are_told_apart_when_their_mix_varied(rng):
+def test_the_costs_of_scripts_are_separated_when_their_mix_varied(rng):
     found = costs(two_scripts(rng, 0.3).recording())
     read, write = (by_id(found, name)["server_cpu_us"] for name in ("read", "write"))
     assert read.low < 50 < read.high
@@ -218,7 +222,7 @@ def test_scripts_are_told_apart_when_their_mix_varied(rng):
     assert write.value == pytest.approx(200, rel=0.1)
 
 
-def test_scripts_are_not_told_apart_when_their_mix_hardly_varied(rng):
+def test_the_costs_of_scripts_are_not_separated_when_their_mix_hardly_varied(rng):
     found = costs(two_scripts(rng, 0.002).recording())
     assert not by_id(found, "read")
     assert "server_cpu_us" in by_id(found)

@@ -38,7 +38,7 @@ def test_a_sound_run_has_no_doubts():
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("facts", "expected"),
     [
         (changed(duration_s=4), "too short: 4.0 s measured, at least 10 s are needed"),
         (
@@ -129,8 +129,8 @@ def test_a_sound_run_has_no_doubts():
         ),
     ],
 )
-def test_each_doubt_says_what_and_how_much(facts, said):
-    assert find_doubts(facts) == [said]
+def test_each_doubt_says_what_and_how_much(facts, expected):
+    assert find_doubts(facts) == [expected]
 
 
 def test_every_doubt_is_documented_with_its_rule():

@@ -29,10 +29,10 @@ def test_one_pair_has_no_interval():
     assert not found.is_significant
 
 
-def test_no_change_is_told_apart_once_in_twenty():
+def test_no_change_is_called_significant_once_in_twenty():
     chance = np.random.default_rng(3)
-    told = [
+    excluded = [
         paired_ratio(np.exp(chance.normal(7, 0.1, (3, 2))).tolist()).is_significant
         for _ in range(1000)
     ]
-    assert 0.03 < np.mean(told) < 0.07
+    assert 0.03 < np.mean(excluded) < 0.07

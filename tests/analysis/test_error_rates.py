@@ -60,7 +60,9 @@ def test_pairs_of_one_variant_raise_no_more_false_alarms_than_stated(law, pairs)
 
 
 @pytest.mark.parametrize(("pilot", "alarms_max"), [(3, 140), (5, 125)])
-def test_going_on_after_a_look_raises_no_more_false_alarms_than_the_manual_says(pilot, alarms_max):
+def test_continuing_after_an_interim_look_raises_no_more_false_alarms_than_documented(
+    pilot, alarms_max
+):
     chance = np.random.default_rng(pilot)
     alarms = sum(is_alarm_of_two_looks(pilot, chance) for _ in range(TIMES))
     assert ALARMS_MAX < alarms <= alarms_max
@@ -139,8 +141,8 @@ def test_verdicts_on_runs_raise_no_more_false_alarms_than_stated():
     for _ in range(times):
         noise = moving_together(normal, chance, 4)
         before, after = ([made_run(run) for run in noise[:, side]] for side in (0, 1))
-        told = compare(before, after, NAMES, paired=True, margin=0.0)
-        alarms += any(one.verdict in ("better", "worse") for one in told.metrics)
+        compared = compare(before, after, NAMES, paired=True, margin=0.0)
+        alarms += any(one.verdict in ("better", "worse") for one in compared.metrics)
     assert alarms <= ALARMS_MAX * times / TIMES
 
 
@@ -208,7 +210,7 @@ def test_intervals_hold_a_change_that_was_made_as_often_as_they_say(law, pairs):
 
 
 @pytest.mark.parametrize("pairs", [3, 5, 10, 20])
-def test_what_is_said_to_be_detectable_is_found_four_times_in_five(pairs):
+def test_an_effect_of_the_stated_detectable_size_is_found_four_times_in_five(pairs):
     """With a known variance; the power may be off by a tenth."""
     effect = detectable(Spread(0.05**2, pairs - 1), pairs, 0.05)
     noise = np.random.default_rng(pairs).normal(effect, 0.05, (TIMES, pairs))

@@ -30,15 +30,15 @@ def changed(begin, end, factor):
 @pytest.mark.parametrize("noise", [0, 5, 20, 100])
 def test_a_steady_run_has_no_events(noise):
     """In 20 runs of a minute each: any event found in noise is one too many."""
-    said = [events(run(steady(noise, seed)).recording()) for seed in range(20)]
-    assert sum(map(bool, said)) == 0
+    found = [events(run(steady(noise, seed)).recording()) for seed in range(20)]
+    assert sum(map(bool, found)) == 0
 
 
 @pytest.mark.parametrize("tps", [1, 5, 50])
 def test_a_steady_run_of_few_transactions_has_no_events(tps):
     arrivals = np.random.default_rng(8)
-    said = [events(run(arrivals.poisson(tps, SECONDS)).recording()) for _ in range(20)]
-    assert sum(map(bool, said)) == 0
+    found = [events(run(arrivals.poisson(tps, SECONDS)).recording()) for _ in range(20)]
+    assert sum(map(bool, found)) == 0
 
 
 def test_a_slow_load_that_stands_still_for_long_has_stalled():
@@ -48,14 +48,14 @@ def test_a_slow_load_that_stands_still_for_long_has_stalled():
     assert (event.kind, event.begin_s, event.end_s) == ("stall", 20, 30)
 
 
-def test_a_stall_is_told_with_its_depth():
+def test_a_stall_is_reported_with_its_depth():
     (event,) = found(run(changed(20, 23, 0.01)))
     assert (event.kind, event.begin_s, event.end_s) == ("stall", 20, 23)
     assert event.depth == pytest.approx(0.99, abs=0.01)
 
 
 @pytest.mark.parametrize("length", [1, 4, 8])
-def test_a_dip_is_told_once_with_its_depth(length):
+def test_a_dip_is_reported_once_with_its_depth(length):
     (event,) = found(run(changed(20, 20 + length, 0.7)))
     assert (event.kind, event.begin_s, event.end_s) == ("dip", 20, 20 + length)
     assert event.depth == pytest.approx(0.3, abs=0.03)
@@ -69,7 +69,7 @@ def test_a_fall_that_stays_is_a_change_of_level_and_no_dip():
     assert event.values["before_tps"] == pytest.approx(1000, abs=20)
 
 
-def test_dips_on_a_lower_level_are_told_against_it():
+def test_dips_on_a_lower_level_are_measured_against_it():
     ok = changed(30, SECONDS, 0.6)
     ok[45:48] *= 0.7
     level, dip = found(run(ok))
@@ -99,7 +99,7 @@ def test_a_stage_has_dips_and_falls_of_its_own():
     assert (level.label, level.begin_s, level.end_s) == ("fall", 45, 60)
 
 
-def test_what_happened_beside_a_border_of_stages_is_held_against_its_own():
+def test_an_event_near_a_stage_border_is_compared_with_its_own_stage():
     (before,) = found(staged((1, 4)).log(28.5, "deadlock"))
     assert before.depth == pytest.approx(0, abs=0.1)
     made = staged((1, 4)).log(25.0, "checkpoint_start").log(35.0, "checkpoint_end")
@@ -138,7 +138,7 @@ def per_second(**at):
     return series
 
 
-def test_checkpoints_that_follow_each_other_at_once_are_told_apart():
+def test_checkpoints_that_immediately_follow_each_other_are_distinguished():
     made = run().log(4.0, "checkpoint_start", reason="wal")
     for begin, end in ((4.0, 10.0), (10.0, 15.0)):
         made.log(end, "checkpoint_end", write_s=1.0, sync_s=0.0, total_s=end - begin)
@@ -172,7 +172,7 @@ def test_a_checkpoint_that_begins_as_another_ends_is_the_next():
     assert [event.end_s for event in found(made, "checkpoint")] == [16, 26]
 
 
-def test_autovacuums_are_told_per_table_from_log_and_counters():
+def test_autovacuums_are_found_per_table_in_log_and_counters():
     made = run().log(12.0, "autovacuum", table="accounts", elapsed_s=2.0)
     tables = "pg_stat_user_tables"
     made.counters(tables, {"autovacuum_count": per_second(t11=1)}, of="accounts")
@@ -184,7 +184,7 @@ def test_autovacuums_are_told_per_table_from_log_and_counters():
     assert counted.values["count"] == 1
 
 
-def test_switches_of_the_wal_are_told_by_the_reading():
+def test_wal_switches_are_placed_to_the_reading():
     switched = np.zeros(SECONDS)
     switched[[10, 30, 31]] = 1, 1, 2
     lonely, together = found(run().counters("wal_position", {"segments": switched}), "wal_switch")

@@ -42,7 +42,7 @@ def test_a_level_history_rarely_has_a_change(runs):
     assert sum(map(bool, found)) <= 10
 
 
-def test_what_moved_with_a_change_is_named_with_its_interval():
+def test_costs_that_changed_with_throughput_are_named_with_their_interval():
     """WAL per transaction grew; CPU time did not, and one run lacks it."""
     chance = np.random.default_rng(3)
     runs = []

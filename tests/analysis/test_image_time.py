@@ -55,18 +55,18 @@ def test_images_without_effect_are_rarely_taken_for_one():
     assert alarms <= 4
 
 
-def test_what_does_not_vary_or_was_not_read_tells_nothing():
+def test_counters_that_are_constant_or_missing_yield_no_estimate():
     assert image_time(MadeRun().recording()) is None
     assert image_time(run_of(np.zeros(SECONDS)).recording()) is None
 
 
-def test_an_open_loop_tells_nothing():
+def test_an_open_loop_yields_no_estimate():
     recording = run_of(decaying()).recording()
     plan = recording.plan | {"arrivals": {"open": {"law": "poisson"}}}
     assert image_time(run_of(decaying()).recording(plan=plan)) is None
 
 
-def test_stages_tell_nothing():
+def test_stages_yield_no_estimate():
     """Half of the clients are idle at first, just after a checkpoint: they wait for no image."""
     ok = np.repeat([1000.0, 2000.0], [3 + SECONDS // 2, SECONDS // 2])
     run = MadeRun(ok, seconds=SECONDS, clients=CLIENTS, stages=[(30, CLIENTS // 2), (30, CLIENTS)])

@@ -28,9 +28,9 @@ def test_short_intervals_are_brought_together_to_seconds():
     assert jitter(over_time) == 0
 
 
-def test_few_seconds_tell_nothing():
+def test_few_seconds_yield_no_estimate():
     assert jitter(of(1000, seconds=2)) is None
 
 
-def test_long_intervals_tell_nothing_of_seconds():
+def test_long_intervals_yield_no_estimate_for_seconds():
     assert jitter(of(1000, seconds=60, interval_s=10.0)) is None

@@ -10,7 +10,7 @@ def rng():
     return np.random.default_rng(8)
 
 
-def test_what_each_cause_costs_is_found_within_its_interval(rng):
+def test_the_cost_of_each_cause_is_found_within_its_interval(rng):
     """In 95 of 100 cases; at least 180 of 200."""
     within = 0
     for _ in range(200):
@@ -37,7 +37,7 @@ def test_the_interval_of_a_long_series_holds_as_often_as_it_says(rng):
     assert within >= 88
 
 
-def test_causes_that_cannot_be_told_apart_are_not():
+def test_collinear_causes_are_not_separated():
     alike = np.ones((50, 2))
     assert fit(np.arange(50.0), alike) is None
     assert fit(np.arange(2.0), np.eye(2)) is None

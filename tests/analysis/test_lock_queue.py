@@ -38,11 +38,11 @@ def made(*blocking, looks=20):
     return run
 
 
-def test_nobody_looked():
+def test_no_samples_were_taken():
     assert lock_queue(MadeRun().recording()) is None
 
 
-def test_nobody_waited():
+def test_no_session_waited():
     assert lock_queue(made().recording()).edges == []
 
 
@@ -55,7 +55,7 @@ def test_an_edge_counts_its_waiters():
     assert edge.is_direct_to_root
 
 
-def test_rare_looks_at_locks_stand_for_the_time_between_them():
+def test_rare_lock_samples_stand_for_the_time_between_them():
     run = MadeRun(clients=11, seconds=10)
     for number in range(1, 21):
         at_locks = ([behind(1 + number % 3)], 2.0) if number % 4 == 0 else ((), None)
@@ -78,13 +78,13 @@ def test_looks_without_waiters_count_for_the_mean():
     assert edge.low == 0 < edge.high
 
 
-def test_rows_are_told_the_most_frequent_first():
+def test_rows_are_listed_with_the_most_frequent_first():
     blocking = (behind(1, row="(0,1)"), behind(3, row="(0,7)"), behind(2, row=""))
     (edge,) = lock_queue(made(*blocking).recording()).edges
     assert edge.rows == (("(0,7)", 30.0), ("(0,1)", 10.0))
 
 
-def test_who_waits_behind_another_waiter_is_another_edge():
+def test_a_waiter_behind_another_waiter_is_a_separate_edge():
     edges = lock_queue(made(behind(1), behind(4, depth=2)).recording()).edges
     assert [(edge.is_direct_to_root, edge.waiters_mean) for edge in edges] == [
         (False, 4.0),
@@ -101,7 +101,7 @@ def test_a_wait_for_a_transaction_is_for_the_row_that_others_there_wait_for():
     ]
 
 
-def test_where_nobody_tells_the_row_it_is_not_known():
+def test_without_a_reported_row_the_row_is_unknown():
     (edge,) = lock_queue(made(behind(2, row="", lock="transactionid", of="")).recording()).edges
     assert edge.relation == ""
 

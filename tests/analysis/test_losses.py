@@ -30,7 +30,7 @@ def lost(found):
     return {loss.kind: loss for loss in found.by_kind}
 
 
-def test_a_run_without_events_lost_nothing_that_can_be_told():
+def test_a_run_without_events_has_no_measurable_loss():
     found = losses(made(noise(np.random.default_rng(1))).recording())
     assert found.by_kind == []
     assert found.of_run == pytest.approx(0, abs=0.002)
@@ -67,7 +67,7 @@ def test_planted_losses_are_found_within_their_intervals(seed):
     assert found.by_kind[0] is checkpoints
 
 
-def test_what_no_event_covers_is_unexplained():
+def test_losses_that_no_event_covers_are_unexplained():
     ok = noise(np.random.default_rng(3))
     for begin in range(20, SECONDS, 60):
         ok[begin : begin + 10] -= 300
@@ -118,7 +118,7 @@ def test_switches_of_the_wal_in_every_second_are_the_level_itself():
     assert found.by_kind == []
 
 
-def test_what_came_once_has_a_chance_but_no_interval():
+def test_a_single_event_has_a_p_value_but_no_interval():
     ok = noise(np.random.default_rng(5))
     ok[100:130] -= 400
     run = made(ok)

@@ -11,5 +11,5 @@ def test_the_middle_is_that_of_numpy(number):
 
 
 @pytest.mark.parametrize("values", [[], [1.0, np.nan, 2.0]])
-def test_of_nothing_and_of_what_is_not_known_there_is_no_middle(values):
+def test_empty_and_unknown_values_have_no_median(values):
     assert np.isnan(median(np.array(values)))

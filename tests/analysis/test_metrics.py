@@ -19,7 +19,7 @@ def test_a_run_is_compared_by_what_it_measured():
     assert {one.better for name, one in found.items() if name != THROUGHPUT} == {"lower"}
 
 
-def test_what_real_runs_cost_is_known_beforehand():
+def test_every_cost_of_real_runs_is_a_declared_metric():
     records = (json.loads(path.read_text()) for path in GOLDEN.glob("*/run.json"))
     found = {cost["id"] for run in records for cost in run["costs"]}
     assert len(found) > 15
@@ -37,7 +37,7 @@ def test_costs_of_single_scripts_are_parts_and_not_compared():
     assert metrics_of(replace(run, costs=[*run.costs, *of_script]))["wal_bytes"].value == 400
 
 
-def test_the_client_s_costs_are_told_from_the_server_s():
+def test_costs_of_the_client_and_of_the_server_are_distinguished():
     run = record(costs={"switches": 3, "engine": 2})
     switches, engine = (replace(cost, side="client") for cost in run.costs)
     found = metrics_of(replace(run, costs=[switches, replace(engine, title="Engine CPU")]))

@@ -69,7 +69,7 @@ def test_means_of_windows_make_the_mean_of_the_run(recording):
         (Objective(measure="failures", limit=0.5), "met"),
     ],
 )
-def test_what_is_far_from_its_limit_is_judged(objective, judgement):
+def test_a_value_far_from_its_limit_is_decided(objective, judgement):
     """Consecutive windows: 2 % slow transactions, a mean of about 2 ms."""
     chance = np.random.default_rng(5)
     bad, total = chance.binomial(100, 0.02, 60).astype(float), np.full(60, 100.0)

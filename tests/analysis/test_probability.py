@@ -34,5 +34,5 @@ def test_chi_square_and_the_ratio_of_variances():
 
 def test_scipy_is_not_imported_before_something_is_compared():
     """Importing scipy takes longer than everything else that a run needs."""
-    asked = "import sys, dbdyno.analysis.compare; sys.exit('scipy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", asked], check=False).returncode == 0
+    program = "import sys, dbdyno.analysis.compare; sys.exit('scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -27,14 +27,14 @@ def test_active_beyond_the_processor_time_is_the_queue():
     assert dict(found.kinds("client_or_network")) == {"client_or_network": 1.0}
 
 
-def test_who_was_woken_and_does_not_run_yet_looks_idle():
+def test_a_woken_session_that_does_not_run_yet_looks_idle():
     found = split(40, 100, used_s=10, queued_s=80)  # 30 of the 80 are seen as active
     assert dict(found.kinds("client_or_network")) == pytest.approx(
         {"cpu_queue": 0.5, "client_or_network": 0.5}
     )
 
 
-def test_who_runs_while_nobody_looks_was_on_a_processor():
+def test_a_process_that_runs_between_samples_was_on_a_cpu():
     found = split(5, 100, used_s=15, queued_s=20)
     assert dict(found.kinds("cpu")) == {"cpu": 1.0}
     assert dict(found.kinds("client_or_network")) == pytest.approx(
@@ -42,14 +42,14 @@ def test_who_runs_while_nobody_looks_was_on_a_processor():
     )
 
 
-def test_the_kernel_counts_what_no_look_saw_too():
+def test_the_kernel_also_counts_what_no_sample_showed():
     run = MadeRun(seconds=SECONDS, warmup=0)
     run.counters("processes", {"user_us": 1e6, "run_queue_us": 0}, of="server")
     found = processor_split(run.recording(), 20, 50, sampled_share=0.5)
     assert dict(found.kinds("cpu")) == {"cpu": 0.25, "cpu_queue": 0.75}
 
 
-def test_what_the_server_does_after_the_load_is_none_of_its_sessions():
+def test_server_work_after_the_load_belongs_to_no_session():
     run = MadeRun(seconds=SECONDS, warmup=0)
     counted = {"user_us": [10e6, 500e6], "run_queue_us": 0}
     run.counters("processes", counted, of="server", at_s=[SECONDS, SECONDS + 20])

@@ -15,7 +15,7 @@ def mask(*places, samples=8):
     return found
 
 
-def test_runs_are_told_by_begin_and_end():
+def test_runs_of_equal_values_are_given_by_begin_and_end():
     assert true_spans(mask(0, 1, 4, 7)) == [(0, 2), (4, 5), (7, 8)]
     assert true_spans(mask()) == []
 
@@ -45,5 +45,5 @@ def test_chance_is_small_where_stretches_are_what_differs():
     assert randomization_p(-series, [(40, 50)], NOTHING_LOW) >= 0.9
 
 
-def test_stretches_that_fill_the_series_tell_nothing():
+def test_stretches_that_fill_the_series_show_nothing():
     assert randomization_p(np.arange(200.0), [(0, 200)], NOTHING_LOW) == 1

@@ -22,8 +22,8 @@ def search(capacity, rate_max=None):
 
 
 def trial(rate, judgement):
-    judged = SequentialResult(judgement, IntervalEstimate(0.01, None, None), 10, 10.0)
-    return Trial(rate_tps=rate, runs=[synthetic.record()], judged=[judged])
+    results = SequentialResult(judgement, IntervalEstimate(0.01, None, None), 10, 10.0)
+    return Trial(rate_tps=rate, runs=[synthetic.record()], results=[results])
 
 
 def run(found, outcome_at):
@@ -50,7 +50,7 @@ def test_the_highest_rate_is_found_within_the_resolution(capacity, share, otherw
     assert found.upper_tps / found.met_tps <= (1 + RESOLUTION) * 1.01
 
 
-def test_where_nothing_is_met_the_search_ends_at_a_hundredth_of_the_capacity():
+def test_if_no_rate_is_met_the_search_ends_at_a_hundredth_of_the_capacity():
     found = run(search(5000.0), lambda _: "missed")
     assert found.met_tps is None
     assert 50 <= found.not_met.rate_tps < 100
@@ -58,7 +58,7 @@ def test_where_nothing_is_met_the_search_ends_at_a_hundredth_of_the_capacity():
 
 
 @pytest.mark.parametrize(("best", "met"), [(1e9, 800.0), (790.0, 780.0)])
-def test_the_highest_rate_asked_for_is_tried_and_never_passed(best, met):
+def test_the_highest_requested_rate_is_tried_and_never_exceeded(best, met):
     found = run(search(5000.0, rate_max=800.0), lambda rate: "met" if rate <= best else "missed")
     assert [trial.rate_tps for trial in found.trials][:3] == [200.0, 400.0, 600.0]
     assert max(trial.rate_tps for trial in found.trials) == 800.0
@@ -70,12 +70,12 @@ def test_a_highest_rate_beyond_the_capacity_changes_nothing():
 
 
 def test_all_objectives_have_to_be_met():
-    judged = [
+    results = [
         SequentialResult(word, IntervalEstimate(0.01, None, None), 10, 10.0)
         for word in ("met", "open", "missed")
     ]
     outcomes = [
-        Trial(rate_tps=1.0, runs=[], judged=some).outcome
-        for some in (judged[:1], judged[:2], judged)
+        Trial(rate_tps=1.0, runs=[], results=some).outcome
+        for some in (results[:1], results[:2], results)
     ]
     assert outcomes == ["met", "open", "missed"]

@@ -10,7 +10,7 @@ def test_a_ratio_is_of_sums_not_of_quotients():
     assert found.value == 25
 
 
-def test_what_throughput_and_cost_have_in_common_falls_out():
+def test_variation_common_to_throughput_and_cost_cancels():
     transactions = np.random.default_rng(3).normal(1000, 300, 60)
     found = ratio(7 * transactions, transactions)
     assert (found.low, found.value, found.high) == pytest.approx((7, 7, 7))

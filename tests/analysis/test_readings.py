@@ -25,7 +25,7 @@ def recording():
     )
 
 
-def test_what_was_never_read_is_not_zero(recording):
+def test_counters_that_were_never_read_are_not_zero(recording):
     assert growth(recording, "pg_stat_io", "reads") is None
     assert total(recording, "pg_stat_io", "reads") is None
     assert level(recording, "pg_stat_io", "reads") is None
@@ -34,7 +34,7 @@ def test_what_was_never_read_is_not_zero(recording):
     assert lack_of(recording, TABLES) is None
 
 
-def test_what_was_read_and_did_not_grow_is_zero(recording):
+def test_counters_that_were_read_and_did_not_grow_are_zero(recording):
     assert total(recording, "pg_stat_wal", "wal_fpi") == 0
     assert len(growth(recording, "pg_stat_wal", "wal_fpi").delta) == 12
 
@@ -71,7 +71,7 @@ def test_a_reading_counts_by_its_part_in_the_span(recording):
     assert total(recording, TABLES, "n_tup_upd", of="accounts", span=Span(20, 30)) is None
 
 
-def test_readings_over_which_counters_were_set_back_tell_nothing():
+def test_readings_across_a_counter_reset_are_ignored():
     made = MadeRun(seconds=10, warmup=0).counters("wal", {"bytes": 5.0}, was_reset=[3])
     grown = growth(made.recording(), "wal", "bytes")
     assert grown.time_s.tolist() == [1, 2, 3, 5, 6, 7, 8, 9, 10]

@@ -97,7 +97,7 @@ def test_no_peak_is_claimed_of_runs_that_hardly_agree():
     assert "The peak" not in advise_connections(found).text
 
 
-def test_a_law_that_does_not_fit_is_said_to_miss_and_the_knee_is_measured():
+def test_a_law_that_does_not_fit_is_reported_as_such_and_the_knee_is_measured():
     """Throughput that grows up to the fourth client and then stays flat does not follow the law."""
     flat = runs(lambda clients: 1000 * min(clients, 4), chance=np.random.default_rng(5), noise=0.01)
     found = scaling(flat)
@@ -109,7 +109,7 @@ def test_a_law_that_does_not_fit_is_said_to_miss_and_the_knee_is_measured():
     assert "misses the means" in advice.doubt
 
 
-def test_a_law_that_fits_is_rarely_said_to_miss(fitting):
+def test_a_law_that_fits_is_rarely_rejected(fitting):
     assert sum(one.is_structured for one in fitting) <= 10
 
 

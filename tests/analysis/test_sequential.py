@@ -37,7 +37,7 @@ def judgements(share, loads=LOADS, **noise):
     return {name: found.count(name) for name in ("met", "missed", "open")}
 
 
-def test_of_a_load_of_which_nothing_came_nothing_can_be_told():
+def test_a_load_without_any_transactions_is_undecided():
     none = np.zeros(WINDOWS)
     assert judge_share(none, none, ALLOWED).judgement == "open"
     assert judge_mean(none, none, 10.0).judgement == "open"
@@ -68,7 +68,7 @@ def test_stalls_that_last_for_ten_windows_take_longer_runs_than_these():
     assert found["missed"] <= WRONG_MAX
 
 
-def test_what_is_well_inside_or_outside_the_limit_is_told():
+def test_values_well_inside_or_outside_the_limit_are_decided():
     assert judgements(ALLOWED / 2, 100)["met"] >= 95
     assert judgements(ALLOWED * 2, 100)["missed"] >= 95
     unsteady = {"unsteady": 0.5}

@@ -25,7 +25,7 @@ def test_the_sizes_of_two_sets_are_those_of_the_tables(effect_in_deviations, run
     assert repeats_for(effect_in_deviations, Spread(2.0, 9, 2.0), 0.05) == runs
 
 
-def test_what_is_detectable_falls_with_the_runs_and_rises_with_noise_and_metrics():
+def test_the_detectable_effect_falls_with_runs_and_rises_with_noise_and_metrics():
     spread = Spread(0.01, 9)
     assert detectable(spread, 20, 0.05) < detectable(spread, 5, 0.05)
     assert detectable(Spread(0.04, 9), 5, 0.05) == pytest.approx(2 * detectable(spread, 5, 0.05))

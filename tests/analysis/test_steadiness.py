@@ -35,7 +35,7 @@ def test_a_drift_is_found_too():
     assert sum(shift is not None for shift in shifts) > 0.95 * SERIES
 
 
-def test_a_short_series_is_not_judged():
+def test_a_short_series_has_no_verdict():
     assert find_shift(np.arange(20.0)) is None
 
 
@@ -52,13 +52,13 @@ OPEN = {"arrivals": {"open": {"law": "poisson"}}}
     ],
     ids=["closed", "stages", "open"],
 )
-def test_a_change_that_was_asked_for_is_none_to_tell(plan, is_found):
+def test_a_planned_change_is_not_reported(plan, is_found):
     rng = np.random.default_rng(1)
     series = rng.normal(1000, 10, 60) + np.repeat([0.0, 200.0], 30)
     assert (unasked_shift(plan, series) is not None) == is_found
 
 
-def test_a_change_that_is_too_small_to_matter_is_not_told():
+def test_a_change_too_small_to_matter_is_not_reported():
     rng = np.random.default_rng(1)
     series = rng.normal(1000, 10, 60) + np.repeat([0.0, 30.0], 30)
     assert find_shift(series) is not None

@@ -52,27 +52,27 @@ def test_that_stages_differ_leaves_no_doubt_about_the_mean(tmp_path):
     time_s = intervals["time_s"]
     tripled = (300 + time_s % 3).astype(np.uint64) * np.where(time_s < 12, 1, 3).astype(np.uint64)
     stages = [{"duration_ns": 12_000_000_000, "clients": 8 * n, "rate_tps": None} for n in (1, 3)]
-    asked, unasked = (
+    staged, unstaged = (
         summarize(
             msgspec.structs.replace(
                 recording,
-                plan={**recording.plan, "stages": told},
+                plan={**recording.plan, "stages": planned},
                 tables={**recording.tables, "intervals": {**intervals, "completed_ok": tripled}},
             ),
             hdr.HISTOGRAMS,
         )
-        for told in (stages, stages[:1])
+        for planned in (stages, stages[:1])
     )
-    (first, second) = asked.stages
+    (first, second) = staged.stages
     assert (first.clients, second.clients) == (8, 24)
     assert second.tps == pytest.approx(3 * first.tps, rel=0.01)
     assert first.p50_ms < first.p99_ms
-    assert unasked.stages == []
-    assert asked.throughput_tps.value == unasked.throughput_tps.value
-    assert asked.throughput_tps.high < 1.05 * asked.throughput_tps.value
-    assert unasked.throughput_tps.high > 1.2 * unasked.throughput_tps.value
-    assert [one for one in unasked.doubts if "coarse" in one]
-    assert not [one for one in asked.doubts if "coarse" in one]
+    assert unstaged.stages == []
+    assert staged.throughput_tps.value == unstaged.throughput_tps.value
+    assert staged.throughput_tps.high < 1.05 * staged.throughput_tps.value
+    assert unstaged.throughput_tps.high > 1.2 * unstaged.throughput_tps.value
+    assert [one for one in unstaged.doubts if "coarse" in one]
+    assert not [one for one in staged.doubts if "coarse" in one]
 
 
 def test_closed_loop_response_is_service(tmp_path):

@@ -49,7 +49,7 @@ def test_the_same_conditions_differ_in_nothing():
 
 
 @pytest.mark.parametrize(
-    ("other", "said"),
+    ("other", "expected"),
     [
         (
             {"durability": {**DURABLE, "fsync": "off"}},
@@ -96,22 +96,22 @@ def test_the_same_conditions_differ_in_nothing():
         ),
     ],
 )
-def test_each_condition_is_named(other, said):
-    assert unequal([conditions()], [conditions(**other)]) == [said]
+def test_each_condition_is_named(other, expected):
+    assert unequal([conditions()], [conditions(**other)]) == [expected]
 
 
 def test_a_parameter_that_only_the_data_knows_is_named():
     """No script reads the number of tables or the fillfactor: the plan's variables have neither."""
-    asked = conditions()
-    asked.record = replace(
-        asked.record, command=["oltp_read_only", "--define", "tables=4", "-c", "8"]
+    other = conditions()
+    other.record = replace(
+        other.record, command=["oltp_read_only", "--define", "tables=4", "-c", "8"]
     )
-    assert unequal([conditions()], [asked]) == [
+    assert unequal([conditions()], [other]) == [
         "Different data: tables is not set in before, 4 in after"
     ]
 
 
-def test_what_scripts_count_with_is_no_data():
+def test_variables_of_scripts_are_not_data_parameters():
     counting = {**SCRIPT, "text": "\\set inserted :inserted + 1\n"}
     plan = {"scripts": [counting], "variables": {"scale": 1, "clients": 8, "inserted": 0}}
     run = conditions(plan=plan)
@@ -134,17 +134,17 @@ def test_durability_stands_before_all_else():
         promise="relaxed",
         durability={**DURABLE, "synchronous_commit": "off"},
     )
-    said = unequal([conditions()], [other], ("A", "B"))
-    assert [line.split(":")[0] for line in said] == [
+    found = unequal([conditions()], [other], ("A", "B"))
+    assert [line.split(":")[0] for line in found] == [
         "Unequal durability",
         "Unequal durability",
         "Different server",
         "Different load",
     ]
-    assert "the durability level is full in A, relaxed in B" in said[0]
+    assert "the durability level is full in A, relaxed in B" in found[0]
 
 
-def test_settings_that_keep_no_promise_by_name_are_told_as_such():
+def test_settings_that_match_no_durability_level_are_reported_as_such():
     mixed = conditions(promise=None, durability={**DURABLE, "full_page_writes": "off"})
     assert "is full in before, none (a mixture of settings) in after" in str(
         unequal([conditions()], [mixed])
@@ -153,7 +153,7 @@ def test_settings_that_keep_no_promise_by_name_are_told_as_such():
     assert "is full in before, not known in after" in unequal([conditions()], [untold])[0]
 
 
-def test_of_two_products_only_what_both_have_is_compared():
+def test_two_products_are_compared_only_in_what_both_have():
     other = conditions(
         product="mariadb",
         version="11",
@@ -161,8 +161,8 @@ def test_of_two_products_only_what_both_have_is_compared():
         settings=[("innodb_buffer_pool_size", "1G"), ("max_connections", "100")],
     )
     here = conditions(settings=[("shared_buffers", "1GB"), ("max_connections", "200")])
-    said = unequal([here], [other])
-    assert [line.split(" is ")[0] for line in said] == [
+    found = unequal([here], [other])
+    assert [line.split(" is ")[0] for line in found] == [
         "Different server: the version",
         "Different setting: max_connections",
     ]
@@ -173,6 +173,6 @@ def test_folders_of_private_servers_are_no_difference():
     assert unequal(runs[:1], runs[1:]) == []
 
 
-def test_runs_of_one_side_that_differ_are_told():
-    said = unequal([conditions(), conditions(plan={"clients": 9})], [conditions()])
-    assert said == ["Different load: the number of clients is 8 or 9 in before, 8 in after"]
+def test_differing_runs_of_one_variant_are_reported():
+    found = unequal([conditions(), conditions(plan={"clients": 9})], [conditions()])
+    assert found == ["Different load: the number of clients is 8 or 9 in before, 8 in after"]

@@ -21,15 +21,15 @@ def shares(plan_change: dict, *, queue: float) -> dict[str, float]:
 
 
 def test_postgresql_names_its_waits():
-    told = {"cpu": 1 / 8, "cpu_queue": 7 / 8, "other_wait": 0}
-    assert shares({}, queue=2.0) == pytest.approx(told)
+    expected = {"cpu": 1 / 8, "cpu_queue": 7 / 8, "other_wait": 0}
+    assert shares({}, queue=2.0) == pytest.approx(expected)
 
 
-def test_of_mysql_only_what_the_kernel_counted_is_queue():
-    told = {"cpu": 1 / 8, "cpu_queue": 2 / 8, "other_wait": 5 / 8}
-    assert shares(MYSQL, queue=2.0) == pytest.approx(told)
+def test_for_mysql_only_the_queue_counted_by_the_kernel_is_queue():
+    expected = {"cpu": 1 / 8, "cpu_queue": 2 / 8, "other_wait": 5 / 8}
+    assert shares(MYSQL, queue=2.0) == pytest.approx(expected)
 
 
 def test_a_queue_that_is_longer_than_what_is_left_takes_all_of_it():
-    told = {"cpu": 1 / 8, "cpu_queue": 7 / 8, "other_wait": 0}
-    assert shares(MYSQL, queue=9.0) == pytest.approx(told)
+    expected = {"cpu": 1 / 8, "cpu_queue": 7 / 8, "other_wait": 0}
+    assert shares(MYSQL, queue=9.0) == pytest.approx(expected)

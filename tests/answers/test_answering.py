@@ -16,7 +16,7 @@ def of(*questions):
     return made.study(msgspec.structs.replace(SPEC, answers=questions), lambda _levels: 1000.0)
 
 
-def test_every_kind_says_what_it_is_called_and_what_its_options_mean():
+def test_every_kind_of_answer_documents_its_name_and_options():
     for name, kind in all_answers().items():
         assert kind.id == name
         assert kind.title
@@ -50,7 +50,7 @@ def test_a_verdict_that_cannot_be_had_says_why():
     assert found.sentence.startswith("No verdict: the law needs at least 4 numbers of clients")
 
 
-def test_an_answer_that_fails_says_so_and_takes_no_other_with_it(monkeypatch):
+def test_an_answer_that_fails_reports_it_and_affects_no_other(monkeypatch):
     def fail(*_):
         raise ValueError("of no use")
 
@@ -68,7 +68,7 @@ def test_without_a_run_nothing_is_claimed():
     assert nothing.missing == "no run of this study is usable"
 
 
-def test_an_option_that_an_answer_needs_is_asked_for_by_its_name():
+def test_a_missing_option_of_an_answer_is_named():
     ((_, lacking),) = answered(of(Question(answer="curve")))
     assert lacking.missing == "its option 'over' is missing"
 
@@ -77,7 +77,7 @@ CONTRAST = made.contrast("clients", "1", "4")
 
 
 @pytest.mark.parametrize(
-    ("contrasts", "answers", "asked"),
+    ("contrasts", "answers", "expected"),
     [
         ((), (), ["table"]),
         ((CONTRAST,), (), ["contrasts"]),
@@ -85,8 +85,8 @@ CONTRAST = made.contrast("clients", "1", "4")
         ((CONTRAST,), ("contrasts", "table"), ["contrasts", "table"]),
     ],
 )
-def test_what_a_study_compares_is_told_whether_it_asks_or_not(contrasts, answers, asked):
+def test_contrasts_of_a_study_are_answered_whether_requested_or_not(contrasts, answers, expected):
     questions = tuple(Question(answer=name) for name in answers)
     spec = msgspec.structs.replace(SPEC, contrasts=contrasts, answers=questions)
     trials = made.study(spec, lambda _levels: 1000.0)
-    assert [question.answer for question, _ in answered(trials)] == asked
+    assert [question.answer for question, _ in answered(trials)] == expected

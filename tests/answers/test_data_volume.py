@@ -29,7 +29,7 @@ def of_sizes(tps, **shape):
     return study(spec(ROWS, OPERATION, repeats=3), tps, **shape)
 
 
-def test_a_fall_with_the_rows_is_told_by_each_tenfold():
+def test_a_decline_with_the_rows_is_stated_per_tenfold_growth():
     trials = of_sizes(lambda at: 1e5 * 0.9 ** len(at["rows"]), noise=0.005)
     (verdict,) = answered("size-effect", trials, by="operation").claims
     assert verdict.is_decided
@@ -39,7 +39,7 @@ def test_a_fall_with_the_rows_is_told_by_each_tenfold():
     assert "3 sizes" in verdict.doubt
 
 
-def test_throughput_that_stays_is_said_to_stay():
+def test_unchanged_throughput_is_reported_as_unchanged():
     (verdict,) = answered(
         "size-effect", of_sizes(lambda _: 5e4, noise=0.005), by="operation"
     ).claims
@@ -69,7 +69,7 @@ def test_noise_is_not_taken_for_a_fall():
     assert " after Holm correction). Update: " in verdict.sentence
 
 
-def test_processor_time_tells_where_throughput_cannot():
+def test_cpu_time_decides_where_throughput_cannot():
     trials = costed(
         of_sizes(lambda _: 5e4, noise=0.5), lambda at: {"server_cpu_us": 10 * len(at["rows"])}
     )
@@ -102,9 +102,9 @@ def test_depth_and_pages_of_a_lookup_are_counted():
     trials = of_sizes(lambda _: 1000.0, run_of=looking_up)
     found = answered("lookup-cost", trials)
     (claim,) = found.claims
-    said = plain(claim.sentence)
-    assert "touches 3 pages at 10 000 rows (2 of the index) and 4 at 1 million (3)" in said
-    assert "the index is 1 level deeper" in said
+    sentence = plain(claim.sentence)
+    assert "touches 3 pages at 10 000 rows (2 of the index) and 4 at 1 million (3)" in sentence
+    assert "the index is 1 level deeper" in sentence
     assert found.shown[0].rows[0][2:5] == ("2", "1", "3")
 
 
@@ -127,9 +127,9 @@ def of_updates():
 
 def test_the_pace_of_vacuum_is_that_while_at_work():
     (claim,) = answered("vacuum-pace", of_updates()).claims
-    said = plain(claim.sentence)
-    assert "left 1 000 dead rows per second, 100 of them to vacuum" in said
-    assert "removed 20 000 per second while running, 0.5 % of the time: it keeps up" in said
+    sentence = plain(claim.sentence)
+    assert "left 1 000 dead rows per second, 100 of them to vacuum" in sentence
+    assert "removed 20 000 per second while running, 0.5 % of the time: it keeps up" in sentence
     assert claim.is_decided
 
 
@@ -161,7 +161,7 @@ def loaded(trials, seconds_of):
     return msgspec.structs.replace(trials, study=msgspec.structs.replace(trials.study, loads=loads))
 
 
-def test_the_rate_of_loading_is_told_for_each_size():
+def test_the_loading_rate_is_reported_for_each_size():
     trials = loaded(of_sizes(lambda _: 1.0), lambda rows: {"fill": rows / 1e6, "keys": rows / 2e6})
     found = answered("load-rate", trials)
     assert "500 000 rows per second at 10 000" in plain(found.claims[0].sentence)
@@ -214,7 +214,7 @@ def test_setting_up_is_not_taken_for_growth_where_it_took_long_enough_to_be_coun
     assert advice.effect == rewrite.effect
 
 
-def test_upkeep_that_takes_too_long_at_the_fewest_rows_is_not_told_as_one_that_never_does():
+def test_maintenance_too_long_at_the_fewest_rows_is_not_reported_as_never_too_long():
     trials = loaded(of_sizes(lambda _: 1.0), lambda rows: {"keys": rows / 1e4})
     found = answered("partition-advice", trials, wait_s=0.5)
     advice, build, _ = found.claims
@@ -225,7 +225,7 @@ def test_upkeep_that_takes_too_long_at_the_fewest_rows_is_not_told_as_one_that_n
     assert plain(found.shown[0].rows[0][-1]) == "10 000 rows or fewer"
 
 
-def test_one_measurement_beyond_the_wait_is_told_with_its_doubt():
+def test_one_measurement_beyond_the_wait_is_reported_with_its_doubt():
     def only_large(rows):
         return {"keys": 30.0} if rows == 1e6 else {}
 

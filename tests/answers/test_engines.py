@@ -39,7 +39,7 @@ def duel(trials):
     return answered("engine-duel", trials, factor="engine", by="workload", over="clients")
 
 
-def test_who_wins_where_is_said_at_once():
+def test_the_verdict_names_the_leader_under_each_load():
     verdict, *claims = duel(of_engines()).claims
     assert verdict.is_decided
     assert plain(verdict.sentence).startswith(
@@ -57,7 +57,7 @@ def test_response_times_have_claims_of_their_own():
     assert "higher" in non_index.sentence
 
 
-def test_a_lead_that_changes_with_the_clients_is_said_to():
+def test_a_lead_that_changes_with_the_clients_is_reported():
     def tps(at):
         few = at["clients"] == "4"
         return 10_000.0 * ((1.5 if few else 0.7) if at["engine"] == "mariadb" else 1)
@@ -68,13 +68,13 @@ def test_a_lead_that_changes_with_the_clients_is_said_to():
     assert "times at 64" in claim.doubt
 
 
-def test_noise_says_how_many_repeats_would_tell():
+def test_an_undecided_result_names_the_repeats_that_would_decide_it():
     verdict, *_ = duel(of_engines(noise=0.6)).claims
     assert not verdict.is_decided
     assert "more repeats" in verdict.doubt
 
 
-def test_a_load_that_is_decided_only_if_judged_alone_says_what_the_others_change():
+def test_a_load_decided_only_when_tested_alone_explains_the_correction():
     """Three blocks with ratios of 1.2, 1.3 and 1.4: p is 0.02 alone, 0.06 of three loads."""
     luck = itertools.cycle([1.2, 1.3, 1.4])
 
@@ -113,7 +113,7 @@ def test_a_run_that_failed_makes_its_block_no_other_than_the_rest():
     assert "1 pair is left out" in claim.doubt
 
 
-def test_levels_that_few_blocks_lack_are_kept_before_those_blocks():
+def test_levels_missing_in_few_blocks_are_kept_instead_of_those_blocks():
     """One of four blocks was stopped after its first level."""
     whole = {"4": 0.1, "16": 0.2, "64": 0.3}
     assert like_blocks({1: whole, 2: whole, 3: whole, 4: {"4": 0.1}}) == [[0.1, 0.2, 0.3]] * 3
@@ -162,7 +162,7 @@ def index_update_cost(trials):
     )
 
 
-def test_where_neither_records_nor_buffers_are_counted_the_rate_is_told_as_a_rate():
+def test_without_record_or_buffer_counters_the_rate_is_reported_as_a_rate():
     postgres, mariadb = index_update_cost(costed(of_engines(), lambda _: {})).claims
     for claim in (postgres, mariadb):
         assert "the load that updates an indexed column runs at" in claim.sentence
@@ -173,8 +173,8 @@ def test_levels_of_one_block_are_one_sample_of_what_an_index_costs():
     """The ratio is 1 at 4 clients and 0.5 at 64, in each of three blocks."""
 
     def tps(at):
-        is_dear = at["workload"] == "oltp_update_index" and at["clients"] == "64"
-        return 5_000.0 if is_dear else 10_000.0
+        is_expensive = at["workload"] == "oltp_update_index" and at["clients"] == "64"
+        return 5_000.0 if is_expensive else 10_000.0
 
     made = spec(ENGINE, LOAD, factor("clients", 4, 64), repeats=3)
     postgres, _ = index_update_cost(costed(study(made, tps, noise=0.001), lambda _: {})).claims
@@ -183,7 +183,7 @@ def test_levels_of_one_block_are_one_sample_of_what_an_index_costs():
     assert "3 pairs" in postgres.doubt
 
 
-def test_the_loss_of_hot_is_told_by_log_records():
+def test_lost_hot_updates_are_detected_by_log_records():
     found = index_update_cost(costed(of_engines(run_of=counted), log_records))
     postgres, mariadb = found.claims
     assert postgres.is_decided
@@ -207,9 +207,9 @@ def test_bytes_written_are_counted_for_each_changed_row():
 
     trials = costed(of_engines(run_of=run, clients=(4, 64)), costs)
     found = answered("write-costs", trials, factor="engine", by="workload")
-    said = plain(found.claims[0].sentence)
+    sentence = plain(found.claims[0].sentence)
     # (400 + 0.1 · 8192) / 2 = 610 bytes, three times the row of 200
-    assert "postgres writes 610 B per changed row (200 B of log, 410 B of pages; 3.0" in said
+    assert "postgres writes 610 B per changed row (200 B of log, 410 B of pages; 3.0" in sentence
 
 
 def test_jitter_is_compared_over_all_loads():
@@ -243,7 +243,7 @@ def promising(**promises):
     return answered("equal-promise", changed(of_engines(repeats=1), server), factor="engine")
 
 
-def test_equal_promises_are_said_to_be_equal():
+def test_equal_durability_is_reported_as_equal():
     found = promising(postgres="full", mariadb="full")
     assert found.claims[0].sentence == "All variants have the same durability: full."
     assert found.shown[0].rows[0] == ("postgres", "1", "full", "fsync=on")

@@ -66,7 +66,7 @@ def test_only_factors_by_which_combinations_differ_are_named():
     assert "better at engine/clients a/4, a/20, b/4, b/20 (" in claim.sentence
 
 
-def test_levels_that_are_held_against_one_are_judged_together():
+def test_levels_compared_with_one_reference_are_corrected_together():
     """Two levels compared with a third: each alone would seem more certain than both together."""
     orders = made.factor("order", "as-written", "first", "last", title="statement order")
     against = tuple(made.contrast("order", "as-written", after) for after in ("first", "last"))
@@ -96,13 +96,13 @@ def test_several_combinations_have_one_sentence_with_the_verdict_at_each():
     (claim,) = contrasts.answer(two_orders(0.8), {}).claims
     assert claim.is_decided
     assert "worse at clients 10, 20, 100 (−2" in claim.sentence
-    said = plain(claim.sentence)
-    assert said.startswith("Statement order other against as-written: throughput got worse at")
-    assert "; stayed the same within ±3 % at clients 1, 4 (" in said
+    sentence = plain(claim.sentence)
+    assert sentence.startswith("Statement order other against as-written: throughput got worse at")
+    assert "; stayed the same within ±3 % at clients 1, 4 (" in sentence
     assert set(claim.evidence) == {f"clients {level}" for level in (1, 4, 10, 20, 100)}
 
 
-def test_unequal_promises_are_said_beside_the_verdict():
+def test_unequal_durability_is_reported_beside_the_verdict():
     trials = two_orders(0.8)
     promise_less = {"durability": {"fsync": "off"}}
     for trial in trials.trials:
@@ -114,7 +114,7 @@ def test_unequal_promises_are_said_beside_the_verdict():
     assert claim.doubt.startswith("Unequal durability: fsync is on in as-written")
 
 
-def test_what_cannot_be_told_says_how_many_more_repeats_would():
+def test_an_undecided_contrast_names_the_further_repeats_needed():
     spec = made.spec(ORDER, repeats=3, contrasts=(made.contrast("order", "as-written", "other"),))
     trials = made.study(spec, lambda _levels: 1000.0, noise=0.1)
     (claim,) = contrasts.answer(trials, {}).claims
@@ -123,7 +123,7 @@ def test_what_cannot_be_told_says_how_many_more_repeats_would():
     assert "more pairs" in claim.sentence
 
 
-def test_the_command_that_decides_asks_for_all_repeats_not_for_the_further_ones():
+def test_the_suggested_command_requests_all_repeats_not_just_the_further_ones():
     spec = made.spec(ORDER, repeats=3, contrasts=(made.contrast("order", "as-written", "other"),))
     trials = made.study(spec, lambda _levels: 1000.0, noise=0.1)
     (found,) = comparisons(trials)
@@ -132,7 +132,7 @@ def test_the_command_that_decides_asks_for_all_repeats_not_for_the_further_ones(
     assert found.decide_with == goes_on
 
 
-def test_what_weakens_all_metrics_of_a_contrast_is_said_once():
+def test_a_weakness_of_all_metrics_of_a_contrast_is_reported_once():
     metrics = ("throughput_tps", "response_p95_ms")
     contrast = replace(made.contrast("order", "as-written", "other"), metrics=metrics)
     spec = made.spec(ORDER, repeats=3, contrasts=(contrast,))
@@ -145,7 +145,7 @@ def test_what_weakens_all_metrics_of_a_contrast_is_said_once():
     assert second.doubt.startswith("3 pairs detect a change of ")
 
 
-def test_noise_in_which_nothing_would_be_found_is_said_in_words():
+def test_noise_too_large_to_find_any_effect_is_described_in_words():
     spec = made.spec(ORDER, repeats=2, contrasts=(made.contrast("order", "as-written", "other"),))
     (claim,) = contrasts.answer(made.study(spec, lambda _levels: 1000.0, noise=0.3), {}).claims
     assert claim.doubt == "2 pairs as noisy as these do not detect even a factor of 10"

@@ -56,12 +56,12 @@ def test_means_over_runs_have_the_interval_between_runs():
     assert found.low < 1
 
 
-def test_intervals_that_tell_nothing_are_not_written_out():
+def test_uninformative_intervals_are_not_printed():
     assert interval_text(Ratio(5.0, 4.0, 6.0)) == "5 (4 to 6)"
     assert interval_text(Ratio(5.0, 0.01, 9000.0)) == "5 (?)"
 
 
-def test_a_curve_has_no_interval_that_says_hardly_anything():
+def test_a_curve_has_no_uninformative_interval():
     """It would set the axis, on which nothing else could be seen."""
     drawn = curve_through("p95", {1.0: Ratio(5.0, 0.01, 9e13), 2.0: Ratio(6.0, 5.0, 7.0)})
     assert list(zip(drawn.low, drawn.high, strict=True)) == [(None, None), (5.0, 7.0)]

@@ -106,7 +106,7 @@ def test_the_parts_of_a_transaction_add_up_to_its_length():
     assert sum(bar.parts) == pytest.approx(0.4 + 0.9 + 0.3)  # those seen in a session sample
 
 
-def test_without_looks_the_statements_are_timed_and_not_split():
+def test_without_samples_the_statements_are_timed_but_not_split():
     def unwatched(levels):
         run = MadeRun(1000, clients=int(levels["clients"]), seconds=5)
         for number, sql in enumerate(tpcb.SQL):
@@ -171,7 +171,7 @@ MEASURED_AS_PREDICTED = {"as_written": 1000.0, "branches_last": 1250.0, "branche
 ORDER_OPTIONS = {"factor": "order", "reference": "as-written", "over": "clients"}
 
 
-def test_every_valid_order_is_looked_at_and_the_hottest_row_comes_last():
+def test_every_valid_order_is_considered_and_the_hottest_row_comes_last():
     orders = orders_of(orders_study(**MEASURED_AS_PREDICTED).trials[0])
     assert len(orders.predictions) == 60  # 5!, less the half with the select before its update
     best = orders.predictions[0]
@@ -192,7 +192,7 @@ def test_the_order_is_predicted_and_measured_and_both_are_compared():
     assert "rank as predicted" in agreement.sentence
 
 
-def test_means_that_stand_as_predicted_and_are_not_told_apart_prove_nothing():
+def test_means_in_the_predicted_order_without_significance_prove_nothing():
     near = {"as_written": 1000.0, "branches_last": 1001.0, "branches_first": 999.0}
     *_, agreement = statement_order.answer(orders_study(**near), ORDER_OPTIONS).claims
     assert not agreement.is_decided
@@ -207,7 +207,7 @@ def test_a_measurement_that_contradicts_the_prediction_says_so():
     assert "do not rank as predicted" in agreement.sentence
 
 
-def test_a_bound_that_a_measurement_exceeds_is_said_to_be_none():
+def test_a_bound_that_a_measurement_exceeds_is_reported_as_invalid():
     """In branches-first, the row would be held for 0.5 ms by the times of the order as written."""
     exceeding = {"as_written": 3000.0, "branches_last": 3300.0, "branches_first": 2800.0}
     *_, agreement = statement_order.answer(orders_study(**exceeding), ORDER_OPTIONS).claims

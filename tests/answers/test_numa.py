@@ -1,4 +1,4 @@
-"""The verdict on memory policies: none on one node; on two, only what was told apart."""
+"""The verdict on memory policies: none on one node; on two, only significant differences."""
 
 import pytest
 
@@ -66,7 +66,7 @@ def test_on_one_node_no_effect_is_claimed_however_large_the_difference():
     assert not any("better" in claim.sentence or "worse" in claim.sentence for claim in rest)
 
 
-def test_on_two_nodes_a_policy_that_is_told_is_the_verdict():
+def test_on_two_nodes_a_significant_policy_is_the_verdict():
     verdict, *_ = numa_policy.answer(study(2, localalloc=1100.0), OPTIONS).claims
     assert verdict.is_decided
     assert verdict.sentence.startswith(
@@ -75,7 +75,7 @@ def test_on_two_nodes_a_policy_that_is_told_is_the_verdict():
     assert verdict.effect == pytest.approx(1.1, rel=0.01)
 
 
-def test_policies_that_both_gain_are_told_without_a_rank_between_them():
+def test_policies_that_both_gain_are_reported_without_ranking_them():
     """They were compared only with the default."""
     verdict, *_ = numa_policy.answer(study(2, localalloc=1100.0, interleave=1095.0), OPTIONS).claims
     assert "is better than default, and so is interleave: " in verdict.sentence
@@ -88,7 +88,7 @@ def test_on_two_nodes_noise_is_no_verdict():
 
 
 @pytest.mark.parametrize(("noise", "is_decided"), [(0.1, False), (0.001, True)])
-def test_whether_the_published_differences_could_be_told(noise, is_decided):
+def test_whether_the_published_differences_could_be_detected(noise, is_decided):
     *_, detectable = numa_policy.answer(study(2, noise=noise), OPTIONS).claims
     assert detectable.is_decided is is_decided
     verb = "could" if is_decided else "could not"

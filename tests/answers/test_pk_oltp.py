@@ -32,7 +32,7 @@ def of_full_page_writes(*, noise, repeats=3, **changes):
     )
 
 
-def test_bytes_tell_the_effect_where_throughput_cannot():
+def test_bytes_show_the_effect_where_throughput_cannot():
     found = answered("full-page-writes", of_full_page_writes(noise=0.3))
     (claim,) = found.claims
     assert claim.is_decided
@@ -42,7 +42,7 @@ def test_bytes_tell_the_effect_where_throughput_cannot():
     assert "more pairs" in claim.doubt
 
 
-def test_throughput_that_tells_is_said_beside_it():
+def test_a_significant_throughput_effect_is_reported_as_well():
     (claim,) = answered("full-page-writes", of_full_page_writes(noise=0.001)).claims
     assert "although" not in claim.sentence
     assert "worse" in claim.doubt
@@ -90,12 +90,12 @@ def test_images_are_never_more_than_what_was_written():
     assert table.rows[0][3:5] == ("0\u202fB", table.rows[0][2].split(" (")[0])
 
 
-def test_a_single_pair_tells_nothing():
+def test_a_single_pair_decides_nothing():
     (claim,) = answered("full-page-writes", of_full_page_writes(noise=0.0, repeats=1)).claims
     assert not claim.is_decided
 
 
-def test_without_both_levels_it_says_what_is_missing():
+def test_without_both_levels_the_missing_one_is_named():
     trials = study(spec(FPW, repeats=2), lambda _: 1000.0)
     assert "whose WAL was counted" in answered("full-page-writes", trials).missing
 
@@ -123,7 +123,7 @@ def of_checkpoints(**shape):
     return costed(trials, lambda _: {"wal_bytes": 1000}, duration_s=90.0)
 
 
-def test_checkpoints_are_told_by_wal_and_by_dip():
+def test_checkpoints_are_described_by_wal_and_by_dip():
     length, wal, dip = answered("checkpoint-dips", of_checkpoints()).claims
     assert length.sentence == "4 of 4 runs contain a complete checkpoint."
     assert wal.is_decided
@@ -141,12 +141,12 @@ def test_a_checkpoint_without_a_dip_is_not_given_one():
     assert "None of 4 checkpoints" in dip.sentence
 
 
-def test_runs_that_only_read_are_not_asked_for_checkpoints():
+def test_read_only_runs_need_no_checkpoints():
     trials = costed(of_checkpoints(), lambda _: {"wal_bytes": 0.1})
     assert answered("checkpoint-dips", trials).missing
 
 
-def test_runs_without_a_checkpoint_are_said_to_lack_one():
+def test_runs_without_a_checkpoint_are_reported_as_such():
     def bare(_levels):
         return MadeRun(1000, seconds=10).read("pg_stat_checkpointer")
 
@@ -174,10 +174,10 @@ def test_hot_updates_and_growth_are_counted():
 
     trials = study(spec(FPW, repeats=2), lambda _: 100.0, run_of=updating)
     on, _off = answered("hot-and-growth", trials).claims
-    said = on.sentence.replace("\u202f", " ")
-    assert said.startswith("full_page_writes on: 98 % of 2 000 updates were HOT")
-    assert "(+5 %)" in said
-    assert "indexes unchanged at 800 KiB" in said
+    sentence = on.sentence.replace("\u202f", " ")
+    assert sentence.startswith("full_page_writes on: 98 % of 2 000 updates were HOT")
+    assert "(+5 %)" in sentence
+    assert "indexes unchanged at 800 KiB" in sentence
 
 
 def test_averages_stand_beside_the_lowest_and_highest_interval():
@@ -189,7 +189,7 @@ def test_averages_stand_beside_the_lowest_and_highest_interval():
     assert table.rows[0][-1] == "90\u202f%"
 
 
-def test_what_is_smaller_here_is_said():
+def test_smaller_scale_than_published_is_reported():
     def run(_levels):
         return MadeRun(1000, seconds=5, clients=4).facts(facts(checkpoint_timeout=30))
 
@@ -200,7 +200,7 @@ def test_what_is_smaller_here_is_said():
         published={"rows": "50 million", "clients": "26", "checkpoint_timeout": "10 min"},
     )
     (claim,) = found.claims
-    said = claim.sentence.replace("\u202f", " ")
-    assert "rows 1 000 000 (published: 50 million)" in said
-    assert "clients 4 (published: 26)" in said
-    assert "checkpoint_timeout 30 s (published: 10 min)" in said
+    sentence = claim.sentence.replace("\u202f", " ")
+    assert "rows 1 000 000 (published: 50 million)" in sentence
+    assert "clients 4 (published: 26)" in sentence
+    assert "checkpoint_timeout 30 s (published: 10 min)" in sentence

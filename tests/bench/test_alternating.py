@@ -20,7 +20,7 @@ from tests.support.frames import interval, started
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_of_each_two_blocks_one_is_watched_and_each_four_are_mirrored(seed: int):
+def test_one_of_each_two_blocks_is_watched_and_each_four_are_mirrored(seed: int):
     turns = turns_of(20, seed)
     fours = [turns[at : at + 4] for at in range(0, 40, 4)]
     assert all(four == four[::-1] and four[0] != four[1] for four in fours)
@@ -29,7 +29,7 @@ def test_of_each_two_blocks_one_is_watched_and_each_four_are_mirrored(seed: int)
 
 
 @pytest.mark.parametrize("left", [1.0, 0.97])
-def test_what_is_left_is_found_though_the_load_wanders_by_far_more(left: float):
+def test_a_small_remaining_effect_is_found_despite_much_larger_drift(left: float):
     turns = turns_of(400, seed=1)
     chance = random.Random(2)
     speed, completed = 10_000.0, []
@@ -43,7 +43,7 @@ def test_what_is_left_is_found_though_the_load_wanders_by_far_more(left: float):
 
 
 @pytest.mark.parametrize("pace", PACES.values(), ids=PACES.keys())
-def test_the_engine_speaks_at_every_look_however_long_its_clock_stood_still(pace):
+def test_the_engine_sends_at_every_sample_however_long_its_clock_was_paused(pace):
     for blocks in range(10):
         for look in range(10):
             at_ns = look * pace.interval_ns + blocks * BLOCK_NS
@@ -58,7 +58,7 @@ def test_a_pair_without_a_transaction_counts_as_any_other():
     ("low", "high", "kept"),
     [(0.97, 1.01, True), (0.98, 0.99, True), (0.96, 0.97, None), (0.9, 0.96, False)],
 )
-def test_a_bound_is_kept_or_not_only_where_the_whole_interval_says_so(low, high, kept):
+def test_a_bound_is_met_or_missed_only_if_the_whole_interval_agrees(low, high, kept):
     assert Ratio((low + high) / 2, low, high).is_at_least(0.97) is kept
 
 
@@ -75,16 +75,16 @@ class _Follower:
         pass
 
 
-def test_telemetry_hears_of_its_own_blocks_only_as_if_there_were_no_others():
+def test_telemetry_receives_only_its_own_blocks_as_if_there_were_no_others():
     follower, turns = _Follower(), [True, False, False, True]
     alternation = Alternation(len(turns), StandingClock(turns, BLOCK_NS), follower)
     alternation.take(started())
     first_ns, half_ns = LEAD * BLOCK_NS, BLOCK_NS // 2
     for block in range(-1, 5):
         alternation.take(Activity(first_ns + block * BLOCK_NS + half_ns, bytes([block + 1]), b""))
-    begin, *words = follower.heard
+    begin, *messages = follower.heard
     assert isinstance(begin, Started)
-    assert [(word.statements[0] - 1, word.at_ns - first_ns - half_ns) for word in words] == [
+    assert [(word.statements[0] - 1, word.at_ns - first_ns - half_ns) for word in messages] == [
         (block, number * BLOCK_NS) for number, block in enumerate((-1, 0, 3, 4), -1)
     ]
 

@@ -7,7 +7,7 @@ from dbdyno.errors import DbdynoError
 from tests.support.plans import plan_of
 
 
-def test_a_load_that_cannot_begin_says_why():
+def test_a_load_that_cannot_start_reports_the_reason():
     with pytest.raises(DbdynoError, match="PGSQL"):
         list(frames_of(engine_of(plan_of(clients=1, threads=1))))
 

@@ -18,21 +18,21 @@ def _clock(*turns: bool) -> StandingClock:
     return clock
 
 
-def test_it_stands_still_in_the_blocks_of_others_and_goes_before_and_after():
+def test_it_is_paused_in_the_blocks_of_others_and_runs_before_and_after():
     clock = _clock(True, False, False, True, False)
     shown = [(at, clock.shown_ns(BEGIN_NS + at) - BEGIN_NS) for at in range(-5, 65, 10)]
     assert shown == [(-5, -5), (5, 5), (15, 10), (25, 10), (35, 15), (45, 20), (55, 25)]
     assert [at for at, _ in shown if clock.goes(BEGIN_NS + at)] == [-5, 5, 35, 55]
 
 
-def test_what_is_due_when_it_stops_is_done_when_it_goes_again():
+def test_a_time_within_a_pause_is_reached_when_the_clock_resumes():
     clock = _clock(True, False, True, False)
     due = [clock.real_ns(BEGIN_NS + at) - BEGIN_NS for at in (-5, 0, 5, 10, 15, 20, 25)]
     assert due == [-5, 0, 5, 20, 25, 40, 45]
 
 
 @given(st.lists(st.booleans(), max_size=8), st.integers(-20, 120))
-def test_it_shows_each_instant_at_one_time_at_which_it_goes(turns: list[bool], at: int):
+def test_it_shows_each_instant_once_while_it_runs(turns: list[bool], at: int):
     clock = _clock(*turns)
     real_ns = clock.real_ns(BEGIN_NS + at)
     assert clock.goes(real_ns)
@@ -45,7 +45,7 @@ def test_before_it_has_begun_it_is_the_machines():
     assert clock.goes(5)
 
 
-def test_who_sleeps_does_so_through_the_blocks_of_others():
+def test_a_sleep_continues_through_the_blocks_of_others():
     clock = StandingClock([False, True, False, False, True], 20_000_000)
     load_clock, began_ns = LoadClock(), time.monotonic_ns()
     clock.begin(began_ns)

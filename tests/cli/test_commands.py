@@ -167,14 +167,16 @@ def test_help_names_what_a_command_takes(capsys, usage):
         ("run oltp_read_write --table-size=10", "-D table_size"),
     ],
 )
-def test_habits_of_pgbench_and_sysbench_are_told_what_to_write_here(capsys, arguments, instead):
+def test_options_of_pgbench_and_sysbench_get_a_hint_with_their_equivalent(
+    capsys, arguments, instead
+):
     code, out, err = answer(capsys, *arguments.split())
     assert (code, out) == (1, "")
     assert instead in err.partition("hint: ")[2]
 
 
 @pytest.mark.parametrize("arguments", ["doctor --json", "study list", "run tpcb -c 0 --json"])
-def test_a_result_that_finds_no_room_is_told(capsys, monkeypatch, arguments):
+def test_a_result_that_does_not_fit_on_the_disk_is_reported(capsys, monkeypatch, arguments):
     full = Path("/dev/full").open("w")  # noqa: SIM115 - closing it fails, too
     monkeypatch.setattr("sys.stdout", full)
     code, _, err = answer(capsys, *arguments.split())
@@ -204,7 +206,7 @@ def test_closed_streams_are_no_error(closed):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_says_more_of_itself_than_its_first_line(capsys, name):
+def test_the_help_of_a_command_has_more_than_its_first_line(capsys, name):
     """The list of commands has its own short descriptions, which must not replace the long ones."""
     about = answer(capsys, name, "--help")[1].partition("╭")[0]
     assert len([part for part in about.split("\n\n") if part.strip()]) >= 3, about
@@ -216,7 +218,7 @@ def test_the_paragraphs_of_a_description_end_where_the_reader_s_lines_do(capsys)
     assert all(len(line) > 60 for line in about[:-1])
 
 
-def test_a_check_is_not_asked_to_load(capsys):
+def test_a_check_has_no_options_for_loading(capsys):
     assert "Unknown option: --replace" in answer(capsys, "check", "tpcb", "--replace")[2]
 
 
@@ -269,7 +271,7 @@ def test_the_python_api_opens_what_the_commands_list():
 @pytest.mark.parametrize(
     "command", ["run my.lua", "search my.lua --slo p99<9ms", "load my.lua", "script prepare my.lua"]
 )
-def test_each_command_whose_usage_says_so_takes_a_script_s_own_options(command):
+def test_each_command_documented_to_takes_a_script_s_own_options(command):
     _, bound, _ = make_app(command.split()).parse_args(
         with_script_options([*command.split(), "--", "--tables=4"]), exit_on_error=False
     )

@@ -21,24 +21,24 @@ def answer(capsys, *arguments: str):
 def found(capsys, *arguments: str):
     code, out, err = answer(capsys, *arguments, "--json")
     assert code in (0, 4), err
-    said = json.loads(out)
-    return said, {metric["id"]: metric for metric in said["metrics"]}
+    result = json.loads(out)
+    return result, {metric["id"]: metric for metric in result["metrics"]}
 
 
 A, B = "tag:variant=a", "tag:variant=b"
 
 
-def test_a_cost_that_rose_is_found_by_three_pairs_though_throughput_cannot_be_told(capsys):
+def test_three_pairs_detect_a_higher_cost_although_throughput_is_undecided(capsys):
     made_up.pairs(3, wal_bytes=1.3)
-    said, metrics = found(capsys, A, B)
-    assert said["paired"]
+    result, metrics = found(capsys, A, B)
+    assert result["paired"]
     assert metrics["wal_bytes"]["verdict"] == "worse"
     assert metrics["wal_bytes"]["ratio"] == pytest.approx(1.3, rel=0.01)
     assert metrics["throughput_tps"]["verdict"] == "cannot tell"
     assert metrics["throughput_tps"]["repeats"]["more"] > 0
 
 
-def test_people_are_told_the_verdict_first(capsys):
+def test_the_text_begins_with_the_verdict(capsys):
     made_up.pairs(3, wal_bytes=1.3)
     code, out, _ = answer(capsys, A, B)
     assert code == 0
@@ -48,21 +48,21 @@ def test_people_are_told_the_verdict_first(capsys):
     assert "more pair" in out
 
 
-def test_unequal_promises_are_said_before_anything_else(capsys):
+def test_unequal_durability_is_reported_before_anything_else(capsys):
     weak = {"kind": "private", "product": "postgres", "version": "18.1", "promise": "none"}
     a, b = made_up.run(), made_up.run(tps=3000.0, server=weak)
     out = answer(capsys, a, b)[1]
     assert out.index("durability") < out.index("Throughput")
 
 
-def test_of_two_single_runs_only_costs_are_told_and_the_command_decides_the_rest(capsys):
+def test_two_single_runs_compare_only_costs_and_the_command_decides_the_rest(capsys):
     a, b = made_up.run(), made_up.run(tps=1500.0, wal_bytes=2600.0, command=["tpcb", "-c", "16"])
-    said, metrics = found(capsys, "last~1", "last")
-    assert said["runs"] == {"before": [min(a, b)], "after": [max(a, b)]}
+    result, metrics = found(capsys, "last~1", "last")
+    assert result["runs"] == {"before": [min(a, b)], "after": [max(a, b)]}
     assert metrics["wal_bytes"]["verdict"] in ("worse", "better")
     assert metrics["throughput_tps"]["verdict"] == "cannot tell"
-    said, _ = found(capsys, a, b)
-    assert said["decide_with"].splitlines() == [
+    result, _ = found(capsys, a, b)
+    assert result["decide_with"].splitlines() == [
         "for pair in $(seq 1 5); do",
         f'  dbdyno run tpcb --clients 8 --tag variant={a} --tag "pair=$pair"',
         f'  dbdyno run tpcb -c 16 --tag variant={b} --tag "pair=$pair"',
@@ -72,14 +72,14 @@ def test_of_two_single_runs_only_costs_are_told_and_the_command_decides_the_rest
 
 
 @pytest.mark.parametrize("tags", [{}, {"host": "a,b"}, {"host": "a"}])
-def test_what_decides_between_sets_named_by_their_runs_can_be_pasted(capsys, tags):
-    """Also when no tag tells them apart, one has a comma, or both sides share the one's tag."""
+def test_the_command_that_decides_between_sets_of_runs_can_be_pasted(capsys, tags):
+    """Also when no tag distinguishes them, one has a comma, or both sides share the one's tag."""
     before = [made_up.run(tps=1000.0 + 300 * number, tags=tags) for number in range(3)]
     own = {**tags, "build": "new"} if tags == {"host": "a"} else {}
     after = [made_up.run(tps=1100.0 + 300 * number, tags={**tags, **own}) for number in range(3)]
-    said, metrics = found(capsys, ",".join(before), ",".join(after))
+    result, metrics = found(capsys, ",".join(before), ",".join(after))
     assert metrics["throughput_tps"]["verdict"] == "cannot tell"
-    lines = said["decide_with"].splitlines()
+    lines = result["decide_with"].splitlines()
     runs = [line for line in lines if "dbdyno run " in line]
     for line, first in zip(runs, (before[0], after[0]), strict=True):
         assert f"--tag variant={first} --tag" in line
@@ -87,35 +87,35 @@ def test_what_decides_between_sets_named_by_their_runs_can_be_pasted(capsys, tag
 
 
 @pytest.mark.parametrize(
-    ("tables", "said_of_data"),
+    ("tables", "differences"),
     [("1", []), ("4", ["Different data: tables is not set in {a}, 4 in {b}"])],
 )
-def test_a_parameter_at_its_default_is_no_difference(capsys, tables, said_of_data):
+def test_a_parameter_at_its_default_is_no_difference(capsys, tables, differences):
     command = ["oltp_read_only", "--clients", "8"]
     a = made_up.run(workload="oltp_read_only", command=command)
     asking = [*command, "--define", f"tables={tables}"]
     b = made_up.run(workload="oltp_read_only", command=asking)
-    said, _ = found(capsys, a, b)
-    assert said["unequal"] == [line.format(a=a, b=b) for line in said_of_data]
+    result, _ = found(capsys, a, b)
+    assert result["unequal"] == [line.format(a=a, b=b) for line in differences]
 
 
 @pytest.mark.parametrize("file", ["--file=-", "--file=-@3"])
-def test_what_standard_input_gave_is_not_asked_for_again(capsys, file):
+def test_no_command_is_suggested_for_a_script_from_standard_input(capsys, file):
     a, b = made_up.run(command=["--clients", "8", file]), made_up.run(tps=1500.0)
-    said, _ = found(capsys, a, b)
-    assert said["decide_with"] == ""
+    result, _ = found(capsys, a, b)
+    assert result["decide_with"] == ""
 
 
 def test_each_further_pair_has_a_seed_of_its_own(capsys):
     for clients in ("8", "16"):
         made_up.run(command=["tpcb", "--seed", "4", "--clients", clients])
-    said, _ = found(capsys, "last~1", "last")
-    runs = [line for line in said["decide_with"].splitlines() if "dbdyno run " in line]
+    result, _ = found(capsys, "last~1", "last")
+    runs = [line for line in result["decide_with"].splitlines() if "dbdyno run " in line]
     assert [line.count("--seed") for line in runs] == [1, 1]
     assert all(line.endswith(' --seed "$pair" --tag "pair=$pair"') for line in runs)
 
 
-def test_what_would_take_hours_says_so(capsys):
+def test_a_comparison_that_would_take_hours_is_announced(capsys):
     for duration_s, remarks in ((5.0, 0), (5000.0, 1)):
         a, b = made_up.run(duration_s=duration_s), made_up.run(tps=1500.0, duration_s=duration_s)
         lines = found(capsys, a, b)[0]["decide_with"].splitlines()
@@ -125,9 +125,9 @@ def test_what_would_take_hours_says_so(capsys):
 
 def test_more_pairs_go_on_where_the_others_ended(capsys):
     made_up.pairs(3)
-    said, metrics = found(capsys, A, B)
+    result, metrics = found(capsys, A, B)
     more = max(m["repeats"]["more"] for m in metrics.values() if m["repeats"])
-    first, change, *_, last = said["decide_with"].splitlines()
+    first, change, *_, last = result["decide_with"].splitlines()
     assert first == f"for pair in $(seq 4 {3 + more}); do"
     assert change.strip().startswith("# the two commands are identical")
     assert last == f"dbdyno compare {A} {B}"
@@ -136,21 +136,21 @@ def test_more_pairs_go_on_where_the_others_ended(capsys):
 def test_without_pairs_both_are_sets(capsys):
     for number in range(8):
         made_up.run(tps=1000.0 + number, tags={"variant": "ab"[number % 2]})
-    said, metrics = found(capsys, A, B)
-    assert not said["paired"]
+    result, metrics = found(capsys, A, B)
+    assert not result["paired"]
     assert metrics["throughput_tps"]["verdict"] == "same"
 
 
-def test_a_pair_without_its_other_half_is_left_out_and_said(capsys):
+def test_an_incomplete_pair_is_left_out_and_reported(capsys):
     made_up.pairs(4, wal_bytes=1.3)
     lonely = made_up.run(tags={"variant": "a", "pair": "5"})
     broken = made_up.run(
         tags={"variant": "b", "pair": "5"}, valid=False, invalid_reasons=["the disk was full"]
     )
-    said, metrics = found(capsys, A, B)
+    result, metrics = found(capsys, A, B)
     assert metrics["wal_bytes"]["pairs"] == 4
-    assert f"{broken} is left out: it is not valid: the disk was full" in said["doubts"]
-    assert f"{lonely} is left out: the other run of its pair is missing" in said["doubts"]
+    assert f"{broken} is left out: it is not valid: the disk was full" in result["doubts"]
+    assert f"{lonely} is left out: the other run of its pair is missing" in result["doubts"]
 
 
 def test_runs_of_a_study_are_pairs_by_block_and_points_are_named_by_levels(capsys):
@@ -162,8 +162,8 @@ def test_runs_of_a_study_are_pairs_by_block_and_points_are_named_by_levels(capsy
                     tps=1000 * clients * factor + block,
                     tags={"study": "20261121-hot", "point": point, "block": str(block)},
                 )
-    said, metrics = found(capsys, "hot:clients=8,order=old", "hot:clients=8,order=new")
-    assert said["paired"]
+    result, metrics = found(capsys, "hot:clients=8,order=old", "hot:clients=8,order=new")
+    assert result["paired"]
     assert metrics["throughput_tps"]["verdict"] == "better"
     assert metrics["throughput_tps"]["ratio"] == pytest.approx(1.4, rel=0.01)
     code, _, err = answer(capsys, "hot:order=old", "hot:order=new")
@@ -180,10 +180,10 @@ def test_runs_of_a_study_are_decided_by_going_on_with_it(capsys):
         for level, tps in (("old", 1000.0 + 200 * block), ("new", 1400.0 - 100 * block)):
             tags = {"study": study.study_id, "point": f"order={level}", "block": str(block)}
             made_up.run(tps=tps, tags=tags)
-    said, metrics = found(capsys, "made-up:order=old", "made-up:order=new")
+    result, metrics = found(capsys, "made-up:order=old", "made-up:order=new")
     assert metrics["throughput_tps"]["verdict"] == "cannot tell"
     more = max(m["repeats"]["more"] for m in metrics.values() if m["repeats"])
-    assert said["decide_with"] == (
+    assert result["decide_with"] == (
         f"dbdyno study resume {study.study_id} --repeats {study.spec.repeats + more}"
     )
 
@@ -198,22 +198,22 @@ def test_runs_of_a_study_are_decided_by_going_on_with_it(capsys):
         ("p99:worse:5%", 0),
     ],
 )
-def test_what_is_worse_by_more_than_may_be_fails(capsys, condition, code):
+def test_a_metric_worse_than_the_gate_allows_fails(capsys, condition, code):
     made_up.pairs(3, wal_bytes=1.3)
     assert answer(capsys, A, B, "--fail-if", condition)[0] == code
 
 
-def test_what_fails_is_said_in_the_words_of_the_comparison(capsys):
+def test_a_failed_gate_is_reported_in_the_words_of_the_comparison(capsys):
     """No percentage expresses the increase of a metric that was zero before."""
     made_up.pairs(3, wal_bytes=1.3)
     _, out, _ = answer(capsys, A, B, "--fail-if", "wal:worse:3%", "--json")
-    said = json.loads(out)
-    wal = next(one for one in said["metrics"] if one["id"] == "wal_bytes")
-    broken = next(one for one in said["fail_if"] if one["outcome"] == "broken")
+    result = json.loads(out)
+    wal = next(one for one in result["metrics"] if one["id"] == "wal_bytes")
+    broken = next(one for one in result["fail_if"] if one["outcome"] == "broken")
     assert broken["words"] == f"--fail-if wal_bytes:worse:3% fails: {wal['words']}"
 
 
-def test_what_cannot_be_told_does_not_fail_and_is_said(capsys):
+def test_an_undecided_gate_does_not_fail_and_is_reported(capsys):
     made_up.pairs(3)
     code, out, _ = answer(capsys, A, B, "--fail-if", "tps:worse:3%")
     assert code == 0
@@ -274,9 +274,7 @@ def test_bad_input_names_what_is_wrong_with_exit_code_1(capsys, arguments, expec
         ),
     ],
 )
-def test_a_run_that_says_nothing_of_its_variant_is_refused_with_the_reason(
-    capsys, changes, expected
-):
+def test_a_run_without_a_variant_tag_is_refused_with_the_reason(capsys, changes, expected):
     good, bad = made_up.run(), made_up.run(**changes)
     code, _, err = answer(capsys, good, bad)
     assert code == 1

@@ -7,7 +7,7 @@ import pytest
 
 from dbdyno.cli import main
 from dbdyno.store.writer import RunWriter
-from tests.explain.make_golden import GOLDEN, WORDS
+from tests.explain.make_golden import EXPLANATION, GOLDEN
 from tests.store import synthetic
 
 pytestmark = pytest.mark.usefixtures("home", "own_signals")
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("home", "own_signals")
 def test_a_kept_run_is_explained_in_words(capsys):
     folder = GOLDEN / "missing-index"
     assert main(["explain", str(folder)]) == 0
-    assert capsys.readouterr().out == (folder / WORDS).read_text(encoding="utf-8")
+    assert capsys.readouterr().out == (folder / EXPLANATION).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_the_report_of_a_run_that_did_not_end_has_the_numbers_so_far(capsys, for
 
 def test_a_program_gets_one_object(capsys):
     assert main(["explain", str(GOLDEN / "throttled"), "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said.keys() == {"run_id", "findings", "not_looked", "unexplained"}
-    assert said["findings"][0]["id"] == "cpu_throttled"
-    assert 0 <= said["unexplained"] <= 1
+    result = json.loads(capsys.readouterr().out)
+    assert result.keys() == {"run_id", "findings", "not_looked", "unexplained"}
+    assert result["findings"][0]["id"] == "cpu_throttled"
+    assert 0 <= result["unexplained"] <= 1
 
 
 @pytest.mark.parametrize("lasts", [True, False], ids=["running", "interrupted"])
@@ -61,6 +61,6 @@ def test_a_run_that_is_not_over_is_explained_as_far_as_it_went(capsys, lasts):
             assert main(["explain"]) == 0
     if not lasts:
         assert main(["explain"]) == 0
-    said = capsys.readouterr().out
-    assert "the run was measured without telemetry (" in said
-    assert "Unexplained: not known" in said
+    result = capsys.readouterr().out
+    assert "the run was measured without telemetry (" in result
+    assert "Unexplained: not known" in result

@@ -38,7 +38,7 @@ def found(capsys, *arguments):
     return json.loads(capsys.readouterr().out)["series"]
 
 
-def test_a_change_is_told_with_its_run_the_cost_that_moved_and_what_differs(capsys):
+def test_a_change_is_reported_with_its_run_the_changed_cost_and_the_differences(capsys):
     ids = upgraded_after(15)
     (series,) = found(capsys, "tpcb", "--metric", "tps")
     assert [run["run_id"] for run in series["runs"]] == ids
@@ -75,7 +75,7 @@ def test_a_value_that_the_latest_run_does_not_have_is_not_called_its(capsys):
     assert "in the latest run that has it, " in out
 
 
-def test_what_the_latest_run_alone_brought_shows_beside_those_before_it(capsys):
+def test_a_change_in_the_latest_run_alone_shows_beside_earlier_ones(capsys):
     """It is not a level yet, and the line that no level has changed would hide it."""
     upgraded_after(3, number=4)
     assert main(["history"]) == 0
@@ -89,7 +89,7 @@ def test_a_level_history_has_no_change(capsys):
     assert [metric["changes"] for metric in series["metrics"]] == [[]] * len(series["metrics"])
 
 
-def test_kinds_are_apart_and_those_with_few_runs_are_said(capsys):
+def test_kinds_are_separate_and_those_with_few_runs_are_reported(capsys):
     more_clients = msgspec.structs.replace(synthetic.plan(), clients=64)
     for _ in range(5):
         made_up.run(server=SERVER)
@@ -105,7 +105,7 @@ def test_kinds_are_apart_and_those_with_few_runs_are_said(capsys):
 
 
 @pytest.mark.parametrize(
-    ("asked", "load"),
+    ("options", "load"),
     [
         (
             {"arrivals": Arrivals(closed=ClosedArrivals(think=Think(mean_ns=50_000_000)))},
@@ -116,8 +116,8 @@ def test_kinds_are_apart_and_those_with_few_runs_are_said(capsys):
         ({"retry": Retry(tries_max=10)}, "8 clients, tries 10"),
     ],
 )
-def test_how_transactions_come_and_are_given_up_makes_a_kind(capsys, asked, load):
-    other = msgspec.structs.replace(synthetic.plan(), **asked)
+def test_how_transactions_come_and_are_given_up_makes_a_kind(capsys, options, load):
+    other = msgspec.structs.replace(synthetic.plan(), **options)
     for plan in (synthetic.plan(), other):
         for _ in range(4):
             made_up.run(server=SERVER, plan=plan)
@@ -133,9 +133,9 @@ def test_another_shape_of_the_data_is_another_kind(capsys):
     assert [series["data"] for series in found(capsys)] == ["tables 4", "tables 8"]
 
 
-def test_a_default_may_be_asked_for_or_not(capsys):
-    for asked in ([], ["--define", "tables=1"], ["--define", "auto_inc=on"], []):
-        command = ["oltp_read_only", *asked, "--clients", "8"]
+def test_an_explicit_default_equals_an_omitted_option(capsys):
+    for options in ([], ["--define", "tables=1"], ["--define", "auto_inc=on"], []):
+        command = ["oltp_read_only", *options, "--clients", "8"]
         made_up.run(server=SERVER, workload="oltp_read_only", command=command)
     (series,) = found(capsys)
     assert (len(series["runs"]), series["data"]) == (4, "")
@@ -154,7 +154,7 @@ def by_script(**arguments):
     return made_up.run(server=SERVER, workload="mine", plan=plan, command=["mine.lua"])
 
 
-def test_what_a_script_for_sysbench_is_told_makes_a_kind(capsys):
+def test_the_options_of_a_sysbench_script_distinguish_kinds(capsys):
     for rows in ("10", "20"):
         for _ in range(4):
             by_script(table_size=rows, rand_type="zipfian")
@@ -162,7 +162,7 @@ def test_what_a_script_for_sysbench_is_told_makes_a_kind(capsys):
     assert kinds == ["rand_type zipfian, table_size 10", "rand_type zipfian, table_size 20"]
 
 
-def test_what_a_script_for_sysbench_does_anyway_makes_none(capsys):
+def test_default_options_of_a_sysbench_script_distinguish_no_kinds(capsys):
     """Nor do options that a run sets elsewhere, or that change nothing measured."""
     by_script()
     by_script(table_size="1e4", engine="innodb", skip_trx="off", rand_type="special")
@@ -210,12 +210,12 @@ def test_bad_input_names_what_is_wrong_with_exit_code_1(capsys, arguments, expec
     assert expected in capsys.readouterr().err
 
 
-def test_without_runs_the_hint_says_how_to_make_one(capsys):
+def test_without_runs_the_hint_names_the_command_that_makes_one(capsys):
     assert main(["history"]) == 1
     assert "Start one: dbdyno run tpcb" in capsys.readouterr().err
 
 
-def test_the_page_tells_the_same_as_the_text(capsys, tmp_path):
+def test_the_page_agrees_with_the_text(capsys, tmp_path):
     ids = upgraded_after(15)
     page = tmp_path / "history.html"
     assert main(["history", "--report", str(page)]) == 0

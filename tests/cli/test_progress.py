@@ -102,7 +102,7 @@ def test_loading_shows_its_phase_rate_and_time_left():
     assert "loading: vacuum\x1b" in stream.getvalue()
 
 
-def test_piped_a_long_load_is_told_each_ten_seconds_and_by_its_phases():
+def test_piped_a_long_load_is_reported_every_ten_seconds_and_at_each_phase():
     stream, clock = io.StringIO(), iter([0, 0, 9, 10, 15, 16, 17])
     progress = ProgressLines(SECOND_NS, stream, lambda: next(clock))
     for rows in (0, 250, 500, 750):
@@ -115,7 +115,7 @@ def test_piped_a_long_load_is_told_each_ten_seconds_and_by_its_phases():
     ]
 
 
-def test_buckets_begin_where_the_engine_says():
+def test_buckets_begin_where_the_engine_puts_them():
     assert [bucket_low_ns(index) for index in (0, 7, 8, 15, 16, 17)] == [0, 7, 8, 15, 16, 18]
 
 

@@ -78,7 +78,7 @@ def test_a_slip_of_the_pen_removes_nothing(capsys, names, expected):
     assert len(list_runs()) == 1
 
 
-def test_a_run_that_cannot_be_read_is_told_in_a_line_of_words():
+def test_a_run_that_cannot_be_read_is_reported_in_one_line():
     kept, damaged = made_up.run(), made_up.run()
     path = find_run(damaged) / "run.json"
     path.write_text("{")

@@ -33,7 +33,7 @@ def modules_after(code: str, *options: str) -> set[str]:
 
 
 @pytest.mark.parametrize("code", MUST_NOT)
-def test_what_nobody_needs_is_not_imported(code):
+def test_unneeded_modules_are_not_imported(code):
     assert not modules_after(code) & MUST_NOT[code]
 
 

@@ -11,15 +11,15 @@ from tests.cli import made_up_runs as made_up
 DBDYNO = (sys.executable, "-m", "dbdyno")
 
 
-def ended(words, **given) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(words, capture_output=True, check=False, **given)
+def ended(arguments, **given) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(arguments, capture_output=True, check=False, **given)
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize(("words", "code"), [("runs", 0), ("report no_such_run", 1)])
-def test_streams_that_the_caller_has_closed_fail_nothing(home, closed, words, code):
+@pytest.mark.parametrize(("arguments", "code"), [("runs", 0), ("report no_such_run", 1)])
+def test_streams_that_the_caller_has_closed_fail_nothing(home, closed, arguments, code):
     made_up.run()
-    done = ended(["sh", "-c", f'"$@" {words} {closed}', "sh", *DBDYNO])
+    done = ended(["sh", "-c", f'"$@" {arguments} {closed}', "sh", *DBDYNO])
     assert done.returncode == code
     assert b"Traceback" not in done.stderr
 
@@ -46,9 +46,9 @@ def test_output_is_utf_8_in_every_locale(home, encoding):
     assert "a doubt about ½" in done.stdout.decode().lower()
 
 
-@pytest.mark.parametrize("words", [[b"a\xff.sql"], [b"select-only", b"--tag", b"a=\xff"]])
-def test_words_that_no_record_can_hold_are_refused(home, words):
-    done = ended([*DBDYNO, "run", *words])
+@pytest.mark.parametrize("arguments", [[b"a\xff.sql"], [b"select-only", b"--tag", b"a=\xff"]])
+def test_words_that_no_record_can_hold_are_refused(home, arguments):
+    done = ended([*DBDYNO, "run", *arguments])
     assert done.returncode == 1
     assert b"\\xff" in done.stderr
     assert b" is not UTF-8 text\nhint: " in done.stderr

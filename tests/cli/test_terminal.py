@@ -51,17 +51,17 @@ def _runs(home, own_signals, monkeypatch):
 
 def in_a_terminal(monkeypatch, command):
     """What a command writes to its own terminal; a thread empties the kernel's buffer."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
+    controller, terminal_fd = pty.openpty()
+    fcntl.ioctl(terminal_fd, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
     seen = bytearray()
-    reader = threading.Thread(target=drain, args=(ours, seen))
+    reader = threading.Thread(target=drain, args=(controller, seen))
     reader.start()
-    with monkeypatch.context() as patch, os.fdopen(theirs, "w", encoding="utf-8") as terminal:
+    with monkeypatch.context() as patch, os.fdopen(terminal_fd, "w", encoding="utf-8") as terminal:
         patch.setattr("sys.stdout", terminal)
         patch.setattr("sys.stderr", terminal)
         main(shlex.split(command))
     reader.join()
-    os.close(ours)
+    os.close(controller)
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen.decode()).replace("\r\n", "\n").splitlines()
 
 

@@ -23,7 +23,7 @@ def test_each_workload_has_a_line(capsys):
 
 
 @pytest.mark.parametrize("name", all_workloads())
-def test_one_tells_its_parameters_with_what_they_take(capsys, name):
+def test_one_workload_lists_its_parameters_with_their_values(capsys, name):
     _, out, _ = show(capsys, name)
     for one in all_workloads()[name].parameters:
         line = next(line for line in out.splitlines() if line.startswith(f"{one.name} "))

@@ -14,7 +14,7 @@ from dbdyno.cli.app import COMMANDS, EXAMPLES, make_app
 from dbdyno.cli.usage import with_script_options
 from dbdyno.study.file import SIZES
 from dbdyno.study.matrix import points_of
-from dbdyno.study.resolved_point import ask
+from dbdyno.study.resolved_point import resolve
 from dbdyno.study.spec import read_study
 
 ROOT = Path(__file__).parents[2]
@@ -54,16 +54,16 @@ def arguments_of(command: str) -> list[str]:
     """The words of the command as a shell splits them, without what follows it or a wide gap."""
     for name, value in FILLED_IN.items():
         command = command.replace(name, value)
-    words = shlex.split(re.split(r"\s#|\s{2,}(?=[a-z])", command)[0])
-    end = next((place for place, word in enumerate(words) if word in AFTER), len(words))
-    return words[1:end]
+    arguments = shlex.split(re.split(r"\s#|\s{2,}(?=[a-z])", command)[0])
+    end = next((place for place, word in enumerate(arguments) if word in AFTER), len(arguments))
+    return arguments[1:end]
 
 
 @pytest.mark.parametrize("command", sorted({*commands_in_help(), *commands_in_the_manual()}))
 def test_the_command_line_accepts_it(command):
-    words = arguments_of(command)
-    parse = make_app(words).parse_args
-    parse(with_script_options(words), exit_on_error=False, print_error=False)
+    arguments = arguments_of(command)
+    parse = make_app(arguments).parse_args
+    parse(with_script_options(arguments), exit_on_error=False, print_error=False)
 
 
 @pytest.mark.parametrize("text", blocks_of("toml"), ids=lambda text: text.splitlines()[0])
@@ -75,4 +75,4 @@ def test_a_study_file_in_the_manual_can_be_read(tmp_path, text):
         points = points_of(read_study(path, size))
         assert len(points) > 1
         for point in points:
-            ask(point, tmp_path, say=print)
+            resolve(point, tmp_path, say=print)

@@ -36,7 +36,7 @@ def test_every_command_has_a_chapter_with_examples(commands):
 def test_every_option_and_argument_has_a_description(commands):
     entries = re.findall(r"^\* `([^`]+)`:?(.*)$", commands, re.MULTILINE)
     assert len(entries) > 40
-    assert [name for name, told in entries if len(told.split("*[")[0].strip()) < 4] == []
+    assert [name for name, text in entries if len(text.split("*[")[0].strip()) < 4] == []
 
 
 def test_every_command_has_a_description(commands):
@@ -92,9 +92,9 @@ def test_every_probe_has_its_reason():
 def test_every_rule_has_its_page(name):
     page = reference.rules().split(f"## {name}\n")[1].split("\n## ")[0]
     for part in ("Looks for", "Arithmetic", "Source", "Wrong when"):
-        told = re.search(rf"\*\*{part}\.\*\* (.+)", page)
-        assert told, part
-        assert len(told[1]) > 20, part
+        text = re.search(rf"\*\*{part}\.\*\* (.+)", page)
+        assert text, part
+        assert len(text[1]) > 20, part
 
 
 def test_every_table_and_column_has_its_meaning():
@@ -127,9 +127,11 @@ def test_every_source_of_the_host_has_a_description():
         assert all(f"`{column}`" in page for column in source.counters | source.levels)
 
 
-def test_the_manual_says_what_helps_with_each_doubt():
-    told = page_of_the_manual("results").split("\n### Doubts\n")[1].split("\n## ")[0]
-    beginnings = [set(cell.split()) for cell in re.findall(r"^\| ([^|]+) \|", told, re.MULTILINE)]
+def test_the_manual_explains_each_doubt():
+    section = page_of_the_manual("results").split("\n### Doubts\n")[1].split("\n## ")[0]
+    beginnings = [
+        set(cell.split()) for cell in re.findall(r"^\| ([^|]+) \|", section, re.MULTILINE)
+    ]
     names = [doubt.__name__ for doubt in DOUBTS]
     documented = [any(text >= set(name.split("_")) for text in beginnings) for name in names]
     assert [

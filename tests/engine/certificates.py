@@ -9,8 +9,8 @@ NAMES = "subjectAltName=DNS:localhost,IP:127.0.0.1"
 PASSPHRASE = "hush"
 
 
-def _openssl(*words: object) -> None:
-    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
+def _openssl(*arguments: object) -> None:
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
 
 
 def _key(path: Path) -> Path:
@@ -21,8 +21,8 @@ def _key(path: Path) -> Path:
 
 def _self_signed(folder: Path, name: str, subject: str, *further: str) -> None:
     key = _key(folder / f"{name}.key")
-    words = ("-x509", "-key", key, "-days", "2", "-subj", f"/CN={subject}", *further)
-    _openssl("req", *words, "-out", folder / f"{name}.crt")
+    arguments = ("-x509", "-key", key, "-days", "2", "-subj", f"/CN={subject}", *further)
+    _openssl("req", *arguments, "-out", folder / f"{name}.crt")
 
 
 def _signed(folder: Path, name: str, subject: str, names: str) -> None:
@@ -31,8 +31,8 @@ def _signed(folder: Path, name: str, subject: str, names: str) -> None:
     extensions = folder / f"{name}.ext"
     extensions.write_text(names)
     authority = ("-CA", folder / "root.crt", "-CAkey", folder / "root.key", "-CAcreateserial")
-    words = ("-in", request, "-days", "2", "-extfile", extensions, *authority)
-    _openssl("x509", "-req", *words, "-out", folder / f"{name}.crt")
+    arguments = ("-in", request, "-days", "2", "-extfile", extensions, *authority)
+    _openssl("x509", "-req", *arguments, "-out", folder / f"{name}.crt")
 
 
 def make_certificates(folder: Path) -> Path:

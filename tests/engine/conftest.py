@@ -12,9 +12,9 @@ from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
 from tests.engine.certificates import make_certificates
 from tests.engine.mariadb import MariaDB
 from tests.engine.postgres import Postgres
-from tests.engine.running import Happening, Told, plan_for, run, times
+from tests.engine.running import EngineRun, Happening, plan_for, run, times
 
-Run = Callable[..., Told]
+Run = Callable[..., EngineRun]
 
 
 @pytest.fixture
@@ -27,10 +27,10 @@ def log(tmp_path: Path) -> Iterator[IO[str]]:
 def checked(log: IO[str]) -> Run:
     """Runs a plan to its end and checks what holds for every run."""
 
-    def go(plan: Plan, during: Happening | None = None) -> Told:
-        told = run(plan, log, during)
-        told.check()
-        return told
+    def go(plan: Plan, during: Happening | None = None) -> EngineRun:
+        result = run(plan, log, during)
+        result.check()
+        return result
 
     return go
 
@@ -90,8 +90,8 @@ def greeting(checked: Run) -> Callable[..., str]:
     """Return the TLS version and cipher that the engine reports, after a successful run."""
 
     def go(endpoint: Endpoint, **changes: Any) -> str:
-        told = checked(plan_for(endpoint, "select 1;", **times(3), **changes))
-        assert told.counters.ok == 6
-        return told.one(Connected).tls
+        result = checked(plan_for(endpoint, "select 1;", **times(3), **changes))
+        assert result.counters.ok == 6
+        return result.one(Connected).tls
 
     return go

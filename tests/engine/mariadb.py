@@ -72,10 +72,10 @@ class MariaDB:
     def start(self) -> None:
         places = {"datadir": self.data, "socket": self.socket_path, "port": self.port}
         settings = {**places, **self.settings}
-        words = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+        options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
         with (self.folder / "log.txt").open("ab") as log:
             self.process = subprocess.Popen(
-                server_identity().command(self.program, "--no-defaults", *words),
+                server_identity().command(self.program, "--no-defaults", *options),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

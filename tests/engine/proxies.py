@@ -103,19 +103,19 @@ def _pump(source: socket.socket, sink: socket.socket, spoil: Callable[[bytes], b
 
 def intercept(server: int, certificate: Path, key: Path) -> Behaviour:
     """Terminate the client's TLS, and encrypt again on the way to the server's port."""
-    mine = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    mine.load_cert_chain(certificate, key)
-    theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    theirs.check_hostname = False
-    theirs.verify_mode = ssl.CERT_NONE
+    server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server_side.load_cert_chain(certificate, key)
+    client_side = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client_side.check_hostname = False
+    client_side.verify_mode = ssl.CERT_NONE
 
     def behave(visitor: socket.socket) -> None:
         with socket.create_connection(("127.0.0.1", server)) as other:
             other.sendall(visitor.recv(8))
             visitor.sendall(other.recv(1))
             with (
-                mine.wrap_socket(visitor, server_side=True) as inside,
-                theirs.wrap_socket(other) as outside,
+                server_side.wrap_socket(visitor, server_side=True) as inside,
+                client_side.wrap_socket(other) as outside,
             ):
                 _exchange(inside, outside, bytes)
 

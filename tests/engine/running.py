@@ -62,7 +62,7 @@ def times(count: int) -> dict[str, Any]:
     return {"transactions_per_client": count, "stages": [Stage(duration_ns=None)]}
 
 
-class Told(Struct, frozen=True):
+class EngineRun(Struct, frozen=True):
     """The frames of an engine, and how it ended."""
 
     frames: list[Frame]
@@ -121,14 +121,14 @@ def assert_identities(counts: Counters) -> None:
 Happening = Callable[[EngineProcess], None]
 
 
-def run(plan: Plan, log: IO[str], during: Happening | None = None) -> Told:
+def run(plan: Plan, log: IO[str], during: Happening | None = None) -> EngineRun:
     """Run a plan to its end; ``during`` is called once the load has begun."""
     return run_until(plan, log, Started if during else None, during)
 
 
 def run_until(
     plan: Plan, log: IO[str], frame_kind: type[Any] | None, then: Happening | None
-) -> Told:
+) -> EngineRun:
     """Run a plan; after the first frame of a kind, call a function in a separate thread."""
     engine = EngineProcess(plan, log)
     frames: list[Frame] = []
@@ -148,7 +148,7 @@ def run_until(
         raise failures[0]
     assert not patience_is_over.is_set(), "it did not end by itself"
     log.seek(0)
-    return Told(frames, engine.returncode, log.read())
+    return EngineRun(frames, engine.returncode, log.read())
 
 
 def _happen(

@@ -59,13 +59,13 @@ def test_clients_behind_a_lock_are_seen_awaiting_it(local, guarded, checked, io)
         warmup_ns=SECOND // 5,
         activity_interval_ns=INTERVAL_NS,
     )
-    told = checked(plan, lock)
-    activities = told.all(Activity)
+    result = checked(plan, lock)
+    activities = result.all(Activity)
     ((begin, end, processes),) = locked
     within = [each for each in activities if begin < each.at_ns < end]
     assert within
     for activity in within:
-        assert clients(activity) == [(1, pid) for pid in told.one(Connected).backend_pids]
+        assert clients(activity) == [(1, pid) for pid in result.one(Connected).backend_pids]
         assert {pid for _, pid in clients(activity)} == processes
     seen = set.union(*(doing(each) for each in activities))
     assert seen <= STATEMENTS | {IDLE, UNCONNECTED}
@@ -87,18 +87,18 @@ def test_the_instants_lie_on_the_grid_from_the_load_s_begin(local, checked):
         warmup_ns=3 * SECOND // 2,
         activity_interval_ns=INTERVAL_NS,
     )
-    told = checked(plan)
-    start = told.one(Started).monotonic_ns
-    steps = [(each.at_ns - start) / INTERVAL_NS for each in told.all(Activity)]
+    result = checked(plan)
+    start = result.one(Started).monotonic_ns
+    steps = [(each.at_ns - start) / INTERVAL_NS for each in result.all(Activity)]
     assert steps == sorted(set(steps))
     assert all(step == int(step) for step in steps)
     assert steps[0] < 75  # within the warm-up
     assert len(steps) > 10  # of 125: a busy host skips some
 
 
-def test_without_being_asked_the_engine_tells_nothing_of_it(local, checked):
-    told = checked(plan_for(local.endpoint(), "select 1;"))
-    assert not told.all(Activity)
+def test_without_request_the_engine_sends_no_activity(local, checked):
+    result = checked(plan_for(local.endpoint(), "select 1;"))
+    assert not result.all(Activity)
 
 
 def test_pauses_and_other_processes(local, checked):
@@ -110,10 +110,10 @@ def test_pauses_and_other_processes(local, checked):
         activity_interval_ns=INTERVAL_NS,
         **times(3),
     )
-    told = checked(plan)
+    result = checked(plan)
     pausing = [
         pid
-        for activity in told.all(Activity)
+        for activity in result.all(Activity)
         for doing, pid in clients(activity)
         if doing == PAUSING
     ]

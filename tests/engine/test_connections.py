@@ -50,18 +50,18 @@ def test_two_thousand_clients(wide, checked, io, threads):
     )
     wait_until(lambda: wide.backends() == [], "the end of another test's sessions")
     resident_kib: list[int] = []
-    told = checked(plan, lambda engine: resident_kib.append(memory_kib(engine.pid)))
-    assert told.one(Connected).connect.count == MANY
+    result = checked(plan, lambda engine: resident_kib.append(memory_kib(engine.pid)))
+    assert result.one(Connected).connect.count == MANY
     # A busy host may still be executing some of them when the grace period ends.
-    assert (told.counters.due, told.counters.failed) == (199, 0)
-    assert told.counters.ok > 0
-    assert not told.all(Outage)
+    assert (result.counters.due, result.counters.failed) == (199, 0)
+    assert result.counters.ok > 0
+    assert not result.all(Outage)
     assert resident_kib[0] < ENGINE_KIB + MANY * CONNECTION_KIB
 
 
 def test_each_of_them_has_its_turn(wide, checked):
-    told = checked(plan_for(wide.endpoint(), "select 1;", clients=SOME, io="uring", **times(2)))
-    assert told.counters.ok == 2 * SOME
+    result = checked(plan_for(wide.endpoint(), "select 1;", clients=SOME, io="uring", **times(2)))
+    assert result.counters.ok == 2 * SOME
 
 
 def test_all_lost_at_once(wide, checked):
@@ -79,9 +79,9 @@ def test_all_lost_at_once(wide, checked):
         seconds=60,
         stall_limit_ns=5 * SECOND,  # a thousand processes do not exit at once
     )
-    told = checked(plan, kill)
-    assert told.done.end == "stalled"
-    assert [outage.connections_lost for outage in told.all(Outage)] == [SOME]
+    result = checked(plan, kill)
+    assert result.done.end == "stalled"
+    assert [outage.connections_lost for outage in result.all(Outage)] == [SOME]
     wide.start()
 
 
@@ -90,8 +90,8 @@ def test_a_backlog_of_one(local, tmp_path, checked, io):
     behaviour = forward_to(local.socket_path)
     with listening(tmp_path / "s", behaviour, backlog=1, pause_s=0.02) as address:
         endpoint = local.endpoint(address=address)
-        told = checked(plan_for(endpoint, "select 1;", clients=40, io=io, **times(1)))
-    assert told.counters.ok == 40
+        result = checked(plan_for(endpoint, "select 1;", clients=40, io=io, **times(1)))
+    assert result.counters.ok == 40
 
 
 def test_more_clients_than_files(local, refused):
@@ -115,8 +115,8 @@ print(type(frames[-1]).__name__, getattr(frames[-1], "message", ""), sep="\\n")
     # Otherwise root could raise the limit.
     shorn = ["setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource"]
     command = [*limited, *(shorn if os.geteuid() == 0 else []), sys.executable, "-c", program]
-    told = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
-    kind, message = told.stdout.splitlines()
+    result = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    kind, message = result.stdout.splitlines()
     return kind, message
 
 
@@ -140,6 +140,6 @@ def test_a_connection_for_each_transaction_of_many_clients(wide, checked, io):
         io=io,
         **times(3),
     )
-    told = checked(plan)
-    assert told.counters.ok == 600, told.done.failures
-    assert sum(each.connects.count for each in told.all(Interval)) == 400
+    result = checked(plan)
+    assert result.counters.ok == 600, result.done.failures
+    assert sum(each.connects.count for each in result.all(Interval)) == 400

@@ -22,7 +22,7 @@ from tests.support.plans import ENDPOINT
 ROOT = Path(__file__).parent.parent.parent
 
 
-def test_what_is_under_way_gets_its_grace(local, checked, io):
+def test_transactions_in_flight_get_the_grace_period(local, checked, io):
     # Each client is in one at the end, whenever that began; the first one extends the grace period.
     plan = plan_for(local.endpoint(), "select pg_sleep(0.9);", seconds=1.2, io=io)
     counts = checked(plan).counters
@@ -31,23 +31,23 @@ def test_what_is_under_way_gets_its_grace(local, checked, io):
 
 
 def test_beyond_the_grace_it_is_cancelled(local, checked, io):
-    told = checked(plan_for(local.endpoint(), "select pg_sleep(60);", seconds=0.5, io=io))
-    assert told.done.end == "complete"
-    assert (told.counters.ok, told.counters.failed, told.counters.unfinished) == (0, 0, 2)
-    assert min(told.done.unfinished_ages_ns) > SECOND
+    result = checked(plan_for(local.endpoint(), "select pg_sleep(60);", seconds=0.5, io=io))
+    assert result.done.end == "complete"
+    assert (result.counters.ok, result.counters.failed, result.counters.unfinished) == (0, 0, 2)
+    assert min(result.done.unfinished_ages_ns) > SECOND
     wait_until(lambda: local.backends() == [], "the backends' end")
 
 
 def test_a_hundred_are_cancelled(newest, checked, io):
     plan = plan_for(newest.endpoint(), "select pg_sleep(60);", seconds=0.5, clients=90, io=io)
-    told = checked(plan)
-    assert (told.done.end, told.counters.unfinished) == ("complete", 90)
+    result = checked(plan)
+    assert (result.done.end, result.counters.unfinished) == ("complete", 90)
     wait_until(lambda: newest.backends() == [], "the backends' end")
 
 
 def test_pauses_end_with_the_run(local, checked):
-    told = checked(plan_for(local.endpoint(), "select 1;\n\\sleep 60 s", seconds=0.5))
-    assert told.counters.unfinished == 2
+    result = checked(plan_for(local.endpoint(), "select 1;\n\\sleep 60 s", seconds=0.5))
+    assert result.counters.unfinished == 2
 
 
 def test_sessions_stay_until_the_last_transaction_is_over(local, checked, io):
@@ -78,10 +78,10 @@ def test_a_word_stops_it(local, checked, io):
         time.sleep(0.5)
         engine.stop()
 
-    told = checked(plan_for(local.endpoint(), "select 1;", seconds=60, io=io), stop)
-    assert told.done.end == "interrupted"
-    assert told.counters.unfinished == 0
-    assert 0.4 * SECOND < told.done.measured_ns < 30 * SECOND
+    result = checked(plan_for(local.endpoint(), "select 1;", seconds=60, io=io), stop)
+    assert result.done.end == "interrupted"
+    assert result.counters.unfinished == 0
+    assert 0.4 * SECOND < result.done.measured_ns < 30 * SECOND
 
 
 @pytest.mark.parametrize("threads", [1, 4])
@@ -94,29 +94,29 @@ def test_a_word_at_any_moment(local, log, io, threads, delay_s):
         engine.stop()
 
     plan = plan_for(local.endpoint(), "select 1;", clients=12, threads=threads, seconds=60, io=io)
-    told = run_until(plan, log, Hello, stop)
-    told.check()
-    assert told.done.end == "interrupted"
-    assert told.done.measured_ns < 30 * SECOND
+    result = run_until(plan, log, Hello, stop)
+    result.check()
+    assert result.done.end == "interrupted"
+    assert result.done.measured_ns < 30 * SECOND
 
 
 def test_a_word_stops_it_in_the_warm_up(local, checked):
     plan = plan_for(local.endpoint(), "select 1;", seconds=60, warmup_ns=60 * SECOND)
-    told = checked(plan, lambda engine: engine.stop())
-    assert told.done.end == "interrupted"
-    assert told.counters.due == 0
-    assert told.done.measured_ns == 0
+    result = checked(plan, lambda engine: engine.stop())
+    assert result.done.end == "interrupted"
+    assert result.counters.due == 0
+    assert result.done.measured_ns == 0
 
 
 def test_a_word_stops_it_while_it_connects(local, log, io):
     local.freeze()
     try:
         plan = plan_for(local.endpoint(), "select 1;", io=io)
-        told = run_until(plan, log, Hello, lambda engine: engine.stop())
+        result = run_until(plan, log, Hello, lambda engine: engine.stop())
     finally:
         local.thaw()
-    assert told.done.end == "interrupted"
-    assert told.all(Started) == []
+    assert result.done.end == "interrupted"
+    assert result.all(Started) == []
 
 
 def program(job: str) -> subprocess.Popen[str]:
@@ -184,8 +184,8 @@ def test_its_parents_death_ends_a_script_that_loads_for_ever(kind):
 def test_a_command_of_the_shell_ends_with_the_run(local, checked, tmp_path):
     (tmp_path / "command").write_text(f"sleep 99 & echo $$ $! > {tmp_path}/running\nwait\n")
     script = f"\\shell /bin/sh {tmp_path}/command"
-    told = checked(plan_for(local.endpoint(), script, clients=1, threads=1, allow_shell=True))
-    assert told.counters.unfinished == 1
+    result = checked(plan_for(local.endpoint(), script, clients=1, threads=1, allow_shell=True))
+    assert result.counters.unfinished == 1
     for process in (tmp_path / "running").read_text().split():
         wait_until(lambda process=int(process): is_gone(process), "the command's end")
 
@@ -194,8 +194,8 @@ def test_its_own_death_leaves_the_server_clean(local, log):
     def kill(engine) -> None:
         os.kill(engine.pid, signal.SIGKILL)
 
-    told = run_until(plan_for(local.endpoint(), "select 1;", seconds=60), log, Started, kill)
-    assert told.exit_code == -signal.SIGKILL
+    result = run_until(plan_for(local.endpoint(), "select 1;", seconds=60), log, Started, kill)
+    assert result.exit_code == -signal.SIGKILL
     wait_until(lambda: local.backends() == [], "the backends' end")
 
 

@@ -50,11 +50,11 @@ def test_each_class(server, checked, script, expected, mode):
     with server.holding(*HOLD):
         endpoint = server.endpoint()
         plan = plan_for(endpoint, script, query_mode=mode, clients=1, threads=1, **times(3))
-        told = checked(plan)
+        result = checked(plan)
     failure_class, code = expected
-    assert told.codes == {code: (failure_class, 3)}
-    assert told.done.failures[0].message
-    assert told.counters.ok == 0
+    assert result.codes == {code: (failure_class, 3)}
+    assert result.done.failures[0].message
+    assert result.counters.ok == 0
 
 
 @pytest.mark.parametrize("mode", ["simple", "prepared"])
@@ -63,10 +63,10 @@ def test_after_a_failure_the_open_block_is_left(server, table, checked, io, mode
     script = f"begin;\nupdate one set n = n + 1 where id = 1;\n{statement}\ncommit;"
     let_pass = {"query_mode": mode, "ends_on_hopeless_script": False}
     plan = plan_for(server.endpoint(), script, "select 1;", io=io, **let_pass, **times(20))
-    told = checked(plan)
-    assert told.counters.ok + told.counters.failed == 40
-    assert set(told.codes) == {code}
-    assert told.done.failures[0].statement == 2
+    result = checked(plan)
+    assert result.counters.ok + result.counters.failed == 40
+    assert set(result.codes) == {code}
+    assert result.done.failures[0].statement == 2
     assert table() == [0] * 4
 
 
@@ -75,14 +75,14 @@ def test_deadlocks(server, table, checked, io, tries):
     statements = statements_of(server)
     endpoint = server.endpoint(parameters=statements.hurry)
     plan = plan_for(endpoint, DEADLOCK, io=io, retry=Retry(tries_max=tries), **times(8))
-    told = checked(plan)
+    result = checked(plan)
     if tries == 1:
-        assert told.codes == {statements.deadlock: ("deadlock", told.counters.failed)}
-        assert told.counters.failed > 0
+        assert result.codes == {statements.deadlock: ("deadlock", result.counters.failed)}
+        assert result.counters.failed > 0
     else:
-        assert told.counters.ok == 16
-        assert told.counters.retries > 0
-    assert table() == [told.counters.ok, told.counters.ok, 0, 0]
+        assert result.counters.ok == 16
+        assert result.counters.retries > 0
+    assert table() == [result.counters.ok, result.counters.ok, 0, 0]
 
 
 @pytest.mark.usefixtures("table")
@@ -118,13 +118,13 @@ def test_the_time_for_retries_is_bounded(server, checked):
 @pytest.mark.usefixtures("table")
 def test_a_script_that_can_never_work_ends_the_run(server, checked, script, expected, mode):
     plan = plan_for(server.endpoint(), script, clients=4, seconds=60, query_mode=mode)
-    told = checked(plan)
-    assert told.done.end == "aborted"
-    assert told.done.reason.startswith(expected)
-    assert "--max-failures 100% ignores them" in told.done.reason
+    result = checked(plan)
+    assert result.done.end == "aborted"
+    assert result.done.reason.startswith(expected)
+    assert "--max-failures 100% ignores them" in result.done.reason
     # How many more there are depends on when the slowest client has seen its first.
-    assert told.counters.failed >= 10
-    assert told.done.measured_ns < 20 * SECOND
+    assert result.counters.failed >= 10
+    assert result.done.measured_ns < 20 * SECOND
 
 
 on_postgresql = pytest.mark.parametrize("server", ["local"], indirect=True)
@@ -132,9 +132,9 @@ on_postgresql = pytest.mark.parametrize("server", ["local"], indirect=True)
 
 @on_postgresql
 def test_without_a_further_try_a_conflict_is_a_failure(server, table, checked, io):
-    told = checked(plan_for(server.endpoint(), CONFLICT, clients=4, io=io, **times(50)))
-    assert told.codes["40001"] == ("serialization", told.counters.failed)
-    assert told.counters.ok == table()[0]
+    result = checked(plan_for(server.endpoint(), CONFLICT, clients=4, io=io, **times(50)))
+    assert result.codes["40001"] == ("serialization", result.counters.failed)
+    assert result.counters.ok == table()[0]
 
 
 @on_postgresql
@@ -152,11 +152,11 @@ def test_one_of_several_scripts_that_can_never_work(server, checked, io):
     """It is reported, whatever the others do meanwhile, without waiting for long ones."""
     scripts = ["select 1;", "select * from nowhere;", "select pg_sleep(0.2);"]
     plan = plan_for(server.endpoint(), *scripts, clients=6, seconds=60, io=io)
-    told = checked(plan)
-    assert told.done.end == "aborted"
-    assert told.done.reason.startswith("s1:1 can never work: 42P01 ")
-    assert told.counters.ok > 0
-    assert told.done.measured_ns < 20 * SECOND
+    result = checked(plan)
+    assert result.done.end == "aborted"
+    assert result.done.reason.startswith("s1:1 can never work: 42P01 ")
+    assert result.counters.ok > 0
+    assert result.done.measured_ns < 20 * SECOND
 
 
 @on_postgresql
@@ -165,11 +165,11 @@ def test_one_client_that_always_fails_ends_nothing_while_others_are_slow(server,
     """Only this client's table does not exist; the others' statements are slow and succeed."""
     script = "\\if :client_id = 0\ntable nowhere;\n\\else\nselect pg_sleep(0.3);\n\\endif"
     plan = plan_for(server.endpoint(), script, clients=4, seconds=0.5, io=io)
-    told = checked(plan)
-    assert told.done.end == "complete"
-    assert set(told.codes) == {"42P01"}
-    assert told.counters.failed > 10
-    assert told.counters.ok >= 3
+    result = checked(plan)
+    assert result.done.end == "complete"
+    assert set(result.codes) == {"42P01"}
+    assert result.counters.failed > 10
+    assert result.counters.ok >= 3
 
 
 @on_postgresql
@@ -177,15 +177,15 @@ def test_one_client_that_always_fails_ends_nothing_while_others_are_slow(server,
 def test_a_script_that_worked_once_is_not_hopeless(server, checked):
     """Even if everything fails from then on: its table can be created only once."""
     script = "create table made_once (x int);"
-    told = checked(plan_for(server.endpoint(), script, clients=1, threads=1, **times(50)))
+    result = checked(plan_for(server.endpoint(), script, clients=1, threads=1, **times(50)))
     server.execute("drop table made_once")
-    assert told.done.end == "complete"
-    assert (told.counters.ok, told.codes) == (1, {"42P07": ("statement", 49)})
+    assert result.done.end == "complete"
+    assert (result.counters.ok, result.codes) == (1, {"42P07": ("statement", 49)})
 
 
 @on_postgresql
 @pytest.mark.usefixtures("table")
 def test_failures_that_are_let_pass_end_nothing(server, checked):
     plan = plan_for(server.endpoint(), "select * from nowhere;", **times(20))
-    told = checked(replace(plan, ends_on_hopeless_script=False))
-    assert (told.done.end, told.counters.failed) == ("complete", 40)
+    result = checked(replace(plan, ends_on_hopeless_script=False))
+    assert (result.done.end, result.counters.failed) == ("complete", 40)

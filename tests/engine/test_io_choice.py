@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 def run_without_uring(server: Server, home: Path, io: str) -> subprocess.CompletedProcess[str]:
     script = home.parent / "one.sql"
     script.write_text("select 1;\n")
-    words = [
+    arguments = [
         "run",
         str(script),
         "--target",
@@ -28,7 +28,7 @@ def run_without_uring(server: Server, home: Path, io: str) -> subprocess.Complet
         "--json",
     ]
     return subprocess.run(
-        [sys.executable, "-m", "tests.engine.without_uring", *words],
+        [sys.executable, "-m", "tests.engine.without_uring", *arguments],
         cwd=ROOT,
         env={**os.environ, "DBDYNO_HOME": str(home)},
         capture_output=True,
@@ -48,7 +48,9 @@ def test_epoll_runs_where_io_uring_is_refused(database: Server, home: Path) -> N
     assert engine["hello"]["io_reason"].startswith("io_uring is forbidden here")
 
 
-def test_who_wants_io_uring_is_told_why_there_is_none(database: Server, home: Path) -> None:
+def test_requesting_an_unavailable_io_uring_reports_the_reason(
+    database: Server, home: Path
+) -> None:
     ended = run_without_uring(database, home, "uring")
     assert ended.returncode == 1
     error = json.loads(ended.stdout)["error"]

@@ -168,7 +168,7 @@ def test_a_backend_that_is_terminated(local, one):
     assert rows(one) == []
 
 
-def test_who_stops_reading_stops_the_load(local, one):
+def test_a_server_that_stops_reading_stops_the_load(local, one):
     frames = load(plan_of(local, table_of(ID, FILLER, rows=100_000_000, pieces_max=1)))
     next(frames)
     frames.close()

@@ -46,16 +46,16 @@ def server():
 @pytest.mark.parametrize("user", ["postgres", "plain", "md5", "scram"])
 def test_each_method(server, checked, user):
     endpoint = server.endpoint(user=user, password=SECRET)
-    told = checked(plan_for(endpoint, "select 1;", **times(3)))
-    assert told.counters.ok == 6
+    result = checked(plan_for(endpoint, "select 1;", **times(3)))
+    assert result.counters.ok == 6
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
 def test_over_tcp(server, checked, io, host):
     endpoint = server.endpoint(host, user="scram", password=SECRET)
-    told = checked(plan_for(endpoint, "select 1;", io=io, **times(3)))
-    assert told.counters.ok == 6
-    assert told.one(Connected).tls == ""
+    result = checked(plan_for(endpoint, "select 1;", io=io, **times(3)))
+    assert result.counters.ok == 6
+    assert result.one(Connected).tls == ""
 
 
 @pytest.mark.parametrize("user", ["plain", "md5", "scram"])
@@ -74,9 +74,9 @@ def test_no_password(server, refused, user):
 
 
 def test_the_password_is_nowhere_to_be_seen(server, refused, log):
-    told = refused(plan_for(server.endpoint(user="shut", password=SECRET), "select 1;"))
-    assert SECRET not in f"{told} {log.read()}"
-    assert "rejects connection" in told.message
+    result = refused(plan_for(server.endpoint(user="shut", password=SECRET), "select 1;"))
+    assert SECRET not in f"{result} {log.read()}"
+    assert "rejects connection" in result.message
 
 
 def test_a_missing_database(server, refused):
@@ -93,7 +93,7 @@ def test_too_many_connections(server, refused, io):
 
 @pytest.mark.parametrize("name", ["local", "mariadb"])
 @pytest.mark.parametrize("place", ["unix", "tcp"])
-def test_nobody_listens(request, refused, tmp_path, name, place):
+def test_a_port_without_a_listener_is_refused(request, refused, tmp_path, name, place):
     server = request.getfixturevalue(name)
     unix = Address(unix=UnixSocket(path=str(tmp_path / "none")))
     with socket.socket() as mute:  # it occupies the port without listening
@@ -111,15 +111,15 @@ def test_an_unknown_host(server, refused):
     assert "no-such-host.invalid" in failed.message
 
 
-def test_an_address_that_is_known_already_is_not_looked_up(server, checked):
+def test_a_known_address_is_not_looked_up(server, checked):
     """One name may stand for several servers: the load uses the one that answered."""
     known = TcpAddress(host="no-such-host.invalid", port=server.port, numeric="127.0.0.1")
     endpoint = server.endpoint(address=Address(tcp=known), user="scram", password=SECRET)
     assert checked(plan_for(endpoint, "select 1;", **times(3))).counters.ok == 6
 
 
-def test_the_engine_says_hello_before_it_connects(server, log):
+def test_the_engine_sends_hello_before_it_connects(server, log):
 
-    told = run(plan_for(server.endpoint(user="shut"), "select 1;"), log)
-    assert told.one(Hello).threads == 2
-    assert told.failed.hint == LOGIN_HINT
+    result = run(plan_for(server.endpoint(user="shut"), "select 1;"), log)
+    assert result.one(Hello).threads == 2
+    assert result.failed.hint == LOGIN_HINT

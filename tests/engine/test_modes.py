@@ -41,10 +41,10 @@ insert into seen values (:b, :n, :d, :t, :s, :i);
     plan = plan_for(
         each_server.endpoint(), script, io=io, query_mode=mode, variables=variables, **times(2)
     )
-    told = checked(plan)
+    result = checked(plan)
 
-    assert told.counters.ok == 4, told.done.failures
-    assert told.one(Hello).io == io
+    assert result.counters.ok == 4, result.done.failures
+    assert result.one(Hello).io == io
     (one, *others) = rows(table)
     assert others == [one] * 3
     b, n, d, t, s, i = one
@@ -68,8 +68,8 @@ insert into own values (:client_id);
 select 1 / count(*) as x from own where x <> :client_id + 1 \\gset
 """
     plan = plan_for(each_server.endpoint(), script, query_mode="prepared", io=io, **times(3))
-    told = checked(plan)
-    assert told.counters.ok == 6, told.done.failures
+    result = checked(plan)
+    assert result.counters.ok == 6, result.done.failures
 
 
 def test_results_come_back_into_variables(each_server, table, checked, io):
@@ -86,20 +86,22 @@ def test_a_pipeline_is_one_round_trip(each_server, table, checked, io):
     inserts = "\\startpipeline\n" + "insert into seen (b) values (:client_id);\n" * 3
     script = inserts + "\\syncpipeline\n" + "select 1;\n\\endpipeline\n"
     plan = plan_for(each_server.endpoint(), script, io=io, query_mode="extended", **times(5))
-    told = checked(plan)
-    assert told.counters.ok == 10
+    result = checked(plan)
+    assert result.counters.ok == 10
     assert len(rows(table)) == 30
     # Each statement has its own latencies, although none was awaited separately.
-    inserted = [statement for statement in told.one(Hello).statements if "insert" in statement.sql]
+    inserted = [
+        statement for statement in result.one(Hello).statements if "insert" in statement.sql
+    ]
     assert len(inserted) == 3
 
 
-def test_what_a_socket_does_not_take_at_once_arrives_whole_and_in_order(local, checked, io):
+def test_data_larger_than_the_socket_buffer_arrives_whole_and_in_order(local, checked, io):
     """Each statement is longer than any socket's buffer; a division by zero reveals a wrong one."""
     text = "0123456789abcdef" * (1 << 16)
     digest = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
-    ask = f"select 1 / (md5('{text}') = '{digest}')::int;\n"
-    script = f"\\startpipeline\n{ask * 3}\\endpipeline\n"
+    statement = f"select 1 / (md5('{text}') = '{digest}')::int;\n"
+    script = f"\\startpipeline\n{statement * 3}\\endpipeline\n"
     plan = plan_for(local.endpoint(), script, clients=3, io=io, query_mode="extended", **times(4))
     assert checked(plan).counters.ok == 12
 
@@ -113,9 +115,9 @@ select 2;
 \\endpipeline
 """
     plan = plan_for(local.endpoint(), script, io=io, query_mode="prepared", **times(3))
-    told = checked(plan)
-    assert (told.counters.ok, told.counters.failed) == (3, 3)
-    assert told.codes == {"22012": ("data", 3)}
+    result = checked(plan)
+    assert (result.counters.ok, result.counters.failed) == (3, 3)
+    assert result.codes == {"22012": ("data", 3)}
 
 
 def test_pauses_and_the_shell(local, checked, io):
@@ -125,36 +127,36 @@ def test_pauses_and_the_shell(local, checked, io):
 select 1 / (1 + :answer - :client_id);
 """
     plan = plan_for(local.endpoint(), script, io=io, allow_shell=True, **times(2))
-    told = checked(plan)
-    assert told.counters.ok == 4, told.done.failures
-    assert told.log.count("spoken by 1") == 2
-    assert min(histogram_quantiles(told.done.response, [0])) >= 20 * MS
+    result = checked(plan)
+    assert result.counters.ok == 4, result.done.failures
+    assert result.log.count("spoken by 1") == 2
+    assert min(histogram_quantiles(result.done.response, [0])) >= 20 * MS
 
 
-def test_a_job_left_in_the_background_keeps_nobody_waiting(local, checked):
+def test_a_background_job_of_a_shell_command_delays_no_client(local, checked):
     script = "\\shell sleep 60 > /dev/null 2>&1 &\nselect 1;"
     checked(plan_for(local.endpoint(), script, allow_shell=True, clients=1, threads=1, **times(1)))
 
 
 def test_notices_go_to_the_log_frames(local, checked):
     script = "do $$ begin raise notice 'mind the gap'; end $$;"
-    told = checked(plan_for(local.endpoint(), script, query_mode="simple", **times(1)))
-    assert [note.text for note in told.all(Note)] == ["NOTICE: mind the gap"] * 2
+    result = checked(plan_for(local.endpoint(), script, query_mode="simple", **times(1)))
+    assert [note.text for note in result.all(Note)] == ["NOTICE: mind the gap"] * 2
 
 
-def test_of_a_flood_of_notices_the_first_are_told_and_the_others_counted(local, checked):
+def test_in_a_flood_of_notices_the_first_are_logged_and_the_others_counted(local, checked):
     script = "do $$ begin for n in 1 .. 10000 loop raise notice 'flood'; end loop; end $$;"
     plan = plan_for(local.endpoint(), script, clients=1, threads=1, query_mode="simple", **times(1))
     texts = [note.text for note in checked(plan).all(Note)]
-    told = texts.count("NOTICE: flood")
+    result = texts.count("NOTICE: flood")
     counted = [int(text.split()[-1]) for text in texts if text != "NOTICE: flood"]
-    assert 5 <= told < 1000
-    assert told + sum(counted) == 10000
+    assert 5 <= result < 1000
+    assert result + sum(counted) == 10000
 
 
 def test_the_greeting_names_server_and_backends(each_server, checked, io):
-    told = checked(plan_for(each_server.endpoint(), "select 1;", clients=5, io=io, **times(1)))
-    connected = told.one(Connected)
+    result = checked(plan_for(each_server.endpoint(), "select 1;", clients=5, io=io, **times(1)))
+    connected = result.one(Connected)
     with each_server.connect() as connection:
         version = connection.execute("show server_version").fetchone()[0]
     assert connected.server_version == version

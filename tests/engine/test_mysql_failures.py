@@ -32,6 +32,6 @@ commit;
 """
     with mariadb.holding("begin", "select * from one where id = 4 for update"):
         endpoint = mariadb.endpoint(parameters={"innodb_lock_wait_timeout": "1"})
-        told = checked(plan_for(endpoint, script, io=io, **times(1)))
-    assert told.codes == {"1205": ("lock_timeout", 2)}
+        result = checked(plan_for(endpoint, script, io=io, **times(1)))
+    assert result.codes == {"1205": ("lock_timeout", 2)}
     assert table() == [0] * 4

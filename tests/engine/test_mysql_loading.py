@@ -168,8 +168,8 @@ def test_what_does_not_fit_is_not_cut_off(mariadb, target, way):
 def test_a_run_sends_no_file(mariadb, target, checked):
     """A server that requests one gets nothing: only the loader sends rows, and only its own."""
     script = "load data local infile '/etc/hostname' into table target;"
-    told = checked(plan_for(mariadb.endpoint(), script, query_mode="simple", **times(1)))
-    assert told.counters.failed == 2
+    result = checked(plan_for(mariadb.endpoint(), script, query_mode="simple", **times(1)))
+    assert result.counters.failed == 2
     assert target("count(*)") == [(0,)]
 
 
@@ -184,7 +184,7 @@ def test_a_connection_that_is_killed(mariadb, target, way):
     assert target("count(*)") == [(0,)]
 
 
-def test_who_stops_reading_stops_the_load(mariadb, target):
+def test_a_server_that_stops_reading_stops_the_load(mariadb, target):
     frames = load(plan_of(mariadb, table_of(ID, FILLER, rows=100_000_000, pieces_max=1)))
     next(frames)
     frames.close()

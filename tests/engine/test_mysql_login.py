@@ -33,17 +33,17 @@ def test_each_method(server, checked, user):
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
 def test_over_tcp(server, checked, io, host):
     endpoint = server.endpoint(host, user="native", password=SECRET)
-    told = checked(plan_for(endpoint, "select 1;", io=io, **times(3)))
-    assert told.counters.ok == 6
-    assert told.one(Connected).tls == ""
+    result = checked(plan_for(endpoint, "select 1;", io=io, **times(3)))
+    assert result.counters.ok == 6
+    assert result.one(Connected).tls == ""
 
 
 def test_the_greeting_names_server_and_connections(server, checked, io):
-    told = checked(plan_for(server.endpoint(), "select 1;", clients=5, io=io, **times(1)))
-    connected = told.one(Connected)
+    result = checked(plan_for(server.endpoint(), "select 1;", clients=5, io=io, **times(1)))
+    connected = result.one(Connected)
     assert connected.server_version == server.execute("select version()")[0][0]
     assert len({number for number in connected.backend_pids if number > 0}) == 5
-    assert told.one(Hello).io == io
+    assert result.one(Hello).io == io
 
 
 @pytest.mark.parametrize("user", ["native", "ed"])
@@ -56,8 +56,8 @@ def test_a_wrong_password(server, refused, user, password):
 
 
 def test_the_password_is_nowhere_to_be_seen(server, refused, log):
-    told = refused(plan_for(server.endpoint(user="nobody", password=SECRET), "select 1;"))
-    assert SECRET not in f"{told} {log.read()}"
+    result = refused(plan_for(server.endpoint(user="nobody", password=SECRET), "select 1;"))
+    assert SECRET not in f"{result} {log.read()}"
 
 
 def test_a_missing_database(server, refused):

@@ -32,12 +32,12 @@ insert into seen values (:b, :n, :d, :t, :s, :i);
     if mode == "simple":  # text is inserted as it is
         variables |= {"t": "'l''été 🐘'", "s": "'2024-02-29 12:00:00'"}
     endpoint = mariadb.endpoint()
-    told = checked(
+    result = checked(
         plan_for(endpoint, script, io=io, query_mode=mode, variables=variables, **times(2))
     )
 
-    assert told.counters.ok == 4, told.done.failures
-    assert told.one(Hello).io == io
+    assert result.counters.ok == 4, result.done.failures
+    assert result.one(Hello).io == io
     (one, *others) = table()
     assert others == [one] * 3
     b, n, d, t, s, i = one
@@ -62,8 +62,8 @@ select wrong;
 \\endif
 """
     plan = plan_for(mariadb.endpoint(), script, query_mode="prepared", io=io, **times(3))
-    told = checked(plan)
-    assert told.counters.ok == 6, told.done.failures
+    result = checked(plan)
+    assert result.counters.ok == 6, result.done.failures
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -72,8 +72,8 @@ def test_results_come_back_into_variables(mariadb, table, checked, io, mode):
 insert into seen (b, i, d) values (:x, :x + 1, :half);
 """
     plan = plan_for(mariadb.endpoint(), script, io=io, query_mode=mode, **times(1))
-    told = checked(plan)
-    assert told.counters.ok == 2, told.done.failures
+    result = checked(plan)
+    assert result.counters.ok == 2, result.done.failures
     assert [(row[0], row[5], row[2]) for row in table()] == [(40, 41, 1.5), (41, 42, 1.5)]
 
 
@@ -113,8 +113,8 @@ def test_long_answers(mariadb, checked, io):
     """More than a packet of 16 MiB, and many small ones."""
     script = "select repeat('x', 17000000);\nselect seq from seq_1_to_20000;"
     plan = plan_for(mariadb.endpoint(), script, io=io, clients=1, threads=1, **times(2))
-    told = checked(plan)
-    assert told.counters.ok == 2, told.done.failures
+    result = checked(plan)
+    assert result.counters.ok == 2, result.done.failures
 
 
 def test_long_questions(mariadb, checked):
@@ -133,12 +133,12 @@ def test_long_questions(mariadb, checked):
         threads=1,
         **times(1),
     )
-    told = checked(plan)
-    assert told.counters.ok == 1, told.done.failures
+    result = checked(plan)
+    assert result.counters.ok == 1, result.done.failures
 
 
 def test_the_activity_names_the_servers_connections(mariadb, checked, io):
-    told = checked(
+    result = checked(
         plan_for(
             mariadb.endpoint(),
             "select sleep(0.2);\nselect 1;",
@@ -148,8 +148,8 @@ def test_the_activity_names_the_servers_connections(mariadb, checked, io):
             seconds=0.5,
         )
     )
-    backends = told.one(Connected).backend_pids
-    activities = told.all(Activity)
+    backends = result.one(Connected).backend_pids
+    activities = result.all(Activity)
     assert activities
     for activity in activities:
         known = [backend for doing, backend in clients(activity) if doing != UNCONNECTED]
@@ -167,8 +167,8 @@ select n from counted where id = :id;
 update counted set n = n + 1 where id = :id;
 commit;
 """
-    told = checked(plan_for(mariadb.endpoint(), script, io=io, clients=8))
-    assert told.counters.failed == 0, told.done.failures
-    assert told.counters.ok > 0
-    assert mariadb.execute("select sum(n) from counted")[0][0] == told.counters.ok
+    result = checked(plan_for(mariadb.endpoint(), script, io=io, clients=8))
+    assert result.counters.failed == 0, result.done.failures
+    assert result.counters.ok > 0
+    assert mariadb.execute("select sum(n) from counted")[0][0] == result.counters.ok
     mariadb.execute("drop table counted")

@@ -14,7 +14,7 @@ from tests.engine.running import SECOND, plan_for, times
 from tests.support.patience import wait_until
 
 
-def test_what_is_under_way_gets_its_grace(mariadb, checked, io):
+def test_transactions_in_flight_get_the_grace_period(mariadb, checked, io):
     # Each client is in one at the end, whenever that began; the first one extends the grace period.
     plan = plan_for(mariadb.endpoint(), "select sleep(0.9);", seconds=1.2, io=io)
     counts = checked(plan).counters
@@ -26,10 +26,10 @@ def test_what_is_under_way_gets_its_grace(mariadb, checked, io):
 def test_beyond_the_grace_it_is_cancelled(mariadb, checked, io, mode):
     script = "select sleep(60);"
     plan = plan_for(mariadb.endpoint(), script, seconds=0.5, io=io, query_mode=mode)
-    told = checked(plan)
-    assert told.done.end == "complete"
-    assert (told.counters.ok, told.counters.failed, told.counters.unfinished) == (0, 0, 2)
-    assert min(told.done.unfinished_ages_ns) > SECOND
+    result = checked(plan)
+    assert result.done.end == "complete"
+    assert (result.counters.ok, result.counters.failed, result.counters.unfinished) == (0, 0, 2)
+    assert min(result.done.unfinished_ages_ns) > SECOND
     wait_until(lambda: mariadb.backends() == [], "the backends' end")
 
 
@@ -41,9 +41,9 @@ def test_a_hundred_are_cancelled_by_one(mariadb, checked, io):
     with mariadb.holding("begin", script):
         before = connections_so_far(mariadb)
         plan = plan_for(mariadb.endpoint(), script, seconds=0.5, clients=100, threads=1, io=io)
-        told = checked(plan)
+        result = checked(plan)
         after = connections_so_far(mariadb)
-    assert (told.done.end, told.counters.unfinished) == ("complete", 100)
+    assert (result.done.end, result.counters.unfinished) == ("complete", 100)
     assert after - before == 100 + len(["who looks for the server", "who cancels", "who counts"])
     mariadb.execute("drop table held")
 
@@ -69,15 +69,15 @@ def test_a_server_without_room_for_the_order_to_cancel(mariadb, checked):
     endpoint = replace(mariadb.endpoint(), user="crowd")
     plan = plan_for(endpoint, "select sleep(20);", seconds=0.6, clients=10)
     try:
-        told = checked(plan, lambda _: mariadb.execute("set global max_connections = 10"))
+        result = checked(plan, lambda _: mariadb.execute("set global max_connections = 10"))
     finally:
         mariadb.execute("set global max_connections = 200", "kill user crowd", "drop user crowd")
-    assert told.done.end == "stalled"
-    assert told.done.reason == (
+    assert result.done.end == "stalled"
+    assert result.done.reason == (
         "the server did not answer a cancellation: cancelling needs one more connection, "
         "which was refused: Too many connections"
     )
-    assert told.counters.unfinished == 10
+    assert result.counters.unfinished == 10
 
 
 @pytest.mark.parametrize("script", ["select sleep(0.02);", "select 1;\n\\sleep 20 ms"])
@@ -87,13 +87,13 @@ def test_one_connection_is_killed(mariadb, checked, io, script):
         (victim, *_others) = mariadb.backends()
         mariadb.execute(f"kill {victim}")
 
-    told = checked(plan_for(mariadb.endpoint(), script, seconds=2, io=io), kill)
-    assert {each.failure_class for each in told.done.failures} <= {"connection", "cancelled"}
-    assert sum(each.count for each in told.done.failures) <= 1
-    (outage,) = told.all(Outage)
+    result = checked(plan_for(mariadb.endpoint(), script, seconds=2, io=io), kill)
+    assert {each.failure_class for each in result.done.failures} <= {"connection", "cancelled"}
+    assert sum(each.count for each in result.done.failures) <= 1
+    (outage,) = result.all(Outage)
     assert outage.connections_lost == 1
     assert outage.end_ns is not None
-    assert told.done.end == "complete"
+    assert result.done.end == "complete"
 
 
 def test_one_query_is_killed(mariadb, checked, io):
@@ -103,9 +103,9 @@ def test_one_query_is_killed(mariadb, checked, io):
         mariadb.execute(f"kill query {victim}")
 
     script = "select sum(a.seq * b.seq) from seq_1_to_100000 a, seq_1_to_100000 b;"
-    told = checked(plan_for(mariadb.endpoint(), script, seconds=0.8, io=io), kill)
-    assert told.codes == {"1317": ("cancelled", 1)}
-    assert told.all(Outage) == []
+    result = checked(plan_for(mariadb.endpoint(), script, seconds=0.8, io=io), kill)
+    assert result.codes == {"1317": ("cancelled", 1)}
+    assert result.all(Outage) == []
 
 
 ROWS = "select seq, repeat('x', 100) from seq_1_to_20000;"
@@ -116,10 +116,10 @@ def test_a_connection_cut_in_the_middle_of_a_result(mariadb, checked, io, tmp_pa
     behaviour = forward_to(mariadb.socket_path, door.spoil)
     with listening(tmp_path / "s", behaviour) as address:
         plan = plan_for(mariadb.endpoint(address=address), ROWS, clients=1, threads=1, io=io)
-        told = checked(plan)
-    assert told.counters.failed >= 1
-    assert {each.failure_class for each in told.done.failures} == {"connection"}
-    assert told.all(Outage)
+        result = checked(plan)
+    assert result.counters.failed >= 1
+    assert {each.failure_class for each in result.done.failures} == {"connection"}
+    assert result.all(Outage)
 
 
 class Cutter:
@@ -172,5 +172,5 @@ def test_a_backlog_of_one(mariadb, tmp_path, checked, io):
     behaviour = forward_to(mariadb.socket_path)
     with listening(tmp_path / "s", behaviour, backlog=1, pause_s=0.02) as address:
         endpoint = mariadb.endpoint(address=address)
-        told = checked(plan_for(endpoint, "select 1;", clients=30, io=io, **times(1)))
-    assert told.counters.ok == 30
+        result = checked(plan_for(endpoint, "select 1;", clients=30, io=io, **times(1)))
+    assert result.counters.ok == 30

@@ -39,16 +39,16 @@ def test_rows_of_all_lengths_arrive(server, certificates, checked, io):
     """Records end anywhere in the received bytes, and several may end in them."""
     script = "select repeat('x', seq) from seq_1_to_30000_step_97;"
     endpoint = server.endpoint("127.0.0.1", tls=tls(certificates, "require", root=None))
-    told = checked(plan_for(endpoint, script, io=io, query_mode="simple", **times(5)))
-    assert told.counters.ok == 10, told.done.failures
+    result = checked(plan_for(endpoint, script, io=io, query_mode="simple", **times(5)))
+    assert result.counters.ok == 10, result.done.failures
 
 
 def test_cancelled_inside(server, certificates, checked, io):
     """The session that cancels is encrypted like all others."""
     endpoint = server.endpoint("127.0.0.1", tls=tls(certificates, "require", root=None))
     server.execute("alter user loader require ssl")
-    told = checked(plan_for(endpoint, "select sleep(30);", seconds=0.5, io=io))
-    assert (told.done.end, told.counters.unfinished) == ("complete", 2)
+    result = checked(plan_for(endpoint, "select sleep(30);", seconds=0.5, io=io))
+    assert (result.done.end, result.counters.unfinished) == ("complete", 2)
     server.execute("alter user loader require none")
 
 

@@ -57,19 +57,19 @@ def pin(tasks: Iterable[int], processor: int) -> None:
 
 def test_clients_follow_their_servers_processes(local, checked, io, script, two_processors):
     plan = crowd(local.endpoint(), **script, io=io)
-    told = checked(plan, exchanges(two_processors, lambda _engine: local.backends()))
-    assert told.done.clients_moved >= CLIENTS
+    result = checked(plan, exchanges(two_processors, lambda _engine: local.backends()))
+    assert result.done.clients_moved >= CLIENTS
 
 
-def test_clients_follow_the_threads_of_which_the_engine_was_told(
+def test_clients_follow_the_threads_that_were_reported_to_the_engine(
     mariadb, checked, io, script, two_processors
 ):
     plan = crowd(mariadb.endpoint(), **script, io=io)
-    told = checked(plan, exchanges(two_processors, meeting(mariadb)))
-    assert told.done.clients_moved >= CLIENTS
+    result = checked(plan, exchanges(two_processors, meeting(mariadb)))
+    assert result.done.clients_moved >= CLIENTS
 
 
-def test_clients_stay_where_nobody_knows_their_servers_threads(mariadb, checked):
+def test_clients_stay_if_their_server_threads_are_unknown(mariadb, checked):
     plan = plan_for(mariadb.endpoint(), STATEMENT, clients=CLIENTS, seconds=1)
     assert checked(plan, lambda engine: engine.served_by({})).done.clients_moved == 0
 
@@ -81,7 +81,7 @@ def crowd(endpoint: Endpoint, text: str = STATEMENT, **changes: Any) -> Plan:
 
 
 def meeting(mariadb: MariaDB) -> Callable[[EngineProcess], list[int]]:
-    """A function that tells the engine which threads serve its sessions, and returns them."""
+    """A function that informs the engine which threads serve its sessions, and returns them."""
 
     def meet(engine: EngineProcess) -> list[int]:
         query = "select id, tid from information_schema.processlist where user = 'loader'"
@@ -125,31 +125,31 @@ def test_clients_that_were_lost_follow_their_new_processes(local, checked, two_p
         wait_until(lambda: len(set(local.backends()) - lost) == CLIENTS, "all are back")
         return sorted(set(local.backends()) - lost)
 
-    told = checked(crowd(local.endpoint()), exchanges(two_processors, lose_all))
-    assert told.done.clients_moved >= CLIENTS
+    result = checked(crowd(local.endpoint()), exchanges(two_processors, lose_all))
+    assert result.done.clients_moved >= CLIENTS
 
 
 def test_a_crowd_moves_too(local, checked, two_processors):
     plan = crowd(local.endpoint(), clients=40)
-    told = checked(plan, exchanges(two_processors, lambda _engine: local.backends()))
-    assert told.done.clients_moved >= 40
+    result = checked(plan, exchanges(two_processors, lambda _engine: local.backends()))
+    assert result.done.clients_moved >= 40
 
 
 def test_more_than_a_crowd_stays(mariadb, checked, two_processors):
     plan = crowd(mariadb.endpoint(), clients=130, threads=2)
-    told = checked(plan, exchanges(two_processors, meeting(mariadb)))
-    assert told.done.clients_moved == 0
+    result = checked(plan, exchanges(two_processors, meeting(mariadb)))
+    assert result.done.clients_moved == 0
 
 
 def test_a_crowd_that_runs_lua_stays(local, checked, two_processors):
     """However much they would gain by moving."""
     plan = crowd(local.endpoint(), **SCRIPTS["sysbench's"], clients=40)
-    told = checked(plan, exchanges(two_processors, lambda _engine: local.backends()))
-    assert told.done.clients_moved == 0
+    result = checked(plan, exchanges(two_processors, lambda _engine: local.backends()))
+    assert result.done.clients_moved == 0
 
 
 def test_clients_with_a_share_of_transactions_stay(local, checked, two_processors):
     """However much they would gain by moving."""
     plan = crowd(local.endpoint(), **times(10**9))
-    told = checked(plan, exchanges(two_processors, lambda _engine: local.backends()))
-    assert told.done.clients_moved == 0
+    result = checked(plan, exchanges(two_processors, lambda _engine: local.backends()))
+    assert result.done.clients_moved == 0

@@ -48,14 +48,14 @@ def table(behind: Behind):
 @pytest.mark.parametrize("mode", MODES)
 def test_a_transaction_is_one_and_each_statement_is_timed(behind, table, checked, mode):
     plan = plan_for(behind.endpoint(), DEPOSIT, query_mode=mode, variables={"delta": 3}, **times(7))
-    told = checked(plan)
+    result = checked(plan)
 
-    assert told.counters.ok == 14, told.done.failures
+    assert result.counters.ok == 14, result.done.failures
     assert table() == [21, 21]
     assert behind.execute("select count(*), max(n) from written") == [(14, 21)]
-    hello = told.one(Hello)
+    hello = result.one(Hello)
     assert (hello.io, len(hello.statements)) == ("odbc", 5)
-    connected = told.one(Connected)
+    connected = result.one(Connected)
     assert connected.server_version.startswith(behind.product)
     assert connected.connect.count == 2
 
@@ -76,8 +76,10 @@ insert into seen (t) values (:text);
     long = "l'été ☃ " * 200
     variables = {"d": 0.1, "t": long, "s": "2024-02-29 12:00:00", "x": None}
     one = {"clients": 1, "threads": 1, **times(1)}
-    told = checked(plan_for(behind.endpoint(), script, query_mode=mode, variables=variables, **one))
-    assert told.counters.ok == 1, told.done.failures
+    result = checked(
+        plan_for(behind.endpoint(), script, query_mode=mode, variables=variables, **one)
+    )
+    assert result.counters.ok == 1, result.done.failures
     first, second = behind.execute("select * from seen order by coalesce(i, 9)")
     behind.execute("drop table seen")
     b, n, d, t, s, i, x = first
@@ -98,8 +100,8 @@ select 'a much longer text than before, of more than sixty-four units, to be sen
 insert into shapes values (:client_id, :t);
 """
     plan = plan_for(behind.endpoint(), script, variables={"t": "short"}, **times(2))
-    told = checked(plan)
-    assert told.counters.ok == 4, told.done.failures
+    result = checked(plan)
+    assert result.counters.ok == 4, result.done.failures
     rows = behind.execute("select client, length(t) from shapes")
     behind.execute("drop table shapes")
     first = [(1, 5), (0, 73), (None, 5), (1, 73)]
@@ -120,19 +122,19 @@ FAILING = {
 @pytest.mark.usefixtures("table")
 def test_each_class_of_failure(behind, checked, script, expected, mode):
     one = {"clients": 1, "threads": 1, **times(3)}
-    told = checked(plan_for(behind.endpoint(), script, query_mode=mode, **one))
+    result = checked(plan_for(behind.endpoint(), script, query_mode=mode, **one))
     failure_class, state, number = expected
     code = state if behind.product == "PostgreSQL" else number
-    assert told.codes == {code: (failure_class, 3)}
-    assert told.done.failures[0].message
+    assert result.codes == {code: (failure_class, 3)}
+    assert result.done.failures[0].message
 
 
 def test_after_a_failure_the_open_block_is_left(behind, table, checked):
     script = "begin;\nupdate one set n = n + 1 where id = 1;\nselect nothing;\ncommit;"
     # Too few to conclude that the script can never work, which would end the run.
-    told = checked(plan_for(behind.endpoint(), script, "select 1;", **times(4)))
-    assert told.counters.ok + told.counters.failed == 8
-    assert told.counters.ok > 0
+    result = checked(plan_for(behind.endpoint(), script, "select 1;", **times(4)))
+    assert result.counters.ok + result.counters.failed == 8
+    assert result.counters.ok > 0
     assert table() == [0, 0]
 
 
@@ -143,10 +145,10 @@ def test_a_block_with_properties_of_its_own_is_left_too(behind, table, checked, 
         "MariaDB": "start transaction with consistent snapshot",
     }[behind.product]
     script = f"{begin};\nupdate one set n = n + 1 where id = 1;\nselect nothing;\ncommit;"
-    told = checked(plan_for(behind.endpoint(), script, "select 1;", query_mode=mode, **times(4)))
-    assert told.counters.ok + told.counters.failed == 8
-    assert told.counters.ok > 0
-    assert len(told.codes) == 1, "each failed in the same statement"
+    result = checked(plan_for(behind.endpoint(), script, "select 1;", query_mode=mode, **times(4)))
+    assert result.counters.ok + result.counters.failed == 8
+    assert result.counters.ok > 0
+    assert len(result.codes) == 1, "each failed in the same statement"
     assert table() == [0, 0]
 
 
@@ -158,9 +160,9 @@ update one set n = n + 1 where id = 2 - :client_id;
 end;
 """
     plan = plan_for(behind.endpoint(), meet, retry=Retry(tries_max=0), **times(2))
-    told = checked(plan)
-    assert told.counters.ok == 4
-    assert told.counters.retries > 0
+    result = checked(plan)
+    assert result.counters.ok == 4
+    assert result.counters.retries > 0
     assert table() == [4, 4]
 
 
@@ -171,15 +173,15 @@ def test_connections_wait_for_each_other_no_more_than_on_a_wire(behind, checked)
     assert time.monotonic() - began < 15, "one after the other it takes 16 s"
 
 
-def test_what_lasts_too_long_is_cancelled(behind, checked):
+def test_a_statement_beyond_the_time_limit_is_cancelled(behind, checked):
     sleep = "pg_sleep(60)" if behind.product == "PostgreSQL" else "sleep(60)"
     plan = plan_for(behind.endpoint(), f"select {sleep};", seconds=0.5)
-    told = checked(plan)
-    assert told.counters.unfinished == 2
-    assert told.done.end == "complete"
+    result = checked(plan)
+    assert result.counters.unfinished == 2
+    assert result.done.end == "complete"
 
 
-def test_an_open_loop_connects_anew_each_time(behind, checked):
+def test_an_open_loop_reconnects_each_time(behind, checked):
     plan = plan_for(
         behind.endpoint(), "select 1;", rate_tps=40, seconds=0.5, reconnect_each_transaction=True
     )
@@ -191,8 +193,8 @@ def test_an_open_loop_connects_anew_each_time(behind, checked):
 
 def test_pipelines_are_refused(behind, checked):
     script = "\\startpipeline\nselect 1;\nselect 2;\n\\endpipeline\n"
-    told = checked(plan_for(behind.endpoint(), script, **times(1)))
-    assert told.codes == {"no_pipelines": ("script", 2)}
+    result = checked(plan_for(behind.endpoint(), script, **times(1)))
+    assert result.codes == {"no_pipelines": ("script", 2)}
 
 
 def test_a_server_that_comes_back_is_connected_to_again(local, checked):
@@ -201,11 +203,11 @@ def test_a_server_that_comes_back_is_connected_to_again(local, checked):
     # Its sessions are recognized by this name when they are back.
     endpoint = behind.endpoint(";pqopt={application_name=load}")
     back = dies_and_comes_back(local, sessions=2)
-    told = checked(plan_for(endpoint, "select 1;", seconds=60), back)
-    assert all(outage.end_ns for outage in told.all(Outage))
-    assert sum(outage.connections_lost for outage in told.all(Outage)) >= 2
-    assert told.done.end == "interrupted"
-    assert sum(each.completed_ok for each in told.all(Interval)[-10:]) > 0
+    result = checked(plan_for(endpoint, "select 1;", seconds=60), back)
+    assert all(outage.end_ns for outage in result.all(Outage))
+    assert sum(outage.connections_lost for outage in result.all(Outage)) >= 2
+    assert result.done.end == "interrupted"
+    assert sum(each.completed_ok for each in result.all(Interval)[-10:]) > 0
 
 
 def test_a_killed_session_fails_its_transaction_alone(local, checked):
@@ -220,24 +222,24 @@ def test_a_killed_session_fails_its_transaction_alone(local, checked):
         time.sleep(0.3)
         engine.stop()
 
-    told = checked(plan_for(behind.endpoint(), "select 1;", seconds=60, query_mode="simple"), one)
-    assert told.counters.failed == 1
-    assert [each.failure_class for each in told.done.failures] == ["connection"]
+    result = checked(plan_for(behind.endpoint(), "select 1;", seconds=60, query_mode="simple"), one)
+    assert result.counters.failed == 1
+    assert [each.failure_class for each in result.done.failures] == ["connection"]
 
 
-def test_what_keeps_it_from_connecting_is_told(behind, refused):
+def test_the_reason_for_a_failed_connection_is_reported(behind, refused):
     def refusal(**changes):
         return refused(plan_for(behind.endpoint(**changes), "select 1;"))
 
     missing = behind.attributes.replace(" Unicode}", " of Nobody}")
     changed = Behind(behind.server, missing, behind.user, behind.product)
-    told = refused(plan_for(changed.endpoint(), "select 1;"))
-    assert told.code == "cannot_connect"
-    assert "install the database's ODBC driver" in told.hint
+    result = refused(plan_for(changed.endpoint(), "select 1;"))
+    assert result.code == "cannot_connect"
+    assert "install the database's ODBC driver" in result.hint
 
-    told = refusal(user="nobody_at_all", password="secret;})")
-    assert told.code == "cannot_connect"
-    assert "secret" not in told.message + told.hint
+    result = refusal(user="nobody_at_all", password="secret;})")
+    assert result.code == "cannot_connect"
+    assert "secret" not in result.message + result.hint
 
 
 def test_rows_are_loaded_as_arrays(behind):
@@ -294,10 +296,10 @@ def test_a_server_that_answers_no_more_ends_the_run(local, checked):
     behind = behind_psqlodbc(local)
     plan = plan_for(behind.endpoint(), "select 1;", seconds=60, stall_limit_ns=SECOND)
     try:
-        told = checked(plan, lambda _engine: local.freeze())
+        result = checked(plan, lambda _engine: local.freeze())
     finally:
         local.thaw()
-    assert told.done.end == "stalled"
+    assert result.done.end == "stalled"
 
 
 @pytest.fixture
@@ -323,11 +325,11 @@ end;
 """
     one = {"clients": 1, "threads": 1, "query_mode": mode, **times(4)}
     kept = script.replace("select nothing from nowhere where :client_id < :broken;\n", "")
-    told = checked(plan_for(endpoint, kept, variables={"delta": 2}, **one))
-    assert told.counters.ok == 4, told.done.failures
+    result = checked(plan_for(endpoint, kept, variables={"delta": 2}, **one))
+    assert result.counters.ok == 4, result.done.failures
     state = "select sum(n), count(*) from one"
     assert connection.execute(state).fetchall() == [(8, 5)]
 
-    told = checked(plan_for(endpoint, script, variables={"delta": 2, "broken": 1}, **one))
-    assert told.counters.failed == 4
+    result = checked(plan_for(endpoint, script, variables={"delta": 2, "broken": 1}, **one))
+    assert result.counters.failed == 4
     assert connection.execute(state).fetchall() == [(8, 5)], "what failed was not rolled back"

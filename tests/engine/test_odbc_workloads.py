@@ -24,8 +24,8 @@ def dbdyno(behind: Behind, *arguments: str) -> subprocess.CompletedProcess[str]:
     target = f"odbc:{behind.attributes};UID={behind.user}"
     if behind.product == "PostgreSQL":
         target += f";PWD={{{PASSWORD}}}"
-    words = [sys.executable, "-m", "dbdyno", *arguments, "--target", target]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=180)
+    command = [sys.executable, "-m", "dbdyno", *arguments, "--target", target]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_each_operation_by_key(emptied: Behind, operation) -> None:
     assert record_of(ended)["failures"] == []
 
 
-def test_where_it_leads_is_shown_without_the_password(behind: Behind) -> None:
+def test_the_target_is_shown_without_the_password(behind: Behind) -> None:
     endpoint = endpoint_at(f"odbc:{behind.attributes};UID={behind.user};PWD=")
     assert (endpoint.protocol, endpoint.password) == ("odbc", "")
     assert url_of(endpoint) == f"odbc:{behind.attributes};UID={behind.user}"
@@ -73,14 +73,18 @@ def statements(name: str) -> str:
     """Return all statements that would load this workload into Oracle, except for keys."""
     workload, dialect = find_workload(name), OracleDialect()
     tables = workload.tables(workload.complete({}))
-    said = [dialect.drop([table.name for table in tables])]
+    statements = [dialect.drop([table.name for table in tables])]
     for table in tables:
-        said += [*dialect.create(table), *dialect.filled(table), *dialect.continue_numbering(table)]
-        said += [dialect.fill(table, frozen=False)] if table.rows else []
-    return "\n".join(fill(words, 80, subsequent_indent="    ") for words in said)
+        statements += [
+            *dialect.create(table),
+            *dialect.filled(table),
+            *dialect.continue_numbering(table),
+        ]
+        statements += [dialect.fill(table, frozen=False)] if table.rows else []
+    return "\n".join(fill(command, 80, subsequent_indent="    ") for command in statements)
 
 
-def test_oracle_is_spoken_to_in_its_own_words() -> None:
+def test_oracle_gets_its_own_sql() -> None:
     assert statements("pk") == snapshot("""\
 begin for found in (select table_name from user_tables where table_name in
     ('TBL') order by instr(',TBL,', ',' || table_name || ',')) loop execute

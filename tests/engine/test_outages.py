@@ -46,21 +46,21 @@ def due_meanwhile(outages) -> float:
 
 def test_killed_and_restarted(mortal, checked, io):
     plan = plan_for(mortal.endpoint(), "select 1;", rate_tps=RATE_TPS, clients=4, seconds=60, io=io)
-    told = checked(plan, dies_and_comes_back(mortal, sessions=4))
-    outages = told.all(Outage)
+    result = checked(plan, dies_and_comes_back(mortal, sessions=4))
+    outages = result.all(Outage)
     assert sum(outage.connections_lost for outage in outages) == 4
     for outage in outages:
         assert outage.end_ns - outage.begin_ns > 0.3 * SECOND
     # Reported when it began, not when it was over.
-    begun = [begun.at_ns for begun in told.all(OutageBegun)]
+    begun = [begun.at_ns for begun in result.all(OutageBegun)]
     assert sorted(begun) == sorted(outage.begin_ns for outage in outages)
-    frames = [type(frame) for frame in told.frames]
+    frames = [type(frame) for frame in result.frames]
     assert Interval in frames[frames.index(OutageBegun) : frames.index(Outage)]
-    assert told.done.end == "interrupted"  # by us, after all clients were back
-    assert {each.failure_class for each in told.done.failures} <= {"connection"}
+    assert result.done.end == "interrupted"  # by us, after all clients were back
+    assert {each.failure_class for each in result.done.failures} <= {"connection"}
     # Arrivals during the outage waited for its end: four clients lose one each, and may have one at
     # the end.
-    counts = told.counters
+    counts = result.counters
     assert counts.due - counts.waiting - counts.ok <= 8
     assert counts.waiting < due_meanwhile(outages)
 
@@ -77,19 +77,19 @@ def test_killed_and_restarted_where_each_transaction_connects(mortal, checked, i
         reconnect_each_transaction=True,
         io=io,
     )
-    told = checked(plan, dies_and_comes_back(mortal, sessions=None))
-    assert told.done.end == "interrupted"
-    outages = [each for each in told.all(Outage) if each.end_ns - each.begin_ns > 0.3 * SECOND]
+    result = checked(plan, dies_and_comes_back(mortal, sessions=None))
+    assert result.done.end == "interrupted"
+    outages = [each for each in result.all(Outage) if each.end_ns - each.begin_ns > 0.3 * SECOND]
     assert len(outages) == 2  # one for each thread
     assert all(1 <= outage.connections_lost <= 2 for outage in outages)
     # Its end is noticed and work continues; how fast depends on the host.
     over_ns = max(outage.end_ns for outage in outages)
-    assert sum(each.completed_ok for each in told.all(Interval) if each.begin_ns > over_ns) > 0
+    assert sum(each.completed_ok for each in result.all(Interval) if each.begin_ns > over_ns) > 0
 
 
 @on_postgresql
 def test_killed_for_good_where_each_transaction_connects(mortal, checked, io):
-    """The reason for the end says so, and not only the failures."""
+    """The reason for the end states this, and not only the failures."""
 
     def kill(_) -> None:
         time.sleep(0.3)
@@ -98,10 +98,10 @@ def test_killed_for_good_where_each_transaction_connects(mortal, checked, io):
     plan = plan_for(
         mortal.endpoint(), "select 1;", seconds=3, reconnect_each_transaction=True, io=io
     )
-    told = checked(plan, kill)
+    result = checked(plan, kill)
     reason = "the server closed its connections and accepted no new ones"
-    assert (told.done.end, told.done.reason) == ("stalled", reason)
-    assert [outage.end_ns for outage in told.all(Outage)][-1] is None
+    assert (result.done.end, result.done.reason) == ("stalled", reason)
+    assert [outage.end_ns for outage in result.all(Outage)][-1] is None
 
 
 def test_a_server_without_room_is_no_outage(local, checked, io):
@@ -126,11 +126,11 @@ def test_a_server_without_room_is_no_outage(local, checked, io):
     with local.connect() as connection:
         connection.execute("create role few login")
         try:
-            told = checked(plan, close_and_open)
+            result = checked(plan, close_and_open)
         finally:
             connection.execute("drop role few")
-    assert set(told.codes) == {"53300"}
-    assert told.all(Outage) == []
+    assert set(result.codes) == {"53300"}
+    assert result.all(Outage) == []
 
 
 @on_postgresql
@@ -142,10 +142,10 @@ def test_killed_for_good(mortal, checked, io):
     plan = plan_for(
         mortal.endpoint(), "select 1;", seconds=60, stall_limit_ns=3 * SECOND, clients=200, io=io
     )
-    told = checked(plan, kill)
-    assert (told.done.end, told.done.reason) == ("stalled", "the server stopped answering")
-    assert sum(outage.connections_lost for outage in told.all(Outage)) == 200
-    assert all(outage.end_ns is None for outage in told.all(Outage))
+    result = checked(plan, kill)
+    assert (result.done.end, result.done.reason) == ("stalled", "the server stopped answering")
+    assert sum(outage.connections_lost for outage in result.all(Outage)) == 200
+    assert all(outage.end_ns is None for outage in result.all(Outage))
 
 
 def test_silent_in_the_middle(mortal, checked, io):
@@ -154,22 +154,22 @@ def test_silent_in_the_middle(mortal, checked, io):
         mortal.freeze()
 
     plan = plan_for(mortal.endpoint(), "select 1;", seconds=60, stall_limit_ns=SECOND, io=io)
-    told = checked(plan, freeze)
-    assert (told.done.end, told.done.reason) == ("stalled", "the server stopped answering")
-    assert told.counters.unfinished == 2
-    assert told.done.measured_ns < 30 * SECOND
+    result = checked(plan, freeze)
+    assert (result.done.end, result.done.reason) == ("stalled", "the server stopped answering")
+    assert result.counters.unfinished == 2
+    assert result.done.measured_ns < 30 * SECOND
 
 
 def test_silent_at_the_end(mortal, checked):
     """The drain waits, cancels, waits, and gives up: nothing reacts to the cancellation."""
     plan = plan_for(mortal.endpoint(), "select 1;", seconds=1.5)
-    told = checked(plan, lambda _: mortal.freeze())
-    assert (told.done.end, told.done.reason) == (
+    result = checked(plan, lambda _: mortal.freeze())
+    assert (result.done.end, result.done.reason) == (
         "stalled",
         "the server did not answer a cancellation",
     )
-    assert told.counters.unfinished == 2
-    assert min(told.done.unfinished_ages_ns) > SECOND
+    assert result.counters.unfinished == 2
+    assert min(result.done.unfinished_ages_ns) > SECOND
 
 
 def test_one_backend_is_terminated(local, checked, io):
@@ -181,18 +181,18 @@ def test_one_backend_is_terminated(local, checked, io):
         local.execute(f"select pg_terminate_backend({victim})")
 
     plan = plan_for(local.endpoint(), "select pg_sleep(1);", io=io, **times(2))
-    told = checked(plan, terminate)
-    (failure,) = told.done.failures
+    result = checked(plan, terminate)
+    (failure,) = result.done.failures
     assert (failure.failure_class, failure.code, failure.count) == ("connection", "57P01", 1)
     assert failure.message == "terminating connection due to administrator command"
     assert failure.statement == 0
-    (outage,) = told.all(Outage)
+    (outage,) = result.all(Outage)
     assert outage.connections_lost == 1
     assert outage.end_ns is not None
-    assert told.counters.ok == 3
+    assert result.counters.ok == 3
 
 
-def test_last_words_are_heard(local, checked, io):
+def test_the_last_message_of_a_closed_connection_is_reported(local, checked, io):
     """Also those of a server that disconnected just when a statement was sent."""
 
     def terminate(_) -> None:
@@ -205,8 +205,8 @@ def test_last_words_are_heard(local, checked, io):
                 )
 
     plan = plan_for(local.endpoint(), "select 1;", clients=10, seconds=1, io=io)
-    told = checked(plan, terminate)
-    assert set(told.codes) == {"57P01"}
+    result = checked(plan, terminate)
+    assert set(result.codes) == {"57P01"}
 
 
 def test_an_idle_backend_is_terminated(local, checked, io):
@@ -219,10 +219,10 @@ def test_an_idle_backend_is_terminated(local, checked, io):
         engine.stop()
 
     plan = plan_for(local.endpoint(), "select 1;", rate_tps=1, seconds=60, io=io)
-    told = checked(plan, terminate)
-    assert sum(outage.connections_lost for outage in told.all(Outage)) == 2
-    assert all(outage.end_ns is not None for outage in told.all(Outage))
-    assert {each.failure_class for each in told.done.failures} <= {"connection"}
+    result = checked(plan, terminate)
+    assert sum(outage.connections_lost for outage in result.all(Outage)) == 2
+    assert all(outage.end_ns is not None for outage in result.all(Outage))
+    assert {each.failure_class for each in result.done.failures} <= {"connection"}
 
 
 def test_a_long_answer_is_no_stall(local, checked, io):
@@ -236,5 +236,5 @@ def test_one_long_wait_is_no_stall(local, checked):
     """A client with a thread of its own waits beyond the limit, while the other gets answers."""
     script = "\\if :client_id = 0\nselect pg_sleep(2.8);\n\\else\nselect 1;\n\\endif"
     plan = plan_for(local.endpoint(), script, seconds=2.6, stall_limit_ns=2 * SECOND)
-    told = checked(plan)
-    assert told.done.end == "complete"
+    result = checked(plan)
+    assert result.done.end == "complete"

@@ -25,11 +25,11 @@ def count(table) -> int:
 
 
 def test_a_constant_rate_is_kept_to_the_transaction(local, table, checked, io):
-    told = checked(plan_for(local.endpoint(), INSERT, io=io, rate_tps=200, seconds=1))
+    result = checked(plan_for(local.endpoint(), INSERT, io=io, rate_tps=200, seconds=1))
     # One every 5 ms; one more would be due exactly at the end of the run.
-    assert told.counters.due == 199
-    assert told.counters.ok == count(table) == 199 - told.counters.waiting
-    assert told.counters.ok > 0
+    assert result.counters.due == 199
+    assert result.counters.ok == count(table) == 199 - result.counters.waiting
+    assert result.counters.ok > 0
 
 
 def test_poisson_arrivals_are_the_same_on_any_thread(local, checked):
@@ -44,17 +44,17 @@ def test_poisson_arrivals_are_the_same_on_any_thread(local, checked):
 
 def test_clients_think_between_transactions(local, checked, io):
     think = Arrivals(closed=ClosedArrivals(think=Think(law="constant", mean_ns=100 * MS)))
-    told = checked(plan_for(local.endpoint(), "select 1;", arrivals=think, io=io, seconds=1.55))
-    assert 2 <= told.counters.ok <= 32
+    result = checked(plan_for(local.endpoint(), "select 1;", arrivals=think, io=io, seconds=1.55))
+    assert 2 <= result.counters.ok <= 32
 
 
 def test_stages_of_clients(local, table, checked):
     stages = [Stage(duration_ns=400 * MS, clients=1), Stage(duration_ns=400 * MS, clients=3)]
     script = "\\sleep 10 ms\n" + INSERT
-    told = checked(plan_for(local.endpoint(), script, clients=3, stages=stages))
+    result = checked(plan_for(local.endpoint(), script, clients=3, stages=stages))
     begins = "select extract(epoch from min(at)) from log group by client order by client"
     first, *others = (float(row[0]) for row in table.execute(begins))
-    second_stage = told.one(Started).unix_ns / SECOND + 0.4
+    second_stage = result.one(Started).unix_ns / SECOND + 0.4
     assert len(others) == 2
     assert first < min(others) >= second_stage
 
@@ -64,9 +64,9 @@ def test_stages_of_rates(local, checked, io):
         Stage(duration_ns=500 * MS, rate_tps=100.0),
         Stage(duration_ns=500 * MS, rate_tps=400.0),
     ]
-    told = checked(plan_for(local.endpoint(), "select 1;", rate_tps=1, stages=stages, io=io))
-    assert told.counters.due == 249
-    halves = [each.counters.due for each in told.all(Interval) if each.index in (4, 9)]
+    result = checked(plan_for(local.endpoint(), "select 1;", rate_tps=1, stages=stages, io=io))
+    assert result.counters.due == 249
+    halves = [each.counters.due for each in result.all(Interval) if each.index in (4, 9)]
     assert halves == [49, 249]
 
 
@@ -79,34 +79,34 @@ def test_so_many_transactions_for_each_client(local, table, checked, io):
 def test_the_warm_up_is_not_counted(local, table, checked, io):
     # Long enough for transactions due in the warm-up to start, even if the host stalls meanwhile.
     plan = plan_for(local.endpoint(), INSERT, rate_tps=100, seconds=2, warmup_ns=500 * MS, io=io)
-    told = checked(plan)
-    warm = [each for each in told.all(Interval) if each.phase == "warmup"]
+    result = checked(plan)
+    warm = [each for each in result.all(Interval) if each.phase == "warmup"]
     assert len(warm) == 5
     assert {each.counters.due for each in warm} == {0}
-    warmed_up = sum(each.completed_ok for each in told.all(Interval)) - told.counters.ok
-    assert (warmed_up, told.counters.due) == (49, 200)
-    assert count(table) == warmed_up + told.counters.ok
+    warmed_up = sum(each.completed_ok for each in result.all(Interval)) - result.counters.ok
+    assert (warmed_up, result.counters.due) == (49, 200)
+    assert count(table) == warmed_up + result.counters.ok
 
 
 def test_intervals_leave_no_gap(local, checked):
-    told = checked(plan_for(local.endpoint(), "select 1;", seconds=1))
-    measured = [each for each in told.all(Interval) if each.phase == "measure"]
+    result = checked(plan_for(local.endpoint(), "select 1;", seconds=1))
+    measured = [each for each in result.all(Interval) if each.phase == "measure"]
     assert [each.end_ns - each.begin_ns for each in measured] == [100 * MS] * 10
-    for one, next_one in zip(told.all(Interval), told.all(Interval)[1:], strict=False):
+    for one, next_one in zip(result.all(Interval), result.all(Interval)[1:], strict=False):
         assert one.end_ns == next_one.begin_ns
-    assert told.done.measured_ns == SECOND
+    assert result.done.measured_ns == SECOND
 
 
 def test_a_connection_for_each_transaction(local, table, checked, io):
     plan = plan_for(local.endpoint(), INSERT, reconnect_each_transaction=True, io=io, **times(10))
-    told = checked(plan)
-    assert told.counters.ok == 20
+    result = checked(plan)
+    assert result.counters.ok == 20
     assert table.execute("select count(distinct backend) from log").fetchone() == (20,)
     # Each client's first connection is made before the load begins.
-    assert sum(each.connects.count for each in told.all(Interval)) == 18
+    assert sum(each.connects.count for each in result.all(Interval)) == 18
 
 
-def test_who_is_too_late_is_skipped_or_counted(local, checked, io):
+def test_late_transactions_are_skipped_or_counted(local, checked, io):
     plan = plan_for(
         local.endpoint(),
         "select pg_sleep(0.1);",
@@ -122,7 +122,7 @@ def test_who_is_too_late_is_skipped_or_counted(local, checked, io):
     assert counts.late == counts.ok > 0
 
 
-def test_a_schedule_waits_for_nobody(local, checked):
+def test_an_open_loop_schedule_does_not_wait(local, checked):
     plan = plan_for(local.endpoint(), "select pg_sleep(0.2);", rate_tps=50, clients=1, threads=1)
     counts = checked(plan).counters
     assert counts.due == 29

@@ -132,8 +132,8 @@ def test_in_the_middle_of_a_run(local, tmp_path, checked, io, tail):
     with listening(tmp_path / "s", forward_to(local.socket_path, spoil)) as address:
         endpoint = local.endpoint(address=address)
         plan = plan_for(endpoint, "select 1;", query_mode="simple", io=io, clients=4, seconds=1)
-        told = checked(plan)
-    assert told.done.end == "complete"
-    assert told.counters.ok > 20
-    assert told.all(Outage)
-    assert {each.failure_class for each in told.done.failures} <= {"protocol", "connection"}
+        result = checked(plan)
+    assert result.done.end == "complete"
+    assert result.counters.ok > 20
+    assert result.all(Outage)
+    assert {each.failure_class for each in result.done.failures} <= {"protocol", "connection"}

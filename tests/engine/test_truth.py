@@ -31,12 +31,12 @@ def test_a_stall_of_a_second_is_in_the_response_times(local, checked, io):
         at_ns.append(time.monotonic_ns())
 
     plan = plan_for(local.endpoint(), "select 1;", rate_tps=200, clients=4, seconds=3, io=io)
-    told = checked(plan, stall)
-    assert told.counters.due == 599
-    assert told.counters.ok == 599 - told.counters.waiting
+    result = checked(plan, stall)
+    assert result.counters.due == 599
+    assert result.counters.ok == 599 - result.counters.waiting
     # A third of the arrivals waited, evenly, for up to a second: the 99th percentile is 0.97 s.
-    (response_p99,) = histogram_quantiles(told.done.response, [0.99])
-    (service_p50,) = histogram_quantiles(told.done.service, [0.5])
+    (response_p99,) = histogram_quantiles(result.done.response, [0.99])
+    (service_p50,) = histogram_quantiles(result.done.service, [0.5])
     # Freezing and thawing all of its processes takes a while on a busy host.
     freezes_ns, frozen_ns, thaws_ns, thawed_ns = at_ns
     assert 0.85 * (thaws_ns - frozen_ns) < response_p99 < 1.3 * (thawed_ns - freezes_ns)
@@ -111,8 +111,8 @@ def test_threads_that_share_a_processor_have_no_more_than_that_one(local, checke
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:
-        told = checked(plan_for(local.endpoint(), "select 1;", **times(1)))
+        result = checked(plan_for(local.endpoint(), "select 1;", **times(1)))
     finally:
         os.sched_setaffinity(0, allowed)
-    hello = told.one(Hello)
+    hello = result.one(Hello)
     assert (hello.threads, hello.processors) == (2, 1)

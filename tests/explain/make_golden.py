@@ -27,7 +27,7 @@ from tests.planted.truth_set import truth_set
 from tests.store.hdr import HISTOGRAMS
 
 GOLDEN = Path(__file__).parent / "golden"
-WORDS = "told.txt"
+EXPLANATION = "explanation.txt"
 # Rules read no distributions other than those in the record, and nothing about where the run
 # was made.
 FILES = ("run.json", "plan.json", "facts.json", "engine.json")
@@ -61,7 +61,7 @@ def make(cause: Cause) -> None:
             if (made / name).exists():
                 shutil.copy(made / name, kept)
         _forget_place(kept, str(Path(workplace, "home", "servers", NAME)), cause)
-    (kept / WORDS).write_text(arguments_of(kept), encoding="utf-8")
+    (kept / EXPLANATION).write_text(arguments_of(kept), encoding="utf-8")
 
 
 def _forget_place(folder: Path, place: str, cause: Cause) -> None:
@@ -93,7 +93,7 @@ def _rewrite(
 def main(arguments: list[str]) -> None:
     if arguments == ["--words"]:
         for folder in sorted(GOLDEN.iterdir()):
-            (folder / WORDS).write_text(arguments_of(folder), encoding="utf-8")
+            (folder / EXPLANATION).write_text(arguments_of(folder), encoding="utf-8")
         return
     for cause in truth_set():
         if not arguments or cause.name in arguments:

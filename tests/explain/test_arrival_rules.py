@@ -8,7 +8,7 @@ from msgspec import structs
 from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Latency
-from tests.explain.asking import said, text_of
+from tests.explain.rule_outcomes import outcome_of, text_of
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
@@ -31,7 +31,7 @@ def mean(value_ms):
 
 def test_a_rate_above_what_is_done():
     growing = np.concatenate([np.zeros(3), np.arange(1, 21) * 600.0])
-    finding = said("schedule_lag", MadeRun(400, waiting=growing, seconds=20, is_open=True))
+    finding = outcome_of("schedule_lag", MadeRun(400, waiting=growing, seconds=20, is_open=True))
     assert finding.evidence == {
         "due_per_s": 1000,
         "throughput_tps": 400,
@@ -44,9 +44,9 @@ critical: The requested rate exceeds the capacity
 """)
 
 
-def test_a_rate_of_which_nothing_was_done_is_the_gravest_case_and_not_one_to_look_away_from():
+def test_a_rate_without_any_completed_transaction_is_the_most_severe_case():
     growing = np.concatenate([np.zeros(3), np.arange(1, 21) * 600.0])
-    finding = said("schedule_lag", MadeRun(0, waiting=growing, seconds=20, is_open=True))
+    finding = outcome_of("schedule_lag", MadeRun(0, waiting=growing, seconds=20, is_open=True))
     assert (finding.severity, finding.evidence["throughput_tps"]) == ("critical", 0)
     assert finding.summary.endswith("but 0 completed: the queue grew to 12\u202f000.")
     assert "the rate is not the cause" in finding.refute
@@ -54,7 +54,7 @@ def test_a_rate_of_which_nothing_was_done_is_the_gravest_case_and_not_one_to_loo
 
 def test_busy_clients_let_others_wait():
     run = MadeRun(400, waiting=12, clients=4, seconds=20, is_open=True)
-    finding = said("schedule_lag", timed(run, response_ms=40))
+    finding = outcome_of("schedule_lag", timed(run, response_ms=40))
     assert finding.evidence["waiting_mean"] == pytest.approx(12)
     assert finding.share == pytest.approx(0.75, rel=0.01)
     assert text_of(finding) == snapshot("""\
@@ -68,7 +68,7 @@ response time of 40 ms.
 def test_the_lag_is_no_more_than_what_response_times_contain():
     """At the ends of the intervals the queue was longer than between them."""
     run = MadeRun(400, waiting=60, clients=4, seconds=20, is_open=True)
-    finding = said("schedule_lag", timed(run, response_ms=96, service_ms=6))
+    finding = outcome_of("schedule_lag", timed(run, response_ms=96, service_ms=6))
     assert finding.share == pytest.approx(90 / 96)
     assert text_of(finding) == snapshot("""\
 critical: Schedule lag: transactions start late
@@ -78,11 +78,11 @@ transaction was sent.
 """)
 
 
-def test_a_queue_of_a_few_moments_asks_for_no_clients():
+def test_a_short_queue_does_not_suggest_more_clients():
     """A server that stalls for a second or two does not need more clients."""
     levels = np.zeros(23)
     levels[13:15] = 500, 900
-    finding = said(
+    finding = outcome_of(
         "schedule_lag",
         timed(MadeRun(400, waiting=levels, seconds=20, is_open=True), response_ms=180),
     )
@@ -98,13 +98,13 @@ response time of 180 ms.
 
 def test_one_that_waits_now_and_then_is_no_lag():
     run = MadeRun(100, waiting=0.1, clients=4, seconds=20, is_open=True)
-    assert isinstance(said("schedule_lag", timed(run, response_ms=12)), NotFound)
+    assert isinstance(outcome_of("schedule_lag", timed(run, response_ms=12)), NotFound)
 
 
 def test_a_closed_loop_has_no_schedule():
-    assert isinstance(said("schedule_lag", MadeRun(clients=4, seconds=20)), NotFound)
+    assert isinstance(outcome_of("schedule_lag", MadeRun(clients=4, seconds=20)), NotFound)
 
 
 def test_without_times_it_could_not_look():
     run = MadeRun(400, clients=4, seconds=20, is_open=True)
-    assert isinstance(said("schedule_lag", run), CouldNotLook)
+    assert isinstance(outcome_of("schedule_lag", run), CouldNotLook)

@@ -4,8 +4,8 @@ import pytest
 from inline_snapshot import snapshot
 
 from dbdyno.explain.rule import CouldNotLook, NotFound
-from tests.explain.asking import reached, said, text_of
 from tests.explain.made import with_looks, with_processors
+from tests.explain.rule_outcomes import outcome_of, reached, text_of
 from tests.support.recordings import MadeRun
 
 
@@ -18,7 +18,7 @@ def crowd(clients, *, server=1.8, tps=20_000, switches=5000, looks_s=0.5):
 
 
 def test_two_hundred_clients_on_two_processors():
-    finding = said("too_many_connections", crowd(200))
+    finding = outcome_of("too_many_connections", crowd(200))
     # 1.8 are running, 1 of 200 is on the way; a transaction needs 90 µs of two cores.
     assert finding.evidence["knee_clients"] == pytest.approx(2.8 / 1.8 * 2, rel=0.02)
     assert finding.evidence["queued_share"] == pytest.approx(197.2 / 200, rel=0.01)
@@ -36,24 +36,24 @@ def test_a_queue_that_stands_before_the_generator_counts():
     run = MadeRun(20_000, clients=200, seconds=20, engine={"round_trips": 20_000})
     with_looks(run, (0, "Client", "ClientRead", 200))
     with_processors(run, server=1.8, engine=0.15)
-    finding = said("too_many_connections", reached(run, tcp={"host": "::1"}))
+    finding = outcome_of("too_many_connections", reached(run, tcp={"host": "::1"}))
     assert finding.evidence["queued_share"] == pytest.approx(0.98, rel=0.01)
 
 
 @pytest.mark.parametrize("clients", [2, 4, 8, 12])
 def test_as_many_as_keep_the_processors_busy_are_not_too_many(clients):
-    assert isinstance(said("too_many_connections", crowd(clients)), NotFound)
+    assert isinstance(outcome_of("too_many_connections", crowd(clients)), NotFound)
 
 
 def test_looks_that_came_too_late_are_no_work():
     """A quarter of the time was not sampled: clients worked no more in it than in the rest."""
-    whole = said("too_many_connections", crowd(200)).evidence
-    seen_in_part = said("too_many_connections", crowd(200, looks_s=3 / 8)).evidence
+    whole = outcome_of("too_many_connections", crowd(200)).evidence
+    seen_in_part = outcome_of("too_many_connections", crowd(200, looks_s=3 / 8)).evidence
     assert seen_in_part["knee_clients"] == pytest.approx(whole["knee_clients"], rel=0.02)
 
 
-def test_looks_that_missed_too_much_tell_of_no_queue():
-    outcome = said("too_many_connections", crowd(200, looks_s=1 / 3))
+def test_samples_that_missed_too_much_show_no_queue():
+    outcome = outcome_of("too_many_connections", crowd(200, looks_s=1 / 3))
     assert isinstance(outcome, CouldNotLook)
     assert "33.3\u202f% of client time was not sampled" in outcome.reason
 
@@ -62,26 +62,26 @@ def test_waits_for_latches_are_no_work_of_a_transaction_alone():
     """40 of 200 clients wait for latches whose holders have lost their cores."""
     run = MadeRun(20_000, clients=200, seconds=20, engine={"round_trips": 20_000})
     with_looks(run, (0, "", "", 159), (0, "LWLock", "BufferMapping", 40), (0, "Client", "x", 1))
-    finding = said("too_many_connections", with_processors(run, server=1.8, engine=0.15))
+    finding = outcome_of("too_many_connections", with_processors(run, server=1.8, engine=0.15))
     assert finding.evidence["knee_clients"] == pytest.approx(2.8 / 1.8 * 2, rel=0.02)
 
 
 def test_a_queue_before_processors_that_are_not_full_is_no_crowd():
-    outcome = said("too_many_connections", crowd(200, server=0.5, tps=5000))
+    outcome = outcome_of("too_many_connections", crowd(200, server=0.5, tps=5000))
     assert isinstance(outcome, NotFound)
     assert "CPU utilization was" in outcome.reason
 
 
-def test_could_not_look_without_the_servers_processor_time():
+def test_could_not_look_without_the_servers_cpu_time():
     run = with_looks(MadeRun(), (0, "", "", 8))
-    assert isinstance(said("too_many_connections", run), CouldNotLook)
-    assert isinstance(said("too_many_connections", MadeRun()), CouldNotLook)
+    assert isinstance(outcome_of("too_many_connections", run), CouldNotLook)
+    assert isinstance(outcome_of("too_many_connections", MadeRun()), CouldNotLook)
 
 
 def test_a_connection_for_each_transaction():
     run = MadeRun(500, clients=4, seconds=20).connects(6.0, count=500)
     run.counters("pg_stat_database", {"sessions": 500})
-    finding = said("connection_churn", run)
+    finding = outcome_of("connection_churn", run)
     assert finding.share == pytest.approx(0.75)
     assert finding.certainty == "sure"
     assert text_of(finding) == snapshot("""\
@@ -97,20 +97,20 @@ def test_sessions_that_others_open_after_the_load_are_none_of_the_run():
     run = MadeRun(500, clients=4, seconds=20).connects(6.0, count=500)
     times = [*range(1, 21), 50]  # the last reading is long after the end
     run.counters("pg_stat_database", {"sessions": [500] * 20 + [90_000]}, at_s=times)
-    opened = said("connection_churn", run).evidence["server_sessions"]
+    opened = outcome_of("connection_churn", run).evidence["server_sessions"]
     assert opened == pytest.approx(10_000, rel=0.1)
 
 
 def test_reconnects_after_a_loss_are_below_the_noise():
     run = MadeRun(500, clients=4, seconds=20).connects(6.0, count=4)
-    assert isinstance(said("connection_churn", run), NotFound)
+    assert isinstance(outcome_of("connection_churn", run), NotFound)
 
 
 def test_connections_before_the_load_do_not_count():
-    assert isinstance(said("connection_churn", MadeRun()), NotFound)
+    assert isinstance(outcome_of("connection_churn", MadeRun()), NotFound)
 
 
 def test_could_not_look_at_a_run_that_measured_nothing():
     empty = MadeRun(0, seconds=1, warmup=3)
     empty.connects(6.0, count=500)
-    assert isinstance(said("connection_churn", empty), CouldNotLook)
+    assert isinstance(outcome_of("connection_churn", empty), CouldNotLook)

@@ -6,8 +6,8 @@ import pytest
 from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.telemetry import PlanFacts, ServerFacts
-from tests.explain.asking import said
 from tests.explain.made import facts, index, made_run, table, with_looks
+from tests.explain.rule_outcomes import outcome_of
 from tests.store.hdr import HISTOGRAMS
 
 UPDATE = "UPDATE accounts SET balance = balance + :delta WHERE id = :id;"
@@ -28,7 +28,7 @@ def updating(*indexes, updates=1000, hot=0, **more):
 
 
 def test_an_index_on_the_updated_column_prevents_hot():
-    found = said("hot_updates", updating(index("accounts.by_balance", "balance")))
+    found = outcome_of("hot_updates", updating(index("accounts.by_balance", "balance")))
     assert found.title == "HOT updates prevented by an index on an updated column"
     assert found.summary == (
         f"100{THIN}% of the updates of accounts were not HOT: the updated column balance is in "
@@ -42,7 +42,7 @@ def test_an_index_on_the_updated_column_prevents_hot():
 
 
 def test_pages_without_room_prevent_hot():
-    found = said("hot_updates", updating(row_bytes=1800, hot=100))
+    found = outcome_of("hot_updates", updating(row_bytes=1800, hot=100))
     assert found.title == "HOT updates prevented by full pages (fillfactor)"
     assert "fillfactor 100, rows of about 1.78" in found.summary
     assert "SET (fillfactor = 70)" in found.advice[0]
@@ -50,23 +50,23 @@ def test_pages_without_room_prevent_hot():
 
 
 @pytest.mark.parametrize(("fillfactor", "is_low"), [(80, False), (70, True), (60, True)])
-def test_a_table_that_has_room_is_not_told_to_make_more(fillfactor, is_low):
-    found = said("hot_updates", updating(row_bytes=1800, fillfactor=fillfactor))
+def test_a_table_with_free_space_gets_no_advice_to_make_more(fillfactor, is_low):
+    found = outcome_of("hot_updates", updating(row_bytes=1800, fillfactor=fillfactor))
     assert ("not pruned" in found.title) == is_low
     assert ("horizon" in " ".join(found.advice)) == is_low
     assert ("SET (fillfactor = 70)" in " ".join(found.advice)) != is_low
 
 
-def test_an_index_is_made_anew_without_the_column_only_where_it_has_others():
-    found = said("hot_updates", updating(index("accounts.by_balance", "balance")))
+def test_recreating_an_index_without_the_column_is_advised_only_if_it_has_others():
+    found = outcome_of("hot_updates", updating(index("accounts.by_balance", "balance")))
     assert found.advice[0] == "Drop by_balance if no query needs it."
-    found = said("hot_updates", updating(index("accounts.by_both", "id", "balance")))
+    found = outcome_of("hot_updates", updating(index("accounts.by_both", "id", "balance")))
     assert found.advice[0].endswith("needs it, or recreate it without balance.")
 
 
 def test_every_index_that_prevents_hot_is_named():
     both = (index("accounts.by_balance", "balance"), index("accounts.by_both", "id", "balance"))
-    found = said("hot_updates", updating(*both))
+    found = outcome_of("hot_updates", updating(*both))
     assert found.summary.endswith(
         "the updated column balance is in the indexes by_balance, by_both."
     )
@@ -77,26 +77,26 @@ def test_every_index_that_prevents_hot_is_named():
 def test_an_index_that_has_few_of_the_rows_is_written_for_few():
     whole, partial = index("accounts.by_owner", "owner"), index("accounts.open", "balance")
     few = msgspec.structs.replace(partial, rows_share=0.25)
-    found = said("hot_updates", updating(whole, few))
+    found = outcome_of("hot_updates", updating(whole, few))
     assert found.evidence["index_writes_per_transaction"] == pytest.approx(2.25)
 
 
-def test_a_column_that_the_table_assigns_itself_is_told_where_room_does_not_lack():
+def test_a_column_assigned_by_the_table_is_named_if_space_is_not_the_cause():
     by_time, trigger = index("accounts.by_time", "changed"), ("trigger touch",)
-    found = said("hot_updates", updating(by_time, fillfactor=50, assigned_by=trigger))
+    found = outcome_of("hot_updates", updating(by_time, fillfactor=50, assigned_by=trigger))
     assert found.title.endswith("an index on a column that the table sets itself")
     assert "(trigger touch)" in found.summary
     full = updating(by_time, row_bytes=1800, assigned_by=trigger)
-    assert "fillfactor" in said("hot_updates", full).title
+    assert "fillfactor" in outcome_of("hot_updates", full).title
     moving = updating(by_time, fillfactor=50, assigned_by=trigger)
     moving.counters("pg_stat_user_tables", {"n_tup_newpage_upd": 990}, of="accounts")
-    assert "not pruned" in said("hot_updates", moving).title
+    assert "not pruned" in outcome_of("hot_updates", moving).title
 
 
 def test_counted_moves_to_new_pages_make_it_sure():
     run = updating(row_bytes=1800)
     run.counters("pg_stat_user_tables", {"n_tup_newpage_upd": 990}, of="accounts")
-    assert said("hot_updates", run).certainty == "sure"
+    assert outcome_of("hot_updates", run).certainty == "sure"
 
 
 def test_reads_beside_the_updates_are_none_of_their_misses():
@@ -106,7 +106,7 @@ def test_reads_beside_the_updates_are_none_of_their_misses():
     run.counters("pg_stat_wal", {"wal_records": 1000})
     run.counters("pg_stat_user_tables", {"n_tup_upd": 1000, "n_tup_hot_upd": 0}, of="accounts")
     seen = [(0, "", "", 2), (1, "", "", 7), (2, "IO", "WALSync", 1)]
-    found = said("hot_updates", with_looks(run, *seen))
+    found = outcome_of("hot_updates", with_looks(run, *seen))
     assert found.share == pytest.approx(0.3)
 
 
@@ -143,7 +143,7 @@ def in_partitions(*, fillfactor=100, row_bytes=100.0, misses=(900, 800), of_firs
 
 
 def test_updates_of_partitions_are_those_of_the_whole_table():
-    found = said("hot_updates", in_partitions())
+    found = outcome_of("hot_updates", in_partitions())
     assert found.summary.startswith(f"85{THIN}% of the updates of accounts were not HOT")
     assert "the index by_balance" in found.summary
     assert found.evidence["updates_per_transaction"] == pytest.approx(2)
@@ -153,14 +153,14 @@ def test_updates_of_partitions_are_those_of_the_whole_table():
 
 def test_an_index_of_one_partition_alone_is_named():
     alone = index("accounts_1.first_by_balance", "balance")
-    found = said("hot_updates", in_partitions(misses=(1000, 0), of_first=(alone,)))
+    found = outcome_of("hot_updates", in_partitions(misses=(1000, 0), of_first=(alone,)))
     assert found.title.endswith("an index on an updated column")
     assert found.summary.endswith("the updated column balance is in the index first_by_balance.")
     assert any("into 2 indexes" in one for one in found.seen)
 
 
 def test_room_is_made_in_each_partition():
-    found = said("hot_updates", in_partitions(row_bytes=1800.0))
+    found = outcome_of("hot_updates", in_partitions(row_bytes=1800.0))
     assert "rows of about 1.78" in found.summary
     assert found.advice[0].startswith(
         "ALTER TABLE accounts_1 SET (fillfactor = 70); likewise each partition of accounts;"
@@ -173,13 +173,13 @@ def test_a_lookup_in_a_partition_needs_an_index_of_the_whole():
     run.facts(facts(part))
     counted = {"seq_scan": 1000, "seq_tup_read": 1000 * 50_000}
     run.counters("pg_stat_user_tables", counted, of="accounts_1")
-    assert said("missing_index", run).advice == ["CREATE INDEX ON accounts (owner);"]
+    assert outcome_of("missing_index", run).advice == ["CREATE INDEX ON accounts (owner);"]
 
 
 def test_hot_updates_are_not_blamed():
-    assert isinstance(said("hot_updates", updating(hot=980)), NotFound)
-    assert isinstance(said("hot_updates", updating(updates=0)), NotFound)
-    assert "made 2.5" in said("hot_updates", updating(updates=100)).reason
+    assert isinstance(outcome_of("hot_updates", updating(hot=980)), NotFound)
+    assert isinstance(outcome_of("hot_updates", updating(updates=0)), NotFound)
+    assert "made 2.5" in outcome_of("hot_updates", updating(updates=100)).reason
 
 
 def scanning(
@@ -214,7 +214,7 @@ def scanning(
 
 
 def test_a_lookup_without_an_index_is_named_with_the_index_to_make():
-    found = said("missing_index", scanning())
+    found = outcome_of("missing_index", scanning())
     assert found.severity == "critical"
     assert found.share == pytest.approx(0.75)
     assert found.certainty == "sure"
@@ -224,7 +224,7 @@ def test_a_lookup_without_an_index_is_named_with_the_index_to_make():
 
 def test_a_lookup_by_several_columns_needs_one_index_on_all_of_them():
     sql = "SELECT id FROM accounts WHERE owner = :owner AND kind = :kind"
-    found = said("missing_index", scanning(sql=sql, columns=("id", "owner", "kind")))
+    found = outcome_of("missing_index", scanning(sql=sql, columns=("id", "owner", "kind")))
     assert found.advice == ["CREATE INDEX CONCURRENTLY ON accounts (owner, kind);"]
     assert "one value of owner and kind: no index begins with owner or kind." in found.summary
     assert found.evidence["column"] == "owner, kind"
@@ -232,31 +232,33 @@ def test_a_lookup_by_several_columns_needs_one_index_on_all_of_them():
 
 def test_a_lookup_by_one_or_another_column_needs_an_index_on_each():
     sql = "SELECT id FROM accounts WHERE owner = :owner OR kind = :kind"
-    found = said("missing_index", scanning(sql=sql, columns=("id", "owner", "kind")))
+    found = outcome_of("missing_index", scanning(sql=sql, columns=("id", "owner", "kind")))
     assert found.advice == [
         "CREATE INDEX CONCURRENTLY ON accounts (owner);",
         "CREATE INDEX CONCURRENTLY ON accounts (kind);",
     ]
     assert "one value of owner or kind" in found.summary
     sql = "SELECT owner FROM accounts WHERE id = :id OR owner = :owner"
-    found = said("missing_index", scanning(sql=sql))
+    found = outcome_of("missing_index", scanning(sql=sql))
     assert found.advice == ["CREATE INDEX CONCURRENTLY ON accounts (owner);"]
-    assert isinstance(said("missing_index", scanning(sql=sql, plan="Bitmap Heap Scan")), NotFound)
+    assert isinstance(
+        outcome_of("missing_index", scanning(sql=sql, plan="Bitmap Heap Scan")), NotFound
+    )
     both = "SELECT owner FROM accounts WHERE id = :id AND owner = :owner"
-    assert isinstance(said("missing_index", scanning(sql=both)), NotFound)
+    assert isinstance(outcome_of("missing_index", scanning(sql=both)), NotFound)
 
 
 def test_a_lookup_by_what_is_computed_of_a_column_wants_an_index_on_that():
     sql = "SELECT id FROM accounts WHERE lower(owner) = :owner"
-    found = said("missing_index", scanning(sql=sql))
+    found = outcome_of("missing_index", scanning(sql=sql))
     assert found.advice == ["CREATE INDEX CONCURRENTLY ON accounts (lower(owner));"]
     assert "no index begins with lower(owner)" in found.summary
-    assert isinstance(said("missing_index", scanning(sql=sql, plan="Index Scan")), NotFound)
+    assert isinstance(outcome_of("missing_index", scanning(sql=sql, plan="Index Scan")), NotFound)
 
 
 def test_an_indexed_column_that_the_lookup_converts():
     sql = "SELECT owner FROM accounts WHERE id = :id::numeric"
-    found = said("missing_index", scanning(sql=sql, converted=(("accounts", "id"),)))
+    found = outcome_of("missing_index", scanning(sql=sql, converted=(("accounts", "id"),)))
     assert found.title == "Unusable index: a lookup converts the indexed column"
     assert "id has an index, but is compared in another type or collation" in found.summary
     assert found.certainty == "sure"
@@ -264,29 +266,29 @@ def test_an_indexed_column_that_the_lookup_converts():
         "Compare id with values of its own type and collation: bind or cast the value, so that "
         "the column is not converted."
     ]
-    assert isinstance(said("missing_index", scanning(sql=sql)), NotFound)
+    assert isinstance(outcome_of("missing_index", scanning(sql=sql)), NotFound)
     elsewhere = scanning(sql=sql, converted=(("others", "id"),))
-    assert isinstance(said("missing_index", elsewhere), NotFound)
+    assert isinstance(outcome_of("missing_index", elsewhere), NotFound)
 
 
 @pytest.mark.parametrize("like", ["LIKE 'a' || :start || '%'", "ilike :pattern"])
 def test_a_lookup_by_a_pattern_wants_an_index_for_patterns(like):
     """An index on the column for comparisons may exist."""
     sql = f"SELECT id FROM accounts WHERE owner {like}"
-    found = said("missing_index", scanning(sql=sql))
+    found = outcome_of("missing_index", scanning(sql=sql))
     assert "to find those whose owner matches a pattern: no index serves for that." in found.summary
     assert "ON accounts (owner text_pattern_ops);" in found.advice[0]
     assert "pg_trgm" in found.advice[1]
-    assert isinstance(said("missing_index", scanning(sql=sql, plan="Index Scan")), NotFound)
-    assert isinstance(said("missing_index", scanning(sql=sql, finds=20_000.0)), NotFound)
+    assert isinstance(outcome_of("missing_index", scanning(sql=sql, plan="Index Scan")), NotFound)
+    assert isinstance(outcome_of("missing_index", scanning(sql=sql, finds=20_000.0)), NotFound)
     without = f"SELECT id FROM accounts WHERE owner NOT {like}"
-    assert isinstance(said("missing_index", scanning(sql=without)), NotFound)
+    assert isinstance(outcome_of("missing_index", scanning(sql=without)), NotFound)
 
 
 @pytest.mark.parametrize("above", [(), (("ModifyTable", "accounts", 0.0),)])
 def test_a_lookup_that_finds_much_of_the_table_needs_no_index(above):
-    assert isinstance(said("missing_index", scanning(above=above, finds=25_000.0)), NotFound)
-    assert said("missing_index", scanning(above=above, finds=2_500.0)).certainty == "sure"
+    assert isinstance(outcome_of("missing_index", scanning(above=above, finds=25_000.0)), NotFound)
+    assert outcome_of("missing_index", scanning(above=above, finds=2_500.0)).certainty == "sure"
 
 
 def joining(*, joined=30.0, orders=("id", "customer")):
@@ -306,14 +308,14 @@ def joining(*, joined=30.0, orders=("id", "customer")):
 
 
 def test_a_join_to_one_row_needs_an_index_on_its_column():
-    found = said("missing_index", joining())
+    found = outcome_of("missing_index", joining())
     assert found.advice == ["CREATE INDEX CONCURRENTLY ON orders (customer);"]
     assert "those with one value of customer: no index begins with customer." in found.summary
     assert found.certainty == "sure"
 
 
 def test_a_join_of_much_of_a_table_needs_no_index():
-    assert isinstance(said("missing_index", joining(joined=40_000.0)), NotFound)
+    assert isinstance(outcome_of("missing_index", joining(joined=40_000.0)), NotFound)
 
 
 SORTING = (("Limit", "", 10.0), ("Sort", "", 50_000.0))
@@ -322,23 +324,27 @@ SORTING = (("Limit", "", 10.0), ("Sort", "", 50_000.0))
 def test_the_first_rows_by_a_column_want_an_index_that_orders():
     sql = "SELECT id FROM accounts ORDER BY opened DESC LIMIT 10"
     columns = ("id", "kind", "opened")
-    found = said("missing_index", scanning(sql=sql, columns=columns, above=SORTING, finds=50_000.0))
+    found = outcome_of(
+        "missing_index", scanning(sql=sql, columns=columns, above=SORTING, finds=50_000.0)
+    )
     assert found.advice == ["CREATE INDEX CONCURRENTLY ON accounts (opened);"]
     assert "to find those that come first by opened: no index begins with opened." in found.summary
     sql = "SELECT id FROM accounts WHERE kind = :k ORDER BY opened LIMIT 10"
-    found = said("missing_index", scanning(sql=sql, columns=columns, above=SORTING, finds=25_000.0))
+    found = outcome_of(
+        "missing_index", scanning(sql=sql, columns=columns, above=SORTING, finds=25_000.0)
+    )
     assert found.advice == ["CREATE INDEX CONCURRENTLY ON accounts (kind, opened);"]
     assert "those with one value of kind that come first by opened" in found.summary
     many = (("Limit", "", 20_000.0), ("Sort", "", 50_000.0))
     assert isinstance(
-        said("missing_index", scanning(sql=sql, columns=columns, above=many, finds=25_000.0)),
+        outcome_of("missing_index", scanning(sql=sql, columns=columns, above=many, finds=25_000.0)),
         NotFound,
     )
     sql = "SELECT kind FROM accounts ORDER BY id LIMIT 10"
-    assert isinstance(said("missing_index", scanning(sql=sql, above=SORTING)), NotFound)
+    assert isinstance(outcome_of("missing_index", scanning(sql=sql, above=SORTING)), NotFound)
 
 
-def test_each_lookup_without_an_index_is_told():
+def test_each_lookup_without_an_index_is_reported():
     """More rows of orders are read; lookups with little time or with an index are not reported."""
     run = made_run(
         "SELECT * FROM orders WHERE customer = :c",
@@ -361,7 +367,7 @@ def test_each_lookup_without_an_index_is_told():
             "pg_stat_user_tables", {"seq_scan": 1000, "seq_tup_read": 1000 * read}, of=name
         )
     looks = [(0, "", "", 50), (1, "", "", 20), (2, "", "", 1), (3, "", "", 20)]
-    found = said("missing_index", with_looks(run, *looks))
+    found = outcome_of("missing_index", with_looks(run, *looks))
     assert found.share == pytest.approx(0.7)
     assert "rows of orders" in found.summary
     assert found.summary.endswith("begins with customer. 1 other statement lacks one too.")
@@ -381,21 +387,21 @@ def test_a_scan_that_several_processes_share_is_one(processes):
     recording = msgspec.structs.replace(
         recording, record=msgspec.structs.replace(record, statements=timed)
     )
-    found = said("missing_index", recording)
+    found = outcome_of("missing_index", recording)
     assert f"reads 50{THIN}000 rows of accounts" in found.summary
     assert found.evidence["scans_per_transaction"] == pytest.approx(1)
 
 
 def test_waits_for_the_workers_of_a_scan_are_its_time():
     run = scanning(seen=((0, "IPC", "ExecuteGather", 2), (0, "", "", 1)))
-    assert said("missing_index", run).share == pytest.approx(0.75)
+    assert outcome_of("missing_index", run).share == pytest.approx(0.75)
 
 
 def test_a_numbered_table_is_found_in_the_form_of_all_statements_on_such_tables():
     run = made_run("SELECT * FROM sbtest# WHERE owner=?")
     run.facts(facts(*(table(f"sbtest{number}", columns=("id", "owner")) for number in (1, 2))))
     counted = {"seq_scan": 1000, "seq_tup_read": 1000 * 50_000}
-    found = said("missing_index", run.counters("pg_stat_user_tables", counted, of="sbtest2"))
+    found = outcome_of("missing_index", run.counters("pg_stat_user_tables", counted, of="sbtest2"))
     assert found.evidence["statement"] == "SELECT * FROM sbtest# WHERE owner=?"
     assert found.advice == ["CREATE INDEX CONCURRENTLY ON sbtest2 (owner);"]
 
@@ -405,18 +411,18 @@ def test_a_numbered_table_has_its_hot_updates_prevented_by_the_form_of_its_state
     known = table("sbtest2", columns=("id", "k"), indexes=(index("sbtest2.k_2", "k"),))
     run.facts(facts(known)).counters("pg_stat_wal", {"wal_records": 4000})
     counted = {"n_tup_upd": 1000, "n_tup_hot_upd": 0}
-    found = said("hot_updates", run.counters("pg_stat_user_tables", counted, of="sbtest2"))
+    found = outcome_of("hot_updates", run.counters("pg_stat_user_tables", counted, of="sbtest2"))
     assert found.evidence["columns"] == "k"
 
 
 def test_scans_that_an_index_would_not_help_are_left_alone():
-    assert isinstance(said("missing_index", scanning(rows=200)), NotFound)
-    assert isinstance(said("missing_index", scanning(scans=0)), NotFound)
-    assert isinstance(said("missing_index", scanning(columns=("id",))), NotFound)
+    assert isinstance(outcome_of("missing_index", scanning(rows=200)), NotFound)
+    assert isinstance(outcome_of("missing_index", scanning(scans=0)), NotFound)
+    assert isinstance(outcome_of("missing_index", scanning(columns=("id",))), NotFound)
 
 
 def test_without_the_plan_the_counters_alone_make_it_likely():
-    assert said("missing_index", scanning(plan="Index Scan")).certainty == "likely"
+    assert outcome_of("missing_index", scanning(plan="Index Scan")).certainty == "likely"
 
 
 def planned(variant, cost, *nodes):
@@ -430,53 +436,53 @@ def test_a_plan_that_changed_in_the_run():
     run = made_run(SELECT)
     before = ServerFacts(plans=(planned("generic", 900, SCAN),))
     after = ServerFacts(plans=(planned("generic", 8, LOOKUP),))
-    found = said("plan_choice", run.facts(before, after))
+    found = outcome_of("plan_choice", run.facts(before, after))
     assert found.title == "Plan change during the run"
     assert "from Seq Scan accounts to Index Scan accounts" in found.summary
 
 
-def test_a_change_between_two_cheap_plans_is_not_spoken_of():
+def test_a_change_between_two_cheap_plans_is_not_reported():
     before = ServerFacts(plans=(planned("generic", 1.6, SCAN),))
     after = ServerFacts(plans=(planned("generic", 8.2, LOOKUP),))
-    assert isinstance(said("plan_choice", made_run(SELECT).facts(before, after)), NotFound)
+    assert isinstance(outcome_of("plan_choice", made_run(SELECT).facts(before, after)), NotFound)
 
 
-def test_a_dear_generic_plan_is_a_note_unless_it_is_forced():
+def test_an_expensive_generic_plan_is_a_note_unless_it_is_forced():
     plans = (planned("generic", 900, SCAN), planned("custom", 9, LOOKUP))
-    found = said("plan_choice", made_run(SELECT).facts(ServerFacts(plans=plans)))
+    found = outcome_of("plan_choice", made_run(SELECT).facts(ServerFacts(plans=plans)))
     assert found.severity == "note"
     assert "100 times" in found.summary
     forced = ServerFacts(plans=plans, settings={"plan_cache_mode": "force_generic_plan"})
-    assert said("plan_choice", made_run(SELECT).facts(forced)).severity == "minor"
+    assert outcome_of("plan_choice", made_run(SELECT).facts(forced)).severity == "minor"
 
 
-def test_an_example_that_fits_no_partition_tells_nothing_of_the_plan():
+def test_an_example_in_no_partition_says_nothing_about_the_plan():
     plans = (planned("generic", 900, SCAN), planned("custom", 0.01, ("Result", "", 1.0)))
-    said_of = said("plan_choice", made_run(SELECT).facts(ServerFacts(plans=plans)))
-    assert isinstance(said_of, NotFound)
+    outcome = outcome_of("plan_choice", made_run(SELECT).facts(ServerFacts(plans=plans)))
+    assert isinstance(outcome, NotFound)
 
 
-def test_partitions_that_are_left_out_as_a_plan_begins_make_it_no_dearer():
+def test_partitions_pruned_at_executor_startup_do_not_add_to_the_cost():
     """For unknown values the estimate counts all eight partitions, but one is read."""
     generic = planned("generic", 64, ("Append", "", 8.0), LOOKUP)
     alike = ServerFacts(plans=(generic, planned("custom", 8, LOOKUP)))
-    assert isinstance(said("plan_choice", made_run(SELECT).facts(alike)), NotFound)
+    assert isinstance(outcome_of("plan_choice", made_run(SELECT).facts(alike)), NotFound)
     all_read = planned("generic", 64, ("Append", "", 8.0), LOOKUP, LOOKUP)
     dearer = ServerFacts(plans=(all_read, planned("custom", 8, LOOKUP)))
-    assert said("plan_choice", made_run(SELECT).facts(dearer)).severity == "note"
+    assert outcome_of("plan_choice", made_run(SELECT).facts(dearer)).severity == "note"
 
 
 def test_a_plan_for_a_value_in_another_partition_is_no_other_plan():
     parts = tuple(table(f"accounts_{number}", partition_of="accounts") for number in (1, 2))
     reads = [planned("custom", 64, ("Seq Scan", part.name, 9.0)) for part in parts]
     before, after = (ServerFacts(tables=parts, plans=(plan,)) for plan in reads)
-    assert isinstance(said("plan_choice", made_run(SELECT).facts(before, after)), NotFound)
+    assert isinstance(outcome_of("plan_choice", made_run(SELECT).facts(before, after)), NotFound)
 
 
-def test_plans_that_agree_are_not_spoken_of():
+def test_plans_that_agree_are_not_reported():
     plans = (planned("generic", 9, LOOKUP), planned("custom", 8, LOOKUP))
     same = ServerFacts(plans=plans)
-    assert isinstance(said("plan_choice", made_run(SELECT).facts(same, same)), NotFound)
+    assert isinstance(outcome_of("plan_choice", made_run(SELECT).facts(same, same)), NotFound)
 
 
 def reading(*, seen=2, read=5000, read_ms=1600.0):
@@ -488,7 +494,7 @@ def reading(*, seen=2, read=5000, read_ms=1600.0):
 
 
 def test_reads_that_both_accounts_see_are_sure():
-    found = said("data_read", reading())
+    found = outcome_of("data_read", reading())
     assert found.severity == "critical"
     assert found.share == pytest.approx(0.5)
     assert found.certainty == "sure"
@@ -498,18 +504,18 @@ def test_reads_that_both_accounts_see_are_sure():
 
 
 def test_reads_that_take_no_time_are_no_bound():
-    assert isinstance(said("data_read", reading(seen=0, read_ms=1.0)), NotFound)
+    assert isinstance(outcome_of("data_read", reading(seen=0, read_ms=1.0)), NotFound)
 
 
-def test_reads_that_the_server_counts_and_no_look_sees():
-    outcome = said("data_read", reading(seen=0))
+def test_reads_that_the_server_counts_but_no_sample_shows():
+    outcome = outcome_of("data_read", reading(seen=0))
     assert isinstance(outcome, CouldNotLook)
     assert f"counted reads for 40{THIN}%" in outcome.reason
 
 
-def test_reads_that_nobody_timed_or_saw():
+def test_reads_that_were_neither_timed_nor_sampled():
     run = made_run(SELECT).counters("pg_stat_database", {"blks_hit": 10, "blks_read": 10})
-    assert "track_io_timing" in said("data_read", run).reason
+    assert "track_io_timing" in outcome_of("data_read", run).reason
 
 
 def sorting(files):
@@ -520,7 +526,7 @@ def sorting(files):
 
 
 def test_temporary_files_name_the_setting_and_the_statement():
-    found = said("temporary_files", sorting(1000))
+    found = outcome_of("temporary_files", sorting(1000))
     assert found.severity == "minor"
     assert f"work_mem (64{THIN}KiB)" in found.summary
     assert f"1 temporary file and 3{THIN}MiB per transaction" in found.summary
@@ -532,20 +538,20 @@ def test_a_hash_in_many_files_needs_memory_for_all_of_them():
     run = made_run("SELECT count(*) FROM a JOIN b USING (id);")
     run.facts(facts(units=UNITS, work_mem="64"))
     counted = {"temp_files": 60_000, "temp_bytes": 1000 * 6 * 2**20}
-    found = said("temporary_files", run.counters("pg_stat_database", counted))
+    found = outcome_of("temporary_files", run.counters("pg_stat_database", counted))
     assert f"60 files of 102{THIN}KiB per transaction" in found.seen[0]
     assert f"above 18{THIN}MiB" in found.advice[0]
 
 
 def test_few_temporary_files_are_a_note_and_none_are_nothing():
-    assert said("temporary_files", sorting(1)).severity == "note"
-    assert isinstance(said("temporary_files", sorting(0)), NotFound)
+    assert outcome_of("temporary_files", sorting(1)).severity == "note"
+    assert isinstance(outcome_of("temporary_files", sorting(0)), NotFound)
 
 
 def test_few_temporary_files_beside_lookups_are_another_sessions():
     run = made_run(UPDATE).facts(facts(units=UNITS, work_mem="64"))
     run.counters("pg_stat_database", {"temp_files": 1, "temp_bytes": 2**23})
-    assert isinstance(said("temporary_files", run), NotFound)
+    assert isinstance(outcome_of("temporary_files", run), NotFound)
 
 
 def growing(*, to=40, inserted=0, rows=80_000):
@@ -556,7 +562,7 @@ def growing(*, to=40, inserted=0, rows=80_000):
 
 
 def test_growth_that_no_row_explains():
-    found = said("table_growth", growing())
+    found = outcome_of("table_growth", growing())
     assert found.severity == "minor"
     assert found.summary.startswith(f"accounts grew from 20.6{THIN}MiB to 40{THIN}MiB in ")
     assert found.evidence["time_to_double_s"] == pytest.approx(120, rel=0.1)
@@ -564,26 +570,26 @@ def test_growth_that_no_row_explains():
 
 def test_growth_by_new_rows_and_no_growth_are_nothing():
     # The 20 MiB that were added are 160 000 rows of 128 bytes.
-    assert isinstance(said("table_growth", growing(inserted=165_000)), NotFound)
-    assert isinstance(said("table_growth", growing(to=20.5)), NotFound)
+    assert isinstance(outcome_of("table_growth", growing(inserted=165_000)), NotFound)
+    assert isinstance(outcome_of("table_growth", growing(to=20.5)), NotFound)
 
 
-def test_a_table_that_no_statement_names_has_rows_of_a_width_that_nobody_knows():
+def test_a_table_that_no_statement_names_has_unknown_row_width():
     """Written by a trigger or a function: its new rows are counted, and are no bloat."""
     run = growing().facts(facts(table("others")))
-    assert said("table_growth", run).evidence["bytes_of_new_rows"] == 0
+    assert outcome_of("table_growth", run).evidence["bytes_of_new_rows"] == 0
     run.counters("pg_stat_user_tables", {"n_tup_ins": 1000}, of="accounts")
-    assert isinstance(said("table_growth", run), NotFound)
+    assert isinstance(outcome_of("table_growth", run), NotFound)
 
 
-def test_rows_of_a_width_that_nobody_knows_are_not_called_bloat():
-    assert isinstance(said("table_growth", growing(inserted=1000, rows=0)), NotFound)
-    assert said("table_growth", growing(rows=0)).evidence["bytes_of_new_rows"] == 0
+def test_rows_of_unknown_width_are_not_called_bloat():
+    assert isinstance(outcome_of("table_growth", growing(inserted=1000, rows=0)), NotFound)
+    assert outcome_of("table_growth", growing(rows=0)).evidence["bytes_of_new_rows"] == 0
 
 
 @pytest.mark.parametrize(
     "rule", ["hot_updates", "missing_index", "data_read", "temporary_files", "table_growth"]
 )
-def test_what_was_not_read_is_said(rule):
+def test_missing_readings_are_reported(rule):
     run = made_run(UPDATE).facts(facts(table())).read("machine")
-    assert "was not read" in said(rule, run).reason
+    assert "was not read" in outcome_of(rule, run).reason

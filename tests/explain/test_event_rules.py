@@ -10,8 +10,8 @@ from dbdyno.explain.registry import all_rules
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import StatementRecord
 from dbdyno.model.telemetry import PlanFacts, ServerFacts
-from tests.explain.asking import said
 from tests.explain.made import facts, made_run, table, with_looks
+from tests.explain.rule_outcomes import outcome_of
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
@@ -60,8 +60,8 @@ def with_images(run, images_a_second):
     return run.counters("pg_stat_wal", counted)
 
 
-def test_a_loss_around_checkpoints_is_theirs():
-    found = said("checkpoint_io", with_checkpoints(dipping(0.6)))
+def test_a_loss_around_checkpoints_is_attributed_to_them():
+    found = outcome_of("checkpoint_io", with_checkpoints(dipping(0.6)))
     # 60 % for 40 of 240 s.
     assert found.evidence["share_of_run"] == pytest.approx(0.1, abs=0.02)
     assert found.severity == "minor"
@@ -77,23 +77,25 @@ def test_one_checkpoint_that_has_not_ended_is_an_anecdote_of_unknown_length():
     ok[3 + 40 :] *= 0.5
     run = MadeRun(ok=np.round(ok), seconds=60).statement(UPDATE).facts(facts(table()))
     run.log(40, "checkpoint_start", reason="time")
-    found = said("checkpoint_io", run.counters("pg_stat_checkpointer", {"buffers_written": 15}))
+    found = outcome_of(
+        "checkpoint_io", run.counters("pg_stat_checkpointer", {"buffers_written": 15})
+    )
     assert found.evidence["share_of_run"] > 0.15
     assert (found.severity, found.certainty) == ("minor", "hint")
     assert "none had finished" in found.seen[-1]
 
 
 def test_checkpoints_that_cost_nothing_are_not_blamed():
-    assert isinstance(said("checkpoint_io", with_checkpoints(dipping(0.0))), NotFound)
+    assert isinstance(outcome_of("checkpoint_io", with_checkpoints(dipping(0.0))), NotFound)
     without = dipping(0.6).read("pg_stat_checkpointer")
-    assert isinstance(said("checkpoint_io", without), NotFound)
+    assert isinstance(outcome_of("checkpoint_io", without), NotFound)
 
 
 def test_a_loss_while_autovacuum_works_names_its_tables():
-    found = said("autovacuum_interference", with_vacuums(dipping(0.6)))
+    found = outcome_of("autovacuum_interference", with_vacuums(dipping(0.6)))
     assert found.severity == "minor"
     assert "accounts" in found.summary
-    assert isinstance(said("autovacuum_interference", with_vacuums(dipping(0.0))), NotFound)
+    assert isinstance(outcome_of("autovacuum_interference", with_vacuums(dipping(0.0))), NotFound)
 
 
 def of_another_load(run, **plan):
@@ -113,22 +115,22 @@ LOSING = pytest.mark.parametrize(
 
 @LOSING
 def test_at_a_given_rate_less_loss_is_no_more_throughput(rule, run):
-    assert "Throughput rises" in said(rule, run).gain
+    assert "Throughput rises" in outcome_of(rule, run).gain
     of_a_rate = of_another_load(run, arrivals={"open": {"law": "poisson"}})
-    assert said(rule, of_a_rate).gain == "Response times fall; the rate stays as requested."
+    assert outcome_of(rule, of_a_rate).gain == "Response times fall; the rate stays as requested."
 
 
 @LOSING
-def test_in_stages_there_is_no_loss_to_tell(rule, run):
+def test_a_run_in_stages_has_no_loss_to_report(rule, run):
     stage = {"duration_ns": 120 * 10**9, "clients": 8, "rate_tps": None}
     in_stages = of_another_load(run, stages=[stage] * 2)
-    assert "in stages" in said(rule, in_stages).reason
+    assert "in stages" in outcome_of(rule, in_stages).reason
 
 
 @pytest.mark.parametrize("rule", ["checkpoint_io", "autovacuum_interference"])
 def test_a_few_seconds_have_no_baseline(rule):
     run = MadeRun(seconds=2).read("pg_stat_checkpointer").read("pg_stat_user_tables")
-    assert "too few intervals" in said(rule, run).reason
+    assert "too few intervals" in outcome_of(rule, run).reason
 
 
 def after_each_event(per_transaction):
@@ -141,7 +143,7 @@ def after_each_event(per_transaction):
 def test_images_that_cost_time_after_checkpoints():
     run = dipping(0.6)
     with_images(with_checkpoints(run), after_each_event(1.0) * run.ok)
-    found = said("full_page_writes", run)
+    found = outcome_of("full_page_writes", run)
     assert found.severity in ("minor", "major")
     assert found.certainty in ("likely", "sure")
     assert found.share_of == "client time"
@@ -156,47 +158,47 @@ def test_counted_images_are_held_against_the_pages_that_can_be_touched():
     # 1562 pages of accounts and 256 of its index, each changed between any two checkpoints.
     run = with_images(with_checkpoints(dipping(0.6)), after_each_event(600.0) * 4)
     run.counters("pg_stat_user_tables", {"n_tup_upd": 1000.0}, of="accounts")
-    evidence = said("full_page_writes", run).evidence
+    evidence = outcome_of("full_page_writes", run).evidence
     assert evidence["first_touches_expected"] == pytest.approx(4 * (1562 + 256), rel=0.01)
     assert evidence["images_counted"] > 0
 
 
-def test_few_images_are_not_spoken_of():
-    assert isinstance(said("full_page_writes", with_images(dipping(0.0), 5)), NotFound)
+def test_few_images_are_not_reported():
+    assert isinstance(outcome_of("full_page_writes", with_images(dipping(0.0), 5)), NotFound)
 
 
 def test_images_of_a_run_that_waits_for_nothing_are_no_cost():
     run = with_images(made_run(UPDATE, ok=100), 95.0)
     with_looks(run, (0, "", "", 0.1), (-1, "idle", "", 7.9))
-    assert isinstance(said("full_page_writes", run), NotFound)
+    assert isinstance(outcome_of("full_page_writes", run), NotFound)
 
 
-def test_where_only_bytes_tell_of_images_no_share_is_claimed():
+def test_if_only_bytes_show_images_no_share_is_claimed():
     """Time for flushes may depend on their number, so bytes only give an upper bound."""
     run = with_images(made_run(UPDATE, ok=100), 95.0)
     with_looks(run, (0, "IO", "WALSync", 6), (-1, "idle", "", 2))
-    found = said("full_page_writes", run)
+    found = outcome_of("full_page_writes", run)
     assert (found.share, found.certainty, found.severity) == (None, "hint", "minor")
     assert "at most" in found.gain
     assert "at most" in found.seen[-1]
 
 
-def test_without_looks_nobody_knows_what_images_cost():
+def test_without_samples_the_cost_of_images_is_unknown():
     run = with_images(made_run(UPDATE, ok=100), 95.0)
-    assert isinstance(said("full_page_writes", run), CouldNotLook)
+    assert isinstance(outcome_of("full_page_writes", run), CouldNotLook)
 
 
 def test_images_that_an_old_version_does_not_count_are_not_taken_for_none():
     run = made_run().counters("wal_position", {"bytes": 1e6})
     run.lack("pg_stat_wal", "PostgreSQL has pg_stat_wal since version 14")
-    assert said("full_page_writes", run) == CouldNotLook(
+    assert outcome_of("full_page_writes", run) == CouldNotLook(
         "the share of full-page images in the WAL is not reported: PostgreSQL has pg_stat_wal "
         "since version 14"
     )
 
 
-def test_without_wal_counters_nobody_knows_of_images():
-    assert said("full_page_writes", made_run()) == CouldNotLook(
+def test_without_wal_counters_images_are_unknown():
+    assert outcome_of("full_page_writes", made_run()) == CouldNotLook(
         "the WAL was not read for any whole interval"
     )
 
@@ -214,8 +216,8 @@ def writing(run):
     return run.counters("pg_stat_database", {"tup_updated": 1000})
 
 
-def test_a_run_between_two_checkpoints_is_told_how_long_it_must_be():
-    found = said("no_checkpoint_cycle", writing(made_run(UPDATE)))
+def test_a_run_between_two_checkpoints_gets_the_length_it_needs():
+    found = outcome_of("no_checkpoint_cycle", writing(made_run(UPDATE)))
     assert found.severity == "note"
     # The timeout of 300 s comes first, and the checkpoint takes nine tenths of it.
     assert found.evidence == {"checkpoint_every_s": 300, "needed_s": 570}
@@ -225,9 +227,9 @@ def test_a_run_between_two_checkpoints_is_told_how_long_it_must_be():
 
 def test_a_run_with_a_whole_checkpoint_and_one_that_wrote_nothing():
     whole = with_checkpoints(writing(dipping(0.0)))
-    assert isinstance(said("no_checkpoint_cycle", whole), NotFound)
+    assert isinstance(outcome_of("no_checkpoint_cycle", whole), NotFound)
     reading = made_run().read("pg_stat_checkpointer")
-    assert isinstance(said("no_checkpoint_cycle", reading), NotFound)
+    assert isinstance(outcome_of("no_checkpoint_cycle", reading), NotFound)
 
 
 VACUUM = {
@@ -248,7 +250,7 @@ def with_dead_rows(last, *, seconds=240, vacuums=0, own=None, **settings):
 
 
 def test_dead_rows_that_rise_above_what_is_tolerated():
-    found = said("autovacuum_behind", with_dead_rows(120_000))
+    found = outcome_of("autovacuum_behind", with_dead_rows(120_000))
     assert found.severity == "major"
     assert f"accounts has 120{THIN}000 dead rows for 100{THIN}000 live ones" in found.summary
     assert found.evidence["time_to_double_s"] == pytest.approx(200, rel=0.02)
@@ -256,28 +258,32 @@ def test_dead_rows_that_rise_above_what_is_tolerated():
     assert found.evidence["cleaned_per_s"] == pytest.approx(500, rel=0.03)
 
 
-def test_a_table_that_has_more_dead_rows_than_live_ones_is_not_told_when_it_doubles():
+def test_a_table_with_more_dead_than_live_rows_has_no_doubling_time():
     """With one live row the table would double in milliseconds, and long ago."""
-    found = said("autovacuum_behind", with_dead_rows(120_000))
+    found = outcome_of("autovacuum_behind", with_dead_rows(120_000))
     assert found.why.endswith("the table is more than twice the size that its live rows need.")
     assert "dead rows per live row: 1.2" in found.seen[1]
-    found = said("autovacuum_behind", with_dead_rows(30_000))
+    found = outcome_of("autovacuum_behind", with_dead_rows(30_000))
     assert f"the table grows: at this rate it doubles in 13{THIN}min" in found.why
 
 
 def test_dead_rows_within_what_is_tolerated_or_before_autovacuum_came():
-    assert isinstance(said("autovacuum_behind", with_dead_rows(20_000)), NotFound)
-    assert isinstance(said("autovacuum_behind", with_dead_rows(120_000, seconds=60)), NotFound)
+    assert isinstance(outcome_of("autovacuum_behind", with_dead_rows(20_000)), NotFound)
+    assert isinstance(
+        outcome_of("autovacuum_behind", with_dead_rows(120_000, seconds=60)), NotFound
+    )
 
 
 @pytest.mark.parametrize(("vacuums", "is_judged"), [(1, False), (2, True)])
 def test_between_two_visits_dead_rows_rise_always(vacuums, is_judged):
-    said_of = said("autovacuum_behind", with_dead_rows(120_000, seconds=60, vacuums=vacuums * 4))
-    assert isinstance(said_of, NotFound) != is_judged
+    outcome = outcome_of(
+        "autovacuum_behind", with_dead_rows(120_000, seconds=60, vacuums=vacuums * 4)
+    )
+    assert isinstance(outcome, NotFound) != is_judged
 
 
 def test_autovacuum_that_is_off_is_named():
-    found = said("autovacuum_behind", with_dead_rows(30_000, seconds=60, autovacuum="off"))
+    found = outcome_of("autovacuum_behind", with_dead_rows(30_000, seconds=60, autovacuum="off"))
     assert "autovacuum is off" in found.summary
     assert found.severity == "minor"
     assert "SET autovacuum = on" in found.advice[0]
@@ -285,7 +291,7 @@ def test_autovacuum_that_is_off_is_named():
 
 def test_autovacuum_that_is_off_for_a_table_alone_is_named():
     run = with_dead_rows(30_000, seconds=60, own={"autovacuum_enabled": "false"})
-    found = said("autovacuum_behind", run)
+    found = outcome_of("autovacuum_behind", run)
     assert "autovacuum is disabled for this table" in found.summary
     assert found.advice[0] == "ALTER TABLE accounts RESET (autovacuum_enabled);"
     assert found.refute == "Run again with autovacuum on: dead rows must level off."
@@ -302,16 +308,16 @@ def test_autovacuum_that_is_off_for_a_table_alone_is_named():
         ({"autovacuum_vacuum_max_threshold": "600"}, {}, 600),
     ],
 )
-def test_what_is_tolerated_is_what_holds_for_the_table(own, settings, tolerated):
-    found = said("autovacuum_behind", with_dead_rows(30_000, own=own, **settings))
+def test_the_tolerated_dead_rows_follow_the_tables_own_settings(own, settings, tolerated):
+    found = outcome_of("autovacuum_behind", with_dead_rows(30_000, own=own, **settings))
     assert found.evidence["tolerated"] == pytest.approx(tolerated)
 
 
-def test_what_is_set_already_is_not_advised_again():
+def test_settings_already_in_effect_are_not_advised():
     own = {"autovacuum_vacuum_scale_factor": "0.01"}
-    found = said("autovacuum_behind", with_dead_rows(30_000, own=own))
+    found = outcome_of("autovacuum_behind", with_dead_rows(30_000, own=own))
     assert found.advice[0] == "ALTER TABLE accounts SET (autovacuum_vacuum_cost_delay = 0);"
-    found = said(
+    found = outcome_of(
         "autovacuum_behind", with_dead_rows(30_000, own=own, autovacuum_vacuum_cost_delay="0")
     )
     assert "produce fewer dead rows" in found.advice[0]
@@ -332,7 +338,7 @@ def test_what_is_set_already_is_not_advised_again():
 )
 def test_each_setting_that_distorts_is_named(settings, severity, expected):
     server = facts(table(), units={"shared_buffers": "8kB"}, **settings)
-    found = said("distorting_settings", made_run().facts(server))
+    found = outcome_of("distorting_settings", made_run().facts(server))
     assert found.severity == severity
     assert found.summary == f"The run was measured on a server with {expected}."
 
@@ -362,26 +368,26 @@ def test_jit_on_a_short_query_is_named(cost, above, mean_ms, is_short):
 
 def test_settings_as_they_should_be():
     server = facts(table(), units={"shared_buffers": "8kB"}, fsync="on", shared_buffers="1000000")
-    assert isinstance(said("distorting_settings", made_run().facts(server)), NotFound)
-    assert isinstance(said("distorting_settings", made_run()), CouldNotLook)
+    assert isinstance(outcome_of("distorting_settings", made_run().facts(server)), NotFound)
+    assert isinstance(outcome_of("distorting_settings", made_run()), CouldNotLook)
 
 
 def test_a_change_of_level_is_minor_and_noise_a_note():
     rng = np.random.default_rng(4)
     steps = np.concatenate([rng.normal(1000, 20, 63), rng.normal(700, 20, 60)])
-    found = said("unsteady", MadeRun(ok=np.round(steps), seconds=120))
+    found = outcome_of("unsteady", MadeRun(ok=np.round(steps), seconds=120))
     assert found.severity == "minor"
     assert "Throughput went from 999 to 700 TPS" in found.summary
-    noisy = said("unsteady", MadeRun(ok=np.round(rng.normal(1000, 300, 63)), seconds=60))
+    noisy = outcome_of("unsteady", MadeRun(ok=np.round(rng.normal(1000, 300, 63)), seconds=60))
     assert noisy.severity == "note"
     assert "±" in noisy.summary
-    wild = said("unsteady", MadeRun(ok=[0] * 3 + [0] * 59 + [1000], seconds=60))
+    wild = outcome_of("unsteady", MadeRun(ok=[0] * 3 + [0] * 59 + [1000], seconds=60))
     assert "hardly known" in wild.summary
     assert "No difference can be claimed." in wild.seen
 
 
 def test_a_short_run_is_a_note_and_a_steady_one_nothing():
-    short = said("unsteady", MadeRun(seconds=6))
+    short = outcome_of("unsteady", MadeRun(seconds=6))
     assert short.severity == "note"
     assert f"6{THIN}s were measured" in short.summary
-    assert isinstance(said("unsteady", MadeRun(seconds=60)), NotFound)
+    assert isinstance(outcome_of("unsteady", MadeRun(seconds=60)), NotFound)

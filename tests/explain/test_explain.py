@@ -12,7 +12,7 @@ from dbdyno.explain.registry import all_rules
 from dbdyno.explain.rule import NotFound, Rule, at_most, found, severity_of
 from dbdyno.explain.sentences import gain_text
 from dbdyno.layout import laid_out
-from dbdyno.model.record import Finding, NotLooked
+from dbdyno.model.record import Finding, UnevaluatedRule
 from tests.explain.made import made_run
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
@@ -79,7 +79,7 @@ def test_a_nearer_finding_hides_none_that_accounts_for_much_more_or_is_better_kn
     assert uncovered([near, of_something_else], rules) == [near]
 
 
-def test_what_no_finding_accounts_for_remains():
+def test_time_that_no_finding_accounts_for_remains():
     rules = {"io": a_rule("io", accounts_for=frozenset({"io"}))}
     spent = a_budget(io=0.3, cpu=0.5, idle=0.2)
     assert unexplained([a_finding("io", share=0.25)], rules, spent) == pytest.approx(0.55)
@@ -96,7 +96,7 @@ def test_no_time_is_accounted_for_twice():
 
 
 @pytest.mark.parametrize("rule", ["outage", "cpu_throttled", "connection_churn"])
-def test_a_server_that_answers_nobody_answers_no_look(rule):
+def test_a_server_that_answers_no_client_answers_no_sample(rule):
     """A finding that accounts for such time also accounts for what was not sampled of it."""
     spent = replace(a_budget(cpu=0.4), not_seen=60)
     assert unexplained([a_finding(rule, share=0.65)], all_rules(), spent) <= 0.4
@@ -109,11 +109,11 @@ def test_waits_behind_clients_on_the_way_are_the_networks():
     assert unexplained([far], all_rules(), spent) == pytest.approx(0.1)
 
 
-def test_without_looks_nobody_knows_what_remains():
+def test_without_samples_the_unexplained_rest_is_unknown():
     assert unexplained([], {}, None) is None
 
 
-def test_a_rule_that_lacks_something_could_not_look_and_one_that_fails_says_so(monkeypatch):
+def test_a_rule_without_its_data_could_not_look_and_one_that_fails_reports_the_error(monkeypatch):
     def lacks(_):
         raise LackingError("it was dark")
 
@@ -126,7 +126,7 @@ def test_a_rule_that_lacks_something_could_not_look_and_one_that_fails_says_so(m
     assert reasons["broken"] == "internal error in this rule: ZeroDivisionError: division by zero"
 
 
-def test_a_server_that_could_not_be_asked_is_the_reason_for_all_that_lacks():
+def test_a_server_without_telemetry_is_the_reason_for_all_missing_data():
     run = made_run().read("machine").lack("server", "it is in recovery")
     reasons = [one.reason for one in explain(run.recording(), HISTOGRAMS).not_looked]
     assert "pg_stat_database was not read: it is in recovery" in reasons
@@ -143,7 +143,7 @@ def test_a_server_that_could_not_be_asked_is_the_reason_for_all_that_lacks():
         (1.0, "Throughput rises by a factor of 100 or more."),
     ],
 )
-def test_a_bound_is_told_as_such_only_where_it_is_one(share, expected):
+def test_a_share_is_called_a_bound_only_if_it_is_one(share, expected):
     assert gain_text(Case(MadeRun().recording(), HISTOGRAMS), share) == expected
 
 
@@ -166,22 +166,22 @@ def test_findings_come_by_severity_then_share_then_certainty(monkeypatch):
 
 
 def test_the_rule_completes_its_finding():
-    said = found("It is so.", evidence={"x": 1}, share=0.2, share_of="client time")
-    assert (said.severity, said.id, said.title) == ("major", "", "")
+    finding = found("It is so.", evidence={"x": 1}, share=0.2, share_of="client time")
+    assert (finding.severity, finding.id, finding.title) == ("major", "", "")
     assert found("It is so.", evidence={}).severity == "note"
 
 
-def lines(told_lines):
-    return laid_out(told_lines).split("\n")
+def lines(indented):
+    return laid_out(indented).split("\n")
 
 
-def test_in_full_a_finding_says_all_it_has():
+def test_in_full_a_finding_has_all_its_parts():
     finding = a_finding(
         "a", share=0.25, seen=["Seen once."], advice=["Do that."], wrong_when="It rains."
     )
     not_looked = [
-        NotLooked(id="x", title="X", reason="it was dark"),
-        NotLooked(id="y", title="Y", reason="it was dark"),
+        UnevaluatedRule(id="x", title="X", reason="it was dark"),
+        UnevaluatedRule(id="y", title="Y", reason="it was dark"),
     ]
     assert lines(explanation_lines(Explanation([finding], not_looked, 0.5))) == [
         "MAJOR  Title of a  [a, hint]",
@@ -215,18 +215,18 @@ def test_in_short_only_what_is_above_a_note():
         f"1 more: dbdyno explain {record.run_id}",
     ]
     assert summary_lines(record) == ["no finding above a note"]
-    dark = [NotLooked(id="x", title="X", reason="nothing was measured")]
+    dark = [UnevaluatedRule(id="x", title="X", reason="nothing was measured")]
     assert summary_lines(replace(record, duration_s=0.0, not_looked=dark)) == [
         "nothing was measured"
     ]
 
 
-def test_in_short_much_that_remains_is_told_beside_what_was_found():
-    def told_of(unexplained, *findings):
+def test_in_short_a_large_unexplained_rest_is_reported_beside_the_findings():
+    def text_of(unexplained, *findings):
         record = measured_record(findings=list(findings), unexplained=unexplained)
         return lines(summary_lines(record))
 
     remainder = "Unexplained: 30 % of client time; no finding accounts for it."
-    assert told_of(0.3, a_finding("a"))[1:] == [remainder]
-    assert len(told_of(0.09, a_finding("a"))) == 1
-    assert told_of(0.3) == ["no finding above a note"]
+    assert text_of(0.3, a_finding("a"))[1:] == [remainder]
+    assert len(text_of(0.09, a_finding("a"))) == 1
+    assert text_of(0.3) == ["no finding above a note"]

@@ -5,8 +5,8 @@ from inline_snapshot import snapshot
 
 from dbdyno.explain.explain import NOTHING_DONE, explain
 from dbdyno.explain.rule import CouldNotLook, NotFound
-from tests.explain.asking import said, text_of
 from tests.explain.made import with_looks, with_processors
+from tests.explain.rule_outcomes import outcome_of, text_of
 from tests.explain.test_lock_rules import failing
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
@@ -39,8 +39,8 @@ def busy_elsewhere(ok):
     return run.counters("busiest", {"cpu_us": 1.2e6}, of="backup/4711")
 
 
-def test_some_that_failed_are_told_by_kind_with_the_statement_of_the_first():
-    finding = said("failed_transactions", failed(run_of(100), cancelled=500, duplicate=1500))
+def test_failures_are_reported_by_kind_with_the_statement_of_the_first():
+    finding = outcome_of("failed_transactions", failed(run_of(100), cancelled=500, duplicate=1500))
     assert finding.share is None
     assert text_of(finding) == snapshot("""\
 major: Transactions failed
@@ -56,17 +56,21 @@ key value violates unique constraint "accounts_pkey".
     ]
 
 
-def test_few_failures_are_not_spoken_of():
-    assert isinstance(said("failed_transactions", failed(run_of(100), duplicate=100)), NotFound)
-    assert isinstance(said("failed_transactions", run_of(100)), NotFound)
+def test_few_failures_are_not_reported():
+    assert isinstance(
+        outcome_of("failed_transactions", failed(run_of(100), duplicate=100)), NotFound
+    )
+    assert isinstance(outcome_of("failed_transactions", run_of(100)), NotFound)
 
 
 def test_deadlocks_have_a_rule_of_their_own():
-    assert isinstance(said("failed_transactions", failed(run_of(100), deadlock=3000)), NotFound)
+    assert isinstance(
+        outcome_of("failed_transactions", failed(run_of(100), deadlock=3000)), NotFound
+    )
 
 
 @pytest.mark.parametrize("ok", [0, 1])
-def test_of_a_load_that_did_nothing_the_failures_are_the_finding(ok):
+def test_failures_are_the_finding_for_a_load_without_successes(ok):
     """The first insert may have succeeded; other programs meanwhile did not hold it back."""
     always_asking = with_looks(busy_elsewhere(ok), (0, "", "", 8))
     explanation = explain(failed(always_asking, duplicate=9000), HISTOGRAMS)
@@ -78,17 +82,17 @@ def test_of_a_load_that_did_nothing_the_failures_are_the_finding(ok):
     assert explanation.unexplained == pytest.approx(1 - finding.share)
 
 
-def test_of_a_load_that_works_beside_its_failures_other_causes_are_told():
+def test_a_load_that_works_despite_failures_has_other_causes_reported():
     explanation = explain(failed(busy_elsewhere(100), duplicate=9000), HISTOGRAMS)
     assert {"failed_transactions", "cpu_others"} <= {one.id for one in explanation.findings}
 
 
 def test_no_throughput_is_promised_to_a_load_that_has_none():
-    finding = said("deadlocks", failed(run_of(0), deadlock=600))
+    finding = outcome_of("deadlocks", failed(run_of(0), deadlock=600))
     assert finding.severity == "critical"
     assert finding.gain == ""
 
 
 @pytest.mark.parametrize("rule", ["cpu_others", "unsteady", "wal_write", "connection_churn"])
-def test_what_bounds_failing_is_not_asked(rule):
-    assert said(rule, failed(busy_elsewhere(0), deadlock=600)) == CouldNotLook(NOTHING_DONE)
+def test_failing_transactions_are_not_examined_for_bottlenecks(rule):
+    assert outcome_of(rule, failed(busy_elsewhere(0), deadlock=600)) == CouldNotLook(NOTHING_DONE)

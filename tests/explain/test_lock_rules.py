@@ -10,8 +10,8 @@ from inline_snapshot import snapshot
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.formatting import THIN_SPACE, percent
 from dbdyno.model.telemetry import ServerFacts
-from tests.explain.asking import said, text_of
 from tests.explain.made import with_looks
+from tests.explain.rule_outcomes import outcome_of, text_of
 from tests.explain.tpcb import BRANCHES, END, TELLERS, behind, tpcb, waiting
 from tests.support.recordings import MadeRun
 
@@ -24,7 +24,7 @@ def held_by(who, state, wait="", waiters=3):
 
 
 def test_a_foreign_session_idle_in_its_transaction_is_named():
-    finding = said("foreign_lock", held_by("foreign", "idle in transaction"))
+    finding = outcome_of("foreign_lock", held_by("foreign", "idle in transaction"))
     assert finding.share == pytest.approx(3 / 4)
     assert text_of(finding) == snapshot("""\
 critical: A foreign session holds locks
@@ -37,7 +37,7 @@ On average 3 clients waited at “UPDATE pgbench_branches SET bbalance = bbalanc
 
 
 def test_a_process_of_the_server_is_named():
-    finding = said("foreign_lock", held_by("autovacuum worker", "active", "VacuumDelay"))
+    finding = outcome_of("foreign_lock", held_by("autovacuum worker", "active", "VacuumDelay"))
     assert text_of(finding) == snapshot("""\
 critical: The server's autovacuum worker holds locks
 The server's autovacuum worker (waiting for VacuumDelay) held locks on
@@ -48,7 +48,7 @@ On average 3 clients waited at “UPDATE pgbench_branches SET bbalance = bbalanc
 """)
 
 
-def test_who_waits_behind_a_client_that_waits_for_a_foreign_session_is_named_too():
+def test_waiters_behind_a_client_that_waits_for_a_foreign_session_are_named_too():
     foreign = {"root": -1, "state": "idle in transaction"}
     blocking = [
         behind(BRANCHES, 1, who="foreign", blocker=-1, **foreign),
@@ -57,7 +57,7 @@ def test_who_waits_behind_a_client_that_waits_for_a_foreign_session_is_named_too
         ),
     ]
     waits = [waiting(BRANCHES, 1), waiting(TELLERS, 2), waiting(END, 1, "", "")]
-    finding = said("foreign_lock", tpcb(4, waits, blocking))
+    finding = outcome_of("foreign_lock", tpcb(4, waits, blocking))
     assert finding.evidence["waits"] == [
         {"statement": TELLERS, "share": pytest.approx(2 / 4)},
         {"statement": BRANCHES, "share": pytest.approx(1 / 4)},
@@ -66,37 +66,37 @@ def test_who_waits_behind_a_client_that_waits_for_a_foreign_session_is_named_too
     assert "On average 2 clients waited at “UPDATE pgbench_tellers SET" in finding.seen[1]
 
 
-def test_a_change_of_a_table_that_waits_itself_is_told_as_what_stops_the_others():
+def test_a_waiting_table_change_is_reported_as_blocking_the_others():
     """It waits behind a reader, which alone would not have blocked the clients."""
     behind_it = behind(BRANCHES, 3, who="foreign", blocker=-1, root=-1, state="idle in transaction")
     behind_it = msgspec.structs.replace(behind_it, lock="relation", depth=2)
     waits = [waiting(BRANCHES, 3, "Lock", "relation"), waiting(TELLERS, 1, "", "")]
-    finding = said("foreign_lock", tpcb(4, waits, [behind_it]))
+    finding = outcome_of("foreign_lock", tpcb(4, waits, [behind_it]))
     assert finding.seen[-1].startswith(
         f"{percent(3 / 4)} of client time was spent behind a session that"
     )
     assert "short lock timeout" in finding.advice[-1]
-    direct = said("foreign_lock", held_by("foreign", "idle in transaction"))
+    direct = outcome_of("foreign_lock", held_by("foreign", "idle in transaction"))
     assert direct.evidence["between_share"] == 0
     assert not any("lock timeout" in one for one in direct.advice)
 
 
 @pytest.mark.parametrize(("state", "is_ddl"), [("active", True), ("idle in transaction", False)])
-def test_who_locks_a_table_with_a_statement_that_runs_is_told_how_not_to(state, is_ddl):
+def test_a_running_statement_that_locks_a_table_gets_advice_to_avoid_it(state, is_ddl):
     behind_it = behind(BRANCHES, 3, who="foreign", blocker=-1, root=-1, state=state)
     behind_it = msgspec.structs.replace(behind_it, lock="relation")
     waits = [waiting(BRANCHES, 3, "Lock", "relation"), waiting(TELLERS, 1, "", "")]
-    finding = said("foreign_lock", tpcb(4, waits, [behind_it]))
+    finding = outcome_of("foreign_lock", tpcb(4, waits, [behind_it]))
     assert ("CREATE INDEX CONCURRENTLY" in finding.advice[0]) == is_ddl
     assert any("idle_in_transaction" in one for one in finding.advice) != is_ddl
-    of_a_row = said("foreign_lock", held_by("foreign", state))
+    of_a_row = outcome_of("foreign_lock", held_by("foreign", state))
     assert not any("CONCURRENTLY" in one for one in of_a_row.advice)
 
 
 def test_waits_behind_clients_are_not_foreign():
     run = tpcb(4, [waiting(BRANCHES, 3)], [behind(BRANCHES, 3)])
-    assert isinstance(said("foreign_lock", run), NotFound)
-    assert isinstance(said("foreign_lock", MadeRun()), CouldNotLook)
+    assert isinstance(outcome_of("foreign_lock", run), NotFound)
+    assert isinstance(outcome_of("foreign_lock", MadeRun()), CouldNotLook)
 
 
 def failing(run, failures, *, failed, failed_ms=TOOK_MS, retried=0, retries=0):
@@ -121,7 +121,7 @@ def failing(run, failures, *, failed, failed_ms=TOOK_MS, retried=0, retries=0):
 
 def test_sessions_that_may_be_the_loads_own_are_no_strangers():
     """With -C, the only sample with the holder came before the engine reported the connection."""
-    outcome = said("foreign_lock", held_by("unknown", "active"))
+    outcome = outcome_of("foreign_lock", held_by("unknown", "active"))
     assert isinstance(outcome, CouldNotLook)
     assert "they may belong to the load or not" in outcome.reason
 
@@ -160,7 +160,7 @@ def failure(code, count, message):
 def test_few_deadlocks_are_a_note():
     few = [failure("40P01", 10, "deadlock detected")]
     recording = failing(busy(), few, failed=10)
-    finding = said("deadlocks", recording)
+    finding = outcome_of("deadlocks", recording)
     assert text_of(finding) == snapshot("""\
 note: Deadlocks between transactions
 10 deadlocks: about 0.166 % of client time was lost to them.
@@ -173,18 +173,18 @@ def test_the_time_of_those_that_failed_is_what_the_engine_timed():
     """Transactions wait before they fail: a tenth of them takes half of the time."""
     lost = [failure("40001", 600, "could not serialize access")]
     recording = failing(busy(), lost, failed=600, failed_ms=10 * TOOK_MS)
-    found = said("deadlocks", recording)
+    found = outcome_of("deadlocks", recording)
     assert found.share == pytest.approx(0.5)
     assert found.gain == "Throughput rises by a factor of at most 2."
     others = [*lost, failure("23505", 200, "duplicate key")]
     recording = failing(busy(), others, failed=800, failed_ms=7.5 * TOOK_MS)
-    assert said("deadlocks", recording).share == pytest.approx(0.5 * 600 / 800)
+    assert outcome_of("deadlocks", recording).share == pytest.approx(0.5 * 600 / 800)
 
 
 def test_clients_that_have_nothing_to_do_lose_no_time():
     run = with_looks(busy(), (0, "Lock", "transactionid", 2), (0, "idle", "", 6))
     lost = [failure("40001", 6000, "could not serialize access")]
-    assert said("deadlocks", failing(run, lost, failed=6000)).share == pytest.approx(0.5 / 4)
+    assert outcome_of("deadlocks", failing(run, lost, failed=6000)).share == pytest.approx(0.5 / 4)
 
 
 def deadlocked(*, found, timeout_ms=1000):
@@ -203,7 +203,7 @@ def deadlocked(*, found, timeout_ms=1000):
 
 def test_deadlocks_that_hold_back_everybody_are_grave():
     recording = deadlocked(found=40)  # two a second, each lasting a second
-    finding = said("deadlocks", recording)
+    finding = outcome_of("deadlocks", recording)
     assert finding.share == pytest.approx(6 / 8 * (1 - math.exp(-2)))
     assert finding.certainty == "likely"
     assert text_of(finding) == snapshot("""\
@@ -214,15 +214,15 @@ The server's log describes 1, with the waiters and blockers of each.
 1.96 % of client time was spent in failed attempts.
 64.8 % of client time was spent in lock waits while a deadlock was pending.
 """)
-    convoy = said("row_lock_convoy", recording)
+    convoy = outcome_of("row_lock_convoy", recording)
     assert convoy.share == pytest.approx(6 / 8 * math.exp(-2))
 
 
 def test_the_counter_experiment_is_one_that_can_be_made():
     """A single script cannot be left out; serialization failures have no lock order."""
-    assert said("deadlocks", deadlocked(found=40)).refute.startswith("Sort the keys")
+    assert outcome_of("deadlocks", deadlocked(found=40)).refute.startswith("Sort the keys")
     refused = [failure("40001", 5, "could not serialize access")]
-    finding = said("deadlocks", failing(MadeRun(), refused, failed=5))
+    finding = outcome_of("deadlocks", failing(MadeRun(), refused, failed=5))
     assert "READ COMMITTED" in finding.refute
     assert "deadlock" not in finding.why
 
@@ -242,7 +242,7 @@ def of_two_scripts(failures, *, lost, texts=()):
 def test_scripts_that_deadlock_are_named():
     lost = (60, 90)
     deadlocks = [failure("40P01", 150, "deadlock detected") | {"statement": None}]
-    finding = said("deadlocks", of_two_scripts(deadlocks, lost=lost))
+    finding = outcome_of("deadlocks", of_two_scripts(deadlocks, lost=lost))
     assert f"up.sql 60 of 3{THIN_SPACE}060, down.sql 90 of 3{THIN_SPACE}090." in finding.seen[1]
     assert "in up.sql, down.sql: sort the keys" in finding.advice[0]
     assert finding.refute.startswith("Run up.sql, down.sql each alone")
@@ -251,10 +251,10 @@ def test_scripts_that_deadlock_are_named():
 def test_a_script_that_only_reads_has_no_part_in_deadlocks():
     deadlocks = [failure("40P01", 60, "deadlock detected")]
     both = [(0, "update stock set n = n - 1 where id = :id;"), (1, "select n from stock;")]
-    finding = said("deadlocks", of_two_scripts(deadlocks, lost=(60, 0), texts=both))
+    finding = outcome_of("deadlocks", of_two_scripts(deadlocks, lost=(60, 0), texts=both))
     assert finding.advice[0].startswith("Lock the same rows in the same order in up.sql: ")
     assert finding.refute.startswith("Sort the keys")
-    losing = said("deadlocks", of_two_scripts(deadlocks, lost=(59, 1), texts=both))
+    losing = outcome_of("deadlocks", of_two_scripts(deadlocks, lost=(59, 1), texts=both))
     assert "in up.sql, down.sql" in losing.advice[0]
 
 
@@ -262,21 +262,21 @@ def test_the_strength_of_locks_comes_first_where_rows_are_shared():
     """Two transactions that both change the row that they share deadlock in any order of rows."""
     deadlocks = [failure("40P01", 60, "deadlock detected")]
     both = [(0, "select n from stock where id = 1 for share;"), (1, "select n from stock;")]
-    finding = said("deadlocks", of_two_scripts(deadlocks, lost=(60, 0), texts=both))
+    finding = outcome_of("deadlocks", of_two_scripts(deadlocks, lost=(60, 0), texts=both))
     assert finding.advice[0].startswith("Take each row lock at once in the strongest mode")
     assert finding.advice[1].startswith("Lock the same rows in the same order in up.sql: ")
 
 
-def test_whose_failures_they_are_is_not_told_where_others_failed_too():
+def test_failures_are_not_attributed_if_others_failed_too():
     few = [failure("40P01", 100, "deadlock detected"), failure("23505", 50, "duplicate key")]
-    finding = said("deadlocks", of_two_scripts(few, lost=(60, 90)))
+    finding = outcome_of("deadlocks", of_two_scripts(few, lost=(60, 90)))
     assert not any("by script" in one for one in finding.seen)
 
 
-def test_what_was_tried_again_until_it_succeeded_has_been_seen_too():
+def test_retries_that_finally_succeeded_count_as_well():
     """InnoDB detects a deadlock at once: no client stalled, and no transaction failed."""
     run = busy().counters("pg_stat_database", {"deadlocks": 20})
-    finding = said("deadlocks", failing(run, [], failed=0, retried=1200, retries=1200))
+    finding = outcome_of("deadlocks", failing(run, [], failed=0, retried=1200, retries=1200))
     assert finding.seen[0].startswith(f"The server counted 1{THIN_SPACE}")
     assert finding.seen[1].endswith("of client time was spent in failed attempts.")
 
@@ -292,8 +292,8 @@ BY_UPDATE = "could not serialize access due to concurrent update"
         (BY_UPDATE, "a single UPDATE", "through an index"),
     ],
 )
-def test_what_helps_against_a_conflict_is_of_its_kind(message, helps, helps_not):
-    finding = said("deadlocks", failing(busy(), [failure("40001", 50, message)], failed=50))
+def test_advice_against_a_conflict_is_for_its_kind(message, helps, helps_not):
+    finding = outcome_of("deadlocks", failing(busy(), [failure("40001", 50, message)], failed=50))
     advice = " ".join(finding.advice)
     assert helps in advice
     assert helps_not not in advice
@@ -302,23 +302,23 @@ def test_what_helps_against_a_conflict_is_of_its_kind(message, helps, helps_not)
 def test_against_conflicts_of_snapshots_innodb_is_locked_first():
     recording = failing(busy(), [failure("1020", 50, "Record has changed")], failed=50)
     recording.plan["endpoint"] = {"protocol": "mysql"}
-    assert "SELECT … FOR UPDATE" in said("deadlocks", recording).advice[1]
+    assert "SELECT … FOR UPDATE" in outcome_of("deadlocks", recording).advice[1]
 
 
 def test_one_row_alone_deadlocks_whom_no_order_of_rows_helps():
-    finding = said("deadlocks", deadlocked(found=40))
+    finding = outcome_of("deadlocks", deadlocked(found=40))
     assert "at once in the strongest mode" in finding.advice[2]
     assert "at once in its strongest mode" in finding.refute
 
 
 def test_a_short_timeout_makes_deadlocks_cheap():
-    finding = said("deadlocks", deadlocked(found=4, timeout_ms=10))
+    finding = outcome_of("deadlocks", deadlocked(found=4, timeout_ms=10))
     assert finding.severity == "note"
 
 
 def test_serialization_failures_that_were_tried_again():
     run = busy().counters("pg_stat_database", {"deadlocks": 0})
-    finding = said("deadlocks", failing(run, [], failed=0, retried=1200, retries=1500))
+    finding = outcome_of("deadlocks", failing(run, [], failed=0, retried=1200, retries=1500))
     assert finding.share == pytest.approx(1500 / 7500)
     assert finding.severity == "major"
     assert finding.summary.startswith(f"1{THIN_SPACE}500 retries of 1{THIN_SPACE}200 trans")
@@ -328,29 +328,29 @@ def test_serialization_failures_that_were_tried_again():
     assert "READ COMMITTED" in finding.refute
 
 
-def test_what_was_tried_again_while_the_server_found_deadlocks_is_put_down_to_them():
+def test_retries_while_the_server_counted_deadlocks_are_attributed_to_them():
     run = busy().counters("pg_stat_database", {"deadlocks": 20})
-    finding = said("deadlocks", failing(run, [], failed=0, retried=1200, retries=1200))
+    finding = outcome_of("deadlocks", failing(run, [], failed=0, retried=1200, retries=1200))
     assert finding.title == "Deadlocks between transactions"
     assert "deadlock_timeout" in finding.why
 
 
-def test_what_was_tried_again_and_nobody_counted_is_of_either_kind():
-    finding = said("deadlocks", failing(busy(), [], failed=0, retried=1200, retries=1200))
+def test_retries_without_a_counted_reason_may_be_of_either_kind():
+    finding = outcome_of("deadlocks", failing(busy(), [], failed=0, retried=1200, retries=1200))
     assert finding.title == "Deadlocks or serialization failures between transactions"
     assert "deadlock_timeout" not in finding.why
     assert "--telemetry basic" in finding.advice[0]
     assert "those that remain are deadlocks" in finding.refute
 
 
-def test_who_tries_again_is_not_told_to():
+def test_a_load_that_retries_gets_no_advice_to_retry():
     lost = [failure("40001", 1, "could not serialize access")]
     recording = failing(busy(), lost, failed=1, retried=1, retries=9)
-    finding = said("deadlocks", recording)
+    finding = outcome_of("deadlocks", recording)
     assert finding.summary.startswith("1 serialization failure and 9 retries of 1 transac")
     assert "--max-tries" in finding.advice[0]
     plan = recording.plan | {"retry": {"tries_max": 10}}
-    finding = said("deadlocks", msgspec.structs.replace(recording, plan=plan))
+    finding = outcome_of("deadlocks", msgspec.structs.replace(recording, plan=plan))
     assert "--max-tries" not in " ".join(finding.advice)
 
 
@@ -362,13 +362,13 @@ def test_tries_are_known_by_why_they_failed_and_have_the_time_they_took():
         a_try("1213", 20, whole_s / 10, "Deadlock found"),
         a_try("1205", 5, whole_s / 4, "too long"),
     )
-    finding = said("deadlocks", both)
+    finding = outcome_of("deadlocks", both)
     assert finding.share == pytest.approx(1 / 10)
     assert finding.title == "Deadlocks between transactions"
     assert finding.summary.startswith("20 deadlocks, all retried: about 10")
     assert finding.seen[0] == "1213: Deadlock found."
     assert finding.gain
-    finding = said("tries_again", both)
+    finding = outcome_of("tries_again", both)
     assert finding.share is None
     assert text_of(finding) == snapshot("""\
 minor: Transactions had to be retried
@@ -382,32 +382,32 @@ def test_a_lock_that_was_not_had_in_time_is_no_serialization_failure():
     """The server counted no deadlocks, and in the end nothing failed."""
     run = busy().counters("global_status", {"deadlocks": 0})
     recording = tried_again(run, a_try("1205", 1200, 60))
-    assert isinstance(said("deadlocks", recording), NotFound)
-    assert "lock timeout (1205)" in said("tries_again", recording).summary
+    assert isinstance(outcome_of("deadlocks", recording), NotFound)
+    assert "lock timeout (1205)" in outcome_of("tries_again", recording).summary
 
 
 def test_some_that_failed_and_some_that_were_tried_again_are_counted_together():
     lost = a_try("40001", 1, 0.1)
-    finding = said("deadlocks", tried_again(busy(), a_try("40001", 9, 1), failed=[lost]))
+    finding = outcome_of("deadlocks", tried_again(busy(), a_try("40001", 9, 1), failed=[lost]))
     assert finding.summary.startswith("10 serialization failures, 9 of them retried")
 
 
-def test_a_few_short_tries_are_not_spoken_of():
+def test_a_few_short_tries_are_not_reported():
     run = tried_again(busy(), a_try("1205", 5, 0.1))
-    assert isinstance(said("tries_again", run), NotFound)
-    assert isinstance(said("tries_again", busy()), NotFound)
+    assert isinstance(outcome_of("tries_again", run), NotFound)
+    assert isinstance(outcome_of("tries_again", busy()), NotFound)
 
 
 def test_tries_without_end_are_all_there_was():
     recording = tried_again(MadeRun(0, seconds=60), a_try("1205", 60, 60))
-    finding = said("tries_again", recording)
+    finding = outcome_of("tries_again", recording)
     assert finding.evidence["share_of_time"] == 1
     assert finding.severity == "critical"
 
 
 def test_other_failures_are_not_deadlocks():
     recording = failing(MadeRun(), [failure("23505", 5, "duplicate key")], failed=5)
-    assert isinstance(said("deadlocks", recording), NotFound)
+    assert isinstance(outcome_of("deadlocks", recording), NotFound)
 
 
 def aged(oldest_s, horizon, dead, *, live=100, idle_s=None, tps=1000, **load):
@@ -427,7 +427,7 @@ GROWING = np.arange(1.0, 31.0)
 
 def test_an_idle_transaction_and_what_it_did():
     run = aged(GROWING, GROWING * 1000, GROWING * 1000, tps=1000 - 20 * GROWING)
-    finding = said("long_transaction", run)
+    finding = outcome_of("long_transaction", run)
     assert finding.certainty == "sure"
     assert text_of(finding) == snapshot("""\
 critical: Idle transaction holds back the xmin horizon
@@ -444,7 +444,7 @@ def of_standby(horizon):
 
 def test_a_slot_that_holds_the_horizon_has_no_transaction():
     run = aged(0.1, GROWING * 1000, GROWING * 1000, idle_s=0.0)
-    finding = said("long_transaction", run.levels("sessions", of_standby(GROWING * 1000)))
+    finding = outcome_of("long_transaction", run.levels("sessions", of_standby(GROWING * 1000)))
     assert text_of(finding) == snapshot("""\
 major: Replication slot or standby holds back the xmin horizon
 A replication slot or a standby keeps 30 000 dead rows of planted from being
@@ -457,21 +457,21 @@ Throughput did not fall noticeably.
 
 def test_a_transaction_that_is_farther_behind_than_a_standby_is_the_holder():
     run = aged(GROWING, GROWING * 1000, GROWING * 1000).levels("sessions", of_standby(500.0))
-    assert said("long_transaction", run).title.startswith("Idle transaction")
-    assert "idle_in_transaction" in said("long_transaction", run).advice[-1]
+    assert outcome_of("long_transaction", run).title.startswith("Idle transaction")
+    assert "idle_in_transaction" in outcome_of("long_transaction", run).advice[-1]
 
 
 @pytest.mark.parametrize("load", [{"stages": [(15, 32), (15, 8)]}, {"is_open": True}])
-def test_a_fall_that_was_asked_for_is_not_put_down_to_it(load):
+def test_a_planned_decline_is_not_attributed_to_locks(load):
     tps = np.repeat([1000, 300], 15)
-    finding = said("long_transaction", aged(GROWING, GROWING * 1000, 5000, tps=tps, **load))
+    finding = outcome_of("long_transaction", aged(GROWING, GROWING * 1000, 5000, tps=tps, **load))
     assert (finding.severity, finding.certainty) == ("major", "likely")
     assert finding.evidence["lost_throughput"] is None
     assert "Throughput" not in " ".join(finding.seen)
 
 
 def test_a_transaction_that_works_is_called_long():
-    finding = said("long_transaction", aged(GROWING, GROWING * 1000, 50.0, idle_s=0.0))
+    finding = outcome_of("long_transaction", aged(GROWING, GROWING * 1000, 50.0, idle_s=0.0))
     assert "long reports and dumps" in finding.advice[-1]
     assert finding.title == "Long transaction holds back the xmin horizon"
     assert finding.severity == "minor"
@@ -487,7 +487,7 @@ def test_a_transaction_that_works_is_called_long():
     ids=["young", "harmless", "nothing dead"],
 )
 def test_quiet_without_harm(run):
-    assert isinstance(said("long_transaction", run), NotFound)
+    assert isinstance(outcome_of("long_transaction", run), NotFound)
 
 
 def test_a_transaction_that_was_old_after_the_load_held_nothing_back():
@@ -495,8 +495,8 @@ def test_a_transaction_that_was_old_after_the_load_held_nothing_back():
     ages = {"oldest_transaction_s": [*[0.2] * 30, 300.0], "horizon_age_transactions": 1e6}
     run.levels("sessions", ages, at_s=[*range(1, 31), 330])
     run.levels("pg_stat_user_tables", {"n_dead_tup": 5000, "n_live_tup": 100}, of="planted")
-    assert isinstance(said("long_transaction", run), NotFound)
+    assert isinstance(outcome_of("long_transaction", run), NotFound)
 
 
 def test_could_not_look_at_sessions():
-    assert isinstance(said("long_transaction", MadeRun()), CouldNotLook)
+    assert isinstance(outcome_of("long_transaction", MadeRun()), CouldNotLook)

@@ -19,7 +19,7 @@ from dbdyno.explain.transactions import (
     transaction,
 )
 from dbdyno.workloads.registry import find_workload
-from tests.explain.asking import said, text_of
+from tests.explain.rule_outcomes import outcome_of, text_of
 from tests.explain.tpcb import BRANCHES, END, FACTS, TELLERS, behind, waiting
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
@@ -61,7 +61,7 @@ def test_a_script_is_its_commands():
     assert commands(script_of(found)) == found
 
 
-def test_what_the_engine_calls_a_statement_is_one_here_too():
+def test_statements_are_split_as_in_the_engine():
     for name in ("tpcb", "simple-update", "select-only", "pk"):
         workload = find_workload(name)
         for script in workload.scripts(workload.complete({}), "postgresql"):
@@ -141,7 +141,7 @@ def test_no_permitted_order_has_a_higher_bound(seed):
         (["INSERT INTO a VALUES (nextval('s'));", "INSERT INTO b VALUES (1);"], True),
     ],
 )
-def test_what_depends_on_each_other_stays_in_order(lines, stays):
+def test_dependent_statements_stay_in_order(lines, stays):
     one = transaction(timed("\n".join(["BEGIN;", *lines, "END;"])), {"a": 9.0, "b": 9.0})
     assert stays_before(*one.steps) is stays
 
@@ -160,7 +160,7 @@ def test_a_script_that_is_no_straight_line_is_left_alone(text):
         transaction(timed(text), {"t": 1.0})
 
 
-def test_without_the_rows_of_a_table_nothing_is_said():
+def test_without_the_rows_of_a_table_nothing_is_reported():
     with pytest.raises(UnknownRowsError, match="pgbench_tellers"):
         advise([timed()], {**ROWS, "pgbench_tellers": 0})
 
@@ -181,7 +181,7 @@ def test_a_read_locks_a_row_against_others_of_its_kind_or_does_not(read, locks):
     assert step.locks == locks
 
 
-def test_scripts_that_would_lock_crosswise_are_told():
+def test_scripts_that_would_lock_in_opposite_order_are_reported():
     """The second script must write hot before it reads it for mild, so hot cannot come last."""
     first = (
         "BEGIN;\nUPDATE hot SET a = 1 WHERE id = :id;\nUPDATE mild SET a = 1 WHERE id = :id;\nEND;"
@@ -215,7 +215,7 @@ def queued(script, *, in_queue=12, facts=FACTS, tps=900, at_the_head=None):
 
 
 def test_the_finding_names_the_table_and_gives_the_order():
-    finding = said(RULE, queued(TPCB))
+    finding = outcome_of(RULE, queued(TPCB))
     assert text_of(finding) == snapshot("""\
 major: Statement order: pgbench_branches is locked too early
 Rows of pgbench_branches are locked earlier than necessary: each is held for 400
@@ -240,20 +240,20 @@ def test_a_script_that_never_commits_has_no_part_in_it():
     record = full_record(recording, HISTOGRAMS)
     idle = structs.replace(record.scripts[0], name="never", weight=0, ok=0)
     record = structs.replace(record, scripts=[*record.scripts, idle])
-    finding = said(RULE, structs.replace(recording, plan=plan, record=record))
+    finding = outcome_of(RULE, structs.replace(recording, plan=plan, record=record))
     assert finding.evidence["gain_predicted"] == pytest.approx(4 / 3)
     assert list(finding.evidence["scripts"]) == ["tpcb"]
 
 
-def test_it_is_quiet_where_nobody_waits_or_nothing_is_better():
-    assert isinstance(said(RULE, queued(TPCB, in_queue=0)), NotFound)
+def test_nothing_is_found_without_waits_or_a_better_order():
+    assert isinstance(outcome_of(RULE, queued(TPCB, in_queue=0)), NotFound)
     best = advise([timed()], ROWS).scripts["tpcb"]
-    assert isinstance(said(RULE, queued(best)), NotFound)
+    assert isinstance(outcome_of(RULE, queued(best)), NotFound)
 
 
-def test_a_row_that_is_let_go_before_clients_hear_of_it_bounds_nothing():
+def test_a_row_released_before_clients_get_the_reply_sets_no_bound():
     """Held for as long as clients observe, the row would let 2 500 a second through."""
-    finding = said(RULE, queued(TPCB, tps=5000))
+    finding = outcome_of(RULE, queued(TPCB, tps=5000))
     assert (finding.severity, finding.certainty) == ("minor", "hint")
     assert "bounds the rate" not in " ".join(finding.seen)
     assert "factor" not in finding.gain
@@ -261,14 +261,14 @@ def test_a_row_that_is_let_go_before_clients_hear_of_it_bounds_nothing():
 
 def test_no_order_is_advised_where_few_of_many_rows_are_hot():
     tables = [structs.replace(one, rows=100_000.0) for one in FACTS.tables]
-    outcome = said(RULE, queued(TPCB, facts=structs.replace(FACTS, tables=tuple(tables))))
+    outcome = outcome_of(RULE, queued(TPCB, facts=structs.replace(FACTS, tables=tuple(tables))))
     reason = "some rows of pgbench_branches are hot; how many is not known"
     assert outcome == CouldNotLook(reason)
 
 
 def test_an_order_does_not_help_behind_a_foreign_session():
     foreign = behind(BRANCHES, 12, who="foreign", blocker=-1, root=-1, state="idle in transaction")
-    assert isinstance(said(RULE, queued(TPCB, at_the_head=foreign)), NotFound)
+    assert isinstance(outcome_of(RULE, queued(TPCB, at_the_head=foreign)), NotFound)
 
 
 def test_an_order_does_not_help_where_all_wait_for_deadlocks():
@@ -278,9 +278,11 @@ def test_an_order_does_not_help_where_all_wait_for_deadlocks():
         "details": {"units": {"deadlock_timeout": "ms"}},
     }
     run = queued(TPCB, facts=structs.replace(FACTS, **given))
-    assert isinstance(said(RULE, run.counters("pg_stat_database", {"deadlocks": 6})), NotFound)
+    assert isinstance(
+        outcome_of(RULE, run.counters("pg_stat_database", {"deadlocks": 6})), NotFound
+    )
 
 
-def test_it_cannot_look_without_facts_or_looks():
-    assert isinstance(said(RULE, queued(TPCB, facts=None)), CouldNotLook)
-    assert isinstance(said(RULE, MadeRun().statement("SELECT 1;")), CouldNotLook)
+def test_it_could_not_look_without_facts_or_samples():
+    assert isinstance(outcome_of(RULE, queued(TPCB, facts=None)), CouldNotLook)
+    assert isinstance(outcome_of(RULE, MadeRun().statement("SELECT 1;")), CouldNotLook)

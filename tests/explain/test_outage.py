@@ -8,8 +8,8 @@ from inline_snapshot import snapshot
 from dbdyno.explain.explain import explain
 from dbdyno.explain.rule import NotFound
 from dbdyno.model.record import Finding
-from tests.explain.asking import said, text_of
 from tests.explain.made import CORE_S, with_processors
+from tests.explain.rule_outcomes import outcome_of, text_of
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
@@ -24,7 +24,7 @@ def run_until(gone_s=GONE_S, *, seconds=6, clients=4):
 
 def test_a_server_that_does_not_come_back():
     run = run_until().outage(2, math.nan, connections_lost=4)
-    finding = said("outage", run)
+    finding = outcome_of("outage", run)
     assert finding.share == pytest.approx(4 / 6)
     assert finding.evidence["came_back"] is False
     assert text_of(finding) == snapshot("""\
@@ -36,20 +36,20 @@ For 4 s of that time no transaction completed.
 """)
 
 
-def test_its_absence_is_put_down_to_nobody_else():
+def test_an_outage_is_attributed_to_no_other_cause():
     run = with_processors(run_until(), server=0.1, others=1.75)
     run.counters("busiest", {"cpu_us": 1.7 * CORE_S}, of="rustc/4711")
     recording = run.outage(2, math.nan, connections_lost=4).recording()
-    assert isinstance(said("cpu_others", recording), Finding)
+    assert isinstance(outcome_of("cpu_others", recording), Finding)
     findings = explain(recording, HISTOGRAMS).findings
     assert [one.id for one in findings if one.severity != "note"] == ["outage"]
 
 
-def test_a_restart_that_the_log_tells_of():
+def test_a_restart_that_the_log_reports():
     run = MadeRun(seconds=60, clients=4).log(21.5, "start")
     # Two engine threads lost two connections each, and saw the outage end at different times.
     run = run.outage(20, 2, connections_lost=2).outage(20.1, 2.4, connections_lost=2)
-    finding = said("outage", run)
+    finding = outcome_of("outage", run)
     assert finding.evidence["outages"] == 1
     assert finding.evidence["seconds"] == pytest.approx(2.5)
     assert finding.share == pytest.approx(2.5 / 60)
@@ -64,7 +64,7 @@ The server's log shows a restart.
 
 def test_a_few_sessions_that_were_ended_are_a_note():
     run = MadeRun(seconds=60, clients=100).outage(10, 0.2).outage(30, 0.2)
-    assert text_of(said("outage", run)) == snapshot("""\
+    assert text_of(outcome_of("outage", run)) == snapshot("""\
 note: Outage: connections to the server were lost
 2 connections were lost in 2 outages: 0.4 s of 60 s passed before the first
 reconnect.
@@ -72,29 +72,29 @@ reconnect.
 """)
 
 
-def test_what_was_lost_while_warming_up_is_not_of_the_run():
+def test_losses_during_the_warm_up_are_not_the_runs():
     run = MadeRun(seconds=60, clients=4).outage(-2, 1, connections_lost=4)
-    assert isinstance(said("outage", run), NotFound)
+    assert isinstance(outcome_of("outage", run), NotFound)
 
 
 def test_one_that_reaches_into_the_run_counts_from_its_begin():
     run = MadeRun(seconds=60, clients=4).outage(-2, 5, connections_lost=4)
-    assert said("outage", run).evidence["seconds"] == pytest.approx(3)
+    assert outcome_of("outage", run).evidence["seconds"] == pytest.approx(3)
 
 
 def test_the_clients_that_went_on_are_not_counted():
     run = MadeRun(seconds=60, clients=8).outage(0, 30, connections_lost=2)
-    assert said("outage", run).share == pytest.approx(2 * 30 / (8 * 60))
+    assert outcome_of("outage", run).share == pytest.approx(2 * 30 / (8 * 60))
 
 
 def test_a_session_that_ended_with_the_run_is_no_server_that_went_away():
-    finding = said("outage", MadeRun(seconds=60, clients=100).outage(59.9, math.nan))
+    finding = outcome_of("outage", MadeRun(seconds=60, clients=100).outage(59.9, math.nan))
     assert finding.severity == "note"
     assert "1 connection was lost, until the end of the run" in finding.summary
 
 
-def test_where_nothing_was_done_all_clients_had_lost_it():
+def test_without_any_transactions_all_clients_had_lost_their_connection():
     run = run_until().outage(2, math.nan, connections_lost=1)
-    finding = said("outage", run)
+    finding = outcome_of("outage", run)
     assert (finding.severity, finding.evidence["came_back"]) == ("critical", False)
     assert finding.share == pytest.approx(4 / 6)

@@ -5,33 +5,33 @@ import pytest
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import WaitCount
-from tests.explain.asking import reached, said
 from tests.explain.made import CORE_S, made_run, with_looks, with_processors
+from tests.explain.rule_outcomes import outcome_of, reached
 from tests.support.recordings import MadeRun
 
 RULES = ("cpu_server", "cpu_others", "cpu_steal", "cpu_throttled", "cpu_generator")
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_an_idle_machine_limits_nobody(rule):
-    assert isinstance(said(rule, with_processors(made_run(), server=0.4)), NotFound)
+def test_an_idle_machine_limits_no_load(rule):
+    assert isinstance(outcome_of(rule, with_processors(made_run(), server=0.4)), NotFound)
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_without_telemetry_nobody_knows(rule):
-    outcome = said(rule, made_run())
+def test_without_telemetry_the_rule_could_not_look(rule):
+    outcome = outcome_of(rule, made_run())
     assert outcome == CouldNotLook("the run was measured without telemetry")
 
 
 @pytest.mark.parametrize("rule", ["cpu_server", "cpu_others", "cpu_steal", "cpu_throttled"])
-def test_a_server_on_another_machine_is_not_judged_by_this_one(rule):
+def test_a_remote_server_is_not_examined_by_the_local_cpu(rule):
     run = made_run().counters("processes", {"user_us": CORE_S}, of="engine")
     run.counters("machine", {"user_us": 2 * CORE_S})
-    assert "not visible on this host" in said(rule, run).reason
+    assert "not visible on this host" in outcome_of(rule, run).reason
 
 
 def test_a_server_that_fills_the_machine_is_the_normal_end_of_a_closed_loop():
-    found = said("cpu_server", with_processors(made_run(ok=1000), server=1.5, engine=0.4))
+    found = outcome_of("cpu_server", with_processors(made_run(ok=1000), server=1.5, engine=0.4))
     assert isinstance(found, Finding)
     assert found.severity == "note"
     # 1.5 core-seconds a second for 1000 transactions, and two cores.
@@ -47,14 +47,14 @@ def test_processes_never_have_more_than_was_in_use():
         run.counters("processes", {"user_us": cores * CORE_S}, of=of)
         run.levels("processes", {"count": 1}, of=of)
     run.levels("machine", {"processors": 2})
-    (seen,) = said("cpu_server", run).seen
+    (seen,) = outcome_of("cpu_server", run).seen
     assert "server 83.3\u202f%, load generator 16.7\u202f%" in seen
     assert "other programs" not in seen
 
 
 def test_the_clients_time_that_the_server_worked_is_accounted_for():
     run = with_processors(made_run("select 1", clients=4), server=1.5, engine=0.4)
-    found = said("cpu_server", with_looks(run, (0, "", "", 3)))
+    found = outcome_of("cpu_server", with_looks(run, (0, "", "", 3)))
     assert found.share == pytest.approx(0.75)
 
 
@@ -62,7 +62,7 @@ def test_other_programs_are_named_with_what_they_took():
     run = with_processors(made_run(), server=0.4, engine=0.2, others=1.2)
     run.counters("busiest", {"cpu_us": 0.9 * CORE_S}, of="backup/4711")
     run.counters("busiest", {"cpu_us": 0.02 * CORE_S}, of="kworker/7")
-    found = said("cpu_others", run)
+    found = outcome_of("cpu_others", run)
     assert [one["name"] for one in found.evidence["busiest"]] == ["backup/4711"]
     assert found.severity == "critical"
     assert found.share == pytest.approx(0.6)
@@ -87,7 +87,7 @@ def beside_other_sessions(*, load=1, others=3, more=()):
 
 
 def test_other_sessions_of_the_server_are_others():
-    found = said("cpu_others", beside_other_sessions(load=4))
+    found = outcome_of("cpu_others", beside_other_sessions(load=4))
     # Three of seven sessions at work, of 90 % of the CPU.
     assert found.share == pytest.approx(0.9 * 3 / 7)
     assert found.summary.endswith("host, other sessions of the server most of all.")
@@ -98,27 +98,27 @@ def test_other_sessions_of_the_server_are_others():
 
 def test_sessions_without_a_name_may_be_those_of_clients_that_connect():
     connecting = WaitCount("client", -1, "unconnected", "", "", "", 1)
-    assert isinstance(said("cpu_others", beside_other_sessions(more=[connecting])), NotFound)
+    assert isinstance(outcome_of("cpu_others", beside_other_sessions(more=[connecting])), NotFound)
 
 
 def test_the_work_for_other_sessions_is_no_cost_of_the_load():
-    found = said("cpu_server", beside_other_sessions(load=4, others=1))
+    found = outcome_of("cpu_server", beside_other_sessions(load=4, others=1))
     # Four fifths of 1.8 core-seconds a second, for 1000 transactions.
     assert "1.4 of 2 cores" in found.summary
     assert "1.44\u202fms" in found.summary
-    assert isinstance(said("cpu_server", beside_other_sessions()), NotFound)
+    assert isinstance(outcome_of("cpu_server", beside_other_sessions()), NotFound)
 
 
-def test_a_share_below_the_kernels_ticks_is_not_told():
+def test_a_share_below_the_kernels_tick_is_not_reported():
     run = with_processors(made_run("select 1"), server=1.8, others=0.001)
-    (told,) = said("cpu_server", run).seen
-    assert "server 9" in told
-    assert "other programs" not in told
+    (sentence,) = outcome_of("cpu_server", run).seen
+    assert "server 9" in sentence
+    assert "other programs" not in sentence
 
 
 def test_other_programs_do_no_harm_where_processors_are_idle():
     assert isinstance(
-        said("cpu_others", with_processors(made_run(), server=0.2, others=0.6)), NotFound
+        outcome_of("cpu_others", with_processors(made_run(), server=0.2, others=0.6)), NotFound
     )
 
 
@@ -126,15 +126,15 @@ def test_others_without_a_name_are_a_hint_and_minor():
     """The kernel's own work for the load, or compilers that last a moment each."""
     run = with_processors(made_run(), server=0.4, engine=0.2, others=1.2)
     run.counters("busiest", {"cpu_us": 0.1 * CORE_S}, of="rustc/4711")
-    found = said("cpu_others", run)
+    found = outcome_of("cpu_others", run)
     assert (found.severity, found.certainty) == ("minor", "hint")
     assert "cannot be attributed" in found.seen[-1]
     assert "rustc" not in found.summary
 
 
-def test_what_was_stolen_slows_what_wanted_to_run():
+def test_stolen_cpu_time_slows_runnable_processes():
     run = with_processors(made_run("select 1", clients=4), server=0.7, engine=0.1, stolen=0.2)
-    found = said("cpu_steal", with_looks(run, (0, "", "", 2), (-1, "idle", "", 2)))
+    found = outcome_of("cpu_steal", with_looks(run, (0, "", "", 2), (-1, "idle", "", 2)))
     # A fifth of the wanted CPU time was stolen, and half of client time was such work.
     assert found.share == pytest.approx(0.1)
     assert found.severity == "minor"
@@ -151,28 +151,28 @@ def throttled(seconds):
 
 
 def test_a_quota_that_runs_out_stops_its_group():
-    found = said("cpu_throttled", throttled(0.7))
+    found = outcome_of("cpu_throttled", throttled(0.7))
     assert found.severity == "critical"
     assert found.share == pytest.approx(0.7)
     assert "quota of 0.3 cores" in found.summary
     assert found.certainty == "sure"
 
 
-def test_who_worked_did_not_stand_still_all_the_time():
+def test_throttled_time_is_a_share_of_all_cores():
     """The kernel sums throttling over the cores; 0.3 of 2 cores take 15 % of the time."""
-    assert said("cpu_throttled", throttled(1.7)).share == pytest.approx(0.85)
+    assert outcome_of("cpu_throttled", throttled(1.7)).share == pytest.approx(0.85)
 
 
 def test_stopped_processes_are_seen():
     run = made_run().levels("processes", {"count": 10, "stopped": 7}, of="server")
-    found = said("cpu_throttled", run)
+    found = outcome_of("cpu_throttled", run)
     assert found.share == pytest.approx(0.7)
     assert "stopped" in found.title
 
 
 def test_a_full_generator_makes_the_numbers_its_own():
     run = MadeRun(engine={"cpu_us": 1.9 * CORE_S})
-    found = said("cpu_generator", run)
+    found = outcome_of("cpu_generator", run)
     assert found.severity == "critical"
     assert "95\u202f%" in found.summary
 
@@ -180,10 +180,10 @@ def test_a_full_generator_makes_the_numbers_its_own():
 def test_a_generator_can_have_no_more_than_the_processors_it_may_use():
     run = MadeRun(engine={"cpu_us": 0.95 * CORE_S})
     run.engine_processors = 1
-    assert "95\u202f%" in said("cpu_generator", run).summary
+    assert "95\u202f%" in outcome_of("cpu_generator", run).summary
 
 
 def test_a_generator_on_the_servers_full_machine_is_minor():
-    found = said("cpu_generator", with_processors(made_run(), server=1.2, engine=0.7))
+    found = outcome_of("cpu_generator", with_processors(made_run(), server=1.2, engine=0.7))
     assert found.severity == "minor"
     assert found.share == pytest.approx(0.35)

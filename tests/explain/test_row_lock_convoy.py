@@ -8,8 +8,8 @@ from dbdyno.explain.row_holds import bound_tps, row_holds, while_held
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.formatting import percent
 from dbdyno.model.telemetry import PlanFacts, ServerFacts
-from tests.explain.asking import said, text_of
 from tests.explain.made import facts, made_run, table as made_table
+from tests.explain.rule_outcomes import outcome_of, text_of
 from tests.explain.tpcb import (
     ACCOUNTS,
     BRANCHES,
@@ -44,7 +44,7 @@ def queue(at_tellers, at_branches, working=1, **named):
 
 
 def test_more_clients_than_tellers_tellers_shield_branches():
-    finding = said(RULE, queue(6, 8, tps=2000))
+    finding = outcome_of(RULE, queue(6, 8, tps=2000))
     assert finding.title == "Row-lock convoy: pgbench_tellers shields pgbench_branches"
     assert finding.severity == "critical"
     assert finding.share == pytest.approx(14 / 16)
@@ -65,7 +65,7 @@ Throughput is 80 % of what the row allows.
 
 
 def test_as_many_clients_as_tellers_the_queue_is_at_branches():
-    finding = said(RULE, queue(1, 7, tps=2000))
+    finding = outcome_of(RULE, queue(1, 7, tps=2000))
     assert finding.title == "Row-lock convoy on pgbench_branches"
     assert finding.evidence["shield_relation"] is None
     assert text_of(finding) == snapshot("""\
@@ -94,12 +94,12 @@ def test_the_bound_is_that_of_the_branchs_row():
 
 
 def test_bound_and_budget_together_make_it_sure():
-    assert said(RULE, queue(6, 8, tps=2000)).certainty == "sure"
-    assert said(RULE, queue(6, 8, tps=1000)).certainty == "likely"
+    assert outcome_of(RULE, queue(6, 8, tps=2000)).certainty == "sure"
+    assert outcome_of(RULE, queue(6, 8, tps=1000)).certainty == "likely"
 
 
 def test_without_facts_there_is_a_queue_but_no_bound():
-    finding = said(RULE, queue(9, 5, facts=None))
+    finding = outcome_of(RULE, queue(9, 5, facts=None))
     assert finding.title == "Row-lock convoy on pgbench_tellers"
     assert finding.evidence["bound_tps"] is None
     assert finding.certainty == "likely"
@@ -113,7 +113,7 @@ def test_a_row_is_held_to_the_end_of_the_transaction():
 def test_no_bound_is_claimed_where_holders_pause():
     """A holder that pauses has the row for longer than its statements take."""
     pausing = behind(TELLERS, 12, blocker=-1, root=-1, state="idle in transaction")
-    finding = said(RULE, tpcb(16, [waiting(TELLERS, 12), waiting(END, 1, "", "")], [pausing]))
+    finding = outcome_of(RULE, tpcb(16, [waiting(TELLERS, 12), waiting(END, 1, "", "")], [pausing]))
     assert "allows about" not in finding.summary
     assert finding.certainty == "likely"
     assert finding.seen[-1].startswith("75\u202f% of client time is spent waiting behind clients")
@@ -122,7 +122,7 @@ def test_no_bound_is_claimed_where_holders_pause():
 
 def test_no_bound_is_claimed_that_was_exceeded():
     """InnoDB releases a row lock before its redo is on storage."""
-    finding = said(RULE, queue(6, 8, tps=5000))
+    finding = outcome_of(RULE, queue(6, 8, tps=5000))
     assert "allows about" not in finding.summary
     assert "2\u202f500 TPS, but 5\u202f000 were measured" in finding.seen[-1]
 
@@ -136,9 +136,9 @@ def test_outside_of_a_transaction_each_statement_is_its_own():
     assert while_held(Case(run.recording(), HISTOGRAMS), 3) == [3]
 
 
-def test_quiet_where_nobody_waits():
+def test_nothing_is_found_without_waits():
     run = tpcb(8, [waiting(ACCOUNTS, 4, "", "")])
-    assert isinstance(said(RULE, run), NotFound)
+    assert isinstance(outcome_of(RULE, run), NotFound)
 
 
 def test_waits_behind_a_foreign_session_are_not_a_convoy():
@@ -146,17 +146,17 @@ def test_waits_behind_a_foreign_session_are_not_a_convoy():
         behind(BRANCHES, 1, who="foreign", blocker=-1, root=-1, state="idle in transaction"),
     ]
     run = tpcb(4, [waiting(BRANCHES, 1)], blocking)
-    assert isinstance(said(RULE, run), NotFound)
+    assert isinstance(outcome_of(RULE, run), NotFound)
 
 
-def test_could_not_look_without_looks():
-    assert isinstance(said(RULE, MadeRun()), CouldNotLook)
+def test_could_not_look_without_samples():
+    assert isinstance(outcome_of(RULE, MadeRun()), CouldNotLook)
 
 
-def test_a_row_behind_the_queue_bounds_also_where_nobody_is_seen_waiting_for_it():
+def test_a_row_behind_the_queue_sets_a_bound_even_if_no_waiter_is_sampled():
     """Of five hundred clients, a sample seldom finds one of the few that get past the tellers."""
     run = queue(40, 0, tps=2000).latency(BRANCHES, 0.3, count=2000)
-    finding = said(RULE, run)
+    finding = outcome_of(RULE, run)
     assert finding.title == "Row-lock convoy: pgbench_tellers shields pgbench_branches"
     assert "No client was sampled waiting for the 1 row of pgbench_branches" in " ".join(
         finding.seen
@@ -197,11 +197,11 @@ def queue_at(*statements, rows, relation, draws="", **facts):
         ("UPDATE counter SET n = n + 1 WHERE id BETWEEN :id AND :id + 3", "counter"),
     ],
 )
-def test_no_bound_is_told_where_it_is_not_known_among_how_many_rows_one_chooses(sql, relation):
+def test_no_bound_is_reported_if_the_number_of_candidate_rows_is_unknown(sql, relation):
     run = queue_at("BEGIN", sql, "COMMIT", rows=10, relation=relation)
     (hold,) = row_holds(Case(run.recording(), HISTOGRAMS))
     assert (hold.statement, hold.relation, hold.rows) == (1, relation, None)
-    finding = said(RULE, run)
+    finding = outcome_of(RULE, run)
     assert finding.summary == (
         f"Clients queue for rows of {relation}: they spend {percent(6 / 8)} of their time waiting "
         "for each other's row locks."
@@ -216,7 +216,7 @@ def test_no_row_is_hot_only_because_a_statement_changes_many():
     recording = run.recording()
     record = full_record(recording, HISTOGRAMS)
     timed = [replace(one, count=20_000) for one in record.statements]
-    finding = said(RULE, replace(recording, record=replace(record, statements=timed)))
+    finding = outcome_of(RULE, replace(recording, record=replace(record, statements=timed)))
     assert finding.summary.startswith("Clients queue for rows of counter: ")
     assert not any("are hot" in one for one in finding.seen)
 
@@ -228,18 +228,18 @@ def test_no_row_is_hot_only_because_a_statement_changes_many():
         "SELECT id FROM jobs WHERE kind = :kind ORDER BY id LIMIT 1 FOR NO KEY UPDATE",
     ],
 )
-def test_who_takes_the_first_of_a_queue_should_skip_the_locked(take):
+def test_taking_the_first_row_of_a_queue_gets_advice_to_skip_locked_rows(take):
     """The row is locked where it is chosen, not where it is changed."""
     done = "UPDATE jobs SET done = true WHERE id = :id"
     run = queue_at("BEGIN", take, done, "COMMIT", rows=1000, relation="jobs")
     (hold,) = row_holds(Case(run.recording(), HISTOGRAMS))
     assert (hold.statement, hold.rows, hold.locks_first) == (1, None, True)
-    finding = said(RULE, run)
+    finding = outcome_of(RULE, run)
     assert "SKIP LOCKED" in finding.advice[0]
     assert not any("Spread" in line for line in finding.advice)
     assert "SKIP LOCKED" in finding.refute
     skipping = queue_at("BEGIN", f"{take} SKIP LOCKED", "COMMIT", rows=1000, relation="jobs")
-    assert "SKIP LOCKED" not in said(RULE, skipping).advice[0]
+    assert "SKIP LOCKED" not in outcome_of(RULE, skipping).advice[0]
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_who_takes_the_first_of_a_queue_should_skip_the_locked(take):
 def test_more_data_is_the_counter_experiment_only_where_keys_are_drawn_over_it(draws, refute):
     sql = "UPDATE counter SET n = n + :d WHERE id = :id"
     run = queue_at("BEGIN", sql, "COMMIT", rows=1, relation="counter", draws=draws)
-    assert refute in said(RULE, run).refute
+    assert refute in outcome_of(RULE, run).refute
 
 
 def scanning(protocol="mysql", *, access="ALL", level="REPEATABLE-READ"):
@@ -276,8 +276,8 @@ def scanning(protocol="mysql", *, access="ALL", level="REPEATABLE-READ"):
     return recording
 
 
-def test_who_reads_the_whole_table_locks_all_of_it():
-    finding = said(RULE, scanning())
+def test_a_statement_that_reads_the_whole_table_locks_all_of_it():
+    finding = outcome_of(RULE, scanning())
     assert text_of(finding) == snapshot("""\
 critical: Row-lock convoy on counter
 Clients queue for all rows of counter: they spend 75 % of their time waiting for
@@ -302,8 +302,8 @@ its rows, and locks every row that it reads.
     ],
     ids=["through an index", "lets go of the others", "locks what it changes"],
 )
-def test_who_locks_only_what_it_changes_is_not_told_to(recording):
-    assert "all rows" not in said(RULE, recording).summary
+def test_a_script_that_locks_only_what_it_changes_gets_no_advice_to_do_so(recording):
+    assert "all rows" not in outcome_of(RULE, recording).summary
 
 
 def test_waits_for_rows_of_partitions_are_for_those_of_the_whole_table():
@@ -315,35 +315,35 @@ def test_waits_for_rows_of_partitions_are_for_those_of_the_whole_table():
     assert (hold.relation, hold.rows, hold.is_named) == ("counter", 20, True)
 
 
-def test_a_row_that_a_trigger_locks_is_told_as_such():
+def test_a_row_locked_by_a_trigger_is_reported_as_such():
     run = queue_at("UPDATE orders SET v = 1 WHERE id = :id", rows=1, relation="audit")
-    finding = said(RULE, run)
+    finding = outcome_of(RULE, run)
     assert finding.seen[0].endswith(
         "It does not name audit: a trigger, a foreign key, a view or a function locks its rows."
     )
     assert not any("move the statement" in one for one in finding.advice)
 
 
-def test_how_many_wait_and_their_share_of_the_time_are_one_number_where_looks_are_lacking():
+def test_waiters_and_their_share_of_time_agree_if_samples_are_missing():
     """Samples that a busy machine delayed cover only half of the time."""
     run = tpcb(8, [])
     for number in range(1, 21):
         run.look(number * 0.25, [waiting(BRANCHES, 6)], [behind(BRANCHES, 6)], seconds=0.25)
-    finding = said(RULE, run)
+    finding = outcome_of(RULE, run)
     (wait,) = finding.evidence["waits"]
     assert 0 < wait["share"] < 6 / 8
     assert wait["waiting_mean"] == pytest.approx(wait["share"] * 8)
 
 
-def test_no_bound_is_told_of_rows_that_are_not_equally_likely():
+def test_no_bound_is_reported_for_rows_that_are_not_equally_likely():
     """Six of eight wait for one of ten thousand rows, each used by one in ten thousand."""
     sql = "UPDATE counter SET n = n + 1 WHERE id = :id"
-    finding = said(RULE, queue_at("BEGIN", sql, "COMMIT", rows=10_000, relation="counter"))
+    finding = outcome_of(RULE, queue_at("BEGIN", sql, "COMMIT", rows=10_000, relation="counter"))
     assert finding.evidence["bound_tps"] is None
     assert finding.seen[-1] == (
         "Some rows of counter are hot: if all were chosen equally often, fewer clients would wait."
     )
-    even = said(RULE, queue_at("BEGIN", sql, "COMMIT", rows=1, relation="counter"))
+    even = outcome_of(RULE, queue_at("BEGIN", sql, "COMMIT", rows=1, relation="counter"))
     assert even.evidence["bound_tps"] == pytest.approx(1000)
     assert not any("are hot" in one for one in even.seen)
 
@@ -352,20 +352,20 @@ def test_the_bound_of_a_table_that_few_wait_for_hides_none_that_most_wait_for():
     """Seven wait for a lock of a trigger, whose bound is unknown; one waits for a teller."""
     at_trigger = replace(behind(TELLERS, 7), waiter=ACCOUNTS, relation="totals")
     waits = [waiting(ACCOUNTS, 7), waiting(TELLERS, 1), waiting(END, 2, "", "")]
-    finding = said(RULE, tpcb(10, waits, [at_trigger, behind(TELLERS, 1)], tps=200))
+    finding = outcome_of(RULE, tpcb(10, waits, [at_trigger, behind(TELLERS, 1)], tps=200))
     assert finding.title == "Row-lock convoy on totals"
     assert finding.evidence["bound_tps"] is None
     assert any("rows of totals" in one for one in finding.advice)
 
 
-def test_who_was_seen_waiting_before_anybody_looked_for_whom_waits_for_a_reason_unknown():
+def test_waits_sampled_before_locks_were_read_have_an_unknown_reason():
     """The first two samples of a run read only the sessions, and a short run has no others."""
     run = made_run("UPDATE pgbench_tellers SET tbalance = 1 WHERE tid = :tid", clients=4)
     run.facts(facts(made_table("pgbench_tellers")))
     for time_s in (0.5, 1.0):
         run.look(time_s, [waiting(0, 3)])
     for rule in ("row_lock_convoy", "foreign_lock"):
-        assert "before telemetry sampled the lock queue" in said(rule, run).reason
-        assert isinstance(said(rule, run), CouldNotLook)
+        assert "before telemetry sampled the lock queue" in outcome_of(rule, run).reason
+        assert isinstance(outcome_of(rule, run), CouldNotLook)
     run.look(1.5, [waiting(0, 3)], locks_seconds=1.5)
-    assert isinstance(said("row_lock_convoy", run), NotFound)
+    assert isinstance(outcome_of("row_lock_convoy", run), NotFound)

@@ -10,7 +10,7 @@ from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Finding
 from dbdyno.store.run import Run
 from tests.explain.made import made_run
-from tests.explain.make_golden import GOLDEN, WORDS, arguments_of
+from tests.explain.make_golden import EXPLANATION, GOLDEN, arguments_of
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
@@ -38,10 +38,10 @@ golden = pytest.mark.parametrize("folder", sorted(GOLDEN.glob("*")), ids=lambda 
 rules = pytest.mark.parametrize("rule", all_rules().values(), ids=lambda rule: rule.id)
 
 
-def asked(rule, recording):
-    said = outcome(rule, Case(recording, HISTOGRAMS))
-    assert isinstance(said, Finding | NotFound | CouldNotLook)
-    return said
+def outcome_of(rule, recording):
+    results = outcome(rule, Case(recording, HISTOGRAMS))
+    assert isinstance(results, Finding | NotFound | CouldNotLook)
+    return results
 
 
 @rules
@@ -50,7 +50,7 @@ def test_it_is_named_as_its_file(rule):
 
 
 @rules
-def test_it_says_what_it_looks_for_how_and_when_it_is_wrong(rule):
+def test_each_rule_documents_what_it_looks_for_how_and_when_it_is_wrong(rule):
     page = page_of(rule)
     for part in (page.title, page.looks_for, page.arithmetic, page.source, page.wrong_when):
         assert len(part) > 20
@@ -63,36 +63,36 @@ def test_what_it_covers_exists(rule):
 
 
 @rules
-def test_of_a_run_in_which_nothing_was_measured_all_say_the_same(rule):
-    said = asked(rule, MadeRun(ok=0, seconds=0, warmup=0, done=False).recording())
-    assert said == CouldNotLook("nothing was measured")
+def test_all_rules_give_the_same_reason_for_a_run_that_measured_nothing(rule):
+    results = outcome_of(rule, MadeRun(ok=0, seconds=0, warmup=0, done=False).recording())
+    assert results == CouldNotLook("nothing was measured")
 
 
 @rules
 def test_without_telemetry_it_could_not_look(rule):
-    said = asked(rule, made_run("update accounts set balance = 1 where id = 2").recording())
-    assert isinstance(said, CouldNotLook) or rule.id in ENGINE_ONLY, said
+    results = outcome_of(rule, made_run("update accounts set balance = 1 where id = 2").recording())
+    assert isinstance(results, CouldNotLook) or rule.id in ENGINE_ONLY, results
 
 
 @rules
 @golden
 def test_it_survives_real_runs(rule, folder):
-    asked(rule, Run(folder).recording())
+    outcome_of(rule, Run(folder).recording())
 
 
 @golden
-def test_its_words_on_real_runs_are_as_they_were(folder):
+def test_its_texts_on_real_runs_are_unchanged(folder):
     remedy = "look at them, then: python -m tests.explain.make_golden --words"
-    assert arguments_of(folder) == (folder / WORDS).read_text(encoding="utf-8"), remedy
+    assert arguments_of(folder) == (folder / EXPLANATION).read_text(encoding="utf-8"), remedy
 
 
 @golden
-def test_none_promises_throughput_where_a_rate_was_asked_for(folder):
+def test_no_rule_promises_throughput_if_the_rate_is_set(folder):
     recording = Run(folder).recording()
     plan = recording.plan | {"arrivals": {"open": {"law": "poisson"}}}
     case = Case(replace(recording, plan=plan), HISTOGRAMS)
-    said = [outcome(rule, case) for rule in all_rules().values()]
-    gains = " ".join(one.gain for one in said if isinstance(one, Finding))
+    results = [outcome(rule, case) for rule in all_rules().values()]
+    gains = " ".join(one.gain for one in results if isinstance(one, Finding))
     assert not (case.has_its_rate and ("hroughput" in gains or "TPS" in gains)), gains
 
 
@@ -101,9 +101,9 @@ def test_every_rule_fires_in_a_golden_run_and_is_quiet_in_another(protocol):
     fired, quiet = set(), set()
     cases = [Case(Run(folder).recording(), HISTOGRAMS) for folder in GOLDEN.iterdir()]
     for case in (case for case in cases if case.protocol == protocol):
-        said = {rule.id: outcome(rule, case) for rule in all_rules().values()}
-        fired |= {name for name, one in said.items() if isinstance(one, Finding)}
-        quiet |= {name for name, one in said.items() if isinstance(one, NotFound)}
+        results = {rule.id: outcome(rule, case) for rule in all_rules().values()}
+        fired |= {name for name, one in results.items() if isinstance(one, Finding)}
+        quiet |= {name for name, one in results.items() if isinstance(one, NotFound)}
     wanted = {rule.id for rule in all_rules().values() if rule.is_for(protocol)}
     assert wanted - fired == NEVER_FOUND[protocol]
     assert wanted - quiet == NEVER_QUIET & wanted

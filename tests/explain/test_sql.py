@@ -157,7 +157,7 @@ def test_names_of_a_form_for_several_statements():
 
 
 @pytest.mark.parametrize(
-    ("told", "name", "expected"),
+    ("form", "name", "expected"),
     [
         ("sbtest#", "sbtest1", True),
         ("sbtest#", "sbtest12", True),
@@ -169,8 +169,8 @@ def test_names_of_a_form_for_several_statements():
         (None, "sbtest1", False),
     ],
 )
-def test_a_form_fits_all_names_that_differ_in_their_last_digits(told, name, expected):
-    assert fits(told, name) == expected
+def test_a_form_fits_all_names_that_differ_in_their_last_digits(form, name, expected):
+    assert fits(form, name) == expected
 
 
 def test_the_one_name_that_a_form_stands_for():

@@ -3,7 +3,7 @@
 from inline_snapshot import snapshot
 
 from dbdyno.explain.rule import NotFound
-from tests.explain.asking import said, text_of
+from tests.explain.rule_outcomes import outcome_of, text_of
 from tests.explain.test_lock_rules import failing
 from tests.support.recordings import MadeRun
 
@@ -16,7 +16,7 @@ GONE = {
 
 
 def test_behind_a_pooler_the_ways_out_are_named():
-    finding = said("statements_lost", failing(MadeRun(100, seconds=60), [GONE], failed=60))
+    finding = outcome_of("statements_lost", failing(MadeRun(100, seconds=60), [GONE], failed=60))
     assert text_of(finding) == snapshot("""\
 minor: Prepared statements lost
 60 transactions, 0.99 % of all, failed because their session did not have a
@@ -30,7 +30,7 @@ statement that had been prepared.
 def test_a_script_that_empties_its_session_is_what_to_mend():
     recording = failing(MadeRun(100, seconds=60), [GONE], failed=60)
     recording.plan["scripts"][0]["text"] = "select 1;\nDISCARD ALL;\n"
-    finding = said("statements_lost", recording)
+    finding = outcome_of("statements_lost", recording)
     assert finding.certainty == "likely"
     assert finding.advice == snapshot(
         [
@@ -43,4 +43,4 @@ def test_a_script_that_empties_its_session_is_what_to_mend():
 def test_other_failures_are_not_its_business():
     other = GONE | {"code": "22012", "message": "division by zero"}
     recording = failing(MadeRun(100, seconds=60), [other], failed=60)
-    assert isinstance(said("statements_lost", recording), NotFound)
+    assert isinstance(outcome_of("statements_lost", recording), NotFound)

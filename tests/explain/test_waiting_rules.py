@@ -9,23 +9,23 @@ from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import ServerFacts, WaitCount
-from tests.explain.asking import reached, said, text_of
 from tests.explain.made import with_looks, with_processors
+from tests.explain.rule_outcomes import outcome_of, reached, text_of
 from tests.explain.tpcb import BRANCHES, END, SECONDS, behind, tpcb, waiting
 from tests.support.recordings import MadeRun
 
 
 @pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips", "other_waits"])
-def test_could_not_look_without_looks(rule):
-    assert isinstance(said(rule, MadeRun()), CouldNotLook)
+def test_could_not_look_without_samples(rule):
+    assert isinstance(outcome_of(rule, MadeRun()), CouldNotLook)
 
 
 @pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips", "other_waits"])
-def test_behind_a_pooler_nobody_knows_what_clients_wait_for(rule):
+def test_behind_a_pooler_the_waits_of_clients_are_unknown(rule):
     """The pooler's sessions have other process IDs than those that it reported to the engine."""
     asking = WaitCount("client", 0, "asking", "", "", "", 8)
     its_own = WaitCount("foreign", -1, "", "active", "IO", "WALSync", 8)
-    outcome = said(rule, MadeRun(engine={"round_trips": 7000}).look(1.0, [asking, its_own]))
+    outcome = outcome_of(rule, MadeRun(engine={"round_trips": 7000}).look(1.0, [asking, its_own]))
     assert isinstance(outcome, CouldNotLook)
     assert "pooler" in outcome.reason
 
@@ -33,7 +33,7 @@ def test_behind_a_pooler_nobody_knows_what_clients_wait_for(rule):
 @pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips", "other_waits"])
 def test_quiet_where_sessions_only_work(rule):
     run = with_looks(MadeRun(engine={"round_trips": 7000}), (0, "", "", 8))
-    assert isinstance(said(rule, run), NotFound)
+    assert isinstance(outcome_of(rule, run), NotFound)
 
 
 def flushing(**named):
@@ -48,7 +48,7 @@ def flushing(**named):
 
 def test_flushes_are_charged_with_the_row_locks_they_prolong():
     run = flushing(tps=300).counters("pg_stat_wal", {"wal_sync": 150, "wal_sync_time": 750})
-    finding = said("wal_write", run)
+    finding = outcome_of("wal_write", run)
     assert finding.share == pytest.approx(7 / 8)
     assert finding.certainty == "sure"
     assert text_of(finding) == snapshot("""\
@@ -75,14 +75,14 @@ def test_without_the_waits_the_processors_are_the_next_bound(server, gain):
     """Six of eight clients wait; server and engine use this much of two cores now."""
     run = with_looks(MadeRun(1000), (0, "IO", "WALSync", 6), (0, "Client", "x", 2))
     with_processors(run, server=server, engine=0.2)
-    assert said("wal_write", run).gain == gain
+    assert outcome_of("wal_write", run).gain == gain
 
 
 def test_flushes_of_servers_that_count_them_by_backend():
     run = flushing(tps=300)
     run.counters("pg_stat_io", {"fsyncs": 100, "fsync_time": 500}, of="client backend/wal/normal")
     run.counters("pg_stat_io", {"fsyncs": 7}, of="checkpointer/relation/normal")
-    evidence = said("wal_write", run).evidence
+    evidence = outcome_of("wal_write", run).evidence
     assert evidence["flushes_per_s"] == pytest.approx(100, rel=0.1)
     assert evidence["commits_per_flush"] == pytest.approx(3, rel=0.1)
     assert evidence["flush_ms"] == pytest.approx(5)
@@ -92,7 +92,7 @@ def test_flushes_after_the_load_are_of_no_commit_in_it():
     synced = {"wal_sync": [150] * SECONDS + [90_000], "wal_sync_time": 750}
     times = [*range(1, SECONDS + 1), SECONDS + 60]
     run = flushing(tps=300).counters("pg_stat_wal", synced, at_s=times)
-    assert said("wal_write", run).evidence["commits_per_flush"] == pytest.approx(2, rel=0.1)
+    assert outcome_of("wal_write", run).evidence["commits_per_flush"] == pytest.approx(2, rel=0.1)
 
 
 def test_commits_of_readers_share_no_flush():
@@ -100,13 +100,13 @@ def test_commits_of_readers_share_no_flush():
     run = MadeRun(done, seconds=20, warmup=0, scripts={"writes": "", "reads": ""})
     run.statement("UPDATE a SET b = 1;", script=0).statement("SELECT b FROM a;", script=1)
     run = with_looks(run, (0, "IO", "WALSync", 8)).counters("pg_stat_wal", {"wal_sync": 150})
-    assert said("wal_write", run).evidence["commits_per_flush"] == pytest.approx(2)
+    assert outcome_of("wal_write", run).evidence["commits_per_flush"] == pytest.approx(2)
 
 
 @pytest.mark.parametrize(("wal_bytes", "is_large"), [(100_000, True), (1000, False)])
 def test_large_flushes_want_less_wal_rather_than_fewer_flushes(wal_bytes, is_large):
     counted = {"wal_sync": 150, "wal_sync_time": 750, "wal_bytes": 300 * wal_bytes}
-    found = said("wal_write", flushing(tps=300).counters("pg_stat_wal", counted))
+    found = outcome_of("wal_write", flushing(tps=300).counters("pg_stat_wal", counted))
     assert found.evidence["flush_bytes"] == pytest.approx(2 * wal_bytes, rel=0.1)
     assert any("A flush writes" in line for line in found.seen) == is_large
     assert found.advice[0].startswith("Write less WAL") == is_large
@@ -120,7 +120,7 @@ def test_large_flushes_want_less_wal_rather_than_fewer_flushes(wal_bytes, is_lar
 def test_commits_that_wait_for_others_are_not_slow_storage(delay_us, is_delayed, is_felt):
     facts = ServerFacts(settings={"commit_delay": delay_us})
     counted = {"wal_sync": 100, "wal_sync_time": 50}
-    found = said("wal_write", flushing(tps=300, facts=facts).counters("pg_stat_wal", counted))
+    found = outcome_of("wal_write", flushing(tps=300, facts=facts).counters("pg_stat_wal", counted))
     assert ("commit_delay" in found.title) == is_delayed
     assert ("commit_delay = 0" in found.advice[0]) == is_felt
     assert any("commit_delay" in line for line in found.seen) == is_felt
@@ -128,16 +128,16 @@ def test_commits_that_wait_for_others_are_not_slow_storage(delay_us, is_delayed,
     assert (found.severity == "note") != is_delayed
 
 
-def test_flushes_that_nobody_counted():
-    finding = said("wal_write", flushing())
+def test_flushes_that_were_not_counted():
+    finding = outcome_of("wal_write", flushing())
     assert finding.certainty == "likely"
     assert finding.evidence["flushes_per_s"] is None
 
 
-def test_where_no_commit_waits_for_storage_nothing_is_said_of_flushes():
+def test_if_no_commit_waits_for_storage_flushes_are_not_mentioned():
     facts = ServerFacts(settings={"synchronous_commit": "off"})
     run = flushing(facts=facts).counters("pg_stat_wal", {"wal_sync": 1500, "wal_sync_time": 1})
-    finding = said("wal_write", run)
+    finding = outcome_of("wal_write", run)
     assert finding.evidence["flushes_per_s"] is None
     assert finding.severity == "critical"
     sentences = " ".join([finding.summary, *finding.seen, *finding.advice, finding.refute])
@@ -157,7 +157,7 @@ def test_where_no_commit_waits_for_storage_nothing_is_said_of_flushes():
 )
 def test_internal_locks_are_named_with_what_they_guard(event, guarded):
     run = with_looks(MadeRun(), (0, "LWLock", event, 2), (0, "LWLock", "XidGen", 1))
-    finding = said("lwlock", run)
+    finding = outcome_of("lwlock", run)
     assert finding.title == f"LWLock contention: {event}"
     assert guarded in finding.summary
     assert finding.share == pytest.approx(3 / 8, rel=0.01)
@@ -165,7 +165,7 @@ def test_internal_locks_are_named_with_what_they_guard(event, guarded):
 
 def test_the_words_on_buffer_mapping():
     run = with_looks(MadeRun(), (0, "LWLock", "BufferMapping", 2), (0, "LWLock", "XidGen", 1))
-    assert text_of(said("lwlock", run)) == snapshot("""\
+    assert text_of(outcome_of("lwlock", run)) == snapshot("""\
 major: LWLock contention: BufferMapping
 Sessions wait for the LWLock BufferMapping, which protects the mapping of pages
 to buffers: 25 % of client time, 37.5 % with all LWLocks.
@@ -176,8 +176,8 @@ XidGen: 12.5 % of client time.
 
 def test_the_lock_manager_is_busy_with_a_queue_for_rows():
     waits = [(0, "LWLock", "LockManager", 2), (0, "Lock", "transactionid", 3)]
-    assert isinstance(said("lwlock", with_looks(MadeRun(), *waits)), NotFound)
-    assert said("lwlock", with_looks(MadeRun(), waits[0])).severity == "major"
+    assert isinstance(outcome_of("lwlock", with_looks(MadeRun(), *waits)), NotFound)
+    assert outcome_of("lwlock", with_looks(MadeRun(), waits[0])).severity == "major"
 
 
 def far_away(trips=7, tps=100, clients=8, on_the_way=7):
@@ -191,7 +191,7 @@ def far_away(trips=7, tps=100, clients=8, on_the_way=7):
 
 
 def test_a_far_client_spends_its_time_on_the_way():
-    finding = said("round_trips", far_away())
+    finding = outcome_of("round_trips", far_away())
     assert finding.share == pytest.approx(7 / 8)
     assert finding.evidence["round_trip_ms"] == pytest.approx(10)
     assert finding.evidence["pipelining_saves_ms"] == pytest.approx(60)
@@ -205,20 +205,20 @@ server does.
 
 
 def test_one_statement_has_nothing_to_send_together():
-    finding = said("round_trips", far_away(trips=1))
+    finding = outcome_of("round_trips", far_away(trips=1))
     assert finding.gain == ""
     assert not any("together" in advice for advice in finding.advice)
 
 
 def test_round_trips_within_a_machine_are_no_network():
-    outcome = said("round_trips", far_away(tps=100_000))
+    outcome = outcome_of("round_trips", far_away(tps=100_000))
     assert isinstance(outcome, NotFound)
     assert "within a host" in outcome.reason
 
 
 def test_round_trips_are_long_where_processors_are_full():
     full = with_processors(far_away(), server=1.7, engine=0.3)
-    outcome = said("round_trips", reached(full, tcp={"host": "127.0.0.1"}))
+    outcome = outcome_of("round_trips", reached(full, tcp={"host": "127.0.0.1"}))
     assert isinstance(outcome, NotFound)
     assert "CPU is saturated" in outcome.reason
 
@@ -227,20 +227,20 @@ def test_round_trips_are_long_where_processors_are_full():
 def test_a_network_before_full_processors_is_nobodys_time(rule):
     """Two namespaces of one machine: whether the network or the CPU is slow is unknown."""
     full = with_processors(far_away(trips=1, clients=80, on_the_way=79), server=1.2, others=0.8)
-    outcome = said(rule, reached(full, tcp={"host": "10.0.0.2"}))
+    outcome = outcome_of(rule, reached(full, tcp={"host": "10.0.0.2"}))
     assert not isinstance(outcome, Finding) or outcome.share < 0.03
     assert rule != "round_trips" or "of the network, or because" in outcome.reason
 
 
 def test_a_unix_socket_is_no_network():
-    outcome = said("round_trips", reached(far_away(), unix={"path": "/tmp/.s.PGSQL.5432"}))
+    outcome = outcome_of("round_trips", reached(far_away(), unix={"path": "/tmp/.s.PGSQL.5432"}))
     assert isinstance(outcome, NotFound)
     assert "there is no network" in outcome.reason
 
 
-def test_a_lock_by_name_is_told_with_where_it_is_waited_for():
+def test_a_named_lock_is_reported_with_the_statement_that_waits_for_it():
     waits = [waiting(BRANCHES, 6, "Lock", "advisory"), waiting(END, 2, "IO", "WALSync")]
-    finding = said("other_waits", tpcb(8, waits))
+    finding = outcome_of("other_waits", tpcb(8, waits))
     assert finding.share == pytest.approx(6 / 8)
     assert text_of(finding) == snapshot("""\
 critical: Waits for application-defined locks: advisory
@@ -262,48 +262,48 @@ advisory at “UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bi
         ("IPC", "BgWorkerShutdown", "parallel workers"),
     ],
 )
-def test_waits_are_told_by_what_they_are_for(wait_type, event, name):
-    finding = said("other_waits", with_looks(MadeRun(), (0, wait_type, event, 8)))
+def test_waits_are_described_by_their_purpose(wait_type, event, name):
+    finding = outcome_of("other_waits", with_looks(MadeRun(), (0, wait_type, event, 8)))
     assert finding.summary == f"Clients spend {percent(1.0)} of their time waiting for {name}."
     assert finding.title == f"Waits for {name}: {event}"
 
 
 def test_a_wait_that_only_the_server_has_a_name_for_is_named_once():
-    finding = said("other_waits", with_looks(MadeRun(), (0, "BufferPin", "BufferPin", 8)))
+    finding = outcome_of("other_waits", with_looks(MadeRun(), (0, "BufferPin", "BufferPin", 8)))
     assert finding.title == "Waits for what the server calls BufferPin"
 
 
-def test_events_of_one_cause_are_told_as_one():
+def test_events_of_one_cause_are_reported_as_one():
     """Neither alone takes as much time as the sleep."""
     workers = [(0, "IPC", "MessageQueueReceive", 2), (0, "IPC", "BgWorkerShutdown", 2)]
     run = with_looks(MadeRun(), *workers, (0, "Timeout", "PgSleep", 3))
-    finding = said("other_waits", run)
+    finding = outcome_of("other_waits", run)
     assert finding.title.startswith("Waits for parallel workers: ")
-    told = f"Clients spend {percent(0.5)} of their time waiting for parallel workers, "
-    assert finding.summary == f"{told}{percent(7 / 8)} with other such waits."
+    expected = f"Clients spend {percent(0.5)} of their time waiting for parallel workers, "
+    assert finding.summary == f"{expected}{percent(7 / 8)} with other such waits."
 
 
-def test_waits_of_several_kinds_are_told_together():
+def test_waits_of_several_kinds_are_reported_together():
     run = with_looks(MadeRun(), (0, "IPC", "SyncRep", 4), (0, "Timeout", "PgSleep", 2))
-    finding = said("other_waits", run)
+    finding = outcome_of("other_waits", run)
     assert finding.share == pytest.approx(6 / 8)
-    told = f"Clients spend {percent(0.5)} of their time waiting for the reply of a synchronous "
-    assert finding.summary == f"{told}standby, {percent(0.75)} with other such waits."
+    expected = f"Clients spend {percent(0.5)} of their time waiting for the reply of a synchronous "
+    assert finding.summary == f"{expected}standby, {percent(0.75)} with other such waits."
 
 
 @pytest.mark.parametrize(
     "seen", [("Lock", "transactionid"), ("Lock", "record"), ("Kernel", "nanosleep")]
 )
-def test_waits_for_rows_and_those_of_which_only_the_kernel_tells_are_others_business(seen):
-    outcome = said("other_waits", with_looks(MadeRun(), (0, *seen, 8)))
+def test_waits_for_rows_and_waits_seen_only_by_the_kernel_belong_to_other_rules(seen):
+    outcome = outcome_of("other_waits", with_looks(MadeRun(), (0, *seen, 8)))
     assert isinstance(outcome, NotFound)
 
 
-def test_of_a_wait_that_nobody_named_there_is_nothing_to_say():
+def test_an_unnamed_wait_is_not_reported():
     """Of eight sessions that the server calls active, one had a core and none was queued."""
     run = with_looks(with_processors(MadeRun(), server=1.0), (0, "", "", 8))
     run.counters("processes", {"run_queue_us": 0.0}, of="server")
     recording = run.recording()
     recording.plan["endpoint"] = {"protocol": "mysql"}
     assert budget(recording).share("other_wait") > 0.8
-    assert isinstance(said("other_waits", recording), NotFound)
+    assert isinstance(outcome_of("other_waits", recording), NotFound)

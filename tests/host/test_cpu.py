@@ -37,7 +37,7 @@ def test_a_two_socket_server(tree):
     assert not found.hypervisor
 
 
-def test_a_guest_that_tells_nothing(tree):
+def test_a_guest_without_information(tree):
     found = cpu.describe(tree({"proc/cpuinfo": "processor\t: 0\nflags\t: hypervisor\n"}), 1)
     assert (found.model, found.cores_online, found.numa_nodes) == (None, 1, 1)
     assert found.governor is None
@@ -48,5 +48,5 @@ def test_steal_counts_against_all_time_but_guests(tree):
     assert cpu.steal_share(tree({"proc/stat": "cpu  10 0 10 60 0 0 0 20 5 0\n"})) == 0.2
 
 
-def test_no_steal_where_the_kernel_is_too_old_to_tell(tree):
+def test_no_steal_time_if_the_kernel_is_too_old_to_count_it(tree):
     assert cpu.steal_share(tree({"proc/stat": "cpu  10 0 10 60\n"})) is None

@@ -43,7 +43,7 @@ def mounted(tree, fields: str) -> Path:
     return tree({"sys/block/vda/device/vendor": "", "sys/block/loop0/size": "1"})
 
 
-def test_a_container_that_does_not_tell_watches_all_disks(tree):
+def test_a_container_that_hides_its_devices_is_watched_on_all_disks(tree):
     root = mounted(tree, "overlay overlay")
     assert devices.disks_below(root, [root]) == {"vda"}
 

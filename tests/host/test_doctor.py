@@ -23,7 +23,7 @@ from dbdyno.host.server_binaries import newest
 from dbdyno.servers.privileges import UNSHARE, Identity, ordinary_account
 
 
-def test_every_probe_answers_on_this_machine_and_on_one_that_tells_nothing(tmp_path):
+def test_every_probe_answers_on_this_machine_and_on_one_without_information(tmp_path):
     for root in (Path("/"), tmp_path):
         diagnoses = list(doctor.examine(root))
         assert len(diagnoses) == len(doctor.all_probes()) >= 10
@@ -33,7 +33,7 @@ def test_every_probe_answers_on_this_machine_and_on_one_that_tells_nothing(tmp_p
             assert diagnosis.remedy or diagnosis.level in ("ok", "note")
 
 
-def test_a_probe_that_cannot_look_says_so():
+def test_a_probe_that_fails_reports_it():
     def fail(_root: Path) -> doctor.ProbeResult:
         raise PermissionError("not for you")
 
@@ -97,7 +97,7 @@ def test_limits_and_rights():
     assert free_disk.judge(Path("/x"), 2**30).level == "warning"
 
 
-def test_as_whom_servers_run_is_told_as_it_is():
+def test_the_account_of_servers_is_reported():
     assert user_namespaces.judge(None).level == "ok"
     assert user_namespaces.judge(Identity(prefix=UNSHARE)).level == "ok"
     account = ordinary_account()

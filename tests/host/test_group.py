@@ -119,18 +119,18 @@ def test_all_threads_of_an_engine(tree):
         f"proc/10/task/{number}/status": status(number, 0, private_kb=4) for number in (10, 20)
     }
     root = tree({"proc/10/stat": stat(1, threads=2)} | threads)
-    told = read(ProcessGroup(10), root)
-    assert told["voluntary_switches"] == 30
-    assert told["memory_bytes"] == 4096
-    assert "run_queue_us" not in told  # the kernel does not report it
+    numbers = read(ProcessGroup(10), root)
+    assert numbers["voluntary_switches"] == 30
+    assert numbers["memory_bytes"] == 4096
+    assert "run_queue_us" not in numbers  # the kernel does not report it
 
 
-def test_what_real_children_used_stays_when_they_are_buried():
-    ours = ProcessGroup(os.getpid())
-    before = ours.read(ProcessTable())
+def test_cpu_time_of_reaped_children_remains_counted():
+    own = ProcessGroup(os.getpid())
+    before = own.read(ProcessTable())
     code = "import time\nwhile time.process_time() < 0.1: pass"
     subprocess.run([sys.executable, "-c", code], check=True)
-    after = ours.read(ProcessTable())
+    after = own.read(ProcessTable())
     used_us = sum(after[name] - before[name] for name in ("user_us", "system_us"))
     assert used_us >= 80_000
     assert after["minor_faults"] - before["minor_faults"] > 100

@@ -11,8 +11,8 @@ def test_a_sum_taken_back_is_held_for_its_key_alone():
 
 def test_a_counter_that_begins_again_goes_on():
     continuity = MonotonicCounters()
-    told = [continuity.unwrapped("a", value, 100) for value in (90, 10, 95, 5)]
-    assert told == [90, 110, 195, 205]
+    values = [continuity.unwrapped("a", value, 100) for value in (90, 10, 95, 5)]
+    assert values == [90, 110, 195, 205]
 
 
 def test_a_counter_that_was_set_back_is_seen_to_be():

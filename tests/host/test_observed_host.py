@@ -32,7 +32,7 @@ def user_us(pid: int) -> int:
     return int(fields[11]) * 1_000_000 // os.sysconf("SC_CLK_TCK")
 
 
-def test_a_burner_is_seen_as_the_server_it_is_said_to_be_or_as_somebody_else():
+def test_a_burner_counts_as_the_given_server_or_else_as_another_process():
     with burning() as pid:
         stranger, server = observe(None, None, []), observe(pid, None, [])
         name = f"{Path(f'/proc/{pid}/comm').read_text().strip()}/{pid}"

@@ -30,7 +30,7 @@ def test_a_server_and_all_below_it(tree):
     assert [process.pid for process in ProcessTable(root).tree(10)] == [10, 11, 9]
 
 
-def test_two_who_ask_within_a_moment_share_one_list(tree):
+def test_two_readers_at_the_same_time_share_one_list(tree):
     root = tree({"proc/10/stat": stat(1)})
     now = [100.0]
     table = ProcessTable(root, lambda: now[0])
@@ -43,7 +43,7 @@ def test_two_who_ask_within_a_moment_share_one_list(tree):
     assert set(table.listed()) == {10, 11, 12}
 
 
-def test_processes_are_read_again_when_they_are_asked_about(tree):
+def test_processes_are_read_again_on_request(tree):
     root = tree({f"proc/{pid}/stat": stat(1) for pid in (10, 11, 12)})
     table = ProcessTable(root)
     listed = list(table.listed().values())

@@ -30,7 +30,7 @@ def host(root: Path, **firsts: int) -> ObservedHost:
     return ObservedHost(groups=groups, root=root)
 
 
-def test_every_source_tells_on_this_machine_what_it_declares():
+def test_every_source_reads_on_this_machine_what_it_declares():
     here = observe(os.getpid(), None, [Path.cwd()])
     found, missing = host_sources(here)
     assert len(found) + len(missing) == len(all_sources()) == 10
@@ -42,7 +42,7 @@ def test_every_source_tells_on_this_machine_what_it_declares():
             assert all(value >= 0 for value in numbers.values()), source.name
 
 
-def test_a_machine_that_tells_nothing_lacks_with_reasons_and_never_fails(tmp_path):
+def test_a_machine_without_information_yields_reasons_and_never_fails(tmp_path):
     bare = host(tmp_path, server=10, engine=11)
     found, missing = host_sources(bare)
     assert {"pressure", "disk", "control_group", "memory_nodes", "process_io"} == {
@@ -71,8 +71,8 @@ procs_blocked 2
 
 
 def test_machine(tree):
-    told = machine.read(host(tree({"proc/stat": STAT.format(user=10)})))[""]
-    assert told == {
+    numbers = machine.read(host(tree({"proc/stat": STAT.format(user=10)})))[""]
+    assert numbers == {
         "user_us": 30 * TICK_US,
         "system_us": 30 * TICK_US,
         "idle_us": 40 * TICK_US,
@@ -91,9 +91,9 @@ def test_idle_time_that_the_kernel_takes_back_is_held(tree):
     watched = host(tree({"proc/stat": "cpu 1 1 1 40 50\n"}))
     machine.read(watched)
     tree({"proc/stat": "cpu 1 1 1 39 51\n"})
-    told = machine.read(watched)[""]
-    assert (told["idle_us"], told["iowait_us"]) == (40 * TICK_US, 51 * TICK_US)
-    assert "steal_us" not in told  # older kernels do not report it
+    numbers = machine.read(watched)[""]
+    assert (numbers["idle_us"], numbers["iowait_us"]) == (40 * TICK_US, 51 * TICK_US)
+    assert "steal_us" not in numbers  # older kernels do not report it
 
 
 def test_groups_that_have_ended_are_left_out(tree):
@@ -112,7 +112,7 @@ def refuse_io(monkeypatch, *pids: int) -> None:
     monkeypatch.setattr(group, "files", SimpleNamespace(short=refuse))
 
 
-def test_bytes_that_are_for_others_are_lacking_not_zero(tree, monkeypatch):
+def test_bytes_readable_only_by_others_are_missing_not_zero(tree, monkeypatch):
     refuse_io(monkeypatch, 10)
     watched = host(tree({"proc/10/stat": stat(1)}), server=10)
     assert "only root" in process_io.lack(watched)
@@ -125,7 +125,7 @@ def test_bytes_of_who_is_about_to_end_are_left_out(tree, monkeypatch):
     assert process_io.read(host(root, server=10)) == {"server": {"read_bytes": 21}}
 
 
-def test_busiest_names_nobody_of_the_run(tree):
+def test_the_busiest_processes_exclude_those_of_the_run(tree):
     root = tree({"proc/10/stat": stat(1), "proc/11/stat": stat(10), "proc/12/stat": stat(1)})
     assert busiest.read(host(root, server=10)) == {"x/12": {"cpu_us": 0}}
 
@@ -273,15 +273,15 @@ def test_network(tree):
             "proc/net/snmp": "Tcp: InSegs RetransSegs\nTcp: 5 9\nUdp: X\nUdp: 1\n",
         }
     )
-    told = network.read(host(root))
-    assert told["eth0"] == {
+    numbers = network.read(host(root))
+    assert numbers["eth0"] == {
         "received_bytes": 10,
         "received_packets": 11,
         "sent_bytes": 12,
         "sent_packets": 13,
     }
-    assert told[""] == {"retransmits": 9}
-    assert told.keys() == {"lo", "eth0", ""}
+    assert numbers[""] == {"retransmits": 9}
+    assert numbers.keys() == {"lo", "eth0", ""}
 
 
 def node(number: int, free_kb: int) -> dict[str, str]:

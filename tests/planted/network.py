@@ -137,7 +137,7 @@ def _carry(ends: tuple[int, int], delay_s: float, over: threading.Event) -> None
             os.write(end, packet)
 
 
-def _ip(*words: str) -> None:
+def _ip(*arguments: str) -> None:
     assert shutil.which("ip"), "ip is not on the PATH: apt-get install iproute2"
-    ended = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
-    assert not ended.returncode, f"ip {' '.join(words)}: {ended.stderr}"
+    ended = subprocess.run(["ip", *arguments], capture_output=True, text=True, check=False)
+    assert not ended.returncode, f"ip {' '.join(arguments)}: {ended.stderr}"

@@ -27,15 +27,15 @@ def test_the_cause_is_named(cause: Cause, tmp_path: Path) -> None:
     right = 0
     wrong: list[str] = []
     while right < (2 if wrong else 1):
-        told = _wrongly_told(cause, tmp_path / f"{right}-{len(wrong)}")
-        if told:
-            wrong.append(told)
+        wrong_findings = _wrong_findings(cause, tmp_path / f"{right}-{len(wrong)}")
+        if wrong_findings:
+            wrong.append(wrong_findings)
         else:
             right += 1
         assert len(wrong) <= WRONG_MAX, "\n".join(wrong)
 
 
-def _wrongly_told(cause: Cause, workplace: Path) -> str:
+def _wrong_findings(cause: Cause, workplace: Path) -> str:
     """Return a run's findings if the cause is not the first, or if there is one without a cause."""
     workplace.mkdir()
     record = planted_run(cause, workplace)
@@ -47,5 +47,5 @@ def _wrongly_told(cause: Cause, workplace: Path) -> str:
     ]
     if grave[0]["id"] in cause.expected if grave else not cause.expected:
         return ""
-    told = [f"{one['id']} ({one['severity']}): {one['summary']}" for one in record["findings"]]
-    return f"found: {told}; not looked: {record['not_looked']}"
+    findings = [f"{one['id']} ({one['severity']}): {one['summary']}" for one in record["findings"]]
+    return f"found: {findings}; not looked: {record['not_looked']}"

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from dbdyno.analysis.summarize import summarize
-from dbdyno.model.record import Finding, NotLooked
+from dbdyno.model.record import Finding, UnevaluatedRule
 from dbdyno.report.html import render_html
 from dbdyno.store.run import open_run
 from dbdyno.store.writer import RunWriter
@@ -93,7 +93,7 @@ def hostile(tmp_path_factory):
         invalid_reasons=[HOSTILE],
         doubts=[HOSTILE],
         findings=[hostile_finding()],
-        not_looked=[NotLooked(id="rule", title=HOSTILE, reason=HOSTILE)],
+        not_looked=[UnevaluatedRule(id="rule", title=HOSTILE, reason=HOSTILE)],
         costs=[explained.cost("wal_bytes", HOSTILE, HOSTILE, "server", value=1.0, script=HOSTILE)],
     )
 

@@ -23,15 +23,15 @@ MISPLACED = """() => {
         const room = svg.getBoundingClientRect();
         if (!room.width) continue;
         const texts = [...svg.querySelectorAll("text")].map((text) => ({
-            said: text.lastChild.textContent, box: text.getBoundingClientRect(),
+            text: text.lastChild.textContent, box: text.getBoundingClientRect(),
         }));
-        for (const [place, { said, box }] of texts.entries()) {
+        for (const [place, { text, box }] of texts.entries()) {
             const beyond = Math.max(
                 room.left - box.left, box.right - room.right,
                 room.top - box.top, box.bottom - room.bottom);
-            if (beyond > 2) found.push(`${said} is beyond its drawing`);
+            if (beyond > 2) found.push(`${text} is beyond its drawing`);
             for (const other of texts.slice(place + 1)) {
-                if (overlap(box, other.box)) found.push(`${said} is on ${other.said}`);
+                if (overlap(box, other.box)) found.push(`${text} is on ${other.text}`);
             }
         }
     }

@@ -4,7 +4,7 @@ with checkpoints, a vacuum and a source that could not be read.
 
 import numpy as np
 
-from dbdyno.model.record import CostRecord, Finding, NotLooked
+from dbdyno.model.record import CostRecord, Finding, UnevaluatedRule
 from dbdyno.model.telemetry import BlockCount, WaitCount
 from tests.support.recordings import MadeRun
 
@@ -53,7 +53,9 @@ FINDINGS = [
     ),
 ]
 NOT_LOOKED = [
-    NotLooked(id="temporary_files", title="Temporary files", reason="pg_stat_database was not read")
+    UnevaluatedRule(
+        id="temporary_files", title="Temporary files", reason="pg_stat_database was not read"
+    )
 ]
 
 

@@ -45,9 +45,9 @@ def search(limit_ms=20.0, rate_max=None, trials_max=99):
     )
     trials = []
     while len(trials) < trials_max and (rate := next_rate(with_trials(found, trials))):
-        judged = judge(rate, limit_ms)
-        runs = [run(rate, number) for number in range(5 if judged.judgement == "open" else 1)]
-        trials.append(Trial(rate_tps=rate, runs=runs, judged=[judged]))
+        result = judge(rate, limit_ms)
+        runs = [run(rate, number) for number in range(5 if result.judgement == "open" else 1)]
+        trials.append(Trial(rate_tps=rate, runs=runs, results=[result]))
     return with_trials(found, trials, is_over=len(trials) < trials_max)
 
 

@@ -57,7 +57,7 @@ def test_a_log_axis_places_equal_ratios_equally_far():
     assert places[1] - places[0] == pytest.approx(places[2] - places[1], abs=0.2)
 
 
-def test_a_mark_says_its_words():
+def test_a_mark_has_its_label():
     assert "knee 14" in svg(curve_figure(curve(LINE, marks=[(14, "knee 14")]), "f"))
 
 
@@ -73,7 +73,7 @@ def test_marks_are_named_above_the_plot_and_beside_each_other():
     assert heights["third"] == heights["a level that changed"]
 
 
-def test_the_table_has_no_column_for_intervals_that_nobody_has():
+def test_the_table_has_no_column_for_missing_intervals():
     runs = CurveSeries(label="runs", x=[1, 2], y=[10, 11])
     assert curve_figure(curve(runs), "f").table.columns == ("clients", "runs")
 

@@ -22,8 +22,8 @@ def test_findings_come_first_and_the_gravest_first(ordinary):
 def test_a_finding_shows_all_that_it_rests_on(ordinary):
     shown = section_of(ordinary, "findings")
     finding = explained.FINDINGS[0]
-    for said in (finding.summary, *finding.seen, finding.why, finding.gain, finding.wrong_when):
-        assert said.replace(" %", "\u202f%") in shown
+    for text in (finding.summary, *finding.seen, finding.why, finding.gain, finding.wrong_when):
+        assert text.replace(" %", "\u202f%") in shown
     assert "61\u202f% of client time · sure: two kinds of evidence agree" in shown
     assert "<code>dbdyno run tpcb -s 50 -c 8 -T 60</code>" in shown
 
@@ -44,20 +44,20 @@ def test_notes_and_rules_that_could_not_look_are_folded(ordinary):
     assert explained.NOT_LOOKED[0].reason in folded
 
 
-def test_a_clean_run_says_so(ordinary):
+def test_a_clean_run_is_reported_as_such(ordinary):
     shown = section_of(ordinary, "findings", findings=explained.FINDINGS[2:], unexplained=0.03)
     assert "No finding above severity note" in shown
     assert "Unexplained: 3\u202f% of client time; no finding accounts for it" in shown
 
 
-def test_a_run_at_which_little_could_be_looked_is_not_called_clean(ordinary):
+def test_a_run_that_few_rules_could_examine_is_not_called_clean(ordinary):
     """Notes describe how the run was made: they appear without telemetry, too."""
     shown = section_of(ordinary, "findings", findings=explained.FINDINGS[2:], unexplained=None)
     assert "No finding above severity note, but some rules could not look." in shown
     assert "limits this run" not in shown
 
 
-def test_a_remainder_that_rounds_to_nothing_is_said_in_words(ordinary):
+def test_a_rest_that_rounds_to_zero_is_given_in_words(ordinary):
     shown = section_of(ordinary, "findings", unexplained=0.004)
     assert "Unexplained: nothing; the findings' shares of client time may overlap" in shown
     assert "no finding accounts" not in shown
@@ -99,7 +99,7 @@ def test_a_cost_is_written_in_its_unit(unit, value, written):
         ("5 % of `a % 5`", [("5\u202f% of ", False), ("a % 5", True)]),
     ],
 )
-def test_code_is_told_from_words(text, parts):
+def test_code_is_distinguished_from_prose(text, parts):
     assert phrases(text) == parts
 
 

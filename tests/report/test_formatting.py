@@ -38,7 +38,7 @@ def test_numbers_are_written_alike_in_text_and_in_charts(charts_page, kind):
     assert [plain(text) for text in drawn] == list(written)
 
 
-def test_what_is_no_number_is_written_as_nothing():
+def test_nan_is_written_as_missing():
     assert formatting.milliseconds(float("nan")) == formatting.NOTHING
 
 

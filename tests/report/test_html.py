@@ -87,7 +87,7 @@ def repeat(values, offset):
     return repeated + np.repeat(np.arange(times) * len(values), len(values)) if offset else repeated
 
 
-def test_a_missing_bundle_says_how_to_build_it(ordinary, monkeypatch, tmp_path):
+def test_a_missing_bundle_is_reported_with_the_command_to_build_it(ordinary, monkeypatch, tmp_path):
     monkeypatch.setattr(html, "_BUNDLE", tmp_path / "report.js")
     html.bundle.cache_clear()
     with pytest.raises(DbdynoError, match="make build"):

@@ -31,7 +31,7 @@ def test_arcs_lead_from_those_who_wait_the_longest_wait_first(shown):
     assert sum(node.waiting for node in shown.nodes) == pytest.approx(5, rel=0.01)
 
 
-def test_the_picture_says_who_waits_for_whom_also_in_words(ordinary):
+def test_the_figure_describes_who_waits_for_whom_also_in_words(ordinary):
     text = section_of(ordinary, "locks")
     assert text.count("<svg") == 3
     assert "UPDATE pgbench_tellers waits for UPDATE pgbench_branches: " in text
@@ -45,7 +45,7 @@ def test_a_run_without_lock_waits_has_no_picture(ordinary):
     assert section_of(quiet, "locks") == ""
 
 
-def test_sessions_that_are_none_of_ours_are_nodes_too(ordinary):
+def test_foreign_sessions_are_nodes_too(ordinary):
     blocking = dict(ordinary.tables["blocking"])
     at_the_end = blocking["blocker"] == 6
     blocking["blocker_who"] = np.where(at_the_end, "foreign", blocking["blocker_who"])
@@ -70,7 +70,7 @@ def test_a_statement_is_called_by_its_verb_and_table(sql, label):
     assert in_short(sql) == label
 
 
-def test_statements_are_split_where_a_look_saw_them(ordinary, unwatched):
+def test_statements_are_split_where_a_sample_shows_them(ordinary, unwatched):
     text = section_of(ordinary, "statements")
     assert "waiting for a lock" in text
     assert "too short to be sampled" in text

@@ -41,7 +41,7 @@ def test_every_chart_over_time_shows_the_events(ordinary, figure):
 
 
 @pytest.mark.parametrize("seconds", [10, 4000])
-def test_points_stand_in_the_middle_of_what_they_tell_of_between_the_ends_of_the_run(seconds):
+def test_points_are_in_the_middle_of_their_interval_and_within_the_run(seconds):
     found = chart(MadeRun(seconds=seconds).recording(), "throughput-chart")
     length_s = (seconds + 3) / len(found["x"])
     assert (found["begin_s"], found["end_s"]) == (-3.0, seconds)
@@ -49,7 +49,7 @@ def test_points_stand_in_the_middle_of_what_they_tell_of_between_the_ends_of_the
     assert found["end_s"] - found["x"][-1] == pytest.approx(length_s / 2, abs=1)
 
 
-def test_each_stage_is_told_alone():
+def test_each_stage_is_reported_separately():
     """Including one that the run did not reach."""
     ok = [100] * 3 + [1000] * 6 + [3000] * 4
     stages = [(6, 2), (4, 8), (10, 32)]
@@ -64,20 +64,20 @@ def test_a_load_that_was_to_stay_one_has_no_stages(ordinary):
     assert section_of(ordinary, "stages") == ""
 
 
-def test_events_are_listed_with_what_their_source_told(ordinary):
+def test_events_are_listed_with_the_details_of_their_source(ordinary):
     text = section_of(ordinary, "events")
     assert "2 checkpoints, 18\u202fs in total" in text
     assert "buffers written 1\u202f803" in text
 
 
-def test_what_is_shaded_comes_in_the_order_of_time():
+def test_shaded_spans_are_in_the_order_of_time():
     """A name has room up to where the next begins."""
     made = MadeRun(seconds=10).outage(-1.0, 2.0).outage(8.0, 1.0)
     found = [mark["begin_s"] for mark in chart(made.recording(), "throughput-chart")["marks"]]
     assert found == [-3.0, -1.0, 8.0]
 
 
-def test_what_two_readings_have_between_them_has_no_length():
+def test_an_event_between_two_readings_has_no_duration():
     """A WAL switch takes no time: it happened between two readings."""
     made = MadeRun(seconds=60).counters("wal_position", {"segments": [0] * 40 + [2] + [0] * 22})
     text = section_of(made.recording(), "events")
@@ -86,13 +86,13 @@ def test_what_two_readings_have_between_them_has_no_length():
 
 
 @pytest.mark.parametrize(("done", "missing"), [(1500, "none"), (500, "50\u202f%")])
-def test_an_event_with_which_more_was_done_lacks_nothing(done, missing):
+def test_an_event_with_more_throughput_shows_no_loss(done, missing):
     made = MadeRun(np.where(np.arange(-3, 60) == 30, done, 1000))
     made.log(31.0, "autovacuum", "automatic vacuum of t", elapsed_s=1.0, table="t")
     assert re.search(rf"<td[^>]*>{missing}</td>", section_of(made.recording(), "events"))
 
 
-def test_looks_that_saw_nobody_at_work_are_told_as_such(ordinary):
+def test_samples_without_active_sessions_are_reported_as_such(ordinary):
     """As during an outage, when clients have no server to send to."""
     waits = ordinary.tables["waits"]
     nobody = waits | {"count": np.zeros_like(waits["count"])}
@@ -111,7 +111,7 @@ def test_many_events_are_folded_and_their_rows_bounded(ordinary):
     assert text.count("<tr>") == 201
 
 
-def test_events_too_close_to_be_told_apart_are_one_in_their_row():
+def test_events_too_close_to_distinguish_are_merged_in_their_row():
     """Of 4 000 vacuums in an hour, a row shows as many as it has room for."""
     made = MadeRun(seconds=3600)
     for index in range(4000):
@@ -125,7 +125,7 @@ def test_events_too_close_to_be_told_apart_are_one_in_their_row():
     assert lane.spans[0].end_s == pytest.approx(3599.1, abs=0.2)
 
 
-def test_a_run_in_which_nothing_happened_says_nothing_of_it():
+def test_a_run_without_events_has_no_section_for_them():
     quiet = MadeRun(ok=1000, seconds=30).recording()
     assert lanes(Subject(quiet, hdr.HISTOGRAMS)) == []
 
@@ -146,7 +146,7 @@ def test_bands_are_average_sessions_by_kind(ordinary):
         np.testing.assert_allclose(found[kind][inner], expected)
 
 
-def test_where_nobody_looked_there_is_no_band(ordinary, unwatched):
+def test_without_samples_there_is_no_band(ordinary, unwatched):
     assert bands(unwatched, timeline(unwatched)) == {}
     assert section_of(unwatched, "waits") == ""
     samples = ordinary.tables["samples"]
@@ -159,7 +159,7 @@ def test_where_nobody_looked_there_is_no_band(ordinary, unwatched):
     assert not np.isnan(lock[(line.time_s >= 0) & (line.time_s < 29)]).any()
 
 
-def test_looks_at_the_warm_up_alone_are_said_to_be_no_more(ordinary):
+def test_samples_of_the_warm_up_alone_are_reported_as_such(ordinary):
     samples = ordinary.tables["samples"]
     early = samples["time_s"] < 1
     assert early.any()
@@ -213,17 +213,17 @@ def test_the_longest_transaction_may_have_ended_after_the_measurement(unwatched)
     assert f"the longest transaction took 988{THIN_SPACE}s" in shown
 
 
-def test_a_page_says_why_there_is_no_response_time_while_a_backlog_is_served(unwatched):
+def test_a_page_explains_missing_response_times_while_a_backlog_is_served(unwatched):
     """What became due in the warm-up is not measured, even if it ends long after."""
-    words = "only transactions that became due in the warm-up"
-    assert words not in section_of(unwatched, "latency")
+    sentence = "only transactions that became due in the warm-up"
+    assert sentence not in section_of(unwatched, "latency")
     scripts = {name: column.copy() for name, column in unwatched.tables["scripts"].items()}
     early = scripts["interval"] < 8
     scripts["count"][early] = 0
     for name in ("mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms"):
         scripts[name][early] = np.nan
     served = replace(unwatched, tables={**unwatched.tables, "scripts": scripts})
-    assert words in section_of(served, "latency")
+    assert sentence in section_of(served, "latency")
 
 
 def test_a_heat_map_of_one_bucket_fills_its_axis_and_nothing_beyond():

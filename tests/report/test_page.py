@@ -70,7 +70,7 @@ def test_the_heat_map_is_an_image_the_browser_can_read(open_page, ordinary):
     assert size == [60, 224]
 
 
-def test_the_legend_tells_the_values_under_the_pointer(open_page, ordinary):
+def test_the_legend_shows_the_values_under_the_pointer(open_page, ordinary):
     page = open_page(ordinary)
     page.locator("#latency-chart .u-over").hover()
     legend = page.locator("#latency-chart .u-legend").inner_text()

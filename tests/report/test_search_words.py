@@ -26,7 +26,7 @@ from tests.report import made_up_search
         ({"trials_max": 0}, "Interrupted before a rate was judged."),
     ],
 )
-def test_the_verdict_says_what_is_known(changes, expected):
+def test_the_verdict_states_what_is_known(changes, expected):
     assert expected in verdict(made_up_search.search(**changes)).replace("\u202f", " ")
 
 
@@ -40,7 +40,7 @@ def test_the_text_has_the_answer_the_error_and_every_run():
     assert "use longer trials (-T)" in text
 
 
-def test_failures_are_told_also_where_nothing_else_happened():
+def test_failures_are_reported_even_if_nothing_else_happened():
     found = made_up_search.search(trials_max=1)
     (trial,) = found.trials
     for ok, failed, expected in ((0, 50, "100\u202f%"), (30, 10, "25\u202f%"), (0, 0, "–")):
@@ -51,12 +51,12 @@ def test_failures_are_told_also_where_nothing_else_happened():
 
 
 def test_a_program_gets_the_rate_with_its_bounds():
-    said = search_object(made_up_search.search())
-    assert said["highest_rate_tps"] == {"value": 3660.0, "low": 3660.0, "high": 3750.0}
-    rates = [trial["rate_tps"] for trial in said["trials"]]
+    found = search_object(made_up_search.search())
+    assert found["highest_rate_tps"] == {"value": 3660.0, "low": 3660.0, "high": 3750.0}
+    rates = [trial["rate_tps"] for trial in found["trials"]]
     assert rates == sorted(rates)
-    assert said["trials"][-1]["outcome"] == "open"
-    assert len(said["trials"][-1]["runs"]) == 5
+    assert found["trials"][-1]["outcome"] == "open"
+    assert len(found["trials"][-1]["runs"]) == 5
 
 
 def test_the_page_draws_the_curve_with_its_limit():

@@ -89,12 +89,12 @@ def test_the_page_opens_with_question_answer_and_doubt():
     assert places == sorted(places)
 
 
-def test_the_verdict_is_said_once():
+def test_the_verdict_appears_once():
     assert page_of(study()).count("throughput got worse at clients 1, 4, 20") == 1
     assert " ".join(text_of(study()).split()).count("throughput got worse at clients") == 1
 
 
-def test_what_the_data_does_not_decide_is_not_called_told():
+def test_an_undecided_question_is_not_called_decided():
     trials = study(noise=0.8)
     assert "Not decided by the data" in page_of(trials)
     assert text_of(trials).splitlines()[4].startswith("Not decided by the data: ")
@@ -114,13 +114,13 @@ def test_each_run_stands_with_its_id_and_its_command():
     assert "dbdyno run tpcb --seed 1" in page
 
 
-def test_time_is_told_by_what_it_went_to():
+def test_time_is_divided_by_its_use():
     page = page_of(study())
     assert "2 min 24 s (87 %)" in page  # 18 turns of 8 s
     assert "3.6 s (2.17 %)" in page
 
 
-def test_what_others_published_is_drawn_as_shape_where_both_were_measured():
+def test_published_results_are_drawn_as_shapes_over_shared_points():
     trials = study(answers=(Question(answer="table"),))
     assert 'id="published-1-1"' not in page_of(trials)  # ours has other columns
     spec = made.spec(
@@ -190,7 +190,7 @@ def test_nothing_that_came_from_outside_is_markup():
     assert "<script" not in page
 
 
-def test_what_the_servers_promised_of_a_crash_is_told():
+def test_the_durability_of_the_servers_is_reported():
     def durable(levels):
         promise = "on" if levels["order"] == "as-written" else "off"
         return _Server({"durability": {"fsync": promise}, "settings": [SHARED_BUFFERS]})

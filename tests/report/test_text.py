@@ -164,7 +164,7 @@ def test_statements_of_which_no_time_is_known_are_not_listed():
     assert "  statement\n" not in render_text(changed(statements=empty, response_ms=None))
 
 
-def test_an_explained_run_says_what_it_cost_and_why_it_is_not_more():
+def test_an_explained_run_shows_its_costs_and_what_limits_it():
     record = changed(
         statements=[],
         failures=[],

@@ -32,12 +32,14 @@ class LoggingServer(Protocol):
         """Stops the server."""
 
 
-def _busiest(asked: list[tuple[int, str, str]]) -> list[str]:
-    sessions = [session for session, _, text in asked if "sbtest1" in text]
-    assert sessions, asked
+def _busiest(statements: list[tuple[int, str, str]]) -> list[str]:
+    sessions = [session for session, _, text in statements if "sbtest1" in text]
+    assert sessions, statements
     busiest = max(sessions, key=sessions.count)
     return [
-        f"{kind}: {_VALUE.sub('?', text)}" for session, kind, text in asked if session == busiest
+        f"{kind}: {_VALUE.sub('?', text)}"
+        for session, kind, text in statements
+        if session == busiest
     ]
 
 

@@ -11,11 +11,11 @@ from dbdyno.run.options import RunOptions
 def read(*tokens):
     """The options that the command line reads from these tokens."""
     app = App(result_action="return_value")
-    app.default(_asked)
+    app.default(_parsed)
     return app(list(tokens), exit_on_error=False, print_error=False)
 
 
-def _asked(*what: What, options: RunOptions = RunOptions()):
+def _parsed(*what: What, options: RunOptions = RunOptions()):
     return what, options
 
 
@@ -35,24 +35,24 @@ def _asked(*what: What, options: RunOptions = RunOptions()):
         "tpcb --file a.sql --file b.sql@4 --transactions 7 --server-log pg.log --interval 250ms",
     ],
 )
-def test_words_are_read_as_what_was_asked(typed):
-    asked = read(*typed.split())
-    assert read(*arguments_of(*asked)) == asked
-    items, options = parse_arguments(arguments_of(*asked))
-    assert (tuple(items), options) == asked
+def test_arguments_are_parsed_into_the_request(typed):
+    parsed = read(*typed.split())
+    assert read(*arguments_of(*parsed)) == parsed
+    items, options = parse_arguments(arguments_of(*parsed))
+    assert (tuple(items), options) == parsed
 
 
-def test_what_is_as_it_is_by_default_is_not_written():
+def test_default_options_are_not_written():
     typed = "tpcb@3 mine.sql --scale 50 --server postgres --clients 32 --time 1m"
     assert " ".join(arguments_of(*read(*typed.split(), "--interval", "1s"))) == typed
 
 
-def test_what_wins_over_a_script_s_own_option_is_written_also_where_it_is_the_default():
+def test_an_option_that_overrides_the_script_is_written_even_if_it_is_the_default():
     typed = "mine.lua --warmup 3s"
     assert " ".join(arguments_of(*read(*typed.split()))) == typed
 
 
-def test_what_is_of_the_output_alone_is_left_out():
+def test_options_of_the_output_are_left_out():
     typed = ["tpcb", "--tag", "a=1", "--report", "x.html", "--json", "--progress", "5s"]
     assert arguments_of(*read(*typed)) == ["tpcb"]
 

@@ -28,7 +28,7 @@ def test_with_several_scripts_those_across_the_warm_ups_end_are_anybodys():
     assert counter.committed(done()) == {"a": Committed(6, 8), "b": Committed(2, 4)}
 
 
-def test_whose_end_was_not_seen_may_have_been_committed():
+def test_transactions_whose_end_was_not_seen_may_have_committed():
     counter = CommitCounter(["a"])
     counter.add(replace(interval(phase="warmup", ok=1), completed_failed=1))
     counter.add(interval(ok=4))

@@ -30,8 +30,8 @@ def script(tmp_path: Path) -> Path:
 
 
 def dbdyno(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    words = [*DBDYNO, *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    command = [*DBDYNO, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 def begin(*arguments: str | Path) -> Program[str]:
@@ -83,9 +83,22 @@ def test_the_same_seed_is_recorded_and_the_options_are_in_the_plan(home, postgre
 
 
 def test_a_script_by_standard_input_and_a_value_as_it_was_written(home, postgres_server: Server):
-    words = ["run", "-f", "-", "-D", "code=0050", "-M", "simple", "-c", "1", "-t", "3", "--json"]
+    arguments = [
+        "run",
+        "-f",
+        "-",
+        "-D",
+        "code=0050",
+        "-M",
+        "simple",
+        "-c",
+        "1",
+        "-t",
+        "3",
+        "--json",
+    ]
     ended = subprocess.run(
-        [*DBDYNO, *words, "--warmup", "0", "--target", postgres_server.conninfo],
+        [*DBDYNO, *arguments, "--warmup", "0", "--target", postgres_server.conninfo],
         input="\ufeffselect case ':code' when '0050' then 1 else 1 / 0 end;",
         capture_output=True,
         text=True,
@@ -97,11 +110,11 @@ def test_a_script_by_standard_input_and_a_value_as_it_was_written(home, postgres
     assert record["workload"] == "stdin"
 
 
-def test_a_result_that_finds_no_room_is_not_told_as_nothing_run(home, script, postgres_server):
-    words = ["run", str(script), "-c", "1", "-t", "3", "--warmup", "0"]
+def test_a_full_disk_is_not_reported_as_a_run_that_did_not_start(home, script, postgres_server):
+    arguments = ["run", str(script), "-c", "1", "-t", "3", "--warmup", "0"]
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
-            [*DBDYNO, *words, "--target", postgres_server.conninfo],
+            [*DBDYNO, *arguments, "--target", postgres_server.conninfo],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -123,14 +136,16 @@ def test_a_script_with_errors_is_refused_with_their_places(home, tmp_path):
     assert not home.exists()
 
 
-def test_what_is_slower_than_the_limit_is_told(home, script: Path, postgres_server: Server):
-    words = ("run", script, "-c", "1", "-t", "20", "--warmup", "0", "-L", "0.001ms")
-    ended = dbdyno(*words, "--target", postgres_server.conninfo)
+def test_transactions_slower_than_the_limit_are_reported(
+    home, script: Path, postgres_server: Server
+):
+    arguments = ("run", script, "-c", "1", "-t", "20", "--warmup", "0", "-L", "0.001ms")
+    ended = dbdyno(*arguments, "--target", postgres_server.conninfo)
     assert "20 ok (20 of them late)" in ended.stdout
     assert open_run("last").record.transactions.late == 20
 
 
-def test_a_check_tells_what_is_broken_and_who_may_have_done_it(home, postgres_server: Server):
+def test_a_check_reports_broken_invariants_and_their_possible_cause(home, postgres_server: Server):
     with postgres_server.connect() as control:
         control.execute("drop database if exists checked")
         control.execute("create database checked")
@@ -141,8 +156,8 @@ def test_a_check_tells_what_is_broken_and_who_may_have_done_it(home, postgres_se
     with psycopg.connect(url) as connection:
         connection.execute("update pgbench_accounts set abalance = 3 where aid = 1")
     broken = dbdyno("check", "tpcb", "--target", url)
-    told = "broken: these must change alike: sum of abalance by +3, sum of delta by +0\n"
-    assert (broken.returncode, broken.stdout) == (4, told)
+    violation = "broken: these must change alike: sum of abalance by +3, sum of delta by +0\n"
+    assert (broken.returncode, broken.stdout) == (4, violation)
     assert "other programs" in broken.stderr
 
 

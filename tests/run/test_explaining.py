@@ -14,7 +14,7 @@ HISTOGRAMS = Histograms(quantiles=hdr.quantiles, merge=hdr.merge, bars=hdr.bars)
 COUNTS = TransactionCounts(ok=20_000, failed=0, skipped=0, unfinished=0, retried=0)
 
 
-def judged(made: MadeRun, duration_s: float = 20.0) -> Recording:
+def measured(made: MadeRun, duration_s: float = 20.0) -> Recording:
     recording = made.recording()
     record = replace(
         recording.record, transactions=COUNTS, duration_s=duration_s, telemetry={"level": "basic"}
@@ -25,7 +25,7 @@ def judged(made: MadeRun, duration_s: float = 20.0) -> Recording:
 def test_costs_findings_and_what_could_not_be_seen():
     made = MadeRun(seconds=20, engine={"round_trips": 7000}).lack("log", "no right to read it")
     engine = {**made.recording().engine, "telemetry": {"level": "basic", "waits_hz": 2.0}}
-    record = explained(replace(judged(made), engine=engine), HISTOGRAMS, pytest.fail)
+    record = explained(replace(measured(made), engine=engine), HISTOGRAMS, pytest.fail)
     assert record.telemetry == {
         "level": "basic",
         "waits_hz": 2.0,
@@ -40,9 +40,9 @@ def test_a_defect_leaves_the_numbers_and_a_line(monkeypatch):
         raise ZeroDivisionError("in a rule")
 
     monkeypatch.setattr(explaining, "explain", fail)
-    said: list[str] = []
-    record = explained(judged(MadeRun(seconds=20)), HISTOGRAMS, said.append)
-    assert said == ["the run could not be explained: ZeroDivisionError: in a rule"]
+    messages: list[str] = []
+    record = explained(measured(MadeRun(seconds=20)), HISTOGRAMS, messages.append)
+    assert messages == ["the run could not be explained: ZeroDivisionError: in a rule"]
     assert record.transactions == COUNTS
     assert record.findings == []
 
@@ -52,5 +52,5 @@ def test_the_servers_processor_time_of_a_run_too_short_for_a_cost():
     made = MadeRun(seconds=2, warmup=1).counters(
         "processes", {"user_us": 20_000, "system_us": 11_000}, of="server", at_s=2.1
     )
-    record = explained(judged(made, duration_s=2.0), HISTOGRAMS, pytest.fail)
+    record = explained(measured(made, duration_s=2.0), HISTOGRAMS, pytest.fail)
     assert record.server["cpu_us_per_transaction"] == pytest.approx(10.0)

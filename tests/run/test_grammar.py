@@ -32,7 +32,7 @@ def test_a_bare_number_is_in_the_unit_of_its_option():
 
 
 @pytest.mark.parametrize("text", ["", "abc", "-5", "5 parsecs", "1e3", "nan", "1h-30m", "٣s"])
-def test_what_is_not_a_span_is_shown_how_to_write_one(text):
+def test_an_invalid_time_span_is_answered_with_a_valid_example(text):
     with pytest.raises(ValueError, match="is not a duration: write 30s"):
         grammar.span_ns(text)
 
@@ -70,7 +70,7 @@ def test_stages_of_clients_and_of_rates():
         ("5s:8c,5s:100/s", "mixes clients and rates"),
     ],
 )
-def test_what_is_not_a_stage(text, expected):
+def test_invalid_stages_are_refused(text, expected):
     with pytest.raises(ValueError, match=expected):
         grammar.stages(text)
 
@@ -157,5 +157,5 @@ def test_scalars(text, value):
         "0.12345678901234567",
     ],
 )
-def test_what_would_be_written_otherwise_stays_text(text):
+def test_numbers_in_another_notation_remain_text(text):
     assert grammar.scalar(text) == text

@@ -40,26 +40,26 @@ def begin_in_terminal(home: Path, terminal: int, *what: str) -> Program[bytes]:
     )
 
 
-def wait_for(words: str, process: Program[str]) -> None:
+def wait_for(text: str, process: Program[str]) -> None:
     for line in process.stderr:
-        if words in line:
+        if text in line:
             return
-    raise AssertionError(f"ended with {process.wait()} before it said {words}")
+    raise AssertionError(f"ended with {process.wait()} before it said {text}")
 
 
 def servers_left(home: Path) -> list[str]:
     """Command lines of the processes that were started with a folder of this home."""
     started = (arguments_of(process.name) for process in Path("/proc").glob("[0-9]*"))
-    return [words for words in started if str(home) in words]
+    return [arguments for arguments in started if str(home) in arguments]
 
 
 def arguments_of(process: str) -> str:
     """The command line of a process; empty if it has just ended."""
     try:
-        words = Path(f"/proc/{process}/cmdline").read_bytes()
+        arguments = Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:
         return ""
-    return words.replace(b"\0", b" ").decode(errors="replace")
+    return arguments.replace(b"\0", b" ").decode(errors="replace")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -95,10 +95,10 @@ def test_a_signal_for_all_its_processes_ends_the_run_in_order(home, tmp_path, nu
 def test_while_it_measures_the_terminal_is_closed(home, tmp_path):
     script = tmp_path / "one.sql"
     script.write_text("select 1;")
-    ours, its = os.openpty()
+    controller, its = os.openpty()
     with begin_in_terminal(home, its, str(script)) as process:
         os.close(its)
-        with os.fdopen(ours, errors="replace") as screen:
+        with os.fdopen(controller, errors="replace") as screen:
             wait_until(lambda: "measure" in screen.readline(), "its progress")
         process.wait(PATIENCE_S)  # nobody is left to read its exit code
     (record,) = (json.loads(path.read_text()) for path in home.glob("runs/*/run.json"))

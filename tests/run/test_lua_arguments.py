@@ -6,7 +6,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Lua
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip
-from dbdyno.run.lua.script_commands import ask
+from dbdyno.run.lua.script_commands import read_script
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.work import Work
 
@@ -16,8 +16,8 @@ WORK = Work(
 
 
 def equipped(*tokens: str, **options) -> tuple[RunOptions, Work, list[str]]:
-    said: list[str] = []
-    return *equip(RunOptions(script_options=tokens, **options), WORK, said.append), said
+    messages: list[str] = []
+    return *equip(RunOptions(script_options=tokens, **options), WORK, messages.append), messages
 
 
 @pytest.mark.parametrize(
@@ -38,18 +38,18 @@ def equipped(*tokens: str, **options) -> tuple[RunOptions, Work, list[str]]:
         (("--=5",), "is not a script option"),
     ],
 )
-def test_what_none_of_them_takes_is_refused_in_words(tokens, expected):
+def test_an_option_that_nothing_takes_is_refused_with_an_explanation(tokens, expected):
     with pytest.raises(DbdynoError) as refused:
         equipped(*tokens)
     assert expected in str(refused.value)
 
 
-def test_what_is_dealt_with_is_an_option_of_ours_and_no_more_the_scripts():
-    theirs = ("--tables=4", "--rand-type=uniform")
-    given = (*theirs, "--num-threads=6", "--time=20", "--rand-seed=3", "--db-ps-mode=disable")
+def test_an_adopted_option_is_no_longer_passed_to_the_script():
+    for_script = ("--tables=4", "--rand-type=uniform")
+    given = (*for_script, "--num-threads=6", "--time=20", "--rand-seed=3", "--db-ps-mode=disable")
     who = ("--db-driver=pgsql", "--pgsql-host=far", "--pgsql-password=secret", "--debug=on")
-    options, work, said = equipped(*given, *who)
-    assert options.script_options == theirs
+    options, work, messages = equipped(*given, *who)
+    assert options.script_options == for_script
     assert (options.clients, options.duration_ns, options.seed) == (6, 20 * SECOND_NS, 3)
     assert options.query_mode == "simple"
     assert options.target == "postgresql://sbtest:secret@far/sbtest"
@@ -64,45 +64,45 @@ def test_what_is_dealt_with_is_an_option_of_ours_and_no_more_the_scripts():
         "rand_seed": "3",
         "db_ps_mode": "disable",
     }
-    assert said == ["--debug has no effect here and is ignored"]
+    assert messages == ["--debug has no effect here and is ignored"]
 
 
-def test_to_equip_again_changes_and_says_nothing():
+def test_equipping_again_changes_and_reports_nothing():
     given = ("--tables=4", "--threads=2", "--events=7", "--db-driver=mysql", "--rand-seed=3")
     once, work, _ = equipped(*given)
-    said: list[str] = []
-    assert equip(once, WORK, said.append) == (once, work)
-    assert said == []
+    messages: list[str] = []
+    assert equip(once, WORK, messages.append) == (once, work)
+    assert messages == []
 
 
 def test_events_are_those_of_all_threads_and_end_the_run_instead_of_a_time():
-    options, work, said = equipped("--threads=4", "--events=10", "--time=60")
+    options, work, messages = equipped("--threads=4", "--events=10", "--time=60")
     assert (options.clients, options.transactions, options.duration_ns) == (4, 3, None)
     assert work.lua.arguments["time"] == "0"
-    assert said == ["--events overrides --time"]
+    assert messages == ["--events overrides --time"]
 
 
 def test_our_own_target_wins():
     server = "mysql://me@here/db"
-    options, _, said = equipped("--mysql-host=there", target=server)
+    options, _, messages = equipped("--mysql-host=there", target=server)
     assert options.target == server
-    assert said == ["--target overrides --mysql-host"]
-    _, _, said = equipped("--mysql-host=there", "--mysql-user=you", target=server)
-    assert said == ["--target overrides --mysql-host, --mysql-user"]
+    assert messages == ["--target overrides --mysql-host"]
+    _, _, messages = equipped("--mysql-host=there", "--mysql-user=you", target=server)
+    assert messages == ["--target overrides --mysql-host, --mysql-user"]
 
 
 @pytest.mark.parametrize("tokens", [("--time=60",), ("--time=0",)])
 def test_our_own_bound_wins(tokens):
-    options, _, said = equipped(*tokens, transactions=5)
+    options, _, messages = equipped(*tokens, transactions=5)
     assert (options.transactions, options.duration_ns) == (5, None)
-    assert bool(said) == (tokens == ("--time=60",))
+    assert bool(messages) == (tokens == ("--time=60",))
 
 
 @pytest.mark.parametrize("token", ["--threads=4", "--num-threads=4"])
 def test_a_command_has_one_thread_unless_more_are_given(tmp_path, token):
     script = tmp_path / "my.lua"
     script.write_text("function event() end")
-    item, said = WeightedName(str(script), 1), []
-    asked = ask(item, RunOptions(script_options=(token,)), said.append)
-    assert (asked.options.clients, said) == (4, [])
-    assert ask(item, RunOptions(), said.append).options.clients == 1
+    item, messages = WeightedName(str(script), 1), []
+    request = read_script(item, RunOptions(script_options=(token,)), messages.append)
+    assert (request.options.clients, messages) == (4, [])
+    assert read_script(item, RunOptions(), messages.append).options.clients == 1

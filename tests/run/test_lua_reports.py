@@ -53,11 +53,11 @@ def run(url: str, home: Path, tmp_path: Path, capfd):
         script.write_text(SCRIPT + hooks, encoding="utf-8")
         fixed = ("-c", "2", "--warmup", "0", "--telemetry", "off", "--json", "--target", url)
         assert main(["run", str(script), *fixed, *options]) in ENDED
-        told = capfd.readouterr()
-        record = json.loads(told.out)
+        captured = capfd.readouterr()
+        record = json.loads(captured.out)
         assert_sound(record["invalid_reasons"])
         log = home / "runs" / record["run_id"] / "log.txt"
-        return record, log.read_text(encoding="utf-8").splitlines(), told.err
+        return record, log.read_text(encoding="utf-8").splitlines(), captured.err
 
     return measure
 
@@ -84,7 +84,7 @@ def test_a_report_of_the_whole_run(run):
     assert whole["latency_min"] <= whole["latency_pct"] <= whole["latency_max"]
 
 
-def test_what_ends_after_the_measured_time_is_in_no_rate(run):
+def test_transactions_that_end_after_the_measured_time_count_in_no_rate(run):
     slow = "function event() con:query('select sleep(1.6)') end" + CUMULATIVE
     record, log, _ = run(slow, "-T", "3")
     whole = {line.split()[1]: float(line.split()[2]) for line in log if line.startswith("whole")}
@@ -94,11 +94,11 @@ def test_what_ends_after_the_measured_time_is_in_no_rate(run):
     assert 4 * 1.6 <= whole["latency_sum"] < 4 * 2.2
 
 
-def test_a_queue_is_told_of_where_there_is_a_rate(run):
+def test_a_queue_is_reported_if_there_is_a_rate(run):
     names = CUMULATIVE.replace("cumulative", "intermediate")
     _, log, _ = run(names, "-T", "1", "--rate", "50")
-    told = {line.split()[1] for line in log if line.startswith("whole")}
-    assert told == COMMON | {"queue_length", "concurrency"}
+    captured = {line.split()[1] for line in log if line.startswith("whole")}
+    assert captured == COMMON | {"queue_length", "concurrency"}
 
 
 def test_no_intervals_no_intermediate_reports(run):
@@ -118,9 +118,9 @@ def test_objects_of_an_array(run):
     assert [report["time"] for report in reports] == [1, 2]
 
 
-def test_a_hook_that_goes_wrong_is_said_once_and_ends_nothing(run):
+def test_a_failing_hook_is_reported_once_and_ends_nothing(run):
     hook = "function sysbench.hooks.report_intermediate(stat) error('no words') end"
-    record, log, told = run(hook, "-T", "2")
+    record, log, captured = run(hook, "-T", "2")
     assert record["transactions"]["ok"] > 0
-    assert told.count("a hook of the script failed: mine.lua:4: no words") == 1
+    assert captured.count("a hook of the script failed: mine.lua:4: no words") == 1
     assert sum("no words" in line for line in log) == 1

@@ -53,7 +53,7 @@ def script(home, tmp_path: Path) -> Path:
     return tmp_path / "mine.lua"
 
 
-def test_what_scripts_print_goes_to_the_log(script, url, home, capfd):
+def test_output_of_scripts_goes_to_the_log(script, url, home, capfd):
     text = HEAD + "function event() print('loud') con:query('select 1') end"
     assert run(script, text, url, "--json", "-M", "simple") == Exit.OK
     out = capfd.readouterr().out
@@ -69,8 +69,8 @@ def test_a_run_whose_scripts_stop_is_measured_as_long_as_it_lasted(script, url, 
     text = HEAD + "function event() n = (n or 0) + 1 con:query('do sleep(0.02)') return n == 10 end"
     script.write_text(text, encoding="utf-8")
     # Much longer than the scripts last, however busy the machine is.
-    words = ("run", str(script), "--target", url, "-c", "2", "-T", "10", *CALM, "--json")
-    assert main([*words]) == Exit.NOT_VALID
+    arguments = ("run", str(script), "--target", url, "-c", "2", "-T", "10", *CALM, "--json")
+    assert main([*arguments]) == Exit.NOT_VALID
     record = json.loads(capfd.readouterr().out)
     counts = record["transactions"]
     assert (counts["ok"], counts["unfinished"]) == (18, 2)
@@ -79,11 +79,11 @@ def test_a_run_whose_scripts_stop_is_measured_as_long_as_it_lasted(script, url, 
     assert "of the requested 10.0 s: the scripts of all clients had ended" in reason
 
 
-def test_threads_that_may_be_meant_as_clients_are_asked_about(script, url, home, capfd):
+def test_threads_that_may_mean_clients_get_a_hint(script, url, home, capfd):
     script.write_text(HEAD + "function event() con:query('select 1') end", encoding="utf-8")
     assert main(["run", str(script), "--target", url, "--threads=4"]) == Exit.NOTHING_RUN
-    told = " ".join(capfd.readouterr().err.split())
-    assert "sysbench's --threads is -c 4 here" in told
+    output = " ".join(capfd.readouterr().err.split())
+    assert "sysbench's --threads is -c 4 here" in output
     assert not (home / "runs").exists()
     both = ("--threads=1", *BRIEF, "--json")
     assert main(["run", str(script), "--target", url, *both, "--", "--threads=2"]) == Exit.OK
@@ -96,10 +96,10 @@ def test_data_that_cannot_be_made_leaves_no_run(script, url, home, capfd):
         " function event() end"
     )
     assert run(script, text, url, "--replace") == Exit.NOTHING_RUN
-    told = capfd.readouterr().err
-    assert "prepare of mine.lua failed" in told
-    assert "in script mine.lua, line 1: no room" in told
-    assert [f"row {row}." in told for row in (10, 11, 30)] == [False, True, True]
+    output = capfd.readouterr().err
+    assert "prepare of mine.lua failed" in output
+    assert "in script mine.lua, line 1: no room" in output
+    assert [f"row {row}." in output for row in (10, 11, 30)] == [False, True, True]
     assert list((home / "runs").iterdir()) == []
 
 
@@ -115,8 +115,8 @@ def test_an_interrupt_while_data_is_made_is_one_and_leaves_no_run(script, url, h
 def test_an_init_that_fails_leaves_no_run_but_what_it_printed(script, url, home, capfd):
     text = "function init() print('loud') error('no way') end function event() end"
     assert run(script, text, url) == Exit.NOTHING_RUN
-    told = capfd.readouterr().err
-    assert told.index("loud") < told.index("no way")
+    output = capfd.readouterr().err
+    assert output.index("loud") < output.index("no way")
     assert list((home / "runs").iterdir()) == []
 
 
@@ -131,40 +131,42 @@ def test_a_server_that_dies_ends_the_command(home, tmp_path: Path):
         try:
             wait_until(lambda: server.execute(SLEEPING) == [(1,)], "the command's statement")
             server.kill()
-            _, told = load.communicate(timeout=PATIENCE_S)
+            _, output = load.communicate(timeout=PATIENCE_S)
         finally:
             load.kill()
             server.remove()
     assert load.returncode == Exit.NOTHING_RUN
-    assert "prepare of mine.lua failed: the connection to the server was lost" in told
+    assert "prepare of mine.lua failed: the connection to the server was lost" in output
 
 
 def test_clients_that_cannot_begin_leave_no_run_but_what_they_printed(script, url, home, capfd):
     text = "function thread_init() print('loud') error('not so') end function event() end"
     assert run(script, text, url) == Exit.NOTHING_RUN
-    told = capfd.readouterr().err
-    assert told.index("loud") < told.index("not so")
+    output = capfd.readouterr().err
+    assert output.index("loud") < output.index("not so")
     assert list((home / "runs").iterdir()) == []
 
 
-def test_a_script_that_ends_the_engine_is_told_so(script, url, home, capfd):
+def test_a_script_that_ends_the_engine_is_reported_as_the_cause(script, url, home, capfd):
     assert run(script, "os.exit(3)", url, "--allow-unsafe-lua") == Exit.NOTHING_RUN
-    told = " ".join(capfd.readouterr().err.split())
-    assert "mine.lua: the engine ended while it was loading (exit code 3)" in told
-    assert "does it call os.exit()" in told
+    output = " ".join(capfd.readouterr().err.split())
+    assert "mine.lua: the engine ended while it was loading (exit code 3)" in output
+    assert "does it call os.exit()" in output
 
 
 def test_a_script_that_loads_for_ever_is_ended(script, url, home, capfd, monkeypatch):
     monkeypatch.setattr(engine, "SURVEY_LIMIT_S", 0.2)
     assert run(script, "while true do end", url) == Exit.NOTHING_RUN
-    told = " ".join(capfd.readouterr().err.split())
-    assert "mine.lua: it did not come to the end of loading within 0.2 s" in told
+    output = " ".join(capfd.readouterr().err.split())
+    assert "mine.lua: it did not come to the end of loading within 0.2 s" in output
 
 
 def test_a_script_is_loaded_once_before_its_clients_load_it(script, url, home, monkeypatch):
     """Loading a large script takes time, and a run may ask for its own data."""
     looks, survey = [], engine.survey
-    monkeypatch.setattr(engine, "survey", lambda *asked: looks.append(asked) or survey(*asked))
+    monkeypatch.setattr(
+        engine, "survey", lambda *arguments: looks.append(arguments) or survey(*arguments)
+    )
     assert run(script, HEAD + "function event() con:query('select 1') end", url) == Exit.OK
     assert len(looks) == 1
 
@@ -181,7 +183,7 @@ def test_results_left_unread_and_ignored_errors_harm_nothing(script, url, capfd)
     assert transactions["retried"] > 0
 
 
-def test_why_events_were_tried_again_is_told(script, url, capfd):
+def test_the_reason_for_retried_events_is_reported(script, url, capfd):
     """By the error that caused them, not by one that the script had already handled."""
     text = (
         HEAD + "function sysbench.hooks.sql_error_ignorable(e) return e.sql_errno == 1062 end\n"
@@ -199,7 +201,7 @@ def test_why_events_were_tried_again_is_told(script, url, capfd):
     assert again["took_s"] > 0
 
 
-def test_a_lost_connection_gets_its_session_anew(script, url, capfd):
+def test_a_lost_connection_gets_its_session_set_up_again(script, url, capfd):
     text = (
         "function thread_init()"
         " con = sysbench.sql.driver():connect() con:query('set @mine = 7') end"
@@ -241,10 +243,10 @@ def test_a_lost_connection_gets_its_session_anew(script, url, capfd):
         ),
     ],
 )
-def test_what_goes_wrong_in_a_script_is_told(script, url, text, code, message, capfd):  # noqa: PLR0917
+def test_an_error_in_a_script_is_reported(script, url, text, code, message, capfd):  # noqa: PLR0917
     assert run(script, text, url) == code
-    told = capfd.readouterr()
-    assert message in told.out + told.err
+    output = capfd.readouterr()
+    assert message in output.out + output.err
 
 
 @pytest.mark.parametrize(
@@ -259,9 +261,9 @@ def test_an_endless_loop_is_ended_and_named(script, url, text, capfd, monkeypatc
     monkeypatch.setattr(measure, "SILENCE_MIN_S", 1.5)
     monkeypatch.setattr(measure, "SILENCE_INTERVALS", 1)
     assert run(script, HEAD + text, url) == Exit.FAILED
-    told = capfd.readouterr()
-    assert "mine.lua" in told.out + told.err
-    assert "an endless loop?" in told.out + told.err
+    output = capfd.readouterr()
+    assert "mine.lua" in output.out + output.err
+    assert "an endless loop?" in output.out + output.err
 
 
 def test_an_endless_loop_before_the_first_event_is_ended_as_soon(
@@ -303,9 +305,9 @@ def test_options_are_the_scripts_own_and_sysbenchs(script, url, capfd):
         " con:query('select 1') end"
     )
     assert run(script, text, url, "--", "--rows=7", "--threads=3", "--verbosity=5") == Exit.OK
-    told = capfd.readouterr().err
-    assert "-c overrides --threads=3" in told
-    assert "--verbosity has no effect here and is ignored" in told
+    output = capfd.readouterr().err
+    assert "-c overrides --threads=3" in output
+    assert "--verbosity has no effect here and is ignored" in output
     assert run(script, text, url, "--", "--rwos=7") == Exit.NOTHING_RUN
     assert "invalid option: --rwos" in capfd.readouterr().err
 
@@ -313,14 +315,14 @@ def test_options_are_the_scripts_own_and_sysbenchs(script, url, capfd):
 def test_our_own_option_wins_also_where_it_is_the_default(script, url, home, capfd):
     text = HEAD + "function event() con:query('select 1') end"
     given = ("-M", "prepared", "--warmup", "3s", "--json", "-t", "1")
-    said = ("--db-ps-mode=disable", "--warmup-time=1", "--report-interval=9")
+    ignored = ("--db-ps-mode=disable", "--warmup-time=1", "--report-interval=9")
     options = ("--target", url, "-c", "1", "--telemetry", "off", "-P", "0")
     script.write_text(text, encoding="utf-8")
-    assert main(["run", str(script), *given, *options, "--", *said]) in ENDED
-    told = capfd.readouterr()
-    for flag, name in (("-M", said[0]), ("--warmup", said[1]), ("-P", said[2])):
-        assert f"{flag} overrides {name}" in told.err
-    folder = home / "runs" / json.loads(told.out)["run_id"]
+    assert main(["run", str(script), *given, *options, "--", *ignored]) in ENDED
+    output = capfd.readouterr()
+    for flag, name in (("-M", ignored[0]), ("--warmup", ignored[1]), ("-P", ignored[2])):
+        assert f"{flag} overrides {name}" in output.err
+    folder = home / "runs" / json.loads(output.out)["run_id"]
     plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
     assert (plan["query_mode"], plan["warmup_ns"]) == ("prepared", 3 * 10**9)
 
@@ -353,11 +355,11 @@ def test_a_script_may_look_up_where_it_is(script, url, capfd):
     text = "print(sysbench.opt.mysql_user, sysbench.opt.mysql_db, sysbench.opt.mysql_socket[1])"
     script.write_text(f"function prepare() {text} end function event() end", "utf-8")
     assert main(["load", str(script), "--target", url]) == Exit.OK
-    told = "\t".join(("loader", "sbtest", url.partition("socket=")[2]))
-    assert told in capfd.readouterr().err
+    output = "\t".join(("loader", "sbtest", url.partition("socket=")[2]))
+    assert output in capfd.readouterr().err
 
 
-def test_a_help_that_fails_tells_its_place_once(script, capfd):
+def test_a_failing_help_reports_its_place_once(script, capfd):
     script.write_text("function help() error('no words') end function event() end", "utf-8")
     assert main(["script", str(script), "help"]) == Exit.NOTHING_RUN
     assert "error: mine.lua:1: no words" in capfd.readouterr().err

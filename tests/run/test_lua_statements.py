@@ -46,27 +46,27 @@ def server(request: pytest.FixtureRequest) -> Iterator[LoggingServer]:
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_the_server_is_asked_for_the_same(server: LoggingServer, script: str) -> None:
+def test_the_server_receives_the_same_statements(server: LoggingServer, script: str) -> None:
     assert find_script(f"{script}.lua"), script
     given = SCRIPTS[script]
 
-    def theirs(command: str, *more: str) -> list[str]:
+    def sysbench_statements(command: str, *more: str) -> list[str]:
         return server.logged(lambda: sysbench(server, script, command, *given, *more))
 
-    def ours(*words: str) -> list[str]:
-        return server.logged(lambda: dbdyno(server, *words, "--", *given))
+    def dbdyno_statements(*arguments: str) -> list[str]:
+        return server.logged(lambda: dbdyno(server, *arguments, "--", *given))
 
-    prepared = theirs("prepare")
-    cleaned = ours("script", f"{script}.lua", "cleanup")
-    assert ours("load", f"{script}.lua") == prepared
+    prepared = sysbench_statements("prepare")
+    cleaned = dbdyno_statements("script", f"{script}.lua", "cleanup")
+    assert dbdyno_statements("load", f"{script}.lua") == prepared
     for mode, sent in MODES.items():
         if script in WITH_FIXED_KEYS:
             server.empty("sbtest1")
-        ran = theirs("run", f"--events={EVENTS}", "--time=0", f"--db-ps-mode={mode}")
+        ran = sysbench_statements("run", f"--events={EVENTS}", "--time=0", f"--db-ps-mode={mode}")
         if script in WITH_FIXED_KEYS:
             server.empty("sbtest1")
-        assert ours("run", f"{script}.lua", "-M", sent, *counted()) == ran
-    assert theirs("cleanup") == cleaned
+        assert dbdyno_statements("run", f"{script}.lua", "-M", sent, *counted()) == ran
+    assert sysbench_statements("cleanup") == cleaned
     assert server.tables() == 0
 
 
@@ -75,7 +75,11 @@ def counted() -> tuple[str, ...]:
     return ("-c", "1", "-t", str(EVENTS), "--warmup", "0", "--telemetry", "off", "-P", "0")
 
 
-def dbdyno(server: LoggingServer, command: str, *words: str) -> None:
-    own, dashes, scripts = words[: words.index("--")], "--", words[words.index("--") + 1 :]
+def dbdyno(server: LoggingServer, command: str, *arguments: str) -> None:
+    own, dashes, scripts = (
+        arguments[: arguments.index("--")],
+        "--",
+        arguments[arguments.index("--") + 1 :],
+    )
     code = main([command, *own, "--target", server.url, dashes, *scripts])
     assert code in ENDED

@@ -244,8 +244,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[LoggingServer]:
     started.remove()
 
 
-def do(server: LoggingServer, *words: str, given: tuple[str, ...] = ()) -> int:
-    return main([*words, "--target", server.url, "--", *given])
+def execute(server: LoggingServer, *arguments: str, given: tuple[str, ...] = ()) -> int:
+    return main([*arguments, "--target", server.url, "--", *given])
 
 
 def counted(transactions: int) -> tuple[str, ...]:
@@ -274,7 +274,7 @@ def test_a_row_arrives_that_no_value_of_a_query_leads_to(
     server: LoggingServer, home: Path, tmp_path: Path, capfd
 ):
     (tmp_path / "rows.lua").write_text(ROWS_ON_THE_WAY, encoding="utf-8")
-    assert do(server, "run", str(tmp_path / "rows.lua"), *counted(25)) in ENDED
+    assert execute(server, "run", str(tmp_path / "rows.lua"), *counted(25)) in ENDED
     record, _ = log_of(home, capfd)
     assert record["transactions"]["ok"] == 100
 
@@ -285,31 +285,31 @@ def test_in_the_manner_of_tpcc(server: LoggingServer, home: Path, tmp_path: Path
         (tmp_path / f"{name}.lua").write_text(text, encoding="utf-8")
     script = str(tmp_path / "shop.lua")
     given = ("--shops=4", "--threads=2")
-    assert do(server, "load", script, given=given) == Exit.OK
+    assert execute(server, "load", script, given=given) == Exit.OK
     assert server.tables() == 2
     capfd.readouterr()
-    code = do(server, "run", script, *counted(25), given=given[:1])
+    code = execute(server, "run", script, *counted(25), given=given[:1])
     assert code in ENDED
     record, _ = log_of(home, capfd)
     done = record["transactions"]
     assert (done["ok"], done["failed"]) == (100, 0)
-    assert do(server, "script", script, "check", given=given[:1]) == Exit.OK
+    assert execute(server, "script", script, "check", given=given[:1]) == Exit.OK
     assert "Check: PASSED" in capfd.readouterr().out
-    assert do(server, "script", script, "cleanup", given=given[:1]) == Exit.OK
+    assert execute(server, "script", script, "cleanup", given=given[:1]) == Exit.OK
     assert server.tables() == 0
 
 
 def test_in_the_manner_of_newer_versions(server: LoggingServer, home: Path, tmp_path: Path, capfd):
     script = tmp_path / "newer.lua"
     script.write_text(NEWER, encoding="utf-8")
-    assert do(server, "load", str(script)) == Exit.OK
+    assert execute(server, "load", str(script)) == Exit.OK
     capfd.readouterr()
-    wrong = do(server, "run", str(script), *counted(1), given=("--mode=no",))
+    wrong = execute(server, "run", str(script), *counted(1), given=("--mode=no",))
     assert wrong == Exit.NOTHING_RUN
     assert "invalid value for option --mode: no" in capfd.readouterr().out
     given = ("--mode=other", "--names=x,y,z", "--fast")
     for mode in ("prepared", "simple"):
-        code = do(server, "run", str(script), *counted(10), "-M", mode, given=given)
+        code = execute(server, "run", str(script), *counted(10), "-M", mode, given=given)
         assert code in ENDED
         record, log = log_of(home, capfd)
         assert (record["transactions"]["ok"], record["transactions"]["failed"]) == (40, 0)
@@ -317,5 +317,5 @@ def test_in_the_manner_of_newer_versions(server: LoggingServer, home: Path, tmp_
         begin = next(place for place, line in enumerate(log) if line.startswith("[{"))
         (report,) = json.loads("".join(log[begin : begin + 2]))
         assert report["qps"]["reads"] == pytest.approx(report["tps"], abs=0.02)
-    assert do(server, "script", str(script), "cleanup") == Exit.OK
+    assert execute(server, "script", str(script), "cleanup") == Exit.OK
     assert server.tables() == 0

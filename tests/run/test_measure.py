@@ -111,7 +111,7 @@ def interrupt() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def test_the_first_interrupt_asks_for_the_end():
+def test_the_first_interrupt_requests_the_end():
     before = signal.getsignal(signal.SIGINT)
     engine = Engine(started(), interrupt, interval(0), done("interrupted"))
     measured, *_ = run(engine)
@@ -193,7 +193,7 @@ def test_a_process_that_was_stopped_has_not_listened():
     assert not naps(lambda _watchdog: time.sleep(0.1), limit_s=0.04)
 
 
-def test_while_a_frame_is_dealt_with_no_other_is_listened_for(monkeypatch):
+def test_handling_a_frame_does_not_count_as_silence(monkeypatch):
     monkeypatch.setattr(measuring, "_patience_s", lambda _plan, **_: 0.2)
     engine = Engine(started(), done())
     measured = measure(engine, plan_of(), Observer(), lambda *_: time.sleep(0.5), lambda _: None)

@@ -29,7 +29,7 @@ def test_a_rate_makes_the_loop_open():
     assert plan.stages == [Stage(duration_ns=SECOND_NS, rate_tps=500.0)]
 
 
-def test_stages_say_how_many_clients_connect():
+def test_stages_determine_how_many_clients_connect():
     stages = (Stage(duration_ns=1, clients=4), Stage(duration_ns=2, clients=16))
     assert plan_of(stages=stages).clients == 16
     assert planned_ns(plan_of(stages=stages)) == 3
@@ -84,7 +84,7 @@ def test_a_think_time_is_the_closed_loops():
         ({"tries_max": 0, "transactions": 1}, "--max-tries 0 needs a bound"),
     ],
 )
-def test_what_cannot_be_meant(options, expected):
+def test_contradictory_options_are_refused(options, expected):
     with pytest.raises(DbdynoError) as refused:
         refuse_contradictions(RunOptions(**options))
     assert expected in refused.value.message

@@ -39,21 +39,21 @@ def target(server) -> Iterator[str]:
         yield target
 
 
-def measured(target, item="tpcb", clients=8, **options):
-    asked = RunOptions(
+def measured(target, item="tpcb", clients=8, **changes):
+    options = RunOptions(
         target=target,
         clients=clients,
         duration_ns=2 * SECOND_NS,
         warmup_ns=0,
         telemetry="full",
         failures_max=1.0,
-        **options,
+        **changes,
     )
-    return run([WeightedName(str(item), 1)], asked, engine_tools(), Observer()).record
+    return run([WeightedName(str(item), 1)], options, engine_tools(), Observer()).record
 
 
 @pytest.mark.parametrize("mode", ["simple", "extended"])
-def test_what_keeps_nothing_in_the_session_works(home, target, mode):
+def test_scripts_without_session_state_work(home, target, mode):
     record = measured(target, query_mode=mode)
     assert (record.valid, record.failures) == (True, [])
     assert record.transactions.ok > 100

@@ -79,16 +79,16 @@ def test_a_load_that_a_frozen_server_takes_no_more_of_ends(connect, frozen):
         loading(connect, frozen)
 
 
-def test_who_takes_rows_is_not_asked(connect):
-    asked = []
+def test_a_server_that_receives_rows_is_not_queried(connect):
+    queries = []
 
-    def ask():
-        asked.append(1)
+    def query():
+        queries.append(1)
         return connect()
 
     # Longer than any row takes on a busy machine, and shorter than all of them together.
-    with connect() as control, Presence(ask, control, 2.0) as presence:
+    with connect() as control, Presence(query, control, 2.0) as presence:
         for rows in range(25):
             presence.loading(filled(rows))
             control.execute("select pg_sleep(0.1)")
-    assert asked == []
+    assert queries == []

@@ -32,11 +32,11 @@ ENDLESS = {"clients": 2, "duration_ns": 600_000_000_000, "warmup_ns": 0, "interv
 
 class Observer:
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.phases: list[str] = []
 
     def say(self, text: str) -> None:
-        self.said.append(text)
+        self.messages.append(text)
 
     def loading(self, progress) -> None:
         self.phases.append(progress.phase)
@@ -77,7 +77,7 @@ def test_a_first_run_loads_measures_checks_and_records(database, home):
     assert observer.phases[0] == "create"
     assert "fill" in observer.phases
     assert observer.phases[-2:] == ["run", "measure"]
-    assert observer.said[0].startswith("loaded 100\u202f011 rows")
+    assert observer.messages[0].startswith("loaded 100\u202f011 rows")
     assert (record.status, record.valid, record.invalid_reasons) == ("done", True, [])
     assert (record.seed, record.tags, record.workload) == (7, {"host": "a"}, "tpcb")
     assert record.transactions.ok == TRANSACTIONS
@@ -112,7 +112,7 @@ def test_scripts_beside_a_workload_leave_its_laws_alone(database, home, tmp_path
     observer = Observer()
     record = run_tpcb(database, items=("tpcb", str(script)), observer=observer)
     assert record.valid
-    assert any("invariants are not checked" in said for said in observer.said)
+    assert any("invariants are not checked" in messages for messages in observer.messages)
     assert [s.name for s in record.scripts] == ["tpcb", str(script)]
 
 
@@ -179,7 +179,7 @@ def test_interrupted_twice_before_it_began_it_leaves_nothing(database, home):
     assert list_runs() == []
 
 
-def test_who_does_not_wait_for_the_verdict_still_has_the_numbers(database, home, monkeypatch):
+def test_an_interrupt_during_the_verdict_keeps_the_numbers(database, home, monkeypatch):
     def interrupt(*_anything: object, **_more: object) -> None:
         raise KeyboardInterrupt
 
@@ -187,7 +187,7 @@ def test_who_does_not_wait_for_the_verdict_still_has_the_numbers(database, home,
     observer = Observer()
     with pytest.raises(KeyboardInterrupt):
         run_tpcb(database, observer=observer)
-    assert observer.said[-1] == "the results so far are kept: dbdyno report last --text"
+    assert observer.messages[-1] == "the results so far are kept: dbdyno report last --text"
     assert open_run("last").status == "interrupted"
     assert transactions_kept() == TRANSACTIONS
 
@@ -262,28 +262,28 @@ def test_the_encoding_of_a_database_makes_no_record_unreadable(database, home, t
     assert "client" in open_run("last").columns("waits")["who"]
 
 
-def test_more_clients_than_files_are_refused_before_a_server_is_looked_for(home):
+def test_more_clients_than_files_are_refused_before_any_server_is_located(home):
     with pytest.raises(DbdynoError) as refused:
         run_tpcb("postgresql://nowhere.invalid/x", length={"clients": 3_000_000_000})
     assert refused.value.code == "too_few_files"
     assert "use fewer clients (-c)" in refused.value.hint
 
 
-def test_a_home_that_cannot_be_written_is_refused_before_a_server_is_looked_for(home):
+def test_a_home_that_cannot_be_written_is_refused_before_any_server_is_located(home):
     home.write_text("in the way")
     with pytest.raises(DbdynoError) as refused:
         run_tpcb("postgresql://nowhere.invalid/x")
     assert (refused.value.code, refused.value.exit_code) == ("home_unwritable", 1)
 
 
-def test_scripts_with_errors_are_refused_before_a_server_is_looked_for(home, tmp_path):
+def test_scripts_with_errors_are_refused_before_any_server_is_located(home, tmp_path):
     script = tmp_path / "a.sql"
     script.write_text("select :never;\n\n\\set x rnd(1)\n")
     observer = Observer()
     with pytest.raises(DbdynoError) as refused:
         run_tpcb("postgresql://nowhere.invalid/x", items=(str(script),), observer=observer)
     assert refused.value.message == f'{script}:3:8: there is no function of this name at "rnd"'
-    assert observer.said == [
+    assert observer.messages == [
         f"warning: {script}:1:8: nothing sets this variable: it is left in the SQL unchanged "
         'at ":never"'
     ]

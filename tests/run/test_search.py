@@ -30,7 +30,7 @@ class Service:
 
     def __init__(self, met_up_to=600.0, doubtful_up_to=600.0, ends="done"):
         self.met_up_to, self.doubtful_up_to, self.ends = met_up_to, doubtful_up_to, ends
-        self.asked = []
+        self.requested = []
         self.opened = []
 
     def open(self, options, clients):
@@ -39,17 +39,17 @@ class Service:
 
     def run(self, _items, options, _tools, _observer, server):
         assert server == "the server"
-        self.asked.append(options)
+        self.requested.append(options)
         record = synthetic.record(
-            run_id=f"run-{len(self.asked)}",
+            run_id=f"run-{len(self.requested)}",
             status=self.ends if options.rate_tps else "done",
             invalid_reasons=["the server went away"],
             throughput_tps=throughput(options.rate_tps or CAPACITY),
         )
         return SimpleNamespace(record=record, rate_tps=options.rate_tps)
 
-    def windows(self, recording, _histograms, asked):
-        assert asked == SLO
+    def windows(self, recording, _histograms, requested):
+        assert requested == SLO
         rate, total = recording.rate_tps, np.full(40, 100.0)
         if self.met_up_to < rate <= self.doubtful_up_to:
             return Windows(np.tile([0.0, 2.0], 20), total, total)
@@ -57,7 +57,7 @@ class Service:
 
     @property
     def rates(self):
-        return [options.rate_tps for options in self.asked]
+        return [options.rate_tps for options in self.requested]
 
 
 def searched(monkeypatch, service, options=RunOptions(), what="tpcb", **wanted):
@@ -65,10 +65,15 @@ def searched(monkeypatch, service, options=RunOptions(), what="tpcb", **wanted):
     monkeypatch.setattr(searching, "objective_windows", service.windows)
     monkeypatch.setattr(searching, "open_server", service.open)
     known, observer = [], Observer()
-    asked = Wanted(objectives=[SLO], **wanted)
+    requested = Wanted(objectives=[SLO], **wanted)
     try:
         found = search(
-            [WeightedName(what, 1)], options, asked, engine_tools(), observer, known=known.append
+            [WeightedName(what, 1)],
+            options,
+            requested,
+            engine_tools(),
+            observer,
+            known=known.append,
         )
     except KeyboardInterrupt:
         found = None
@@ -82,15 +87,17 @@ def test_first_a_closed_loop_then_rates_below_it_until_the_answer_is_close(monke
     assert found.is_over
     assert found.met_tps <= 600 < found.not_met.rate_tps <= found.met_tps * 1.06
     assert [len(one.trials) for one in known] == list(range(1, len(found.trials) + 1))
-    assert "250 TPS: met" in observer.said
-    assert "750 TPS: missed" in observer.said
+    assert "250 TPS: met" in observer.messages
+    assert "750 TPS: missed" in observer.messages
 
 
 def test_data_is_replaced_once_before_the_first_run(monkeypatch):
     service = Service()
     searched(monkeypatch, service, RunOptions(replace=True))
-    assert [one.replace for one in service.asked] == [True] + [False] * (len(service.asked) - 1)
-    assert len(service.asked) > 1
+    assert [one.replace for one in service.requested] == [True] + [False] * (
+        len(service.requested) - 1
+    )
+    assert len(service.requested) > 1
 
 
 @pytest.fixture
@@ -103,14 +110,14 @@ def script(tmp_path):
     return str(path)
 
 
-def test_what_stands_after_the_dashes_is_in_its_place_before_anything_begins(monkeypatch, script):
+def test_options_after_the_dashes_are_applied_before_anything_starts(monkeypatch, script):
     given = ("--shops=4", "--num-threads=64", "--time=20", "--pgsql-host=far")
     service = Service()
     _, _, observer = searched(monkeypatch, service, RunOptions(script_options=given), script)
     assert service.opened == [("postgresql://sbtest@far/sbtest", 64)]
-    assert {one.clients for one in service.asked} == {64}
-    assert [one.duration_ns for one in service.asked[:2]] == [20 * SECOND_NS] * 2
-    assert not any("overrides" in said for said in observer.said)
+    assert {one.clients for one in service.requested} == {64}
+    assert [one.duration_ns for one in service.requested[:2]] == [20 * SECOND_NS] * 2
+    assert not any("overrides" in text for text in observer.messages)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +128,7 @@ def test_what_stands_after_the_dashes_is_in_its_place_before_anything_begins(mon
         ("--shosp=4", "invalid option: --shosp"),
     ],
 )
-def test_what_a_script_is_not_given_in_a_search_is_refused(monkeypatch, script, token, expected):
+def test_script_options_that_a_search_sets_are_refused(monkeypatch, script, token, expected):
     service = Service()
     with pytest.raises(DbdynoError) as caught:
         searched(monkeypatch, service, RunOptions(script_options=(token,)), script)
@@ -129,10 +136,10 @@ def test_what_a_script_is_not_given_in_a_search_is_refused(monkeypatch, script, 
     assert service.opened == []
 
 
-def test_a_rate_that_cannot_be_told_has_its_runs_and_is_not_called_met(monkeypatch):
+def test_an_undecided_rate_keeps_its_runs_and_is_not_called_met(monkeypatch):
     service = Service(met_up_to=300.0, doubtful_up_to=9e9)
     found, *_ = searched(monkeypatch, service)
-    seconds = [one.duration_ns / SECOND_NS for one in service.asked if one.rate_tps == 500.0]
+    seconds = [one.duration_ns / SECOND_NS for one in service.requested if one.rate_tps == 500.0]
     assert seconds == [10, 10, 20, 40, 80]
     assert len(seconds) == LOOKS_MAX
     assert found.met_tps <= 300 < found.not_met.rate_tps
@@ -143,7 +150,7 @@ def test_every_trial_is_an_ordinary_run_that_can_be_found_again(monkeypatch):
     service = Service()
     options = RunOptions(tags=(("who", "me"),), arrivals="constant", clients=3)
     found, *_ = searched(monkeypatch, service, options)
-    probe, trial = service.asked[:2]
+    probe, trial = service.requested[:2]
     search_tag = ("search", found.search_id)
     assert probe.tags == (("who", "me"), search_tag, ("rate", "closed loop"))
     assert trial.tags == (("who", "me"), search_tag, ("rate", "250"))
@@ -157,10 +164,10 @@ def test_failures_that_are_let_pass_are_let_pass_in_every_trial(monkeypatch):
     """Including those of a script that can never work, as in a run."""
     service = Service()
     searched(monkeypatch, service, RunOptions(failures_max=1.0))
-    assert {one.failures_max for one in service.asked} == {1.0}
+    assert {one.failures_max for one in service.requested} == {1.0}
 
 
-def test_no_rate_above_the_highest_that_was_asked_for_is_tried(monkeypatch):
+def test_no_rate_above_the_highest_requested_is_tried(monkeypatch):
     service = Service()
     found, *_ = searched(monkeypatch, service, rate_max_tps=400.0)
     assert service.rates == [None, 100.0, 200.0, 300.0, 400.0]
@@ -198,14 +205,14 @@ def test_a_failed_run_ends_the_search_with_its_reason(monkeypatch):
         (RunOptions(define=(("scal", "3"),)), "no parameter scal"),
     ],
 )
-def test_what_contradicts_a_search_is_refused_before_a_server_is_started(
+def test_options_that_contradict_a_search_are_refused_before_a_server_is_started(
     monkeypatch, options, expected
 ):
     service = Service()
     with pytest.raises(DbdynoError) as caught:
         searched(monkeypatch, service, options)
     assert expected in caught.value.message
-    assert service.asked == []
+    assert service.requested == []
 
 
 @pytest.mark.parametrize(

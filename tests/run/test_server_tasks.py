@@ -10,7 +10,7 @@ from dbdyno.run.server_tasks import send_server_tasks
 
 
 class Listener:
-    """Stands in for an engine and records what it is told."""
+    """Stands in for an engine and records what it receives."""
 
     def __init__(self) -> None:
         self.heard: list[Mapping[int, int]] = []
@@ -27,7 +27,7 @@ class Listener:
     kill = abandon = stop
 
 
-def test_it_is_told_the_threads_of_all_sessions(mariadb_server):
+def test_the_engine_receives_the_threads_of_all_sessions(mariadb_server):
     listener = Listener()
     with closing(connect_to(mariadb_server)) as connected, mariadb_server.connect() as other:
         ids = {
@@ -41,7 +41,7 @@ def test_it_is_told_the_threads_of_all_sessions(mariadb_server):
     assert {tasks[number] for number in ids} <= {int(thread.name) for thread in threads}
 
 
-def test_it_is_told_nothing_that_it_knows(postgres_server):
+def test_the_engine_receives_nothing_that_it_knows(postgres_server):
     listener = Listener()
     with closing(connect_to(postgres_server)) as connected:
         send_server_tasks(connected, listener)

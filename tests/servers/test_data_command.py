@@ -31,7 +31,7 @@ def keys() -> list[str]:
     return [data.key for data in list_data_sets()]
 
 
-def test_the_list_tells_workload_server_and_size(
+def test_the_list_shows_workload_server_and_size(
     two_sets: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["data", "list"]) == Exit.OK
@@ -42,13 +42,13 @@ def test_the_list_tells_workload_server_and_size(
     assert aside == "5.0 GB in total\n"
 
 
-def test_what_is_old_goes(two_sets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_old_data_sets_are_removed(two_sets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["data", "prune", "--older", "9"]) == Exit.OK
     assert capsys.readouterr().out == "removed 1 data set, 2.5 GB\n"
     assert keys() == ["new"]
 
 
-def test_what_is_in_use_stays(two_sets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_data_in_use_is_not_removed(two_sets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = find_data_set("new")
     assert data is not None
     with in_use(data):
@@ -66,7 +66,7 @@ def test_a_slip_of_the_pen_removes_nothing(
     assert keys() == ["new", "old"]
 
 
-def test_without_any_the_list_says_where_they_come_from(
+def test_an_empty_list_explains_where_data_sets_come_from(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["data", "list"]) == Exit.OK

@@ -163,9 +163,7 @@ def test_files_of_another_page_size_are_refused(home: Path) -> None:
 
 
 @KINDS
-def test_the_log_of_changes_lies_apart_where_that_is_asked_for(
-    home: Path, tmp_path: Path, kind: Kind
-) -> None:
+def test_the_wal_is_in_a_separate_folder_on_request(home: Path, tmp_path: Path, kind: Kind) -> None:
     tables, log = tmp_path / "tables", tmp_path / "log"
     tables.mkdir()
     log.mkdir()
@@ -224,7 +222,7 @@ def test_a_set_in_use_is_not_removed(home: Path) -> None:
     assert [path.name for path in (home / "private").iterdir()] == ["lock"]
 
 
-def test_a_full_disk_is_told_before_anything_is_copied(
+def test_a_full_disk_is_reported_before_anything_is_copied(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with start_private(POSTGRES.spec, connections=8) as server:
@@ -237,14 +235,14 @@ def test_a_full_disk_is_told_before_anything_is_copied(
 
 
 @KINDS
-def test_caches_are_warm_or_cold_as_asked(home: Path, kind: Kind) -> None:
+def test_caches_are_warm_or_cold_as_requested(home: Path, kind: Kind) -> None:
     with start_private(kind.spec, connections=8) as server:
         fill(server, kind)
         with server.connect() as connection:
-            told = warmed(server, connection, ["numbers"])
-        assert told.startswith(f"read {3 if kind is POSTGRES else 2} tables and indexes")
-        cold, told = cooled(server)
-        assert told.startswith("restarted the server and dropped its ")
+            note = warmed(server, connection, ["numbers"])
+        assert note.startswith(f"read {3 if kind is POSTGRES else 2} tables and indexes")
+        cold, note = cooled(server)
+        assert note.startswith("restarted the server and dropped its ")
         assert total(cold) == 250_000
 
 
@@ -259,9 +257,9 @@ def test_partitions_are_read_and_not_what_has_no_file(
         connection.execute("create table low partition of parts for values from (0) to (500)")
         connection.execute("create table high partition of parts for values from (500) to (1000)")
         connection.execute("insert into parts select generate_series(0, 999)")
-        told = warmed(server, connection, ["parts"])
-    assert told.startswith("read 4 tables and indexes (0.1 MB) into the ")
-    assert told.endswith("with pg_prewarm") == prewarms
+        note = warmed(server, connection, ["parts"])
+    assert note.startswith("read 4 tables and indexes (0.1 MB) into the ")
+    assert note.endswith("with pg_prewarm") == prewarms
 
 
 @control_groups
@@ -294,14 +292,14 @@ def test_an_account_that_runs_servers_can_read_its_copy(monkeypatch: pytest.Monk
 
 
 def test_folders_elsewhere_go_with_what_a_crash_left_behind(home: Path, tmp_path: Path) -> None:
-    ours, others = tmp_path / "two\nlines" / "dbdyno-data", tmp_path / "others"
-    ours.mkdir(parents=True)
+    own, others = tmp_path / "two\nlines" / "dbdyno-data", tmp_path / "others"
+    own.mkdir(parents=True)
     others.mkdir()
     leftover = home_folder("private", "leftover")
-    (leftover / cluster.FOLDERS).write_text(cluster.END.join(map(str, (leftover, ours, others))))
+    (leftover / cluster.FOLDERS).write_text(cluster.END.join(map(str, (leftover, own, others))))
     with start_private(POSTGRES.spec, connections=1):
         assert not leftover.exists()
-        assert not ours.exists()
+        assert not own.exists()
         assert others.exists()
 
 
@@ -320,7 +318,7 @@ def test_holes_stay_holes_and_room_stays_set_aside(tmp_path: Path) -> None:
     assert (new / "reserved").stat().st_blocks >= (old / "reserved").stat().st_blocks
 
 
-def test_what_another_file_system_gets_is_the_same(tmp_path: Path) -> None:
+def test_a_copy_on_another_file_system_is_the_same(tmp_path: Path) -> None:
     contents = os.urandom(3_000_000)
     (tmp_path / "full").write_bytes(contents)
     with (tmp_path / "sparse").open("wb") as file:
@@ -348,7 +346,7 @@ def test_keys_stay_in_their_folder(home: Path) -> None:
         find_data_set("../private")
 
 
-def test_what_is_unused_for_long_is_known(home: Path) -> None:
+def test_data_sets_unused_for_long_are_known(home: Path) -> None:
     with start_private(POSTGRES.spec, connections=8) as server:
         data = keep_data(server, "numbers", ABOUT)
     long_ago = structs.replace(data, used_at="2020-01-01T00:00:00+00:00")

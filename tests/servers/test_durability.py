@@ -6,7 +6,7 @@ from dbdyno.servers.durability import promised_settings, settings_by_level
 from dbdyno.servers.settings import Setting
 
 
-def test_the_promise_is_told_for_every_kind() -> None:
+def test_the_durability_level_is_reported_for_every_kind() -> None:
     assert "\n".join(settings_by_level("relaxed")) == snapshot(
         """\
 durability relaxed: a crash of the host may lose the last second of commits, but corrupts nothing

@@ -101,7 +101,7 @@ def test_a_service_file_and_a_passfile(
     assert (endpoint.user, endpoint.password, endpoint.database) == ("clerk", SECRET, "postgres")
 
 
-def test_of_several_hosts_the_one_that_answers(tcp_server: Server) -> None:
+def test_the_answering_one_of_several_hosts_is_used(tcp_server: Server) -> None:
     port = port_of(tcp_server)
     target = f"host=127.0.0.1,127.0.0.1 port=1,{port} user=clerk dbname=postgres"
     server = use_existing(f"{target} password='{SECRET}'")
@@ -119,7 +119,7 @@ def test_a_name_that_need_not_be_looked_up(tcp_server: Server) -> None:
     assert (tcp.host, tcp.numeric) == ("name.invalid", "127.0.0.1")
 
 
-def test_a_folder_that_a_server_elsewhere_names_is_not_ours(tmp_path: Path) -> None:
+def test_a_folder_named_by_a_remote_server_is_not_taken_for_a_local_one(tmp_path: Path) -> None:
     """Two machines of one distribution store their data in the same place."""
     answer = SimpleNamespace(fetchone=lambda: (str(tmp_path),))
     info = SimpleNamespace(backend_pid=PIDS_MAX + 1, dbname="postgres")
@@ -134,7 +134,7 @@ def test_stopping_leaves_it_running(postgres_server: Server) -> None:
         assert connection.execute("select 1").fetchone() == (1,)
 
 
-def test_what_a_user_may_not_know_is_not_known(tcp_server: Server) -> None:
+def test_properties_hidden_from_a_user_are_unknown(tcp_server: Server) -> None:
     port = port_of(tcp_server)
     server = use_existing(
         f"host=127.0.0.1 port={port} user=clerk password='{SECRET}' dbname=postgres"
@@ -159,7 +159,7 @@ def test_what_a_user_may_not_know_is_not_known(tcp_server: Server) -> None:
         ("just words", "bad_target", "just"),
     ],
 )
-def test_a_refusal_says_what_and_what_next(
+def test_a_refusal_states_the_problem_and_the_remedy(
     tcp_server: Server, monkeypatch: pytest.MonkeyPatch, target: str, code: str, expected: str
 ) -> None:
     monkeypatch.setenv("PGHOST", "127.0.0.1")
@@ -208,7 +208,7 @@ def test_no_message_holds_a_password(target: str) -> None:
     assert "hush" not in str(caught.value)
 
 
-def test_a_server_that_is_full_says_so(home: Path) -> None:
+def test_a_server_without_free_connections_is_reported(home: Path) -> None:
     settings = {**SMALL, "max_connections": "2", "superuser_reserved_connections": "0"}
     with start_private(ServerSpec(settings=settings), connections=1) as server:
         held: list[Connection] = [server.connect(), server.connect()]

@@ -65,16 +65,16 @@ def test_a_server_without_its_guard_is_no_clean_one(home: Path) -> None:
         pass
 
 
-def test_a_guard_that_takes_long_is_told_and_not_waited_for(
+def test_a_slow_guard_is_reported_and_not_waited_for(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dbdyno.servers.guard_client.STOP_PATIENCE_S", 0)
     server = start_private(spec(), connections=8)
     guard = server.guard.process
-    told = rf"has not stopped after 0 s: its guard \(process {guard.pid}\) continues"
+    expected = rf"has not stopped after 0 s: its guard \(process {guard.pid}\) continues"
     guard.send_signal(signal.SIGSTOP)  # or it could finish before a busy machine lets us look
     try:
-        with pytest.warns(StillEnding, match=told):
+        with pytest.warns(StillEnding, match=expected):
             server.stop()
         assert not server.is_gone
     finally:

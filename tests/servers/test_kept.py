@@ -85,7 +85,7 @@ def test_it_outlives_its_starter_and_is_found_again(home: Path) -> None:
 
 
 @pytest.mark.usefixtures("_stop_all")
-def test_one_that_died_is_told_from_one_that_runs(home: Path) -> None:
+def test_a_dead_server_is_distinguished_from_a_running_one(home: Path) -> None:
     server = kept.start_kept("bench", spec(), connections=8)
     assert server.process_id is not None
     assert end(mark_of(server.process_id), signal.SIGQUIT, PATIENCE_S)
@@ -145,15 +145,15 @@ def test_a_starter_killed_while_it_waits_leaves_a_server_that_can_be_stopped(hom
 @pytest.mark.usefixtures("_stop_all")
 def test_what_a_killed_start_has_left_is_removed_by_the_next_start_of_any_name(home: Path) -> None:
     start_killed_at("_detach")
-    theirs = home / "servers" / "theirs"
-    theirs.mkdir()  # of nobody knows whom
+    unrelated = home / "servers" / "theirs"
+    unrelated.mkdir()  # of nobody knows whom
     assert (home / "servers" / "bench" / "data").is_dir()
     kept.start_kept("other", spec(), connections=8)
     assert not (home / "servers" / "bench").exists()
-    assert theirs.is_dir()
+    assert unrelated.is_dir()
 
 
-def test_what_a_record_of_another_format_describes_is_not_removed(home: Path) -> None:
+def test_a_server_with_a_record_of_another_format_is_not_removed(home: Path) -> None:
     data = home / "servers" / "bench" / "data"
     data.mkdir(parents=True)
     data.with_name("server.json").write_text('{"of": "a later version"}')
@@ -177,7 +177,7 @@ def test_a_kind_of_server_is_no_name_of_one(home: Path, kind: str) -> None:
     assert caught.value.hint == f"dbdyno server start NAME --server {kind}"
 
 
-def test_who_lists_servers_makes_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_listing_servers_creates_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A home that cannot be written to has no servers, and that is no error."""
     monkeypatch.setenv("DBDYNO_HOME", str(tmp_path / "home"))
     assert kept.list_kept() == []

@@ -121,7 +121,7 @@ def test_a_failed_start_gives_the_servers_own_reason(home: Path) -> None:
         ("character_set_server", "utf9", "bad_setting", "utf9"),
     ],
 )
-def test_settings_are_judged_by_the_server_itself(
+def test_settings_are_checked_by_the_server_itself(
     home: Path, name: str, value: str, code: str, expected: str
 ) -> None:
     with pytest.raises(DbdynoError) as caught:
@@ -141,7 +141,7 @@ def test_settings_follow_the_machine() -> None:
     assert not {"innodb_flush_log_at_trx_commit", "performance_schema"} & chosen.keys()
 
 
-def test_every_setting_of_ours_is_known_to_it() -> None:
+def test_every_default_setting_is_known_to_the_server() -> None:
     machine = Machine(memory_bytes=GIB, disk_free_bytes=GIB)
     binaries = BRAND.find(ServerSpec("mariadb"))
     settings = PRODUCT.settings(machine, 8, binaries)
@@ -173,7 +173,7 @@ def test_a_mysqld_of_the_other_kind_is_not_taken(tmp_path: Path) -> None:
         MYSQL.find(ServerSpec("mysql", path=tmp_path))
 
 
-def test_a_program_that_does_not_run_is_told(tmp_path: Path) -> None:
+def test_a_program_that_does_not_run_is_reported(tmp_path: Path) -> None:
     brand = Brand("MariaDB", is_mariadb=True, servers=("it",), installers=("it",), package="p")
     (tmp_path / "it").write_text("#!/bin/sh\necho no such library >&2; exit 127\n")
     (tmp_path / "it").chmod(0o755)

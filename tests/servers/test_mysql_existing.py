@@ -97,7 +97,7 @@ def test_later_connections_need_no_environment(url: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("asked", "agreed"),
+    ("requested", "agreed"),
     [
         ("DISABLED", "disable"),
         ("PREFERRED", "require"),
@@ -107,10 +107,10 @@ def test_later_connections_need_no_environment(url: str, monkeypatch: pytest.Mon
     ],
 )
 def test_the_tls_mode_is_the_one_agreed(
-    url: str, certificate: Path, asked: str, agreed: str
+    url: str, certificate: Path, requested: str, agreed: str
 ) -> None:
     roots = certificate / "server.crt"
-    tls = use_existing(f"mysql://clerk@{url}/?ssl-mode={asked}&ssl-ca={roots}").endpoint().tls
+    tls = use_existing(f"mysql://clerk@{url}/?ssl-mode={requested}&ssl-ca={roots}").endpoint().tls
     assert tls.mode == agreed
     assert tls.root_certificates == (str(roots) if agreed.startswith("verify") else None)
 
@@ -127,7 +127,7 @@ def test_the_tls_mode_is_the_one_agreed(
         ("clerk", "/dbdyno?ssl-ca=/nowhere.pem", "tls_failed", "/nowhere.pem"),
     ],
 )
-def test_a_refusal_says_what_and_what_next(
+def test_a_refusal_states_the_problem_and_the_remedy(
     url: str, who: str, rest: str, code: str, expected: str
 ) -> None:
     with pytest.raises(DbdynoError) as caught:
@@ -147,9 +147,7 @@ def test_a_certificate_is_presented_however_strict_the_encryption(
     assert [tls.mode, tls.certificate, tls.key] == ["require", *files]
 
 
-def test_nobody_is_asked_for_the_passphrase_of_a_key(
-    url: str, certificate: Path, tmp_path: Path
-) -> None:
+def test_no_prompt_for_the_passphrase_of_a_key(url: str, certificate: Path, tmp_path: Path) -> None:
     key = locked(certificate / "server.key", tmp_path)
     given = f"ssl-mode=REQUIRED&ssl-cert={certificate / 'server.crt'}&ssl-key={key}"
     with pytest.raises(DbdynoError) as caught:
@@ -158,7 +156,7 @@ def test_nobody_is_asked_for_the_passphrase_of_a_key(
     assert f"openssl pkey -in {key} -out FILE" in caught.value.hint
 
 
-def test_what_requires_tls_gets_it(url: str) -> None:
+def test_a_target_that_requires_tls_gets_it(url: str) -> None:
     assert use_existing(f"mysql://guarded@{url}/dbdyno").endpoint().tls.mode == "require"
 
 
@@ -179,7 +177,7 @@ def test_a_server_that_is_not_there(target: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("first", [b"", PART_OF_A_GREETING])
-def test_a_server_that_accepts_and_says_nothing(first: bytes) -> None:
+def test_a_server_that_accepts_and_sends_nothing(first: bytes) -> None:
     def fall_silent(visitor: socket.socket) -> None:
         visitor.sendall(first)
         visitor.recv(1)
@@ -235,7 +233,7 @@ def test_a_user_who_has_all_their_connections(tcp_server: Server) -> None:
     assert caught.value.code == "too_many_connections"
 
 
-def test_mariadb_does_not_say_that_it_wants_tls(tcp_server: Server) -> None:
+def test_mariadb_does_not_report_that_it_requires_tls(tcp_server: Server) -> None:
     target = f"mysql://busy@127.0.0.1:{port_of(tcp_server)}/?no-defaults&ssl-mode=DISABLED"
     with tcp_server.connect() as connection:
         connection.execute("set global require_secure_transport = on")
@@ -248,8 +246,8 @@ def test_mariadb_does_not_say_that_it_wants_tls(tcp_server: Server) -> None:
     assert "ssl-mode=REQUIRED" in caught.value.hint
 
 
-def test_mysql_says_that_it_wants_tls() -> None:
-    words = "Connections using insecure transport are prohibited"
-    told = refusal(OperationalError(3159, words), login_of("mysql://u:hush@h/d?no-defaults"))
-    assert told.code == "tls_required"
-    assert "ssl-mode=REQUIRED" in told.hint
+def test_mysql_reports_that_it_requires_tls() -> None:
+    message = "Connections using insecure transport are prohibited"
+    error = refusal(OperationalError(3159, message), login_of("mysql://u:hush@h/d?no-defaults"))
+    assert error.code == "tls_required"
+    assert "ssl-mode=REQUIRED" in error.hint

@@ -48,8 +48,8 @@ def test_host_port_and_socket(target: str, address: Address) -> None:
 
 def test_this_machine_means_its_socket(tmp_path: Path) -> None:
     assert login_of("mysql://u@localhost/d", {}).address == unix(tmp_path / "usual.sock")
-    told = {"MYSQL_UNIX_PORT": "/run/told.sock"}
-    assert login_of("mysql://", told).address == unix("/run/told.sock")
+    given = {"MYSQL_UNIX_PORT": "/run/given.sock"}
+    assert login_of("mysql://", given).address == unix("/run/given.sock")
 
 
 def test_words_are_decoded() -> None:
@@ -88,36 +88,36 @@ def test_a_file_that_others_may_write_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_files_come_before_the_environment(tmp_path: Path) -> None:
-    told = {"MYSQL_HOST": "told", "MYSQL_TCP_PORT": "3311", "MYSQL_PWD": "word"}
-    assert login_of("mysql://u@/d", told).address == tcp("told", 3311)
+    given = {"MYSQL_HOST": "given", "MYSQL_TCP_PORT": "3311", "MYSQL_PWD": "word"}
+    assert login_of("mysql://u@/d", given).address == tcp("given", 3311)
     (tmp_path / ".my.cnf").write_text("[client]\nhost=filed\n")
-    login = login_of("mysql://u@/d", told)
+    login = login_of("mysql://u@/d", given)
     assert (login.address, login.password) == (tcp("filed", 3311), "word")
 
 
-def test_who_leads_to_a_place_without_a_server_is_named(
+def test_the_origin_of_an_address_without_a_server_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Few people remember what an option file contains that another program has written."""
     socket, mine = tmp_path / "gone.sock", tmp_path / ".my.cnf"
 
-    def told(target: str) -> str:
+    def given(target: str) -> str:
         with pytest.raises(DbdynoError) as caught:
             open_connection(target)
         assert caught.value.code == "unreachable"
         return caught.value.message
 
-    assert told(f"mysql://u@localhost/d?socket={socket}") == (
+    assert given(f"mysql://u@localhost/d?socket={socket}") == (
         f"cannot connect: socket {socket}: No such file or directory"
     )
     monkeypatch.setenv("MYSQL_UNIX_PORT", str(socket))
-    assert f"socket {socket} (MYSQL_UNIX_PORT): No such file" in told("mysql://u@localhost/d")
+    assert f"socket {socket} (MYSQL_UNIX_PORT): No such file" in given("mysql://u@localhost/d")
     mine.write_text(f"[client]\nsocket={socket}/deep\n")
-    assert f"socket {socket}/deep ({mine}): No such file" in told("mysql://u@localhost/d")
+    assert f"socket {socket}/deep ({mine}): No such file" in given("mysql://u@localhost/d")
     socket.write_text("a file")
-    assert f"socket {socket}/deep ({mine}): Not a directory" in told("mysql://u@localhost/d")
+    assert f"socket {socket}/deep ({mine}): Not a directory" in given("mysql://u@localhost/d")
     mine.write_text("[client]\nhost=127.0.0.1\nport=1\n")
-    assert told("mysql://u@/d").startswith(f"cannot connect: host ({mine}): Can't connect to")
+    assert given("mysql://u@/d").startswith(f"cannot connect: host ({mine}): Can't connect to")
 
 
 @pytest.mark.parametrize(
@@ -170,9 +170,7 @@ def test_a_login_is_written_down_whole() -> None:
         ("mysql://clerk:hush@host/db?connect-timeout=soon", "connect-timeout must be a number"),
     ],
 )
-def test_a_target_that_cannot_be_read_says_why_without_the_password(
-    target: str, expected: str
-) -> None:
+def test_a_malformed_target_is_explained_without_the_password(target: str, expected: str) -> None:
     with pytest.raises(DbdynoError) as caught:
         login_of(target, {})
     assert caught.value.code == "bad_target"

@@ -18,7 +18,7 @@ from dbdyno.store.secrets import without_password
         ("odbc:DSN=x;User=u;Password=;Port=1", "DSN=x;Port=1", "u", ""),
     ],
 )
-def test_who_logs_in_stands_apart(target, place, user, password) -> None:
+def test_user_and_password_are_separated_from_an_odbc_target(target, place, user, password) -> None:
     assert protocol_of(target) == "odbc"
     found = read_target(target)
     assert (found.place, found.user, found.password) == (place, user, password)
@@ -26,7 +26,7 @@ def test_who_logs_in_stands_apart(target, place, user, password) -> None:
 
 
 @pytest.mark.parametrize("target", ["odbc:", "odbc:;;", "odbc:UID=u", "odbc:nothing", "odbc:{a}=b"])
-def test_what_is_no_connection_string_is_refused(target) -> None:
+def test_a_malformed_connection_string_is_refused(target) -> None:
     with pytest.raises(DbdynoError, match="not an ODBC connection string"):
         read_target(target)
 

@@ -63,7 +63,7 @@ def test_policies_are_numactls_words(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "first", "interleave", "localalloc=0", "bind=", "bind=x"])
-def test_what_is_no_policy_is_refused(text: str) -> None:
+def test_an_invalid_policy_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not a|write"):
         numa_policy(text)
 
@@ -136,12 +136,12 @@ def test_settings_are_computed_from_the_memory_it_is_given(home: Path) -> None:
 @control_groups
 def test_a_server_that_strays_is_an_error(placed: PrivateServer) -> None:
     assert placed.process_id is not None
-    asked = Placement(server_cpus=Cpus((1,)))
+    requested = Placement(server_cpus=Cpus((1,)))
     with pytest.raises(DbdynoError, match="not on CPUs 1, but on 0"):
-        verified(asked, (), placed.process_id)
-    asked = Placement(numa=NumaPolicy(policy="bind", nodes=(0,)))
+        verified(requested, (), placed.process_id)
+    requested = Placement(numa=NumaPolicy(policy="bind", nodes=(0,)))
     with pytest.raises(DbdynoError, match="not under --numa bind=0, but"):
-        verified(asked, (), placed.process_id)
+        verified(requested, (), placed.process_id)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_server_that_strays_is_an_error(placed: PrivateServer) -> None:
         ("localalloc", "bind:0", False),
     ],
 )
-def test_a_policy_on_other_nodes_is_not_what_was_asked(
+def test_a_policy_on_other_nodes_is_not_the_requested_one(
     tmp_path: Path, requested: str, actual: str, is_kept: bool
 ) -> None:
     process = tmp_path / "proc/10"
@@ -171,13 +171,13 @@ def test_a_policy_on_other_nodes_is_not_what_was_asked(
 
 
 @pytest.mark.parametrize(
-    ("spec", "asked"),
+    ("spec", "requested"),
     [(POSTGRES, {"huge_pages": "on"}), (MARIADB, {"large_pages": "ON"})],
     ids=["postgres", "mariadb"],
 )
-def test_huge_pages_must_be_there(home: Path, spec: ServerSpec, asked: dict[str, str]) -> None:
+def test_huge_pages_must_be_there(home: Path, spec: ServerSpec, requested: dict[str, str]) -> None:
     (cache,) = {"shared_buffers", "innodb_buffer_pool_size"} & spec.settings.keys()
-    huge = spec.with_settings({**asked, cache: "4096GB" if spec is POSTGRES else "4096G"})
+    huge = spec.with_settings({**requested, cache: "4096GB" if spec is POSTGRES else "4096G"})
     with pytest.raises(DbdynoError, match=r"needs at least \d+ huge pages of \d+ kB") as caught:
         start_private(huge, connections=1)
     assert caught.value.code == "no_huge_pages"
@@ -189,20 +189,20 @@ def test_huge_pages_that_are_free_are_enough(tmp_path: Path) -> None:
     meminfo.write_text("HugePages_Free:  40\nHugePages_Rsvd:  8\nHugepagesize:  2048 kB\n")
     wanted = HugePages("huge_pages", "shared_buffers", bare_unit_bytes=8192)
 
-    def ask(buffers: str, use: str = "on") -> None:
-        asked = [Setting("huge_pages", use, ""), Setting("shared_buffers", buffers, "")]
-        refuse_missing_huge_pages(wanted, asked, meminfo)
+    def choose(buffers: str, use: str = "on") -> None:
+        requested = [Setting("huge_pages", use, ""), Setting("shared_buffers", buffers, "")]
+        refuse_missing_huge_pages(wanted, requested, meminfo)
 
-    ask("64MB")
-    ask("8192")  # pages of 8 kB
-    ask("1GB", use="try")
+    choose("64MB")
+    choose("8192")  # pages of 8 kB
+    choose("1GB", use="try")
     for buffers in ("65MB", "8193"):
         with pytest.raises(DbdynoError, match=r"33 huge pages of 2048 kB .* 32 are free"):
-            ask(buffers)
+            choose(buffers)
 
 
 @control_groups
-def test_memory_is_told_by_node(placed: PrivateServer) -> None:
+def test_memory_is_reported_by_node(placed: PrivateServer) -> None:
     assert placed.process_id is not None
     by_node = memory_by_node(placed.process_id)
     assert set(map(int, by_node)) <= set(nodes_online())
@@ -233,7 +233,7 @@ def test_groups_go_with_a_dbdyno_that_is_killed(home: Path) -> None:
 
 
 @control_groups
-def test_groups_that_nobody_removed_are_swept_up() -> None:
+def test_abandoned_groups_are_removed() -> None:
     made = groups.make_groups(0.5, None)
     folder = Path(made[0].folder)
     dead = subprocess.Popen(["true"])
@@ -260,7 +260,7 @@ def test_missing_controllers_are_named(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @control_groups
-def test_a_limit_that_the_kernel_refuses_is_told_with_its_file() -> None:
+def test_a_limit_that_the_kernel_refuses_is_reported_with_its_file() -> None:
     with pytest.raises(DbdynoError, match=r"/cpu\.(max|cfs_quota_us): Invalid argument"):
         groups.make_groups(0.0001, None)
 
@@ -278,7 +278,7 @@ def test_version_2_is_written_in_its_own_files(
     assert Path(made.folder, "cpu.max").read_text() == "150000 100000"
 
 
-def test_the_engine_is_put_where_it_is_asked_for() -> None:
+def test_the_engine_runs_on_the_requested_cpus() -> None:
     command = [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"]
     before = os.sched_getaffinity(0)
     with on_cpus(Cpus((1,))):

@@ -53,7 +53,7 @@ def test_an_unknown_setting_names_the_nearest() -> None:
     assert "shared_buffers" in caught.value.hint
 
 
-def test_a_bad_value_is_told_in_the_servers_words() -> None:
+def test_a_bad_value_is_reported_in_the_servers_words() -> None:
     with pytest.raises(DbdynoError, match='"shared_buffers": "banana"'):
         check_settings(embedded_binaries()[0], (Setting("shared_buffers", "banana", ""),))
 

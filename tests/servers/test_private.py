@@ -129,14 +129,14 @@ def test_dbdyno_may_die_while_the_server_is_being_made(home: Path) -> None:
     assert [path.name for path in (home / "private").iterdir()] == ["lock"]
 
 
-def processes_about(words: str) -> list[str]:
+def processes_about(text: str) -> list[str]:
     titles = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             titles.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
         except OSError:
             continue  # it has just ended
-    return [title for title in titles if words in title]
+    return [title for title in titles if text in title]
 
 
 def test_it_is_no_child_of_the_terminal(postgres_server: Server) -> None:
@@ -151,7 +151,7 @@ def test_a_failed_start_gives_the_servers_own_reason(home: Path) -> None:
     assert [path.name for path in (home / "private").iterdir()] == ["lock"]
 
 
-def test_an_installer_whose_child_dies_is_quoted_with_what_it_said_before(
+def test_an_installer_whose_child_dies_is_quoted_with_its_earlier_output(
     home: Path, tmp_path: Path
 ) -> None:
     for program in local_binaries()[0].folder.iterdir():
@@ -191,7 +191,7 @@ def test_a_long_home_gets_a_short_socket(tmp_path: Path, monkeypatch: pytest.Mon
     assert not place.exists()
 
 
-def test_what_a_crash_left_behind_is_cleared_up(home: Path) -> None:
+def test_remains_of_a_crash_are_removed(home: Path) -> None:
     leftover = home_folder("private", "leftover")
     (leftover / "lock").touch()
     with start_private(spec(), connections=8) as server:
@@ -308,10 +308,12 @@ def test_an_account_gets_nothing_to_which_a_link_in_its_folder_leads(tmp_path: P
 
 @mounts
 @pytest.mark.parametrize(
-    ("room", "words"),
+    ("room", "expected"),
     [("size=12k", "did not start, and had no room for its reasons: "), ("nr_inodes=8", "no space")],
 )
-def test_a_disk_without_room_for_a_server_is_told(tmp_path: Path, room: str, words: str) -> None:
+def test_a_disk_without_space_for_a_server_is_reported(
+    tmp_path: Path, room: str, expected: str
+) -> None:
     started = subprocess.run(
         ["unshare", "--mount", "sh", "-c", FULL, "sh", tmp_path, room, sys.executable],
         capture_output=True,
@@ -320,4 +322,4 @@ def test_a_disk_without_room_for_a_server_is_told(tmp_path: Path, room: str, wor
     )
     assert started.returncode == 1
     assert json.loads(started.stdout)["error"]["code"] == "disk_full", started.stderr
-    assert words in json.loads(started.stdout)["error"]["message"]
+    assert expected in json.loads(started.stdout)["error"]["message"]

@@ -13,17 +13,17 @@ from dbdyno.servers.settings import (
     this_machine,
 )
 
-OURS = [Setting("fsync", "on", "ours"), Setting("jit", "on", "ours")]
+DEFAULTS = [Setting("fsync", "on", "default"), Setting("jit", "on", "default")]
 
 
-def test_a_promise_replaces_ours_and_a_person_replaces_both() -> None:
+def test_a_durability_level_replaces_defaults_and_the_user_replaces_both() -> None:
     promised = [Setting("fsync", "off", "promised")]
-    assert choose_settings(OURS, promised, {"jit": "off"}) == (
+    assert choose_settings(DEFAULTS, promised, {"jit": "off"}) == (
         Setting("fsync", "off", "promised"),
         Setting("jit", "off", "asked for"),
     )
-    assert choose_settings(OURS, promised, {"fsync": "on"}) == (
-        Setting("jit", "on", "ours"),
+    assert choose_settings(DEFAULTS, promised, {"fsync": "on"}) == (
+        Setting("jit", "on", "default"),
         Setting("fsync", "on", "asked for"),
     )
 

@@ -40,7 +40,7 @@ def test_a_spec_is_read(text: str, spec: ServerSpec) -> None:
         ("postgres:~nobody_at_all/bin", "~nobody_at_all/bin names no home directory"),
     ],
 )
-def test_a_spec_that_cannot_be_read_says_why(text: str, why: str) -> None:
+def test_a_malformed_spec_is_explained(text: str, why: str) -> None:
     with pytest.raises(DbdynoError, match=why) as caught:
         parse_spec(text)
     assert caught.value.code == "bad_server"

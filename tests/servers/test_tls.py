@@ -1,4 +1,4 @@
-"""The engine is told to request the TLS that libpq has negotiated with the server."""
+"""The engine is configured to request the TLS that libpq has negotiated with the server."""
 
 import subprocess
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def tls_server(certificate: Path) -> Iterator[Server]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "agreed"),
+    ("requested", "agreed"),
     [
         ("disable", "disable"),
         ("allow", "disable"),
@@ -58,11 +58,11 @@ def test_the_mode_is_the_one_agreed(
     tls_server: Server,
     certificate: Path,
     monkeypatch: pytest.MonkeyPatch,
-    asked: str,
+    requested: str,
     agreed: str,
 ) -> None:
-    monkeypatch.setenv("PGSSLMODE", asked)
-    if asked.startswith("verify"):
+    monkeypatch.setenv("PGSSLMODE", requested)
+    if requested.startswith("verify"):
         monkeypatch.setenv("PGSSLROOTCERT", str(certificate / "server.crt"))
     tls = use_existing(tls_server.conninfo).endpoint().tls
     assert tls.mode == agreed

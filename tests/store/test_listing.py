@@ -42,7 +42,7 @@ def test_a_run_is_found_by_path_id_part_and_last(home):
     ("named", "code"),
     [("20", "ambiguous_run"), ("nothing", "no_run"), ("last~2", "no_run"), ("", "no_run")],
 )
-def test_what_is_not_found_is_explained(home, named, code):
+def test_a_run_that_is_not_found_is_explained(home, named, code):
     with pytest.raises(StoreError) as caught:
         find_run(named, home)
     assert caught.value.code == code
@@ -92,7 +92,7 @@ def test_studies_are_meant_by_the_same_words(tmp_path):
     assert caught.value.code == "no_study"
 
 
-def test_without_runs_the_hint_says_how_to_make_one(tmp_path):
+def test_without_runs_the_hint_names_the_command_that_makes_one(tmp_path):
     with pytest.raises(StoreError) as caught:
         find_run("last", tmp_path)
     assert "dbdyno run" in caught.value.hint
@@ -123,12 +123,12 @@ def test_sql_sees_finished_and_running_runs_alike(home):
     ]
 
 
-def test_sql_tells_servers_apart(tmp_path):
+def test_sql_distinguishes_servers(tmp_path):
     for version in ("17.11", "18.6"):
         known = synthetic.record(server={"product": "postgres", "version": version})
         RunWriter(known, synthetic.plan(), tmp_path).close()
-    asked = "SELECT product, version FROM runs ORDER BY version"
-    assert sql(asked, tmp_path).fetchall() == [("postgres", "17.11"), ("postgres", "18.6")]
+    query = "SELECT product, version FROM runs ORDER BY version"
+    assert sql(query, tmp_path).fetchall() == [("postgres", "17.11"), ("postgres", "18.6")]
 
 
 def test_sql_without_runs_has_all_tables(tmp_path):
@@ -183,7 +183,7 @@ def test_a_wrong_query_names_the_tables(home):
     assert "intervals" in caught.value.hint
 
 
-def test_what_is_wrong_with_the_values_is_an_error_too(home):
+def test_a_failing_conversion_in_sql_is_an_error_too(home):
     with pytest.raises(StoreError, match="tpcb"):
         sql("SELECT workload::int FROM runs", home)
 
@@ -255,7 +255,7 @@ def test_sql_chooses_runs_by_their_conditions_and_main_numbers(tmp_path):
     assert row[10:] == (1.0, 2.0, 4.0, 5.0, 6.0, 8.0, 31.0, 8.5, True)
 
 
-def test_what_is_not_known_of_a_run_is_null_in_sql(tmp_path):
+def test_unknown_properties_of_a_run_are_null_in_sql(tmp_path):
     rising = [Stage(duration_ns=1, rate_tps=500.0), Stage(duration_ns=1, rate_tps=900.0)]
     finished(tmp_path, replace(synthetic.plan(), stages=rising))
     damaged = finished(tmp_path, synthetic.plan())

@@ -99,11 +99,11 @@ def test_an_id_that_is_taken_is_not_given_again(tmp_path, monkeypatch):
     drawn = iter(["3f2a", "3f2a", "9c04"])
     monkeypatch.setattr(ids, "datetime", noon)
     monkeypatch.setattr(ids.secrets, "token_hex", lambda _: next(drawn))
-    kept = ids.Kept(noun="run", plural="runs", called="run", hint="", first="")
-    first = ids.new_id("tpcb", kept, beside=tmp_path)
+    kind = ids.RecordKind(noun="run", plural="runs", called="run", hint="", first="")
+    first = ids.new_id("tpcb", kind, beside=tmp_path)
     (tmp_path / first).mkdir()
     assert first == "20261120-120000-tpcb-3f2a"
-    assert ids.new_id("tpcb", kept, beside=tmp_path) == "20261120-120000-tpcb-9c04"
+    assert ids.new_id("tpcb", kind, beside=tmp_path) == "20261120-120000-tpcb-9c04"
 
 
 def test_no_password_anywhere(tmp_path, frames):
@@ -119,7 +119,7 @@ def test_no_password_anywhere(tmp_path, frames):
 
 
 @pytest.mark.parametrize(
-    ("target", "kept"),
+    ("target", "stored"),
     [
         ("postgresql://u:se:c@ret@h/db", "postgresql://u:***@h/db"),
         (
@@ -138,9 +138,9 @@ def test_no_password_anywhere(tmp_path, frames):
         ("--pgsql-password=a b", "--pgsql-password=***"),
     ],
 )
-def test_targets_lose_their_password(tmp_path, target, kept):
+def test_targets_lose_their_password(tmp_path, target, stored):
     with RunWriter(synthetic.record(target=target), synthetic.plan(), tmp_path) as writer:
-        assert writer.record.target == kept
+        assert writer.record.target == stored
 
 
 def test_the_target_of_a_command_is_the_one_that_was_made_without_a_password(tmp_path):
@@ -149,8 +149,8 @@ def test_the_target_of_a_command_is_the_one_that_was_made_without_a_password(tmp
         command=["tpcb", "--target", "postgresql://u@h/db?pass%77ord=tiger", "--clients", "2"],
     )
     with RunWriter(record, synthetic.plan(), tmp_path) as writer:
-        kept = ["tpcb", "--target", "postgresql://u@h/db", "--clients", "2"]
-        assert writer.record.command == kept
+        stored = ["tpcb", "--target", "postgresql://u@h/db", "--clients", "2"]
+        assert writer.record.command == stored
 
 
 def test_running_until_the_writer_is_gone(tmp_path, frames):
@@ -340,7 +340,7 @@ def test_a_newer_format_is_refused_and_does_not_hide_other_runs(tmp_path, frames
         assert [run.run_id for run in list_runs(tmp_path)] == [old]
 
 
-def test_a_reader_that_looks_for_an_instant_is_not_who_runs(tmp_path):
+def test_a_reader_that_runs_for_an_instant_is_not_the_running_process(tmp_path):
     with hold_lock(tmp_path), pytest.raises(BlockingIOError):
         hold_lock(tmp_path)
     reader = (tmp_path / LOCK).open("rb")

@@ -45,7 +45,7 @@ def test_the_rows_of_each_frame(tmp_path):
         *("client", 3, "foreign", -1, "client", 4, "active", "", "tuple", "X", "t", "(0,1)", 2, 3),
         None,
     )
-    told = [
+    stored = [
         Counts(8 * 10**9, "disk", 1.0, 1500, [("vda", "reads", 3)], [("", "free", 7.5)], True),
         Waits(9 * 10**9, 0.5, 2500, [seen], [blocked], 1.5),
         Waits(10 * 10**9, 1.0, 500, [], []),
@@ -53,7 +53,7 @@ def test_the_rows_of_each_frame(tmp_path):
     with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
         for frame in synthetic.packed(synthetic.Shape(seconds=1, warmup=2, done=False)):
             writer.append_frame(frame)
-        for frame in told:
+        for frame in stored:
             writer.append_frame(msgspec.msgpack.encode(frame))
     tables = open_run("last", tmp_path).recording().tables
     names = {name: tuple(tables[name]) for name in TABLES}

@@ -73,14 +73,14 @@ def test_builds_with_one_catalog_share_data_and_one_with_another_has_its_own(tmp
     assert written_in == {int(catalog_of(one / "bin/postgres")) for one in (build, other)}
 
 
-def test_a_program_that_is_built_anew_is_looked_at_anew(tmp_path, build):
+def test_a_rebuilt_program_is_examined_again(tmp_path, build):
     program = another(build, tmp_path / "one") / "bin" / "postgres"
     assert catalog_of(program) == catalog_of(build / "bin" / "postgres")
     program.write_bytes(b"\0PG_19_202601019\0")
     assert catalog_of(program) == "202601019"
 
 
-def test_a_program_that_does_not_tell_has_no_catalog(tmp_path):
+def test_a_program_that_does_not_report_it_has_no_catalog(tmp_path):
     program = tmp_path / "mariadbd"
     program.write_bytes(b"nothing of the kind")
     assert catalog_of(program) == ""

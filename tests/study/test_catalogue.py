@@ -8,7 +8,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.run.tools import engine_tools
 from dbdyno.study.file import SIZES
 from dbdyno.study.finding import catalogue, find_study
-from dbdyno.study.machine import look
+from dbdyno.study.machine import read_machine
 from dbdyno.study.matrix import points_of
 from dbdyno.study.order import turns_of
 from dbdyno.study.plan import plan_study
@@ -41,7 +41,9 @@ def test_every_study_has_runs_to_compare_at_its_smallest(name):
 
 @pytest.mark.parametrize("name", catalogue())
 def test_the_smallest_size_is_planned_within_three_minutes(name):
-    planned = plan_study(read_study(find_study(name), "tiny"), engine_tools(), look(), Rates())
+    planned = plan_study(
+        read_study(find_study(name), "tiny"), engine_tools(), read_machine(), Rates()
+    )
     assert planned.refusals == []
     assert planned.needs.total_s < TINY_MAX_S
 

@@ -54,8 +54,8 @@ def test_a_study_is_run_shown_and_found_again(tmp_path, capsys):
     in_text = answer(capsys, "report", "last", "--text")[1]
     assert bool(open_ones) == bool(compared["decide_with"]) == ("open question" in in_text)
     for first in open_ones[:1]:
-        asked, _, command = in_text.rpartition("open question (")[2].partition(":\n  ")
-        assert asked.startswith(first["title"])
+        title, _, command = in_text.rpartition("open question (")[2].partition(":\n  ")
+        assert title.startswith(first["title"])
         repeats = first["pairs"] + first["repeats"]["more"]
         assert command == f"dbdyno study resume {result['study']['study_id']} --repeats {repeats}\n"
     assert json.loads(answer(capsys, "verdict", "mini", "--json")[1])["doubt"] == result["doubt"]
@@ -129,7 +129,7 @@ def test_the_file_of_a_study_can_be_copied_and_run(tmp_path, capsys):
     assert answer(capsys, "plan", str(copy), "--size", "tiny", "--json")[0] == 0
 
 
-def test_a_turn_that_does_not_count_is_told_in_the_exit_code(tmp_path, capsys, monkeypatch):
+def test_a_turn_that_does_not_count_sets_the_exit_code(tmp_path, capsys, monkeypatch):
     lead_astray(monkeypatch, Broken)
     code, out, err = answer(capsys, "run", str(written(tmp_path, STUDY)), "--repeats", "1")
     assert code == 3
@@ -138,7 +138,7 @@ def test_a_turn_that_does_not_count_is_told_in_the_exit_code(tmp_path, capsys, m
     assert "a slip" in out
 
 
-def test_a_plan_tells_every_point_and_starts_nothing(tmp_path, capsys):
+def test_a_plan_lists_every_point_and_starts_nothing(tmp_path, capsys):
     code, out, _ = answer(capsys, "plan", str(written(tmp_path)))
     assert code == 0
     lines = [" ".join(line.split()) for line in out.splitlines()]
@@ -151,7 +151,7 @@ def test_a_plan_tells_every_point_and_starts_nothing(tmp_path, capsys):
     assert json.loads(answer(capsys, "list", "--json")[1])["runs"] == []
 
 
-def test_what_does_not_fit_names_the_size_that_would(tmp_path, capsys):
+def test_a_study_that_does_not_fit_names_the_size_that_would(tmp_path, capsys):
     text = MINI.replace("repeats = 2", 'budget = "1m"\nrepeats = 1')
     path = written(tmp_path, text + '[sizes.small]\ntime = "1h"\n')
     code, out, err = answer(capsys, "plan", str(path))
@@ -187,7 +187,7 @@ def test_bad_input_is_explained_with_exit_code_1(capsys, arguments, expected):
     assert out == ""
 
 
-def test_show_tells_what_is_varied(tmp_path, capsys):
+def test_show_names_the_varied_factors(tmp_path, capsys):
     out = answer(capsys, "show", str(written(tmp_path, MINI + CONTRAST)))[1]
     assert "varied: query mode: plain, named" in out
     assert "compared: clients, 1 against 2" in out

@@ -91,7 +91,7 @@ def test_every_turn_is_a_run_with_the_tags_of_its_study(tmp_path):
         }
 
 
-def test_time_is_told_apart_and_what_it_taught_is_kept(tmp_path, monkeypatch):
+def test_time_is_recorded_by_phase_and_improves_the_estimates(tmp_path, monkeypatch):
     started, watcher = _counted_starts(monkeypatch), Watcher()
 
     def slow_to_start() -> Instant:
@@ -144,7 +144,7 @@ scripts.lost.text = "select count(*) from nowhere;"
     assert failed.spent.run_s < 30
 
 
-def test_a_defect_of_ours_costs_one_turn(tmp_path):
+def test_an_internal_error_costs_one_turn(tmp_path):
     record = begin(tmp_path, ONCE, Broken)
     by_status = {(result.turn.point, result.status) for result in record.results}
     assert by_status == {("clients=1", "done"), ("clients=2", "failed")}
@@ -195,7 +195,7 @@ def test_a_turn_that_was_measured_is_kept_whatever_becomes_of_its_server(tmp_pat
     assert resume().results[:1] == before.results
 
 
-def test_a_turn_beside_the_remains_of_the_one_before_says_so(tmp_path, monkeypatch):
+def test_a_turn_beside_the_remains_of_the_previous_one_has_a_note(tmp_path, monkeypatch):
     message = "the previous server was still being removed when this one had started"
     monkeypatch.setattr(PrivateServer, "is_gone", False)
     record = begin(tmp_path, ONCE.replace('"once"', '"each block"'))
@@ -302,7 +302,7 @@ def test_a_clock_that_is_set_is_noted_and_durations_stay(tmp_path):
     assert spent < elapsed_s
 
 
-def test_data_is_fresh_as_often_as_the_study_says(tmp_path, monkeypatch):
+def test_data_is_restored_as_often_as_the_study_requires(tmp_path, monkeypatch):
     for restore, servers in (("once", 1), ("each block", 2), ("each run", 4)):
         with monkeypatch.context() as patch:
             started = _counted_starts(patch)
@@ -310,7 +310,7 @@ def test_data_is_fresh_as_often_as_the_study_says(tmp_path, monkeypatch):
         assert len(started) == servers, restore
 
 
-def test_data_is_loaded_once_and_told_for_every_point(tmp_path):
+def test_data_is_loaded_once_and_recorded_for_every_point(tmp_path):
     text = ONCE.replace("once", "each run").replace("repeats = 2", 'repeats = 1\ncache = "cold"')
     record = begin(tmp_path, text)
     (data,) = list_data_sets()

@@ -39,7 +39,7 @@ def test_another_users_lock_holds_whatever_the_umask_was(place):
 
 @another_account
 @pytest.mark.parametrize("planted", ["a link", "a pipe", "a closed file"])
-def test_what_others_have_put_in_its_place_is_told(place, planted):
+def test_a_file_planted_in_place_of_the_lock_is_reported(place, planted):
     if planted == "a link":
         (place / NAME).symlink_to(place / "elsewhere")
     elif planted == "a pipe":

@@ -4,7 +4,7 @@ from collections import Counter
 
 from dbdyno.study.matrix import pairs_of, points_of
 from dbdyno.study.order import turns_of
-from dbdyno.study.resolved_point import ask
+from dbdyno.study.resolved_point import resolve
 from tests.study.files import MINI, read
 
 CONTRAST = '[[contrast]]\nfactor = "mode"\nbefore = "plain"\nafter = "named"\n'
@@ -21,8 +21,8 @@ def test_points_are_all_choices_in_the_order_of_the_file(tmp_path):
 
 
 def test_a_point_is_a_command_line(tmp_path):
-    asked = ask(points_of(read(tmp_path))[-1], tmp_path, print)
-    assert asked.command(tmp_path) == (
+    point = resolve(points_of(read(tmp_path))[-1], tmp_path, print)
+    assert point.command(tmp_path) == (
         "dbdyno run select-only --scale 1 --set jit=off --protocol prepared --clients 2 "
         "--time 1s --warmup 0s"
     )

@@ -9,7 +9,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.postgresql.binaries import embedded_binaries
 from dbdyno.study.feasibility import span
-from dbdyno.study.machine import Machine, look
+from dbdyno.study.machine import Machine, read_machine
 from dbdyno.study.plan import StudyPlan, plan_study, unfit
 from dbdyno.study.rates import Rates, rates_from
 from tests.study.files import BASE, CLIENTS, HEAD, MINI, read
@@ -101,7 +101,7 @@ def test_a_cache_larger_than_the_memory_is_refused(tmp_path):
     assert "shared_buffers = 100GB needs more than 90% of the 68.7 GB of memory" in message
 
 
-def test_what_many_points_meet_is_told_once_with_the_levels_that_they_share(tmp_path):
+def test_a_refusal_of_many_points_is_reported_once_with_their_shared_levels(tmp_path):
     text = MINI.replace("set.jit = false", 'set.shared_buffers = "100GB"')
     (one,) = plan(tmp_path, text).refusals
     assert one.message.endswith("of memory: 2 of 4 points, mode named")
@@ -144,7 +144,7 @@ def test_a_cache_is_as_large_as_its_server_reads_it(tmp_path, size):
         ('workload = ["select-only", "nowhere.sql"]', ("cannot read the script nowhere.sql",)),
     ],
 )
-def test_what_a_run_would_refuse_is_refused_with_its_point(tmp_path, wrong, expected):
+def test_options_that_a_run_would_refuse_are_refused_with_their_point(tmp_path, wrong, expected):
     text = (
         MINI if wrong.startswith("workload") else MINI.replace("scale = 1", f"scale = 1\n{wrong}")
     )
@@ -172,7 +172,7 @@ scripts.mine.text = "select 2;"
 
 
 def test_this_machine_is_known():
-    machine = look()
+    machine = read_machine()
     assert machine.memory_bytes > 1 << 28
     assert machine.disk_free_bytes > 0
     assert machine.numa_nodes >= 1
@@ -184,6 +184,6 @@ def test_rates_are_guesses_until_they_were_measured(tmp_path):
     assert rates_from({"other_s": 0.0}).other_s == Rates().other_s
 
 
-def test_spans_are_told():
-    told = [span(s) for s in (12, 91, 146, 600, 4 * 3600)]
-    assert told == ["12 s", "91 s", "2.4 min", "10 min", "4 h 00 min"]
+def test_spans_are_formatted():
+    spans = [span(s) for s in (12, 91, 146, 600, 4 * 3600)]
+    assert spans == ["12 s", "91 s", "2.4 min", "10 min", "4 h 00 min"]

@@ -11,7 +11,7 @@ from dbdyno.run.tools import engine_tools
 from dbdyno.store.listing import find_run
 from dbdyno.store.record import read_record
 from dbdyno.study.execute import execute
-from dbdyno.study.machine import look
+from dbdyno.study.machine import read_machine
 from dbdyno.study.plan import StudyPlan, plan_study
 from dbdyno.study.rates import Rates
 from dbdyno.study.spec import AS_WRITTEN
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.usefixtures("home")
 
 
 def plan(folder: Path, text: str = STUDY) -> StudyPlan:
-    return plan_study(read(folder, text), engine_tools(), look(), Rates())
+    return plan_study(read(folder, text), engine_tools(), read_machine(), Rates())
 
 
 def made(folder: Path) -> StudyRecord:
@@ -65,7 +65,7 @@ def test_each_point_gives_the_script_options_of_its_own(tmp_path, capfd):
         assert "Creating table 'sbtest2'..." in (folder / "log.txt").read_text(encoding="utf-8")
 
 
-def test_a_plan_tells_the_command_that_runs_a_point_alone(tmp_path):
+def test_a_plan_shows_the_command_that_runs_a_point_alone(tmp_path):
     planned = plan(tmp_path)
     arguments = planned.points[0].command.split()
     assert arguments[:3] == ["dbdyno", "run", "oltp_update_index.lua"]
@@ -79,6 +79,6 @@ def test_an_option_that_the_script_does_not_have_is_refused_with_the_point(tmp_p
     assert str(caught.value).startswith("script-option.skip-trx=on: invalid option: --tabel_size")
 
 
-def test_options_of_sysbench_that_mean_ours_become_ours(tmp_path):
+def test_equivalent_sysbench_options_become_dbdyno_options(tmp_path):
     text = STUDY.replace("clients = 2\n", "").replace("option.tables", "option.threads")
     assert "--clients 2" in plan(tmp_path, text).points[0].command

@@ -76,13 +76,13 @@ def test_a_contrast_of_levels_that_the_size_leaves_out_is_left_out(tmp_path):
     assert len(read(tmp_path, text, size="small").contrasts) == 1
 
 
-def test_the_command_line_may_say_otherwise(tmp_path):
+def test_the_command_line_overrides_the_file(tmp_path):
     spec = read(tmp_path, overrides=Overrides(repeats=9, server="mariadb"))
     assert spec.repeats == 9
     assert spec.base["server"] == "mariadb"
 
 
-def test_script_files_are_looked_for_beside_the_study(tmp_path):
+def test_script_files_are_found_beside_the_study(tmp_path):
     (tmp_path / "own.sql").write_text("select 1;")
     text = HEAD + BASE.replace('"select-only"', '["select-only", "own.sql@2"]') + CLIENTS
     assert read(tmp_path, text).base["workload"] == ["select-only", f"{tmp_path}/own.sql@2"]

@@ -24,8 +24,8 @@ def assert_sound(invalid_reasons: Sequence[str]) -> None:
 
 def record_of(ended: CompletedProcess[str]) -> dict[str, Any]:
     """Return what a run printed with ``--json``, once it has ended."""
-    told = f"exit code {ended.returncode}\n{ended.stderr}\n{ended.stdout}"
-    assert ended.returncode in ENDED, told
+    output = f"exit code {ended.returncode}\n{ended.stderr}\n{ended.stdout}"
+    assert ended.returncode in ENDED, output
     record = json.loads(ended.stdout)
     assert_sound(record["invalid_reasons"])
     return dict(record)

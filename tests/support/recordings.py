@@ -226,7 +226,7 @@ class MadeRun:
     ) -> "MadeRun":
         """Add the server's facts before and after the load."""
         given = {"before": before, "after": after}
-        self._facts |= {when: msgspec.to_builtins(said) for when, said in given.items() if said}
+        self._facts |= {when: msgspec.to_builtins(facts) for when, facts in given.items() if facts}
         return self
 
     def recording(self, **changes: Any) -> Recording:
@@ -237,7 +237,7 @@ class MadeRun:
             plan=self._plan(),
             host={"cpu": {"cores_online": 2}},
             server={"version": "PostgreSQL 15.18", "version_number": 150018},
-            engine=self._said(),
+            engine=self._engine_record(),
             facts=self._facts,
             tables={name: builder.columns() for name, builder in self._builders.items()},
         )
@@ -275,13 +275,13 @@ class MadeRun:
             return {"open": {"law": "poisson"}}
         return {"closed": {"think": {"law": "constant", "mean_ns": 0}}}
 
-    def _said(self) -> dict[str, Any]:
-        said: dict[str, Any] = {
+    def _engine_record(self) -> dict[str, Any]:
+        engine: dict[str, Any] = {
             "hello": {"processors": self.engine_processors},
             "connected": {"clients": self.clients},
         }
         if self._done:
-            said["done"] = {
+            engine["done"] = {
                 "end": "complete",
                 "measured_ns": int(self.seconds * 1e9),
                 "counters": _no_counts()
@@ -293,7 +293,7 @@ class MadeRun:
                 "failures": [],
                 "cpu_us": self._measured(self._engine.get("cpu_us", self._over(0))),
             }
-        return said
+        return engine
 
     def _measured(self, series: np.ndarray) -> int:
         return int(series[self._is_measured].sum())

@@ -37,7 +37,9 @@ class Queue(NamedTuple):
         return {
             pid
             for its in self.locks
-            if its.granted and its.thing == of.thing and TELEMETRY.conflicts(its.mode, of.mode)
+            if its.granted
+            and its.object_key == of.object_key
+            and TELEMETRY.conflicts(its.mode, of.mode)
             for pid in its.pids
         }
 
@@ -47,13 +49,13 @@ def seen_waiting(look: tuple[list[Sessions], list[Locks]]) -> list[int]:
     return [pid for its in look[0] if its.wait_type == "Lock" for pid in its.pids]
 
 
-def let_it_look_anew() -> None:
+def wait_for_fresh_transaction_list() -> None:
     """Wait, as otherwise the server would return its previous list of transactions."""
     time.sleep(REFRESHED_AFTER_S * 1.5)
 
 
 def later_look(watcher: Connection) -> tuple[list[Sessions], list[Locks]]:
-    let_it_look_anew()
+    wait_for_fresh_transaction_list()
     return TELEMETRY.sample_with_locks(watcher)()
 
 

@@ -91,9 +91,9 @@ def test_sessions_wait_where_the_redo_log_ends(server: Server, watcher: Connecti
 def test_a_hot_row_is_named(tmp_path: Path, monkeypatch, capfd) -> None:
     """From the locks in the performance schema, which MariaDB does not have."""
     monkeypatch.setenv("DBDYNO_HOME", str(tmp_path))
-    words = ["run", "tpcb", "--server", f"mysql:{BASE}", "-c", "16", "-T", "4", "--warmup", "1"]
+    arguments = ["run", "tpcb", "--server", f"mysql:{BASE}", "-c", "16", "-T", "4", "--warmup", "1"]
     settings = [word for pair in SMALL.items() for word in ("--set", "=".join(pair))]
-    assert main([*words, *settings, "--telemetry", "full", "--json"]) in ENDED
+    assert main([*arguments, *settings, "--telemetry", "full", "--json"]) in ENDED
     named = [finding["id"] for finding in json.loads(capfd.readouterr().out)["findings"]]
     assert named[0] == "row_lock_convoy"
 
@@ -112,8 +112,8 @@ def test_sorts_that_go_to_disk_are_named(
         connection.execute("create table t (id int auto_increment primary key, v varchar(2000))")
         for _ in range(4):
             connection.execute(FILLED)
-    words = ["run", str(script), "--target", server.url, "-c", "2", "-T", "4", "--warmup", "0"]
-    assert main([*words, "--telemetry", "full", "--json"]) in ENDED
+    arguments = ["run", str(script), "--target", server.url, "-c", "2", "-T", "4", "--warmup", "0"]
+    assert main([*arguments, "--telemetry", "full", "--json"]) in ENDED
     named = [finding["id"] for finding in json.loads(capfd.readouterr().out)["findings"]]
     assert "temporary_files" in named
     with server.connect() as connection:

@@ -72,7 +72,7 @@ def test_each_is_found_under_its_protocol() -> None:
             assert SETTINGS[name].keys() == {"full", "relaxed", "none"}
 
 
-def test_what_is_made_is_found(target: Target, connection: Any) -> None:
+def test_created_tables_are_found(target: Target, connection: Any) -> None:
     make(target, connection, PARENT, CHILD)
     connection.execute(target.dialect.add_foreign_key(CHILD, ForeignKey("parent", "parent")))
     connection.execute(target.dialect.comment("parent", "it's {ours} \\ and %s"))
@@ -84,8 +84,8 @@ def test_what_is_made_is_found(target: Target, connection: Any) -> None:
     assert (parent.primary_key, parent.is_table) == (("parent",), True)
     assert parent.comment == "it's {ours} \\ and %s"
     assert child.foreign_keys == {ForeignKey("parent", "parent")}
-    words = ["bigint", "int", "timestamptz", "timestamp", "text"]
-    assert [column.sql_type for column in child.columns] == words
+    types = ["bigint", "int", "timestamptz", "timestamp", "text"]
+    assert [column.sql_type for column in child.columns] == types
 
 
 def test_defaults_for_filling_go_and_others_stay(target: Target, connection: Any) -> None:
@@ -165,7 +165,7 @@ def test_free_connections_are_those_that_can_be_opened(
     assert eventually(taken_by_three, lambda number: number == 3)
 
 
-def test_a_server_of_ours_promises_all(target: Target, connection: Any) -> None:
+def test_a_private_server_is_described_in_full(target: Target, connection: Any) -> None:
     found = target.describe(connection)
     assert promise_of(target.name, found.durability) == "full"
     assert found.cache_bytes == 64 * 2**20
@@ -196,9 +196,9 @@ def test_a_session_that_was_ended_is_lost(target: Target, connection: Any, serve
         "postgresql": ("select pg_backend_pid()", "select pg_terminate_backend({})"),
         "mysql": ("select connection_id()", "kill {}"),
     }
-    ask, end = ending[target.name]
+    query, end = ending[target.name]
     with server.connect() as victim:
-        (number,) = victim.execute(ask).fetchone()
+        (number,) = victim.execute(query).fetchone()
         connection.execute(end.format(number))
         with pytest.raises(DbdynoError) as caught, target.understood("go on"):
             victim.execute("select 1")

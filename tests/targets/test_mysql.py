@@ -75,14 +75,14 @@ def test_a_checkpoint_leaves_few_dirty_pages(mariadb_server: Server) -> None:
         connection.execute("drop table filler")
 
 
-def test_a_checkpoint_that_takes_too_long_says_what_it_left(
+def test_a_checkpoint_that_takes_too_long_reports_the_unwritten_rest(
     mariadb_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maintenance, "FLUSH_PATIENCE_S", 0)
     monkeypatch.setattr(maintenance, "DIRTY_PAGES_FEW", -1)
     with mariadb_server.connect() as connection:
-        told = TARGET.checkpoint(connection)
-    assert re.fullmatch(r"after 0 s the server still had \d+ dirty pages: .*", told)
+        unwritten = TARGET.checkpoint(connection)
+    assert re.fullmatch(r"after 0 s the server still had \d+ dirty pages: .*", unwritten)
 
 
 def test_a_checkpoint_leaves_the_servers_settings_as_they_were(mariadb_server: Server) -> None:

@@ -24,7 +24,13 @@ from dbdyno.targets.telemetry import ScriptStatement
 from dbdyno.telemetry.blocking import find_waits
 from tests.conftest import SMALL_INNODB
 from tests.support.patience import eventually
-from tests.targets.mariadb import TABLE, UPDATE, later_look, let_it_look_anew, queue_for
+from tests.targets.mariadb import (
+    TABLE,
+    UPDATE,
+    later_look,
+    queue_for,
+    wait_for_fresh_transaction_list,
+)
 
 LOOKUP = ScriptStatement(0, "select v from `t` where id = :id")
 SCAN = ScriptStatement(1, "update t set v = 1 where filler = :text")
@@ -76,7 +82,7 @@ def test_the_kernel_knows_the_thread_that_serves_us(watcher: Connection):
     assert running_ns(ROOT, task) - before_ns > 10_000_000
 
 
-def test_a_thread_of_a_pool_serves_others_too_and_is_not_told():
+def test_a_pooled_thread_serves_others_too_and_is_not_reported():
     spec = ServerSpec("mariadb", settings={**SMALL_INNODB, "thread_handling": "pool-of-threads"})
     with start_private(spec, connections=4) as server, server.connect() as watcher:
         assert TELEMETRY.task(watcher) is None
@@ -110,7 +116,7 @@ def test_what_there_is_and_what_not(watcher: Connection):
     assert missing == {"file_io": "performance_schema is off (it is set when the server starts)"}
 
 
-def test_a_user_without_rights_sees_counters_and_is_told_what_helps(plain_watcher: Connection):
+def test_a_user_without_rights_sees_counters_and_gets_the_remedy(plain_watcher: Connection):
     given, missing = found(plain_watcher)
     assert given.keys() == {"global_status", "wal_position", "sessions"}
     assert missing["sessions"].endswith(f"nor transactions: {RIGHTS}")
@@ -134,11 +140,11 @@ def test_counters_count_what_is_done(watcher: Connection, watched: Server):
     assert 0 <= grown["age_bytes"] < grown["age_max_bytes"]
 
 
-def test_levels_are_told_from_counters(watcher: Connection):
+def test_levels_are_distinguished_from_counters(watcher: Connection):
     given, _ = found(watcher)
     for source in given.values():
-        told = set(source.read(watcher).get("", {}))
-        assert source.levels <= told | {"bytes", "replay_lag_s"}, source.name
+        values = set(source.read(watcher).get("", {}))
+        assert source.levels <= values | {"bytes", "replay_lag_s"}, source.name
     assert "Threads_connected" in given["global_status"].levels
     assert "Innodb_data_fsyncs" not in given["global_status"].levels
 
@@ -149,7 +155,7 @@ def test_sizes_are_of_the_tables_that_statements_name(watcher: Connection):
 
 
 def sums_now(watcher: Connection) -> dict[str, float]:
-    let_it_look_anew()
+    wait_for_fresh_transaction_list()
     return read(watcher, "sessions")
 
 
@@ -193,8 +199,12 @@ def test_mysql_lists_transactions_that_only_read():
 
 
 def test_mysqls_redo_log_is_full_before_its_files_are():
-    told = {"current_lsn": "473180108", "checkpoint_lsn": "466903500", "capacity_resized": 8 << 20}
-    rows = [(f"Innodb_redo_log_{name}", value) for name, value in told.items()]
+    values = {
+        "current_lsn": "473180108",
+        "checkpoint_lsn": "466903500",
+        "capacity_resized": 8 << 20,
+    }
+    rows = [(f"Innodb_redo_log_{name}", value) for name, value in values.items()]
     numbers = wal_position(Recorded(rows), MYSQL).read(Recorded(rows))[""]
     assert numbers["age_bytes"] / numbers["age_max_bytes"] == pytest.approx(0.84, abs=0.005)
 
@@ -253,7 +263,7 @@ def test_an_insert_waits_for_a_gap(watched: Server, watcher: Connection):
         assert queue.holders(lock) == {queue.holder}
 
 
-def test_a_queue_for_a_table_has_no_holder_that_is_told(watched: Server, watcher: Connection):
+def test_a_queue_for_a_table_has_no_reported_holder(watched: Server, watcher: Connection):
     with queue_for(watched, watcher, UPDATE, "alter table t add column w int") as queue:
         (its,) = [one for one in queue.sessions if queue.others[0] in one.pids]
         assert (its.wait_type, its.wait_event) == ("Lock", "table metadata")
@@ -297,12 +307,12 @@ def test_facts_of_tables_and_settings(watcher: Connection):
     assert facts.details["waits_are_told"] is False
 
 
-def test_plans_say_how_tables_are_read(watcher: Connection):
+def test_plans_show_how_tables_are_read(watcher: Connection):
     plans = TELEMETRY.facts(watcher, [LOOKUP, SCAN, RANGE]).plans
-    told = {plan.statement: plan.nodes[0][:2] for plan in plans}
-    assert told[0] == ("const", "t")
-    assert told[1] in {("ALL", "t"), ("index", "t")}
-    assert told.keys() == {0, 1, 2}
+    values = {plan.statement: plan.nodes[0][:2] for plan in plans}
+    assert values[0] == ("const", "t")
+    assert values[1] in {("ALL", "t"), ("index", "t")}
+    assert values.keys() == {0, 1, 2}
     assert watcher.execute("select count(*) from t where v <> 0").fetchone() == (0,)
 
 
@@ -333,17 +343,17 @@ def test_columns_that_a_comparison_converts_in_the_words_of_each_server():
     assert [*converted([mysql], ["t", "u"])] == []
 
 
-def test_what_cannot_be_planned_is_left_out(watcher: Connection):
+def test_statements_that_cannot_be_planned_are_left_out(watcher: Connection):
     wrong = [ScriptStatement(0, "select nothing from t"), ScriptStatement(1, "begin")]
     assert TELEMETRY.facts(watcher, wrong).plans == ()
 
 
 def test_the_performance_schema_names_waits_and_times_files():
-    told = {
+    values = {
         "performance_schema": "ON",
         "performance_schema_consumer_events_waits_current": "ON",
     }
-    spec = ServerSpec("mariadb", settings={**SMALL_INNODB, **told})
+    spec = ServerSpec("mariadb", settings={**SMALL_INNODB, **values})
     with start_private(spec, connections=4) as server, server.connect() as watcher:
         TELEMETRY.begin(watcher)
         given, missing = TELEMETRY.sources(watcher, [])

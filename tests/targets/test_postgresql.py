@@ -81,7 +81,7 @@ CHILD = Table(
 )
 
 
-def test_what_is_made_is_found(connection: Connection) -> None:
+def test_created_tables_are_found(connection: Connection) -> None:
     dialect = TARGET.dialect
     for table in (PARENT, CHILD):
         for statement in (*dialect.create(table), *dialect.add_primary_key(table)):
@@ -94,8 +94,8 @@ def test_what_is_made_is_found(connection: Connection) -> None:
     assert (parent.primary_key, parent.fillfactor, parent.unlogged) == (("id",), 70, True)
     assert parent.comment == "it's ours"
     assert child.partitioning == Partitioning("hash", 3)
-    words = ["bigint", "int", "timestamptz", "timestamp"]
-    assert [column.sql_type for column in child.columns] == words
+    types = ["bigint", "int", "timestamptz", "timestamp"]
+    assert [column.sql_type for column in child.columns] == types
 
 
 def test_foreign_keys_are_made_and_found(connection: Connection) -> None:

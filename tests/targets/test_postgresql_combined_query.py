@@ -25,7 +25,7 @@ def now() -> list[float]:
 @pytest.fixture
 def combined(now: list[float], monkeypatch: pytest.MonkeyPatch) -> CombinedQuery:
     """None of its parts is expensive, however slow the CPU is."""
-    monkeypatch.setattr("dbdyno.targets.postgresql.telemetry.combined_query.DEAR_S", math.inf)
+    monkeypatch.setattr("dbdyno.targets.postgresql.telemetry.combined_query.EXPENSIVE_S", math.inf)
     return CombinedQuery([], lambda: now[0])
 
 
@@ -47,7 +47,7 @@ def test_one_answer_is_of_one_instant(watcher: Connection, table: Connection, no
     assert doubled(watcher) == {"": {"doubled": 4}}  # an answer is returned only once
 
 
-def test_an_old_answer_is_given_to_nobody(watcher: Connection, table: Connection, now, combined):
+def test_an_old_answer_is_discarded(watcher: Connection, table: Connection, now, combined):
     readers = [combined.reader("a", COUNTED), combined.reader("b", DOUBLED)]
     for read in (*readers, readers[0]):
         read(watcher)
@@ -79,7 +79,7 @@ def test_what_fails_fails_alone(watcher: Connection, table: Connection, combined
             lost(watcher)
 
 
-def test_a_server_that_was_too_busy_is_asked_for_all_again_later(
+def test_a_server_that_was_too_busy_gets_the_combined_query_again_later(
     watcher: Connection, table: Connection, now, combined
 ) -> None:
     counted, doubled = combined.reader("a", COUNTED), combined.reader("b", DOUBLED)
@@ -101,7 +101,7 @@ def test_a_server_that_was_too_busy_is_asked_for_all_again_later(
     assert doubled(watcher) == {"": {"doubled": 40}}
 
 
-def test_a_part_that_was_never_read_is_not_asked_for(
+def test_a_part_that_was_never_read_is_not_queried(
     watcher: Connection, table: Connection, combined
 ) -> None:
     lost = combined.reader("b", "select '', n from never")

@@ -84,16 +84,16 @@ def test_partitions_are_described_beside_the_whole(watcher: Connection, worker: 
     assert [index.name for index in found["even"].indexes] == ["even.even_pkey"]
 
 
-def test_what_is_set_for_autovacuum_of_a_table_alone_is_told(
+def test_autovacuum_settings_of_a_single_table_are_reported(
     watcher: Connection, worker: Connection, table
 ) -> None:
     assert only_table(facts(watcher, "select * from t")).autovacuum == {}
     worker.execute("alter table t set (autovacuum_enabled = Off, autovacuum_vacuum_threshold = 7)")
-    told = only_table(facts(watcher, "select * from t")).autovacuum
-    assert told == {"autovacuum_enabled": "false", "autovacuum_vacuum_threshold": "7"}
+    found = only_table(facts(watcher, "select * from t")).autovacuum
+    assert found == {"autovacuum_enabled": "false", "autovacuum_vacuum_threshold": "7"}
 
 
-def test_what_assigns_columns_unseen_is_told(
+def test_triggers_that_assign_columns_are_reported(
     watcher: Connection, worker: Connection, table
 ) -> None:
     assert only_table(facts(watcher, "select * from t")).assigned_by == ()
@@ -106,11 +106,11 @@ def test_what_assigns_columns_unseen_is_told(
         "    add thrice int generated always as (v * 3) stored;"
         "create index on t (twice)"
     )
-    told = only_table(facts(watcher, "select * from t")).assigned_by
-    assert told == ("generated column twice", "trigger before_each")
+    found = only_table(facts(watcher, "select * from t")).assigned_by
+    assert found == ("generated column twice", "trigger before_each")
 
 
-def test_a_partial_index_tells_how_many_of_the_rows_it_has(
+def test_a_partial_index_reports_its_share_of_the_rows(
     watcher: Connection, worker: Connection, table
 ) -> None:
     worker.execute("create index few on t (v) where id <= 2500; analyze t")
@@ -118,7 +118,7 @@ def test_a_partial_index_tells_how_many_of_the_rows_it_has(
     assert (shares["t.few"], shares["t.t_pkey"]) == (pytest.approx(0.25), 1.0)
 
 
-def test_indexes_tell_every_column_they_depend_on(watcher: Connection, table) -> None:
+def test_indexes_report_every_column_they_depend_on(watcher: Connection, table) -> None:
     indexes = {index.name: index for index in only_table(facts(watcher, "select * from t")).indexes}
     assert indexes["t.t_lower_idx"].columns == ("v", "note")
     assert indexes["t.included"].columns == ("id", "v")
@@ -148,10 +148,10 @@ def test_settings_and_plans_are_not_those_of_the_session_that_reads_them(
     watcher: Connection, worker: Connection, table
 ) -> None:
     own = ("jit", "plan_cache_mode", "max_parallel_workers_per_gather", "enable_sort")
-    told = facts(watcher, "select * from t order by note").settings
+    found = facts(watcher, "select * from t order by note").settings
     for name in own:
         (elsewhere,) = worker.execute(f"show {name}".encode()).fetchone()
-        assert told[name] == elsewhere
+        assert found[name] == elsewhere
     (plan,) = plans(watcher, "select * from t order by note")
     assert plan.nodes[0][0] == "Sort"
     assert plan.cost < 10_000
@@ -175,8 +175,8 @@ def test_a_missing_index_shows(watcher: Connection, table) -> None:
 def test_columns_that_a_comparison_converts(
     watcher: Connection, table, condition: str, converted: list[tuple[str, str]]
 ) -> None:
-    told = {plan.converted for plan in plans(watcher, f"select * from t where {condition}")}
-    assert told == {tuple(converted)}
+    found = {plan.converted for plan in plans(watcher, f"select * from t where {condition}")}
+    assert found == {tuple(converted)}
 
 
 def test_tables_behind_views_and_in_other_schemas(watcher: Connection, worker: Connection) -> None:
@@ -212,7 +212,7 @@ def test_names_with_spaces_and_capitals_behind_a_view(watcher: Connection, worke
         ";",
     ],
 )
-def test_what_has_no_plan_is_left_out(watcher: Connection, table, statement: str) -> None:
+def test_statements_without_a_plan_are_left_out(watcher: Connection, table, statement: str) -> None:
     (plan,) = plans(watcher, statement, "select 1")
     assert plan.statement == 1
 
@@ -238,7 +238,7 @@ def test_nothing_is_carried_out_and_nothing_left(watcher: Connection, worker: Co
     assert watcher.execute("show plan_cache_mode").fetchone() == ("force_generic_plan",)
 
 
-def test_plans_are_those_of_other_sessions_and_not_of_ours(
+def test_plans_are_those_of_other_sessions_not_of_telemetry(
     any_database: Server, worker: Connection, table
 ) -> None:
     """Telemetry plans its own queries without parallel workers."""

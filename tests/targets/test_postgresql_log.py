@@ -33,7 +33,7 @@ def only(found: list[LogEntry], topic: str) -> LogEntry:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_what_happened_is_told_in_its_order(name: str) -> None:
+def test_events_are_reported_in_their_order(name: str) -> None:
     topics = [entry.topic for entry in entries(log_of(name)) if entry.topic != "autoanalyze"]
     assert topics == [
         "start",
@@ -57,7 +57,7 @@ def test_what_happened_is_told_in_its_order(name: str) -> None:
     ]
 
 
-def test_the_three_forms_of_one_log_tell_the_same() -> None:
+def test_the_three_formats_of_one_log_agree() -> None:
     text, table, objects = (entries(log_of(name)) for name in ("15.txt", "15.csv", "15.json"))
     assert text == table == objects
 
@@ -106,7 +106,7 @@ def test_tables_outside_public_keep_their_schema() -> None:
     assert values == {"database": "db", "table": "other.Odd name", "index_scans": 2}
 
 
-def test_a_deadlock_tells_who_waited_for_whom_and_no_statement() -> None:
+def test_a_deadlock_shows_who_waited_for_whom_and_no_statement() -> None:
     values = only(entries(log_of("15.txt")), "deadlock").values
     assert values["sqlstate"] == "40P01"
     assert str(values["detail"]).count("waits for ShareLock on transaction") == 2
@@ -179,7 +179,7 @@ def test_reading_begins_in_the_middle_of_a_message() -> None:
     assert [entry.topic for entry in entries(middle + LINE)] == ["checkpoint_start"]
 
 
-def test_another_language_says_nothing_and_breaks_nothing() -> None:
+def test_a_log_in_another_language_yields_nothing_and_breaks_nothing() -> None:
     german = "2026-11-21 01:10:42.608 UTC [1] LOG:  Checkpoint beginnt: time\n"
     french = "2026-11-21 01:10:42.608 UTC [1] ERREUR:  division par zéro\n"
     assert entries(german + french) == []

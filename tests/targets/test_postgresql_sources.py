@@ -140,7 +140,7 @@ def test_a_reset_shows(watcher: Connection, worker: Connection) -> None:
     assert source.read(watcher)[""]["stats_reset"] > first
 
 
-def test_of_many_tables_those_of_the_statements_come_first(
+def test_among_many_tables_those_of_the_statements_come_first(
     any_database: Server, watcher: Connection, worker: Connection
 ) -> None:
     worker.execute("create table quiet (id int)")
@@ -211,7 +211,7 @@ def feed_back(database: Server, slot: str, begin: str, xmin: int) -> None:
         eventually(lambda: connection.execute(held).fetchone(), lambda row: row == (True, False))
 
 
-def test_what_a_standby_reads_is_held_for_it(
+def test_rows_that_a_standby_reads_are_held_for_it(
     any_database: Server, watcher: Connection, worker: Connection
 ) -> None:
     """Its slot keeps that after it has gone."""
@@ -228,7 +228,7 @@ def test_what_a_standby_reads_is_held_for_it(
         worker.execute("select pg_drop_replication_slot('gone')")
 
 
-def test_without_rights_the_reason_says_what_would_help(plain_watcher: Connection) -> None:
+def test_without_rights_the_reason_names_the_remedy(plain_watcher: Connection) -> None:
     given, missing = TELEMETRY.sources(plain_watcher, [])
     reasons = {lack.source: lack.reason for lack in missing}
     for name in ("sessions", "progress", "replication"):
@@ -302,7 +302,7 @@ def test_our_own_statements_are_not_the_loads(equipped: Server) -> None:
     assert len(set(calls)) == 1
 
 
-def test_the_log_is_where_the_server_says(equipped: Server) -> None:
+def test_the_log_is_where_the_server_reports_it(equipped: Server) -> None:
     with equipped.connect() as connection:
         path = TELEMETRY.log_path(connection)
     assert path is not None
@@ -331,7 +331,7 @@ def test_shapes_of_scripts_and_entries_agree(script: str, entry: str) -> None:
     assert shape(script) == shape(entry)
 
 
-def test_statements_of_one_shape_are_not_looked_for() -> None:
+def test_ambiguous_shapes_are_not_searched() -> None:
     texts = ["select 1", "select 2", "select a"]
     statements = [ScriptStatement(number, text) for number, text in enumerate(texts)]
     assert wanted_shapes(statements) == {"select a": "statement 2"}

@@ -64,7 +64,9 @@ def waited_for(locks: list[Locks], pid: int) -> Locks:
 
 def holders(locks: list[Locks], of: Locks) -> set[int]:
     same = [
-        its for its in locks if its.thing == of.thing and TELEMETRY.conflicts(its.mode, of.mode)
+        its
+        for its in locks
+        if its.object_key == of.object_key and TELEMETRY.conflicts(its.mode, of.mode)
     ]
     return pids_of(same, granted=True)
 
@@ -74,7 +76,7 @@ def table(worker: Connection) -> None:
     worker.execute("create table t (id int primary key, v int); insert into t values (1, 0)")
 
 
-def test_nobody_waits_and_no_lock_is_told(watcher: Connection, worker: Connection, table) -> None:
+def test_without_waits_no_lock_is_reported(watcher: Connection, worker: Connection, table) -> None:
     worker.execute("begin")
     worker.execute(UPDATE)
     assert locks_now(watcher) == []
@@ -93,7 +95,7 @@ def test_a_queue_for_a_row(any_database: Server, watcher: Connection, table) -> 
         assert holders(locks, second) == {others[0]}
 
 
-def test_those_who_wait_alike_are_told_together(
+def test_sessions_that_wait_alike_are_reported_together(
     any_database: Server, watcher: Connection, table
 ) -> None:
     with queue_for(any_database, watcher, UPDATE, *4 * [UPDATE]) as (_, others, locks):
@@ -143,7 +145,7 @@ def test_a_queue_for_an_advisory_lock(any_database: Server, watcher: Connection)
         assert holders(locks, wanted) == {holder}
 
 
-def test_locks_that_nobody_waits_for_are_left_out(
+def test_locks_without_waiters_are_left_out(
     any_database: Server, watcher: Connection, worker: Connection, table
 ) -> None:
     with queue_for(any_database, watcher, UPDATE, UPDATE) as (holder, others, _):
@@ -160,13 +162,13 @@ def test_modes_conflict_as_the_server_has_it(
     connection.execute("create table t (id int)")
     with database.connect() as other:
         connection.execute("begin")
-        connection.execute(f"lock table t in {words(mode)} mode".encode())
+        connection.execute(f"lock table t in {mode_name(mode)} mode".encode())
         assert {wanted for wanted in MODES if not gets(other, wanted)} == {
             wanted for wanted in MODES if TELEMETRY.conflicts(mode, wanted)
         }
 
 
-def words(mode: str) -> str:
+def mode_name(mode: str) -> str:
     """Return a lock mode as in a statement: ``Row Share`` for ``RowShareLock``."""
     return "".join(f" {c}" if c.isupper() else c for c in mode.removesuffix("Lock"))
 
@@ -174,7 +176,7 @@ def words(mode: str) -> str:
 def gets(connection: Connection, mode: str) -> bool:
     try:
         with connection.transaction():
-            connection.execute(f"lock table t in {words(mode)} mode nowait".encode())
+            connection.execute(f"lock table t in {mode_name(mode)} mode nowait".encode())
     except errors.LockNotAvailable:
         return False
     return True
@@ -213,7 +215,7 @@ def test_long_texts_are_cut(watcher: Connection, worker: Connection) -> None:
     assert len(text) == 100
 
 
-def test_sessions_of_telemetry_and_of_other_databases_are_not_told(
+def test_sessions_of_telemetry_and_of_other_databases_are_not_reported(
     any_server: Server,
     new_database: Callable[[Server], Server],
     watcher: Connection,
@@ -225,7 +227,7 @@ def test_sessions_of_telemetry_and_of_other_databases_are_not_told(
         assert not {watcher.info.backend_pid, elsewhere.info.backend_pid} & pids
 
 
-def test_the_servers_own_processes_are_told(watcher: Connection) -> None:
+def test_the_servers_own_processes_are_reported(watcher: Connection) -> None:
     wanted = {"checkpointer", "background writer", "walwriter"}
     # A server accepts clients a moment before all of its processes have started.
     eventually(lambda: {alike.kind for alike in sessions_now(watcher)}, wanted.issubset)

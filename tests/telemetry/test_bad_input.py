@@ -59,9 +59,9 @@ def test_a_log_whose_clock_differs(server: Server, quiet: str) -> None:
         lacks(recording)["log"]
         == "the clocks differ: entries have the time at which they were read"
     )
-    told = dict(rows(recording.tables["log_entries"], ("topic", "time_s")))
+    reasons = dict(rows(recording.tables["log_entries"], ("topic", "time_s")))
     # Within the run, however long this host takes to read it, and not hours off.
-    assert 0.5 < told["checkpoint_start"] <= told["checkpoint_end"] < 60
+    assert 0.5 < reasons["checkpoint_start"] <= reasons["checkpoint_end"] < 60
     assert claims(recording) == []
 
 
@@ -86,12 +86,12 @@ def test_a_log_that_goes_on_in_another_file(quiet: str) -> None:
 def test_a_log_that_cannot_be_read(server: Server, quiet: str, tmp_path: Path) -> None:
     nowhere, observer = tmp_path / "nowhere", Observer()
     recording = measure(server, quiet, observer, telemetry="full", server_log=nowhere)
-    assert [line for line in observer.said if "--server-log" in line and "No such file" in line]
+    assert [line for line in observer.messages if "--server-log" in line and "No such file" in line]
     assert lacks(recording)["log"] == f"{nowhere} cannot be read: No such file or directory"
     assert claims(recording) == []
 
 
-def test_what_a_role_may_not_see_is_not_taken_for_absent(server: Server, quiet: str) -> None:
+def test_objects_hidden_from_a_role_are_not_taken_for_absent(server: Server, quiet: str) -> None:
     """Another role has an old transaction: whoever may not see it cannot claim there is none."""
     with server.connect() as control, server.connect() as idle:
         control.execute("create role clerk login")
@@ -101,8 +101,8 @@ def test_what_a_role_may_not_see_is_not_taken_for_absent(server: Server, quiet: 
         recording = measure(server, quiet, target=url, telemetry="full")
         idle.execute("rollback")
         control.execute("drop role clerk")
-    told = {one.id: one.reason for one in recording.record.not_looked}
-    assert told["long_transaction"].endswith('grant pg_monitor to "clerk"')
+    reasons = {one.id: one.reason for one in recording.record.not_looked}
+    assert reasons["long_transaction"].endswith('grant pg_monitor to "clerk"')
     assert claims(recording) == []
 
 
@@ -117,7 +117,7 @@ def test_counters_that_are_set_back(server: Server, quiet: str) -> None:
     assert claims(recording) == []
 
 
-def test_a_server_that_starts_anew(server: Server, quiet: str) -> None:
+def test_a_server_that_restarts(server: Server, quiet: str) -> None:
     def crash() -> None:
         with server.connect() as control:
             os.kill(control.info.backend_pid, signal.SIGKILL)

@@ -14,12 +14,12 @@ def conflicts(mode: str, other: str) -> bool:
     return EXCLUSIVE in (mode, other)
 
 
-def held(pid: int, thing: str, mode: str = EXCLUSIVE) -> Locks:
-    return Locks([pid], "kind", thing, mode, True, "", "", [None])
+def held(pid: int, key: str, mode: str = EXCLUSIVE) -> Locks:
+    return Locks([pid], "kind", key, mode, True, "", "", [None])
 
 
-def wanted(pid: int, thing: str, mode: str = EXCLUSIVE, waited_s: float | None = None) -> Locks:
-    return Locks([pid], "kind", thing, mode, False, "table", "(0,1)", [waited_s])
+def wanted(pid: int, key: str, mode: str = EXCLUSIVE, waited_s: float | None = None) -> Locks:
+    return Locks([pid], "kind", key, mode, False, "table", "(0,1)", [waited_s])
 
 
 def together(*locks: Locks) -> Locks:
@@ -37,7 +37,7 @@ def graph(*locks: Locks) -> dict[int, tuple[int, int, int]]:
     }
 
 
-def test_nobody_waits():
+def test_no_session_waits():
     assert graph(held(1, "x"), held(2, "y")) == {}
 
 
@@ -59,13 +59,13 @@ def test_holders_that_do_not_exclude_are_not_in_the_way():
     assert graph(held(1, "x", SHARE), wanted(2, "x", SHARE)) == {}
 
 
-def test_who_waits_behind_one_that_asked_before():
+def test_a_waiter_behind_an_earlier_request():
     """Two share it; a third wants it exclusively; a fourth, which could share it, must queue."""
     locks = [held(1, "x", SHARE), wanted(3, "x", EXCLUSIVE, 2.0), wanted(4, "x", SHARE, 1.0)]
     assert graph(*locks) == {3: (1, 1, 1), 4: (3, 1, 2)}
 
 
-def test_who_asked_later_is_not_in_the_way():
+def test_a_later_request_does_not_block():
     locks = [held(1, "x", SHARE), wanted(3, "x", SHARE, 2.0), wanted(4, "x", EXCLUSIVE, 1.0)]
     assert graph(*locks) == {4: (1, 1, 1)}
 
@@ -75,7 +75,7 @@ def test_a_deadlock_in_the_making_ends():
     assert graph(*locks) == {1: (2, 2, 1), 2: (1, 1, 1), 3: (1, 2, 2)}
 
 
-def test_those_told_together_stand_as_each_alone():
+def test_sessions_reported_together_count_as_each_alone():
     """A holder that requests another mode is among the waiters: it does not wait for itself."""
     locks = [held(1, "x", SHARE), held(2, "x", SHARE)]
     queue = [wanted(pid, "x", waited_s=waited_s) for pid, waited_s in ((1, 1), (3, 3), (4, 2))]

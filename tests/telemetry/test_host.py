@@ -18,13 +18,13 @@ from tests.support.rights import control_groups
 BUSY = "select count(*) from generate_series(1, 2000000) n where n % 7 = 3"
 
 
-def test_dear_readings_are_spaced():
+def test_expensive_readings_are_spaced():
     source = Source[None](name="x", read=lambda _: {}, every_s=2.0)
     assert source.next_in_s(0.001) == 2.0
     assert source.next_in_s(0.03) == pytest.approx(0.03 / source.share_max)
 
 
-def test_what_backends_used_stays_when_they_have_gone(any_server: Server):
+def test_cpu_time_of_ended_backends_remains_counted(any_server: Server):
     assert any_server.process_id is not None
     assert any_server.data_directory is not None
     host = observe(any_server.process_id, None, [any_server.data_directory])
@@ -44,7 +44,7 @@ def test_what_backends_used_stays_when_they_have_gone(any_server: Server):
     assert after["memory_bytes"] > 2**20
 
 
-def test_the_disk_below_a_server_is_found_or_it_is_said_why_not(any_server: Server):
+def test_the_disk_of_a_server_is_found_or_the_reason_reported(any_server: Server):
     assert any_server.data_directory is not None
     host = observe(any_server.process_id, None, [any_server.data_directory])
     assert disk.read(host) or disk.lack(host)
@@ -72,8 +72,8 @@ def account_of(pid: int) -> Iterator[Path]:
 def used_us(account: Path) -> float:
     with suppress(FileNotFoundError):
         return int((account / "cpuacct.usage").read_text()) / 1000
-    told = dict(line.split() for line in (account / "cpu.stat").read_text().splitlines())
-    return int(told["usage_usec"])
+    used = dict(line.split() for line in (account / "cpu.stat").read_text().splitlines())
+    return int(used["usage_usec"])
 
 
 def move(group: Path, *pids: str) -> None:
@@ -90,8 +90,8 @@ def test_processor_time_agrees_with_the_kernels_account_while_backends_come_and_
     host = observe(postgres_server.process_id, None, [])
 
     def ours_us() -> float:
-        told = processes.read(host)["server"]
-        return told["user_us"] + told["system_us"]
+        used = processes.read(host)["server"]
+        return used["user_us"] + used["system_us"]
 
     with account_of(postgres_server.process_id) as account:
         kernels_before_us = used_us(account)

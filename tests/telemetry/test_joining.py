@@ -22,9 +22,9 @@ OURS = 99
 def activity(**word_by_backend: int) -> Activity:
     """Return activity: ``p17=3`` is the client of backend 17 with statement 3; ``p0`` has none."""
     backends = [int(name[1:]) for name in word_by_backend]
-    words = list(word_by_backend.values())
+    backend_words = list(word_by_backend.values())
     return Activity(
-        5, np.array(words, dtype="<u2").tobytes(), np.array(backends, dtype="<u4").tobytes()
+        5, np.array(backend_words, dtype="<u2").tobytes(), np.array(backends, dtype="<u4").tobytes()
     )
 
 
@@ -78,14 +78,14 @@ def test_clients_that_the_server_does_not_show():
     ]
 
 
-def test_those_alike_are_counted_together_and_ours_are_left_out():
+def test_equal_sessions_are_counted_together_and_those_of_telemetry_left_out():
     waiting = [session(pid, "begin", wait="Lock:tuple") for pid in (1, 2, 3)]
     joined = join(activity(p1=0, p2=0, p3=0), *waiting, session(OURS, "select now()"))
     assert joined.waits == [WaitCount("client", 0, "asking", "active", "Lock", "tuple", 3)]
     assert (joined.at_ns, joined.seconds, joined.cost_us) == (5, 0.5, 3)
 
 
-def test_of_sessions_alike_each_is_joined_with_its_own_client():
+def test_similar_sessions_are_joined_with_their_own_clients():
     alike = Sessions([1, 2, 3, OURS, 40], "client", "active", "Lock", "tuple", "update")
     joined = join(activity(p1=1, p2=2, p3=1), alike)
     assert joined.waits == [
@@ -153,10 +153,12 @@ def joined_twice(first, second, *sessions, locks=()):
     sample = SessionSample(
         at_ns=5, seconds=0.5, cost_us=3, pending=lambda: (list(sessions), list(locks))
     )
-    return [joiner.join(sample, words).blocking[0].root_who for words in (first, second)]
+    return [
+        joiner.join(sample, backend_words).blocking[0].root_who for backend_words in (first, second)
+    ]
 
 
-def test_while_clients_connect_one_who_is_not_named_may_be_theirs():
+def test_while_clients_connect_an_unnamed_session_may_be_one_of_them():
     """A session is foreign if two samples have it; if all clients are connected, at once."""
     sessions = session(7, "update"), session(40, "update tellers set t = t + 1")
     locks = behind(40, 7)
@@ -165,7 +167,7 @@ def test_while_clients_connect_one_who_is_not_named_may_be_theirs():
     assert joined_twice(connected, connected, *sessions, locks=locks) == ["foreign", "foreign"]
 
 
-def test_who_came_after_the_sessions_were_looked_at_is_whom_the_engine_names():
+def test_a_session_missing_in_the_sample_is_identified_by_the_engine():
     locks = behind(8, 7)
     named, connecting = activity(p7=2, p8=1), activity(p7=2, p0=UNCONNECTED)
     waits = joined_twice(named, connecting, session(7, "update"), locks=locks)

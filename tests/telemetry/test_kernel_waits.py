@@ -23,10 +23,10 @@ def root(tmp_path: Path) -> Path:
         4: f"{NUMBERS['futex']} 0x55",
         5: "9999 0x1",
     }
-    for task, said in calls.items():
+    for task, content in calls.items():
         folder = tmp_path / f"proc/{PROCESS}/task/{task}"
         folder.mkdir(parents=True)
-        (folder / "syscall").write_text(f"{said}\n")
+        (folder / "syscall").write_text(f"{content}\n")
     return tmp_path
 
 
@@ -45,7 +45,7 @@ def seen(root: Path, state: str = "active", wait: tuple[str, str] = ("", "")) ->
     return {(its.wait_type, its.wait_event): list(its.pids) for its in split}
 
 
-def test_those_at_work_are_told_apart(root: Path):
+def test_working_sessions_are_distinguished(root: Path):
     assert seen(root) == {
         ("", ""): [101, 105, 106],
         ("Kernel", "pread"): [102],
@@ -54,7 +54,7 @@ def test_those_at_work_are_told_apart(root: Path):
     }
 
 
-def test_of_a_commit_the_stage_says_more_than_a_futex(root: Path):
+def test_the_stage_of_a_commit_is_preferred_to_a_futex_wait(root: Path):
     commit = ("Commit", "commit")
     assert seen(root, wait=commit) == {
         ("", ""): [101],

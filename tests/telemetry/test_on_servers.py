@@ -78,12 +78,12 @@ def test_tpcb_with_more_clients_than_tellers(database: Server):
     recording = measure(database, "tpcb", clients=16, telemetry="full")
     sql = dict(rows(recording.tables["statement_texts"], ("statement", "sql")))
     waiting = {
-        words: sum(
+        fragment: sum(
             seen(recording, "waits", statement=number, wait_type="Lock")
             for number, text in sql.items()
-            if words in text
+            if fragment in text
         )
-        for words in ("pgbench_accounts", "pgbench_tellers", "pgbench_branches", "insert", "end")
+        for fragment in ("pgbench_accounts", "pgbench_tellers", "pgbench_branches", "insert", "end")
     }
     hot_ones = waiting["pgbench_tellers"], waiting["pgbench_branches"]
     assert min(hot_ones) > 0.05 * sum(hot_ones)
@@ -105,20 +105,20 @@ def test_tpcb_with_more_clients_than_tellers(database: Server):
 
 
 @pytest.mark.usefixtures("patient", "watchful")
-def test_what_telemetry_took_is_recorded(
+def test_the_cost_of_telemetry_is_recorded(
     database: Server, one_row: str, monkeypatch: pytest.MonkeyPatch
 ):
     # The load's sessions publish their last counts when they disconnect.
     monkeypatch.setattr("dbdyno.telemetry.server_task.DISCONNECT_MAX_S", PATIENCE_S)
     recording = measure(database, one_row, telemetry="full")
-    told = recording.record.telemetry
-    assert told["level"] == "full"
-    assert 1.5 < told["seconds"] < 30
-    assert 1 < told["waits_hz"] <= 25
-    assert 0 < told["cpu_us"] < 0.5e6 * told["seconds"]
-    assert 0 < told["server_cpu_us"] < 0.5e6 * told["seconds"]
+    telemetry = recording.record.telemetry
+    assert telemetry["level"] == "full"
+    assert 1.5 < telemetry["seconds"] < 30
+    assert 1 < telemetry["waits_hz"] <= 25
+    assert 0 < telemetry["cpu_us"] < 0.5e6 * telemetry["seconds"]
+    assert 0 < telemetry["server_cpu_us"] < 0.5e6 * telemetry["seconds"]
     samples = recording.tables["samples"]
-    assert told["samples"] == (samples["source"] == "waits").sum()
+    assert telemetry["samples"] == (samples["source"] == "waits").sum()
     assert {"pg_stat_database", "wal_position", "processes", "machine"} <= set(samples["source"])
     assert recording.facts["before"]
     assert recording.facts["after"]
@@ -148,7 +148,7 @@ def test_nothing_is_watched_when_it_is_off(database: Server, one_row: str):
     assert_sound(recording.record.invalid_reasons)
 
 
-def test_what_was_done_before_a_run_is_counted_before_it(database: Server):
+def test_work_before_a_run_is_counted_before_it(database: Server):
     """Otherwise loading appears ten seconds into the run, as if clients had read and written it."""
     with closing(connect_to(database)) as connected:
         connected.control.execute("create table t (id int)")
@@ -200,7 +200,7 @@ def test_statistics_set_back_in_the_middle(database: Server, one_row: str):
     assert deltas.min() == 0
 
 
-def test_a_server_started_anew_in_the_middle(tmp_path: Path):
+def test_a_server_restarted_in_the_middle(tmp_path: Path):
     """Its end is recorded as missing, and its counters continue from their new values."""
     # It restarts within the run on any disk: with fsync it would sync all its files first.
     with start_private(ServerSpec(settings={**SMALL, "fsync": "off"}), connections=8) as server:

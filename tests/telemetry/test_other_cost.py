@@ -8,11 +8,11 @@ S_NS, MS_NS = 10**9, 10**6
 
 
 def test_the_mean_since_the_begin_with_the_first_second_once_more(monkeypatch):
-    clock, used_ns, asked = Clock(), [500 * MS_NS], []
+    clock, used_ns, read_at_ns = Clock(), [500 * MS_NS], []
     monkeypatch.setattr(other_cost, "time", clock)
 
     def used() -> int:
-        asked.append(clock.now_ns)
+        read_at_ns.append(clock.now_ns)
         return used_ns[0]
 
     cost = OtherCost(used, cores=2)
@@ -26,4 +26,4 @@ def test_the_mean_since_the_begin_with_the_first_second_once_more(monkeypatch):
     used_ns[0] += 20 * MS_NS
     clock.now_ns += S_NS
     assert cost.share() == 0.025
-    assert len(asked) == 3
+    assert len(read_at_ns) == 3

@@ -52,24 +52,24 @@ def test_looks_are_as_quick_as_they_are_cheap(cost_ms, wanted):
         (400, 125),
     ],
 )
-def test_full_looks_as_often_as_its_part_of_the_machine_allows(cost_ms, wanted):
+def test_full_telemetry_samples_as_often_as_its_budget_allows(cost_ms, wanted):
     assert steps(PACES["full"], cost_ms) == wanted
 
 
-def test_what_the_rest_takes_is_not_there_for_looks():
+def test_the_cost_of_other_telemetry_reduces_the_budget_for_samples():
     taken = (0, 0.004, 0.008, 0.014)
     assert [steps(QUICK, 5.0, rest=rest) for rest in taken] == [5, 6, 7, 9]
 
 
-def test_a_part_of_all_is_for_looks_whatever_the_rest_takes():
+def test_a_part_of_the_budget_is_for_samples_whatever_the_rest_takes():
     assert steps(QUICK, 5.0, rest=0.02) == steps(QUICK, 5.0, rest=0.014)
 
 
-def test_a_larger_machine_has_room_for_more_looks():
+def test_a_larger_machine_has_a_budget_for_more_samples():
     assert steps(QUICK, 30, cores=64) == 2
 
 
-def test_basic_looks_twice_a_second_unless_a_look_is_very_dear():
+def test_basic_samples_twice_a_second_unless_a_sample_is_very_expensive():
     assert activity_interval_ns("basic") == 500 * MS_NS
     assert steps(PACES["basic"], 3.5) == 1  # 7 ms a second: half of 0.7 % of two cores
     assert steps(PACES["basic"], 7) == 2
@@ -81,7 +81,7 @@ def test_looks_are_as_far_apart_as_the_server_needs():
     assert stride(PACES["basic"], apart_s=0.12).steps(costs(0)) == 1
 
 
-def test_instants_that_passed_during_a_look_are_left_out():
+def test_instants_that_passed_during_a_sample_are_left_out():
     even = stride()
     assert even.after(7, passed=6, costs=costs(0)) == 8
     assert even.after(8, passed=20, costs=costs(0)) == 21
@@ -98,7 +98,7 @@ def after_each(even: Stride, lasting: dict[int, int], cost_ms: float) -> list[in
     return looked
 
 
-def test_a_look_that_was_held_up_does_not_move_those_after_it():
+def test_a_delayed_sample_does_not_move_those_after_it():
     held_up = {11: 6, 26: 9}
     assert after_each(stride(), {}, 4) == [1, 6, 11, 16, 21, 26, 31, 36]
     assert after_each(stride(), held_up, 4) == [1, 6, 11, 18, 21, 26, 36, 37]
@@ -108,7 +108,7 @@ def test_a_stall_ends_in_no_burst():
     assert after_each(stride(), {6: 20}, 4) == [1, 6, 27, 28, 33, 38]
 
 
-def test_a_server_that_needs_time_between_looks_has_it_also_when_one_was_held_up():
+def test_a_minimum_time_between_samples_also_applies_after_a_delayed_one():
     even = stride(apart_s=0.12)
     assert after_each(even, {7: 8}, 0) == [1, 7, 16, 22, 28, 34, 40]
 
@@ -124,7 +124,7 @@ def test_a_server_that_needs_time_between_looks_has_it_also_when_one_was_held_up
         (400, 400, (250, 250)),
     ],
 )
-def test_dear_locks_are_looked_at_more_rarely_than_sessions(sessions_ms, locks_ms, wanted):
+def test_expensive_locks_are_sampled_more_rarely_than_sessions(sessions_ms, locks_ms, wanted):
     even, each = stride(), costs(sessions_ms, locks_ms)
     assert (even.steps(each), even.locks_steps(each)) == wanted
 
@@ -140,11 +140,11 @@ def at_locks(even: Stride, each: Costs, held_up: dict[int, int]) -> dict[int, bo
     return looked
 
 
-def test_the_first_two_looks_are_at_the_sessions_alone():
+def test_the_first_two_samples_read_only_the_sessions():
     assert list(at_locks(stride(), costs(0.4, 0.1), {}).values())[:4] == [False, False, True, True]
 
 
-def test_locks_are_looked_at_by_the_look_after_their_instant_is_due():
+def test_locks_are_read_by_the_first_sample_after_their_instant():
     looked = at_locks(stride(), costs(1.4, 3.0), {})
     assert list(looked) == list(range(1, 61, 3))
     assert [number for number, is_at in looked.items() if is_at] == [4, 16, 31, 43, 55]
@@ -155,5 +155,5 @@ def test_locks_are_not_made_up_for_after_a_stall():
     assert [number for number, is_at in looked.items() if is_at] == [4, 38, 51]
 
 
-def test_nobody_asks_when_it_is_off():
+def test_nothing_is_sampled_when_it_is_off():
     assert activity_interval_ns("off") is None

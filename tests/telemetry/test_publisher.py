@@ -24,8 +24,8 @@ def test_a_log_that_takes_no_line_ends_no_thread() -> None:
 
 
 def test_a_folder_that_takes_no_frame_ends_no_thread() -> None:
-    said: list[str] = []
-    publisher = FramePublisher(refuse, said.append)
+    messages: list[str] = []
+    publisher = FramePublisher(refuse, messages.append)
     publisher.begin()
     publisher.publish_lack("log", "it cannot be read")
-    assert said == []
+    assert messages == []

@@ -65,7 +65,7 @@ def test_the_last_reading_comes_at_once_where_the_one_before_it_took_its_time(cl
     assert found == [0, 1000, 1700]
 
 
-def test_a_source_that_is_seldom_read_tells_the_warmup_apart(clock: Clock) -> None:
+def test_a_rarely_read_source_separates_the_warmup(clock: Clock) -> None:
     found = read_at_ms(clock, warmup_ms=1500, load_ms=2500, every_s=100)
     assert found == [-1500, 0, 2475]
 

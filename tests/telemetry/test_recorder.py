@@ -160,7 +160,7 @@ def test_all_that_is_seen_of_a_run():
     assert nobody_watches()
 
 
-def test_what_a_thread_took_before_it_served_us_is_not_our_cost(tmp_path, monkeypatch):
+def test_cpu_time_of_a_thread_before_it_served_telemetry_is_not_its_cost(tmp_path, monkeypatch):
     """It is known only once the load runs; the same thread serves each of our connections."""
     server, folder = Server(), Folder()
     begun, looked, connect = threading.Event(), threading.Event(), server.connect
@@ -201,7 +201,7 @@ def test_a_run_that_never_began_leaves_nothing():
     assert folder.frames == []
 
 
-def test_a_source_that_fails_is_said_once_and_read_again():
+def test_a_source_that_fails_is_reported_once_and_read_again():
     server, folder = Server(), Folder()
 
     def fail(_connection):
@@ -230,12 +230,12 @@ def test_a_connection_that_breaks_is_opened_again_and_its_counters_are_not_trust
     assert [its.reason for its in folder.of("Lack", "server")] == [
         "the server closed the connection"
     ]
-    told = folder.of("Counts", "counts")
-    assert [its.was_reset for its in told] == [False, True, *[False] * (len(told) - 2)]
-    assert [len(its.deltas) for its in told] == [1, 0, *[1] * (len(told) - 2)]
+    counts = folder.of("Counts", "counts")
+    assert [its.was_reset for its in counts] == [False, True, *[False] * (len(counts) - 2)]
+    assert [len(its.deltas) for its in counts] == [1, 0, *[1] * (len(counts) - 2)]
 
 
-def test_facts_of_a_server_that_has_gone_lack_for_a_reason_in_words():
+def test_facts_of_a_stopped_server_are_missing_with_a_reason():
     server, folder = Server(), Folder()
     is_gone, connect = threading.Event(), server.connect
 
@@ -272,7 +272,7 @@ def test_a_server_that_cannot_be_reached():
     assert folder.of("Counts", "machine")
 
 
-def test_a_look_that_cannot_be_understood_is_said_once_and_the_rest_goes_on():
+def test_a_malformed_sample_is_reported_once_and_the_rest_continues():
     server, folder = Server(), Folder()
     looks: list[object] = []
 
@@ -286,7 +286,7 @@ def test_a_look_that_cannot_be_understood_is_said_once_and_the_rest_goes_on():
     assert folder.of("Counts", "counts")
 
 
-def test_a_defect_of_ours_is_a_lack():
+def test_an_internal_error_is_recorded_as_missing_data():
     server, folder = Server(), Folder()
     with recorder(server, folder, log_reader=lambda: 1 / 0) as watching:
         play(watching, server)
@@ -334,22 +334,22 @@ def test_looks_without_a_word_of_the_engine():
 def test_a_server_that_does_not_answer_is_hung_up_on(monkeypatch):
     monkeypatch.setattr("dbdyno.telemetry.recorder.PATIENCE_AT_END_S", 0.1)
     server, folder = Server(), Folder()
-    ours, theirs = socket.socketpair()
-    connection = SimpleNamespace(closed=False, fileno=ours.fileno, close=lambda: None)
+    near, far = socket.socketpair()
+    connection = SimpleNamespace(closed=False, fileno=near.fileno, close=lambda: None)
     server.connect = lambda: connection
 
-    def ask(_connection, _statements):
-        ours.recv(1)
+    def slow_facts(_connection, _statements):
+        near.recv(1)
         raise OSError("hung up")
 
-    with ours, theirs:
-        with recorder(server, folder, facts=ask) as watching:
+    with near, far:
+        with recorder(server, folder, facts=slow_facts) as watching:
             play(watching, server)
         assert type(folder.frames[-1]).__name__ == "TelemetryCost"
         wait_until(nobody_watches, "the end of telemetry's threads")
 
 
-def test_a_server_that_lets_us_in_too_late_is_asked_nothing(monkeypatch):
+def test_a_server_that_accepts_too_late_is_not_queried(monkeypatch):
     monkeypatch.setattr("dbdyno.telemetry.recorder.PATIENCE_AT_END_S", 0.1)
     monkeypatch.setattr("dbdyno.telemetry.recorder.PATIENCE_ONCE_HUNG_UP_S", 0.1)
     server, folder, opens = Server(), Folder(), threading.Event()

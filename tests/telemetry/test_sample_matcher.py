@@ -28,7 +28,7 @@ def test_they_meet_once():
     assert instants(matcher) == []
 
 
-def test_those_that_wait_for_ever_are_let_go_and_counted():
+def test_samples_that_are_never_matched_are_dropped_and_counted():
     matcher = SampleMatcher()
     for at_ns in range(1000):
         matcher.add_sample(look(at_ns))

@@ -11,7 +11,7 @@ def used(root: Path, task: int, ns: int) -> None:
     (folder / "schedstat").write_text(f"{ns} 1000 3\n")
 
 
-def test_nothing_is_told_before_a_task_was_seen(tmp_path: Path):
+def test_nothing_is_reported_before_a_task_was_seen(tmp_path: Path):
     served = ServerCpuTime(tmp_path)
     assert served.read_ns() is None
     served.begin(None)
@@ -20,7 +20,7 @@ def test_nothing_is_told_before_a_task_was_seen(tmp_path: Path):
     assert served.read_ns() is None
 
 
-def test_what_a_thread_took_for_others_before_is_not_ours(tmp_path: Path):
+def test_cpu_time_of_a_thread_before_our_session_is_not_counted(tmp_path: Path):
     served = ServerCpuTime(tmp_path)
     used(tmp_path, 7, 5000)
     served.begin(7)
@@ -44,7 +44,7 @@ def test_after_a_reconnect_both_tasks_count(tmp_path: Path):
     assert served.read_ns() == 42
 
 
-def test_what_a_task_took_stays_counted_once_it_ended(tmp_path: Path):
+def test_cpu_time_of_an_ended_task_remains_counted(tmp_path: Path):
     served = ServerCpuTime(tmp_path)
     used(tmp_path, 7, 100)
     served.begin(7)

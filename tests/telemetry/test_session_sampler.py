@@ -41,7 +41,7 @@ class Server:
         self._gone = gone
         self._locks_ms = locks_ms
 
-    def ask(self, question):
+    def call(self, question):
         instant = (self._clock.now_ns - self._begin_ns) // STEP_NS
         took_ms = USUAL_MS + (self._locks_ms if question is BOTH else 0)
         self._clock.now_ns += self._held_up.get(instant, 0) * STEP_NS + took_ms * MS_NS
@@ -94,19 +94,19 @@ def test_looks_stand_for_all_of_the_time(monkeypatch: pytest.MonkeyPatch):
     ]  # fmt: skip
 
 
-def test_a_look_soon_after_one_that_was_held_up_stands_for_what_passed_between(monkeypatch):
+def test_a_sample_soon_after_a_delayed_one_stands_for_the_time_between(monkeypatch):
     """A late one stands for no more than was planned: nobody saw the rest."""
     assert worth(monkeypatch, held_up={11: 6, 26: 9}) == [
         (1, 1), (6, 5), (11, 5), (18, 5), (21, 3), (26, 5), (36, 5), (37, 1),
     ]  # fmt: skip
 
 
-def test_what_nobody_answered_stands_for_nothing(monkeypatch: pytest.MonkeyPatch):
+def test_an_unanswered_sample_has_no_weight(monkeypatch: pytest.MonkeyPatch):
     found = worth(monkeypatch, held_up={16: 2}, gone=frozenset({16}))
     assert found[3:5] == [(21, 5), (26, 5)]
 
 
-def test_where_locks_are_dear_a_look_at_them_stands_for_all_since_the_last(monkeypatch):
+def test_if_locks_are_expensive_a_sample_of_them_covers_the_time_since_the_last(monkeypatch):
     """Sessions, at 4 ms, at every eighth instant; locks, at 8 ms more, at about every 34th."""
     how = {"sample_sessions": SESSIONS, "held_up": {}, "gone": frozenset(), "locks_ms": LOCKS_MS}
     found = dict(samples(monkeypatch, 120, **how))
@@ -119,13 +119,13 @@ def test_where_locks_are_dear_a_look_at_them_stands_for_all_since_the_last(monke
     assert list(found)[2:] == list(range(14, 121, 8))
 
 
-def test_what_was_seen_is_told_once_a_second_and_at_the_end(monkeypatch: pytest.MonkeyPatch):
+def test_samples_are_published_once_a_second_and_at_the_end(monkeypatch: pytest.MonkeyPatch):
     clock = Clock()
     monkeypatch.setattr(session_sampler, "time", clock)
-    begin_ns, asked_at_ms = clock.now_ns, []
+    begin_ns, sampled_at_ms = clock.now_ns, []
 
     def pairs() -> list[Pair]:
-        asked_at_ms.append((clock.now_ns - begin_ns) // MS_NS)
+        sampled_at_ms.append((clock.now_ns - begin_ns) // MS_NS)
         return []
 
     sampler = SessionSampler(
@@ -137,7 +137,7 @@ def test_what_was_seen_is_told_once_a_second_and_at_the_end(monkeypatch: pytest.
     )
     end_ns = begin_ns + 125 * STEP_NS
     sampler.watch(Started(begin_ns, 0, begin_ns, None), ClockTicker(clock, end_ns))
-    first, second, last = asked_at_ms
+    first, second, last = sampled_at_ms
     assert 1000 <= first < 1200
     assert 2000 <= second < 2200
     assert last >= 2400

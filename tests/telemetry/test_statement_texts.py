@@ -27,7 +27,7 @@ def test_texts_of_tpcb(text, statements):
     assert TPCB.fitting(text) == statements  # from the cache
 
 
-def test_where_two_begin_alike_both_are_named():
+def test_two_statements_with_the_same_beginning_are_both_named():
     texts = StatementTexts(
         {
             3: "select c from sbtest where id between :a and :b",

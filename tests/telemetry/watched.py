@@ -19,10 +19,10 @@ class Observer:
     def __init__(self, action: Callable[[], object] | None = None, at: int = 1) -> None:
         self._action = action
         self._at = at
-        self.said: list[str] = []
+        self.messages: list[str] = []
 
     def say(self, text: str) -> None:
-        self.said.append(text)
+        self.messages.append(text)
 
     def loading(self, progress) -> None:
         pass

@@ -1,4 +1,4 @@
-"""pgbench's tables and ours are the same in the catalog, and each tool runs on the other's."""
+"""pgbench's tables and dbdyno's are the same in the catalog, and each tool runs on the other's."""
 
 from collections.abc import Callable
 from typing import Any
@@ -57,21 +57,21 @@ def test_the_catalog_sees_no_difference(
     given: dict[str, Any],
     options: list[str],
 ) -> None:
-    ours, theirs = new_database(embedded_server), new_database(embedded_server)
-    run_pgbench(theirs, "-i", "-q", *options)
-    with ours.connect() as connection:
-        preparer(ours, connection)("tpcb", bulk=no_rows, **given)
-    assert catalog(ours) == catalog(theirs)
+    own, pgbench_database = new_database(embedded_server), new_database(embedded_server)
+    run_pgbench(pgbench_database, "-i", "-q", *options)
+    with own.connect() as connection:
+        preparer(own, connection)("tpcb", bulk=no_rows, **given)
+    assert catalog(own) == catalog(pgbench_database)
 
 
 def test_rows_and_pages_are_the_same(
     any_server: Server, new_database: Callable[[Server], Server]
 ) -> None:
-    ours, theirs = new_database(any_server), new_database(any_server)
-    run_pgbench(theirs, "-i", "-q")
-    with ours.connect() as connection:
-        preparer(ours, connection)("tpcb")
-    assert facts(ours) == facts(theirs)
+    own, pgbench_database = new_database(any_server), new_database(any_server)
+    run_pgbench(pgbench_database, "-i", "-q")
+    with own.connect() as connection:
+        preparer(own, connection)("tpcb")
+    assert facts(own) == facts(pgbench_database)
 
 
 def facts(server: Server) -> dict[str, Any]:
@@ -121,15 +121,15 @@ def test_pgbenchs_tables_are_used_as_they_are(prepare: Prepare, database: Server
     prepared = prepare("select-only")
     assert prepared.values["scale"] == 2
     assert prepared.made_by == "pgbench"
-    assert not prepared.is_ours
+    assert not prepared.is_loaded_by_dbdyno
     assert prepared.report is None
 
 
 def test_keys_widen_at_large_scale(
     embedded_server: Server, new_database: Callable[[Server], Server]
 ) -> None:
-    ours, theirs = new_database(embedded_server), new_database(embedded_server)
-    run_pgbench(theirs, "-i", "-q", "-I", "dtp", "-s", "20000")
-    with ours.connect() as connection:
-        preparer(ours, connection)("tpcb", bulk=no_rows, scale=20_000)
-    assert catalog(ours) == catalog(theirs)
+    own, pgbench_database = new_database(embedded_server), new_database(embedded_server)
+    run_pgbench(pgbench_database, "-i", "-q", "-I", "dtp", "-s", "20000")
+    with own.connect() as connection:
+        preparer(own, connection)("tpcb", bulk=no_rows, scale=20_000)
+    assert catalog(own) == catalog(pgbench_database)

@@ -29,7 +29,7 @@ def test_absent_data_is_loaded_then_reused(prepare: Prepare) -> None:
     assert [phase.name for phase in first.report.phases] == names
     second = prepare("simple-update")
     assert second.report is None
-    assert second.is_ours
+    assert second.is_loaded_by_dbdyno
 
 
 def test_progress_counts_all_rows(prepare: Prepare) -> None:
@@ -51,18 +51,18 @@ def test_another_scale_is_refused_by_both_names(prepare: Prepare) -> None:
     ("name", "value"),
     [("fillfactor", 70), ("unlogged", "on"), ("partitions", 2), ("foreign_keys", True)],
 )
-def test_storage_that_was_asked_for_must_be_there(prepare: Prepare, name: str, value: Any) -> None:
+def test_requested_storage_must_exist(prepare: Prepare, name: str, value: Any) -> None:
     prepare("tpcb", bulk=no_rows)
     assert f"not made with {name}" in refusal(prepare, "tpcb", **{name: value}).message
 
 
-def test_storage_that_was_not_asked_for_may_be_anything(prepare: Prepare) -> None:
+def test_storage_that_was_not_requested_may_be_anything(prepare: Prepare) -> None:
     prepare("tpcb", bulk=no_rows, fillfactor=70, partitions=2)
     assert prepare("tpcb", bulk=no_rows, fillfactor=70).report is None
     assert prepare("tpcb", bulk=no_rows).report is None
 
 
-def test_replace_drops_and_loads_anew(prepare: Prepare, connection: Connection) -> None:
+def test_replace_drops_and_reloads(prepare: Prepare, connection: Connection) -> None:
     prepare("tpcb", bulk=no_rows, scale=3)
     connection.execute("create table other (id int)")
     replaced = prepare("tpcb", bulk=no_rows, scale=5, replace=True)
@@ -124,7 +124,7 @@ def test_a_missing_key_is_refused(prepare: Prepare, connection: Connection) -> N
     assert "primary key (aid)" in refusal(prepare, "tpcb").message
 
 
-def test_a_table_that_merely_looks_like_ours_is_not_touched(
+def test_a_table_that_dbdyno_did_not_make_is_not_touched(
     prepare: Prepare, connection: Connection
 ) -> None:
     connection.execute(

@@ -130,8 +130,12 @@ def test_each_transaction_of_bulk_insert_leaves_all_its_rows(grown: int, is_kept
     values = workload.complete({})
     committed = {"bulk_insert": Committed(18, 20)}
     found = workload.verify(values, {"rows": 7}, {"rows": 7 + grown}, committed)
-    told = f"rows grew by {grown}, but 18 to 20 transactions of bulk_insert were committed, each"
-    assert [violation.message for violation in found] == ([] if is_kept else [f"{told} with 100"])
+    expected = (
+        f"rows grew by {grown}, but 18 to 20 transactions of bulk_insert were committed, each"
+    )
+    assert [violation.message for violation in found] == (
+        [] if is_kept else [f"{expected} with 100"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def _few_are_many(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setattr(pgbench_laws, "ACCOUNTS_OF_STRETCH", 100)
 
 
-def test_a_run_looks_at_some_accounts_and_says_at_which(
+def test_a_run_checks_some_accounts_and_reports_which(
     server: Server, capfd: pytest.CaptureFixture[str]
 ) -> None:
     short = ("-c", "2", "-t", "500", "--warmup", "0", "--telemetry", "off", "--json")
@@ -59,7 +59,7 @@ def test_a_run_looks_at_some_accounts_and_says_at_which(
         assert measured(server, connection)["sum of delta of 1000 accounts"] != 0
 
 
-def test_damage_to_what_is_looked_at_is_seen_and_a_check_sees_all(server: Server) -> None:
+def test_damage_to_the_checked_rows_is_detected_and_a_check_detects_all(server: Server) -> None:
     assert main(["load", "tpcb", "--target", server.url]) == 0
     with server.connect() as connection:
         for damage, laws in DAMAGE.items():
@@ -68,10 +68,10 @@ def test_damage_to_what_is_looked_at_is_seen_and_a_check_sees_all(server: Server
             after = measured(server, connection)
             broken = TPCB.verify(VALUES, before, after, NOTHING_DONE)
             assert [violation.law for violation in broken] == laws, damage
-        said = TPCB.check(target_of(server), connection, VALUES)
+        violations = TPCB.check(target_of(server), connection, VALUES)
     # Three accounts have grown by 7 each, and one is missing.
-    assert "sum of abalance by +21" in said[0].message
-    assert "rows of pgbench_accounts by -1" in said[-1].message
+    assert "sum of abalance by +21" in violations[0].message
+    assert "rows of pgbench_accounts by -1" in violations[-1].message
 
 
 def target_of(server: Server) -> Target:

@@ -60,6 +60,6 @@ def test_rows_come_by_insert_where_files_are_not_taken(server: Server):
     assert [checksum for _, checksum in sums_of(server)] == by_insert
 
 
-def test_what_comes_after_the_rows_is_told_in_the_servers_words(server: Server):
+def test_errors_after_the_rows_are_reported_in_the_servers_words(server: Server):
     names = [phase.name for phase in load_tpcb(server).report.phases]
     assert names == ["create", "fill", "analyze", "keys", "foreign keys", "mark"]

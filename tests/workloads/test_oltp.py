@@ -54,7 +54,7 @@ def prepare(server: Server, target: Target, connection: Any) -> Callable[..., Pr
     return run
 
 
-def sysbench(server: Server, script: str, *words: str, tables: int = 2) -> str:
+def sysbench(server: Server, script: str, *arguments: str, tables: int = 2) -> str:
     """Runs Debian's sysbench on the test's own database."""
     address = server.endpoint().address
     assert address.unix
@@ -66,7 +66,14 @@ def sysbench(server: Server, script: str, *words: str, tables: int = 2) -> str:
         folder = address.unix.path.rpartition("/")[0]
         options = [f"--pgsql-host={folder}", "--pgsql-user=postgres", "--db-driver=pgsql"]
         options.append(f"--pgsql-db={server.endpoint().database}")
-    command = ["sysbench", script, *options, f"--tables={tables}", f"--table-size={SIZE}", *words]
+    command = [
+        "sysbench",
+        script,
+        *options,
+        f"--tables={tables}",
+        f"--table-size={SIZE}",
+        *arguments,
+    ]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
@@ -96,21 +103,21 @@ def test_the_tables_are_sysbenchs(
     prepare: Callable[..., Prepared], server: Server, target: Target, connection: Any
 ) -> None:
     prepare("oltp_read_write", tables=2, table_size=SIZE)
-    ours = shape(target, connection), connection.execute(INDEXES[target.name]).fetchall()
+    own = shape(target, connection), connection.execute(INDEXES[target.name]).fetchall()
     matching = connection.execute(TEMPLATE[target.name].format(size=SIZE)).fetchone()
     assert matching == (SIZE,)
     connection.execute(target.dialect.drop(["sbtest1", "sbtest2"]))
     sysbench(server, "oltp_read_write", "prepare")
-    theirs = shape(target, connection), connection.execute(INDEXES[target.name]).fetchall()
-    assert ours == theirs
+    sysbench_shape = shape(target, connection), connection.execute(INDEXES[target.name]).fetchall()
+    assert own == sysbench_shape
     matching = connection.execute(TEMPLATE[target.name].format(size=SIZE)).fetchone()
     assert matching == (SIZE,)
 
 
 def test_sysbench_runs_on_our_tables(prepare: Callable[..., Prepared], server: Server) -> None:
     prepare("oltp_read_write", tables=2, table_size=SIZE)
-    told = sysbench(server, "oltp_read_write", "--events=50", "--time=60", "run")
-    assert re.search(r"transactions: +50 ", told)
+    output = sysbench(server, "oltp_read_write", "--events=50", "--time=60", "run")
+    assert re.search(r"transactions: +50 ", output)
 
 
 def test_sysbenchs_tables_are_used_as_they_are(

@@ -21,7 +21,7 @@ def test_a_workload_declares_itself(workload: Workload) -> None:
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
-def test_its_laws_speak_of_its_own_measures_and_scripts(workload: Workload) -> None:
+def test_invariants_refer_to_the_workloads_own_measures_and_scripts(workload: Workload) -> None:
     values = workload.complete({})
     scripts = {script.name for script in workload.scripts(values, "postgresql")}
     assert scripts

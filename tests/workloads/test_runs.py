@@ -35,8 +35,8 @@ def of_family() -> Callable[[Server, str], Server]:
     return lambda server, data: make(server.url, data)
 
 
-def run(server: Server, *words: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "dbdyno", "run", *words, "--target", server.url, *SHORT]
+def run(server: Server, *arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "dbdyno", "run", *arguments, "--target", server.url, *SHORT]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert ended.stdout, ended.stderr
     return json.loads(ended.stdout)
@@ -62,7 +62,7 @@ def test_many_tables_are_chosen_from(server: Server, new_database) -> None:
 
 
 @pytest.mark.parametrize("mode", ["simple", "prepared"])
-def test_colliding_clients_are_told_and_can_be_kept_apart(
+def test_colliding_clients_are_reported_and_can_be_separated(
     postgres_server: Server, new_database, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     monkeypatch.setenv("PGOPTIONS", "-c deadlock_timeout=10ms")

@@ -19,15 +19,15 @@ def server(request: pytest.FixtureRequest, new_database: Callable[[Server], Serv
 
 
 def test_updates_keep_to_the_hot_rows(server: Server) -> None:
-    words = ("-D", "rows=2000", "-D", "operation=update", "-D", "hot_rows=5")
-    record = run(server, "volume", *words)
+    arguments = ("-D", "rows=2000", "-D", "operation=update", "-D", "hot_rows=5")
+    record = run(server, "volume", *arguments)
     assert record["transactions"]["ok"] == 160
     assert record["failures"] == []
     with server.connect() as connection:
         assert connection.execute(CHANGED).fetchone() == (5, 5)
 
 
-def test_a_run_looks_at_a_thousand_rows_and_a_check_at_all(server: Server) -> None:
+def test_a_run_checks_a_thousand_rows_and_a_check_all(server: Server) -> None:
     assert_sound(run(server, "volume", "-D", "rows=2500")["invalid_reasons"])
     target, workload = find_target(server.endpoint().protocol), find_workload("volume")
     values = workload.complete({"rows": 2500})

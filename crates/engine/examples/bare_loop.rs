@@ -143,25 +143,25 @@ fn connected(
 
 /// Receives until the server waits for more.
 fn until_ready(socket: &mut UnixStream) -> Result<(), Failure> {
-    let mut said = Vec::new();
+    let mut received = Vec::new();
     let mut bytes = [0; ANSWER_BYTES];
-    while !is_ready(&said)? {
+    while !is_ready(&received)? {
         let count = socket.read(&mut bytes)?;
         if count == 0 {
             return Err("the server closed the connection".into());
         }
-        said.extend(&bytes[..count]);
+        received.extend(&bytes[..count]);
     }
     Ok(())
 }
 
 /// Whether an answer is complete; an error is not accepted.
-fn is_ready(said: &[u8]) -> Result<bool, Failure> {
-    if said.first() == Some(&b'E') {
-        return Err(String::from_utf8_lossy(said).into());
+fn is_ready(received: &[u8]) -> Result<bool, Failure> {
+    if received.first() == Some(&b'E') {
+        return Err(String::from_utf8_lossy(received).into());
     }
-    let end = said.len().saturating_sub(READY_BYTES);
-    Ok(said[end..].starts_with(&[b'Z', 0, 0, 0, 5]))
+    let end = received.len().saturating_sub(READY_BYTES);
+    Ok(received[end..].starts_with(&[b'Z', 0, 0, 0, 5]))
 }
 
 /// Runs a thread's clients until the time is over; returns their number of transactions.
@@ -180,7 +180,7 @@ fn run(
     ring.submitter().register_files(&files)?;
     let mut chance = seed;
     for (number, client) in clients.iter_mut().enumerate() {
-        ask(&mut ring, number, client, &statements[0], &mut chance)?;
+        send(&mut ring, number, client, &statements[0], &mut chance)?;
     }
     let patience = Timespec::from(Duration::from_millis(100));
     let (begin, mut transactions) = (Instant::now(), 0);
@@ -201,14 +201,14 @@ fn run(
             client.at = (client.at + 1) % statements.len();
             transactions += u64::from(client.at == 0);
             let next = &statements[client.at];
-            ask(&mut ring, number as usize, client, next, &mut chance)?;
+            send(&mut ring, number as usize, client, next, &mut chance)?;
         }
     }
     Ok(transactions)
 }
 
 /// Queues a statement with newly drawn numbers, and the receive of its answer.
-fn ask(
+fn send(
     ring: &mut IoUring,
     number: usize,
     client: &mut Client,

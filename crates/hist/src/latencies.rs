@@ -142,8 +142,8 @@ mod tests {
         let mut latencies = Latencies::default();
         let hours = |hours: u64| Nanos::from_secs(hours * 3600);
         (1..=8).for_each(|each| latencies.record(hours(each)));
-        for told in [Nanos(latencies.distribution().p50_ns), latencies.quantile(0.5)] {
-            assert!(told.0.abs_diff(hours(4).0) <= hours(4).0 / 1000, "{told:?}");
+        for estimate in [Nanos(latencies.distribution().p50_ns), latencies.quantile(0.5)] {
+            assert!(estimate.0.abs_diff(hours(4).0) <= hours(4).0 / 1000, "{estimate:?}");
         }
     }
 
@@ -174,8 +174,8 @@ mod tests {
             }
             values.sort_unstable();
             let exact = values[(values.len() * 99).div_ceil(100) - 1] as f64;
-            let told = latencies.distribution().p99_ns as f64;
-            prop_assert!((told - exact).abs() <= exact / 1000.0, "{told} against {exact}");
+            let estimate = latencies.distribution().p99_ns as f64;
+            prop_assert!((estimate - exact).abs() <= exact / 1000.0, "{estimate} against {exact}");
         }
     }
 }

@@ -85,10 +85,10 @@ pub struct Slow {
     pub statements: Vec<(StatementId, Nanos)>,
 }
 
-/// Adds all of `theirs`; for a kind that is already present, its first message is kept.
-pub(crate) fn merge_failures(mine: &mut Failures, theirs: &Failures) {
-    for (key, more) in theirs {
-        mine.entry(key.clone())
+/// Adds all of `added`; for a kind that is already present, its first message is kept.
+pub(crate) fn merge_failures(own: &mut Failures, added: &Failures) {
+    for (key, more) in added {
+        own.entry(key.clone())
             .and_modify(|known| {
                 known.count += more.count;
                 known.took += more.took;
@@ -107,13 +107,13 @@ pub fn add_failure(failures: &mut Failures, failed: FailedTry<'_>) {
     known.took += took;
 }
 
-/// Adds all of `theirs`, which may have more or fewer statements.
-pub(crate) fn merge_statements(mine: &mut Vec<Latencies>, theirs: &[Latencies]) {
-    if mine.len() < theirs.len() {
-        mine.resize_with(theirs.len(), Latencies::default);
+/// Adds all of `added`, which may have more or fewer statements.
+pub(crate) fn merge_statements(own: &mut Vec<Latencies>, added: &[Latencies]) {
+    if own.len() < added.len() {
+        own.resize_with(added.len(), Latencies::default);
     }
-    for (mine, theirs) in mine.iter_mut().zip(theirs) {
-        mine.merge(theirs);
+    for (own, added) in own.iter_mut().zip(added) {
+        own.merge(added);
     }
 }
 
@@ -198,12 +198,12 @@ impl Tally {
         self.counters += other.counters;
         merge_failures(&mut self.failures, &other.failures);
         merge_failures(&mut self.tried_again, &other.tried_again);
-        for (mine, theirs) in self.scripts.iter_mut().zip(&other.scripts) {
-            mine.ok += theirs.ok;
-            mine.failed += theirs.failed;
-            mine.skipped += theirs.skipped;
-            mine.response.merge(&theirs.response);
-            mine.service.merge(&theirs.service);
+        for (own, added) in self.scripts.iter_mut().zip(&other.scripts) {
+            own.ok += added.ok;
+            own.failed += added.failed;
+            own.skipped += added.skipped;
+            own.response.merge(&added.response);
+            own.service.merge(&added.service);
         }
         merge_statements(&mut self.statements, &other.statements);
         self.failed_response.merge(&other.failed_response);

@@ -80,17 +80,17 @@ mod tests {
     proptest! {
         #[test]
         fn it_does_what_the_standard_one_does(steps in proptest::collection::vec(any::<u8>(), 0..100)) {
-            let (mut mine, mut theirs) = (Queue::default(), VecDeque::new());
+            let (mut queue, mut reference) = (Queue::default(), VecDeque::new());
             for step in steps {
                 match step % 8 {
-                    0 => (mine.clear(), theirs.clear()).0,
-                    1..=3 => prop_assert_eq!(mine.pop_front(), theirs.pop_front()),
-                    _ => (mine.push_back(step), theirs.push_back(step)).0,
+                    0 => (queue.clear(), reference.clear()).0,
+                    1..=3 => prop_assert_eq!(queue.pop_front(), reference.pop_front()),
+                    _ => (queue.push_back(step), reference.push_back(step)).0,
                 }
-                prop_assert_eq!(mine.front(), theirs.front());
-                prop_assert_eq!(mine.front_mut(), theirs.front_mut());
-                prop_assert_eq!((mine.len(), mine.is_empty()), (theirs.len(), theirs.is_empty()));
-                prop_assert_eq!(mine.iter().collect::<Vec<_>>(), theirs.iter().collect::<Vec<_>>());
+                prop_assert_eq!(queue.front(), reference.front());
+                prop_assert_eq!(queue.front_mut(), reference.front_mut());
+                prop_assert_eq!((queue.len(), queue.is_empty()), (reference.len(), reference.is_empty()));
+                prop_assert_eq!(queue.iter().collect::<Vec<_>>(), reference.iter().collect::<Vec<_>>());
             }
         }
     }

@@ -71,7 +71,7 @@ pub enum Request<'a> {
     },
     /// A statement of the table with its parameters; the plan's query mode determines whether it is
     /// parsed each time or prepared once per connection.
-    Parameterised {
+    Parameterized {
         /// The statement.
         statement: StatementId,
         /// Its parameters, in order.
@@ -120,7 +120,7 @@ impl Request<'_> {
     pub fn statement(&self) -> StatementId {
         match self {
             Self::Text { statement, .. }
-            | Self::Parameterised { statement, .. }
+            | Self::Parameterized { statement, .. }
             | Self::Sync { statement, .. }
             | Self::Prepare { statement, .. }
             | Self::Execute { statement, .. } => *statement,
@@ -131,7 +131,7 @@ impl Request<'_> {
     pub fn flow(&self) -> Flow {
         match self {
             Self::Text { .. } | Self::Prepare { .. } | Self::Execute { .. } => Flow::Wait,
-            Self::Parameterised { flow, .. } | Self::Sync { flow, .. } => *flow,
+            Self::Parameterized { flow, .. } | Self::Sync { flow, .. } => *flow,
         }
     }
 }

@@ -60,7 +60,7 @@ fn logged(value: &Value) -> String {
 fn sent(request: &Request<'_>, statements: &[Statement]) -> Option<Sent> {
     match request {
         Request::Text { sql, .. } => Some(((*sql).into(), vec![])),
-        Request::Parameterised { statement, parameters, .. } => {
+        Request::Parameterized { statement, parameters, .. } => {
             let sql = statements[statement.0 as usize].sql.clone();
             Some((sql, parameters.iter().map(logged).collect()))
         }
@@ -72,7 +72,7 @@ fn sent(request: &Request<'_>, statements: &[Statement]) -> Option<Sent> {
 
 fn keep(request: &Request<'_>) -> Keep {
     match request {
-        Request::Text { keep, .. } | Request::Parameterised { keep, .. } => *keep,
+        Request::Text { keep, .. } | Request::Parameterized { keep, .. } => *keep,
         _ => Keep::None,
     }
 }

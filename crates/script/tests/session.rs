@@ -29,7 +29,7 @@ END;
 /// The parameters of the next request.
 fn parameters(session: &mut PgbenchSession, input: Resume<'_>) -> Vec<Value> {
     match session.resume(input).unwrap() {
-        Step::Request(Request::Parameterised { parameters, .. }) => parameters.to_vec(),
+        Step::Request(Request::Parameterized { parameters, .. }) => parameters.to_vec(),
         other => panic!("{other:?}"),
     }
 }

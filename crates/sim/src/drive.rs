@@ -72,7 +72,7 @@ struct World<'a> {
     now: Nanos,
     calendar: Calendar,
     events: u64,
-    asked: u64,
+    requests: u64,
     /// The number of connections so far: each is served by a process of that number.
     connections: u32,
     /// Counts the connections of each client: events of older ones are void.
@@ -117,10 +117,14 @@ impl Port for World<'_> {
     }
 
     fn send(&mut self, client: usize, request: &Request<'_>) {
-        self.asked += 1;
+        self.requests += 1;
         let rollback = matches!(request, Request::Text { sql: "ROLLBACK", .. });
         let error = !rollback
-            && self.server.error.as_ref().is_some_and(|(each, _)| self.asked.is_multiple_of(*each));
+            && self
+                .server
+                .error
+                .as_ref()
+                .is_some_and(|(each, _)| self.requests.is_multiple_of(*each));
         self.in_transaction[client] = error;
         if let Some(at) = self.server.answered(self.now) {
             let generation = self.generations[client];
@@ -176,7 +180,7 @@ fn run_worker(plan: &Plan, server: &Server, mut worker: Worker) -> (Worker, Vec<
         now: Nanos::ZERO,
         calendar: Calendar::new(),
         events: 0,
-        asked: 0,
+        requests: 0,
         connections: 0,
         generations: vec![0; clients],
         connected: vec![false; clients],
@@ -214,10 +218,10 @@ fn happen(worker: &mut Worker, world: &mut World<'_>) {
     };
     world.now = at;
     let coming = world.calendar.remove(&(at, number)).expect("it was just seen");
-    tell(worker, world, &coming);
+    deliver(worker, world, &coming);
 }
 
-fn tell(worker: &mut Worker, world: &mut World<'_>, coming: &Coming) {
+fn deliver(worker: &mut Worker, world: &mut World<'_>, coming: &Coming) {
     let now = world.now;
     match *coming {
         Coming::Connected { client, generation } if generation == world.generations[client] => {

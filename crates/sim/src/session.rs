@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex};
 /// What sessions drew: one (first draw, script) for each transaction begun.
 pub type Drawn = Arc<Mutex<Vec<(u64, usize)>>>;
 
-/// Sends `asks` requests in each transaction.
+/// Sends `requests` requests in each transaction.
 pub struct Asking {
-    asks: u32,
+    requests: u32,
     left: u32,
     drawn: Drawn,
 }
 
 impl Asking {
-    /// A session that sends `asks` requests per transaction and records its draws in `drawn`.
-    pub fn boxed(asks: u32, drawn: &Drawn) -> Box<dyn Session> {
-        Box::new(Self { asks, left: 0, drawn: Arc::clone(drawn) })
+    /// A session that sends `requests` requests per transaction and records its draws in `drawn`.
+    pub fn boxed(requests: u32, drawn: &Drawn) -> Box<dyn Session> {
+        Box::new(Self { requests, left: 0, drawn: Arc::clone(drawn) })
     }
 }
 
@@ -27,12 +27,12 @@ impl Session for Asking {
     }
 
     fn begin(&mut self, script: usize, mut chance: Stream) {
-        self.left = self.asks;
+        self.left = self.requests;
         self.drawn.lock().expect("no test thread panicked").push((chance.next_u64(), script));
     }
 
     fn restart(&mut self) {
-        self.left = self.asks;
+        self.left = self.requests;
     }
 
     fn resume(&mut self, _: Resume<'_>) -> Result<Step<'_>, Fault> {

@@ -216,8 +216,8 @@ fn a_server_that_says_itself_that_it_has_no_room_is_there() {
         refuse(worker, ms(100), &gone());
         refuse(worker, ms(200), &between);
         refuse(worker, ms(300), &gone());
-        let told = begins_an_outage(&worker.take_outage_events());
-        assert_eq!(told, is_outage, "{between:?}");
+        let begun = begins_an_outage(&worker.take_outage_events());
+        assert_eq!(begun, is_outage, "{between:?}");
     }
 }
 

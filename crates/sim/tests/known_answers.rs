@@ -17,8 +17,8 @@ fn run(plan: &Plan, server: &Server) -> Outcome {
 }
 
 /// Within three significant digits.
-fn assert_close(told: Nanos, exact: Nanos) {
-    assert!(told.0.abs_diff(exact.0) <= exact.0 / 1000 + 1, "{told:?} against {exact:?}");
+fn assert_close(measured: Nanos, exact: Nanos) {
+    assert!(measured.0.abs_diff(exact.0) <= exact.0 / 1000 + 1, "{measured:?} against {exact:?}");
 }
 
 #[test]
@@ -46,8 +46,8 @@ fn a_stall_under_constant_load_gives_the_percentiles_of_arithmetic() {
     assert_eq!(outcome.counters.ok, 10_000);
     assert_close(outcome.response.quantile(0.5), ms(1));
     for (percentile, expected_ms) in [(0.95, 501), (0.99, 901), (0.999, 991)] {
-        let told = outcome.response.quantile(percentile).0;
-        assert!(told.abs_diff(expected_ms * MS) <= 2 * MS, "{percentile}: {told}");
+        let measured = outcome.response.quantile(percentile).0;
+        assert!(measured.abs_diff(expected_ms * MS) <= 2 * MS, "{percentile}: {measured}");
     }
     // Enough clients: nothing waited on our side, so all of it is the server's.
     assert_eq!(outcome.lateness.quantile(1.0), Nanos::ZERO);
@@ -234,8 +234,8 @@ fn stages_set_clients_and_rates() {
     let outcome = run(&plan(4, 2, closed(), stages.to_vec()), &server);
     let completed: Vec<u64> =
         outcome.intervals[1..7].iter().map(|interval| interval.completed_ok).collect();
-    for (told, expected) in completed.iter().zip([100_u64, 100, 400, 400, 200, 200]) {
-        assert!(told.abs_diff(expected) <= 4, "{completed:?}");
+    for (measured, expected) in completed.iter().zip([100_u64, 100, 400, 400, 200, 200]) {
+        assert!(measured.abs_diff(expected) <= 4, "{completed:?}");
     }
 }
 
@@ -280,16 +280,16 @@ fn an_outage_is_measured_where_each_transaction_connects() {
     let mut plan = plan(6, 2, closed(), vec![stage(9, None)]);
     plan.reconnect_each_transaction = true;
     let outcome = run(&plan, &server);
-    let told = outcome.outages();
+    let outages = outcome.outages();
     // One per worker, except for those let in at the last moment: they end the first one.
-    let long: Vec<_> = told.iter().filter(|one| one.end.unwrap() >= ms(5000)).collect();
-    assert_eq!(long.len(), 2, "{told:?}");
+    let long: Vec<_> = outages.iter().filter(|one| one.end.unwrap() >= ms(5000)).collect();
+    assert_eq!(long.len(), 2, "{outages:?}");
     for outage in long {
         assert!(outage.begin >= ms(3500) && outage.begin <= ms(3510), "{outage:?}");
         assert!(outage.end.unwrap() < ms(6100), "{outage:?}");
         assert_eq!(outage.connections_lost, 3);
     }
-    assert_eq!(outcome.outage_events.len(), 2 * told.len());
+    assert_eq!(outcome.outage_events.len(), 2 * outages.len());
     let healthy = run(&plan, &Server { outage: None, ..server });
     assert_eq!(healthy.outage_events, []);
 }

@@ -22,7 +22,7 @@ enum Act {
 }
 use Act::{Ask, Fail, Reconnect, Stop};
 
-/// What sessions were asked to begin, in order.
+/// The calls to sessions, in order.
 type Log = Arc<Mutex<Vec<&'static str>>>;
 
 /// A session with actions for its setup, for each of its transactions, and for its teardown.
@@ -42,7 +42,7 @@ impl Governed {
         (self.acts, self.next) = (acts, 0);
     }
 
-    fn told(&self) -> Vec<&'static str> {
+    fn calls(&self) -> Vec<&'static str> {
         self.log.lock().expect("no panic").clone()
     }
 
@@ -112,9 +112,9 @@ fn what_is_done_around_the_transactions_is_not_counted() {
         ..Governed::default()
     };
     let outcome = session.run(&short(), &server);
-    let told = session.told();
-    assert_eq!((told[0], told[told.len() - 1]), ("enter", "leave"));
-    assert_eq!(told.iter().filter(|word| **word != "begin").count(), 2);
+    let calls = session.calls();
+    assert_eq!((calls[0], calls[calls.len() - 1]), ("enter", "leave"));
+    assert_eq!(calls.iter().filter(|word| **word != "begin").count(), 2);
     assert_eq!(outcome.counters.ok, 100);
     assert_eq!(outcome.response.count(), 100);
     assert!(outcome.faults.is_empty() && outcome.unfinished_ages.is_empty());
@@ -186,7 +186,7 @@ fn a_new_connection_is_a_part_of_its_transaction() {
     let outcome = session.run(&short(), &server);
     assert_eq!(outcome.counters.ok, 40);
     assert!(outcome.outage_events.is_empty());
-    assert_eq!(session.told().iter().filter(|word| **word == "enter").count(), 1);
+    assert_eq!(session.calls().iter().filter(|word| **word == "enter").count(), 1);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_client_that_stops_takes_its_leave() {
         let server = Server { service: ms(10), ..Server::default() };
         let session = Governed { transaction, ..Governed::default() };
         let outcome = session.run(&short(), &server);
-        assert_eq!(session.told(), ["enter", "begin", "leave"]);
+        assert_eq!(session.calls(), ["enter", "begin", "leave"]);
         assert!(outcome.over < Nanos::from_secs(2));
     }
 }
@@ -256,7 +256,7 @@ fn who_cannot_enter_keeps_the_load_from_beginning() {
     let session = Governed { entering: vec![Ask, Fail], ..Governed::default() };
     let outcome = session.run(&short(), &Server::default());
     assert_eq!(outcome.fatal.expect("an error").message, "it failed");
-    assert_eq!(session.told(), ["enter"]);
+    assert_eq!(session.calls(), ["enter"]);
 }
 
 #[test]

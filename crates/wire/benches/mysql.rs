@@ -15,7 +15,7 @@ const ROUNDS: usize = 15;
 const REQUESTS: u32 = 200_000;
 
 const PARAMETERS: &[Value] = &[Value::Int(4_242_424)];
-const PREPARED: Request<'static> = Request::Parameterised {
+const PREPARED: Request<'static> = Request::Parameterized {
     statement: StatementId(0),
     parameters: PARAMETERS,
     keep: Keep::None,
@@ -32,7 +32,7 @@ struct Bench {
     server: Server,
     answer: Answer,
     sent: Vec<u8>,
-    said: Vec<u8>,
+    received: Vec<u8>,
 }
 
 impl Bench {
@@ -49,13 +49,13 @@ impl Bench {
         let sql = "SELECT abalance FROM pgbench_accounts WHERE aid = $1".to_owned();
         let source = sql.clone();
         let statement = Statement { script: 0, index: 0, line: 1, source, sql, parameters: 1 };
-        let mut said = Vec::new();
+        let mut received = Vec::new();
         let mut bench = Self {
             connection: Connection::new(Arc::new(config), [statement].into()),
-            server: Server::greet(&mut said),
+            server: Server::greet(&mut received),
             answer: Answer::rows(&["abalance"], &[&[Some("-4711")]]),
             sent: Vec::new(),
-            said,
+            received,
         };
         let opening = Opening { channel: Channel::Unix, nonce: [0; 32] };
         bench.connection.start(opening, &mut bench.sent);
@@ -68,20 +68,20 @@ impl Bench {
         bench
     }
 
-    fn ask(&mut self, request: &Request<'_>) {
+    fn exchange(&mut self, request: &Request<'_>) {
         self.connection.request(black_box(request), &mut self.sent);
     }
 
     fn serve(&mut self) {
-        self.said.clear();
-        let received = self.server.receive(&self.sent, &mut self.answer, &mut self.said);
+        self.received.clear();
+        let received = self.server.receive(&self.sent, &mut self.answer, &mut self.received);
         received.expect("a good client");
         self.sent.clear();
     }
 
     /// Receives the server's last message again, as if it had just arrived.
     fn listen(&mut self) -> u64 {
-        self.connection.feed(&self.said);
+        self.connection.feed(&self.received);
         let mut rows = 0;
         while let Some(event) = self.connection.poll(&mut self.sent).expect("a good server") {
             if let Event::Reply { reply, .. } = event {
@@ -105,17 +105,17 @@ fn report(what: &str, mut once: impl FnMut()) {
 fn main() {
     let mut bench = Bench::new();
     for (name, request) in [("prepared", PREPARED), ("text", TEXT)] {
-        bench.ask(&request);
+        bench.exchange(&request);
         bench.serve();
         bench.listen();
         report(&format!("client, {name}: encode, walk the answer"), || {
-            bench.ask(&request);
+            bench.exchange(&request);
             bench.sent.clear();
             assert_eq!(bench.listen(), 1);
         });
     }
     report("client and null server, prepared", || {
-        bench.ask(&PREPARED);
+        bench.exchange(&PREPARED);
         bench.serve();
         assert_eq!(bench.listen(), 1);
     });

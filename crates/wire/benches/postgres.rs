@@ -20,7 +20,7 @@ struct Bench {
     answer: Answer,
     parameters: [Value; 1],
     sent: Vec<u8>,
-    said: Vec<u8>,
+    received: Vec<u8>,
 }
 
 impl Bench {
@@ -41,7 +41,7 @@ impl Bench {
             answer: Answer::rows(&["abalance"], &[&[Some("-4711")]]),
             parameters: [Value::Int(4_242_424)],
             sent: Vec::new(),
-            said: Vec::new(),
+            received: Vec::new(),
         };
         let opening = Opening { version: Version::V3_0, channel: Channel::Plain, nonce: [0; 18] };
         bench.connection.start(opening, &mut bench.sent);
@@ -53,8 +53,8 @@ impl Bench {
         bench
     }
 
-    fn ask(&mut self) {
-        let request = Request::Parameterised {
+    fn exchange(&mut self) {
+        let request = Request::Parameterized {
             statement: StatementId(0),
             parameters: black_box(&self.parameters),
             keep: Keep::None,
@@ -64,15 +64,15 @@ impl Bench {
     }
 
     fn serve(&mut self) {
-        self.said.clear();
-        let received = self.server.receive(&self.sent, &mut self.answer, &mut self.said);
+        self.received.clear();
+        let received = self.server.receive(&self.sent, &mut self.answer, &mut self.received);
         received.expect("a good client");
         self.sent.clear();
     }
 
     /// Receives the server's last message again, as if it had just arrived.
     fn listen(&mut self) -> u64 {
-        self.connection.feed(&self.said);
+        self.connection.feed(&self.received);
         let mut rows = 0;
         while let Some(event) = self.connection.poll(&mut self.sent).expect("a good server") {
             if let Event::Reply { reply, .. } = event {
@@ -95,15 +95,15 @@ fn report(what: &str, mut once: impl FnMut()) {
 
 fn main() {
     let mut bench = Bench::prepared();
-    bench.ask();
+    bench.exchange();
     bench.serve();
     report("client: encode the request, walk the answer", || {
-        bench.ask();
+        bench.exchange();
         bench.sent.clear();
         assert_eq!(bench.listen(), 1);
     });
     report("client and null server", || {
-        bench.ask();
+        bench.exchange();
         bench.serve();
         assert_eq!(bench.listen(), 1);
     });

@@ -197,10 +197,10 @@ def _knows_sessions(rows: list["_Session"]) -> bool:
     """False behind a pooler, whose session numbers are its own, or if session states are hidden."""
     clients = [row for row in rows if row.who == "client"]
     is_any_asking = any(row.doing == "asking" for row in clients)
-    return not is_any_asking or any(_tells(row.state) for row in clients)
+    return not is_any_asking or any(_shows_state(row.state) for row in clients)
 
 
-def _tells(state: str) -> bool:
+def _shows_state(state: str) -> bool:
     return state in ACTIVE or state.startswith("idle")
 
 

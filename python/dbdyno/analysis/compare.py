@@ -42,7 +42,7 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     pairs, if one may have several: they share its drift, and their mean is one pair. ``beside`` are
     the p-values of other tests that are judged together with these: of other variants against the
     same first one. Without ``metrics`` the usual ones are compared, and every cost of single runs.
-    A metric that no run has is left out, and reported as missing if it was asked for.
+    A metric that no run has is left out, and reported as missing if it was requested.
     """
     if paired and len(before) != len(after):
         raise ValueError("pairs need as many runs of one variant as of the other")
@@ -56,7 +56,7 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     return Comparison(
         before=labels[0],
         after=labels[1],
-        metrics=_judged(found, margin, beside),
+        metrics=_with_verdicts(found, margin, beside),
         unequal=list(unequal),
         doubts=[*_missing(missing), *_doubts(found), *_doubts_of_runs([*before, *after])],
     )
@@ -76,7 +76,7 @@ def compare_levels(
         for level, both in sides.items()
     }
     known = {level: one for level, one in samples.items() if one is not None}
-    return dict(zip(known, _judged(list(known.values()), margin), strict=True))
+    return dict(zip(known, _with_verdicts(list(known.values()), margin), strict=True))
 
 
 def _usual(before: Runs, after: Runs) -> list[str]:
@@ -86,7 +86,7 @@ def _usual(before: Runs, after: Runs) -> list[str]:
     return list(dict.fromkeys([*USUAL, *costs]))
 
 
-def _judged(
+def _with_verdicts(
     samples: Sequence[MetricSamples], margin: float, beside: Sequence[float] = ()
 ) -> list[MetricComparison]:
     """Judge each; p-values are adjusted over all that have one, and over those of ``beside``."""

@@ -22,7 +22,7 @@ from dbdyno.model.recording import Recording
 STATUS = "global_status"
 LOG_TITLES = {MYSQL: "Redo log"}
 
-Side: TypeAlias = Literal["server", "client", "network"]
+CostSide: TypeAlias = Literal["server", "client", "network"]
 
 
 class CostAmount(Struct, frozen=True):
@@ -31,7 +31,7 @@ class CostAmount(Struct, frozen=True):
     id: str
     title: str
     unit: str
-    side: Side
+    side: CostSide
     amount: Series
     readings: Growth | None = None
     """The readings it comes from, if a single source has them."""
@@ -131,7 +131,7 @@ _SERVER_MYSQL = (
 )
 
 # What the engine counts about itself, by the names of the table ``intervals``.
-_ENGINE: tuple[tuple[str, str, str, Side, str], ...] = (
+_ENGINE: tuple[tuple[str, str, str, CostSide, str], ...] = (
     ("engine_cpu_us", "Engine CPU", "µs", "client", "cpu_us"),
     ("client_voluntary_switches", "Voluntary context switches", "", "client", "voluntary_switches"),
     (

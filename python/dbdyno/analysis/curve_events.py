@@ -126,12 +126,12 @@ def _dips(of: Curve) -> Iterator[RunEvent]:
 
 def _changes(of: Curve) -> Iterator[RunEvent]:
     """From where throughput left a level to the end of the next level, or of the stage."""
-    is_asked_for = np.diff(of.stage) != 0
-    places = np.flatnonzero(is_asked_for | (np.diff(of.level) != 0)) + 1
+    is_planned = np.diff(of.stage) != 0
+    places = np.flatnonzero(is_planned | (np.diff(of.level) != 0)) + 1
     for place, after in pairwise([*places.tolist(), len(of.level)]):
         before_tps, after_tps = float(of.level[place - 1]), float(of.level[place])
         change = after_tps / before_tps - 1 if before_tps else np.inf
-        if abs(change) >= CHANGE_MIN and not is_asked_for[place - 1]:
+        if abs(change) >= CHANGE_MIN and not is_planned[place - 1]:
             yield RunEvent(
                 kind="level",
                 label="rise" if change > 0 else "fall",

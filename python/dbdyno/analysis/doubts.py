@@ -81,7 +81,7 @@ def no_percentiles(facts: Facts) -> str | None:
 
 
 def not_steady(facts: Facts) -> str | None:
-    """Throughput changed its level by 5 % or more, and not because the plan asked for it.
+    """Throughput changed its level by 5 % or more, and not by plan.
 
     The test is that of :func:`~dbdyno.analysis.steadiness.unasked_shift`.
     """
@@ -123,14 +123,14 @@ def no_checkpoint_cycle(facts: Facts) -> str | None:
     missing = facts.missing_cycle
     if missing is None:
         return None
-    said = (
+    text = (
         "no complete checkpoint cycle: no checkpoint both started and finished during the "
         "measurement"
     )
     if missing.every_s is None or missing.needed_s is None:
-        return said
+        return text
     return (
-        f"{said}; one starts every {missing.every_s:.0f} s ({missing.reason}), so at least "
+        f"{text}; one starts every {missing.every_s:.0f} s ({missing.reason}), so at least "
         f"{missing.needed_s:.0f} s are needed"
     )
 
@@ -224,4 +224,4 @@ DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
 
 def find_doubts(facts: Facts) -> list[str]:
     """Return all doubts, the weightiest first."""
-    return [said for doubt in DOUBTS if (said := doubt(facts))]
+    return [text for doubt in DOUBTS if (text := doubt(facts))]

@@ -1,4 +1,4 @@
-"""The load that a run's plan asks for: open or closed loop, constant or in stages.
+"""The load that a run's plan defines: open or closed loop, constant or in stages.
 
 Whatever judges throughput over time checks here first: a planned change is no event, no loss and no
 symptom. This module does not look at measurements.

@@ -30,12 +30,12 @@ class Trial(Struct, frozen=True, kw_only=True):
 
     rate_tps: float
     runs: Sequence[RunRecord]
-    judged: Sequence[SequentialResult]
+    results: Sequence[SequentialResult]
 
     @property
     def outcome(self) -> Judgement:
         """Met if all objectives are met, missed if one is missed."""
-        judgements = {one.judgement for one in self.judged}
+        judgements = {one.judgement for one in self.results}
         if "missed" in judgements:
             return "missed"
         return "open" if "open" in judgements else "met"
@@ -103,13 +103,13 @@ def next_rate(search: Search) -> float | None:
 
 
 def _steps(search: Search) -> list[float]:
-    """The steps upwards; the highest rate that was asked for is tried itself.
+    """The steps upwards; the highest requested rate is tried itself.
 
     The capacity of a closed loop is not: at that rate a queue never ends.
     """
-    asked, capacity = search.rate_max_tps, search.capacity_tps
-    if asked is not None and asked < capacity:
-        return [*(rounded(asked * step) for step in _STEPS), asked]
+    requested, capacity = search.rate_max_tps, search.capacity_tps
+    if requested is not None and requested < capacity:
+        return [*(rounded(requested * step) for step in _STEPS), requested]
     return [rounded(capacity * step) for step in _STEPS]
 
 

@@ -71,7 +71,7 @@ def growth(recording: Recording, source: str, name: str, of: str | None = None) 
     delta = np.zeros(len(readings.time_s))
     for series in _series(index.counters, source, name, of):
         np.add.at(delta, np.searchsorted(readings.time_s, series.time_s), series.value)
-    known = readings.tells_growth
+    known = readings.has_growth
     return Growth(readings.time_s[known], readings.seconds[known], delta[known])
 
 
@@ -117,11 +117,11 @@ def level(
 
 
 class _Readings(Struct, frozen=True):
-    """When a source was read; ``tells_growth`` is false for the first reading and after resets."""
+    """When a source was read; ``has_growth`` is false for the first reading and after resets."""
 
     time_s: Series
     seconds: Series
-    tells_growth: Column
+    has_growth: Column
 
 
 _BySource = dict[str, dict[str, dict[str, LevelSeries]]]
@@ -172,8 +172,8 @@ def _listed(samples: Columns, counters: Columns) -> set[str]:
 def _readings(samples: Columns) -> dict[str, _Readings]:
     found = {}
     for (source,), rows in _groups(samples, ("source",)).items():
-        tells_growth = (samples["seconds"][rows] > 0) & ~samples["was_reset"][rows]
-        found[source] = _Readings(samples["time_s"][rows], samples["seconds"][rows], tells_growth)
+        has_growth = (samples["seconds"][rows] > 0) & ~samples["was_reset"][rows]
+        found[source] = _Readings(samples["time_s"][rows], samples["seconds"][rows], has_growth)
     return found
 
 

@@ -1,6 +1,6 @@
 """Runs of one kind over time: the same work under the same load on the same server.
 
-A kind is defined by what was asked for: workload, place, clients, arrivals, limits, data, query
+A kind is defined by the request: workload, place, clients, arrivals, limits, data, query
 mode, and the options of a sysbench script. What may change from run to run is the subject of a
 history: the server's version, its settings, the host, a script's text. Private servers of one
 product are one place, wherever their data was.
@@ -86,12 +86,12 @@ def series_of(
 def kind_of(run: Conditions, defaults: Defaults = NO_DEFAULTS) -> Kind:
     """The kind of a run, from its record and plan."""
     plan = run.plan
-    asked = workload_parameters(run.record, plan, defaults)
+    parameters = workload_parameters(run.record, plan, defaults)
     return Kind(
         workload=_work(run),
         place=place_of(run.record.target, run.record.server),
         load=_load(plan),
-        data=", ".join(f"{name} {value}".strip() for name, value in sorted(asked.items())),
+        data=", ".join(f"{name} {value}".strip() for name, value in sorted(parameters.items())),
         query_mode=plan.get("query_mode", ""),
     )
 

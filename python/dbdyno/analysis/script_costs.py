@@ -1,4 +1,4 @@
-"""The cost of one transaction of each script, if the scripts can be told apart.
+"""The cost of one transaction of each script, if the scripts can be distinguished.
 
 Two methods: the server's statistics of single statements, whose costs belong to the script that
 contains them; and a regression of the amount spent in each interval on the transactions of each

@@ -50,17 +50,17 @@ def judge_share(
     """Whether the share of bad transactions is at most the allowed one, from counts per window."""
     # The error of independent transactions, if their bad share is the allowed one.
     least = math.sqrt((1 - allowed) / (allowed * max(float(total.sum()), 1.0)))
-    return _judged(bad, total, allowed, least, error)
+    return _result(bad, total, allowed, least, error)
 
 
 def judge_mean(
     means: Series, counts: Series, limit: float, error: float = ERROR
 ) -> SequentialResult:
     """Whether the mean over all transactions is below the limit, from the means of each window."""
-    return _judged(means * counts, counts, limit, 0.0, error)
+    return _result(means * counts, counts, limit, 0.0, error)
 
 
-def _judged(
+def _result(
     amount: Series, count: Series, limit: float, least: float, error: float
 ) -> SequentialResult:
     """Judge Σ amount / Σ count; ``least`` is its smallest possible relative error."""

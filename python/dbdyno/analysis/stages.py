@@ -1,6 +1,6 @@
 """The results of each stage of a load that changes by plan.
 
-The numbers of the whole run mix all stages, which is a load that nobody asked for.
+The numbers of the whole run mix all stages, which is a load that nobody requested.
 """
 
 from typing import Any
@@ -20,15 +20,15 @@ def stages_of(plan: Plan, measured: Timeline) -> list[StageRecord]:
     if not has_stages(plan) or not len(measured.tps):
         return []
     number = stage_at(plan, measured.time_s)
-    return [_stage(asked, measured, number == at) for at, asked in enumerate(plan["stages"])]
+    return [_stage(planned, measured, number == at) for at, planned in enumerate(plan["stages"])]
 
 
-def _stage(asked: dict[str, Any], measured: Timeline, within: Mask) -> StageRecord:
+def _stage(planned: dict[str, Any], measured: Timeline, within: Mask) -> StageRecord:
     length_s = measured.seconds[within]
     return StageRecord(
-        duration_s=asked["duration_ns"] / 1e9,
-        clients=asked["clients"],
-        rate_tps=asked["rate_tps"],
+        duration_s=planned["duration_ns"] / 1e9,
+        clients=planned["clients"],
+        rate_tps=planned["rate_tps"],
         tps=_mean(measured.tps[within], length_s),
         failed_per_s=_mean(measured.failed_per_s[within], length_s),
         p50_ms=_median(measured.latencies_ms["p50_ms"][within]),

@@ -54,7 +54,7 @@ class Aspect(Struct, frozen=True):
         return self.facts(run).get(name, self.absent)
 
 
-class _Sides(Struct, frozen=True):
+class _Variants(Struct, frozen=True):
     """Both variants' runs, and their labels."""
 
     runs: tuple[Sequence[Conditions], Sequence[Conditions]]
@@ -82,20 +82,20 @@ def unequal(
 
     ``defaults`` are those of each workload's parameters: an explicit default equals none.
     """
-    sides = _Sides((before, after), labels)
-    of_aspects = [line for aspect in _aspects(defaults) for line in _differences(aspect, sides)]
-    return [*of_aspects, *_sizes(sides)]
+    variants = _Variants((before, after), labels)
+    of_aspects = [line for aspect in _aspects(defaults) for line in _differences(aspect, variants)]
+    return [*of_aspects, *_sizes(variants)]
 
 
 def unequal_durability(
     before: Sequence[RunRecord], after: Sequence[RunRecord], labels: tuple[str, str]
 ) -> list[str]:
     """Only the differences in durability, for which the records are enough."""
-    sides = _Sides(([*map(_RecordAlone, before)], [*map(_RecordAlone, after)]), labels)
-    return list(_differences(_DURABILITY, sides))
+    variants = _Variants(([*map(_RecordOnly, before)], [*map(_RecordOnly, after)]), labels)
+    return list(_differences(_DURABILITY, variants))
 
 
-class _RecordAlone(Struct, frozen=True):
+class _RecordOnly(Struct, frozen=True):
     """A run of which only the record is loaded."""
 
     record: RunRecord
@@ -104,20 +104,20 @@ class _RecordAlone(Struct, frozen=True):
     host: Mapping[str, Any] = {}
 
 
-def _differences(aspect: Aspect, sides: _Sides) -> Iterator[str]:
-    for name in _names(aspect, sides):
-        before, after = sides.values(partial(aspect.value, name))
+def _differences(aspect: Aspect, variants: _Variants) -> Iterator[str]:
+    for name in _names(aspect, variants):
+        before, after = variants.values(partial(aspect.value, name))
         if sorted(before) != sorted(after):
-            yield f"{aspect.title}: {name} {_difference(before, after, sides.labels)}"
+            yield f"{aspect.title}: {name} {_difference(before, after, variants.labels)}"
 
 
-def _names(aspect: Aspect, sides: _Sides) -> list[str]:
+def _names(aspect: Aspect, variants: _Variants) -> list[str]:
     """Names to compare; for two products only those that both have.
 
     The durability level comes first, the settings behind it after.
     """
-    before, after = ({name for run in side for name in aspect.facts(run)} for side in sides.runs)
-    names = before | after if sides.are_of_one_product else before & after
+    before, after = ({name for run in side for name in aspect.facts(run)} for side in variants.runs)
+    names = before | after if variants.are_of_one_product else before & after
     return sorted(names, key=lambda name: (name != _PROMISE, name))
 
 
@@ -203,14 +203,14 @@ def _load(run: Conditions) -> Facts:
 
 
 def _data(defaults: Defaults, run: Conditions) -> Facts:
-    asked = workload_parameters(run.record, run.plan, defaults)
-    return {name: _plain(value) for name, value in asked.items()}
+    parameters = workload_parameters(run.record, run.plan, defaults)
+    return {name: _plain(value) for name, value in parameters.items()}
 
 
 def _placement(run: Conditions) -> Facts:
-    """The placement that was asked for; what was then observed of it belongs to the run."""
-    asked = (run.server.get("placement") or {}).get("asked", {})
-    return {name: _plain(value) for name, value in asked.items() if value is not None}
+    """The requested placement; what was then observed of it belongs to the run."""
+    requested = (run.server.get("placement") or {}).get("asked", {})
+    return {name: _plain(value) for name, value in requested.items() if value is not None}
 
 
 def _seconds(nanoseconds: int | None) -> float | None:
@@ -268,11 +268,11 @@ def _aspects(defaults: Defaults) -> tuple[Aspect, ...]:
     )
 
 
-def _sizes(sides: _Sides) -> Iterator[str]:
+def _sizes(variants: _Variants) -> Iterator[str]:
     """Databases of different size; the space of an update's new versions makes no difference."""
-    before, after = map(_database_bytes, sides.runs)
+    before, after = map(_database_bytes, variants.runs)
     if before and after and max(before, after) > _SIZES_ALIKE * min(before, after):
-        reported = _difference([size(before)], [size(after)], sides.labels)
+        reported = _difference([size(before)], [size(after)], variants.labels)
         yield f"Different data: the size of the database {reported}"
 
 

@@ -18,8 +18,8 @@ _TIMES_FROM = 3.0
 
 def alpha_of_next(adjusted: Sequence[float]) -> float:
     """Level below which one more of these tests, adjusted by Holm, would be significant."""
-    told = sum(p < ALPHA for p in adjusted)
-    return ALPHA / max(len(adjusted) - told, 1)
+    significant_tests = sum(p < ALPHA for p in adjusted)
+    return ALPHA / max(len(adjusted) - significant_tests, 1)
 
 
 def verdict_of(effect: Effect, p_adjusted: float, margin: float, better: Direction) -> Verdict:

@@ -18,16 +18,16 @@ Answers: TypeAlias = Sequence[tuple[Question, Answered]]
 
 
 def answered(trials: Trials) -> list[tuple[Question, Answered]]:
-    """Every answer that the study asks for."""
+    """Every answer that the study requests."""
     return [(question, _guarded(question, trials)) for question in questions(trials.spec)]
 
 
 def questions(spec: StudySpec) -> Sequence[Question]:
     """The questions of the file, then those for contrasts and metrics that it leaves out."""
-    asked = list(spec.answers)
-    if spec.contrasts and not any(question.answer == CONTRASTS for question in asked):
-        asked.append(Question(answer=CONTRASTS))
-    return asked or [Question(answer="table")]
+    questions = list(spec.answers)
+    if spec.contrasts and not any(question.answer == CONTRASTS for question in questions):
+        questions.append(Question(answer=CONTRASTS))
+    return questions or [Question(answer="table")]
 
 
 def title_of(question: Question) -> str:

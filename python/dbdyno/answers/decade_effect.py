@@ -69,7 +69,7 @@ class DecadeEffect(Struct, frozen=True):
         return f"{self.label}: {self._ends()}; {self._change()}."
 
     def between_ends(self) -> str:
-        """The smallest against the largest size, with the repeats needed to tell them apart."""
+        """The smallest against the largest size, with the repeats needed to distinguish them."""
         least, most = (self._at(rows)[0].point[self.over] for rows in self._extremes)
         both = pairs(self.among, self.over, least, most)
         found = compared(both, (self.measure.metric,)) if both else {}

@@ -21,18 +21,22 @@ from dbdyno.model.study import Contrast
 Levels = Mapping[str, str]
 
 
-class _Sides(NamedTuple):
+class _PairedContrast(NamedTuple):
     """A contrast at certain levels of the other factors, and its pairs of runs there."""
 
     contrast: Contrast
     others: Levels
     both: Sequence[tuple[Trial, Trial]]
 
-    def is_against_the_same(self, other: "_Sides") -> bool:
+    def is_against_the_same(self, other: "_PairedContrast") -> bool:
         """Whether the other compares another level with the same runs."""
-        mine, its = self.contrast, other.contrast
-        is_alike = (mine.factor, mine.before, self.others) == (its.factor, its.before, other.others)
-        return is_alike and mine.after != its.after
+        first, second = self.contrast, other.contrast
+        is_alike = (first.factor, first.before, self.others) == (
+            second.factor,
+            second.before,
+            other.others,
+        )
+        return is_alike and first.after != second.after
 
 
 class Contrasted(Struct, frozen=True):
@@ -46,7 +50,7 @@ class Contrasted(Struct, frozen=True):
 def contrasted(trials: Trials) -> list[Contrasted]:
     """Every contrast of the study for which both sides have runs of one block."""
     found = [
-        _Sides(contrast, others, both)
+        _PairedContrast(contrast, others, both)
         for contrast in trials.spec.contrasts
         for others, both in _by_others(trials, contrast)
     ]
@@ -86,13 +90,15 @@ def _without(levels: Levels, factor: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, level) for name, level in levels.items() if name != factor)
 
 
-def _beside(of: _Sides, found: Sequence[_Sides], alone: Sequence[Comparison]) -> list[float]:
+def _beside(
+    of: _PairedContrast, found: Sequence[_PairedContrast], alone: Sequence[Comparison]
+) -> list[float]:
     """The p-values of the tests of other levels against the same runs."""
     others = (one for its, one in zip(found, alone, strict=True) if of.is_against_the_same(its))
     return [metric.p for one in others for metric in one.metrics if metric.p is not None]
 
 
-def _compared(trials: Trials, of: _Sides, beside: Sequence[float] = ()) -> Comparison:
+def _compared(trials: Trials, of: _PairedContrast, beside: Sequence[float] = ()) -> Comparison:
     contrast, others, both = of
     before, after = ([trial.record for trial in side] for side in zip(*both, strict=True))
     found = compare(

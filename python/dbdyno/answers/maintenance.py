@@ -72,8 +72,8 @@ class Maintenance:
     @property
     def is_passed(self) -> bool:
         """Whether the limit is already reached at the fewest rows that can be judged."""
-        judged = self.curve.rows_min if self.curve else max(self.means)
-        return self.rows is not None and self.rows.value <= judged
+        fewest = self.curve.rows_min if self.curve else max(self.means)
+        return self.rows is not None and self.rows.value <= fewest
 
     @property
     def is_decided(self) -> bool:

@@ -73,12 +73,12 @@ def pace_of(among: Iterable[Trial]) -> Pace | None:
 def vacuums_of(trial: Trial) -> Iterator[Vacuum]:
     """Vacuums of the tables that the run's statements use, which ended while it was measured."""
     facts = trial.case.before
-    ours = {table.name for table in facts.tables} if facts else set()
+    used = {table.name for table in facts.tables} if facts else set()
     for entry in entries(trial.case.recording, "autovacuum"):
         elapsed_s, removed = entry.number("elapsed_s"), entry.number("removed")
         is_measured = 0 <= entry.time_s <= (trial.record.duration_s or 0.0)
         is_reported = not math.isnan(elapsed_s + removed)
-        if is_measured and is_reported and entry.values.get("table") in ours:
+        if is_measured and is_reported and entry.values.get("table") in used:
             yield Vacuum(elapsed_s, removed)
 
 

@@ -112,7 +112,7 @@ class VariantPair(Struct, frozen=True):
         )
 
 
-class Judged(Struct, frozen=True):
+class DuelResult(Struct, frozen=True):
     """The result of one duel in one number. ``p`` is adjusted for all that were judged with it.
 
     ``alpha`` is the level that the duel alone would have to reach.
@@ -164,7 +164,7 @@ class Judged(Struct, frozen=True):
         )
 
 
-def judged(duels: Sequence[VariantPair], number: Number) -> list[Judged]:
+def duel_results(duels: Sequence[VariantPair], number: Number) -> list[DuelResult]:
     """The duels for which both sides have the number."""
     effects = [duel.effect(number) for duel in duels]
     known = {at: of.p for at, of in enumerate(effects) if of is not None and of.p is not None}
@@ -172,7 +172,7 @@ def judged(duels: Sequence[VariantPair], number: Number) -> list[Judged]:
     adjusted = dict(zip(known, of_all, strict=True))
     alpha = alpha_of_next(of_all)
     return [
-        Judged(duel, ratio, effect, adjusted.get(at), alpha)
+        DuelResult(duel, ratio, effect, adjusted.get(at), alpha)
         for at, (duel, effect) in enumerate(zip(duels, effects, strict=True))
         if (ratio := duel.ratio(number)) is not None
     ]

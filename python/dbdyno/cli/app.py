@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app = make_app(tokens)
         if not set(tokens).isdisjoint(app.help_flags):
             name_arguments(app, tokens)
-        with _full_disk_told():
+        with _full_disk_reported():
             result = app(
                 tokens, exit_on_error=False, print_error=False, result_action="return_value"
             )
@@ -163,7 +163,7 @@ def start() -> NoReturn:
     The interpreter is not finalized, module by module: that would be a fifth of the Python time of
     a short run, and whatever has to be closed is closed when the command returns.
     """
-    warnings.showwarning = _tell_warning
+    warnings.showwarning = _print_warning
     _complete_streams()
     code = main()
     with contextlib.suppress(OSError, ValueError):  # no reader any more, or already reported
@@ -200,8 +200,8 @@ def _refuse_undecodable(words: Sequence[str]) -> None:
 
 
 @contextlib.contextmanager
-def _full_disk_told() -> Iterator[None]:
-    """Turn the error of a full disk into ours, wherever it was met."""
+def _full_disk_reported() -> Iterator[None]:
+    """Report a full disk as an error of dbdyno, wherever it was met."""
     try:
         yield
     except OSError as error:
@@ -225,7 +225,7 @@ def _spare_processors() -> None:
     gc.set_threshold(GARBAGE_THRESHOLD)
 
 
-def _tell_warning(message: Warning | str, *_where: object, **_more: object) -> None:
+def _print_warning(message: Warning | str, *_where: object, **_more: object) -> None:
     """Show only the message: the place in the program does not help the user."""
     print_aside(f"warning: {message}")
 

@@ -58,11 +58,11 @@ def check(
     if json:
         print_json({"workload": work.name, "broken": violations})
     else:
-        _tell(violations)
+        _print_violations(violations)
     return Exit.VERDICT_FAILED if violations else Exit.OK
 
 
-def _tell(violations: list[Violation]) -> None:
+def _print_violations(violations: list[Violation]) -> None:
     for violation in violations:
         print_result(f"broken: {violation.message}")
     if violations:

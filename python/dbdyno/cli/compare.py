@@ -128,13 +128,13 @@ def _metrics(
     gated = [one.metric for one in gates if one.metric]
     if not names and not gated:
         return None
-    asked = [metric_named(name, known) for name in names] or [*filter(known.__contains__, USUAL)]
-    return list(dict.fromkeys([*asked, *gated]))
+    chosen = [metric_named(name, known) for name in names] or [*filter(known.__contains__, USUAL)]
+    return list(dict.fromkeys([*chosen, *gated]))
 
 
-def _margin(asked: float | None, gates: Sequence[Gate]) -> float:
+def _margin(requested: float | None, gates: Sequence[Gate]) -> float:
     """Return the margin: "same" must not include a change that a gate forbids."""
-    return asked if asked is not None else min((one.share for one in gates), default=MARGIN)
+    return requested if requested is not None else min((one.share for one in gates), default=MARGIN)
 
 
 def _comparison(compared: ComparedRuns, metrics: Sequence[str] | None, margin: float) -> Comparison:

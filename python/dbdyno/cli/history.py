@@ -8,7 +8,7 @@ from dbdyno.analysis.run_series import RUNS_MIN, RunSeries, is_of_a_history, ser
 from dbdyno.cli.app import command
 from dbdyno.cli.metric_names import metric_named
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, screen
-from dbdyno.cli.pages import ReportFile, tell_page, write_page
+from dbdyno.cli.pages import ReportFile, print_report_path, write_page
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
 from dbdyno.report.history import history_object, render_history_text
@@ -60,10 +60,10 @@ def history(
     runs = _runs(workload, target)
     found = series_of(runs, _metrics(metric, runs), default_texts())
     shown = [one for one in found if len(one.runs) >= RUNS_MIN]
-    _tell_left_out([one for one in found if len(one.runs) < RUNS_MIN])
+    _print_left_out([one for one in found if len(one.runs) < RUNS_MIN])
     if report is not None:
         write_page(render_history_html(shown), report)
-        tell_page(report)
+        print_report_path(report)
     if json:
         print_json(history_object(shown))
     elif shown:
@@ -100,7 +100,7 @@ def _metrics(names: Sequence[str], runs: Sequence[Run]) -> list[str] | None:
     return [metric_named(name, known) for name in names] or None
 
 
-def _tell_left_out(few: Sequence[RunSeries]) -> None:
+def _print_left_out(few: Sequence[RunSeries]) -> None:
     for one in few:
         runs = counted(len(one.runs), "run")
         print_aside(f"too few for a history ({runs}, {RUNS_MIN} needed): {one.kind.text}")

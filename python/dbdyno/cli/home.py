@@ -23,7 +23,7 @@ app = command(
 )
 
 
-class Kept(Struct, frozen=True, kw_only=True):
+class StoredData(Struct, frozen=True, kw_only=True):
     """One kind of data that outlives a command."""
 
     what: str
@@ -41,9 +41,9 @@ def home(*, json: Json = False) -> int:
     servers under another account that cannot enter this folder, they are in /var/tmp instead.
 
     dbdyno writes nothing elsewhere, except files named on a command line, and removes nothing
-    that it keeps unless a command says so.
+    that it keeps without a command.
     """
-    kept = list(_kept())
+    kept = list(_stored())
     if json:
         print_json({"home": folder_of_all(), "kept": kept})
         return Exit.OK
@@ -52,7 +52,7 @@ def home(*, json: Json = False) -> int:
     return Exit.OK
 
 
-def _kept() -> Iterator[Kept]:
+def _stored() -> Iterator[StoredData]:
     identity = server_identity()
     yield _found("runs", runs_folder(), "dbdyno runs rm --older 90d")
     yield _found("studies (without runs)", studies_folder(), "dbdyno study rm STUDY")
@@ -62,13 +62,15 @@ def _kept() -> Iterator[Kept]:
     yield _found("downloaded servers", folder_of_all() / "binaries", "removing their folder")
 
 
-def _found(what: str, folder: Path, removed_by: str) -> Kept:
+def _found(what: str, folder: Path, removed_by: str) -> StoredData:
     """Count and measure folders; names with a leading dot are being created or removed."""
     folders = [path for path in folder.glob("[!.]*") if path.is_dir()]
     size = sum(map(tree_bytes, folders))
-    return Kept(what=what, folder=folder, number=len(folders), bytes=size, removed_by=removed_by)
+    return StoredData(
+        what=what, folder=folder, number=len(folders), bytes=size, removed_by=removed_by
+    )
 
 
-def _row(kept: Kept) -> tuple[str, ...]:
-    folder = str(kept.folder)
-    return (kept.what, str(kept.number), gigabytes(kept.bytes), kept.removed_by, folder)
+def _row(stored: StoredData) -> tuple[str, ...]:
+    folder = str(stored.folder)
+    return (stored.what, str(stored.number), gigabytes(stored.bytes), stored.removed_by, folder)

@@ -13,7 +13,7 @@ from dbdyno.run.connected_server import connect_to
 from dbdyno.run.data_preparation import load_summary, prepare
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip
-from dbdyno.run.lua.script_commands import ask, check, do
+from dbdyno.run.lua.script_commands import check, execute, read_script
 from dbdyno.run.option_parameters import WORK, flag
 from dbdyno.run.options import (
     NO_SCRIPT_OPTIONS,
@@ -77,7 +77,7 @@ def load(  # noqa: PLR0913 - one for each group of options
         return _prepare(item, options, json=json)
     equip(options, work, print_aside)  # refuses what only a script could take
     refuse_passing_server(target, "load")
-    _tell(work, _loaded(work, target, data, jobs), json=json)
+    _print_outcome(work, _loaded(work, target, data, jobs), json=json)
     return Exit.OK
 
 
@@ -98,7 +98,7 @@ def _loaded(work: Work, target: TargetOptions, data: DataOptions, jobs: int | No
         )
 
 
-def _tell(work: Work, prepared: Prepared, *, json: bool) -> None:
+def _print_outcome(work: Work, prepared: Prepared, *, json: bool) -> None:
     if json:
         print_json({"workload": work.name, "values": prepared.values, "load": prepared.report})
     elif prepared.report is None:
@@ -109,12 +109,12 @@ def _tell(work: Work, prepared: Prepared, *, json: bool) -> None:
 
 def _prepare(item: WeightedName, options: RunOptions, *, json: bool) -> int:
     commands = ["cleanup", "prepare"] if options.replace else ["prepare"]
-    asked = ask(item, options, print_aside)
-    refuse_passing_server(asked.options, "load")
-    checked = check(asked, commands, engine_tools())
-    do(asked, checked, engine_tools(), print_aside, sys.stderr)
+    request = read_script(item, options, print_aside)
+    refuse_passing_server(request.options, "load")
+    checked = check(request, commands, engine_tools())
+    execute(request, checked, engine_tools(), print_aside, sys.stderr)
     if json:
-        print_json({"workload": asked.work.name, "values": {}, "load": None})
+        print_json({"workload": request.work.name, "values": {}, "load": None})
     return Exit.OK
 
 

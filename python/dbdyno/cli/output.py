@@ -106,8 +106,8 @@ def screen(stream: IO[str]) -> int | None:
     """Return the width of a stream's terminal; None for a pipe or a file."""
     if not stream.isatty():
         return None
-    asked = os.environ.get("COLUMNS", "")
-    columns = int(asked) if asked.isdecimal() else 0
+    variable = os.environ.get("COLUMNS", "")
+    columns = int(variable) if variable.isdecimal() else 0
     with contextlib.suppress(OSError):
         columns = columns or os.get_terminal_size(stream.fileno()).columns
     return max(columns or _SCREEN_USUAL, _SCREEN_LEAST)

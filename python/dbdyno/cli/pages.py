@@ -54,7 +54,7 @@ def _replace(path: Path, page: str) -> None:
         path.chmod(rights)
 
 
-def tell_page(path: Path) -> None:
+def print_report_path(path: Path) -> None:
     """Report where the page is, in addition to the result."""
     print_aside(f"report: {path}")
 

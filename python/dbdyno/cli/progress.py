@@ -75,7 +75,7 @@ class ProgressLines:
                 f"{count(progress.rows_per_s)} rows/s, {clock(progress.left_s)} left"
             )
         if self._line.is_in_terminal or self._reported.is_due(progress.phase, self._now_s()):
-            self._tell(line)
+            self._write(line)
 
     def started(self, plan: Plan, started: Started) -> None:
         """Note when the run is to end."""
@@ -99,7 +99,7 @@ class ProgressLines:
         self._buckets: Counter[int] = Counter()
 
     def _show(self, interval: Interval) -> None:
-        self._tell(
+        self._write(
             f"{interval.phase:7} {tps(self._ok * 1e9 / self._ns):>10} TPS   "
             f"p50 {_time(self._buckets, 0.5)}   p99 {_time(self._buckets, 0.99)}   "
             f"{count(self._failed)} failed   {self._left(interval)}"
@@ -113,7 +113,7 @@ class ProgressLines:
         done = count(interval.counters.ok)
         return f"{done} of {count(self._total)} done" if self._total else ""
 
-    def _tell(self, line: str) -> None:
+    def _write(self, line: str) -> None:
         if self._line.is_in_terminal:
             self._line.renew(plain(shortened(line, self._line.room)))
         else:

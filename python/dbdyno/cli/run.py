@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, print_json, print_result, screen, showing_kept_result
-from dbdyno.cli.pages import refuse_unwritable, tell_page
+from dbdyno.cli.pages import print_report_path, refuse_unwritable
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.reporting import write_html
 from dbdyno.model.record import RunRecord
@@ -67,7 +67,7 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
 def _show(recording: Recording, options: RunOptions) -> None:
     if options.report is not None:
         write_html(recording, options.report)
-        tell_page(options.report)
+        print_report_path(options.report)
     if options.json:
         print_json(recording.record)
     else:

@@ -7,7 +7,7 @@ from dbdyno.cli.output import Exit, print_aside
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.commands import print_help
-from dbdyno.run.lua.script_commands import ask, check, do
+from dbdyno.run.lua.script_commands import check, execute, read_script
 from dbdyno.run.options import NO_SCRIPT_OPTIONS, RunOptions, ScriptOptions, TargetOptions
 from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.target import refuse_passing_server
@@ -45,13 +45,13 @@ def script(
     """
     options = RunOptions(**vars(target), **vars(script))
     refuse_contradictions(options, "script")
-    asked = ask(WeightedName(name, 1), options, print_aside)
+    request = read_script(WeightedName(name, 1), options, print_aside)
     if command == "help":
-        print_help(engine_tools(), asked.draft(), sys.stdout)
+        print_help(engine_tools(), request.draft(), sys.stdout)
         return Exit.OK
     if command == "run":
         raise DbdynoError("usage", "dbdyno script does not measure", f"Use: dbdyno run {name}")
-    checked = check(asked, [command], engine_tools())
-    refuse_passing_server(asked.options, "script")
-    do(asked, checked, engine_tools(), print_aside, sys.stdout)
+    checked = check(request, [command], engine_tools())
+    refuse_passing_server(request.options, "script")
+    execute(request, checked, engine_tools(), print_aside, sys.stdout)
     return Exit.OK

@@ -9,7 +9,7 @@ from dbdyno.analysis.objective import Objective
 from dbdyno.analysis.rate_search import Search
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, print_json, print_result, screen, showing_kept_result
-from dbdyno.cli.pages import refuse_unwritable, tell_page, write_page
+from dbdyno.cli.pages import print_report_path, refuse_unwritable, write_page
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.run import What
 from dbdyno.errors import DbdynoError
@@ -107,7 +107,7 @@ def _wanted(slo: tuple[Objective, ...], rate_max: float | None, error: float) ->
 def _show(found: Search, options: RunOptions) -> None:
     if options.report is not None:
         write_page(render_search_html(found), options.report)
-        tell_page(options.report)
+        print_report_path(options.report)
     if options.json:
         print_json(search_object(found))
     else:

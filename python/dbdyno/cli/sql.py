@@ -6,7 +6,7 @@ from cyclopts import Parameter
 
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_json, print_table
-from dbdyno.store.query import sql as ask
+from dbdyno.store.query import sql as run_query
 
 app = command(
     "sql",
@@ -33,7 +33,7 @@ def sql(
         run_id. Counts are per interval and can be summed; NAME_so_far counts from the start of
         the measured part.
     """
-    answer = ask(query)
+    answer = run_query(query)
     columns, rows = answer.columns, answer.fetchall()
     if json:
         print_json({"columns": columns, "rows": rows})

@@ -19,7 +19,7 @@ from dbdyno.cli.output import (
     refuse_several_forms,
     showing_kept_result,
 )
-from dbdyno.cli.pages import refuse_unwritable, tell_page
+from dbdyno.cli.pages import print_report_path, refuse_unwritable
 from dbdyno.cli.study_options import (
     MADE,
     Made,
@@ -312,6 +312,6 @@ def _made(writer: StudyWriter, report: Path | None, *, as_json: bool) -> int:
     with showing_kept_result():
         if report is not None:
             write_study_html(record, report)
-            tell_page(report)
+            print_report_path(report)
         show_study(record, as_json=as_json)
     return Exit.OK if all(r.status == "done" for r in record.results) else Exit.NOT_VALID

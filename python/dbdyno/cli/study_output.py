@@ -27,7 +27,7 @@ def show_study(record: StudyRecord, *, as_json: bool) -> None:
         print_json(study_object(trials, answers))
     else:
         print_result(render_study_text(trials, answers, screen(sys.stdout)).rstrip())
-        _tell_how_to_go_on(trials)
+        _print_next_command(trials)
 
 
 def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
@@ -41,7 +41,7 @@ def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
     print_lines([Paragraph(capitalized(claim.sentence))])
     print_lines([Paragraph(f"Doubt: {doubt}") for doubt in doubts(trials, claim)])
     if not claim.is_decided:
-        _tell_how_to_go_on(trials)
+        _print_next_command(trials)
 
 
 def write_study_html(record: StudyRecord, path: Path) -> None:
@@ -52,8 +52,8 @@ def write_study_html(record: StudyRecord, path: Path) -> None:
     write_page(render_study_html(*_answered(record)), path, otherwise)
 
 
-def _tell_how_to_go_on(trials: Trials) -> None:
-    """Show the command for the first undecided metric, the one that was asked about first."""
+def _print_next_command(trials: Trials) -> None:
+    """Show the command that would decide the first undecided metric, in the order of the study."""
     metrics = ((of, metric) for of in contrasted(trials) for metric in of.comparison.metrics)
     of, first = next(((of, one) for of, one in metrics if one.more_pairs), (None, None))
     if of is None or first is None:
@@ -67,11 +67,11 @@ def _tell_how_to_go_on(trials: Trials) -> None:
 
 
 def _answered(record: StudyRecord) -> tuple[Trials, Answers]:
-    _tell_lost(lost_runs(record))
+    _print_lost_runs(lost_runs(record))
     trials = trials_of(record, engine_tools().histograms)
     return trials, answered(trials)
 
 
-def _tell_lost(runs: Sequence[str]) -> None:
+def _print_lost_runs(runs: Sequence[str]) -> None:
     if runs:
         print_aside(f"{len(runs)} runs of this study have been removed: {runs[0]} …")

@@ -35,8 +35,8 @@ def show_plan(plan: StudyPlan) -> None:
     )
     headings = [*(factor.name for factor in plan.spec.factors), "each", "words"]
     print_table(headings, _point_rows(plan, commands, shared))
-    said = [*_needs_lines(plan), *_remarks(plan)]
-    print_lines(["", *(Paragraph(line, "  ") for line in said)])
+    lines = [*_needs_lines(plan), *_remarks(plan)]
+    print_lines(["", *(Paragraph(line, "  ") for line in lines)])
 
 
 def plan_object(plan: StudyPlan, unfit: DbdynoError | None) -> dict[str, Any]:

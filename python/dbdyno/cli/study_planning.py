@@ -9,7 +9,7 @@ from dbdyno.run.tools import engine_tools
 from dbdyno.store.studies import read_rates
 from dbdyno.study.file import SIZES
 from dbdyno.study.finding import find_study
-from dbdyno.study.machine import look
+from dbdyno.study.machine import read_machine
 from dbdyno.study.plan import StudyPlan, plan_study
 from dbdyno.study.rates import rates_from
 from dbdyno.study.spec import Overrides, read_study
@@ -26,7 +26,7 @@ def refuse_without_effect(planned: StudyPlan, *, anyway: bool) -> None:
 def planned_study(name: str, size: Size, overrides: Overrides) -> StudyPlan:
     """Return the plan of a study on this host."""
     spec = read_study(find_study(name), size, overrides)
-    return plan_study(spec, engine_tools(), look(), rates_from(read_rates()))
+    return plan_study(spec, engine_tools(), read_machine(), rates_from(read_rates()))
 
 
 def overrides_of(repeats: int | None, server: str | None) -> Overrides:

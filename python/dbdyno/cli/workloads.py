@@ -29,15 +29,15 @@ def workloads(name: str | None = None, /, *, json: Json = False) -> int:
     name
         List the parameters of this workload.
     """
-    asked = [*all_workloads().values()] if name is None else [find_workload(name)]
+    chosen = [*all_workloads().values()] if name is None else [find_workload(name)]
     if json:
-        print_json({"workloads": [_object(workload) for workload in asked]})
+        print_json({"workloads": [_object(workload) for workload in chosen]})
     elif name is None:
-        print_table(("workload", "description"), ((one.name, one.summary) for one in asked))
+        print_table(("workload", "description"), ((one.name, one.summary) for one in chosen))
         print_aside("dbdyno workloads NAME lists the parameters of one; set them: -D NAME=VALUE.")
     else:
-        print_lines([Paragraph(f"{asked[0].name}: {asked[0].summary}"), ""])
-        print_table(("parameter", "default", "values", "description"), _parameters(asked[0]))
+        print_lines([Paragraph(f"{chosen[0].name}: {chosen[0].summary}"), ""])
+        print_table(("parameter", "default", "values", "description"), _parameters(chosen[0]))
     return Exit.OK
 
 

@@ -24,7 +24,7 @@ def vacuum_threshold(facts: ServerFacts, table: TableFacts | None, rows: float) 
     """
     threshold = _number(facts, table, "autovacuum_vacuum_threshold")
     tolerated = threshold + _number(facts, table, "autovacuum_vacuum_scale_factor") * rows
-    most = float(_said(facts, table, _MOST) or -1)
+    most = float(_setting(facts, table, _MOST) or -1)
     return tolerated if most < 0 else min(tolerated, most)
 
 
@@ -37,18 +37,18 @@ def where_off(facts: ServerFacts, table: TableFacts | None) -> Off:
 
 def more_eager(facts: ServerFacts, table: TableFacts | None) -> list[str]:
     """Settings that would still make it start earlier and work faster: ``name = value``."""
-    said = {name: _said(facts, table, name) for name in _EAGER}
+    current = {name: _setting(facts, table, name) for name in _EAGER}
     return [
         f"{name} = {value:g}"
         for name, value in _EAGER.items()
-        if (now := said[name]) is None or float(now) > value
+        if (now := current[name]) is None or float(now) > value
     ]
 
 
 def _number(facts: ServerFacts, table: TableFacts | None, name: str) -> float:
-    return float(needed(_said(facts, table, name), f"the setting {name} was not recorded"))
+    return float(needed(_setting(facts, table, name), f"the setting {name} was not recorded"))
 
 
-def _said(facts: ServerFacts, table: TableFacts | None, name: str) -> str | None:
+def _setting(facts: ServerFacts, table: TableFacts | None, name: str) -> str | None:
     own = table.autovacuum.get(name) if table else None
     return facts.settings.get(name) if own is None else own

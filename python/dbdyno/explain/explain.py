@@ -15,12 +15,12 @@ from dbdyno.explain.failing import did_nothing
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import SEVERITIES, CouldNotLook, Outcome, Rule, TimeKind
-from dbdyno.model.record import Certainty, Finding, NotLooked
+from dbdyno.model.record import Certainty, Finding, UnevaluatedRule
 from dbdyno.model.recording import Histograms, Recording
 
 _CERTAINTIES: tuple[Certainty, ...] = ("hint", "likely", "sure")
-# Clients that had nothing to do, or were told to wait, need no explanation.
-_ASKED_FOR: tuple[TimeKind, ...] = ("idle", "pause")
+# Clients that had nothing to do, or had to wait by plan, need no explanation.
+_REQUESTED: tuple[TimeKind, ...] = ("idle", "pause")
 _MOST = 0.5
 NOTHING_MEASURED = "nothing was measured"
 NOTHING_DONE = (
@@ -36,7 +36,7 @@ class Explanation(Struct, frozen=True):
     """
 
     findings: list[Finding]
-    not_looked: list[NotLooked]
+    not_looked: list[UnevaluatedRule]
     unexplained: float | None
 
 
@@ -52,7 +52,7 @@ def explain(recording: Recording, histograms: Histograms) -> Explanation:
     shown = sorted(uncovered(findings, rules), key=_weight, reverse=True)
     return Explanation(
         findings=shown,
-        not_looked=_not_looked(outcomes, rules),
+        not_looked=_unevaluated(outcomes, rules),
         unexplained=unexplained(findings, rules, _budget(case)),
     )
 
@@ -65,19 +65,19 @@ def outcome(rule: Rule, case: Case) -> Outcome:
     """
     if not case.record.duration_s:
         return CouldNotLook(NOTHING_MEASURED)
-    if did_nothing(case) and not rule.tells_of_failures:
+    if did_nothing(case) and not rule.explains_failures:
         return CouldNotLook(NOTHING_DONE)
     try:
-        said = rule.look(case)
+        found = rule.look(case)
     except LackingError as lacking:
         return CouldNotLook(str(lacking))
-    if not isinstance(said, Finding):
-        return said
+    if not isinstance(found, Finding):
+        return found
     return msgspec.structs.replace(
-        said,
+        found,
         id=rule.id,
-        title=said.title or rule.title,
-        wrong_when=said.wrong_when or page_of(rule).wrong_when,
+        title=found.title or rule.title,
+        wrong_when=found.wrong_when or page_of(rule).wrong_when,
     )
 
 
@@ -95,11 +95,13 @@ def _budget(case: Case) -> Budget | None:
         return None
 
 
-def _not_looked(outcomes: Mapping[str, Outcome], rules: Mapping[str, Rule]) -> list[NotLooked]:
+def _unevaluated(
+    outcomes: Mapping[str, Outcome], rules: Mapping[str, Rule]
+) -> list[UnevaluatedRule]:
     return [
-        NotLooked(id=name, title=rules[name].title, reason=said.reason)
-        for name, said in outcomes.items()
-        if isinstance(said, CouldNotLook)
+        UnevaluatedRule(id=name, title=rules[name].title, reason=result.reason)
+        for name, result in outcomes.items()
+        if isinstance(result, CouldNotLook)
     ]
 
 
@@ -143,14 +145,14 @@ def unexplained(
     """The share of client time that no finding accounts for.
 
     Each finding takes its share from the kinds of time that its rule accounts for, the rules with
-    the fewest kinds first, and no client-second is taken twice. Time that the clients were asked to
+    the fewest kinds first, and no client-second is taken twice. Time that the clients were to
     wait is excluded.
     """
     if budget is None:
         return None
     left: dict[TimeKind, float] = {part.kind: budget.share(part.kind) for part in budget.parts}
     left["not_seen"] = max(budget.not_seen / budget.total, 0.0)
-    in_question = 1.0 - sum(left.get(kind, 0.0) for kind in _ASKED_FOR)
+    in_question = 1.0 - sum(left.get(kind, 0.0) for kind in _REQUESTED)
     claims = [
         (rules[found.id].accounts_for, found.share)
         for found in findings

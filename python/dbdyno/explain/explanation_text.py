@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dbdyno.explain.explain import NOTHING_MEASURED, Explanation
 from dbdyno.explain.shares import remainder_text, share_text
 from dbdyno.layout import Line, Paragraph, visible
-from dbdyno.model.record import Finding, NotLooked, RunRecord
+from dbdyno.model.record import Finding, RunRecord, UnevaluatedRule
 
 _TOP = 3
 _MUCH = 0.1
@@ -54,7 +54,7 @@ def _in_full(finding: Finding) -> Iterator[Line]:
     known = f"[{finding.id}, {finding.certainty}]"
     yield _flowing(f"{finding.severity.upper()}  {finding.title}  {known}", hanging="  ")
     yield _flowing(f"  {finding.summary}", hanging="  ")
-    for heading, said in (
+    for heading, texts in (
         ("evidence", finding.seen),
         ("why it matters", [finding.why]),
         ("accounts for", [share_text(finding)]),
@@ -63,13 +63,13 @@ def _in_full(finding: Finding) -> Iterator[Line]:
         ("refute", [finding.refute]),
         ("wrong when", [finding.wrong_when]),
     ):
-        sentences = [sentence for sentence in said if sentence]
+        sentences = [sentence for sentence in texts if sentence]
         if sentences:
             yield f"  {heading}"
             yield from _listed(sentences, indent="    ")
 
 
-def _reasons(not_looked: Sequence[NotLooked]) -> Iterator[Line]:
+def _reasons(not_looked: Sequence[UnevaluatedRule]) -> Iterator[Line]:
     """Rules that could not look, by reason: one missing recording may stop several."""
     by_reason: dict[str, list[str]] = {}
     for rule in not_looked:

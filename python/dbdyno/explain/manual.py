@@ -40,7 +40,7 @@ def manual_page(docstring: str) -> ManualPage:
         is_named = bool(colon) and label in LABELS
         name = LABELS[label] if is_named else name
         parts.setdefault(name, []).append(text.strip() if is_named else paragraph)
-    return ManualPage(title=title, **{key: _sentences(said) for key, said in parts.items()})
+    return ManualPage(title=title, **{key: _sentences(part) for key, part in parts.items()})
 
 
 def _sentences(paragraphs: list[str]) -> str:

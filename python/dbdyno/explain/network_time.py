@@ -53,11 +53,11 @@ def network_time_of(case: Case) -> NetworkTime:
     spent = client_time(case)
     intervals = case.recording.tables["intervals"]
     counted = float(intervals["round_trips"][intervals["phase"] == "measure"].sum())
-    asked = needed(counted or None, "round trips were not counted")
+    trips = needed(counted or None, "round trips were not counted")
     own = spent.share("client_or_network")
     return NetworkTime(
         share=spent.charged("client_or_network"),
         own=own,
-        trip_s=own * spent.total / asked,
-        trips=asked / committed(case),
+        trip_s=own * spent.total / trips,
+        trips=trips / committed(case),
     )

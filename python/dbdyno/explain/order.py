@@ -145,10 +145,10 @@ def _crossings(
     ]
     return {
         (name, other, first, second)
-        for name, mine in pairs
-        for other, theirs in pairs
-        for first, second in mine
-        if name < other and (second, first) in theirs
+        for name, own in pairs
+        for other, others in pairs
+        for first, second in own
+        if name < other and (second, first) in others
     }
 
 

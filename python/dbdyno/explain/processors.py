@@ -48,13 +48,13 @@ def processor_time(case: Case) -> ProcessorTime:
     busy, idle = _machine_us(case, *_BUSY), _machine_us(case, *_IDLE)
     stolen = _machine_us(case, "steal_us")
     capacity = max(busy + idle + stolen, 1.0)
-    ours_us = {who: _process_us(case, who) for who in ("server", "engine", "dbdyno")}
-    counted = max(busy, sum(ours_us.values()), 1.0)
-    ours = {who: used_us / counted * busy / capacity for who, used_us in ours_us.items()}
+    known_us = {who: _process_us(case, who) for who in ("server", "engine", "dbdyno")}
+    counted = max(busy, sum(known_us.values()), 1.0)
+    known = {who: used_us / counted * busy / capacity for who, used_us in known_us.items()}
     return ProcessorTime(
         cores=float(levels(case, "machine", "processors").value[-1]),
-        **ours,
-        others=max(busy / capacity - sum(ours.values()), 0.0),
+        **known,
+        others=max(busy / capacity - sum(known.values()), 0.0),
         stolen=stolen / capacity,
         idle=idle / capacity,
     )

@@ -41,7 +41,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     their share, with at least their severity, their findings are not shown. ``accounts_for`` are
     the kinds of client time that a finding with a share of it explains. A rule about what only some
     databases have names their ``protocols``, and is not run for others. If a load's transactions
-    failed, only the rules that may explain the failures are run (``tells_of_failures``).
+    failed, only the rules that may explain the failures are run (``explains_failures``).
     """
 
     id: str
@@ -50,7 +50,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     covers: frozenset[str] = frozenset()
     accounts_for: frozenset[TimeKind] = frozenset()
     protocols: frozenset[str] | None = None
-    tells_of_failures: bool = False
+    explains_failures: bool = False
 
     def is_for(self, protocol: str) -> bool:
         """Whether the rule applies to databases with this protocol."""

@@ -38,5 +38,5 @@ def against_conflicts(protocol: str, messages: Collection[str]) -> list[str]:
     """Advice, the closest to the cause first."""
     if protocol == MYSQL:
         return [_OF_SNAPSHOTS, _SHORTER]
-    said = [pattern for pattern in _AGAINST if any(pattern in one for one in messages)]
-    return [*(advice for pattern in said or _AGAINST for advice in _AGAINST[pattern]), _SHORTER]
+    matching = [pattern for pattern in _AGAINST if any(pattern in one for one in messages)]
+    return [*(advice for pattern in matching or _AGAINST for advice in _AGAINST[pattern]), _SHORTER]

@@ -53,7 +53,7 @@ def observe(
     """Return what to observe: the server and the engine with their descendants, and ourselves."""
     firsts = {"server": server, "engine": engine}
     groups = {name: ProcessGroup(first) for name, first in firsts.items() if first is not None}
-    # The engine and a private server are descendants of ours, but are counted separately.
+    # The engine and a private server are descendants of this process, but are counted separately.
     groups["dbdyno"] = ProcessGroup(os.getpid(), alone=True)
     return ObservedHost(groups=groups, folders=tuple(folders), root=root)
 

@@ -168,7 +168,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     """When this rule may be wrong."""
 
 
-class NotLooked(Struct, frozen=True, kw_only=True):
+class UnevaluatedRule(Struct, frozen=True, kw_only=True):
     """A rule that could not be evaluated, and what it would have needed."""
 
     id: str
@@ -216,7 +216,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     client: ClientCost | None = None
     costs: list[CostRecord] = []
     findings: list[Finding] = []
-    not_looked: list[NotLooked] = []
+    not_looked: list[UnevaluatedRule] = []
     unexplained: float | None = None
     """The share of client time that no finding accounts for."""
     telemetry: dict[str, Any] = {}

@@ -74,7 +74,7 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Published(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of published figures, of which only the shape is compared with ours."""
+    """A table of published figures, of which only the shape is compared with the measured one."""
 
     title: str
     source: str

@@ -69,12 +69,16 @@ def colour_of(curve: CurveOf, series: CurveSeries) -> str:
 
 def _caption(curve: CurveOf) -> str:
     axes = [name for name, axis in (("x", curve.x_axis), ("y", curve.y_axis)) if axis == "log"]
-    said = [f"Logarithmic {' and '.join(axes)} {'axes' if axes[1:] else 'axis'}." if axes else ""]
+    sentences = [
+        f"Logarithmic {' and '.join(axes)} {'axes' if axes[1:] else 'axis'}." if axes else ""
+    ]
     if any(map(_has_intervals, _measured(curve))):
-        said.append(f"Points: means over runs; bars: 95 % intervals between runs{_gaps(curve)}.")
+        sentences.append(
+            f"Points: means over runs; bars: 95 % intervals between runs{_gaps(curve)}."
+        )
     if any(one.fitted for one in curve.series):
-        said.append("Dashed lines were not measured.")
-    return " ".join(filter(None, said))
+        sentences.append("Dashed lines were not measured.")
+    return " ".join(filter(None, sentences))
 
 
 def _gaps(curve: CurveOf) -> str:
@@ -210,7 +214,7 @@ def _draw_marks(drawing: Drawing, marks: Sequence[_Mark], frame: Frame) -> None:
 
 
 def _shift(curve: CurveOf, series: CurveSeries) -> float:
-    """Beside each other, the intervals of several lines at one x can be told apart."""
+    """Beside each other, the intervals of several lines at one x remain distinguishable."""
     barred = [one.label for one in _measured(curve) if _has_intervals(one)]
     if series.label not in barred:
         return 0.0

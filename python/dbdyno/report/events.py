@@ -54,7 +54,7 @@ def _spans(events: Iterable[RunEvent], gap_s: float) -> list[Span]:
 
 
 def _joined(spans: Iterable[Span], gap_s: float) -> list[Span]:
-    """Merge spans that cannot be told apart on the page, so that a long run has a small page."""
+    """Merge spans that are indistinguishable on the page, so that a long run has a small page."""
     joined: list[Span] = []
     for span in sorted(spans, key=lambda span: span.begin_s):
         last = joined[-1] if joined else None

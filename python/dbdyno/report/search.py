@@ -48,7 +48,7 @@ def _trial_object(trial: Trial) -> dict[str, Any]:
     return {
         "rate_tps": trial.rate_tps,
         "outcome": trial.outcome,
-        "judged": [asdict(one) for one in trial.judged],
+        "judged": [asdict(one) for one in trial.results],
         "runs": [
             {
                 "run_id": run.run_id,
@@ -80,8 +80,8 @@ def verdict(found: Search) -> str:
     """The answer in one sentence."""
     if not found.trials:
         return "Interrupted before a rate was judged."
-    said = _none_met(found) if found.met_tps is None else _met(found, found.met_tps)
-    return said if found.is_over else f"Interrupted; so far: {said}"
+    text = _none_met(found) if found.met_tps is None else _met(found, found.met_tps)
+    return text if found.is_over else f"Interrupted; so far: {text}"
 
 
 def _none_met(found: Search) -> str:

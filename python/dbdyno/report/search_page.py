@@ -60,8 +60,8 @@ def _curve(found: Search) -> Sequence[Block]:
     trials = [trial for trial in in_order(found) if all(run.response_ms for run in trial.runs)]
     if len(trials) < 2:
         return [Text(text="A curve needs at least two rates.")]
-    asked = [one.measure for one in found.objectives if one.measure != "failures"]
-    drawn = dict.fromkeys([*asked, *_DRAWN])
+    measures = [one.measure for one in found.objectives if one.measure != "failures"]
+    drawn = dict.fromkeys([*measures, *_DRAWN])
     return [
         curve_figure(
             CurveOf(

@@ -51,9 +51,9 @@ def _durability(trials: Trials) -> Iterator[tuple[str, str]]:
 
 def _turn_text(study: StudyRecord) -> str:
     counts = Counter(result.status for result in study.results)
-    said = [f"{count(number)} {status}" for status, number in counts.items()]
+    parts = [f"{count(number)} {status}" for status, number in counts.items()]
     left = len(study.turns) - len(study.results)
-    return ", ".join([*said, *([f"{count(left)} not run"] if left else [])]) or "none"
+    return ", ".join([*parts, *([f"{count(left)} not run"] if left else [])]) or "none"
 
 
 def time_facts(study: StudyRecord) -> Iterator[tuple[str, str]]:

@@ -33,9 +33,9 @@ def published_blocks(published: Sequence[Published], answers: Answers) -> list[B
 
 
 def _published(of: Published, answers: Answers, name: str) -> Iterator[Block]:
-    ours = our_table(of, answers)
-    if ours is not None:
-        yield from _shapes(of, ours, name)
+    measured = measured_table(of, answers)
+    if measured is not None:
+        yield from _shapes(of, measured, name)
     yield Text(text=f"{of.title} ({of.source}):")
     yield Table(
         caption="As published",
@@ -43,18 +43,18 @@ def _published(of: Published, answers: Answers, name: str) -> Iterator[Block]:
         rows=of.rows,
         numeric=_numeric(of.columns, of.rows),
     )
-    if ours is not None:
+    if measured is not None:
         yield Table(
             caption="The same on this host",
-            columns=ours.columns,
-            rows=ours.rows,
-            numeric=ours.numeric,
+            columns=measured.columns,
+            rows=measured.rows,
+            numeric=measured.numeric,
         )
     for sentence in of.found:
         yield Text(text=f"The authors found: {sentence}", note=True)
 
 
-def our_table(of: Published, answers: Answers) -> TableOf | None:
+def measured_table(of: Published, answers: Answers) -> TableOf | None:
     """The table among the answers that begins with the published one's columns."""
     for _, answer in answers:
         for shown in answer.shown:
@@ -63,27 +63,27 @@ def our_table(of: Published, answers: Answers) -> TableOf | None:
     return None
 
 
-def _shapes(of: Published, ours: TableOf, name: str) -> Iterator[Figure]:
+def _shapes(of: Published, measured: TableOf, name: str) -> Iterator[Figure]:
     """A chart for each column that is numeric in both, if the first column is numeric as well."""
     for place in range(1, len(of.columns)):
-        theirs, here = _column(of.rows, place), _column(ours.rows, place)
-        shared = sorted(theirs.keys() & here.keys())
+        published, here = _column(of.rows, place), _column(measured.rows, place)
+        shared = sorted(published.keys() & here.keys())
         if len(shared) > 1:
-            yield _shape_figure(of, place, _shape(theirs, shared), _shape(here, shared), name)
+            yield _shape_figure(of, place, _shape(published, shared), _shape(here, shared), name)
 
 
 def _shape_figure(
-    of: Published, place: int, theirs: CurveSeries, ours: CurveSeries, name: str
+    of: Published, place: int, published: CurveSeries, measured: CurveSeries, name: str
 ) -> Figure:
-    lowest = min(*theirs.y, *ours.y)
+    lowest = min(*published.y, *measured.y)
     return curve_figure(
         CurveOf(
             title=f"{of.columns[place]}: shape",
-            summary=f"Published: largest at {_largest(theirs):g} {of.columns[0]}; here: at "
-            f"{_largest(ours):g}.",
+            summary=f"Published: largest at {_largest(published):g} {of.columns[0]}; here: at "
+            f"{_largest(measured):g}.",
             x_title=of.columns[0],
             y_title="share of its own maximum, over shared points",
-            series=[replace(ours, label="here"), replace(theirs, label="published")],
+            series=[replace(measured, label="here"), replace(published, label="published")],
             x_axis="log",
             y_axis="log" if lowest < _FAR_BELOW else "linear",
         ),

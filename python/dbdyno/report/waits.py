@@ -26,16 +26,20 @@ def bands(recording: Recording, line: Timeline) -> Bands:
     Empty if sessions were never sampled.
     """
     samples, waits = recording.tables["samples"], recording.tables["waits"]
-    looks = samples["source"] == SESSIONS
+    is_sample = samples["source"] == SESSIONS
     lengths_s = dict(
-        zip(samples["time_s"][looks].tolist(), samples["seconds"][looks].tolist(), strict=True)
+        zip(
+            samples["time_s"][is_sample].tolist(),
+            samples["seconds"][is_sample].tolist(),
+            strict=True,
+        )
     )
-    looked_s = _per_interval(line, np.array(list(lengths_s)), np.array(list(lengths_s.values())))
-    if not looked_s.any():
+    sampled_s = _per_interval(line, np.array(list(lengths_s)), np.array(list(lengths_s.values())))
+    if not sampled_s.any():
         return {}
     stands_for_s = np.array([lengths_s.get(time_s, 0.0) for time_s in waits["time_s"].tolist()])
     spent_s = waits["count"] * stands_for_s
-    known_s = np.where(looked_s > 0, looked_s, np.nan)
+    known_s = np.where(sampled_s > 0, sampled_s, np.nan)
     return {
         kind: _per_interval(line, waits["time_s"][places], spent_s[places]) / known_s
         for kind, places in _places(recording).items()

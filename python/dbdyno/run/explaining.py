@@ -30,7 +30,7 @@ def explained(
         server = {**record.server, "cpu_us_per_transaction": cpu_us}
         record = replace(record, costs=found, server=server)
         explanation = explain(replace(recording, record=record), histograms)
-    except Exception as error:  # a defect of ours must not lose a measured run
+    except Exception as error:  # a defect in dbdyno must not lose a measured run
         log(f"the run could not be explained: {type(error).__name__}: {error}")
         return record
     return replace(

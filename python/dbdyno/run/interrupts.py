@@ -1,4 +1,4 @@
-"""Ctrl-C while the engine measures: the first asks the engine to end, further ones kill it.
+"""Ctrl-C while the engine measures: the first requests the engine to end, further ones kill it.
 
 SIGTERM from a supervisor and the end of the terminal have the same effect. Elsewhere each signal
 raises Python's ordinary ``KeyboardInterrupt``. That must not happen while frames are read: an

@@ -66,7 +66,7 @@ class Measured:
     failed: Failed | None = None
     was_silent: bool = False
     got_interrupt: bool = False
-    """Whether the user asked for the end, however the engine then ended."""
+    """Whether the user requested the end, however the engine then ended."""
 
     @property
     def has_begun(self) -> bool:
@@ -125,9 +125,9 @@ class _Reader:
         self._plan = plan
         self._observer = observer
         self._log = log
-        self._outages = OutageReporter(self._tell)
+        self._outages = OutageReporter(self._report)
 
-    def _tell(self, text: str) -> None:
+    def _report(self, text: str) -> None:
         self._log(text)
         self._observer.say(text)
 

@@ -64,7 +64,7 @@ class PlacementRecord:
             self._requested["engine-cpus"] = str(options.engine_cpus)
         self.verified = verified(placement, groups, server.process_id)
 
-    def look(self, when: Literal["begin", "end"]) -> None:
+    def record_memory(self, when: Literal["begin", "end"]) -> None:
         """Record on which nodes the server's memory is, before the load or after it.
 
         Omitted on a host with a single node, where it can be nowhere else, unless a policy was

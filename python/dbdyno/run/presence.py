@@ -39,7 +39,7 @@ class Presence:
         self._rows = 0
         self._absence: DbdynoError | None = None
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, name="presence", daemon=True)
+        self._thread = threading.Thread(target=self._watch, name="presence", daemon=True)
 
     def loading(self, progress: LoadProgress) -> None:
         """Note the progress of a load: the server has accepted these rows."""
@@ -49,7 +49,7 @@ class Presence:
             self._rows = progress.rows
             self._last_progress_s = time.monotonic()
 
-    def _look(self) -> None:
+    def _watch(self) -> None:
         while self._absence is None and not self._over.wait(self._silence_max_s / 10):
             if time.monotonic() - self._last_progress_s > self._silence_max_s:
                 self._knock()

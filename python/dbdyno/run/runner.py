@@ -108,8 +108,8 @@ class _Run:
 
     def measured(self) -> Recording:
         """Do everything from the data to the verdict."""
-        self._tell_settings()
-        self._tell_of_log()
+        self._report_settings()
+        self._report_unreadable_log()
         placed = PlacementRecord(self.connected.server, self.options)
         for line in placed.verified:
             self.observer.say(f"placement: {line}")
@@ -131,12 +131,12 @@ class _Run:
             writer.write_host(
                 msgspec.to_builtins(describe_host(self.connected.server.data_directory))
             )
-            placed.look("begin")
+            placed.record_memory("begin")
             self._describe(writer, description, placed)
             self._beforehand(writer, script.begin)
             with _as_failed_run():
                 measured = self._measure(writer, plan, watch)
-                placed.look("end")
+                placed.record_memory("end")
                 self._describe(writer, description, placed)
                 if measured.has_begun:
                     script.end(writer.folder / LOG)
@@ -170,7 +170,7 @@ class _Run:
         """Whether the script prepares its data: on request, or on a new server, which has none."""
         return self.options.replace or is_passing(self.options)
 
-    def _tell_settings(self) -> None:
+    def _report_settings(self) -> None:
         if self.options.durability is not None:
             for line in settings_by_level(self.options.durability):
                 self.observer.say(line)
@@ -178,7 +178,7 @@ class _Run:
         if settings:
             self.observer.say(settings_summary(settings))
 
-    def _tell_of_log(self) -> None:
+    def _report_unreadable_log(self) -> None:
         """Report an unreadable server log at once: otherwise only the result would show it."""
         path = self.options.server_log
         try:
@@ -202,7 +202,7 @@ class _Run:
         if not self.options.no_vacuum:
             self._settle(prepared)
         workload = self.work.workload
-        if workload is None or not self._checks(is_ours=prepared.is_ours):
+        if workload is None or not self._checks(is_loaded_by_dbdyno=prepared.is_loaded_by_dbdyno):
             return prepared.values, None
         return prepared.values, begin_watch(self.connected, workload, prepared.values)
 
@@ -210,9 +210,9 @@ class _Run:
         if unwritten := settle(self.connected, self.work.workload, prepared):
             self.observer.say(unwritten)
 
-    def _checks(self, *, is_ours: bool) -> bool:
+    def _checks(self, *, is_loaded_by_dbdyno: bool) -> bool:
         """Whether the invariants can be checked for this run."""
-        if not self.options.check and not is_ours:
+        if not self.options.check and not is_loaded_by_dbdyno:
             return False
         if not self.work.is_the_workloads_alone:
             self.observer.say("the invariants are not checked: the run includes your own scripts")
@@ -242,7 +242,7 @@ class _Run:
 
     @contextmanager
     def _kept(self) -> Iterator[None]:
-        """When the verdict is interrupted, tell the user that the results are kept."""
+        """When the verdict is interrupted, report that the results are kept."""
         try:
             yield
         except KeyboardInterrupt:

@@ -173,7 +173,7 @@ def _tried(load: _Load, server: Server, found: Search, rate_tps: float, duration
         trial = Trial(
             rate_tps=rate_tps,
             runs=[recording.record for recording in recordings],
-            judged=[
+            results=[
                 evaluate(
                     one,
                     concatenated(

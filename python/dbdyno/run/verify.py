@@ -63,7 +63,7 @@ def verify(
     advice = _advice(findings)
     _refuse_unknown_data(recording)
     requested = _requested(recording, trial)
-    _say_other_load(recording, requested, say)
+    _report_different_load(recording, requested, say)
     texts = advice.evidence["scripts"]
     scripts = recording.plan["scripts"]
     orders = {"as it was": scripts, "as advised": [_with_text(one, texts) for one in scripts]}
@@ -73,7 +73,7 @@ def verify(
         turns = list(orders) if number % 2 == 0 else list(reversed(orders))
         runs = {turn: _measured(recording, orders[turn], turn, requested, tools) for turn in turns}
         if not done:
-            _say_other_version(recording, runs["as it was"], say)
+            _report_different_version(recording, runs["as it was"], say)
         done.append((runs["as it was"], runs["as advised"]))
         before, after = map(_tps, done[-1])
         say(f"pair {number + 1} of {trial.pairs}: {before:,.0f} TPS, advised {after:,.0f} TPS")
@@ -113,7 +113,9 @@ def _refuse_unknown_data(recording: Recording) -> None:
         )
 
 
-def _say_other_load(recording: Recording, trial: RunOptions, say: Callable[[str], None]) -> None:
+def _report_different_load(
+    recording: Recording, trial: RunOptions, say: Callable[[str], None]
+) -> None:
     _, requested = parse_arguments(recording.record.command)
     if requested.rate_tps is not None or requested.stages is not None:
         say(
@@ -122,7 +124,9 @@ def _say_other_load(recording: Recording, trial: RunOptions, say: Callable[[str]
         )
 
 
-def _say_other_version(recording: Recording, trial: Recording, say: Callable[[str], None]) -> None:
+def _report_different_version(
+    recording: Recording, trial: Recording, say: Callable[[str], None]
+) -> None:
     """Report another version: the nearest installed one of the major version may differ."""
     was, now = (one.record.server["version"] for one in (recording, trial))
     if was != now:

@@ -15,7 +15,7 @@ Use = Literal["existing", "private", "kept"]
 
 
 def leave_running() -> None:
-    """Do nothing: the stopper of servers that are not ours to stop, or that outlive dbdyno."""
+    """Do nothing: the stopper of servers that dbdyno may not stop, or that outlive dbdyno."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,9 +49,9 @@ def draw_blueprint(
     binaries = product.find(spec)
     disk = placement.wal_folder or placement.data_folder or place
     machine = this_machine(disk, placement.server_memory_bytes)
-    ours = product.settings(machine, connections, binaries)
+    defaults = product.settings(machine, connections, binaries)
     promised = promised_settings(product.protocol, spec.durability)
-    settings = choose_settings(ours, promised, spec.settings)
+    settings = choose_settings(defaults, promised, spec.settings)
     product.check(binaries, settings)
     refuse_missing_huge_pages(product.huge_pages, settings)
     return Blueprint(

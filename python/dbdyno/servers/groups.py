@@ -1,8 +1,8 @@
-"""Control groups for private servers: created below ours, with limits, and cleaned up later.
+"""Control groups for private servers: created below dbdyno's, with limits, and cleaned up later.
 
 Supports both versions of the interface. The guard enters them before it starts the server and
 removes them afterwards; those of a guard that was itself killed are removed when the next one is
-created here. If something is missing (a controller, the right to write), the error says so.
+created here. If something is missing (a controller, the right to write), the error names it.
 """
 
 import os
@@ -43,10 +43,10 @@ def make_groups(cores: float | None, memory_bytes: int | None) -> tuple[Group, .
     wanted = {controller: limit for controller, limit in limits.items() if limit is not None}
     if not wanted:
         return ()
-    ours = dict(memberships(Path("/proc/self/cgroup").read_text()))
+    own = dict(memberships(Path("/proc/self/cgroup").read_text()))
     if (MOUNTS / "cgroup.controllers").exists():
-        return (_made_v2(ours.get("", "/"), wanted),)
-    return tuple(_made_v1(ours, controller, limit) for controller, limit in wanted.items())
+        return (_made_v2(own.get("", "/"), wanted),)
+    return tuple(_made_v1(own, controller, limit) for controller, limit in wanted.items())
 
 
 def remove_groups(groups: tuple[Group, ...]) -> None:
@@ -71,10 +71,10 @@ def upwards(mount: Path, path: str) -> Iterator[Path]:
     yield from (f for f in (folder, *folder.parents) if f.is_relative_to(mount) and f.is_dir())
 
 
-def _made_v1(ours: Mapping[str, str], controller: str, limit: float) -> Group:
+def _made_v1(own: Mapping[str, str], controller: str, limit: float) -> Group:
     mount = MOUNTS / controller
-    above = next(upwards(mount, ours.get(controller, "/")), None)
-    if controller not in ours or above is None:
+    above = next(upwards(mount, own.get(controller, "/")), None)
+    if controller not in own or above is None:
         raise _unavailable(f"the {controller} controller is not mounted below {MOUNTS}")
     return _made(above, above, _files_v1(controller, limit))
 

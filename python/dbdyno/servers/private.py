@@ -33,7 +33,7 @@ STOP_PATIENCE_S = 30
 
 @dataclass(frozen=True, kw_only=True)
 class PrivateServer(Server):
-    """A server of ours that can be shut down cleanly, and started again on the same data."""
+    """A private server that can be shut down cleanly, and started again on the same data."""
 
     cluster: Cluster = field(repr=False)
     guard: Guard = field(repr=False)

@@ -1,4 +1,4 @@
-"""The record of a server of ours, by which a later dbdyno finds or removes it."""
+"""The record of a server that dbdyno started, by which a later dbdyno finds or removes it."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 """The settings of a private server: few, each with its reason, and checked before the start.
 
 They suit a host that serves one database, and are as durable as the server's defaults. Nothing that
-only improves benchmark results is changed unless ``--durability`` or the user says so.
+only improves benchmark results is changed unless ``--durability`` or the user requests it.
 """
 
 import os
@@ -51,12 +51,12 @@ def this_machine(folder: Path, server_limit_bytes: int | None = None) -> Machine
 
 
 def choose_settings(
-    ours: Iterable[Setting], promised: Iterable[Setting], theirs: Mapping[str, str]
+    defaults: Iterable[Setting], promised: Iterable[Setting], by_user: Mapping[str, str]
 ) -> tuple[Setting, ...]:
     """Merge our settings, those of a durability level, and the user's: the later one wins."""
-    requested = [Setting(name, value, "asked for") for name, value in theirs.items()]
+    requested = [Setting(name, value, "asked for") for name, value in by_user.items()]
     chosen: dict[str, Setting] = {}
-    for setting in (*ours, *promised, *requested):
+    for setting in (*defaults, *promised, *requested):
         chosen.pop(setting.name, None)  # a replacement goes to the end
         chosen[setting.name] = setting
     return tuple(chosen.values())

@@ -18,7 +18,7 @@ _PART_MAX = 24
 _NAMES_SHOWN = 5
 
 
-class Kept(Struct, frozen=True):
+class RecordKind(Struct, frozen=True):
     """What is looked for, in the words of an error message; ``noun`` is also part of its code.
 
     ``hint`` is for users who named one that does not exist, ``first`` for those who have none at
@@ -32,45 +32,45 @@ class Kept(Struct, frozen=True):
     first: str
 
 
-def new_id(name: str, kept: Kept, beside: Path) -> str:
+def new_id(name: str, kind: RecordKind, beside: Path) -> str:
     """Return a readable ID, sortable by time and new in this folder: 20261120-214203-tpcb-3f2a."""
     now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     part = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_PART_MAX].strip("-")
     while True:
-        new = f"{now}-{part or kept.noun}-{secrets.token_hex(2)}"
+        new = f"{now}-{part or kind.noun}-{secrets.token_hex(2)}"
         if not (beside / new).exists():
             return new
 
 
-def folder_meant(named: str, folders: Sequence[Path], kept: Kept, inside: Path) -> Path:
+def folder_meant(named: str, folders: Sequence[Path], kind: RecordKind, inside: Path) -> Path:
     """Return the folder with this name, or the only one whose name contains it, or ``last``.
 
     ``folders`` are all the folders in ``inside``, oldest first; ``last~1`` is the one before the
     last.
     """
     if not folders:
-        raise StoreError(f"no_{kept.noun}", f"There are no {kept.plural} in {inside}.", kept.first)
+        raise StoreError(f"no_{kind.noun}", f"There are no {kind.plural} in {inside}.", kind.first)
     recent = _LAST.fullmatch(named)
     if recent:
-        return _from_the_end(folders, int(recent["back"] or 0), kept)
+        return _from_the_end(folders, int(recent["back"] or 0), kind)
     matches = [folder for folder in folders if named and named in folder.name]
     exact = [folder for folder in matches if folder.name == named]
-    return _only(named, exact or matches, kept)
+    return _only(named, exact or matches, kind)
 
 
-def _from_the_end(folders: Sequence[Path], back: int, kept: Kept) -> Path:
+def _from_the_end(folders: Sequence[Path], back: int, kind: RecordKind) -> Path:
     if back >= len(folders):
-        message = f"last~{back} is too far back: only {len(folders)} {kept.plural} are kept."
-        raise StoreError(f"no_{kept.noun}", message, kept.hint)
+        message = f"last~{back} is too far back: only {len(folders)} {kind.plural} are kept."
+        raise StoreError(f"no_{kind.noun}", message, kind.hint)
     return folders[-1 - back]
 
 
-def _only(named: str, matches: Sequence[Path], kept: Kept) -> Path:
+def _only(named: str, matches: Sequence[Path], kind: RecordKind) -> Path:
     if not matches:
-        raise StoreError(f"no_{kept.noun}", f"No {kept.called} is named {named!r}.", kept.hint)
+        raise StoreError(f"no_{kind.noun}", f"No {kind.called} is named {named!r}.", kind.hint)
     if len(matches) > 1:
         names = ", ".join(folder.name for folder in matches[:_NAMES_SHOWN])
         more = ", …" if len(matches) > _NAMES_SHOWN else ""
-        message = f"{named!r} matches {len(matches)} {kept.plural}: {names}{more}."
-        raise StoreError(f"ambiguous_{kept.noun}", message, "Give a longer part of the name.")
+        message = f"{named!r} matches {len(matches)} {kind.plural}: {names}{more}."
+        raise StoreError(f"ambiguous_{kind.noun}", message, "Give a longer part of the name.")
     return matches[0]

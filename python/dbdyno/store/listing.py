@@ -5,11 +5,11 @@ from pathlib import Path
 
 from dbdyno.store.errors import StoreError, explained, leave_out
 from dbdyno.store.files import is_locked
-from dbdyno.store.ids import Kept, folder_meant
+from dbdyno.store.ids import RecordKind, folder_meant
 from dbdyno.store.places import RECORD, runs_folder
 from dbdyno.store.record import read_record
 
-RUN = Kept(
+RUN = RecordKind(
     noun="run",
     plural="runs",
     called="run",

@@ -17,14 +17,14 @@ from dbdyno.home import home as dbdyno_home, home_folder
 from dbdyno.model.study import STUDY_FORMAT_VERSION, StudyRecord
 from dbdyno.store.errors import StoreError, explained, leave_out
 from dbdyno.store.files import hold_lock, is_locked, read_json, replace_json
-from dbdyno.store.ids import Kept, folder_meant, new_id
+from dbdyno.store.ids import RecordKind, folder_meant, new_id
 
 RECORD = "study.json"
 SPEC_TEXT = "study.toml"
 SCRIPTS = "scripts"
 RATES = "rates.json"
 _FOLDER = "studies"
-STUDY = Kept(
+STUDY = RecordKind(
     noun="study",
     plural="studies",
     called="study that was run",

@@ -1,4 +1,4 @@
-"""Which data files a server's program can read, as far as the program itself tells.
+"""Which data files a server's program can read, as far as the program itself reports.
 
 Two builds of one PostgreSQL may report the same version and differ in the catalog: one does not
 start on the other's files. Builds with the same catalog share prepared data, to the byte, as a

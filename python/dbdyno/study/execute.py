@@ -18,7 +18,7 @@ from dbdyno.study.observer import StudyObserver
 from dbdyno.study.plan import DRAIN_S, connections_of
 from dbdyno.study.prepared_data import PreparedData
 from dbdyno.study.rates import Rates, measured_load, measured_turn, prepare_s
-from dbdyno.study.resolved_point import ResolvedPoint, ask
+from dbdyno.study.resolved_point import ResolvedPoint, resolve
 from dbdyno.study.turn import Bench, end_turn, make_turn
 from dbdyno.study.turn_server import TurnServer
 
@@ -32,12 +32,12 @@ def execute(
 ) -> StudyRecord:
     """Run every turn that has no result yet."""
     record = writer.record
-    asked = _asked(record, writer.folder, observer)
+    points = _resolved_points(record, writer.folder, observer)
     prepared = PreparedData(tools, observer)
-    connections = connections_of([*asked.values()])
+    connections = connections_of([*points.values()])
     with TurnServer(record.spec, connections, prepared) as turn_server:
         bench = Bench(record.study_id, turn_server, tools, observer, clock)
-        return _Session(writer, bench, prepared, asked, rates).made()
+        return _Session(writer, bench, prepared, points, rates).made()
 
 
 def turns_left(record: StudyRecord) -> list[Turn]:
@@ -46,8 +46,10 @@ def turns_left(record: StudyRecord) -> list[Turn]:
     return [turn for turn in record.turns if turn.number not in done]
 
 
-def _asked(record: StudyRecord, folder: Path, observer: StudyObserver) -> dict[str, ResolvedPoint]:
-    return {point.key: ask(point, folder / SCRIPTS, observer.say) for point in record.points}
+def _resolved_points(
+    record: StudyRecord, folder: Path, observer: StudyObserver
+) -> dict[str, ResolvedPoint]:
+    return {point.key: resolve(point, folder / SCRIPTS, observer.say) for point in record.points}
 
 
 class _Session:
@@ -58,13 +60,13 @@ class _Session:
         writer: StudyWriter,
         bench: Bench,
         prepared: PreparedData,
-        asked: dict[str, ResolvedPoint],
+        points: dict[str, ResolvedPoint],
         rates: Rates,
     ) -> None:
         self._writer = writer
         self._bench = bench
         self._prepared = prepared
-        self._asked = asked
+        self._points = points
         self._rates = rates
 
     def made(self) -> StudyRecord:
@@ -93,7 +95,7 @@ class _Session:
         observer.turn_begins(turn, self._left_s(left))
         loaded_s = self._prepared.loading_s
         before = self._record.results
-        result = make_turn(self._bench, turn, self._asked[turn.point])
+        result = make_turn(self._bench, turn, self._points[turn.point])
         self._keep([*before, result])
         result = end_turn(self._bench, result)
         self._keep([*before, result])
@@ -109,12 +111,12 @@ class _Session:
 
     def _learn(self, result: TurnResult, loading_s: float) -> None:
         """Use a successful turn to estimate how long the next will take."""
-        asked, spent = self._asked[result.turn.point], result.spent
-        if result.status != "done" or not asked.is_private:
+        point, spent = self._points[result.turn.point], result.spent
+        if result.status != "done" or not point.is_private:
             return
-        learnt = measured_turn(asked, spent.prepare_s - loading_s, spent.other_s, self._rates)
+        learnt = measured_turn(point, spent.prepare_s - loading_s, spent.other_s, self._rates)
         if loading_s:
-            learnt |= measured_load(asked, loading_s)
+            learnt |= measured_load(point, loading_s)
         self._rates = replace(self._rates, **learnt)
         keep_rates(learnt)
 
@@ -122,9 +124,9 @@ class _Session:
         return sum(map(self._turn_s, left))
 
     def _turn_s(self, turn: Turn) -> float:
-        asked = self._asked[turn.point]
-        prepared_s = prepare_s(asked, self._rates) if asked.is_private else 0
-        return prepared_s + (asked.run_s or 0) + DRAIN_S + self._rates.other_s
+        point = self._points[turn.point]
+        prepared_s = prepare_s(point, self._rates) if point.is_private else 0
+        return prepared_s + (point.run_s or 0) + DRAIN_S + self._rates.other_s
 
     def _stop(self, code: str, message: str, hint: str) -> None:
         stopped = {"code": code, "message": message, "hint": hint}

@@ -62,7 +62,7 @@ def over_budget(needs: Needs, budget_s: float | None, repeats: int) -> Iterator[
     )
 
 
-def over_disk(needs: Needs, machine: Machine, asked: Sequence[ResolvedPoint]) -> Iterator[Refusal]:
+def over_disk(needs: Needs, machine: Machine, points: Sequence[ResolvedPoint]) -> Iterator[Refusal]:
     """Refuse data sets that, with a server's working copy, do not fit on the disk."""
     room = machine.disk_free_bytes - DISK_SPARE_BYTES
     if needs.disk_bytes <= room:
@@ -71,20 +71,20 @@ def over_disk(needs: Needs, machine: Machine, asked: Sequence[ResolvedPoint]) ->
     yield Refusal(
         message=f"it needs about {gigabytes(needs.disk_bytes + DISK_SPARE_BYTES)} of disk, but "
         f"{gigabytes(machine.disk_free_bytes)} are free",
-        hint=_smaller_data(for_data / needs.data_bytes if needs.data_bytes else 0, asked),
+        hint=_smaller_data(for_data / needs.data_bytes if needs.data_bytes else 0, points),
     )
 
 
 def over_memory(
-    asked: ResolvedPoint, settings: Sequence[Setting], machine: Machine, protocol: str
+    point: ResolvedPoint, settings: Sequence[Setting], machine: Machine, protocol: str
 ) -> Iterator[Refusal]:
     """Refuse a server whose cache and sessions do not fit into memory."""
     cache = next((s for s in settings if s.name in CACHE_UNIT_BYTES), None)
     cache_bytes = size_bytes(cache.value, CACHE_UNIT_BYTES[cache.name]) if cache else 0
-    granted = min(machine.memory_bytes, asked.options.server_memory_bytes or machine.memory_bytes)
+    granted = min(machine.memory_bytes, point.options.server_memory_bytes or machine.memory_bytes)
     room = granted * MEMORY_SHARE_MAX
     a_session = SESSION_BYTES[protocol]
-    if cache is None or cache_bytes + asked.clients * a_session <= room:
+    if cache is None or cache_bytes + point.clients * a_session <= room:
         return
     clients = max(int((room - cache_bytes) / a_session), 0)
     need = "and a session for each client need" if clients else "needs"
@@ -93,31 +93,31 @@ def over_memory(
         message=f"{cache.name} = {cache.value} {need} more than {MEMORY_SHARE_MAX:.0%} of the "
         f"{gigabytes(granted)} of memory",
         hint=f"{fitting} would fit.",
-        points=(asked.key,),
+        points=(point.key,),
     )
 
 
 def over_limits(
-    asked: ResolvedPoint, settings: Sequence[Setting], machine: Machine
+    point: ResolvedPoint, settings: Sequence[Setting], machine: Machine
 ) -> Iterator[Refusal]:
     """Refuse more connections than the server or this process may open."""
-    if asked.clients > machine.clients_max:
+    if point.clients > machine.clients_max:
         yield Refusal(
             message="the limit on open files is too low for this many clients",
             hint=f"{counted(machine.clients_max, 'client')} would fit; "
             "ulimit -Hn raises the limit.",
-            points=(asked.key,),
+            points=(point.key,),
         )
     admitted = next((s for s in settings if s.name == "max_connections"), None)
     if admitted is None or not admitted.value.isdecimal():
         return
     room = int(admitted.value) - CONNECTIONS_SPARE
-    if asked.clients > room:
+    if point.clients > room:
         fitting = f"{counted(room, 'client')} would fit; or " if room > 0 else ""
         yield Refusal(
             message=f"max_connections = {admitted.value} allows too few clients",
             hint=f"{fitting}leave max_connections out: dbdyno then chooses it.",
-            points=(asked.key,),
+            points=(point.key,),
         )
 
 
@@ -131,9 +131,9 @@ def span(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def _smaller_data(share: float, asked: Sequence[ResolvedPoint]) -> str:
+def _smaller_data(share: float, points: Sequence[ResolvedPoint]) -> str:
     """Return a hint on the scale that would fit, if the largest points have one."""
-    largest = max(asked, key=lambda one: one.data_bytes)
+    largest = max(points, key=lambda one: one.data_bytes)
     workload = largest.work.workload
     if workload is None:
         return "Free some space, or set DBDYNO_HOME to a folder on a larger disk."

@@ -25,7 +25,7 @@ class Machine(Struct, frozen=True, kw_only=True):
     cores: int
 
 
-def look() -> Machine:
+def read_machine() -> Machine:
     """Return the present limits of this host."""
     place = place_for("private", server_identity())
     files = hard_limit()

@@ -14,8 +14,8 @@ _OPTIONS = SCRIPT_OPTION.removeprefix("--")
 def holds_password(options: OptionTable) -> bool:
     """Whether a target's address or an option of a sysbench script contains a password."""
     script_options = dict(options.get(_OPTIONS, {}))
-    said = [
+    texts = [
         str(options.get("target", "")),
         *(f"--{name}={value}" for name, value in script_options.items()),
     ]
-    return any(without_password(one) != one for one in said)
+    return any(without_password(one) != one for one in texts)

@@ -29,7 +29,13 @@ from dbdyno.study.machine import Machine
 from dbdyno.study.matrix import points_of
 from dbdyno.study.rates import Rates, load_s, prepare_s
 from dbdyno.study.refusal_grouping import folded
-from dbdyno.study.resolved_point import ResolvedPoint, ask, check_scripts, of_point, script_texts
+from dbdyno.study.resolved_point import (
+    ResolvedPoint,
+    check_scripts,
+    of_point,
+    resolve,
+    script_texts,
+)
 
 DRAIN_S = 0.2
 EMPTY_SERVER_BYTES = 60_000_000
@@ -70,47 +76,47 @@ def plan_study(spec: StudySpec, tools: Tools, machine: Machine, rates: Rates) ->
     points = points_of(spec)
     notes: list[str] = []
     with tempfile.TemporaryDirectory(prefix="dbdyno-") as folder:
-        asked = ask_all(points, Path(folder), notes.append)
-        for one in asked:
+        resolved = resolve_all(points, Path(folder), notes.append)
+        for one in resolved:
             check_scripts(one, tools, notes.append)
-        planned = [_planned(one, Path(folder), rates) for one in asked]
-    needs = needs_of(asked, spec.repeats, rates)
+        planned = [_planned(one, Path(folder), rates) for one in resolved]
+    needs = needs_of(resolved, spec.repeats, rates)
     return StudyPlan(
         spec=spec,
         points=planned,
         turns=spec.repeats * len(points),
         needs=needs,
         machine=machine,
-        refusals=folded(_refusals(spec, asked, needs, machine), spec.factors, points),
-        notes=[*dict.fromkeys([*notes, *_notes(asked, machine)])],
+        refusals=folded(_refusals(spec, resolved, needs, machine), spec.factors, points),
+        notes=[*dict.fromkeys([*notes, *_notes(resolved, machine)])],
         without_effect=_without_effect(spec, machine),
     )
 
 
-def ask_all(
+def resolve_all(
     points: Sequence[Point], folder: Path, say: Callable[[str], None]
 ) -> list[ResolvedPoint]:
     """Parse all points; writes the texts of their scripts into the folder."""
     for name, text in script_texts([point.options for point in points]).items():
         (folder / name).write_text(text, encoding="utf-8")
-    return [ask(point, folder, say) for point in points]
+    return [resolve(point, folder, say) for point in points]
 
 
-def needs_of(asked: Sequence[ResolvedPoint], repeats: int, rates: Rates) -> Needs:
+def needs_of(points: Sequence[ResolvedPoint], repeats: int, rates: Rates) -> Needs:
     """Estimate time and disk for all turns, and for the data that they share."""
-    private = [one for one in asked if one.is_private]
+    private = [one for one in points if one.is_private]
     data = {_data_key(one): one for one in private if one.tables}
     data_bytes = sum(one.data_bytes for one in data.values())
     working = max((one.data_bytes for one in data.values()), default=0)
-    run_s = sum((one.run_s or 0) + DRAIN_S for one in asked) * repeats
+    run_s = sum((one.run_s or 0) + DRAIN_S for one in points) * repeats
     wal = min(max((one.run_s or 0 for one in private), default=0) * WAL_BYTES_PER_S, WAL_BYTES_MAX)
     servers = EMPTY_SERVER_BYTES * (len(data) + 1) if private else 0
     return Needs(
         load_s=sum(load_s(one, rates) for one in data.values()),
         prepare_s=sum(prepare_s(one, rates) for one in private) * repeats,
         run_s=run_s,
-        other_s=rates.other_s * len(asked) * repeats,
-        disk_bytes=round(data_bytes + working + wal + servers + RUN_BYTES * len(asked) * repeats),
+        other_s=rates.other_s * len(points) * repeats,
+        disk_bytes=round(data_bytes + working + wal + servers + RUN_BYTES * len(points) * repeats),
         data_bytes=data_bytes + working,
     )
 
@@ -120,9 +126,9 @@ def _data_key(one: ResolvedPoint) -> tuple[object, ...]:
     return (one.server.kind, one.server.major, one.server.path, one.shapes)
 
 
-def connections_of(asked: Sequence[ResolvedPoint]) -> int:
+def connections_of(points: Sequence[ResolvedPoint]) -> int:
     """Connections that every server of the study admits: a setting independent of the clients."""
-    return max(one.clients for one in asked) + CONNECTIONS_SPARE
+    return max(one.clients for one in points) + CONNECTIONS_SPARE
 
 
 def unfit(plan: StudyPlan, *, smaller: str = "") -> DbdynoError | None:
@@ -149,22 +155,22 @@ def _planned(one: ResolvedPoint, scripts: Path, rates: Rates) -> PlannedPoint:
 
 
 def _refusals(
-    spec: StudySpec, asked: Sequence[ResolvedPoint], needs: Needs, machine: Machine
+    spec: StudySpec, points: Sequence[ResolvedPoint], needs: Needs, machine: Machine
 ) -> Iterator[Refusal]:
     yield from over_budget(needs, spec.budget_s, spec.repeats)
-    yield from over_disk(needs, machine, asked)
-    settings = _settings_by_server(asked)
-    for one in asked:
+    yield from over_disk(needs, machine, points)
+    settings = _settings_by_server(points)
+    for one in points:
         chosen = settings.get(_server_key(one), ())
         yield from over_limits(one, chosen, machine)
         yield from over_memory(one, chosen, machine, protocol_of(one.options))
 
 
-def _settings_by_server(asked: Sequence[ResolvedPoint]) -> Mapping[bytes, Sequence[Setting]]:
+def _settings_by_server(points: Sequence[ResolvedPoint]) -> Mapping[bytes, Sequence[Setting]]:
     """Return the settings of each server, checked by its program without starting it."""
     found: dict[bytes, Sequence[Setting]] = {}
-    connections = connections_of(asked)
-    for one in asked:
+    connections = connections_of(points)
+    for one in points:
         key = _server_key(one)
         if one.is_private and key not in found:
             with of_point(one.key):
@@ -186,14 +192,14 @@ def _server_key(one: ResolvedPoint) -> bytes:
     return msgspec.json.encode((one.server, placement_of(one.options)), enc_hook=str)
 
 
-def _notes(asked: Sequence[ResolvedPoint], machine: Machine) -> Iterator[str]:
-    if any(one.run_s is None for one in asked):
+def _notes(points: Sequence[ResolvedPoint], machine: Machine) -> Iterator[str]:
+    if any(one.run_s is None for one in points):
         yield "the time of points that run a number of transactions is not known and not included"
-    if any(not one.is_private for one in asked):
+    if any(not one.is_private for one in points):
         yield "an already running server keeps its data and its cache from run to run"
-    if any(one.work.lua is not None for one in asked):
+    if any(one.work.lua is not None for one in points):
         yield "a sysbench script loads its data before each run: that time is not included"
-    crowded = max(one.clients for one in asked)
+    crowded = max(one.clients for one in points)
     if crowded > 100 * machine.cores:
         yield f"{crowded} clients on {machine.cores} cores: queues will also form in the kernel"
 

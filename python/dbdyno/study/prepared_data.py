@@ -54,28 +54,28 @@ class PreparedData:
         self.loading_s = 0.0
         """Time spent in loading so far."""
 
-    def data_for(self, asked: ResolvedPoint) -> DataSet:
+    def data_for(self, point: ResolvedPoint) -> DataSet:
         """Return the data set for a point, which is created if it does not exist."""
-        blueprint = draw_blueprint("private", asked.server, LOADING_CONNECTIONS, tcp=False)
-        key = _key(asked, blueprint)
-        data = find_data_set(key) or self._made(asked, blueprint, key)
-        self.loads[asked.key] = msgspec.convert(data.about.load, DataLoad)
+        blueprint = draw_blueprint("private", point.server, LOADING_CONNECTIONS, tcp=False)
+        key = _key(point, blueprint)
+        data = find_data_set(key) or self._made(point, blueprint, key)
+        self.loads[point.key] = msgspec.convert(data.about.load, DataLoad)
         return data
 
-    def _made(self, asked: ResolvedPoint, blueprint: Blueprint, key: str) -> DataSet:
+    def _made(self, point: ResolvedPoint, blueprint: Blueprint, key: str) -> DataSet:
         began_s = monotonic()
-        with start_private(_loading_spec(asked.server, blueprint), LOADING_CONNECTIONS) as server:
+        with start_private(_loading_spec(point.server, blueprint), LOADING_CONNECTIONS) as server:
             with closing(connect_to(server)) as connected:
                 prepared = prepare(
                     connected,
-                    asked.work,
-                    asked.options,
+                    point.work,
+                    point.options,
                     seed=SEED,
                     bulk=self._tools.load,
                     watch=self._observer.loading,
                 )
             assert prepared.report is not None  # there was no data before
-            data = keep_data(server, key, _about(asked, prepared.values, prepared.report))
+            data = keep_data(server, key, _about(point, prepared.values, prepared.report))
         self.loading_s += monotonic() - began_s
         return data
 
@@ -93,20 +93,20 @@ def _names(blueprint: Blueprint) -> set[str]:
     return {setting.name for setting in blueprint.settings}
 
 
-def _key(asked: ResolvedPoint, blueprint: Blueprint) -> str:
+def _key(point: ResolvedPoint, blueprint: Blueprint) -> str:
     """Return a key of all that the files depend on: their contents, and the server's program."""
-    assert asked.work.workload is not None
+    assert point.work.workload is not None
     version = blueprint.binaries.version
     shape = blueprint.product.shape_of(blueprint.settings)
     catalog = catalog_of(blueprint.binaries.server)
-    digest = hashlib.sha256(msgspec.json.encode((shape, catalog, asked.shapes))).hexdigest()[:12]
-    return f"{asked.server.kind}-{version}-{asked.work.workload.data}-{asked.rows}-{digest}"
+    digest = hashlib.sha256(msgspec.json.encode((shape, catalog, point.shapes))).hexdigest()[:12]
+    return f"{point.server.kind}-{version}-{point.work.workload.data}-{point.rows}-{digest}"
 
 
-def _about(asked: ResolvedPoint, values: Mapping[str, Any], report: LoadReport) -> About:
+def _about(point: ResolvedPoint, values: Mapping[str, Any], report: LoadReport) -> About:
     load = DataLoad(
         rows=report.rows,
         rows_per_s=report.rows_per_s,
         phases_s={phase.name: phase.elapsed_s for phase in report.phases},
     )
-    return About(workload=asked.work.name, parameters=dict(values), load=msgspec.to_builtins(load))
+    return About(workload=point.work.name, parameters=dict(values), load=msgspec.to_builtins(load))

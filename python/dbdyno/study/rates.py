@@ -35,30 +35,30 @@ def rates_from(kept: Mapping[str, float]) -> Rates:
     return Rates(**known)
 
 
-def prepare_s(asked: ResolvedPoint, rates: Rates) -> float:
+def prepare_s(point: ResolvedPoint, rates: Rates) -> float:
     """Estimate the time to prepare a point, each time."""
-    return rates.start_s + asked.data_bytes / rates.restore_bytes_per_s
+    return rates.start_s + point.data_bytes / rates.restore_bytes_per_s
 
 
-def load_s(asked: ResolvedPoint, rates: Rates) -> float:
+def load_s(point: ResolvedPoint, rates: Rates) -> float:
     """Estimate the time to load its data, once."""
-    return rates.start_s + asked.data_bytes / rates.load_bytes_per_s
+    return rates.start_s + point.data_bytes / rates.load_bytes_per_s
 
 
 def measured_turn(
-    asked: ResolvedPoint, prepared_s: float, other_s: float, rates: Rates
+    point: ResolvedPoint, prepared_s: float, other_s: float, rates: Rates
 ) -> dict[str, float]:
     """Return the rates that a turn measured."""
-    if asked.data_bytes < SMALL_BYTES:
+    if point.data_bytes < SMALL_BYTES:
         return {"start_s": prepared_s, "other_s": other_s}
     copying_s = prepared_s - rates.start_s
     if copying_s <= 0:
         return {"other_s": other_s}
-    return {"restore_bytes_per_s": asked.data_bytes / copying_s, "other_s": other_s}
+    return {"restore_bytes_per_s": point.data_bytes / copying_s, "other_s": other_s}
 
 
-def measured_load(asked: ResolvedPoint, elapsed_s: float) -> dict[str, float]:
+def measured_load(point: ResolvedPoint, elapsed_s: float) -> dict[str, float]:
     """Return the rates that loading measured; small data loads too fast to tell."""
-    if asked.data_bytes < SMALL_BYTES:
+    if point.data_bytes < SMALL_BYTES:
         return {}
-    return {"load_bytes_per_s": asked.data_bytes / elapsed_s}
+    return {"load_bytes_per_s": point.data_bytes / elapsed_s}

@@ -108,7 +108,7 @@ class ResolvedPoint:
         return command_of(arguments_of(self.items, with_options(self.options, script_files=files)))
 
 
-def ask(point: Point, scripts_folder: Path, say: Callable[[str], None]) -> ResolvedPoint:
+def resolve(point: Point, scripts_folder: Path, say: Callable[[str], None]) -> ResolvedPoint:
     """Parse a point; an error names it. Warnings are passed to ``say``."""
     with of_point(point.key):
         items = items_from(point.options)
@@ -129,12 +129,12 @@ def _refuse_standard_input(options: RunOptions) -> None:
         )
 
 
-def check_scripts(asked: ResolvedPoint, tools: Tools, warn: Callable[[str], None]) -> None:
+def check_scripts(point: ResolvedPoint, tools: Tools, warn: Callable[[str], None]) -> None:
     """Let the engine check the scripts, as it will have to run them."""
-    with of_point(asked.key):
-        protocol = protocol_of(asked.options)
-        refuse_unknown_mode(asked.options.query_mode, protocol)
-        drafted = draft(asked.options, asked.work, protocol, seed=0)
+    with of_point(point.key):
+        protocol = protocol_of(point.options)
+        refuse_unknown_mode(point.options.query_mode, protocol)
+        drafted = draft(point.options, point.work, protocol, seed=0)
         refuse_bad_scripts(tools, drafted, warn)
 
 

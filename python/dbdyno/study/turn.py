@@ -45,13 +45,13 @@ class Bench:
     clock: Clock
 
 
-def make_turn(bench: Bench, turn: Turn, asked: ResolvedPoint) -> TurnResult:
+def make_turn(bench: Bench, turn: Turn, point: ResolvedPoint) -> TurnResult:
     """Run the turn; raises what stops the study. :func:`end_turn` ends the server."""
-    _refuse_full_disk(asked.data_bytes)
+    _refuse_full_disk(point.data_bytes)
     watch = TurnWatch(bench.observer, bench.clock)
     try:
-        outcome = _outcome(_measured(bench, turn, asked, watch))
-    except Exception as error:  # not even a defect of ours may end a study of many hours
+        outcome = _outcome(_measured(bench, turn, point, watch))
+    except Exception as error:  # not even a defect in dbdyno may end a study of many hours
         outcome = {"status": "failed", "error": _error(error)}
     _refuse_no_space(outcome)
     end = bench.clock()
@@ -85,10 +85,10 @@ def tagged(options: RunOptions, study_id: str, turn: Turn) -> RunOptions:
     return replace(options, seed=turn.seed, tags=(*options.tags, *tags))
 
 
-def _measured(bench: Bench, turn: Turn, asked: ResolvedPoint, watch: TurnWatch) -> RunRecord:
-    server = bench.turn_server.server_for(asked, turn.block)
-    options = tagged(bench.turn_server.options_for(asked), bench.study_id, turn)
-    return run(asked.items, options, bench.tools, watch, server).record
+def _measured(bench: Bench, turn: Turn, point: ResolvedPoint, watch: TurnWatch) -> RunRecord:
+    server = bench.turn_server.server_for(point, turn.block)
+    options = tagged(bench.turn_server.options_for(point), bench.study_id, turn)
+    return run(point.items, options, bench.tools, watch, server).record
 
 
 def _outcome(record: RunRecord) -> dict[str, Any]:

@@ -37,24 +37,24 @@ class TurnServer:
         self.notes: list[str] = []
         """How the server of this turn was prepared, in sentences."""
 
-    def server_for(self, asked: ResolvedPoint, block: int) -> Server | None:
+    def server_for(self, point: ResolvedPoint, block: int) -> Server | None:
         """Return a server prepared for the point; None if the point names a running one."""
         self.notes = []
-        if not asked.is_private:
+        if not point.is_private:
             return None
-        key = self._key_of(asked, block)
+        key = self._key_of(point, block)
         if self._held is None or key != self._key:
             self.release()
-            self._held, self._key = self._started(asked), key
+            self._held, self._key = self._started(point), key
             self._note_remains()
-        self._held = self._with_cache(asked, self._held)
+        self._held = self._with_cache(point, self._held)
         return self._held
 
-    def options_for(self, asked: ResolvedPoint) -> RunOptions:
+    def options_for(self, point: ResolvedPoint) -> RunOptions:
         """Return the point's options; without a vacuum, which would warm a cold cache again."""
-        if self._is_cold(asked):
-            return replace(asked.options, no_vacuum=True)
-        return asked.options
+        if self._is_cold(point):
+            return replace(point.options, no_vacuum=True)
+        return point.options
 
     def end_turn(self) -> None:
         """End the server unless the next turn may use it, too."""
@@ -68,10 +68,10 @@ class TurnServer:
             held.stop()
             self._ended = held
 
-    def _started(self, asked: ResolvedPoint) -> PrivateServer:
-        data = self._prepared.data_for(asked) if asked.tables else None
-        placement = placement_of(asked.options)
-        server = start_private(asked.server, self._connections, data=data, placement=placement)
+    def _started(self, point: ResolvedPoint) -> PrivateServer:
+        data = self._prepared.data_for(point) if point.tables else None
+        placement = placement_of(point.options)
+        server = start_private(point.server, self._connections, data=data, placement=placement)
         if data is not None:
             self.notes.append(f"data restored from {data.key} ({data.bytes / 1e6:.0f} MB)")
         return server
@@ -83,30 +83,30 @@ class TurnServer:
                 "the previous server was still being removed when this one had started"
             )
 
-    def _with_cache(self, asked: ResolvedPoint, server: PrivateServer) -> PrivateServer:
-        tables = [table.name for table in asked.tables]
+    def _with_cache(self, point: ResolvedPoint, server: PrivateServer) -> PrivateServer:
+        tables = [table.name for table in point.tables]
         if self._spec.cache == "warm" and tables:
             with closing(server.connect()) as connection:
                 self.notes.append(f"cache: {warmed(server, connection, tables)}")
-        if not self._is_cold(asked):
+        if not self._is_cold(point):
             return server
-        if not asked.options.no_vacuum:
-            self._settle(asked, server)
+        if not point.options.no_vacuum:
+            self._settle(point, server)
         server, note = cooled(server)
         self.notes.append(f"cache: {note}")
         return server
 
-    def _settle(self, asked: ResolvedPoint, server: PrivateServer) -> None:
-        found = Prepared(values=dict(asked.work.complete()), made_by="dbdyno")
+    def _settle(self, point: ResolvedPoint, server: PrivateServer) -> None:
+        found = Prepared(values=dict(point.work.complete()), made_by="dbdyno")
         with closing(connect_to(server)) as connected:
-            settle(connected, asked.work.workload, found)
+            settle(connected, point.work.workload, found)
 
-    def _is_cold(self, asked: ResolvedPoint) -> bool:
-        return self._spec.cache == "cold" and asked.is_private
+    def _is_cold(self, point: ResolvedPoint) -> bool:
+        return self._spec.cache == "cold" and point.is_private
 
-    def _key_of(self, asked: ResolvedPoint, block: int) -> Key:
-        server = (asked.server, placement_of(asked.options))
-        return (*server, asked.shapes, block if self._spec.restore == "each block" else 0)
+    def _key_of(self, point: ResolvedPoint, block: int) -> Key:
+        server = (point.server, placement_of(point.options))
+        return (*server, point.shapes, block if self._spec.restore == "each block" else 0)
 
     def __enter__(self) -> Self:
         """Start nothing yet."""

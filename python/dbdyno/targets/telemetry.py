@@ -43,7 +43,7 @@ class Locks(Struct, frozen=True):
 
     pids: Sequence[int]
     kind: str
-    thing: Hashable
+    object_key: Hashable
     mode: str
     granted: bool
     relation: str
@@ -99,8 +99,8 @@ class Telemetry:
     returns whether two lock modes exclude each other. ``facts`` describes the tables, indexes,
     plans and settings that matter to the given statements. ``log_path`` is where the server says
     that its log is, if it does. Session samples must be ``sample_interval_min_s`` apart, for a
-    server that returns old data if it is asked more often. If ``samples_stop_locking``, the time of
-    a sample is lost on all cores.
+    server that returns old data if it is queried more often. If ``samples_stop_locking``, the time
+    of a sample is lost on all cores.
     """
 
     begin: Callable[[Connection], None]

@@ -40,7 +40,7 @@ def find_waits(locks: Sequence[Locks], conflicts: Conflicts) -> list[Wait]:
     """Return all sessions that wait for another one."""
     queues: dict[Hashable, list[Locks]] = defaultdict(list)
     for its in locks:
-        queues[its.thing].append(its)
+        queues[its.object_key].append(its)
     ahead = [found for queue in queues.values() for found in _in_queue(queue, conflicts)]
     blockers: Blockers = {}
     for _, found in ahead:

@@ -1,4 +1,4 @@
-"""A log file that the user or dbdyno itself named: the server is not asked for the current file.
+"""A log file that the user or dbdyno itself named: the server is not queried for the current file.
 
 If a new file appears beside it whose name differs only in its digits, that is reported as something
 that may be missing. It is not read, since it may be another server's log.

@@ -92,12 +92,12 @@ _session_state = lru_cache(maxsize=10_000)(_SessionState)
 
 
 class Joiner:
-    """Joins samples with the engine's frames; ``ours``, the sessions of telemetry, are left out."""
+    """Joins samples with the engine's frames; telemetry's ``own_sessions`` are left out."""
 
-    def __init__(self, texts: StatementTexts, conflicts: Conflicts, ours: Set[int]) -> None:
+    def __init__(self, texts: StatementTexts, conflicts: Conflicts, own_sessions: Set[int]) -> None:
         self._texts = texts
         self._conflicts = conflicts
-        self._ours = ours
+        self._own_sessions = own_sessions
         self._unnamed: Set[int] = frozenset()
 
     def join(self, sample: SessionSample, activity: Activity) -> Waits:
@@ -140,7 +140,7 @@ class Joiner:
                 if seen is None:
                     seen = states[known] = self._state_of(alike, *known)
                 found[pid] = seen
-        for pid in self._ours:
+        for pid in self._own_sessions:
             found.pop(pid, None)
         return found
 

@@ -109,12 +109,12 @@ class LogFollower:
     def _read(self, path: Path) -> None:
         if self._file is None:
             self._file = self._opened(path)
-        self._tell(self._added(self._file))
+        self._publish(self._added(self._file))
         if _file_id(path.stat()) != self._file_id:
             newer = self._opened(path)
             self._file.close()
             self._file = newer
-            self._tell(self._added(newer))
+            self._publish(self._added(newer))
 
     def _opened(self, path: Path) -> BinaryIO:
         """Open the file at this path; a file other than the last one is read from its beginning."""
@@ -124,7 +124,7 @@ class LogFollower:
             self._place = 0
         return file
 
-    def _tell(self, added: bytes) -> None:
+    def _publish(self, added: bytes) -> None:
         now_ns = time.monotonic_ns()
         for entry in self._reader.feed(self._decoder.decode(added)):
             at_ns = self._on_our_clock(entry, now_ns)

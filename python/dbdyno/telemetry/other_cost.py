@@ -9,7 +9,7 @@ threads and connections.
 import time
 from collections.abc import Callable
 
-_ASKED_EVERY_NS = 1_000_000_000
+_INTERVAL_NS = 1_000_000_000
 
 
 class OtherCost:
@@ -26,13 +26,13 @@ class OtherCost:
     def begin(self) -> None:
         """Start counting as the load begins."""
         self._began_ns, self._before_ns = time.monotonic_ns(), self._used_ns()
-        self._due_ns = self._began_ns + _ASKED_EVERY_NS
+        self._due_ns = self._began_ns + _INTERVAL_NS
 
     def share(self) -> float:
         """Return the share of all CPU time; 0 in the first second, when nothing is known yet."""
         now_ns = time.monotonic_ns()
         if now_ns >= self._due_ns:
-            self._due_ns = now_ns + _ASKED_EVERY_NS
+            self._due_ns = now_ns + _INTERVAL_NS
             self._share = self._since_begin(now_ns, self._used_ns())
         return self._share
 

@@ -32,7 +32,7 @@ class SourceAccess(Protocol[Origin_co]):
 
     openings: int
 
-    def ask(self, read: Callable[[Origin_co], Reading]) -> Reading:
+    def call(self, read: Callable[[Origin_co], Reading]) -> Reading:
         """Read from the origin."""
 
 
@@ -43,7 +43,7 @@ class LocalAccess(Generic[Origin]):
         self._origin = origin
         self.openings = 1
 
-    def ask(self, read: Callable[[Origin], Reading]) -> Reading:
+    def call(self, read: Callable[[Origin], Reading]) -> Reading:
         """Read from this host."""
         return read(self._origin)
 
@@ -95,7 +95,7 @@ class Reader(Generic[Origin]):
         for scheduled in due:
             began_ns, cpu_began_ns = time.monotonic_ns(), time.thread_time_ns()
             try:
-                reading = self._access.ask(scheduled.source.read)
+                reading = self._access.call(scheduled.source.read)
             except Unavailable as unavailable:
                 self._publisher.publish_unavailable(str(unavailable))
                 continue

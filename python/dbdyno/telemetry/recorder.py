@@ -64,8 +64,8 @@ class Watched:
     """What is recorded, and how to reach it.
 
     ``own_sessions`` are dbdyno's sessions that belong to no client of the load. ``log_path`` is the
-    server's log if it is known; otherwise the server is asked for it. ``scripts`` are the texts of
-    the load's scripts, in the order of the plan.
+    server's log if it is known; otherwise the server is queried for it. ``scripts`` are the texts
+    of the load's scripts, in the order of the plan.
     """
 
     level: Level
@@ -88,7 +88,7 @@ class Recorder:
         self._publisher = FramePublisher(folder.append_frames, folder.log)
         self._load_clock = LoadClock()
         self._matcher = SampleMatcher()
-        self._ours = set(watched.own_sessions)
+        self._own_sessions = set(watched.own_sessions)
         self._statements: list[ScriptStatement] = []
         self._texts = StatementTexts({})
         self._connections: list[TelemetryConnection] = []
@@ -159,7 +159,7 @@ class Recorder:
 
     def _watching(self) -> Task:
         telemetry = self._with_kernel(self._watched.telemetry)
-        joiner = Joiner(self._texts, telemetry.conflicts, self._ours)
+        joiner = Joiner(self._texts, telemetry.conflicts, self._own_sessions)
         self._sampler_connection = self._connect(telemetry)
         self._sampler = SessionSampler(
             self._sampler_connection, self._matcher, joiner, self._stride(), self._publisher
@@ -203,17 +203,19 @@ class Recorder:
         return LogFollower(self._way_to_log(), reader, self._publisher)
 
     def _way_to_log(self) -> Callable[[], Path | None]:
-        """Return how to find the log. A remote server is not asked: its path may exist here."""
+        """Return how to find the log. A remote server is not queried: its path may exist here."""
         if self._watched.log_path is not None:
             return ConfiguredLog(self._watched.log_path, SOURCE, self._publisher).find
         if self._watched.process_id is None:
             return lambda: None
         connection = self._connect(self._watched.telemetry)
-        return partial(connection.ask, connection.telemetry.log_path)
+        return partial(connection.call, connection.telemetry.log_path)
 
     def _connect(self, telemetry: Telemetry) -> TelemetryConnection:
         served = None if self._watched.process_id is None else ServerCpuTime(ROOT)
-        connection = TelemetryConnection(self._watched.connect, telemetry, self._ours, served)
+        connection = TelemetryConnection(
+            self._watched.connect, telemetry, self._own_sessions, served
+        )
         self._connections.append(connection)
         return connection
 

@@ -27,28 +27,28 @@ class SampleCost:
     def __init__(self, served_ns: Callable[[], int | None]) -> None:
         self._served_ns = served_ns
         self._served_before_ns: int | None = None
-        self._ours_before_ns = 0
+        self._own_before_ns = 0
         self._alone, self._with_locks = _Answers(), _Answers()
         self._joined: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED_JOINED)
 
     def add(self, answer_ns: int, *, with_locks: bool) -> None:
         """Add a sample that was answered within this time."""
         answers = self._with_locks if with_locks else self._alone
-        before_ns, served_ns, ours_ns = self._served_before_ns, self._served_ns(), self._ours_ns()
+        before_ns, served_ns, own_ns = self._served_before_ns, self._served_ns(), self._own_ns()
         self._served_before_ns = served_ns
         if served_ns is None:
             answers.durations_ns.append(answer_ns)
         elif before_ns is not None:
-            answers.used_ns.append(served_ns - before_ns + ours_ns)
+            answers.used_ns.append(served_ns - before_ns + own_ns)
 
     def add_joined(self, samples: int) -> None:
         """Add the processing of this many samples; its cost is divided among them."""
-        self._joined.append((samples, self._ours_ns()))
+        self._joined.append((samples, self._own_ns()))
 
-    def _ours_ns(self) -> int:
+    def _own_ns(self) -> int:
         """Return our thread's CPU time since the last call."""
-        before_ns, self._ours_before_ns = self._ours_before_ns, time.thread_time_ns()
-        return self._ours_before_ns - before_ns
+        before_ns, self._own_before_ns = self._own_before_ns, time.thread_time_ns()
+        return self._own_before_ns - before_ns
 
     @property
     def of_each(self) -> Costs:

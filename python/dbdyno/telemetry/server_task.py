@@ -48,7 +48,7 @@ class ServerTask:
 
     def prepare(self) -> None:
         """Find out which sources can be read, and take the facts before the load."""
-        sources, missing = self._connection.ask(self._find_sources)
+        sources, missing = self._connection.call(self._find_sources)
         for lack in missing:
             self._publisher.publish_lack(lack.source, lack.reason)
         self._reader = Reader(self._connection, sources, self._publisher)
@@ -61,7 +61,7 @@ class ServerTask:
 
     def _take_facts(self, when: str) -> None:
         try:
-            facts = self._connection.ask(
+            facts = self._connection.call(
                 lambda connection: self._connection.telemetry.facts(connection, self._statements)
             )
         except Unavailable as unavailable:
@@ -87,7 +87,7 @@ class ServerTask:
         gone = False
         while not gone and time.monotonic() < deadline:
             try:
-                sessions, _ = self._connection.ask(self._connection.telemetry.sample_with_locks)()
+                sessions, _ = self._connection.call(self._connection.telemetry.sample_with_locks)()
             except Exception:  # the next reading reports why
                 return
             there = chain.from_iterable(alike.pids for alike in sessions)

@@ -51,7 +51,7 @@ class SessionSampler:
 
     def prepare(self) -> None:
         """Connect early, while the server still has room for a session."""
-        self._connection.ask(self._connection.telemetry.pid)
+        self._connection.call(self._connection.telemetry.pid)
 
     def watch(self, started: Started, load_clock: LoadClock) -> None:
         """Sample at every chosen instant until the load ends."""
@@ -95,7 +95,7 @@ class SessionSampler:
 
     def _answer(self, question: Callable[[Connection], PendingSample]) -> PendingSample | None:
         try:
-            return self._connection.ask(question)
+            return self._connection.call(question)
         except Unavailable as unavailable:
             self._publisher.publish_unavailable(str(unavailable))
         except Exception as error:  # the run continues, whatever the error

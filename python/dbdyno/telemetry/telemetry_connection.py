@@ -26,7 +26,7 @@ class Unavailable(Exception):  # noqa: N818 - a state, not an error
 
 
 class TelemetryConnection:
-    """A connection to the server and its telemetry; its sessions' IDs are added to ``ours``.
+    """A connection to the server and its telemetry; adds its sessions' IDs to ``own_sessions``.
 
     ``openings`` counts how often it was opened. ``served`` counts the CPU time of the server's
     side; it is None where the kernel knows nothing of the server.
@@ -36,7 +36,7 @@ class TelemetryConnection:
         self,
         connect: Callable[[], Connection],
         telemetry: Telemetry,
-        ours: set[int],
+        own_sessions: set[int],
         served: ServerCpuTime | None,
     ) -> None:
         self._connect = connect
@@ -48,11 +48,11 @@ class TelemetryConnection:
         self._retry_at = 0.0
         self._note_served_at = 0.0
         self._is_hung_up = False
-        self._ours = ours
+        self._own_sessions = own_sessions
         self._served = served
         self.openings = 0
 
-    def ask(self, read: Callable[[Connection], Answer]) -> Answer:
+    def call(self, read: Callable[[Connection], Answer]) -> Answer:
         """Return what ``read`` returns; its errors propagate.
 
         Raise :class:`Unavailable` if the connection is lost or cannot be opened.
@@ -101,7 +101,7 @@ class TelemetryConnection:
         try:
             self._let_hang_up(connection)
             self.telemetry.begin(connection)
-            self._ours.add(self.telemetry.pid(connection))
+            self._own_sessions.add(self.telemetry.pid(connection))
             if self._served is not None:
                 self._served.begin(self.telemetry.task(connection))
         except BaseException:

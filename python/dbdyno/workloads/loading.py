@@ -197,7 +197,7 @@ class Loader:
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
-        """Time and announce a phase, and turn the server's errors into ours."""
+        """Time and announce a phase, and turn the server's errors into dbdyno's."""
         self.watch(LoadProgress(name, 0, self.rows_total, 0.0, None))
         began = time.monotonic()
         with self.target.understood(f"load ({name})"):

@@ -23,7 +23,7 @@ def write_mark(mark: Mark) -> str:
 
 
 def read_mark(comment: str) -> Mark | None:
-    """Return the mark in a comment; None if the comment is not ours."""
+    """Return the mark in a comment; None if the comment is not dbdyno's."""
     if not comment.startswith(PREFIX):
         return None
     try:

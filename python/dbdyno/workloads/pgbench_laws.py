@@ -73,7 +73,7 @@ def fixed_rows(values: Values) -> Unchanged:
     return Unchanged((accounts, "rows of pgbench_tellers", "rows of pgbench_branches"))
 
 
-def history_tells_accounts(values: Values) -> SameChange:
+def history_matches_accounts(values: Values) -> SameChange:
     """Return the law that the accounts' changes are those in the history."""
     seen = accounts_seen(values)
     return SameChange((seen.abalance, seen.delta))

@@ -35,7 +35,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     report: LoadReport | None = None
 
     @property
-    def is_ours(self) -> bool:
+    def is_loaded_by_dbdyno(self) -> bool:
         """Whether dbdyno loaded it: invariants are then checked by default."""
         return self.made_by == "dbdyno"
 

@@ -33,9 +33,9 @@ impl Command {
     pub(super) fn of(request: &Request<'_>) -> Self {
         match *request {
             Request::Sync { flow, .. }
-            | Request::Parameterised { flow: flow @ Flow::Queue, .. } => Self::Pipelined(flow),
+            | Request::Parameterized { flow: flow @ Flow::Queue, .. } => Self::Pipelined(flow),
             Request::Text { sql, keep, .. } => Self::Text { sql: sql.to_owned(), keep },
-            Request::Parameterised { statement, parameters, keep, flow: Flow::Wait } => {
+            Request::Parameterized { statement, parameters, keep, flow: Flow::Wait } => {
                 Self::Statement { statement, parameters: parameters.to_vec(), keep }
             }
             Request::Prepare { prepared, sql, .. } => {

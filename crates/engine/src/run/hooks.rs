@@ -160,8 +160,8 @@ impl<'a> Hooks<'a> {
 
     fn report(&mut self, report: Report, statistics: &Statistics) -> Option<Note> {
         let fault = self.reporter.report(report, statistics).err()?;
-        let said = std::mem::replace(&mut self.went_wrong, true);
-        (!said).then(|| note(format!("a hook of the script failed: {}", fault.message)))
+        let was_reported = std::mem::replace(&mut self.went_wrong, true);
+        (!was_reported).then(|| note(format!("a hook of the script failed: {}", fault.message)))
     }
 }
 

@@ -74,13 +74,13 @@ mod tests {
     use dbdyno_model::Nanos;
 
     #[test]
-    fn each_instant_is_told_once_and_those_slept_through_never() {
+    fn each_instant_is_due_once_and_those_slept_through_never() {
         let mut sample_times = SampleTimes::new(Nanos(1000), Nanos(100));
-        let told = [1050, 1099, 1100, 1100, 1150, 1260, 1299, 1730, 1799, 1800]
+        let due = [1050, 1099, 1100, 1100, 1150, 1260, 1299, 1730, 1799, 1800]
             .map(|now| sample_times.passed(Nanos(now)).map(|at| at.0));
         let (none, at) = (None, Some);
         assert_eq!(
-            told,
+            due,
             [none, none, at(1100), none, none, at(1200), none, at(1700), none, at(1800)]
         );
     }

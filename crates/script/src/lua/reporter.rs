@@ -80,16 +80,16 @@ impl Reporter {
     }
 
     fn run(&mut self, entry: &str, values: impl IntoLuaMulti) -> Result<(), Fault> {
-        match self.ask(entry, values) {
+        match self.resume(entry, values) {
             Ok(Yielded::End) => Ok(()),
             Ok(Yielded::Fault(message)) | Err(message) => Err(self.fault(&message)),
             Ok(_) => Err(self.fault("a report hook may neither send requests nor sleep")),
         }
     }
 
-    fn ask(&mut self, entry: &str, values: impl IntoLuaMulti) -> Result<Yielded, String> {
-        let told = |error: mlua::Error| error.to_string();
-        let thread = self.lane.thread(&self.client).map_err(told)?;
+    fn resume(&mut self, entry: &str, values: impl IntoLuaMulti) -> Result<Yielded, String> {
+        let message_of = |error: mlua::Error| error.to_string();
+        let thread = self.lane.thread(&self.client).map_err(message_of)?;
         resume_in_lane(&thread, (&self.client, entry, values), &mut self.context)
     }
 

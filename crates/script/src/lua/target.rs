@@ -8,8 +8,8 @@ use dbdyno_model::{Address, Endpoint, Protocol};
 pub fn options_of(endpoint: &Endpoint) -> impl Iterator<Item = (String, String)> {
     let prefix = if endpoint.protocol == Protocol::Mysql { "mysql" } else { "pgsql" };
     let named = [("user", endpoint.user.clone()), ("db", endpoint.database.clone())];
-    let told = named.into_iter().chain(place_of(endpoint)).filter(|(_, text)| !text.is_empty());
-    told.map(move |(name, text)| (format!("{prefix}_{name}"), text))
+    let options = named.into_iter().chain(place_of(endpoint)).filter(|(_, text)| !text.is_empty());
+    options.map(move |(name, text)| (format!("{prefix}_{name}"), text))
 }
 
 fn place_of(endpoint: &Endpoint) -> Vec<(&'static str, String)> {
@@ -34,7 +34,7 @@ mod tests {
     use super::options_of;
     use dbdyno_model::{Address, Endpoint, Nanos, Protocol, Tls, TlsMode};
 
-    fn told(protocol: Protocol, address: Address, user: &str) -> Vec<String> {
+    fn described(protocol: Protocol, address: Address, user: &str) -> Vec<String> {
         let endpoint = Endpoint {
             protocol,
             address,
@@ -58,15 +58,15 @@ mod tests {
         let tcp = || Address::Tcp { host: "db".into(), port: 3307, numeric: None };
         let unix = |path: &str| Address::Unix { path: path.into() };
         assert_eq!(
-            told(Protocol::Mysql, tcp(), "me"),
+            described(Protocol::Mysql, tcp(), "me"),
             ["mysql_user=me", "mysql_db=bench", "mysql_host=db", "mysql_port=3307"]
         );
         assert_eq!(
-            told(Protocol::Mysql, unix("/run/s"), "me"),
+            described(Protocol::Mysql, unix("/run/s"), "me"),
             ["mysql_user=me", "mysql_db=bench", "mysql_socket=/run/s"]
         );
         assert_eq!(
-            told(Protocol::Postgresql, unix("/run/.s.PGSQL.5433"), "me"),
+            described(Protocol::Postgresql, unix("/run/.s.PGSQL.5433"), "me"),
             ["pgsql_user=me", "pgsql_db=bench", "pgsql_host=/run", "pgsql_port=5433"]
         );
     }
@@ -74,6 +74,6 @@ mod tests {
     #[test]
     fn what_is_not_known_yet_is_left_out() {
         let nowhere = Address::Unix { path: String::new() };
-        assert_eq!(told(Protocol::Postgresql, nowhere, ""), ["pgsql_db=bench"]);
+        assert_eq!(described(Protocol::Postgresql, nowhere, ""), ["pgsql_db=bench"]);
     }
 }

@@ -37,7 +37,7 @@ impl StepBuffers {
             }
             Body::Parameters(slots, flow) => {
                 let parameters = self.parameters(slots, variables);
-                Request::Parameterised { statement, parameters, keep, flow: *flow }
+                Request::Parameterized { statement, parameters, keep, flow: *flow }
             }
         }
     }

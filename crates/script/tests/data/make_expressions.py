@@ -136,7 +136,7 @@ def expressions() -> Iterator[tuple[str, str]]:
         yield value, ":x + 1"
 
 
-def ask(pgbench: str, folder: Path, x: str, expression: str) -> str:
+def evaluate(pgbench: str, folder: Path, x: str, expression: str) -> str:
     """What pgbench prints for the expression."""
     script = folder / "script.sql"
     script.write_text(f"\\set v debug({expression})\n")
@@ -154,7 +154,7 @@ def main() -> None:
     pgbench = sys.argv[1] if len(sys.argv) > 1 else f"{BIN}/pgbench"
     version = subprocess.run([pgbench, "--version"], capture_output=True, text=True, check=True)
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)):
-        rows = [(x, text, ask(pgbench, Path(folder), x, text)) for x, text in expressions()]
+        rows = [(x, text, evaluate(pgbench, Path(folder), x, text)) for x, text in expressions()]
     header = f"# Made by make_expressions.py with {version.stdout.strip()}; do not edit.\n"
     OUTPUT.write_text(header + "".join("\t".join(row) + "\n" for row in rows))
 

@@ -15,7 +15,7 @@ fn command(text: &str, name: &str) -> Vec<String> {
     let program = program_with(text, for_command(name)).expect("no problem");
     let mut client = Client::of_command(&program, 0);
     client.run_to_end().expect("no fault");
-    client.asked
+    client.requests
 }
 
 #[test]
@@ -46,8 +46,8 @@ fn what_is_done_once_around_a_run_is_a_command() {
 fn a_true_return_value_ends_the_client_and_its_event_does_not_count() {
     let text = "local n = 0 function event() n = n + 1 return n == 2 end";
     let program = program(text);
-    let told = Client::new(&program, nothing).live(2).expect("no fault");
-    assert_eq!(told, ["stop { is_over: false }"]);
+    let steps = Client::new(&program, nothing).live(2).expect("no fault");
+    assert_eq!(steps, ["stop { is_over: false }"]);
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn a_loop_that_ends_of_itself_says_whether_its_last_event_counts() {
             "local C = require('ffi').C function event() end function thread_run(tid) \
              C.sb_more_events(tid) C.sb_event_start(tid) {end} C.sb_event_stop(tid) end"
         );
-        let told = Client::new(&program(&text), nothing).live(1).expect("no fault");
-        assert_eq!(told, [format!("stop {{ is_over: {is_over} }}")]);
+        let steps = Client::new(&program(&text), nothing).live(1).expect("no fault");
+        assert_eq!(steps, [format!("stop {{ is_over: {is_over} }}")]);
     }
 }
 
@@ -67,8 +67,8 @@ fn a_loop_may_talk_to_the_server_between_two_events() {
     let text = "local C = require('ffi').C function event() end function thread_run(tid) \
                 con = sysbench.sql.driver():connect() \
                 while C.sb_more_events(tid) do C.sb_event_stop(tid) con:query('between') end end";
-    let asked = Client::new(&program(text), nothing).live(2).expect("no fault");
-    assert_eq!(asked, ["between", "between"]);
+    let requests = Client::new(&program(text), nothing).live(2).expect("no fault");
+    assert_eq!(requests, ["between", "between"]);
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn pauses_hold_up_the_client_alone() {
                 function event() ffi.C.usleep(1500) os.execute('sleep 0.5') os.execute('sleep 30') \
                   ffi.C.sb_counter_inc(sysbench.tid, ffi.C.SB_CNT_ERROR) end";
     let program = program(text);
-    let asked = Client::new(&program, nothing).live(1).expect("no fault");
-    assert_eq!(asked, ["sleep 1500000 ns", "sleep 500000000 ns", "sleep 30000000000 ns"]);
+    let requests = Client::new(&program, nothing).live(1).expect("no fault");
+    assert_eq!(requests, ["sleep 1500000 ns", "sleep 500000000 ns", "sleep 30000000000 ns"]);
     assert_eq!(program.count(Counter::Error), 1);
 }
 
@@ -120,8 +120,8 @@ fn coroutines_of_a_script_may_ask_the_server() {
                   for i = 1, 2 do coroutine.yield(con:query('select ' .. i):fetch_row()[1]) end end) \
                 print(next(), next()) end";
     let server = |_: &str| Answer::Rows(vec![vec![Some("row")]]);
-    let asked = Client::new(&program(text), server).live(1).expect("no fault");
-    assert_eq!(asked, ["select 1", "select 2"]);
+    let requests = Client::new(&program(text), server).live(1).expect("no fault");
+    assert_eq!(requests, ["select 1", "select 2"]);
     assert_eq!(printed(), ["row\trow"]);
 }
 
@@ -175,9 +175,9 @@ fn functions_of_the_old_library_use_one_connection() {
         "rows" => Answer::Rows(vec![vec![Some("1")]]),
         _ => Answer::Affected(0),
     };
-    let asked = Client::new(&program(text), server).live(1).expect("no fault");
+    let requests = Client::new(&program(text), server).live(1).expect("no fault");
     assert_eq!(
-        asked,
+        requests,
         [
             "begin",
             "rows",
@@ -290,5 +290,5 @@ fn a_lost_connection_while_entering_enters_again() {
     assert_eq!(client.first_request(), "a");
     client.set_up().expect("no fault");
     client.event().expect("no fault");
-    assert_eq!(client.asked, ["a", "b"]);
+    assert_eq!(client.requests, ["a", "b"]);
 }

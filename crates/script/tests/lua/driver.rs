@@ -84,7 +84,7 @@ pub(crate) struct Client<'a> {
     pub(crate) session: Box<dyn Session>,
     server: Box<dyn FnMut(&str) -> Answer + 'a>,
     /// All requests, as text.
-    pub(crate) asked: Vec<String>,
+    pub(crate) requests: Vec<String>,
     /// The request, as text, that [`stop_at`](Self::stop_at) refers to.
     number: u64,
 }
@@ -96,7 +96,7 @@ impl<'a> Client<'a> {
     }
 
     pub(crate) fn of(session: Box<dyn Session>, server: impl FnMut(&str) -> Answer + 'a) -> Self {
-        Self { session, server: Box::new(server), asked: Vec::new(), number: 0 }
+        Self { session, server: Box::new(server), requests: Vec::new(), number: 0 }
     }
 
     /// A thread of the command that the script was compiled for.
@@ -115,7 +115,7 @@ impl<'a> Client<'a> {
             self.event()?;
         }
         self.tear_down()?;
-        Ok(self.asked)
+        Ok(self.requests)
     }
 
     pub(crate) fn set_up(&mut self) -> Result<(), Fault> {
@@ -153,19 +153,19 @@ impl<'a> Client<'a> {
             let ends = matches!(step, Step::Done | Step::Stop { .. });
             match step {
                 Step::Done => {}
-                Step::Sleep(Nanos(pause)) => self.asked.push(format!("sleep {pause} ns")),
-                other => self.asked.push(format!("{other:?}").to_lowercase()),
+                Step::Sleep(Nanos(pause)) => self.requests.push(format!("sleep {pause} ns")),
+                other => self.requests.push(format!("{other:?}").to_lowercase()),
             }
             return Ok(if ends { After::Over } else { After::Goes(None) });
         };
-        let told = describe(&request);
+        let described = describe(&request);
         let (sql, keep) = match request {
             Request::Prepare { sql, .. } => (sql, Keep::None),
             Request::Execute { sql, keep, .. } | Request::Text { sql, keep, .. } => (sql, keep),
             _ => unreachable!("no pipelines here"),
         };
         let answer = (self.server)(sql);
-        self.asked.push(told);
+        self.requests.push(described);
         Ok(After::Goes(Some((answer, keep))))
     }
 

@@ -4,7 +4,7 @@ use crate::driver::{Client, nothing, printed, program, program_with, settings};
 use dbdyno_script::lua::Settings;
 
 /// What one event of a script prints.
-fn told(body: &str, settings: Settings) -> Vec<String> {
+fn printed_by(body: &str, settings: Settings) -> Vec<String> {
     let text = format!("ffi = require('ffi')\nfunction event() {body} end");
     let program = program_with(&text, settings).expect("no problem");
     Client::new(&program, nothing).live(1).expect("no fault");
@@ -21,8 +21,11 @@ fn what_reaches_the_machine_is_refused_by_name() {
         ("ffi.C.system('id')", "ffi.C.system"),
         ("os.execute('id')", "os.execute"),
     ] {
-        let told = told(&format!("print(pcall(function() {body} end))"), settings());
-        assert!(told[0].contains(what) && told[0].contains("--allow-unsafe-lua"), "{told:?}");
+        let printed = printed_by(&format!("print(pcall(function() {body} end))"), settings());
+        assert!(
+            printed[0].contains(what) && printed[0].contains("--allow-unsafe-lua"),
+            "{printed:?}"
+        );
     }
 }
 
@@ -30,7 +33,7 @@ fn what_reaches_the_machine_is_refused_by_name() {
 fn harmless_parts_are_there() {
     let body = "print(os.getenv('HOME'), type(os.time()), type(os.clock()), #os.date('%Y'), \
                 os.difftime(2, 1), bit.band(7, 2), jit.os ~= nil)";
-    assert_eq!(told(body, settings()), ["nil\tnumber\tnumber\t4\t1\t2\ttrue"]);
+    assert_eq!(printed_by(body, settings()), ["nil\tnumber\tnumber\t4\t1\t2\ttrue"]);
 }
 
 #[test]
@@ -38,7 +41,7 @@ fn the_states_own_globals_cannot_be_had() {
     let body = "for _, f in ipairs{print, math.random, sysbench.rand.uniform, 1, 0, string.rep} do \
                 local env = getfenv(f) print(env.ffi ~= nil and env.io == io, env.debug ~= nil and env.debug.getregistry) end \
                 print(debug.getregistry, package.loadlib, loadfile('/etc/passwd'))";
-    let lines = told(body, settings());
+    let lines = printed_by(body, settings());
     assert!(lines[..6].iter().all(|line| !line.contains("function")), "{lines:?}");
     assert_eq!(lines[6], "nil\tnil\tnil\tcannot open /etc/passwd");
 }
@@ -46,14 +49,14 @@ fn the_states_own_globals_cannot_be_had() {
 #[test]
 fn byte_code_is_not_loaded() {
     let body = "print(loadstring(string.dump(function() end))) print(load(string.dump(event)))";
-    assert_eq!(told(body, settings()), ["nil\tbyte code is not loaded"; 2]);
+    assert_eq!(printed_by(body, settings()), ["nil\tbyte code is not loaded"; 2]);
 }
 
 #[test]
 fn text_is_loaded_into_the_scripts_own_globals() {
     let body =
         "x = 5 print(loadstring('y = x + 1 return y')(), y, load(function() return nil end))";
-    assert!(told(body, settings())[0].starts_with("6\t6\tfunction"));
+    assert!(printed_by(body, settings())[0].starts_with("6\t6\tfunction"));
 }
 
 #[test]
@@ -62,7 +65,7 @@ fn trusted_scripts_have_everything() {
     let body = "local f = io.open('/proc/self/status') print(f:read('*l') ~= nil) f:close() \
                 print(ffi.new('int[2]')[1], type(os.getenv('PATH')), type(debug.getinfo)) \
                 ffi.cdef[[int getpid(void);]] print(ffi.C.getpid() > 0, ffi.C.SB_CNT_ERROR)";
-    assert_eq!(told(body, trusted), ["true", "0\tstring\tfunction", "true\t4"]);
+    assert_eq!(printed_by(body, trusted), ["true", "0\tstring\tfunction", "true\t4"]);
 }
 
 fn with_modules<const N: usize>(modules: [(&str, &str); N]) -> Settings {
@@ -76,7 +79,7 @@ fn trusted_scripts_load_any_file_into_their_own_globals() {
     let body = "local path = os.tmpname() local file = io.open(path, 'w') \
                 file:write('return x') file:close() x = 7 \
                 print(dofile(path), loadfile(path)()) os.remove(path)";
-    assert_eq!(told(body, trusted), ["7\t7"]);
+    assert_eq!(printed_by(body, trusted), ["7\t7"]);
 }
 
 #[test]
@@ -96,7 +99,7 @@ fn modules_come_from_the_settings_alone() {
 fn libraries_may_be_required() {
     let body = "for name in ('string table math os io coroutine debug bit jit package ffi'):gmatch('%a+') do \
                 assert(require(name) == _G[name], name) end print(require('_G') == _G)";
-    assert_eq!(told(body, settings()), ["true"]);
+    assert_eq!(printed_by(body, settings()), ["true"]);
 }
 
 #[test]
@@ -105,7 +108,7 @@ fn a_file_is_loaded_to_be_called_later_and_in_a_place_of_its_own() {
     let body = "local chunk, place = loadfile('my/lib/conf.lua'), {} chunk() chunk(5) \
                 setfenv(loadfile('lib/conf.lua'), place)(3) dofile('lib/conf.lua') print(size, place.size) \
                 print(loadfile('no/such.lua')) print((select(2, loadfile('bad.lua'))))";
-    let lines = told(body, modules);
+    let lines = printed_by(body, modules);
     assert_eq!(lines[..2], ["7\t3", "nil\tcannot open no/such.lua"]);
     assert!(lines[2].contains("bad.lua:1: unexpected symbol near '<eof>'"), "{lines:?}");
 }
@@ -123,12 +126,12 @@ fn a_loaded_file_is_each_clients_own() {
 
 #[test]
 fn a_module_may_have_globals_of_its_own() {
-    let seeing = "module('lib.util', package.seeall) size = 3 function told() print(_NAME, _PACKAGE, size) end";
-    let blind = "local p = print module(...) function told() p(print, _M == blind) end";
+    let seeing = "module('lib.util', package.seeall) size = 3 function show() print(_NAME, _PACKAGE, size) end";
+    let blind = "local p = print module(...) function show() p(print, _M == blind) end";
     let modules = with_modules([("lib.util", seeing), ("blind", blind)]);
-    let body = "local util, blind = require('lib.util'), require('blind') util.told() blind.told() \
+    let body = "local util, blind = require('lib.util'), require('blind') util.show() blind.show() \
                 print(size, util == lib.util, blind == _G.blind, pcall(module, 'event'))";
-    let lines = told(body, modules);
+    let lines = printed_by(body, modules);
     assert_eq!(lines[..2], ["lib.util\tlib.\t3", "nil\tfalse"]);
     assert!(lines[2].starts_with("nil\ttrue\ttrue\tfalse\t"), "{lines:?}");
     assert!(lines[2].ends_with("name conflict for module 'event'"), "{lines:?}");

@@ -37,7 +37,7 @@ fn command(name: &str, command: &str, settings: Settings) -> Vec<String> {
     let program = program(name, Settings { command: command.into(), ..settings });
     let mut client = Client::of_command(&program, 0);
     client.run_to_end().expect("no fault");
-    client.asked
+    client.requests
 }
 
 fn run(name: &str, settings: Settings, events: u64) -> Vec<String> {
@@ -45,8 +45,8 @@ fn run(name: &str, settings: Settings, events: u64) -> Vec<String> {
 }
 
 /// Statements without their values.
-fn shapes(asked: &[String]) -> Vec<String> {
-    asked.iter().map(|text| text.split(" (").next().unwrap_or_default().to_owned()).collect()
+fn shapes(requests: &[String]) -> Vec<String> {
+    requests.iter().map(|text| text.split(" (").next().unwrap_or_default().to_owned()).collect()
 }
 
 const PREPARED: [&str; 11] = [
@@ -64,12 +64,13 @@ const PREPARED: [&str; 11] = [
 ];
 
 /// The texts of the statements that were executed, in order.
-fn executed(asked: &[String]) -> Vec<&str> {
+fn executed(requests: &[String]) -> Vec<&str> {
     let text_of = |number: &str| {
         let begin = format!("prepare {number}: ");
-        asked.iter().find_map(|text| text.strip_prefix(&begin)).unwrap_or_default()
+        requests.iter().find_map(|text| text.strip_prefix(&begin)).unwrap_or_default()
     };
-    let numbers = asked.iter().filter_map(|text| text.strip_prefix("execute ")?.split(' ').next());
+    let numbers =
+        requests.iter().filter_map(|text| text.strip_prefix("execute ")?.split(' ').next());
     numbers.map(text_of).collect()
 }
 
@@ -83,8 +84,8 @@ fn executes(numbers: impl IntoIterator<Item = usize>) -> Vec<String> {
 
 #[test]
 fn read_write_has_its_twenty_statements() {
-    let asked = run("oltp_read_write", settings(), 1);
-    let (prepared, executed) = asked.split_at(PREPARED.len());
+    let requests = run("oltp_read_write", settings(), 1);
+    let (prepared, executed) = requests.split_at(PREPARED.len());
     assert_eq!(prepared, prepares(&PREPARED));
     let order = [0].into_iter().chain([2; 10]).chain([3, 4, 5, 6, 7, 8, 9, 10, 1]);
     assert_eq!(shapes(executed), executes(order));
@@ -94,8 +95,8 @@ fn read_write_has_its_twenty_statements() {
 
 #[test]
 fn ranges_have_the_size_asked_for() {
-    let asked = run("oltp_read_only", with_options(&["range_size=7"]), 1);
-    let range = asked.iter().find(|text| text.starts_with("execute 3")).expect("a range");
+    let requests = run("oltp_read_only", with_options(&["range_size=7"]), 1);
+    let range = requests.iter().find(|text| text.starts_with("execute 3")).expect("a range");
     let ends: Vec<i64> =
         range[11..range.len() - 1].split(", ").map(|end| end.parse().expect("an id")).collect();
     assert_eq!(ends[1] - ends[0], 6);
@@ -113,9 +114,9 @@ fn each_workload_has_its_statements() {
         ("oltp_update_non_index", &update_non_index),
         ("oltp_delete", &delete),
     ] {
-        let asked = run(name, settings(), 2);
+        let requests = run(name, settings(), 2);
         let expected = [prepares(statements), executes([0, 0])].concat();
-        assert_eq!(shapes(&asked), expected, "{name}");
+        assert_eq!(shapes(&requests), expected, "{name}");
     }
 }
 
@@ -130,8 +131,8 @@ fn write_only_and_read_only_are_their_halves() {
 
 #[test]
 fn text_columns_have_their_lengths() {
-    let asked = run("oltp_read_write", settings(), 1);
-    let update = asked.iter().find(|text| text.starts_with("execute 8")).expect("an update");
+    let requests = run("oltp_read_write", settings(), 1);
+    let update = requests.iter().find(|text| text.starts_with("execute 8")).expect("an update");
     let text = update.split('\'').nth(1).expect("a text");
     assert_eq!(text.len(), 119);
     let groups: Vec<usize> = text.split('-').map(str::len).collect();
@@ -144,8 +145,8 @@ fn inserts_are_texts_of_each_driver() {
     let mysql = run("oltp_insert", settings(), 1);
     assert!(mysql[0].starts_with("INSERT INTO sbtest1 (id, k, c, pad) VALUES (0, "), "{mysql:?}");
     let postgres = Settings { driver: Driver::Pgsql, ..settings() };
-    let asked = run("oltp_insert", postgres, 1);
-    assert!(asked[0].starts_with("INSERT INTO sbtest1 (k, c, pad) VALUES ("), "{asked:?}");
+    let requests = run("oltp_insert", postgres, 1);
+    assert!(requests[0].starts_with("INSERT INTO sbtest1 (k, c, pad) VALUES ("), "{requests:?}");
     let own_ids = run("oltp_insert", with_options(&["auto_inc=off"]), 100);
     let mut ids: Vec<&str> =
         own_ids.iter().filter_map(|text| text.split(['(', ',']).nth(5)).collect();
@@ -157,18 +158,18 @@ fn inserts_are_texts_of_each_driver() {
 #[test]
 fn postgresql_prepares_with_numbered_parameters() {
     let postgres = Settings { driver: Driver::Pgsql, ..settings() };
-    let asked = run("oltp_point_select", postgres, 1);
-    assert_eq!(asked[0], "prepare 0: SELECT c FROM sbtest1 WHERE id=$1");
+    let requests = run("oltp_point_select", postgres, 1);
+    assert_eq!(requests[0], "prepare 0: SELECT c FROM sbtest1 WHERE id=$1");
 }
 
 #[test]
 fn random_points_and_ranges_list_their_parameters() {
-    let asked = run("select_random_points", with_options(&["random_points=3"]), 1);
-    assert!(asked[0].contains("WHERE k IN (?, ?, ?)"), "{asked:?}");
-    assert_eq!(asked[1].matches(", ").count(), 2);
-    let asked = run("select_random_ranges", with_options(&["number_of_ranges=2", "delta=9"]), 1);
-    assert!(asked[0].contains("k BETWEEN ? AND ? OR k BETWEEN ? AND ?"), "{asked:?}");
-    let ends: Vec<i64> = asked[1][11..asked[1].len() - 1]
+    let requests = run("select_random_points", with_options(&["random_points=3"]), 1);
+    assert!(requests[0].contains("WHERE k IN (?, ?, ?)"), "{requests:?}");
+    assert_eq!(requests[1].matches(", ").count(), 2);
+    let requests = run("select_random_ranges", with_options(&["number_of_ranges=2", "delta=9"]), 1);
+    assert!(requests[0].contains("k BETWEEN ? AND ? OR k BETWEEN ? AND ?"), "{requests:?}");
+    let ends: Vec<i64> = requests[1][11..requests[1].len() - 1]
         .split(", ")
         .map(|end| end.parse().expect("a number"))
         .collect();
@@ -177,16 +178,16 @@ fn random_points_and_ranges_list_their_parameters() {
 
 #[test]
 fn a_bulk_insert_keeps_its_rows_until_its_end() {
-    let asked = run("bulk_insert", settings(), 3);
-    assert_eq!(asked, ["INSERT INTO sbtest1 VALUES(1,1),(2,2),(3,3)"]);
+    let requests = run("bulk_insert", settings(), 3);
+    assert_eq!(requests, ["INSERT INTO sbtest1 VALUES(1,1),(2,2),(3,3)"]);
 }
 
 #[test]
 fn tables_are_made_and_dropped() {
     let options = ["tables=2", "table_size=3"];
-    let asked = command("oltp_read_write", "prepare", with_options(&options));
+    let requests = command("oltp_read_write", "prepare", with_options(&options));
     let beginnings: Vec<&str> =
-        asked.iter().map(|text| text.trim().split('(').next().unwrap_or_default()).collect();
+        requests.iter().map(|text| text.trim().split('(').next().unwrap_or_default()).collect();
     let table = |number: u32| {
         [
             format!("CREATE TABLE sbtest{number}"),
@@ -195,7 +196,7 @@ fn tables_are_made_and_dropped() {
         ]
     };
     assert_eq!(beginnings, [table(1), table(2)].concat());
-    assert_eq!(asked[1].matches("'), (").count() + asked[1].matches("'),(").count(), 2);
+    assert_eq!(requests[1].matches("'), (").count() + requests[1].matches("'),(").count(), 2);
     let dropped = command("oltp_read_write", "cleanup", with_options(&options));
     assert_eq!(dropped, ["DROP TABLE IF EXISTS sbtest1", "DROP TABLE IF EXISTS sbtest2"]);
 }
@@ -209,7 +210,7 @@ fn parallel_commands_share_their_tables() {
     let mut client = Client::of_command(&program, 1);
     client.run_to_end().expect("no fault");
     let created: Vec<&String> =
-        client.asked.iter().filter(|text| text.contains("CREATE TABLE")).collect();
+        client.requests.iter().filter(|text| text.contains("CREATE TABLE")).collect();
     assert_eq!(created.len(), 1);
     assert!(created[0].contains("CREATE TABLE sbtest2("));
 }

@@ -6,8 +6,8 @@ use dbdyno_script::lua::Settings;
 #[test]
 fn globals_of_clients_are_apart() {
     let text = "count = 0 \
-                function thread_init(tid) mine = tid end \
-                function event() count = count + 1 print(mine, sysbench.tid, count, _G.count) end";
+                function thread_init(tid) own = tid end \
+                function event() count = count + 1 print(own, sysbench.tid, count, _G.count) end";
     let program = program_with(text, Settings { clients: 2, ..settings() }).expect("no problem");
     let mut clients: Vec<Client<'_>> = program
         .sessions(0..2)

@@ -12,7 +12,7 @@ const SCRIPT: &str = "sysbench.cmdline.options = { \
     print(o.table_size, o.skip_trx, table.concat(o.my_list, '|'), o.engine, o.variant, o.bytes, o.even) \
     print(o.threads, o.percentile, o.mysql_db, o.db_ps_mode, sysbench.cmdline.command, #sysbench.cmdline.argv) end";
 
-fn told(options: &[&str]) -> Vec<String> {
+fn printed_with(options: &[&str]) -> Vec<String> {
     let settings = Settings { clients: 4, ..with_options(options) };
     let program = program_with(SCRIPT, settings).expect("no problem");
     Client::new(&program, nothing).live(1).expect("no fault");
@@ -21,7 +21,10 @@ fn told(options: &[&str]) -> Vec<String> {
 
 #[test]
 fn defaults_have_the_types_of_their_texts() {
-    assert_eq!(told(&[]), ["10000\tfalse\ta|b\tinnodb\t\t1024\t2", "4\t95\tsbtest\tauto\trun\t0"]);
+    assert_eq!(
+        printed_with(&[]),
+        ["10000\tfalse\ta|b\tinnodb\t\t1024\t2", "4\t95\tsbtest\tauto\trun\t0"]
+    );
 }
 
 #[test]
@@ -49,10 +52,10 @@ fn what_is_given_replaces_them() {
         "threads=8",
     ];
     assert_eq!(
-        told(&given),
+        printed_with(&given),
         ["5\ttrue\tx|y|z\trocksdb\t\t2097152\t4", "8\t99\tsbtest\tauto\trun\t8"]
     );
-    assert_eq!(told(&["skip-trx=off"])[0].split('\t').nth(1), Some("false"));
+    assert_eq!(printed_with(&["skip-trx=off"])[0].split('\t').nth(1), Some("false"));
 }
 
 #[test]

@@ -22,9 +22,9 @@ fn what_is_wrong_before_the_run_is_a_problem_with_its_place() {
             "error: the script talks to the server before it is asked to run",
         ),
     ] {
-        let told = problem_of(text, settings());
-        let first = told.lines().next().unwrap_or_default();
-        assert!(first.ends_with(message), "{told}");
+        let problem = problem_of(text, settings());
+        let first = problem.lines().next().unwrap_or_default();
+        assert!(first.ends_with(message), "{problem}");
     }
 }
 

@@ -87,9 +87,9 @@ fn a_prepared_statement_sends_what_its_parameters_hold() {
            b:set_rand_str('x-x') a:set(-1.9) d:set(5) stmt:execute() end \
          function thread_done() stmt:close() con:disconnect() end",
     );
-    let asked = Client::new(&program, nothing).live(1).expect("no fault");
+    let requests = Client::new(&program, nothing).live(1).expect("no fault");
     assert_eq!(
-        asked,
+        requests,
         [
             "prepare 0: update t set a = ?, b = ?, c = ? where id = ?",
             "execute 0 (1, 'tex', 2.0, NULL)",
@@ -108,9 +108,9 @@ fn a_whole_number_of_64_bits_keeps_all_of_them() {
              9223372036854775807ULL, 18446744073709551615ULL}) do \
            a:set(value) stmt:execute() end end",
     );
-    let asked = Client::new(&program, nothing).live(1).expect("no fault");
+    let requests = Client::new(&program, nothing).live(1).expect("no fault");
     assert_eq!(
-        asked[1..],
+        requests[1..],
         [
             "execute 0 (9007199254740993)",
             "execute 0 (-9007199254740993)",
@@ -126,8 +126,8 @@ fn postgresql_numbers_its_parameters() {
     let text = "function event() local drv = sysbench.sql.driver('pgsql') print(drv:name()) \
                 local con = drv:connect() con:prepare('select ?, ?') con:disconnect() end";
     let program = program_with(text, postgres).expect("no problem");
-    let asked = Client::new(&program, nothing).live(1).expect("no fault");
-    assert_eq!(asked, ["prepare 0: select $1, $2"]);
+    let requests = Client::new(&program, nothing).live(1).expect("no fault");
+    assert_eq!(requests, ["prepare 0: select $1, $2"]);
     assert_eq!(printed(), ["pgsql"]);
 }
 
@@ -138,8 +138,8 @@ fn without_preparing_values_stand_in_the_text() {
                 local a, b = stmt:bind_create(t.INT), stmt:bind_create(t.VARCHAR, 10) \
                 stmt:bind_param(a, b) a:set(1) b:set('it') stmt:execute() con:disconnect() end";
     let program = program_with(text, Settings { prepares: false, ..settings() }).unwrap();
-    let asked = Client::new(&program, nothing).live(1).expect("no fault");
-    assert_eq!(asked, ["select 1, 'it'"]);
+    let requests = Client::new(&program, nothing).live(1).expect("no fault");
+    assert_eq!(requests, ["select 1, 'it'"]);
 }
 
 #[test]
@@ -162,8 +162,8 @@ fn a_prepared_statement_is_known_by_numbered_parameters_and_a_text_as_it_is() {
 fn the_number_of_a_closed_statement_is_used_again() {
     let text = "function event() con = con or sysbench.sql.driver():connect() \
                 local a, b = con:prepare('a'), con:prepare('b') a:close() con:prepare('c') end";
-    let asked = Client::new(&program(text), nothing).live(1).expect("no fault");
-    assert_eq!(asked, ["prepare 0: a", "prepare 1: b", "prepare 0: c"]);
+    let requests = Client::new(&program(text), nothing).live(1).expect("no fault");
+    assert_eq!(requests, ["prepare 0: a", "prepare 1: b", "prepare 0: c"]);
 }
 
 #[test]
@@ -178,8 +178,8 @@ fn many_rows_travel_together() {
                 con:bulk_insert_init('insert into t values') \
                 local row = '(\\'' .. string.rep('x', 200000) .. '\\')' \
                 for i = 1, 5 do con:bulk_insert_next(row) end con:bulk_insert_done() end";
-    let asked = Client::new(&program(text), nothing).live(1).expect("no fault");
-    let lengths: Vec<usize> = asked.iter().map(String::len).collect();
+    let requests = Client::new(&program(text), nothing).live(1).expect("no fault");
+    let lengths: Vec<usize> = requests.iter().map(String::len).collect();
     assert_eq!(lengths, [400_029, 400_029, 200_024]);
 }
 
@@ -195,9 +195,9 @@ fn an_ignorable_error_begins_the_event_anew() {
         if sql == "update" && tries < 3 { Answer::Error("1213") } else { Answer::Affected(1) }
     };
     let program = program(text);
-    let asked = Client::new(&program, deadlock_twice).live(1).expect("no fault");
+    let requests = Client::new(&program, deadlock_twice).live(1).expect("no fault");
     let again = ["begin", "update", "restart"];
-    assert_eq!(asked, [&again[..], &again, &again[..2]].concat());
+    assert_eq!(requests, [&again[..], &again, &again[..2]].concat());
     assert_eq!(printed(), ["1213\t40001\terror 1213\tupdate\ttrue"; 2]);
     let counts = [Counter::Error, Counter::Write, Counter::Other, Counter::Read];
     assert_eq!(counts.map(|counter| program.count(counter)), [2, 4, 0, 0]);
@@ -213,8 +213,8 @@ fn on_postgresql_the_block_is_rolled_back_first() {
         if fails { Answer::Error("23505") } else { Answer::Affected(0) }
     };
     let program = program_with(text, postgres).unwrap();
-    let asked = Client::new(&program, once).live(1).expect("no fault");
-    assert_eq!(asked, ["x", "ROLLBACK", "restart", "x"]);
+    let requests = Client::new(&program, once).live(1).expect("no fault");
+    assert_eq!(requests, ["x", "ROLLBACK", "restart", "x"]);
 }
 
 #[test]
@@ -245,8 +245,8 @@ fn a_script_may_catch_errors_itself() {
         "x" => fails.pop().map_or(Answer::Affected(0), Answer::Error),
         _ => Answer::Affected(0),
     };
-    let asked = Client::new(&program(text), server).live(1).expect("no fault");
-    assert_eq!(asked, ["x", "rollback", "x", "rollback", "x"]);
+    let requests = Client::new(&program(text), server).live(1).expect("no fault");
+    assert_eq!(requests, ["x", "rollback", "x", "rollback", "x"]);
 }
 
 #[test]
@@ -257,8 +257,8 @@ fn what_cannot_be_prepared_is_an_error_where_it_is_prepared() {
         "nonsense" => Answer::Error("1064"),
         _ => Answer::Affected(0),
     };
-    let asked = Client::new(&program(text), server).live(1).expect("no fault");
-    assert_eq!(asked, ["prepare 0: nonsense", "prepare 0: sense"]);
+    let requests = Client::new(&program(text), server).live(1).expect("no fault");
+    assert_eq!(requests, ["prepare 0: nonsense", "prepare 0: sense"]);
     assert!(printed()[0].contains("errno = 1064, state = '42000'"));
 }
 
@@ -295,11 +295,11 @@ fn a_statement_is_text() {
         ["number", "table", "boolean"]
             .map(|kind| format!("{name}\ta statement must be text, not {kind}"))
     };
-    let told: Vec<String> =
+    let expected: Vec<String> =
         ["query", "query_row", "prepare"].into_iter().flat_map(refused).collect();
     let (last, others) = lines.split_last().expect("lines");
     let others: Vec<String> = others.iter().map(|line| line.replace("test.lua:1: ", "")).collect();
-    assert_eq!(others, told);
+    assert_eq!(others, expected);
     assert!(last.ends_with("a statement must be text, not nil"), "{last}");
 }
 
@@ -340,7 +340,7 @@ fn an_event_that_was_given_up_does_not_stand_in_the_way() {
     client.begin();
     assert_eq!(client.first_request(), "a");
     client.event().expect("the connection of the lost event is void");
-    assert_eq!(client.asked, ["a", "b"]);
+    assert_eq!(client.requests, ["a", "b"]);
 }
 
 #[test]

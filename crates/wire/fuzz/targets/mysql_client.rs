@@ -28,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
 struct Client {
     connection: Connection,
     out: Vec<u8>,
-    asked: usize,
+    requests: usize,
 }
 
 impl Client {
@@ -48,7 +48,7 @@ impl Client {
         let opening = Opening { channel, nonce: [7; 32] };
         let mut out = Vec::new();
         connection.start(opening, &mut out);
-        Self { connection, out, asked: 0 }
+        Self { connection, out, requests: 0 }
     }
 
     /// Receives a piece and sends another request if one was answered; false when it is over.
@@ -73,33 +73,33 @@ impl Client {
             self.connection.infile_done(&mut self.out);
         }
         if ready && !self.connection.prepare_all(&mut self.out) || answered {
-            self.ask();
+            self.request_next();
         }
         self.out.clear();
         true
     }
 
-    fn ask(&mut self) {
-        let statement = StatementId((self.asked % 3) as u32);
-        let keep = [Keep::AllRows, Keep::None, Keep::LastRow, Keep::None][self.asked % 4];
-        let flow = if self.asked % 5 < 2 { Flow::Queue } else { Flow::Wait };
+    fn request_next(&mut self) {
+        let statement = StatementId((self.requests % 3) as u32);
+        let keep = [Keep::AllRows, Keep::None, Keep::LastRow, Keep::None][self.requests % 4];
+        let flow = if self.requests % 5 < 2 { Flow::Queue } else { Flow::Wait };
         let parameters = &[Value::Int(7)][..];
         let (prepared, sql) = (PreparedId(0), "select ?");
-        let request = match self.asked % 9 {
+        let request = match self.requests % 9 {
             4 => return self.load(statement),
             5 => Request::Text { statement, sql: "select 1; select 2", keep },
             6 => Request::Sync { statement, flow },
             7 => Request::Prepare { statement, prepared, sql },
             8 => Request::Execute { statement, prepared, sql, parameters, keep },
-            _ => Request::Parameterised { statement, parameters, keep, flow },
+            _ => Request::Parameterized { statement, parameters, keep, flow },
         };
         self.connection.request(&request, &mut self.out);
-        self.asked += 1;
+        self.requests += 1;
     }
 
     fn load(&mut self, statement: StatementId) {
         self.connection.infile_begin(statement, "load data local infile 'x'", &mut self.out);
-        self.asked += 1;
+        self.requests += 1;
     }
 }
 

@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
 struct Client {
     connection: Connection,
     out: Vec<u8>,
-    asked: usize,
+    requests: usize,
 }
 
 impl Client {
@@ -44,7 +44,7 @@ impl Client {
         let opening = Opening { version, channel, nonce: *b"not a random nonce" };
         let mut out = Vec::new();
         connection.start(opening, &mut out);
-        Self { connection, out, asked: 0 }
+        Self { connection, out, requests: 0 }
     }
 
     /// Receives a piece and sends another request if one was answered; false when it is over.
@@ -60,24 +60,24 @@ impl Client {
             }
         }
         if ready && !self.connection.prepare_all(&mut self.out) || answered {
-            self.ask();
+            self.request_next();
         }
         self.out.clear();
         true
     }
 
-    fn ask(&mut self) {
-        let statement = StatementId((self.asked % 3) as u32);
-        let keep = [Keep::AllRows, Keep::None, Keep::LastRow, Keep::None][self.asked % 4];
-        let flow = if self.asked % 5 < 2 { Flow::Queue } else { Flow::Wait };
+    fn request_next(&mut self) {
+        let statement = StatementId((self.requests % 3) as u32);
+        let keep = [Keep::AllRows, Keep::None, Keep::LastRow, Keep::None][self.requests % 4];
+        let flow = if self.requests % 5 < 2 { Flow::Queue } else { Flow::Wait };
         let parameters = &[Value::Int(7)][..];
-        let request = match self.asked % 7 {
+        let request = match self.requests % 7 {
             5 => Request::Text { statement, sql: "select 1; select 2", keep },
             6 => Request::Sync { statement, flow },
-            _ => Request::Parameterised { statement, parameters, keep, flow },
+            _ => Request::Parameterized { statement, parameters, keep, flow },
         };
         self.connection.request(&request, &mut self.out);
-        self.asked += 1;
+        self.requests += 1;
     }
 }
 

@@ -141,7 +141,7 @@ impl Connection {
     fn begin_session(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
         for sql in &self.config.session_commands {
             let meta = Meta::of(StatementId::UNCOUNTED, Purpose::SessionCommand);
-            self.exchange.ask(meta, Command::Query(sql.as_str().into()), out);
+            self.exchange.submit(meta, Command::Query(sql.as_str().into()), out);
         }
         self.config.session_commands.is_empty().then_some(Outcome::Ready)
     }
@@ -184,7 +184,7 @@ impl Connection {
     /// [`Event::InfileReady`] follows, or a reply with the error.
     pub fn infile_begin(&mut self, statement: StatementId, sql: &str, out: &mut Vec<u8>) {
         let meta = Meta::of(statement, Purpose::Infile);
-        self.exchange.ask(meta, Command::Query(sql.into()), out);
+        self.exchange.submit(meta, Command::Query(sql.into()), out);
     }
 
     /// Rows, as the contents of the file that the server asked for.

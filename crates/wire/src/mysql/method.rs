@@ -92,10 +92,10 @@ impl Method {
     /// The server requests more.
     pub(super) fn continue_with(
         self,
-        said: &[u8],
+        continuation: &[u8],
         context: AuthContext<'_>,
     ) -> Result<Answer, ProtocolError> {
-        match (self, said) {
+        match (self, continuation) {
             (Self::CachingSha2, FAST_AUTH_SUCCESS) => Ok(Answer::Nothing),
             (Self::CachingSha2, NOT_CACHED) if context.is_secret => Ok(cleartext(context)),
             (Self::CachingSha2, NOT_CACHED) => Ok(Answer::KeyRequest(CACHING_KEY_REQUEST)),

@@ -81,7 +81,7 @@ mod tests {
         }
     }
 
-    fn theirs(
+    fn reference(
         mut method: impl ChallengeResponsePlugin,
         password: &[u8],
         challenge: &[u8],
@@ -98,11 +98,11 @@ mod tests {
         let very_long = "a password of many bytes ".repeat(20);
         for password in ["secret", "h\u{e4}user", "x", &very_long] {
             let password = password.as_bytes();
-            let expected = theirs(MysqlNativePassword::default(), password, &short);
+            let expected = reference(MysqlNativePassword::default(), password, &short);
             assert_eq!(native(password, &short), expected);
-            let expected = theirs(CachingSha2Password::default(), password, &short);
+            let expected = reference(CachingSha2Password::default(), password, &short);
             assert_eq!(caching_sha2(password, &short), expected);
-            let expected = theirs(ClientEd25519::default(), password, &long);
+            let expected = reference(ClientEd25519::default(), password, &long);
             assert_eq!(ed25519(password, &long), expected);
         }
     }

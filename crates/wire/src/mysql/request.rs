@@ -40,27 +40,27 @@ impl Exchange {
             flow,
         };
         match *request {
-            Request::Parameterised { statement, parameters, keep, flow } => {
+            Request::Parameterized { statement, parameters, keep, flow } => {
                 let place = Preparations::planned(statement);
                 let sql = sql_of(statements, statement).into();
                 let parameters = parameters.into();
-                self.ask(meta(keep, flow), Command::Execute { place, sql, parameters }, out);
+                self.submit(meta(keep, flow), Command::Execute { place, sql, parameters }, out);
             }
             Request::Execute { prepared, sql, parameters, keep, .. } => {
                 let place = self.preparations.scripted(prepared);
                 let (sql, parameters) = (sql.into(), parameters.into());
                 let command = Command::Execute { place, sql, parameters };
-                self.ask(meta(keep, Flow::Wait), command, out);
+                self.submit(meta(keep, Flow::Wait), command, out);
             }
             Request::Prepare { prepared, sql, .. } => {
                 let place = self.preparations.scripted(prepared);
                 let command = Command::Prepare { place, sql: sql.into() };
-                self.ask(meta(Keep::None, Flow::Wait), command, out);
+                self.submit(meta(Keep::None, Flow::Wait), command, out);
             }
             Request::Text { sql, keep, .. } => {
-                self.ask(meta(keep, Flow::Wait), Command::Query(sql.into()), out);
+                self.submit(meta(keep, Flow::Wait), Command::Query(sql.into()), out);
             }
-            Request::Sync { flow, .. } => self.ask(meta(Keep::None, flow), Command::Ping, out),
+            Request::Sync { flow, .. } => self.submit(meta(Keep::None, flow), Command::Ping, out),
         }
     }
 
@@ -70,13 +70,13 @@ impl Exchange {
             let id = StatementId(number);
             let place = Preparations::planned(id);
             let command = Command::Prepare { place, sql: statement.sql.as_str().into() };
-            self.ask(Meta::of(id, Purpose::Preparation), command, out);
+            self.submit(Meta::of(id, Purpose::Preparation), command, out);
         }
     }
 
     /// Sends a command now if nothing is outstanding, otherwise queues it.
     #[inline]
-    pub(super) fn ask(&mut self, meta: Meta, command: Command<'_>, out: &mut Vec<u8>) {
+    pub(super) fn submit(&mut self, meta: Meta, command: Command<'_>, out: &mut Vec<u8>) {
         let Meta { statement, purpose, keep, flow } = meta;
         let place = command.place();
         let waits = !self.queue.is_empty() || self.send(&command, out) == Sent::Again;

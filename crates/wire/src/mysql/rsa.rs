@@ -120,12 +120,12 @@ mod tests {
 
     #[test]
     fn an_independent_client_encrypts_the_same() {
-        let theirs = TheirKey::from_pem(KEY).expect("a good key");
-        let ours = PublicKey::from_pem(KEY.as_bytes()).expect("a good key");
+        let reference = TheirKey::from_pem(KEY).expect("a good key");
+        let own = PublicKey::from_pem(KEY.as_bytes()).expect("a good key");
         for message in [&b"secret\0"[..], b"\0", &[0xab; 86]] {
-            let expected = theirs.encrypt_block(message, Pkcs1OaepPadding::new(Fixed));
+            let expected = reference.encrypt_block(message, Pkcs1OaepPadding::new(Fixed));
             let expected = expected.expect("it fits");
-            assert_eq!(ours.encrypt(message, &[7; SEED_BYTES]), Some(expected));
+            assert_eq!(own.encrypt(message, &[7; SEED_BYTES]), Some(expected));
         }
     }
 

@@ -28,13 +28,13 @@ mod tests {
 
     #[test]
     fn a_version_is_freed_of_what_is_for_replicas() {
-        for (told, version) in [
+        for (reported, version) in [
             ("5.5.5-10.11.19-MariaDB-0+deb12u1", "10.11.19-MariaDB-0+deb12u1"),
             ("11.4.5-MariaDB-log", "11.4.5-MariaDB-log"),
             ("8.0.33", "8.0.33"),
             ("5.5.62-log", "5.5.62-log"),
         ] {
-            assert_eq!(Session::new(7, told, false).server_version, version);
+            assert_eq!(Session::new(7, reported, false).server_version, version);
         }
     }
 }

@@ -126,7 +126,7 @@ impl Exchange {
         match message.tag {
             b'D' => self.answer.row(oldest.keep, message.body)?,
             b'C' => return Ok(self.on_complete(oldest, message.body)),
-            b'I' if !oldest.ends_synchronised() => return Ok(self.finish()),
+            b'I' if !oldest.ends_synchronized() => return Ok(self.finish()),
             b'Z' => return self.on_ready(oldest, before, message.body),
             b'T' => self.answer.begin_rows(oldest.keep, message.body)?,
             b't' => self.learn(oldest, message.body)?,
@@ -140,7 +140,7 @@ impl Exchange {
     #[inline]
     fn on_complete(&mut self, oldest: Pending, tag: &[u8]) -> Option<Outcome> {
         self.answer.complete(oldest.keep, tag);
-        if oldest.ends_synchronised() { None } else { self.finish() }
+        if oldest.ends_synchronized() { None } else { self.finish() }
     }
 
     #[inline]
@@ -151,7 +151,7 @@ impl Exchange {
         body: &[u8],
     ) -> Result<Option<Outcome>, ProtocolError> {
         let too_early = before == Stage::Planned && oldest.executes();
-        if too_early || !oldest.ends_synchronised() {
+        if too_early || !oldest.ends_synchronized() {
             return Err(unexpected(b'Z', before));
         }
         self.in_transaction = match body {
@@ -175,7 +175,7 @@ impl Exchange {
             self.preparations.set(slot, Preparation::Stale);
         }
         self.answer.fail(diagnostic.into());
-        if oldest.ends_synchronised() {
+        if oldest.ends_synchronized() {
             return Ok(None);
         }
         self.skipping = true;
@@ -196,7 +196,7 @@ impl Exchange {
         }
         // While it expects rows the server ignores Sync: one that was sent already is lost.
         let extended = self.stage == Stage::Copying;
-        if extended && self.queue.iter().any(Pending::ends_synchronised) {
+        if extended && self.queue.iter().any(Pending::ends_synchronized) {
             encode::sync(out);
         }
         None
@@ -224,7 +224,7 @@ impl Exchange {
     }
 
     fn oldest_is_queued(&self) -> bool {
-        self.queue.front().is_some_and(|oldest| !oldest.ends_synchronised())
+        self.queue.front().is_some_and(|oldest| !oldest.ends_synchronized())
     }
 
     fn skip_oldest(&mut self) -> Outcome {

@@ -259,8 +259,8 @@ mod tests {
 
     #[test]
     fn md5_is_what_an_independent_client_makes_of_it() {
-        let theirs = authentication::md5_hash(b"md5_user", b"password", *b"\x2a\x3d\x8f\xe0");
-        assert_eq!(md5_hash("md5_user", "password", b"\x2a\x3d\x8f\xe0"), theirs);
+        let reference = authentication::md5_hash(b"md5_user", b"password", *b"\x2a\x3d\x8f\xe0");
+        assert_eq!(md5_hash("md5_user", "password", b"\x2a\x3d\x8f\xe0"), reference);
     }
 
     #[test]

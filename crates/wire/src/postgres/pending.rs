@@ -43,7 +43,7 @@ impl Pending {
 
     /// Whether its answer ends with `ReadyForQuery`.
     #[inline]
-    pub(super) fn ends_synchronised(&self) -> bool {
+    pub(super) fn ends_synchronized(&self) -> bool {
         self.flow == Flow::Wait || self.purpose == Purpose::Sync
     }
 }

@@ -9,7 +9,7 @@ use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value
 
 /// The parts of a request with parameters.
 #[derive(Clone, Copy)]
-struct Parameterised<'a> {
+struct Parameterized<'a> {
     statement: StatementId,
     sql: &'a str,
     parameters: &'a [Value],
@@ -28,9 +28,9 @@ impl Exchange {
         out: &mut Vec<u8>,
     ) {
         match *request {
-            Request::Parameterised { statement, parameters, keep, flow } => {
+            Request::Parameterized { statement, parameters, keep, flow } => {
                 let sql = sql_of(statements, statement);
-                let request = Parameterised { statement, sql, parameters, keep, flow };
+                let request = Parameterized { statement, sql, parameters, keep, flow };
                 if query_mode == QueryMode::Prepared {
                     self.prepared(request, Preparations::planned(statement), out);
                 } else {
@@ -39,7 +39,7 @@ impl Exchange {
             }
             Request::Execute { statement, prepared, sql, parameters, keep } => {
                 let flow = Flow::Wait;
-                let request = Parameterised { statement, sql, parameters, keep, flow };
+                let request = Parameterized { statement, sql, parameters, keep, flow };
                 self.prepared(request, self.preparations.scripted(prepared), out);
             }
             Request::Prepare { statement, prepared, sql } => {
@@ -120,7 +120,7 @@ impl Exchange {
     }
 
     #[inline]
-    fn prepared(&mut self, request: Parameterised<'_>, slot: Slot, out: &mut Vec<u8>) {
+    fn prepared(&mut self, request: Parameterized<'_>, slot: Slot, out: &mut Vec<u8>) {
         let preparation = self.preparations.at(slot);
         let prepares = matches!(preparation, Preparation::Absent | Preparation::Stale);
         if prepares {
@@ -134,7 +134,7 @@ impl Exchange {
         self.execute(request, Some(slot), prepares, out);
     }
 
-    fn unnamed(&mut self, request: Parameterised<'_>, out: &mut Vec<u8>) {
+    fn unnamed(&mut self, request: Parameterized<'_>, out: &mut Vec<u8>) {
         encode::parse(Name::Unnamed, request.sql, out);
         encode::bind(Name::Unnamed, &[], request.parameters, out);
         self.execute(request, None, false, out);
@@ -143,12 +143,12 @@ impl Exchange {
     #[inline]
     fn execute(
         &mut self,
-        request: Parameterised<'_>,
+        request: Parameterized<'_>,
         slot: Option<Slot>,
         prepares: bool,
         out: &mut Vec<u8>,
     ) {
-        let Parameterised { statement, keep, flow, .. } = request;
+        let Parameterized { statement, keep, flow, .. } = request;
         let parses = prepares || slot.is_none();
         let first = if parses { Stage::Parsing } else { Stage::Parsed };
         if keep != Keep::None {

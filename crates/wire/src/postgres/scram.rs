@@ -196,22 +196,22 @@ mod tests {
     #[test]
     fn an_independent_client_gives_the_same_proof() {
         let binding = b"hash of a certificate".to_vec();
-        let theirs = sasl::ChannelBinding::tls_server_end_point(binding.clone());
-        let mut theirs = sasl::ScramSha256::new("p\u{ad}encil \u{2168}".as_bytes(), theirs);
-        let first = String::from_utf8(theirs.message().to_vec()).expect("text");
+        let reference = sasl::ChannelBinding::tls_server_end_point(binding.clone());
+        let mut reference = sasl::ScramSha256::new("p\u{ad}encil \u{2168}".as_bytes(), reference);
+        let first = String::from_utf8(reference.message().to_vec()).expect("text");
         let challenge = challenge_to(&first);
-        theirs.update(challenge.as_bytes()).expect("a good challenge");
+        reference.update(challenge.as_bytes()).expect("a good challenge");
 
         let nonce = first.rsplit("r=").next().expect("a nonce").to_owned();
-        let ours = ClientFirst { binding: Binding::ServerEndPoint(binding), nonce };
-        assert_eq!(ours.message(), first);
+        let own = ClientFirst { binding: Binding::ServerEndPoint(binding), nonce };
+        assert_eq!(own.message(), first);
         let (message, server_signature) =
-            ours.answer(challenge.as_bytes(), "p\u{ad}encil \u{2168}").expect("a good challenge");
-        assert_eq!(message.as_bytes(), theirs.message());
+            own.answer(challenge.as_bytes(), "p\u{ad}encil \u{2168}").expect("a good challenge");
+        assert_eq!(message.as_bytes(), reference.message());
 
         let signature = sign(&server_signature.server_key.0, server_signature.signed.as_bytes());
         let encoded = BASE64_STANDARD.encode(signature);
-        theirs.finish(format!("v={encoded}").as_bytes()).expect("the same signature");
+        reference.finish(format!("v={encoded}").as_bytes()).expect("the same signature");
         server_signature.check(format!("v={encoded}").as_bytes()).expect("our own signature");
     }
 

@@ -40,17 +40,17 @@ const CONSENT: &[u8] = b"\0\0\0\x02\0\0\0";
 
 /// Sends what it is given, and records what it receives.
 struct Listener {
-    said: Vec<u8>,
-    heard: Vec<u8>,
+    sent: Vec<u8>,
+    received: Vec<u8>,
 }
 
 impl Peer for Listener {
     fn send(&mut self, bytes: &[u8]) {
-        self.heard.extend_from_slice(bytes);
+        self.received.extend_from_slice(bytes);
     }
 
     fn receive(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.said)
+        std::mem::take(&mut self.sent)
     }
 }
 
@@ -59,33 +59,33 @@ fn login() -> Scenario {
 }
 
 /// The last event of a login, or the error that ended it, and what the server received.
-fn outcome(scenario: &Scenario, said: &[&[u8]]) -> (String, Vec<u8>) {
-    let mut peer = Listener { said: packets(0, &said[..1]), heard: Vec::new() };
+fn outcome(scenario: &Scenario, sent: &[&[u8]]) -> (String, Vec<u8>) {
+    let mut peer = Listener { sent: packets(0, &sent[..1]), received: Vec::new() };
     let number = if matches!(scenario.channel, Channel::WantsTls { .. }) { 3 } else { 2 };
     // Each later turn of the server is two packets later: the client has sent one in between.
-    for (turn, body) in (0..).zip(&said[1..]) {
-        peer.said.extend(packets(number + 2 * turn, &[body]));
+    for (turn, body) in (0..).zip(&sent[1..]) {
+        peer.sent.extend(packets(number + 2 * turn, &[body]));
     }
     let story = driver::play(scenario, &mut peer);
     let last = match story.error {
         Some(error) => error.to_string(),
         None => story.events.last().expect("something happens").clone(),
     };
-    (last, peer.heard)
+    (last, peer.received)
 }
 
 #[test]
 fn what_cannot_be_done_is_refused_by_name() {
     let modern = greeting(LOWER, UPPER, NATIVE);
     let required = Scenario { channel: Channel::WantsTls { required: true }, ..login() };
-    for (scenario, said, name) in [
+    for (scenario, sent, name) in [
         (login(), &[&modern[..], b"\xfeauth_gssapi_client\0"][..], "auth_gssapi_client"),
         (login(), &[&modern, b"\xfe"], "mysql_old_password"),
         (login(), &[&greeting(0x2208, UPPER, NATIVE)], "too old"),
         (required, &[&modern], "does not support TLS"),
         (login(), &[b"\xff\x10\x04Too many connections"], "\"1040\""),
     ] {
-        let (outcome, _) = outcome(&scenario, said);
+        let (outcome, _) = outcome(&scenario, sent);
         assert!(outcome.starts_with("Fatal") && outcome.contains(name), "{outcome}");
     }
 }
@@ -93,7 +93,7 @@ fn what_cannot_be_done_is_refused_by_name() {
 #[test]
 fn what_is_no_login_breaks_the_protocol() {
     let modern = greeting(LOWER, UPPER, NATIVE);
-    for (said, expected) in [
+    for (sent, expected) in [
         (&[&b"\x09old"[..]][..], "greeting of another protocol"),
         (&[&modern, b"\x03"], "'\\x03' in state Proving"),
         (&[&modern, b"\x01more"], "continues after the final proof"),
@@ -104,7 +104,7 @@ fn what_is_no_login_breaks_the_protocol() {
             "continues after the final proof",
         ),
     ] {
-        let (outcome, _) = outcome(&login(), said);
+        let (outcome, _) = outcome(&login(), sent);
         assert!(outcome.contains(expected), "{outcome}");
     }
 }
@@ -119,17 +119,17 @@ fn encryption_that_is_only_preferred_is_done_without() {
 }
 
 #[test]
-fn nothing_said_in_the_clear_is_taken_for_encrypted() {
+fn unencrypted_bytes_are_never_taken_for_encrypted() {
     let modern = greeting(LOWER | TLS, UPPER, NATIVE);
     let required = Scenario { channel: Channel::WantsTls { required: true }, ..login() };
-    let (outcome, heard) = outcome(&required, &[&modern, CONSENT]);
+    let (outcome, received) = outcome(&required, &[&modern, CONSENT]);
     assert!(outcome.contains("unencrypted bytes"), "{outcome}");
-    assert!(heard.is_empty(), "nobody logs in");
+    assert!(received.is_empty(), "nobody logs in");
 }
 
 /// Whether the password is readable in what the server received.
-fn is_told(heard: &[u8]) -> bool {
-    heard.windows(6).any(|window| window == b"secret")
+fn contains_password(received: &[u8]) -> bool {
+    received.windows(6).any(|window| window == b"secret")
 }
 
 #[test]
@@ -138,26 +138,27 @@ fn the_password_leaves_only_over_a_secret_channel_or_encrypted() {
     let full: &[u8] = b"\x01\x04";
     let key = [b"\x01", KEY.as_bytes()].concat();
     let plain = Scenario { channel: Channel::Plain, ..login() };
-    let told = |scenario: &Scenario, said: &[&[u8]]| {
-        let (outcome, heard) = outcome(scenario, said);
+    let leaks = |scenario: &Scenario, sent: &[&[u8]]| {
+        let (outcome, received) = outcome(scenario, sent);
         assert!(
             outcome.starts_with("Ready") || outcome.contains("an invalid public key"),
             "{outcome}"
         );
-        is_told(&heard)
+        contains_password(&received)
     };
-    assert!(told(&login(), &[&sha2, full, CONSENT]));
-    assert!(!told(&plain, &[&sha2, full, &key, CONSENT]));
-    assert!(!told(&plain, &[&sha2, full, b"\x01no key", CONSENT]));
+    assert!(leaks(&login(), &[&sha2, full, CONSENT]));
+    assert!(!leaks(&plain, &[&sha2, full, &key, CONSENT]));
+    assert!(!leaks(&plain, &[&sha2, full, b"\x01no key", CONSENT]));
 }
 
 /// The events after the login, in short, and what the server received.
-fn after_login(upper: u16, scenario: &Scenario, said: &[Vec<u8>]) -> (Vec<String>, Vec<u8>) {
+fn after_login(upper: u16, scenario: &Scenario, sent: &[Vec<u8>]) -> (Vec<String>, Vec<u8>) {
     let opening = [packets(0, &[&greeting(LOWER, upper, NATIVE)]), packets(2, &[CONSENT])];
-    let mut peer = Listener { said: [opening.concat(), said.concat()].concat(), heard: Vec::new() };
+    let mut peer =
+        Listener { sent: [opening.concat(), sent.concat()].concat(), received: Vec::new() };
     let story = driver::play(scenario, &mut peer);
     let events = story.events.into_iter().skip(1).chain(story.error.map(|e| e.to_string()));
-    (events.map(|event| in_short(&event)).collect(), peer.heard)
+    (events.map(|event| in_short(&event)).collect(), peer.received)
 }
 
 /// The kind of an event and the error's code in it.
@@ -182,12 +183,12 @@ fn older_servers_close_columns_and_rows_with_an_eof() {
     let first: &[&[u8]] = &[b"\x01", DEFINITION, EOF, b"\x017", b"\xfb", EOF_AND_MORE];
     let second: &[&[u8]] = &[b"\x01", DEFINITION, EOF, EOF];
     let row: &[u8] = b"\0\0\x09\0\0\0\0\0\0\0";
-    let said = [
+    let sent = [
         packets(1, &[first, second].concat()),
         packets(1, &[PREPARED, DEFINITION, EOF, DEFINITION, EOF]),
         packets(1, &[b"\x01", DEFINITION, EOF, row, EOF]),
     ];
-    let (events, _) = after_login(UPPER, &scenario, &said);
+    let (events, _) = after_login(UPPER, &scenario, &sent);
     let nines = "[ResultSet { columns: [\"a\"], row_count: 1, rows: [[Some(\"9\")]] }]";
     assert!(events[0].contains("rows: [[Some(\"7\")], [None]]"), "{events:?}");
     assert!(events[0].contains("row_count: 0, rows: []"), "{events:?}");
@@ -200,11 +201,11 @@ fn a_statement_that_is_not_prepared_is_sent_as_text() {
     let scenario = Scenario { statements: vec!["lock"], steps: vec![run(), run()], ..login() };
     let refused = packets(1, &[b"\xff\x0f\x05#HY000no"]);
     let done = packets(1, &[CONSENT]);
-    let (events, heard) =
+    let (events, received) =
         after_login(UPPER | DEPRECATE_EOF, &scenario, &[refused, done.clone(), done]);
     assert_eq!(events.len(), 2, "{events:?}");
     assert!(events.iter().all(|event| event.contains("error: None")), "{events:?}");
-    let texts = heard.windows(9).filter(|&bytes| bytes == b"\x05\0\0\0\x03lock").count();
+    let texts = received.windows(9).filter(|&bytes| bytes == b"\x05\0\0\0\x03lock").count();
     assert_eq!(texts, 2);
 }
 
@@ -225,8 +226,8 @@ fn an_answer_must_run_its_course() {
         (run(), &[PREPARED, b"\xff\xbd\x04#40001no"], "Reply 1213"),
     ] {
         let scenario = Scenario { statements: vec!["update $1"], steps: vec![step], ..login() };
-        let said = [packets(1, bodies)];
-        let (events, _) = after_login(UPPER | DEPRECATE_EOF, &scenario, &said);
+        let sent = [packets(1, bodies)];
+        let (events, _) = after_login(UPPER | DEPRECATE_EOF, &scenario, &sent);
         assert_eq!(events.last().map(String::as_str), Some(expected), "{bodies:?}");
     }
 }
@@ -234,10 +235,10 @@ fn an_answer_must_run_its_course() {
 #[test]
 fn a_server_that_asks_for_a_file_gets_an_empty_one() {
     let steps = vec![Step::Text("select", Keep::None)];
-    let said = [packets(1, &[b"\xfb/etc/passwd"]), packets(3, &[CONSENT])];
-    let (events, heard) = after_login(UPPER, &Scenario { steps, ..login() }, &said);
+    let sent = [packets(1, &[b"\xfb/etc/passwd"]), packets(3, &[CONSENT])];
+    let (events, received) = after_login(UPPER, &Scenario { steps, ..login() }, &sent);
     assert_eq!(events, ["Reply infile_refused"]);
-    assert!(heard.ends_with(b"\x03select\0\0\0\x02"), "{}", heard.escape_ascii());
+    assert!(received.ends_with(b"\x03select\0\0\0\x02"), "{}", received.escape_ascii());
 }
 
 #[test]

@@ -131,10 +131,10 @@ impl Player<'_> {
                 connection.request(&Request::Text { statement, sql: &sql, keep }, out);
             }
             Step::Run(id, parameters, keep) => {
-                connection.request(&parameterised(*id, parameters, *keep, Flow::Wait), out);
+                connection.request(&parameterized(*id, parameters, *keep, Flow::Wait), out);
             }
             Step::Queue(id, parameters) => {
-                connection.request(&parameterised(*id, parameters, Keep::None, Flow::Queue), out);
+                connection.request(&parameterized(*id, parameters, Keep::None, Flow::Queue), out);
                 return false;
             }
             Step::Sync(flow) => {
@@ -195,8 +195,8 @@ impl Player<'_> {
     }
 }
 
-fn parameterised(id: u32, parameters: &[Value], keep: Keep, flow: Flow) -> Request<'_> {
-    Request::Parameterised { statement: StatementId(id), parameters, keep, flow }
+fn parameterized(id: u32, parameters: &[Value], keep: Keep, flow: Flow) -> Request<'_> {
+    Request::Parameterized { statement: StatementId(id), parameters, keep, flow }
 }
 
 /// Who must act after an event.

@@ -10,23 +10,23 @@ use dbdyno_wire::testserver::mysql::{Answer, Database, Server};
 struct InMemory {
     server: Server,
     database: Few,
-    said: Vec<u8>,
+    outgoing: Vec<u8>,
 }
 
 impl InMemory {
     fn new() -> Self {
-        let mut said = Vec::new();
-        Self { server: Server::greet(&mut said), database: Few::default(), said }
+        let mut outgoing = Vec::new();
+        Self { server: Server::greet(&mut outgoing), database: Few::default(), outgoing }
     }
 }
 
 impl Peer for InMemory {
     fn send(&mut self, bytes: &[u8]) {
-        self.server.receive(bytes, &mut self.database, &mut self.said).expect("a good client");
+        self.server.receive(bytes, &mut self.database, &mut self.outgoing).expect("a good client");
     }
 
     fn receive(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.said)
+        std::mem::take(&mut self.outgoing)
     }
 }
 

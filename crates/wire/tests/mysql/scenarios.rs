@@ -23,7 +23,7 @@ pub(crate) fn of_mysql() -> Vec<Scenario> {
 }
 
 fn of_both() -> Vec<Scenario> {
-    [logins(), texts(), parameterised(), scripted(), queues(), infiles(), troubles()].concat()
+    [logins(), texts(), parameterized(), scripted(), queues(), infiles(), troubles()].concat()
 }
 
 fn base(name: &'static str) -> Scenario {
@@ -158,7 +158,7 @@ const VALUES: &str = "insert into typed values (-1, 255, -32768, -8388608, -2147
      (null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, \
      null, null)";
 
-fn parameterised() -> Vec<Scenario> {
+fn parameterized() -> Vec<Scenario> {
     let statements = vec![
         "select $1 + 1 as next",
         "select $1, $2, $3, $4, $5, $6, $7",

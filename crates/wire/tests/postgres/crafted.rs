@@ -22,11 +22,11 @@ const BOUND: &[u8] = b"2\0\0\0\x04";
 const DONE: &[u8] = b"C\0\0\0\x0dUPDATE 1\0";
 
 /// The events after the login, in short, and the error if there is one.
-fn events(steps: Vec<Step>, said: &[&[u8]]) -> Vec<String> {
+fn events(steps: Vec<Step>, sent: &[&[u8]]) -> Vec<String> {
     let login = scenarios::login("crafted", "postgres", None);
     let scenario = Scenario { statements: vec!["update t"], steps, ..login };
-    let said = [LOGGED_IN, &said.concat()].concat();
-    let story = driver::play(&scenario, &mut Monologue(said));
+    let sent = [LOGGED_IN, &sent.concat()].concat();
+    let story = driver::play(&scenario, &mut Monologue(sent));
     let events = story.events.into_iter().skip(1).chain(story.error.map(|e| e.to_string()));
     events.map(|event| in_short(&event)).collect()
 }
@@ -62,8 +62,8 @@ fn an_error_while_nothing_is_asked_ends_the_session() {
 
 #[test]
 fn the_end_may_come_after_an_error() {
-    let said = [error("ERROR", "40001"), error("FATAL", "57P01")].concat();
-    assert_eq!(events(vec![text()], &[&said]), ["Fatal 57P01"]);
+    let sent = [error("ERROR", "40001"), error("FATAL", "57P01")].concat();
+    assert_eq!(events(vec![text()], &[&sent]), ["Fatal 57P01"]);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_second_error_in_one_answer_breaks_the_protocol() {
 
 #[test]
 fn an_answer_must_run_its_course() {
-    for (said, state) in [
+    for (sent, state) in [
         (&[PARSED, READY][..], "unexpected message 'Z' in state Planned"),
         (&[PARSED, BOUND, READY], "unexpected message 'Z' in state Bound"),
         (&[BOUND], "unexpected message '2' in state Parsing"),
@@ -85,7 +85,7 @@ fn an_answer_must_run_its_course() {
             "malformed message: an unknown transaction status",
         ),
     ] {
-        assert_eq!(events(vec![run()], said), [state]);
+        assert_eq!(events(vec![run()], sent), [state]);
     }
 }
 
@@ -99,6 +99,6 @@ fn a_replication_stream_is_declined() {
 #[test]
 fn parameters_and_notifications_may_come_at_any_time() {
     let news = [message(b'S', b"TimeZone\0UTC\0"), message(b'A', b"\0\0\0\x01bell\0\0")].concat();
-    let said = [&news[..], PARSED, &news, BOUND, &news, DONE, &news, READY];
-    assert_eq!(events(vec![run()], &said), ["Reply 0 Wait"]);
+    let sent = [&news[..], PARSED, &news, BOUND, &news, DONE, &news, READY];
+    assert_eq!(events(vec![run()], &sent), ["Reply 0 Wait"]);
 }

@@ -113,10 +113,10 @@ impl Player<'_> {
                 connection.request(&Request::Text { statement: OTHER, sql, keep: *keep }, out);
             }
             Step::Run(id, parameters, keep) => {
-                connection.request(&parameterised(*id, parameters, *keep, Flow::Wait), out);
+                connection.request(&parameterized(*id, parameters, *keep, Flow::Wait), out);
             }
             Step::Queue(id, parameters) => {
-                connection.request(&parameterised(*id, parameters, Keep::None, Flow::Queue), out);
+                connection.request(&parameterized(*id, parameters, Keep::None, Flow::Queue), out);
                 return false;
             }
             Step::Sync(flow) => {
@@ -160,8 +160,8 @@ impl Player<'_> {
     }
 }
 
-fn parameterised(id: u32, parameters: &[Value], keep: Keep, flow: Flow) -> Request<'_> {
-    Request::Parameterised { statement: StatementId(id), parameters, keep, flow }
+fn parameterized(id: u32, parameters: &[Value], keep: Keep, flow: Flow) -> Request<'_> {
+    Request::Parameterized { statement: StatementId(id), parameters, keep, flow }
 }
 
 /// Three rows of (int4, int8, text, timestamp), the last one full of NULLs.

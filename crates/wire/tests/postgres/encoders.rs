@@ -53,9 +53,9 @@ fn parameter_description(types: &[u32]) -> Vec<u8> {
     message
 }
 
-fn ask(connection: &mut Connection, parameters: &[Value], keep: Keep, flow: Flow) -> Vec<u8> {
+fn encode(connection: &mut Connection, parameters: &[Value], keep: Keep, flow: Flow) -> Vec<u8> {
     let mut out = Vec::new();
-    let request = Request::Parameterised { statement: StatementId(0), parameters, keep, flow };
+    let request = Request::Parameterized { statement: StatementId(0), parameters, keep, flow };
     connection.request(&request, &mut out);
     out
 }
@@ -161,39 +161,39 @@ proptest! {
 
     #[test]
     fn a_prepared_request(types in types(), values in values(), keep in keep(), flow in flow()) {
-        let ours = ask(&mut prepared(&types), &values, keep, flow);
-        let mut theirs = BytesMut::new();
-        other_bind("s0", &types, &values, &mut theirs);
-        other_execute(keep, flow, &mut theirs);
-        prop_assert_eq!(ours, theirs.to_vec());
+        let own = encode(&mut prepared(&types), &values, keep, flow);
+        let mut reference = BytesMut::new();
+        other_bind("s0", &types, &values, &mut reference);
+        other_execute(keep, flow, &mut reference);
+        prop_assert_eq!(own, reference.to_vec());
     }
 
     #[test]
     fn an_extended_request(
         sql in "[^\0]{0,100}", values in values(), keep in keep(), flow in flow(),
     ) {
-        let ours = ask(&mut established(QueryMode::Extended, &sql), &values, keep, flow);
-        let mut theirs = BytesMut::new();
-        frontend::parse("", &sql, [], &mut theirs).expect("no zero byte");
-        other_bind("", &[], &values, &mut theirs);
-        other_execute(keep, flow, &mut theirs);
-        prop_assert_eq!(ours, theirs.to_vec());
+        let own = encode(&mut established(QueryMode::Extended, &sql), &values, keep, flow);
+        let mut reference = BytesMut::new();
+        frontend::parse("", &sql, [], &mut reference).expect("no zero byte");
+        other_bind("", &[], &values, &mut reference);
+        other_execute(keep, flow, &mut reference);
+        prop_assert_eq!(own, reference.to_vec());
     }
 
     #[test]
     fn a_text_request(sql in "[^\0]{0,100}") {
-        let mut ours = Vec::new();
+        let mut own = Vec::new();
         let request = Request::Text { statement: StatementId(0), sql: &sql, keep: Keep::None };
-        established(QueryMode::Simple, "").request(&request, &mut ours);
-        let mut theirs = BytesMut::new();
-        frontend::query(&sql, &mut theirs).expect("no zero byte");
-        prop_assert_eq!(ours, theirs.to_vec());
+        established(QueryMode::Simple, "").request(&request, &mut own);
+        let mut reference = BytesMut::new();
+        frontend::query(&sql, &mut reference).expect("no zero byte");
+        prop_assert_eq!(own, reference.to_vec());
     }
 
     #[test]
     fn a_block_of_rows(rows in prop::collection::vec((any::<i32>(), any::<i64>(), ".{0,9}"), 0..9)) {
-        let mut ours = Vec::new();
-        copy::block(&mut ours, |block| {
+        let mut own = Vec::new();
+        copy::block(&mut own, |block| {
             for (a, b, c) in &rows {
                 block.row(4).int4(*a).int8(*b).text(c).null();
             }
@@ -209,8 +209,8 @@ proptest! {
             body.put_slice(c.as_bytes());
             body.put_i32(-1);
         }
-        let mut theirs = BytesMut::new();
-        frontend::CopyData::new(body).expect("short").write(&mut theirs);
-        prop_assert_eq!(ours, theirs.to_vec());
+        let mut reference = BytesMut::new();
+        frontend::CopyData::new(body).expect("short").write(&mut reference);
+        prop_assert_eq!(own, reference.to_vec());
     }
 }

@@ -22,10 +22,10 @@ fn error(code: &str) -> Vec<u8> {
 const SETTLED: &[u8] = b"K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I";
 
 /// The last event of a login, or the error that ended it.
-fn outcome(asked: Version, said: &[Vec<u8>]) -> String {
+fn outcome(requested: Version, sent: &[Vec<u8>]) -> String {
     let login = scenarios::login("crafted", "scram_user", Some("secret"));
-    let scenario = Scenario { version: asked, steps: vec![], ..login };
-    let story = driver::play(&scenario, &mut Monologue(said.concat()));
+    let scenario = Scenario { version: requested, steps: vec![], ..login };
+    let story = driver::play(&scenario, &mut Monologue(sent.concat()));
     match story.error {
         Some(error) => error.to_string(),
         None => story.events.last().expect("something happens").clone(),
@@ -66,14 +66,14 @@ fn an_older_version_is_taken_a_newer_one_is_not() {
 
 #[test]
 fn a_refused_version_is_told_from_a_refused_login() {
-    for (asked, code, expected) in [
+    for (requested, code, expected) in [
         (Version::V3_2, "08P01", "VersionRefused"),
         (Version::V3_2, "0A000", "VersionRefused"),
         (Version::V3_2, "28000", "Fatal"),
         (Version::V3_0, "08P01", "Fatal"),
     ] {
-        let outcome = outcome(asked, &[error(code)]);
-        assert!(outcome.starts_with(expected), "{asked:?} {code}: {outcome}");
+        let outcome = outcome(requested, &[error(code)]);
+        assert!(outcome.starts_with(expected), "{requested:?} {code}: {outcome}");
     }
 }
 
@@ -81,8 +81,8 @@ fn a_refused_version_is_told_from_a_refused_login() {
 fn a_cancel_key_has_4_to_256_bytes() {
     for (bytes, taken) in [(3, false), (4, true), (32, true), (256, true), (257, false)] {
         let key = message(b'K', &vec![1; 4 + bytes]);
-        let said = [authentication(0, b""), key, message(b'Z', b"I")];
-        let outcome = outcome(Version::V3_2, &said);
+        let sent = [authentication(0, b""), key, message(b'Z', b"I")];
+        let outcome = outcome(Version::V3_2, &sent);
         assert_eq!(outcome.starts_with("Ready"), taken, "{bytes}: {outcome}");
     }
 }
@@ -91,11 +91,11 @@ fn a_cancel_key_has_4_to_256_bytes() {
 fn parameters_beyond_the_bound_are_not_kept() {
     let parameter = |number| format!("name{number}\0{}\0", "x".repeat(1000));
     let reports = (0..1000).map(|number| message(b'S', parameter(number).as_bytes()));
-    let said = [authentication(0, b""), reports.flatten().collect(), SETTLED.to_vec()].concat();
+    let sent = [authentication(0, b""), reports.flatten().collect(), SETTLED.to_vec()].concat();
     let login = scenarios::login("crafted", "postgres", None);
     let scenario = Scenario { steps: vec![], ..login };
     let mut connection = driver::connection(&scenario);
-    driver::play_with(&mut connection, &scenario, &mut Monologue(said));
+    driver::play_with(&mut connection, &scenario, &mut Monologue(sent));
     let is_kept = |number: &i32| connection.session().parameter(&format!("name{number}")).is_some();
     assert_eq!((0..1000).filter(is_kept).count(), 8);
 }
@@ -104,10 +104,10 @@ fn parameters_beyond_the_bound_are_not_kept() {
 fn scram_ending_with(end: &[u8]) -> String {
     let recording = Recording::load("postgres/recordings/18", "scram");
     let servers = recording.turns.into_iter().filter(|(side, _)| *side == Side::Server);
-    let mut said: Vec<Vec<u8>> = servers.map(|(_, turn)| turn).collect();
-    said.truncate(2);
-    said.push(end.to_vec());
-    outcome(Version::V3_2, &said)
+    let mut sent: Vec<Vec<u8>> = servers.map(|(_, turn)| turn).collect();
+    sent.truncate(2);
+    sent.push(end.to_vec());
+    outcome(Version::V3_2, &sent)
 }
 
 #[test]
@@ -123,8 +123,8 @@ fn a_server_that_cannot_prove_itself_is_not_spoken_to() {
 fn secrets_are_not_printed() {
     let scenario = scenarios::login("crafted", "scram_user", Some("secret"));
     let mut connection = driver::connection(&scenario);
-    let said = [authentication(0, b""), SETTLED.to_vec()].concat();
-    driver::play_with(&mut connection, &scenario, &mut Monologue(said));
+    let sent = [authentication(0, b""), SETTLED.to_vec()].concat();
+    driver::play_with(&mut connection, &scenario, &mut Monologue(sent));
     let printed = format!("{connection:?}");
     assert!(printed.contains("password: Some(…)"), "{printed}");
     assert!(printed.contains("cancel_key: …"), "{printed}");

@@ -10,16 +10,16 @@ use dbdyno_wire::testserver::postgres::{Answer, Database, Server};
 struct InMemory {
     server: Server,
     database: Few,
-    said: Vec<u8>,
+    outgoing: Vec<u8>,
 }
 
 impl Peer for InMemory {
     fn send(&mut self, bytes: &[u8]) {
-        self.server.receive(bytes, &mut self.database, &mut self.said).expect("a good client");
+        self.server.receive(bytes, &mut self.database, &mut self.outgoing).expect("a good client");
     }
 
     fn receive(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.said)
+        std::mem::take(&mut self.outgoing)
     }
 }
 
@@ -99,7 +99,7 @@ fn client_and_server_agree_in_every_query_mode() {
         let steps = steps().split_off(skipped);
         let scenario = Scenario { query_mode, statements: statements.clone(), steps, ..login };
         let (server, database) = (Server::default(), Few::default());
-        let mut peer = InMemory { server, database, said: Vec::new() };
+        let mut peer = InMemory { server, database, outgoing: Vec::new() };
         let story = driver::play(&scenario, &mut peer);
         let first = if skipped == 0 { 2 } else { 1 };
         let expected: Vec<&str> = EXPECTED.trim().lines().collect();

@@ -10,7 +10,7 @@ const COPY: &str = "copy pg_temp.loaded from stdin (format binary)";
 const COPY_TABLE: &str = "create temp table loaded(a int4, b int8, c text, d timestamp)";
 
 pub(crate) fn all() -> Vec<Scenario> {
-    [logins(), texts(), parameterised(), pipelines(), copies(), troubles()].concat()
+    [logins(), texts(), parameterized(), pipelines(), copies(), troubles()].concat()
 }
 
 fn base(name: &'static str) -> Scenario {
@@ -96,7 +96,7 @@ fn texts() -> Vec<Scenario> {
     ]
 }
 
-fn parameterised() -> Vec<Scenario> {
+fn parameterized() -> Vec<Scenario> {
     let statements = vec![
         "select $1::int4 + 1 as next",
         "select $1::int2, $2::int8, $3::float8, $4::bool, $5::text, $6::float4, $7::numeric",

@@ -33,14 +33,14 @@ from dbdyno.answers.grouping import (
     title_of,
 )
 from dbdyno.answers.measuring import series_over
-from dbdyno.answers.variant_pairs import Judged, VariantPair, judged
+from dbdyno.answers.variant_pairs import DuelResult, VariantPair, duel_results
 from dbdyno.formatting import milliseconds, percent
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """The verdict on all loads in one sentence, then one claim per load, and the curves."""
     duels = list(_duels(trials, options))
-    by_rate, by_time = judged(duels, throughput), judged(duels, p95_ms)
+    by_rate, by_time = duel_results(duels, throughput), duel_results(duels, p95_ms)
     if not by_rate:
         return Answered(claims=[], missing=f"no runs of two levels of {options['factor']}")
     over = title_of(trials, str(options["over"]))
@@ -62,7 +62,7 @@ def _duels(trials: Trials, options: Mapping[str, Any]) -> Iterator[VariantPair]:
             yield VariantPair(load, sides[0], sides[1], among, factor, over)
 
 
-def _verdict(found: Sequence[Judged]) -> Claim:
+def _verdict(found: Sequence[DuelResult]) -> Claim:
     """All loads in one sentence, by the leading variant; decided if any of them is."""
     first, second = found[0].duel.first, found[0].duel.second
     decided = [one for one in found if one.is_decided]
@@ -87,7 +87,7 @@ def _lead(name: str, ratios: Sequence[tuple[VariantPair, Ratio]]) -> list[str]:
     return [f"{name} leads in {' and in '.join(ahead)}"] if ahead else []
 
 
-def _rate_claim(one: Judged) -> Claim:
+def _rate_claim(one: DuelResult) -> Claim:
     duel = one.duel
     ahead = f"{duel.second} has {times_of(one.ratio)} the throughput of {duel.first}"
     if one.is_decided and one.ratio.value < 1:
@@ -103,7 +103,7 @@ def _rate_claim(one: Judged) -> Claim:
     )
 
 
-def _time_claim(one: Judged) -> Claim:
+def _time_claim(one: DuelResult) -> Claim:
     duel, ratio = one.duel, one.ratio
     change = "higher" if ratio.value > 1 else "lower"
     text = (
@@ -122,10 +122,10 @@ def _time_claim(one: Judged) -> Claim:
     )
 
 
-def _doubt(one: Judged, number: Number) -> str:
+def _doubt(one: DuelResult, number: Number) -> str:
     duel = one.duel
-    said = (one.lack, duel.turn_text(number), duel.left_out_text(number))
-    return " ".join(filter(None, said))
+    doubts = (one.lack, duel.turn_text(number), duel.left_out_text(number))
+    return " ".join(filter(None, doubts))
 
 
 def _table(duels: Sequence[VariantPair], over: str) -> TableOf:

@@ -51,12 +51,12 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 
 def _compared(trials: Trials, both: Sequence[Pair]) -> dict[str, MetricComparison]:
-    """Judged as the study's own contrast of the factor, if there is one: both then say the same."""
+    """With the metrics and margin of the study's own contrast of the factor: both then agree."""
     of = next((one for one in trials.spec.contrasts if one.factor == FACTOR), None)
     if of is None:
         return compared(both, (WAL, TPS))
-    asked = of.metrics or trials.spec.metrics
-    return compared(both, tuple(dict.fromkeys((*asked, WAL, TPS))), of.margin)
+    metrics = of.metrics or trials.spec.metrics
+    return compared(both, tuple(dict.fromkeys((*metrics, WAL, TPS))), of.margin)
 
 
 def _of_wal(

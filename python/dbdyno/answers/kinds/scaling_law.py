@@ -1,7 +1,7 @@
 """Scaling law: how throughput grows with clients, where it peaks, and how many to allow.
 
 The Universal Scalability Law is fitted to single runs, resampled by block. No peak is claimed where
-the runs show none, and where the means do not have the law's shape the answer says so.
+the runs show none, and where the means do not have the law's shape the answer states this.
 """
 
 from collections.abc import Mapping, Sequence

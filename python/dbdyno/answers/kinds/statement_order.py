@@ -47,7 +47,7 @@ class _Measured(Struct, frozen=True):
         return self.mean_tps > self.predicted_tps * EXCEEDED
 
 
-class _Asked(Struct, frozen=True):
+class _Options(Struct, frozen=True):
     """The options of the study's file."""
 
     factor: str
@@ -57,48 +57,50 @@ class _Asked(Struct, frozen=True):
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """Evaluated at the largest number of clients at which more than one order was run."""
-    asked = _Asked(
+    parsed = _Options(
         str(options["factor"]), str(options["reference"]), str(options.get("over", "clients"))
     )
-    clients = _most_clients(trials, asked)
+    clients = _most_clients(trials, parsed)
     if clients is None:
-        return Answered(claims=[], missing=f"no two levels of {asked.factor} at equal {asked.over}")
-    among = [trial for trial in trials.trials if trial.point.get(asked.over) == clients]
-    reference = [trial for trial in among if trial.point[asked.factor] == asked.reference]
+        return Answered(
+            claims=[], missing=f"no two levels of {parsed.factor} at equal {parsed.over}"
+        )
+    among = [trial for trial in trials.trials if trial.point.get(parsed.over) == clients]
+    reference = [trial for trial in among if trial.point[parsed.factor] == parsed.reference]
     orders = orders_of(reference[0])
     if orders is None:
         return Answered(claims=[], missing="the statements cannot be reordered")
-    measured = _measured(trials, among, asked, orders)
+    measured = _measured(trials, among, parsed, orders)
     if not any(one.against for one in measured):
-        return Answered(claims=[], missing=f"no block has {asked.reference} and another order")
+        return Answered(claims=[], missing=f"no block has {parsed.reference} and another order")
     return Answered(
         claims=[
-            _best_measured(measured, clients, asked),
-            _predicted(orders, measured, clients, asked),
-            *_agreement(measured, clients, asked),
+            _best_measured(measured, clients, parsed),
+            _predicted(orders, measured, clients, parsed),
+            *_agreement(measured, clients, parsed),
         ],
-        shown=[_table(orders, measured, clients, asked)],
+        shown=[_table(orders, measured, clients, parsed)],
     )
 
 
-def _most_clients(trials: Trials, asked: _Asked) -> str | None:
+def _most_clients(trials: Trials, options: _Options) -> str | None:
     """The most clients with which the reference and another order were both run."""
     levels: dict[str, set[str]] = {}
     for trial in trials.trials:
-        levels.setdefault(trial.point[asked.over], set()).add(trial.point[asked.factor])
+        levels.setdefault(trial.point[options.over], set()).add(trial.point[options.factor])
     both = [
-        level for level, orders in levels.items() if asked.reference in orders and len(orders) > 1
+        level for level, orders in levels.items() if options.reference in orders and len(orders) > 1
     ]
     return max(both, key=float, default=None)
 
 
 def _measured(
-    trials: Trials, among: Sequence[Trial], asked: _Asked, orders: Orders
+    trials: Trials, among: Sequence[Trial], options: _Options, orders: Orders
 ) -> list[_Measured]:
-    against = compared_with(among, asked.factor, asked.reference, THROUGHPUT)
+    against = compared_with(among, options.factor, options.reference, THROUGHPUT)
     return [
         _Measured(level, runs, orders.of_script(_script_text(runs[0])), against.get(level))
-        for level, runs in by_level(trials, among, asked.factor).items()
+        for level, runs in by_level(trials, among, options.factor).items()
     ]
 
 
@@ -108,11 +110,13 @@ def _script_text(trial: Trial) -> str:
     return str(max(scripts, key=lambda script: script["weight"])["text"])
 
 
-def _best_measured(measured: Sequence[_Measured], clients: str, asked: _Asked) -> Claim:
+def _best_measured(measured: Sequence[_Measured], clients: str, options: _Options) -> Claim:
     """The highest mean; its verdict is against the reference, with which all were compared."""
-    compared = [one for one in measured if one.against or one.level == asked.reference]
+    compared = [one for one in measured if one.against or one.level == options.reference]
     best = max(compared, key=lambda one: one.mean_tps)
-    claimed = f"With {clients} {asked.over} the order {best.level} had the highest mean throughput"
+    claimed = (
+        f"With {clients} {options.over} the order {best.level} had the highest mean throughput"
+    )
     if best.against is not None:
         return _order_claim(
             claimed, best, best.against, is_decided=best.against.verdict == "better"
@@ -142,32 +146,34 @@ def _order_claim(
     )
 
 
-def _predicted(orders: Orders, measured: Sequence[_Measured], clients: str, asked: _Asked) -> Claim:
+def _predicted(
+    orders: Orders, measured: Sequence[_Measured], clients: str, options: _Options
+) -> Claim:
     """The best of all valid orders; a measured one, if it is as good as any."""
     best = orders.predictions[0]
-    own = next(one.prediction for one in measured if one.level == asked.reference)
+    own = next(one.prediction for one in measured if one.level == options.reference)
     gain = f", {change(best.bound.tps / own.bound.tps)} against it" if own else ""
     covered = [one.level for one in measured if one.prediction and _is_alike(one.prediction, best)]
     name = covered[0] if covered else f"the order {orders.text_of(best.order)}"
-    own_tps = next(one.mean_tps for one in measured if one.level == asked.reference)
+    own_tps = next(one.mean_tps for one in measured if one.level == options.reference)
     return Claim(
-        sentence=f"Predicted from the run as written with {clients} {asked.over}: of "
+        sentence=f"Predicted from the run as written with {clients} {options.over}: of "
         f"{count(len(orders.predictions))} valid orders none is better than {name}, in which rows "
         f"of {best.bound.table} allow about {tps(best.bound.tps)} TPS{gain}",
         is_decided=bool(covered) and not (own and own_tps > own.bound.tps * EXCEEDED),
         effect=best.bound.tps / own.bound.tps if own else None,
-        doubt=". ".join(_prediction_doubts(covered, own, own_tps, asked)),
+        doubt=". ".join(_prediction_doubts(covered, own, own_tps, options)),
         evidence={"bound_tps": best.bound.tps, "measured_as": covered},
     )
 
 
 def _prediction_doubts(
-    covered: Sequence[str], own: Prediction | None, own_tps: float, asked: _Asked
+    covered: Sequence[str], own: Prediction | None, own_tps: float, options: _Options
 ) -> Iterator[str]:
     if not covered:
         yield (
             f"No measured order is within {percent(_ALIKE)} of that bound: add it as a level of "
-            f"{asked.factor}"
+            f"{options.factor}"
         )
     if own and own_tps > own.bound.tps * EXCEEDED:
         yield (
@@ -181,7 +187,7 @@ def _is_alike(one: Prediction, other: Prediction) -> bool:
     return abs(one.bound.tps / other.bound.tps - 1) < _ALIKE
 
 
-def _agreement(measured: Sequence[_Measured], clients: str, asked: _Asked) -> Iterator[Claim]:
+def _agreement(measured: Sequence[_Measured], clients: str, options: _Options) -> Iterator[Claim]:
     """Whether prediction and measurement rank the orders alike."""
     known = [(one.prediction.bound.tps, one) for one in measured if one.prediction]
     if len(known) < 2:
@@ -191,10 +197,10 @@ def _agreement(measured: Sequence[_Measured], clients: str, asked: _Asked) -> It
     agrees = predicted == found
     verb = "rank as predicted" if agrees else "do not rank as predicted"
     yield Claim(
-        sentence=f"By mean throughput with {clients} {asked.over} the orders {verb}: measured "
+        sentence=f"By mean throughput with {clients} {options.over} the orders {verb}: measured "
         f"{', '.join(found)}" + ("" if agrees else f"; predicted {', '.join(predicted)}"),
         is_decided=agrees and not _undecided(measured),
-        doubt=". ".join(_agreement_doubts(measured, asked, agrees=agrees)),
+        doubt=". ".join(_agreement_doubts(measured, options, agrees=agrees)),
         evidence={"measured": found, "predicted": predicted},
     )
 
@@ -206,11 +212,11 @@ def _undecided(measured: Sequence[_Measured]) -> list[str]:
 
 
 def _agreement_doubts(
-    measured: Sequence[_Measured], asked: _Asked, *, agrees: bool
+    measured: Sequence[_Measured], options: _Options, *, agrees: bool
 ) -> Iterator[str]:
     if not agrees:
         yield "The bound covers row locks only; CPU and WAL limit throughput too"
-    exceeding = [one for one in measured if one.level != asked.reference and one.exceeds_bound]
+    exceeding = [one for one in measured if one.level != options.reference and one.exceeds_bound]
     if exceeding:
         text = " and ".join(
             f"{one.level} ({tps(one.mean_tps)} TPS, predicted at most {tps(one.predicted_tps)})"
@@ -225,9 +231,11 @@ def _agreement_doubts(
         yield f"These runs do not distinguish {' and '.join(undecided)} from the order as written"
 
 
-def _table(orders: Orders, measured: Sequence[_Measured], clients: str, asked: _Asked) -> TableOf:
+def _table(
+    orders: Orders, measured: Sequence[_Measured], clients: str, options: _Options
+) -> TableOf:
     return TableOf(
-        title=f"Orders with {clients} {asked.over}",
+        title=f"Orders with {clients} {options.over}",
         columns=(
             "order",
             "statements",

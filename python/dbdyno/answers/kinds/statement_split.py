@@ -126,17 +126,17 @@ def _interval_text(at: Ratio) -> str:
 
 
 def _verdict_doubt(found: Crossing, most: Level, untimed: Sequence[float]) -> str:
-    said = []
+    doubts = []
     if found.at is None:
-        said.append("The runs at these levels do not show a crossing in every block")
+        doubts.append("The runs at these levels do not show a crossing in every block")
     elif not found.is_decided:
-        said.append("The crossing is not certain: no level on one side of it is significant")
+        doubts.append("The crossing is not certain: no level on one side of it is significant")
     if not found.ratios[most.clients].is_significant:
-        said.append(f"with {clients_text(most.clients)} the two do not differ significantly")
+        doubts.append(f"with {clients_text(most.clients)} the two do not differ significantly")
     if untimed:
         clients = ", ".join(map(significant, untimed))
-        said.append(f"runs with {clients} clients are left out: no run timed both statements")
-    return "; ".join(said)
+        doubts.append(f"runs with {clients} clients are left out: no run timed both statements")
+    return "; ".join(doubts)
 
 
 def _behind(pair: Pair, most: Level) -> Iterator[Claim]:

@@ -1,7 +1,7 @@
 """Write amplification: bytes that a server writes for each changed row, and for each changed byte.
 
 Log bytes are counted exactly. Pages count when they are written out, which is mostly after the run:
-in a run shorter than a few checkpoint cycles they are missing, and the answer says so. InnoDB
+in a run shorter than a few checkpoint cycles they are missing, and the answer states this. InnoDB
 writes each page twice (doublewrite), PostgreSQL writes it into the WAL instead.
 """
 

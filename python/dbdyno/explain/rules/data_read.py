@@ -117,9 +117,9 @@ def _of_database(case: Case) -> tuple[float, float, float]:
 
 def _of_innodb(case: Case) -> tuple[float, float, float]:
     """The same for InnoDB; reads are timed if the performance schema is on."""
-    read, asked = (grown(case, _STATUS, name) for name in (_POOL_READS, _POOL_REQUESTS))
+    read, requests = (grown(case, _STATUS, name) for name in (_POOL_READS, _POOL_REQUESTS))
     read_us = growth_if_reported(case, "file_io", "read_us", "innodb_data_file") or 0.0
-    return read, max(asked - read, 0.0), read_us / 1e3
+    return read, max(requests - read, 0.0), read_us / 1e3
 
 
 def _seen_share(budget: Budget) -> float:

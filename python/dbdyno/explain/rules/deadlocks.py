@@ -142,20 +142,20 @@ def look(case: Case) -> Outcome:
 
 
 def _thrown(case: Case) -> _Thrown:
-    failures, tried_again = map(_ours, (case.record.failures, case.record.tried_again))
-    says_why = bool(case.record.tried_again)
+    failures, tried_again = map(_of_deadlocks, (case.record.failures, case.record.tried_again))
+    has_reasons = bool(case.record.tried_again)
     return _Thrown(
         failures=failures,
         tried_again=tried_again,
-        retried=0 if says_why else transactions_of(case).retried,
-        retries=0 if says_why else _retries(case),
+        retried=0 if has_reasons else transactions_of(case).retried,
+        retries=0 if has_reasons else _retries(case),
         server_deadlocks=deadlocks_counted_in(case),
         thrown_away=_thrown_away(case),
         standing_still=_standing_still(case),
     )
 
 
-def _ours(failures: list[FailureRecord]) -> list[FailureRecord]:
+def _of_deadlocks(failures: list[FailureRecord]) -> list[FailureRecord]:
     return [failure for failure in failures if failure.failure_class in KINDS]
 
 
@@ -168,11 +168,15 @@ def _thrown_away(case: Case) -> float:
     """The share of client time in failed attempts."""
     failures = [*case.record.failures, *case.record.tried_again]
     if case.record.tried_again:
-        return share_of_time(case, sum(one.took_s or 0.0 for one in _ours(failures)))
+        return share_of_time(case, sum(one.took_s or 0.0 for one in _of_deadlocks(failures)))
     ok, failed = (total_with_drain(case.recording, table) for table in ("scripts", "failed"))
     tries = ok.count + failed.count + _retries(case)
-    ours = sum(one.count for one in _ours(failures)) / max(sum(one.count for one in failures), 1)
-    return share_of_time(case, failed.seconds * ours + ok.seconds * _retries(case) / max(tries, 1))
+    deadlock_share = sum(one.count for one in _of_deadlocks(failures)) / max(
+        sum(one.count for one in failures), 1
+    )
+    return share_of_time(
+        case, failed.seconds * deadlock_share + ok.seconds * _retries(case) / max(tries, 1)
+    )
 
 
 def _standing_still(case: Case) -> float | None:
@@ -336,5 +340,5 @@ RULE = Rule(
     look=look,
     covers=frozenset({"row_lock_convoy"}),
     accounts_for=frozenset(get_args(PartKind)) - {*OUTSIDE},
-    tells_of_failures=True,
+    explains_failures=True,
 )

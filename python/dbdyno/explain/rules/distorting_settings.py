@@ -51,7 +51,7 @@ def look(case: Case) -> Outcome:
     """Report all of them in one finding."""
     facts = server_facts(case)
     judges = (_build, *_JUDGES.get(case.protocol, ()))
-    known = [one for judge in judges for one in _judged(judge, case, facts)]
+    known = [one for judge in judges for one in _distortions_of(judge, case, facts)]
     if not known:
         return NotFound("no setting distorts the numbers")
     return found(
@@ -66,7 +66,7 @@ def look(case: Case) -> Outcome:
     )
 
 
-def _judged(judge: _Judge, case: Case, facts: ServerFacts) -> list[_Distortion]:
+def _distortions_of(judge: _Judge, case: Case, facts: ServerFacts) -> list[_Distortion]:
     """A judge's distortions; none from a setting that was not recorded."""
     try:
         return list(judge(case, facts))

@@ -77,5 +77,5 @@ RULE = Rule(
     title="Transactions failed",
     look=look,
     accounts_for=frozenset(get_args(PartKind)) - {*OUTSIDE} | {"not_seen"},
-    tells_of_failures=True,
+    explains_failures=True,
 )

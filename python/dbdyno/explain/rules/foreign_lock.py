@@ -221,5 +221,5 @@ RULE = Rule(
     look=look,
     covers=frozenset({"row_lock_convoy", "long_transaction", "other_waits"}),
     accounts_for=frozenset({"lock"}),
-    tells_of_failures=True,
+    explains_failures=True,
 )

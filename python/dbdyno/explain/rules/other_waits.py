@@ -188,5 +188,5 @@ RULE = Rule(
     title="Other named waits",
     look=look,
     accounts_for=frozenset({"lock", "other_wait"}),
-    tells_of_failures=True,
+    explains_failures=True,
 )

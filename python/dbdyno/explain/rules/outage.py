@@ -240,5 +240,5 @@ RULE = Rule(
         | {"failed_transactions"}
     ),
     accounts_for=frozenset({"unconnected", "not_seen"}),
-    tells_of_failures=True,
+    explains_failures=True,
 )

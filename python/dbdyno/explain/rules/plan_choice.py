@@ -1,4 +1,4 @@
-"""Plan choice: plans that changed during the run, or generic plans dearer than custom ones.
+"""Plan choice: plans that changed during the run, or generic plans more expensive than custom ones.
 
 Looks for: a statement whose plan after the load differs from the one before it, and one whose
 generic plan (for any value) the server estimates to be much more expensive than a custom one (for
@@ -32,7 +32,7 @@ from dbdyno.formatting import significant
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import PlanFacts
 
-DEARER = 2.0
+COST_RATIO_MIN = 2.0
 COST_MIN = 10.0
 """Below this cost a plan is a lookup, whichever it is."""
 _APPENDS = frozenset({"Append", "Merge Append"})
@@ -41,7 +41,7 @@ _APPENDS = frozenset({"Append", "Merge Append"})
 def look(case: Case) -> Outcome:
     """A changed plan first: the change happened in the run."""
     needed(server_facts(case).plans or None, "no statement's plan was recorded")
-    for judge in (_changed, _dearer):
+    for judge in (_changed, _expensive_generic):
         for statement in statements_of(case):
             finding = judge(case, statement)
             if finding is not None:
@@ -55,9 +55,9 @@ def _changed(case: Case, statement: Statement) -> Finding | None:
         return None
     before, after = (plans_of(facts, statement.number) for facts in (case.before, case.after))
     for variant in before.keys() & after.keys():
-        dearest = max(before[variant].cost, after[variant].cost)
+        highest = max(before[variant].cost, after[variant].cost)
         was, became = _steps(case, before[variant]), _steps(case, after[variant])
-        if dearest >= COST_MIN and was != became:
+        if highest >= COST_MIN and was != became:
             return _change(case, statement, before[variant], after[variant])
     return None
 
@@ -101,7 +101,7 @@ def _reads(plan: PlanFacts) -> bool:
     return any(kind.endswith("Scan") for kind, _, _ in plan.nodes)
 
 
-def _dearer(case: Case, statement: Statement) -> Finding | None:
+def _expensive_generic(case: Case, statement: Statement) -> Finding | None:
     """A generic plan that costs a multiple of the custom one."""
     plans = plans_of(server_facts(case), statement.number)
     generic, custom = plans.get("generic"), plans.get("custom")
@@ -109,7 +109,7 @@ def _dearer(case: Case, statement: Statement) -> Finding | None:
         return None
     if (
         not _reads(custom)
-        or generic.cost < DEARER * custom.cost
+        or generic.cost < COST_RATIO_MIN * custom.cost
         or _steps(case, generic) == _steps(case, custom)
     ):
         return None

@@ -64,10 +64,10 @@ def look(case: Case) -> Outcome:
         return CouldNotLook(str(unknown))
     except UnorderableError as refusal:
         return NotFound(str(refusal))
-    return _judged(case, advice, waiting)
+    return _outcome(case, advice, waiting)
 
 
-def _judged(case: Case, advice: Advice | None, waiting: float) -> Outcome:
+def _outcome(case: Case, advice: Advice | None, waiting: float) -> Outcome:
     if advice is None:
         return NotFound("no row is locked until the end of a transaction")
     if advice.crossing is not None:

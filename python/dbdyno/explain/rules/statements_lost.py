@@ -79,6 +79,6 @@ RULE = Rule(
     title="Prepared statements lost",
     look=look,
     covers=frozenset({"failed_transactions"}),
-    tells_of_failures=True,
+    explains_failures=True,
     protocols=frozenset({POSTGRESQL}),
 )

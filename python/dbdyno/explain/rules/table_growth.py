@@ -47,8 +47,8 @@ class _Grown(Struct, frozen=True):
 def look(case: Case) -> Outcome:
     """Report the relation with most bytes that rows do not explain."""
     relations = [name for name in known_objects(case, "sizes") if name]
-    judged = [one for name in relations if (one := _grown(case, name))]
-    grown_ones = [one for one in judged if _is_growth(one.course)]
+    measured = [one for name in relations if (one := _grown(case, name))]
+    grown_ones = [one for one in measured if _is_growth(one.course)]
     worst = max(grown_ones, key=lambda one: one.bloat, default=None)
     if worst is None or worst.bloat < BYTES_MIN:
         return NotFound("no relation grew by more than its new rows")

@@ -96,7 +96,7 @@ def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
 
 
 def _queued_on_the_way(case: Case) -> float:
-    """On a saturated CPU wake-ups queue too; over a network this cannot be told apart."""
+    """On a saturated CPU wake-ups queue too; over a network the two cannot be distinguished."""
     return network_time_of(case).beyond_machine if stays_within_machine(case) else 0.0
 
 

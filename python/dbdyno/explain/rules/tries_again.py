@@ -58,5 +58,5 @@ def look(case: Case) -> Outcome:
 
 
 RULE = Rule(
-    id="tries_again", title="Transactions had to be retried", look=look, tells_of_failures=True
+    id="tries_again", title="Transactions had to be retried", look=look, explains_failures=True
 )

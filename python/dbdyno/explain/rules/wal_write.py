@@ -245,29 +245,29 @@ def _grown(case: Case, source: str, name: str, of: str | None = None) -> float:
 
 def _flushes_text(flushes: _Flushes, log: str) -> list[str]:
     shared = f"{significant(flushes.commits_per_flush)} commits per flush"
-    said = [f"{significant(flushes.per_s)} flushes per second; {shared}."]
+    sentences = [f"{significant(flushes.per_s)} flushes per second; {shared}."]
     if flushes.are_large:
-        said.append(
+        sentences.append(
             f"A flush writes {size(flushes.bytes_each or 0.0)} on average: a transaction writes "
             f"{size(flushes.bytes_per_transaction or 0.0)} of {log}."
         )
     if flushes.is_delay_felt:
-        said.append(
+        sentences.append(
             f"Before each flush a commit waits {milliseconds(flushes.delay_s * 1e3)} for others "
             "(commit_delay), if enough others are active (commit_siblings)."
         )
     if flushes.are_prompt and not flushes.are_delayed:
-        said.append(
+        sentences.append(
             f"A flush takes at most {milliseconds(flushes.each_at_most_s * 1e3)}: the storage is "
             "fast, and this is the price of durable commits."
         )
     if flushes.each_s:
         bound = commit_bound_tps(flushes.each_s, flushes.commits_per_flush)
-        said.append(
+        sentences.append(
             f"A flush takes {milliseconds(flushes.each_s * 1e3)}: one after the other, with as "
             f"many commits in each, they allow {tps(bound)} commits per second."
         )
-    return said
+    return sentences
 
 
 def _promise(case: Case) -> _Promise:

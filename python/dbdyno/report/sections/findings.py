@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from dbdyno.explain.shares import remainder_text
 from dbdyno.formatting import counted
-from dbdyno.model.record import Finding, NotLooked, RunRecord
+from dbdyno.model.record import Finding, RunRecord, UnevaluatedRule
 from dbdyno.report.content import Block, Claim, Folded, Section, Subject, Table, Text
 from dbdyno.report.findings import bearing, clean_text, is_grave
 
@@ -28,7 +28,7 @@ def _blocks(record: RunRecord) -> Iterator[Block]:
         yield Folded(title=counted(len(notes), "note"), blocks=[_claim(note) for note in notes])
     if record.not_looked:
         title = f"{counted(len(record.not_looked), 'rule')} could not look"
-        yield Folded(title=title, blocks=[_not_looked(record.not_looked)])
+        yield Folded(title=title, blocks=[_unevaluated(record.not_looked)])
 
 
 def _claim(finding: Finding) -> Claim:
@@ -47,7 +47,7 @@ def _claim(finding: Finding) -> Claim:
         summary=finding.summary,
         bearing=bearing(finding),
         advice=first,
-        rest=[(heading, said) for heading, said in rest if any(said)],
+        rest=[(heading, sentences) for heading, sentences in rest if any(sentences)],
         code=_scripts(finding),
     )
 
@@ -58,7 +58,7 @@ def _scripts(finding: Finding) -> list[tuple[str, str]]:
     return [(f"{name}, as advised", text) for name, text in proposed.items()]
 
 
-def _not_looked(rules: Sequence[NotLooked]) -> Table:
+def _unevaluated(rules: Sequence[UnevaluatedRule]) -> Table:
     return Table(
         caption="Rules that could not look",
         columns=("Rule", "Why"),

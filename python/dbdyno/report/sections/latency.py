@@ -58,8 +58,8 @@ def _caption(subject: Subject, size: int) -> str:
     several = len(subject.recording.plan.get("scripts", [])) > 1
     coarse = " Values over several scripts may be up to 1/8 too high." if several else ""
     shaded = shading_text(subject) + lane_text(subject)
-    said = f"Response time of the transactions that ended in each interval of {length}"
-    return f"{said}{grouped}{shaded}.{coarse}{_silence(subject)}"
+    text = f"Response time of the transactions that ended in each interval of {length}"
+    return f"{text}{grouped}{shaded}.{coarse}{_silence(subject)}"
 
 
 def _silence(subject: Subject) -> str:
@@ -81,11 +81,11 @@ def _summary(subject: Subject) -> str:
     if not len(p99) or np.isnan(p99).all():
         return "No transaction finished in a measured interval."
     known = ~np.isnan(p99)
-    said = _p99_words(p99[known], line.time_s[measured][known])
+    text = _p99_words(p99[known], line.time_s[measured][known])
     # It may have ended after the measurement; of an interrupted run only the intervals are known.
     response = subject.record.response_ms
     longest_ms = response.max if response else float(np.nanmax(longest))
-    return f"p99 is {said}; the longest transaction took {milliseconds(longest_ms)}."
+    return f"p99 is {text}; the longest transaction took {milliseconds(longest_ms)}."
 
 
 def _p99_words(p99: resample.Values, time_s: resample.Values) -> str:

@@ -99,8 +99,8 @@ def _named(curve: Curve) -> dict[float, float]:
 
 
 def _summary(curve: Curve) -> str:
-    said = [f"{_NAMES[q]} {milliseconds(ms)}" for q, ms in _named(curve).items()]
-    return f"{curve.label.capitalize()} time: {', '.join(said)}."
+    values = [f"{_NAMES[q]} {milliseconds(ms)}" for q, ms in _named(curve).items()]
+    return f"{curve.label.capitalize()} time: {', '.join(values)}."
 
 
 def _table(curves: list[Curve]) -> Table:

@@ -1,4 +1,4 @@
-"""What was asked for: load, scripts, and everything that is needed to repeat the run."""
+"""What was requested: load, scripts, and everything that is needed to repeat the run."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -35,7 +35,7 @@ def _stages(stages: Sequence[Stage]) -> Table:
 
 
 def stage_cells(number: int, stage: Stage) -> tuple[str, ...]:
-    """A stage as it was asked for."""
+    """A stage as it was planned."""
     return (
         str(number),
         NOTHING if (length := stage["duration_ns"]) is None else seconds(length / 1e9),

@@ -1,4 +1,4 @@
-"""The results of each stage of a load that changes by plan, beside what was asked for."""
+"""The results of each stage of a load that changes by plan, beside the planned load."""
 
 from collections.abc import Sequence
 
@@ -25,8 +25,10 @@ def build(subject: Subject) -> Sequence[Block]:
             caption="p50 and p99: median over the measurement intervals of the stage",
             columns=columns,
             rows=[
-                (*stage_cells(number, asked), *_measured_cells(stage))
-                for number, (asked, stage) in enumerate(zip(plan["stages"], found, strict=True), 1)
+                (*stage_cells(number, planned), *_measured_cells(stage))
+                for number, (planned, stage) in enumerate(
+                    zip(plan["stages"], found, strict=True), 1
+                )
             ],
             numeric=frozenset(range(len(columns))),
         ),

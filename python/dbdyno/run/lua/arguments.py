@@ -140,9 +140,9 @@ def adopt(
     for name in sorted(_WITHOUT_MEANING & arguments.keys()):
         say(f"--{_dashed(name)} has no effect here and is ignored")
     adopted = target_of(_with_events(options, arguments, say), arguments, say)
-    for name, ours in _ADOPTED.items():
+    for name, option in _ADOPTED.items():
         if name in arguments and not (name == "time" and _ends_otherwise(adopted)):
-            adopted = _merge(adopted, name, arguments[name], ours, say)
+            adopted = _merge(adopted, name, arguments[name], option, say)
     kept = tuple(token for token in options.script_options if _name_of(token) not in _SETTLED)
     return replace(adopted, script_options=kept), _for_the_script(arguments, adopted)
 
@@ -152,21 +152,21 @@ def _ends_otherwise(options: RunOptions) -> bool:
     return options.transactions is not None or options.stages is not None
 
 
-def _merge(options: RunOptions, name: str, text: str, ours: _Adopted, say: Say) -> RunOptions:
-    value = _read(name, text, ours)
-    given = getattr(options, ours.field)
+def _merge(options: RunOptions, name: str, text: str, option: _Adopted, say: Say) -> RunOptions:
+    value = _read(name, text, option)
+    given = getattr(options, option.field)
     if given is None:
-        return replace(options, **{ours.field: value})
+        return replace(options, **{option.field: value})
     if given != value:
-        say(f"{ours.flag} overrides --{_dashed(name)}={text}")
+        say(f"{option.flag} overrides --{_dashed(name)}={text}")
     return options
 
 
-def _read(name: str, text: str, ours: _Adopted) -> Any:
+def _read(name: str, text: str, option: _Adopted) -> Any:
     try:
-        return ours.read(text)
+        return option.read(text)
     except (ValueError, KeyError) as error:
-        raise _usage(f'--{_dashed(name)} cannot be "{text}"', f"Give {ours.takes}.") from error
+        raise _usage(f'--{_dashed(name)} cannot be "{text}"', f"Give {option.takes}.") from error
 
 
 def _with_events(options: RunOptions, arguments: Mapping[str, str], say: Say) -> RunOptions:

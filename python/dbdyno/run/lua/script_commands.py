@@ -33,7 +33,9 @@ class ScriptCommands:
         return draft(self.options, self.work, protocol_of(self.options), seed=self.seed)
 
 
-def ask(item: WeightedName, options: RunOptions, say: Callable[[str], None]) -> ScriptCommands:
+def read_script(
+    item: WeightedName, options: RunOptions, say: Callable[[str], None]
+) -> ScriptCommands:
     """Read the script; as in sysbench, one thread executes a command unless more are requested."""
     work = find_work([item], (), options)
     if work.lua is None:
@@ -55,7 +57,7 @@ def check(request: ScriptCommands, commands: Sequence[str], tools: Tools) -> dic
     return {command: survey_command(tools, request.draft(), command) for command in commands}
 
 
-def do(
+def execute(
     request: ScriptCommands,
     checked: Mapping[str, Survey],
     tools: Tools,

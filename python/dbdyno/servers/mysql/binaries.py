@@ -1,6 +1,6 @@
 """Where the programs of MariaDB and MySQL are: at a given path, or installed on this host.
 
-Both give their server the same name in places, so each program is asked for its version. One that
+Both give their server the same name in places, so each program is queried for its version. One that
 does not run is skipped, and reported only if no other is left.
 """
 

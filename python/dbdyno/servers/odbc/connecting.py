@@ -65,4 +65,4 @@ def pinned(target: str, _connection: OdbcConnection) -> str:
 def target_name(connection: OdbcConnection) -> str:
     """Return the target type of the database."""
     product = connection.product.lower()
-    return next((ours for name, ours in TARGETS.items() if product.startswith(name)), "odbc")
+    return next((target for name, target in TARGETS.items() if product.startswith(name)), "odbc")

@@ -108,8 +108,8 @@ def connected(environment: Handle, login: str, timeout_s: int) -> Handle:
 def information(connection: Handle, kind: int) -> str:
     """Return a piece of information about the database from the driver."""
     text = ctypes.create_string_buffer(512)
-    ask = library().SQLGetInfoW
-    connection.check(ask(connection.raw, c_int16(kind), text, c_int16(512), byref(c_int16())))
+    get_info = library().SQLGetInfoW
+    connection.check(get_info(connection.raw, c_int16(kind), text, c_int16(512), byref(c_int16())))
     return text.raw.decode("utf-16-le", "replace").partition("\0")[0]
 
 

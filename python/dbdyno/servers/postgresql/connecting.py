@@ -35,8 +35,8 @@ def open_connection(target: str) -> Connection:
         given = conninfo.conninfo_to_dict(target)
     except psycopg.ProgrammingError as error:
         raise malformed(target, error) from None
-    ours = {"application_name": APPLICATION_NAME, "client_encoding": "UTF8"}
-    dsn = conninfo.make_conninfo("", **{**given, **_patience(given), **ours})
+    required = {"application_name": APPLICATION_NAME, "client_encoding": "UTF8"}
+    dsn = conninfo.make_conninfo("", **{**given, **_patience(given), **required})
     try:
         return psycopg.connect(dsn, autocommit=True, prepare_threshold=None)
     except psycopg.OperationalError as error:

@@ -43,7 +43,7 @@ def _configure(cluster: Cluster) -> None:
 
 
 def _configuration(cluster: Cluster) -> str:
-    """Return the configuration: initdb's file first, then ours, since the last setting applies."""
+    """Return the configuration: initdb's file before dbdyno's, since the last setting applies."""
     placement = {
         "unix_socket_directories": str(cluster.socket_folder),
         "unix_socket_permissions": "0700",

@@ -60,7 +60,7 @@ def check_settings(binaries: Binaries, settings: Sequence[Setting]) -> None:
 
 
 def _refuse_placed(settings: Sequence[Setting]) -> None:
-    """Refuse settings that ours would silently override, or that would change the data folder."""
+    """Refuse settings that dbdyno would silently override, or that would change the data folder."""
     for setting in settings:
         if setting.name.lower() in PLACED:
             raise DbdynoError(

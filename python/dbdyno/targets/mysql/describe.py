@@ -73,7 +73,9 @@ def version_number(version: str) -> int:
 
 def capabilities(number: int, *, is_mariadb: bool) -> frozenset[str]:
     """Return the capabilities of a server of this version."""
-    since = {name: ours if is_mariadb else theirs for name, (ours, theirs) in CAPABILITIES.items()}
+    since = {
+        name: mariadb if is_mariadb else mysql for name, (mariadb, mysql) in CAPABILITIES.items()
+    }
     return frozenset(name for name, first in since.items() if first and number >= first)
 
 

@@ -39,7 +39,7 @@ CAUSES: dict[int, tuple[str, str]] = {
 
 @contextmanager
 def understood(doing: str) -> Iterator[None]:
-    """Turn the driver's errors inside the block into ours."""
+    """Turn the driver's errors inside the block into dbdyno's."""
     try:
         yield
     except pymysql.Error as error:

@@ -14,7 +14,7 @@ from dbdyno.targets.schema import FoundTable
 
 
 def find_tables(connection: Connection, _names: Sequence[str]) -> dict[str, FoundTable]:
-    """Refuse: a table that is not found would be created, or mistaken for ours."""
+    """Refuse: a table that is not found would be created, or mistaken for dbdyno's."""
     raise DbdynoError(
         "unknown_product",
         f"dbdyno cannot create tables on {connection.product}",

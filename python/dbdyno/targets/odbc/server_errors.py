@@ -34,7 +34,7 @@ class OdbcError(Exception):
 
 @contextmanager
 def understood(doing: str) -> Iterator[None]:
-    """Turn the driver's errors inside the block into ours."""
+    """Turn the driver's errors inside the block into dbdyno's."""
     try:
         yield
     except OdbcError as error:

@@ -38,7 +38,7 @@ CAUSES: tuple[tuple[type[psycopg.Error], str, str], ...] = (
 
 @contextmanager
 def understood(doing: str) -> Iterator[None]:
-    """Turn the driver's errors inside the block into ours."""
+    """Turn the driver's errors inside the block into dbdyno's."""
     try:
         yield
     except psycopg.Error as error:

@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent
 
 def _laws(values: Values) -> tuple[Law, ...]:
     return (
-        pgbench_laws.history_tells_accounts(values),
+        pgbench_laws.history_matches_accounts(values),
         Unchanged(("sum of tbalance", "sum of bbalance")),
         OnePerTransaction("rows of pgbench_history", "simple-update"),
         pgbench_laws.fixed_rows(values),

@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parent
 def _laws(values: Values) -> tuple[Law, ...]:
     return (
         SameChange(("sum of tbalance", "sum of bbalance", "sum of delta")),
-        pgbench_laws.history_tells_accounts(values),
+        pgbench_laws.history_matches_accounts(values),
         OnePerTransaction("rows of pgbench_history", "tpcb"),
         pgbench_laws.fixed_rows(values),
     )

@@ -74,8 +74,8 @@ fn aggregated(plan: &Plan, reports: [Vec<ClosedInterval>; 2]) -> (Aggregator, Ve
         aggregator.over(thread, Ending { last_end: end, ..Ending::default() });
     }
     let mut frames = Vec::new();
-    while let Some((told, _)) = aggregator.next_complete().expect("the identities hold") {
-        frames.extend(told);
+    while let Some((complete, _)) = aggregator.next_complete().expect("the identities hold") {
+        frames.extend(complete);
     }
     (aggregator, frames)
 }
@@ -89,7 +89,7 @@ fn ok_so_far(frames: &[Frame]) -> Vec<u64> {
 }
 
 #[test]
-fn a_lane_that_heard_late_of_the_end_is_counted_when_its_interval_is() {
+fn a_lane_that_learns_late_of_the_end_is_counted_when_its_interval_is() {
     let prompt =
         vec![closed(Phase::Measure, [0, 950], 3, 3), closed(Phase::Drain, [950, 1100], 1, 4)];
     let late =
@@ -118,13 +118,13 @@ fn what_is_under_way_at_the_end_lengthens_nothing() {
 }
 
 #[test]
-fn the_last_histograms_of_a_run_that_counts_are_told() {
+fn the_last_histograms_of_a_run_that_counts_are_emitted() {
     let lane = || vec![closed(Phase::Measure, [0, 700], 1, 1)];
     let (mut aggregator, frames) = aggregated(&plan(None), [lane(), lane()]);
     assert!(!frames.iter().any(|frame| matches!(frame, Frame::Window(_))));
     let Some(Frame::Window(window)) = aggregator.last_window() else { panic!("there is none") };
     assert_eq!((window.begin_ns, window.end_ns), (0, 700_000_000));
-    assert!(aggregator.last_window().is_none(), "it was told already");
+    assert!(aggregator.last_window().is_none(), "it was emitted already");
 }
 
 #[test]
@@ -160,9 +160,9 @@ fn lane(stalled: Option<&'static str>, refused: bool) -> LaneState {
 
 #[test]
 fn a_refused_order_explains_the_stall_of_its_lane() {
-    let told = stall_message(&[lane(None, false), lane(Some(SILENT), true)]).unwrap();
+    let message = stall_message(&[lane(None, false), lane(Some(SILENT), true)]).unwrap();
     assert_eq!(
-        told,
+        message,
         "the server did not answer a cancellation: cancelling needs one more \
          connection, which was refused: Too many connections"
     );
@@ -170,12 +170,12 @@ fn a_refused_order_explains_the_stall_of_its_lane() {
 
 #[test]
 fn a_refused_order_is_no_excuse_for_ignoring_the_others() {
-    let told = "the server did not answer a cancellation";
+    let message = "the server did not answer a cancellation";
     for lanes in [
         [lane(Some(SILENT), true), lane(Some(SILENT), false)],
         [lane(None, true), lane(Some(SILENT), false)],
     ] {
-        assert_eq!(stall_message(&lanes).as_deref(), Some(told));
+        assert_eq!(stall_message(&lanes).as_deref(), Some(message));
     }
 }
 

@@ -46,7 +46,7 @@ impl Session {
     ) -> Result<(), ProtocolError> {
         let fields = Fields(message.body);
         match message.tag {
-            b'S' => self.synchronise(out),
+            b'S' => self.synchronize(out),
             _ if self.skipping => {}
             b'Q' => self.query(fields, database, out)?,
             b'P' => self.parse(fields, out)?,
@@ -60,7 +60,7 @@ impl Session {
         Ok(())
     }
 
-    fn synchronise(&mut self, out: &mut Vec<u8>) {
+    fn synchronize(&mut self, out: &mut Vec<u8>) {
         self.skipping = false;
         self.portal = None;
         encode::message(out, b'Z', |out| out.push(self.block as u8));
@@ -73,7 +73,7 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<(), ProtocolError> {
         self.run(&fields.text()?, true, database, out);
-        self.synchronise(out);
+        self.synchronize(out);
         Ok(())
     }
 

@@ -106,7 +106,7 @@ class _Alike(NamedTuple):
     """What is known of a lock besides the session."""
 
     kind: str
-    thing: tuple[str, ...]
+    object_key: tuple[str, ...]
     mode: str
     granted: bool
     relation: str
@@ -116,10 +116,10 @@ class _Alike(NamedTuple):
 def _of_row(database: str, kind: str, mode: str, granted: str, table: str, *place: str) -> _Alike:
     index, key, _ = place
     row = f"{index} ({key})" if index and key else ""
-    thing = (kind, table, *place[2:]) if kind == RECORD else (kind, table)
+    object_key = (kind, table, *place[2:]) if kind == RECORD else (kind, table)
     is_held = bool(int(granted))
     full_mode = mode if is_held else _wanted(mode)
-    return _Alike(kind, thing, full_mode, is_held, table_name(database, table), row)
+    return _Alike(kind, object_key, full_mode, is_held, table_name(database, table), row)
 
 
 def _wanted(mode: str) -> str:
@@ -128,5 +128,5 @@ def _wanted(mode: str) -> str:
 
 
 def _of_definition(database: str, mode: str, granted: str, table: str) -> _Alike:
-    thing = (DEFINITION, table)
-    return _Alike(DEFINITION, thing, mode, bool(int(granted)), table_name(database, table), "")
+    object_key = (DEFINITION, table)
+    return _Alike(DEFINITION, object_key, mode, bool(int(granted)), table_name(database, table), "")

@@ -7,7 +7,7 @@ from psycopg import Connection
 
 # Patterns for LIKE. Settings that a version does not have, or that the role may not see, are left
 # out.
-ASKED = (
+PATTERNS = (
     "autovacuum%", "bgwriter\\_%", "block_size", "checkpoint\\_%", "commit_delay",
     "commit_siblings", "cpu\\_%\\_cost", "data_checksums", "deadlock_timeout",
     "debug_assertions", "default_statistics_target", "default_transaction_isolation",
@@ -31,6 +31,6 @@ SETTINGS = """
 
 def settings(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
     """Return their values, and the units of those that have one."""
-    rows = connection.execute(SETTINGS, [list(ASKED)]).fetchall()
+    rows = connection.execute(SETTINGS, [list(PATTERNS)]).fetchall()
     values = {name: value for name, value, _ in rows}
     return values, {name: unit for name, _, unit in rows if unit}

@@ -17,12 +17,12 @@ from msgspec import Struct
 from psycopg import Connection, errors
 
 from dbdyno.model.source import Numbers
-from dbdyno.targets.postgresql.telemetry.prepared_queries import array_of, ask, known
+from dbdyno.targets.postgresql.telemetry.prepared_queries import array_of, execute, known
 
 # Sources that are read in sequence share an answer; an older one is out of date.
 FRESH_S = 0.1
 # The limit of our CPU time for the first reading of a part, which decides whether it stays alone.
-DEAR_S = 0.001
+EXPENSIVE_S = 0.001
 # How long the combined query is not used after the server was too busy for it.
 PAUSE_S = 10.0
 TOO_BUSY = (errors.QueryCanceled, errors.LockNotAvailable)
@@ -38,7 +38,7 @@ class _Part(Struct):
 
     query: str
     names: Sequence[str] = ()
-    is_dear: bool = False
+    is_expensive: bool = False
 
     def as_rows_of(self, source: str) -> str:
         """Return the query in the form that all parts share."""
@@ -74,11 +74,11 @@ class CombinedQuery:
         part = self._parts[source]
         if not part.names:
             return self._read_first(connection, part)
-        if part.is_dear or self._clock() < self._apart_until:
+        if part.is_expensive or self._clock() < self._apart_until:
             return self._read_alone(connection, part)
         if not self._is_answered(connection, source):
             try:
-                self._ask(connection)
+                self._read_combined(connection)
             except psycopg.Error as error:
                 if connection.closed:
                     raise
@@ -91,12 +91,14 @@ class CombinedQuery:
         is_fresh = self._clock() - self._answered_at < FRESH_S
         return is_fresh and connection is self._answered_by and source in self._answers
 
-    def _ask(self, connection: Connection) -> None:
+    def _read_combined(self, connection: Connection) -> None:
         parts = {
-            source: part for source, part in self._parts.items() if part.names and not part.is_dear
+            source: part
+            for source, part in self._parts.items()
+            if part.names and not part.is_expensive
         }
-        question = " union all ".join(part.as_rows_of(source) for source, part in parts.items())
-        rows = ask(connection, question, *self._parameters(question)).rows()
+        query = " union all ".join(part.as_rows_of(source) for source, part in parts.items())
+        rows = execute(connection, query, *self._parameters(query)).rows()
         self._answered_by, self._answered_at = connection, self._clock()
         self._answers = {source: [] for source in parts}
         for source, of, values in rows:
@@ -105,13 +107,13 @@ class CombinedQuery:
     def _read_first(self, connection: Connection, part: _Part) -> dict[str, Numbers]:
         began_s = time.thread_time()
         numbers = self._read_alone(connection, part)
-        part.is_dear = time.thread_time() - began_s > DEAR_S
+        part.is_expensive = time.thread_time() - began_s > EXPENSIVE_S
         return numbers
 
     def _read_alone(self, connection: Connection, part: _Part) -> dict[str, Numbers]:
-        answer = ask(connection, part.query, *self._parameters(part.query))
+        answer = execute(connection, part.query, *self._parameters(part.query))
         part.names = answer.names[1:]
         return {of: known(part.names, values) for of, *values in answer.rows()}
 
-    def _parameters(self, question: str) -> list[bytes]:
-        return [self._tables] if TABLES in question else []
+    def _parameters(self, query: str) -> list[bytes]:
+        return [self._tables] if TABLES in query else []

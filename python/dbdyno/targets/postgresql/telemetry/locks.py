@@ -109,12 +109,12 @@ def locks_of(rows: Sequence[LockRow]) -> list[Locks]:
 
 
 def _locks(row: LockRow) -> Locks:
-    mode, relation, *thing = row.fields
-    kind, _, page, place, *_ = thing
+    mode, relation, *object_key = row.fields
+    kind, _, page, place, *_ = object_key
     return Locks(
         row.pids,
         kind or "",
-        tuple(thing),
+        tuple(object_key),
         mode or "",
         row.granted,
         relation or "",

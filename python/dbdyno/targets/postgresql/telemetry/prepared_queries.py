@@ -45,25 +45,25 @@ class Answer:
         return self._loader.load_rows(0, self._result.ntuples, tuple)
 
 
-def ask(connection: Connection, question: str, *parameters: bytes) -> Answer:
+def execute(connection: Connection, query: str, *parameters: bytes) -> Answer:
     """Return the result of a query; ``parameters`` are text for ``$1`` and so on."""
     if connection not in _lent:
         _lent[connection] = is_lent(connection)
     if _lent[connection]:
         result = connection.pgconn.exec_params(
-            question.encode(), parameters, result_format=Format.BINARY
+            query.encode(), parameters, result_format=Format.BINARY
         )
         return _answer(connection, result)
     try:
-        return _from_prepared(connection, question, parameters)
+        return _from_prepared(connection, query, parameters)
     except errors.InvalidSqlStatementName:
         # Somebody has emptied the session, or a pooler that does not show has lent us another one.
         del _names[connection]
-        return _from_prepared(connection, question, parameters)
+        return _from_prepared(connection, query, parameters)
 
 
-def _from_prepared(connection: Connection, question: str, parameters: Sequence[bytes]) -> Answer:
-    name = _prepared(connection, question)
+def _from_prepared(connection: Connection, query: str, parameters: Sequence[bytes]) -> Answer:
+    name = _prepared(connection, query)
     result = connection.pgconn.exec_prepared(name, parameters, result_format=Format.BINARY)
     return _answer(connection, result)
 
@@ -73,9 +73,9 @@ def _answer(connection: Connection, result: PGresult) -> Answer:
     return Answer(connection, result)
 
 
-def ask_numbers(connection: Connection, question: str, *parameters: bytes) -> dict[str, Numbers]:
+def execute_numbers(connection: Connection, query: str, *parameters: bytes) -> dict[str, Numbers]:
     """Return the numbers of a query whose first column is the object."""
-    answer = ask(connection, question, *parameters)
+    answer = execute(connection, query, *parameters)
     names = answer.names[1:]
     return {of: known(names, values) for of, *values in answer.rows()}
 
@@ -90,15 +90,15 @@ def array_of(values: Iterable[object]) -> bytes:
     return "{{{}}}".format(",".join(f'"{value}"' for value in values)).encode()
 
 
-def _prepared(connection: Connection, question: str) -> bytes:
+def _prepared(connection: Connection, query: str) -> bytes:
     """Return the name of the prepared statement on this connection."""
     names = _names.setdefault(connection, {})
-    if question not in names:
+    if query not in names:
         name = b"dbdyno_%d" % next(_numbers)
-        result = connection.pgconn.prepare(name, question.encode())
+        result = connection.pgconn.prepare(name, query.encode())
         _check(connection, result, ExecStatus.COMMAND_OK)
-        names[question] = name
-    return names[question]
+        names[query] = name
+    return names[query]
 
 
 def _check(connection: Connection, result: PGresult, wanted: ExecStatus) -> None:

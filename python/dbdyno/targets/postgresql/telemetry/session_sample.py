@@ -23,7 +23,7 @@ from dbdyno.targets.postgresql.telemetry.locks import (
     LockRow,
     locks_of,
 )
-from dbdyno.targets.postgresql.telemetry.prepared_queries import Answer, ask
+from dbdyno.targets.postgresql.telemetry.prepared_queries import Answer, execute
 from dbdyno.targets.postgresql.telemetry.sessions import (
     LOCK_WAIT,
     SESSION_FIELDS,
@@ -56,7 +56,7 @@ _waiting: WeakSet[Connection] = WeakSet()
 
 def sample_sessions(connection: Connection) -> PendingSample:
     """Return all sessions but those of telemetry itself."""
-    answer = ask(connection, SHORT)
+    answer = execute(connection, SHORT)
     return lambda: _decoded(answer)
 
 
@@ -66,12 +66,12 @@ def sample_with_locks(connection: Connection) -> PendingSample:
     If nobody waited recently and nobody waits now, the short statement is the only one.
     """
     if connection not in _waiting:
-        sessions, _ = _decoded(ask(connection, SHORT))
+        sessions, _ = _decoded(execute(connection, SHORT))
         if not any(alike.wait_type == LOCK_WAIT for alike in sessions):
             return lambda: (sessions, [])
         _waiting.add(connection)
     knows_times = connection.info.server_version >= WAITED_SINCE
-    answer = ask(connection, FULL if knows_times else FULL_BEFORE_14)
+    answer = execute(connection, FULL if knows_times else FULL_BEFORE_14)
     return lambda: _decoded_with_locks(connection, answer)
 
 

@@ -14,7 +14,7 @@ from psycopg import Connection
 
 from dbdyno.model.source import Numbers, Source
 from dbdyno.targets.postgresql.telemetry.combined_query import CombinedQuery
-from dbdyno.targets.postgresql.telemetry.prepared_queries import array_of, ask_numbers
+from dbdyno.targets.postgresql.telemetry.prepared_queries import array_of, execute_numbers
 from dbdyno.targets.postgresql.telemetry.server_context import ServerContext, SourceUnavailableError
 from dbdyno.targets.script_text import with_marks
 from dbdyno.targets.telemetry import ScriptStatement
@@ -82,7 +82,7 @@ class _Reader:
             self._looks_left -= 1
             self._find(connection)
         found = array_of(self._found), array_of(self._found.values())
-        return ask_numbers(connection, self._query, *found)
+        return execute_numbers(connection, self._query, *found)
 
     def _find(self, connection: Connection) -> None:
         for entry, text in connection.execute(self._texts, [TEXT_MAX]):

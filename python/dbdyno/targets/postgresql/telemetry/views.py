@@ -48,7 +48,7 @@ class View(Struct, frozen=True, kw_only=True):
 
 TABLE = table_name("schemaname", "relname")
 TABLE_LEVELS = frozenset({"n_live_tup", "n_dead_tup", "n_mod_since_analyze", "n_ins_since_vacuum"})
-OURS = f"relid = any({TABLES})"
+RECORDED = f"relid = any({TABLES})"
 
 # The names of the checkpointer's numbers while they were in the background writer's view.
 CHECKPOINTER_BEFORE_17 = {
@@ -73,12 +73,12 @@ VIEWS = (
         object="backend_type || '/' || object || '/' || context",
         levels=frozenset({"op_bytes"}),
     ),
-    View(name="pg_stat_user_tables", object=TABLE, where=OURS, levels=TABLE_LEVELS),
-    View(name="pg_statio_user_tables", object=TABLE, where=OURS),
+    View(name="pg_stat_user_tables", object=TABLE, where=RECORDED, levels=TABLE_LEVELS),
+    View(name="pg_statio_user_tables", object=TABLE, where=RECORDED),
     View(
         name="pg_stat_user_indexes",
         object=index_name("schemaname", "relname", "indexrelname"),
-        where=OURS,
+        where=RECORDED,
     ),
 )
 OLD_CHECKPOINTER = View(
@@ -97,7 +97,7 @@ def view_source(connection: Connection, view: View, combined: CombinedQuery) -> 
 
 def _columns(connection: Connection, view: View) -> list[str]:
     if view.columns:
-        found = [f"{theirs} as {ours}" for ours, theirs in view.columns.items()]
+        found = [f"{column} as {name}" for name, column in view.columns.items()]
     else:
         rows = connection.execute(NUMERIC, [view.relation])
         found = [column for name, column in rows if name not in view.omitted]

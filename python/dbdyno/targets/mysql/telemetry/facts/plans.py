@@ -117,10 +117,10 @@ def converted(warnings: Sequence[str], tables: Sequence[str]) -> Iterator[tuple[
     MySQL does not name the table: then it is known if the statement reads only one.
     """
     for warning in warnings:
-        if told := UNUSABLE.match(warning):
-            yield told[1], told[2]
-        elif (told := UNUSABLE_MYSQL.match(warning)) and len(tables) == 1:
-            yield tables[0], told[1]
+        if match := UNUSABLE.match(warning):
+            yield match[1], match[2]
+        elif (match := UNUSABLE_MYSQL.match(warning)) and len(tables) == 1:
+            yield tables[0], match[1]
 
 
 def compared_columns(text: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Asks one rule about a made-up run."""
+"""The outcome of one rule on a made-up run."""
 
 import textwrap
 
@@ -12,7 +12,7 @@ from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
 
-def said(rule, run):
+def outcome_of(rule, run):
     """The rule's outcome for a made-up run or a recording, as the report gets it."""
     recording = run.recording() if isinstance(run, MadeRun) else run
     return outcome(all_rules()[rule], Case(recording, HISTOGRAMS))
@@ -26,6 +26,6 @@ def reached(run, **address):
 
 def text_of(finding):
     """What people read first: title, summary and observations, in lines of 80 columns."""
-    said_so = [f"{finding.severity}: {finding.title}", finding.summary, *finding.seen]
-    wrapped = [textwrap.fill(text.replace(THIN_SPACE, " "), 80) for text in said_so]
+    sentences = [f"{finding.severity}: {finding.title}", finding.summary, *finding.seen]
+    wrapped = [textwrap.fill(text.replace(THIN_SPACE, " "), 80) for text in sentences]
     return "\n".join(wrapped) + "\n"
