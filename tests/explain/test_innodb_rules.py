@@ -169,6 +169,23 @@ def test_an_index_on_text_that_is_searched_for_a_number():
     assert "bind or cast the value" in found.advice[0]
 
 
+def test_an_index_on_a_column_of_which_a_function_is_compared():
+    """MariaDB reads the whole index then, and has no index on a function."""
+    plan = PlanFacts(
+        statement=0, variant="custom", cost=0.0, nodes=(("index", "accounts", 5e4),), text=""
+    )
+    indexes = (index("PRIMARY", "id"), index("by_opened", "opened"))
+    of = table(rows=50_000, columns=("id", "opened"), indexes=indexes)
+    run = made_run("select id from accounts where date(opened) = :day", ok=10).counters(
+        STATUS, {"Handler_read_rnd_next": 0, "Handler_read_next": 500_000}
+    )
+    run.facts(ServerFacts(tables=(of,), plans=(plan,)))
+    found = said("missing_index", innodb(run))
+    assert "those with one value of date(opened): no index begins with" in found.summary
+    assert found.advice[0].startswith("Compare the column itself, with a value or a range")
+    assert "that statement changed" in found.refute
+
+
 def test_deadlocks_that_innodb_counted():
     found = outcome_of(
         "deadlocks", innodb(made_run(UPDATE).counters(STATUS, {"Innodb_deadlocks": 10}))

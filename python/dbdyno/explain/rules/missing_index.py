@@ -1,11 +1,11 @@
 """Missing index: a lookup by key that reads the whole table.
 
 Looks for: sequential scans of large tables by statements that compare columns with values, where no
-index begins with one of those columns. On PostgreSQL also, where the server plans to read the whole
-table for it: a function of a column, as in lower(email) = …; a pattern (LIKE); a column that has an
-index but is compared in another type or collation, which an index does not contain; a join that
-finds few rows; and the first few rows by a column (ORDER BY … LIMIT). The index to create has all
-columns that must be equal together, then the one that orders, and columns joined by OR get one
+index begins with one of those columns. Also, where the server plans to read the whole table for it,
+a function of a column, as in lower(email) = …, and a column that has an index but is compared in
+another type or collation, which an index does not contain; on PostgreSQL a pattern (LIKE), a join
+that finds few rows, and the first few rows by a column (ORDER BY … LIMIT). The index to create has
+all columns that must be equal together, then the one that orders, and columns joined by OR get one
 each.
 
 Arithmetic: rows read by sequential scans over the number of scans is what each lookup reads; a
@@ -92,6 +92,8 @@ class _Lookup(Struct, frozen=True):
     """Whether there is an index that does not serve, because the column is converted."""
     is_pattern: bool = False
     """Whether it compares the column with a pattern; an index may exist that does not serve."""
+    is_computed: bool = False
+    """Whether it compares a function of the column; an index on the column does not serve."""
     order: str = ""
     """The column by which the first few rows are wanted, if they are."""
 
@@ -157,7 +159,11 @@ def _by_plan(case: Case) -> Outcome:
     read = grown(case, _STATUS, "Handler_read_rnd_next") + grown(case, _STATUS, "Handler_read_next")
     per_transaction = read / committed(case)
     for table in sorted(server_facts(case).tables, key=lambda table: table.rows, reverse=True):
-        lookups = [*_lookups(case, table), *_converted(case, table)]
+        lookups = [
+            *_lookups(case, table),
+            *_computed(case, table),
+            *_converted(case, table),
+        ]
         planned = [one for one in lookups if one.is_planned]
         if planned and per_transaction >= ROWS_MIN and table.rows >= ROWS_MIN:
             scans = per_transaction / table.rows
@@ -241,7 +247,13 @@ def _lookups(case: Case, table: TableFacts) -> list[_Lookup]:
 def _computed(case: Case, table: TableFacts) -> list[_Lookup]:
     """If an index on the function served, the plan would not read the whole table."""
     return [
-        _Lookup(statement, [f"{function}({column})"], is_any=False, is_planned=True)
+        _Lookup(
+            statement,
+            [f"{function}({column})"],
+            is_any=False,
+            is_planned=True,
+            is_computed=True,
+        )
         for statement in statements_on(case, table)
         if reads_all(case, statement.number, table.name)
         for function, name in equal_calls(statement.sql)
@@ -387,13 +399,13 @@ def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Find
         "added.",
         advice=list(dict.fromkeys(line for one in blamed for line in _remedies(case, one))),
         gain=gain_text(case, share) if share is not None else "",
-        refute=f"Run again with {_remedied(blamed)}: the number of rows read by sequential scans "
-        "must fall to zero.",
+        refute=f"Run again with {_remedied(case, blamed)}: the number of rows read by sequential "
+        "scans must fall to zero.",
     )
 
 
-def _remedied(blamed: Sequence[_Blamed]) -> str:
-    if any(one.lookup.is_converted for one in blamed):
+def _remedied(case: Case, blamed: Sequence[_Blamed]) -> str:
+    if any(one.lookup.is_converted or _wants_other_words(case, one) for one in blamed):
         return "these statements changed" if len(blamed) > 1 else "that statement changed"
     return "these indexes" if len(blamed) > 1 else "that index"
 
@@ -419,7 +431,17 @@ def _remedies(case: Case, one: _Blamed) -> list[str]:
             f"{_create_index(case, table, f'{column} text_pattern_ops')}",
             "For others: an index on trigrams (pg_trgm, gin_trgm_ops).",
         ]
+    if _wants_other_words(case, one):
+        return [
+            f"Compare the column itself, with a value or a range of values, instead of "
+            f"{one.lookup.columns[0]}; or add a generated column for it, with an index."
+        ]
     return [_create_index(case, table, key) for key in one.keys]
+
+
+def _wants_other_words(case: Case, one: _Blamed) -> bool:
+    """Whether it compares a function that cannot be indexed as it is: only PostgreSQL's can."""
+    return one.lookup.is_computed and case.protocol == MYSQL
 
 
 def _create_index(case: Case, table: TableFacts, key: str) -> str:
