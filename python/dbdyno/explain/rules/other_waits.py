@@ -2,8 +2,8 @@
 
 Looks for: waits within statements that no other rule covers, by the server's name for them:
 advisory locks, locks of whole tables and of their definitions, the read lock on everything that a
-backup takes, the one lock of NOTIFY, the extension of a file, parallel workers, a synchronous
-standby, a sleep.
+backup takes, the one lock of NOTIFY, the query cache, the extension of a file, parallel workers, a
+synchronous standby, a sleep.
 
 Arithmetic: the share of client time in such waits, from the session samples. Removing them gains a
 factor of up to 1/(1 − w).
@@ -89,6 +89,12 @@ _KNOWN = {
         "each with its own flush, without group commit.",
         "Notify less often: once for many changes, in a separate transaction, or let listeners "
         "poll.",
+    ),
+    "query cache": _Known(
+        "the lock of the query cache",
+        "One lock protects the query cache: each statement looks for its result under it, and each "
+        "change of a table removes that table's results under it.",
+        "Set query_cache_type = OFF and compare.",
     ),
     "extend": _Known(
         "the extension of a table's file",
