@@ -237,7 +237,7 @@ impl<I: Io> Lane<I> {
                 Ok(())
             }
             LinkEvent::VersionRefused => {
-                self.links.route.ask_for_oldest_version();
+                self.links.route.request_oldest_version();
                 self.close(slot);
                 self.dial(client)
             }

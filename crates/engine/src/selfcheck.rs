@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_does_not_tell_how_busy_it_was() {
+    fn a_short_span_does_not_show_how_busy_it_was() {
         let moment = Nanos::from_millis(10);
         assert!(reasons(false, moment, 20_600, Nanos::ZERO).is_empty());
         assert!(reasons(true, moment, 0, Nanos::from_micros(2100))[0].contains("late"));

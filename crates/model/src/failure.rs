@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_says_more_than_the_state_it_shares() {
+    fn an_error_number_takes_precedence_over_a_shared_state() {
         for (number, sqlstate, class) in [
             (1213, "40001", FailureClass::Deadlock),
             (1020, "HY000", FailureClass::Serialization),

@@ -13,7 +13,7 @@ fn found(text: &str, mode: QueryMode) -> Vec<String> {
 }
 
 #[test]
-fn an_error_on_each_kind_of_line_is_told_with_its_place() {
+fn an_error_on_each_kind_of_line_is_reported_with_its_place() {
     for (text, expected) in [
         ("\\set x 1 +", "s0:1:11: error: an expression is expected here"),
         ("\\set", "s0:1:5: error: the variable's name is expected here"),
@@ -139,7 +139,7 @@ fn shell_commands_need_leave() {
 }
 
 #[test]
-fn all_problems_of_all_scripts_are_told_in_order() {
+fn all_problems_of_all_scripts_are_reported_in_order() {
     let first = "select :a, :a, :b;\n\\set x :c +\n\\if nosuch()\n\\sleep q\n\\endif\n\\set y :d\n";
     let second = "select ':a', now()::time;\n\\foo";
     assert_eq!(

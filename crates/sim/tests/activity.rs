@@ -84,7 +84,7 @@ fn the_clients_are_looked_at_on_the_grid_from_the_load_s_begin_to_its_end() {
 }
 
 #[test]
-fn without_the_option_nobody_looks() {
+fn without_the_option_nothing_is_sampled() {
     let plan = plan(3, 1, closed(), vec![stage(1, None)]);
     let commands = vec![Ask(0)];
     let session = |_| Box::new(Reciting { commands: commands.clone(), next: 0 }) as _;
@@ -143,7 +143,7 @@ fn a_client_that_waits_for_an_arrival_is_idle() {
 }
 
 #[test]
-fn what_no_script_says_is_unlisted() {
+fn statements_of_no_script_are_unlisted() {
     // Every second request fails, and the ROLLBACK after it is answered only after the stall.
     let conflict = ServerError {
         class: FailureClass::Serialization,

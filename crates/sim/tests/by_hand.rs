@@ -82,7 +82,7 @@ fn fail_often(worker: &mut Worker, begin: Nanos, client: usize, times: u32) -> N
 }
 
 #[test]
-fn one_client_that_always_fails_says_nothing_of_the_slow_ones() {
+fn one_client_that_always_fails_does_not_hide_the_slow_ones() {
     let [worker] = &mut workers(&ten_seconds(3, 1))[..] else { panic!() };
     wake(worker, ms(0));
     let now = fail_often(worker, ms(0), 0, 5 * HOPELESS_AFTER);
@@ -204,7 +204,7 @@ fn two_refusals_in_a_row_are_an_outage_unless_another_worker_was_let_in() {
 }
 
 #[test]
-fn a_server_that_says_itself_that_it_has_no_room_is_there() {
+fn a_server_that_reports_too_many_connections_is_no_outage() {
     let full = ServerError::from_sqlstate("53300", "too many clients already");
     let numbered = ServerError::from_mysql(1040, "08004", "Too many connections");
     let starting = ServerError::from_sqlstate("57P03", "the database system is starting up");

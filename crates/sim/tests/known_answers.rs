@@ -55,7 +55,7 @@ fn a_stall_under_constant_load_gives_the_percentiles_of_arithmetic() {
 }
 
 #[test]
-fn with_few_clients_the_response_tells_the_stall_and_the_service_does_not() {
+fn with_few_clients_response_times_show_a_stall_and_service_times_do_not() {
     // Ten clients: during the stall ten requests wait, the rest queue on our side.
     let server = Server { service: ms(1), stalls: vec![(ms(6000), ms(7000))], ..Server::default() };
     let outcome =
@@ -149,7 +149,7 @@ fn deadlocks_are_retried_and_remain_one_transaction() {
 }
 
 #[test]
-fn failures_are_told_by_class_and_code_with_the_statement_of_the_first() {
+fn failures_are_reported_by_class_and_code_with_the_statement_of_the_first() {
     let error = ServerError::from_sqlstate("23505", "duplicate key value");
     let server = Server { service: ms(1), error: Some((4, error)), ..Server::default() };
     let outcome = run(&plan(2, 1, closed(), vec![stage(2, None)]), &server);

@@ -121,7 +121,7 @@ fn what_is_done_around_the_transactions_is_not_counted() {
 }
 
 #[test]
-fn a_transaction_that_begins_anew_is_one_transaction() {
+fn a_restarted_transaction_is_one_transaction() {
     let server = Server { service: ms(10), error: Some((3, deadlock())), ..Server::default() };
     let session = Governed { transaction: vec![Ask], ..Governed::default() };
     let mut plan = short();
@@ -229,7 +229,7 @@ fn the_transaction_in_which_a_client_stops_counts_only_if_it_is_over() {
 }
 
 #[test]
-fn many_transactions_that_ask_for_nothing_look_at_the_clock_once() {
+fn many_transactions_without_requests_read_the_clock_once() {
     let over = |transactions| {
         let mut plan = short();
         (plan.warmup_ns, plan.transactions_per_client) = (ms(0), Some(transactions));
@@ -242,7 +242,7 @@ fn many_transactions_that_ask_for_nothing_look_at_the_clock_once() {
 }
 
 #[test]
-fn clients_think_between_transactions_that_ask_for_nothing() {
+fn clients_think_between_transactions_without_requests() {
     let think = Think { law: ThinkLaw::Constant, mean_ns: ms(10) };
     let mut plan = plan(1, 1, Arrivals::Closed { think }, vec![stage(1, None)]);
     (plan.warmup_ns, plan.transactions_per_client) = (ms(0), Some(17));
@@ -260,7 +260,7 @@ fn who_cannot_enter_keeps_the_load_from_beginning() {
 }
 
 #[test]
-fn a_fault_on_leaving_is_told() {
+fn a_fault_on_leaving_is_reported() {
     let session = Governed { transaction: vec![Ask], leaving: vec![Fail], ..Governed::default() };
     let server = Server { service: ms(10), ..Server::default() };
     let outcome = session.run(&short(), &server);

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_space_stays_where_it_is_until_it_is_asked_for_again() {
+    fn the_space_is_not_moved_until_it_is_requested_again() {
         let mut buffer = ReceiveBuffer::default();
         let place = buffer.space().as_ptr();
         buffer.filled(10);

@@ -62,7 +62,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
-    fn the_first_of_each_second_are_told_and_the_others_counted() {
+    fn the_first_of_each_second_are_logged_and_the_others_counted() {
         let (sender, receiver) = channel();
         let mut notices = Notices::new(sender);
         for (begin, count) in [(SECOND, 8), (SECOND * 2, 2), (SECOND * 3, 6)] {

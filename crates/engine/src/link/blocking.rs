@@ -25,7 +25,7 @@ impl BlockingLink {
             let mut blocking = Self { link: Link::new(socket, 0, route, blueprint) };
             blocking.link.dialed();
             match blocking.next_event(Some(deadline))? {
-                LinkEvent::VersionRefused => route.ask_for_oldest_version(),
+                LinkEvent::VersionRefused => route.request_oldest_version(),
                 _ => return Ok(blocking),
             }
         }

@@ -17,7 +17,7 @@ impl Route {
     }
 
     /// The server, or a pooler in front of it, does not know the newer version.
-    pub(crate) fn ask_for_oldest_version(&self) {
+    pub(crate) fn request_oldest_version(&self) {
         self.oldest_version.store(true, Ordering::Relaxed);
     }
 

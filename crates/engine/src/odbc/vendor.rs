@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_says_more_than_the_state_where_the_database_has_numbers() {
+    fn an_error_number_takes_precedence_over_the_state() {
         for (product, number, state, class) in [
             ("PostgreSQL", 7, "40P01", Deadlock),
             ("PostgreSQL", 1205, "23505", DuplicateKey),

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_goes_where_nobody_comes_from() {
+    fn no_client_moves_without_one_in_exchange() {
         assert_eq!(moves(&[0, 1], &[(0, 1), (0, 1), (1, 1)]), []);
         assert_eq!(moves(&[0, 1, 2], &[(0, 1), (1, 2), (2, 0)]), []);
     }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_on_one_processor_exchange_nobody() {
+    fn lanes_on_one_cpu_exchange_no_clients() {
         assert_eq!(moves(&[0, 0], &[(0, 1), (1, 0), (1, 1)]), []);
     }
 

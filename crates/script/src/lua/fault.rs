@@ -21,7 +21,7 @@ pub(super) fn message_of(error: &mlua::Error) -> String {
 pub(super) fn trimmed(message: &str) -> String {
     let mut lines = message.lines();
     let first = without_place(lines.next().unwrap_or_default());
-    let trace = lines.filter(|line| line.starts_with('\t') && !is_ours(line));
+    let trace = lines.filter(|line| line.starts_with('\t') && !is_internal(line));
     let trace: Vec<&str> = trace.take(TRACE_LINES_MAX).collect();
     std::iter::once(first).chain(trace).collect::<Vec<_>>().join("\n")
 }
@@ -49,7 +49,7 @@ fn without_place(line: &str) -> &str {
     rest.split_once(": ").map_or(line, |(_, message)| message)
 }
 
-fn is_ours(line: &str) -> bool {
+fn is_internal(line: &str) -> bool {
     let line = line.trim_start();
     let is_built_in = line.starts_with("[C]:") || line.starts_with("[builtin#");
     is_built_in || line.starts_with(&format!("{LIBRARY_NAME}:"))

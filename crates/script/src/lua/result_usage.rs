@@ -42,7 +42,7 @@ fn every_mention(name: &str, texts: &[&str], is_so: fn(&[Token<'_>], usize) -> b
         let tokens = tokens(text);
         (0..tokens.len()).all(|place| match tokens[place] {
             Token::Name(found) if found == name => is_so(&tokens, place),
-            Token::Text(text) => !speaks_of(text, name),
+            Token::Text(text) => !mentions(text, name),
             _ => true,
         })
     })
@@ -50,7 +50,7 @@ fn every_mention(name: &str, texts: &[&str], is_so: fn(&[Token<'_>], usize) -> b
 
 /// Whether a string may be a piece of program that uses `name`: it is the name itself, as of a
 /// field, or has it as a method or called. In an option's help text the word means nothing.
-fn speaks_of(text: &str, name: &str) -> bool {
+fn mentions(text: &str, name: &str) -> bool {
     let quotes = |symbol| matches!(symbol, '\'' | '"');
     text.trim_matches(quotes) == name
         || text.match_indices(name).any(|(place, _)| {

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn quotations_are_told_from_code() {
+    fn quotations_are_distinguished_from_code() {
         assert_eq!(quoted("a 'b''c' e'\\'' d"), ["'b'", "'c'", "'\\''"]);
         assert_eq!(quoted("x$1 $1 $a$b$a$ \"é\""), ["$a$b$a$", "\"é\""]);
         assert_eq!(quoted("1 -- x\n2 /* y */ 3"), ["-- x", "/* y */"]);

@@ -51,7 +51,7 @@ fn a_true_return_value_ends_the_client_and_its_event_does_not_count() {
 }
 
 #[test]
-fn a_loop_that_ends_of_itself_says_whether_its_last_event_counts() {
+fn a_loop_that_ends_by_itself_reports_whether_its_last_event_counts() {
     for (end, is_over) in [("", true), ("do return end", false)] {
         let text = format!(
             "local C = require('ffi').C function event() end function thread_run(tid) \
@@ -114,7 +114,7 @@ fn what_is_printed_comes_in_lines() {
 }
 
 #[test]
-fn coroutines_of_a_script_may_ask_the_server() {
+fn coroutines_of_a_script_may_send_requests() {
     let text = "function event() con = con or sysbench.sql.driver():connect() \
                 local next = coroutine.wrap(function() \
                   for i = 1, 2 do coroutine.yield(con:query('select ' .. i):fetch_row()[1]) end end) \

@@ -20,7 +20,7 @@ fn the_same_transaction_draws_the_same_and_another_draws_another() {
 }
 
 #[test]
-fn another_try_draws_anew() {
+fn another_try_draws_new_values() {
     let text = "function event() con = con or sysbench.sql.driver():connect() \
                 print(sysbench.rand.uniform(1, 1000000)) con:query('x') end";
     let mut fails = true;

@@ -94,7 +94,7 @@ fn read_write_has_its_twenty_statements() {
 }
 
 #[test]
-fn ranges_have_the_size_asked_for() {
+fn ranges_have_the_requested_size() {
     let requests = run("oltp_read_only", with_options(&["range_size=7"]), 1);
     let range = requests.iter().find(|text| text.starts_with("execute 3")).expect("a range");
     let ends: Vec<i64> =
@@ -227,7 +227,7 @@ fn every_script_runs_prepares_and_cleans_up() {
 }
 
 #[test]
-fn the_common_part_alone_says_what_it_is() {
+fn the_common_part_alone_reports_what_it_is() {
     let modules = modules();
     let script =
         Script { name: "oltp_common.lua".into(), weight: 1, text: modules["oltp_common"].clone() };

@@ -29,7 +29,7 @@ fn what_is_wrong_before_the_run_is_a_problem_with_its_place() {
 }
 
 #[test]
-fn a_fault_tells_the_lines_that_led_there() {
+fn a_fault_contains_the_lines_that_led_there() {
     let text = "local function inner() local x = nil; return x.y end\n\
                 function event()\n  inner()\nend";
     let fault = Client::new(&program(text), nothing).live(1).expect_err("a fault");

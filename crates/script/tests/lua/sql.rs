@@ -62,7 +62,7 @@ fn what_follows_a_query_without_rows_is_nothing() {
 }
 
 #[test]
-fn who_looks_at_rows_that_were_not_kept_hears_of_it() {
+fn reading_rows_that_were_not_kept_is_an_error() {
     let lines = event(
         "con:query('two rows') local name = table.concat({'que', 'ry'}) \
          local function try(...) local _, message = pcall(...) print((message:gsub('^.-: ', ''))) end \
@@ -184,7 +184,7 @@ fn many_rows_travel_together() {
 }
 
 #[test]
-fn an_ignorable_error_begins_the_event_anew() {
+fn an_ignorable_error_restarts_the_event() {
     let text = "function sysbench.hooks.before_restart_event(e) \
                   print(e.sql_errno, e.sql_state, e.sql_errmsg, e.query, e.connection == con) end \
                 function thread_init() con = sysbench.sql.driver():connect() end \
@@ -358,7 +358,7 @@ fn what_was_being_prepared_when_its_event_was_given_up_answers_nothing_later() {
 }
 
 #[test]
-fn rows_that_nobody_looks_at_are_not_asked_for() {
+fn unread_rows_are_not_requested() {
     use dbdyno_model::{Keep, Request};
     use dbdyno_script::{Resume, Step};
     for (text, expected) in [

@@ -96,7 +96,7 @@ mod tests {
     use dbdyno_model::Value;
 
     #[test]
-    fn types_are_told_when_they_change() {
+    fn types_are_sent_when_they_change() {
         let mut slots = [Slot::new(1), Slot::new(0)];
         let number = [Value::Int(1), Value::Text("x".into())];
         assert!(bind(&mut slots, &number));

@@ -74,7 +74,7 @@ mod tests {
     use dbdyno_model::Keep;
 
     #[test]
-    fn a_tag_tells_the_rows_affected() {
+    fn a_tag_contains_the_rows_affected() {
         for (tag, count) in [
             (&b"UPDATE 3\0"[..], 3),
             (b"INSERT 0 12\0", 12),

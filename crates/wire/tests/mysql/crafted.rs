@@ -233,7 +233,7 @@ fn an_answer_must_run_its_course() {
 }
 
 #[test]
-fn a_server_that_asks_for_a_file_gets_an_empty_one() {
+fn a_server_that_requests_a_file_gets_an_empty_one() {
     let steps = vec![Step::Text("select", Keep::None)];
     let sent = [packets(1, &[b"\xfb/etc/passwd"]), packets(3, &[CONSENT])];
     let (events, received) = after_login(UPPER, &Scenario { steps, ..login() }, &sent);
@@ -242,7 +242,7 @@ fn a_server_that_asks_for_a_file_gets_an_empty_one() {
 }
 
 #[test]
-fn an_error_while_nothing_is_asked_ends_the_session() {
+fn an_error_without_a_request_ends_the_session() {
     let mut connection = driver::connection(&login());
     let opening = [packets(0, &[&greeting(LOWER, UPPER, NATIVE)]), packets(2, &[CONSENT])];
     driver::play_with(&mut connection, &login(), &mut Monologue(opening.concat()));

@@ -49,7 +49,7 @@ fn run() -> Step {
 }
 
 #[test]
-fn an_error_while_nothing_is_asked_ends_the_session() {
+fn an_error_without_a_request_ends_the_session() {
     let login = Scenario { steps: vec![], ..scenarios::login("crafted", "postgres", None) };
     for severity in ["ERROR", "FATAL"] {
         let mut connection = driver::connection(&login);

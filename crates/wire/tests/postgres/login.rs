@@ -65,7 +65,7 @@ fn an_older_version_is_taken_a_newer_one_is_not() {
 }
 
 #[test]
-fn a_refused_version_is_told_from_a_refused_login() {
+fn a_refused_version_is_distinguished_from_a_refused_login() {
     for (requested, code, expected) in [
         (Version::V3_2, "08P01", "VersionRefused"),
         (Version::V3_2, "0A000", "VersionRefused"),
@@ -111,7 +111,7 @@ fn scram_ending_with(end: &[u8]) -> String {
 }
 
 #[test]
-fn a_server_that_cannot_prove_itself_is_not_spoken_to() {
+fn a_server_that_cannot_authenticate_itself_is_refused() {
     let wrong = b"v=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     let outcome = scram_ending_with(&authentication(12, wrong));
     assert_eq!(outcome, "malformed message: SCRAM: the server's signature is wrong");

@@ -128,7 +128,7 @@ fn the_last_histograms_of_a_run_that_counts_are_emitted() {
 }
 
 #[test]
-fn what_broke_a_run_off_is_all_that_is_told_of_it() {
+fn an_aborted_run_reports_only_the_reason() {
     let law = ArrivalLaw::Constant;
     let plan = Plan { arrivals: Arrivals::Open { law }, ..plan(Some(Nanos::from_secs(60))) };
     for (interrupted, broken, reasons) in [(true, None, 1), (false, Some("a defect".into()), 0)] {
