@@ -180,7 +180,7 @@ def test_an_index_on_a_column_of_which_a_function_is_compared():
         STATUS, {"Handler_read_rnd_next": 0, "Handler_read_next": 500_000}
     )
     run.facts(ServerFacts(tables=(of,), plans=(plan,)))
-    found = said("missing_index", innodb(run))
+    found = outcome_of("missing_index", innodb(run))
     assert "those with one value of date(opened): no index begins with" in found.summary
     assert found.advice[0].startswith("Compare the column itself, with a value or a range")
     assert "that statement changed" in found.refute
