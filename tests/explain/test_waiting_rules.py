@@ -257,7 +257,7 @@ advisory at “UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bi
         ("Lock", "table metadata", "table locks"),
         ("Lock", "backup", "the global read lock"),
         ("Lock", "global read", "the global read lock"),
-        ("Lock", "query cache", "the lock of the query cache"),
+        ("Lock", "query cache", "the query cache's lock"),
         ("IPC", "SyncRep", "the reply of a synchronous standby"),
         ("Timeout", "PgSleep", "a pause within a statement"),
         ("IPC", "BgWorkerShutdown", "parallel workers"),

@@ -91,7 +91,7 @@ _KNOWN = {
         "poll.",
     ),
     "query cache": _Known(
-        "the lock of the query cache",
+        "the query cache's lock",
         "One lock protects the query cache: each statement looks for its result under it, and each "
         "change of a table removes that table's results under it.",
         "Set query_cache_type = OFF and compare.",
