@@ -52,6 +52,20 @@ def measured(target, item="tpcb", clients=8, **changes):
     return run([WeightedName(str(item), 1)], options, engine_tools(), Observer()).record
 
 
+def test_what_the_end_cancels_is_cancelled_on_the_server_and_the_pooler_survives(
+    home, server, target, tmp_path
+):
+    """PgBouncer 1.18 ends when a client leaves before its request to cancel was passed on."""
+    script = tmp_path / "long.sql"
+    script.write_text("select pg_sleep(600);")
+    record = measured(target, script, query_mode="simple", clients=2)
+    assert record.transactions.unfinished == 2
+    psycopg.connect(target).close()
+    running = "select count(*) from pg_stat_activity where wait_event = 'PgSleep'"
+    with psycopg.connect(host=server.folder, port=server.port, user="postgres") as connection:
+        assert connection.execute(running).fetchone() == (0,)
+
+
 @pytest.mark.parametrize("mode", ["simple", "extended"])
 def test_scripts_without_session_state_work(home, target, mode):
     record = measured(target, query_mode=mode)
