@@ -113,14 +113,15 @@ def test_a_sound_run_has_no_doubts():
         ),
         (
             changed(arrivals=Arrivals(due=1, waiting=0, still_s=7, duration_s=60)),
-            "stalled: nothing completed for 7.0 s of 60.0 s; the numbers include that time",
+            "stalled: nothing completed for at least 7.0 s of 60.0 s; the numbers include that "
+            "time",
         ),
         (
             changed(
                 arrivals=Arrivals(due=1, waiting=0, still_s=7, due_while_still=3500, duration_s=60)
             ),
-            "stalled: nothing completed for 7.0 s of 60.0 s, and 3\u202f500 transactions became "
-            "due meanwhile; the numbers include that time",
+            "stalled: nothing completed for at least 7.0 s of 60.0 s, and 3\u202f500 transactions "
+            "became due meanwhile; the numbers include that time",
         ),
         (
             changed(throughput=msgspec.structs.replace(THROUGHPUT, value=0.0)),

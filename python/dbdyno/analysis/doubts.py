@@ -195,15 +195,15 @@ def overrun(facts: Facts) -> str | None:
 def stalled(facts: Facts) -> str | None:
     """Nothing completed for longer than a transaction takes, though usually many would have.
 
-    Means, percentiles and rates then mix a working server with one that does nothing
-    (:func:`~dbdyno.analysis.arrivals.arrivals`).
+    Only whole intervals count. Means, percentiles and rates then mix a working server with one that
+    does nothing (:func:`~dbdyno.analysis.arrivals.arrivals`).
     """
     came = facts.arrivals
     if not came.still_s:
         return None
     due = f", and {count(came.due_while_still)} transactions became due meanwhile"
     return (
-        f"stalled: nothing completed for {came.still_s:.1f} s of {facts.duration_s:.1f} s"
+        f"stalled: nothing completed for at least {came.still_s:.1f} s of {facts.duration_s:.1f} s"
         f"{due if came.due_while_still else ''}; the numbers include that time"
     )
 
