@@ -66,10 +66,10 @@ class _Follower:
     """Keeps the frames that it receives."""
 
     def __init__(self) -> None:
-        self.heard: list[Frame] = []
+        self.received: list[Frame] = []
 
     def take(self, frame: Frame) -> None:
-        self.heard.append(frame)
+        self.received.append(frame)
 
     def finish(self) -> None:
         pass
@@ -82,7 +82,7 @@ def test_telemetry_receives_only_its_own_blocks_as_if_there_were_no_others():
     first_ns, half_ns = LEAD * BLOCK_NS, BLOCK_NS // 2
     for block in range(-1, 5):
         alternation.take(Activity(first_ns + block * BLOCK_NS + half_ns, bytes([block + 1]), b""))
-    begin, *messages = follower.heard
+    begin, *messages = follower.received
     assert isinstance(begin, Started)
     assert [(word.statements[0] - 1, word.at_ns - first_ns - half_ns) for word in messages] == [
         (block, number * BLOCK_NS) for number, block in enumerate((-1, 0, 3, 4), -1)

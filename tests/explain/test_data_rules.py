@@ -468,8 +468,8 @@ def test_partitions_pruned_at_executor_startup_do_not_add_to_the_cost():
     alike = ServerFacts(plans=(generic, planned("custom", 8, LOOKUP)))
     assert isinstance(outcome_of("plan_choice", made_run(SELECT).facts(alike)), NotFound)
     all_read = planned("generic", 64, ("Append", "", 8.0), LOOKUP, LOOKUP)
-    dearer = ServerFacts(plans=(all_read, planned("custom", 8, LOOKUP)))
-    assert outcome_of("plan_choice", made_run(SELECT).facts(dearer)).severity == "note"
+    costlier = ServerFacts(plans=(all_read, planned("custom", 8, LOOKUP)))
+    assert outcome_of("plan_choice", made_run(SELECT).facts(costlier)).severity == "note"
 
 
 def test_a_plan_for_a_value_in_another_partition_is_no_other_plan():

@@ -95,8 +95,8 @@ def test_an_event_with_more_throughput_shows_no_loss(done, missing):
 def test_samples_without_active_sessions_are_reported_as_such(ordinary):
     """As during an outage, when clients have no server to send to."""
     waits = ordinary.tables["waits"]
-    nobody = waits | {"count": np.zeros_like(waits["count"])}
-    empty = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "waits": nobody})
+    unsampled = waits | {"count": np.zeros_like(waits["count"])}
+    empty = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "waits": unsampled})
     assert "No sampled client was working or waiting." in section_of(empty, "waits")
 
 

@@ -13,10 +13,10 @@ class Listener:
     """Stands in for an engine and records what it receives."""
 
     def __init__(self) -> None:
-        self.heard: list[Mapping[int, int]] = []
+        self.received: list[Mapping[int, int]] = []
 
     def served_by(self, tasks: Mapping[int, int]) -> None:
-        self.heard.append(tasks)
+        self.received.append(tasks)
 
     def __iter__(self) -> Iterator[tuple[bytes, Frame]]:
         return iter(())
@@ -35,7 +35,7 @@ def test_the_engine_receives_the_threads_of_all_sessions(mariadb_server):
             for connection in (connected.control, other)
         }
         send_server_tasks(connected, listener)
-    (tasks,) = listener.heard
+    (tasks,) = listener.received
     assert ids <= tasks.keys()
     threads = Path(f"/proc/{mariadb_server.process_id}/task").iterdir()
     assert {tasks[number] for number in ids} <= {int(thread.name) for thread in threads}
@@ -45,4 +45,4 @@ def test_the_engine_receives_nothing_that_it_knows(postgres_server):
     listener = Listener()
     with closing(connect_to(postgres_server)) as connected:
         send_server_tasks(connected, listener)
-    assert not listener.heard
+    assert not listener.received

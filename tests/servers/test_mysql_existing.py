@@ -215,7 +215,7 @@ def test_a_database_that_is_not_there(mariadb_server: Server) -> None:
     assert caught.value.code == "missing_database"
 
 
-def wait_until_nobody_is(server: Server, user: str) -> None:
+def wait_until_none_is(server: Server, user: str) -> None:
     """Waits for closed sessions: they count as the user's until the server notices."""
     query = "select count(*) from information_schema.processlist where user = %s"
     with server.connect() as connection:
@@ -227,7 +227,7 @@ def wait_until_nobody_is(server: Server, user: str) -> None:
 def test_a_user_who_has_all_their_connections(tcp_server: Server) -> None:
     target = f"mysql://busy@127.0.0.1:{port_of(tcp_server)}/?no-defaults"
     server = use_existing(target)
-    wait_until_nobody_is(tcp_server, "busy")
+    wait_until_none_is(tcp_server, "busy")
     with server.connect(), pytest.raises(DbdynoError) as caught:
         server.connect()
     assert caught.value.code == "too_many_connections"

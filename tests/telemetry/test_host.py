@@ -89,17 +89,17 @@ def test_processor_time_agrees_with_the_kernels_account_while_backends_come_and_
     assert postgres_server.process_id is not None
     host = observe(postgres_server.process_id, None, [])
 
-    def ours_us() -> float:
+    def own_us() -> float:
         used = processes.read(host)["server"]
         return used["user_us"] + used["system_us"]
 
     with account_of(postgres_server.process_id) as account:
         kernels_before_us = used_us(account)
-        before_us = ours_us()
+        before_us = own_us()
         for _ in range(12):
             with postgres_server.connect() as connection:
                 connection.execute(BUSY.replace("2000000", "500000"))
         host.processes.listed(fresh=True)
-        grown_us = ours_us() - before_us
+        grown_us = own_us() - before_us
         kernels_us = used_us(account) - kernels_before_us
     assert grown_us == pytest.approx(kernels_us, rel=0.1, abs=50_000)

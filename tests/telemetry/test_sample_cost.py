@@ -14,8 +14,8 @@ class Used:
     """The CPU time of our thread and of the server's side so far."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.ours_ms = self.served_ms = 100
-        monkeypatch.setattr(time, "thread_time_ns", lambda: self.ours_ms * MS_NS)
+        self.own_ms = self.served_ms = 100
+        monkeypatch.setattr(time, "thread_time_ns", lambda: self.own_ms * MS_NS)
 
     def served_ns(self) -> int:
         return self.served_ms * MS_NS
@@ -26,8 +26,8 @@ def used(monkeypatch: pytest.MonkeyPatch) -> Used:
     return Used(monkeypatch)
 
 
-def look(cost: SampleCost, used: Used, ours_ms: int, served_ms: int, *, with_locks: bool) -> None:
-    used.ours_ms += ours_ms
+def look(cost: SampleCost, used: Used, own_ms: int, served_ms: int, *, with_locks: bool) -> None:
+    used.own_ms += own_ms
     used.served_ms += served_ms
     cost.add(400 * MS_NS, with_locks=with_locks)
 
@@ -84,7 +84,7 @@ def test_the_cost_of_joining_is_shared_by_all_samples_of_a_second(used: Used):
     for _ in range(3):
         for _ in range(20):
             look(cost, used, 1, 0, with_locks=False)
-        used.ours_ms += 40
+        used.own_ms += 40
         cost.add_joined(20)
     assert costs_ms(cost) == (3, 0)
 
