@@ -266,8 +266,7 @@ advisory at “UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bi
 def test_waits_are_described_by_their_purpose(wait_type, event, name):
     finding = outcome_of("other_waits", with_looks(MadeRun(), (0, wait_type, event, 8)))
     assert finding.summary == f"Clients spend {percent(1.0)} of their time waiting for {name}."
-    described = name if name.endswith(event) else f"{name}: {event}"
-    assert finding.title == f"Waits for {described}"
+    assert finding.title == f"Waits for {name}: {event}"
 
 
 def test_a_wait_that_only_the_server_has_a_name_for_is_named_once():
