@@ -110,7 +110,7 @@ class Effect:
 LOADS = (
     Watched("select-only, 8 clients", "select-only", 10, 8, {"basic": 2400, "full": 400}),
     Watched("select-only, 500 clients", "select-only", 10, 500, {"basic": 4000}),
-    Watched("tpcb on one row, 500 clients", "tpcb", 1, 500, {"full": 800}),
+    Watched("tpcb on one row, 500 clients", "tpcb", 1, 500, {"full": 1600}),
 )
 
 

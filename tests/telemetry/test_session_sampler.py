@@ -115,8 +115,8 @@ def test_if_locks_are_expensive_a_sample_of_them_covers_the_time_since_the_last(
         for number, look in found.items()
         if look.locks_seconds is not None
     }
-    assert at_locks == {6: 6, 38: 32, 78: 40, 110: 32}
-    assert list(found)[2:] == list(range(14, 121, 8))
+    assert at_locks == {11: 11, 43: 32, 75: 32, 115: 40}
+    assert list(found)[2:] == list(range(11, 121, 8))
 
 
 def test_samples_are_published_once_a_second_and_at_the_end(monkeypatch: pytest.MonkeyPatch):

@@ -198,7 +198,7 @@ fn run_worker(plan: &Plan, server: &Server, mut worker: Worker) -> (Worker, Vec<
         worker.start(Timeline::new(plan, world.now));
         while !worker.is_over() {
             happen(&mut worker, &mut world);
-            activities.extend(worker.take_activity());
+            activities.extend(worker.take_activities());
         }
         worker.close_last(world.now);
     }

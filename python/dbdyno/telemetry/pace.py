@@ -25,7 +25,7 @@ class Pace(Struct, frozen=True, kw_only=True):
 
 PACES: dict[Level, Pace] = {
     "basic": Pace(interval_ns=500_000_000, share=0.007, samples_share=0.0035, steps_max=10),
-    "full": Pace(interval_ns=40_000_000, share=0.009, samples_share=0.006, steps_max=125),
+    "full": Pace(interval_ns=40_000_000, share=0.012, samples_share=0.008, steps_max=125),
 }
 
 LOCKS_SHARE = 0.3
@@ -61,7 +61,8 @@ class Stride:
         self.interval_ns = pace.interval_ns
         self._steps_min = max(ceil(apart_s * 1e9 / pace.interval_ns), 1)
         self._planned = 1
-        self._locks_planned = FIRST_LOCK_SAMPLE
+        self._samples_without_locks = FIRST_LOCK_SAMPLE - 1
+        self._locks_planned = 0
 
     def steps(self, costs: Costs) -> int:
         """Return which instants are used at these costs: 1 for all, 2 for every second one."""
@@ -97,7 +98,11 @@ class Stride:
         return max(self._planned, passed + 1)
 
     def is_at_locks(self, number: int) -> bool:
-        """Whether a lock sample is due at this instant."""
+        """Whether the sample at this instant includes the locks. The first ones do not."""
+        if self._samples_without_locks:
+            self._samples_without_locks -= 1
+            self._locks_planned = number + 1
+            return False
         return number >= self._locks_planned
 
     def locks_seen(self, number: int, costs: Costs) -> None:

@@ -38,8 +38,8 @@ pub(crate) enum Report {
     ClientDeparted { to: u32, moving: Box<MovingClient> },
     /// An interval is over.
     IntervalClosed(u32, ClosedInterval),
-    /// What the lane's clients were doing at one instant.
-    Activity(u32, Activity),
+    /// What the lane's clients were doing at the instants of the last second.
+    Activities(u32, Vec<Activity>),
     /// A notice of the server.
     Notice(Nanos, String),
     /// Connections were lost or restored.

@@ -38,8 +38,9 @@ impl Reporter {
         for closed in worker.take_closed() {
             self.send(Report::IntervalClosed(self.thread, closed));
         }
-        if let Some(activity) = worker.take_activity() {
-            self.send(Report::Activity(self.thread, activity));
+        let activities = worker.take_activities();
+        if !activities.is_empty() {
+            self.send(Report::Activities(self.thread, activities));
         }
         for event in worker.take_outage_events() {
             self.send(Report::Outage(event));

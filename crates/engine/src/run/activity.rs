@@ -1,67 +1,72 @@
-//! Combines what the lanes' clients were doing at one instant, in the order of clients.
+//! Combines what the lanes' clients were doing at each instant, in the order of clients.
 //!
-//! Only one instant is held at a time. A lane that is late by more than an interval skips instants,
-//! so a snapshot that is incomplete when the next instant comes will never be complete: it is
-//! dropped, because its gaps would be read as idle clients.
+//! Each lane reports its instants in order. So if one is complete, an earlier one that lacks a part
+//! will never be: it is dropped, because its gaps would be read as idle clients.
 
 use dbdyno_hist::{Activity, Doing, frame};
 use dbdyno_model::Nanos;
+use std::collections::BTreeMap;
 
-/// The snapshot being assembled.
+/// The lanes' parts of one instant, by lane.
+type Parts = Vec<Option<Activity>>;
+
+/// The instants for which not all lanes have sent their parts yet.
 #[derive(Debug)]
-pub(super) struct Snapshot {
+pub(super) struct Snapshots {
     clients: usize,
-    at: Nanos,
-    /// By lane.
-    parts: Vec<Option<Activity>>,
+    lanes: usize,
+    pending: BTreeMap<Nanos, Parts>,
 }
 
-impl Snapshot {
+impl Snapshots {
     /// Of this many clients on this many lanes.
     pub(super) fn new(clients: u32, lanes: u32) -> Self {
-        let parts = (0..lanes).map(|_| None).collect();
-        Self { clients: clients as usize, at: Nanos::ZERO, parts }
+        Self { clients: clients as usize, lanes: lanes as usize, pending: BTreeMap::new() }
     }
 
-    /// Adds one lane's part.
-    pub(super) fn add(&mut self, lane: u32, part: Activity) {
-        if part.at > self.at {
-            self.at = part.at;
-            self.parts.fill(None);
-        }
-        if part.at == self.at {
-            self.parts[lane as usize] = Some(part);
+    /// Adds one lane's parts.
+    pub(super) fn add(&mut self, lane: u32, parts: Vec<Activity>) {
+        let lanes = self.lanes;
+        for part in parts {
+            let all = self.pending.entry(part.at).or_insert_with(|| vec![None; lanes]);
+            all[lane as usize] = Some(part);
         }
     }
 
-    /// The frame, once, when every lane has sent its part or is over. Clients of a lane that is
-    /// over have no connections any more.
+    /// The frames, once, of the instants for which every lane has sent its part or is over. Clients
+    /// of a lane that is over have no connections any more.
     pub(super) fn take_complete(
         &mut self,
         is_over: impl Fn(usize) -> bool,
-    ) -> Option<frame::Activity> {
-        let mut parts = self.parts.iter().enumerate();
-        let complete = parts.all(|(lane, part)| part.is_some() || is_over(lane));
-        let reported = self.parts.iter().any(Option::is_some);
-        (complete && reported).then(|| self.take())
+    ) -> Vec<frame::Activity> {
+        let is_complete = |parts: &Parts| {
+            parts.iter().enumerate().all(|(lane, part)| part.is_some() || is_over(lane))
+        };
+        let newest = self.pending.iter().rfind(|(_, parts)| is_complete(parts));
+        let Some((&newest, _)) = newest else { return Vec::new() };
+        let later = self.pending.split_off(&(newest + Nanos(1)));
+        std::mem::replace(&mut self.pending, later)
+            .into_iter()
+            .filter(|(_, parts)| is_complete(parts))
+            .map(|(at, parts)| self.frame(at, parts))
+            .collect()
     }
 
-    fn take(&mut self) -> frame::Activity {
+    fn frame(&self, at: Nanos, parts: Parts) -> frame::Activity {
         let mut clients = vec![(Doing::UNCONNECTED, 0); self.clients];
-        let reported = self.parts.iter_mut().filter_map(Option::take).flat_map(|part| part.clients);
-        for (client, doing, backend) in reported {
+        for (client, doing, backend) in parts.into_iter().flatten().flat_map(|part| part.clients) {
             // The place of a client that moved to another lane holds a number that no client has.
             if let Some(place) = clients.get_mut(client as usize) {
                 *place = (doing, backend);
             }
         }
-        frame::Activity::new(self.at, &clients)
+        frame::Activity::new(at, &clients)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Snapshot;
+    use super::Snapshots;
     use dbdyno_hist::{Activity, Doing, frame};
     use dbdyno_model::Nanos;
 
@@ -80,34 +85,46 @@ mod tests {
 
     #[test]
     fn clients_stand_in_their_order_over_all_lanes() {
-        let mut snapshot = Snapshot::new(5, 2);
-        snapshot.add(1, part(100, &[(4, 4, 14), (3, 3, 13)]));
-        assert_eq!(snapshot.take_complete(|_| false), None);
-        snapshot.add(0, part(100, &[(0, 0, 10), (2, 2, 12), (u64::MAX, 9, 0), (1, 1, 11)]));
-        let frame = snapshot.take_complete(|_| false).unwrap();
-        assert_eq!(read(&frame), (100, vec![0, 1, 2, 3, 4], vec![10, 11, 12, 13, 14]));
-        assert_eq!(snapshot.take_complete(|_| false), None);
+        let mut snapshots = Snapshots::new(5, 2);
+        snapshots.add(1, vec![part(100, &[(4, 4, 14), (3, 3, 13)])]);
+        assert_eq!(snapshots.take_complete(|_| false), []);
+        snapshots.add(0, vec![part(100, &[(0, 0, 10), (2, 2, 12), (u64::MAX, 9, 0), (1, 1, 11)])]);
+        let frames = snapshots.take_complete(|_| false);
+        let frames: Vec<_> = frames.iter().map(read).collect();
+        assert_eq!(frames, [(100, vec![0, 1, 2, 3, 4], vec![10, 11, 12, 13, 14])]);
+        assert_eq!(snapshots.take_complete(|_| false), []);
+    }
+
+    #[test]
+    fn all_instants_that_the_slowest_lane_has_reported_are_complete() {
+        let mut snapshots = Snapshots::new(2, 2);
+        snapshots.add(0, [100, 200, 300].map(|at| part(at, &[(0, 0, 10)])).into());
+        snapshots.add(1, [100, 200].map(|at| part(at, &[(1, 1, 11)])).into());
+        let complete = snapshots.take_complete(|_| false);
+        assert_eq!(complete.iter().map(|frame| frame.at_ns).collect::<Vec<_>>(), [100, 200]);
+        snapshots.add(1, vec![part(300, &[(1, 2, 11)])]);
+        let last = snapshots.take_complete(|_| false);
+        assert_eq!(read(&last[0]), (300, vec![0, 2], vec![10, 11]));
     }
 
     #[test]
     fn an_instant_that_one_lane_passed_over_is_dropped() {
-        let mut snapshot = Snapshot::new(2, 2);
-        snapshot.add(0, part(100, &[(0, 0, 10)]));
-        snapshot.add(0, part(200, &[(0, 1, 10)]));
-        snapshot.add(1, part(100, &[(1, 9, 11)]));
-        assert_eq!(snapshot.take_complete(|_| false), None);
-        snapshot.add(1, part(200, &[(1, 2, 11)]));
-        let frame = snapshot.take_complete(|_| false).unwrap();
-        assert_eq!(read(&frame), (200, vec![1, 2], vec![10, 11]));
+        let mut snapshots = Snapshots::new(2, 2);
+        snapshots.add(0, vec![part(100, &[(0, 0, 10)]), part(200, &[(0, 1, 10)])]);
+        snapshots.add(1, vec![part(200, &[(1, 2, 11)])]);
+        let frames = snapshots.take_complete(|_| false);
+        let frames: Vec<_> = frames.iter().map(read).collect();
+        assert_eq!(frames, [(200, vec![1, 2], vec![10, 11])]);
+        assert_eq!(snapshots.take_complete(|_| true), []);
     }
 
     #[test]
     fn clients_of_a_lane_that_is_over_are_unconnected() {
-        let mut snapshot = Snapshot::new(2, 2);
-        assert_eq!(snapshot.take_complete(|_| true), None);
-        snapshot.add(0, part(100, &[(0, 7, 10)]));
-        assert_eq!(snapshot.take_complete(|_| false), None);
-        let frame = snapshot.take_complete(|lane| lane == 1).unwrap();
-        assert_eq!(read(&frame), (100, vec![7, 0xFFFF], vec![10, 0]));
+        let mut snapshots = Snapshots::new(2, 2);
+        assert_eq!(snapshots.take_complete(|_| true), []);
+        snapshots.add(0, vec![part(100, &[(0, 7, 10)])]);
+        assert_eq!(snapshots.take_complete(|_| false), []);
+        let frames = snapshots.take_complete(|lane| lane == 1);
+        assert_eq!(read(&frames[0]), (100, vec![7, 0xFFFF], vec![10, 0]));
     }
 }

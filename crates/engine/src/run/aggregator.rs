@@ -1,6 +1,6 @@
 //! Aggregates what the lanes report: each interval, then the whole run.
 
-use super::activity::Snapshot;
+use super::activity::Snapshots;
 use crate::lane::Ending;
 use crate::selfcheck::{self, OwnWork, invalid_reasons};
 use crate::{EngineError, usage};
@@ -47,7 +47,7 @@ pub(super) struct Aggregator {
     shape: Shape,
     collector: Collector,
     partial: BTreeMap<Key, Partial>,
-    snapshot: Snapshot,
+    snapshots: Snapshots,
     lanes: Vec<LaneState>,
     last_use: EngineUse,
     /// End of the last reported interval, and the phase it was in.
@@ -66,7 +66,7 @@ impl Aggregator {
             shape,
             collector: Collector::new(shape, duration),
             partial: BTreeMap::new(),
-            snapshot: Snapshot::new(plan.clients, plan.threads),
+            snapshots: Snapshots::new(plan.clients, plan.threads),
             lanes: (0..plan.threads).map(|_| LaneState::default()).collect(),
             last_use: usage::so_far(),
             last_end: Nanos::ZERO,
@@ -93,11 +93,15 @@ impl Aggregator {
         partial.tallies.insert(thread, closed.tally);
     }
 
-    /// Adds what one lane's clients were doing at an instant; returns the frame once all lanes are
-    /// in.
-    pub(super) fn activity(&mut self, thread: u32, activity: Activity) -> Option<frame::Activity> {
-        self.snapshot.add(thread, activity);
-        self.snapshot.take_complete(|lane| self.lanes[lane].ending.is_some())
+    /// Adds what one lane's clients were doing; returns the frames of the instants for which all
+    /// lanes are in.
+    pub(super) fn activities(
+        &mut self,
+        thread: u32,
+        activities: Vec<Activity>,
+    ) -> Vec<frame::Activity> {
+        self.snapshots.add(thread, activities);
+        self.snapshots.take_complete(|lane| self.lanes[lane].ending.is_some())
     }
 
     pub(super) fn over(&mut self, thread: u32, ending: Ending) {

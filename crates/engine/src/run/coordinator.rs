@@ -87,7 +87,7 @@ impl<'a> Coordinator<'a> {
                 self.aggregator.closed(thread, closed);
                 self.emit_intervals(sink)
             }
-            Report::Activity(thread, activity) => self.activity(thread, activity, sink),
+            Report::Activities(thread, activities) => self.activities(thread, activities, sink),
             Report::Notice(at, text) => {
                 emit(sink, &Frame::Note(Note { at_ns: at.0, source: "server", text }))
             }
@@ -283,20 +283,18 @@ impl<'a> Coordinator<'a> {
         Ok(timeline)
     }
 
-    /// Adds what one lane's clients were doing; reports the whole snapshot once it is complete.
-    fn activity(
+    /// Adds what one lane's clients were doing; reports the snapshots that are now complete.
+    fn activities(
         &mut self,
         thread: u32,
-        activity: Activity,
+        activities: Vec<Activity>,
         sink: &mut Sink<'_>,
     ) -> Result<(), EngineError> {
-        if let Some(colocation) = &mut self.colocation {
-            colocation.update_sessions(&activity);
+        if let (Some(colocation), Some(last)) = (&mut self.colocation, activities.last()) {
+            colocation.update_sessions(last);
         }
-        match self.aggregator.activity(thread, activity) {
-            Some(complete) => emit(sink, &Frame::Activity(complete)),
-            None => Ok(()),
-        }
+        let complete = self.aggregator.activities(thread, activities);
+        complete.into_iter().try_for_each(|frame| emit(sink, &Frame::Activity(frame)))
     }
 
     /// Reports every interval that all lanes have closed.

@@ -1,11 +1,18 @@
 //! Samples what the clients are doing, at instants that all workers of a run share.
+//!
+//! Samples are given out once a second, all together: on a busy machine each message to another
+//! thread or process costs it a processor for a moment.
 
 use super::Worker;
 use crate::client::{Client, State};
 use dbdyno_hist::{Activity, Doing};
 use dbdyno_model::Nanos;
 
-/// Evenly spaced instants, each of which is sampled once or skipped.
+/// How much time the samples that are given out together cover, and how far back an instant may lie
+/// that is sampled late.
+const BATCH: Nanos = Nanos::from_secs(1);
+
+/// Evenly spaced instants, each of which is sampled once.
 #[derive(Debug)]
 pub(super) struct SampleTimes {
     interval: Nanos,
@@ -19,13 +26,13 @@ impl SampleTimes {
         Self { interval, next: start + interval }
     }
 
-    /// The latest instant up to `now`, unless it was sampled already. Earlier ones are skipped:
-    /// what the clients are doing now says nothing about them.
-    fn passed(&mut self, now: Nanos) -> Option<Nanos> {
-        let late = (self.next <= now).then(|| (now - self.next).0 / self.interval.0)?;
-        let latest = self.next + self.interval * late;
-        self.next = latest + self.interval;
-        Some(latest)
+    /// The instants up to `now` that were not sampled yet; after a long standstill only the newest.
+    fn passed(&mut self, now: Nanos) -> impl Iterator<Item = Nanos> + use<> {
+        let (next, interval) = (self.next, self.interval);
+        let count = if next <= now { (now - next).0 / interval.0 + 1 } else { 0 };
+        self.next = next + interval * count;
+        let newest = (BATCH.0 / interval.0).max(1);
+        (count.saturating_sub(newest)..count).map(move |number| next + interval * number)
     }
 }
 
@@ -35,19 +42,26 @@ impl Worker {
         self.sample_times.as_ref().map_or(Nanos::MAX, |sample_times| sample_times.next)
     }
 
-    /// Samples the clients, if it is due, before any event of this moment changes them.
+    /// Samples the clients, if it is due, before any event of this moment changes them: nothing has
+    /// changed them since the instants that have passed, however late it is.
     pub(super) fn sample_clients(&mut self, now: Nanos) {
-        if let Some(at) =
-            self.sample_times.as_mut().and_then(|sample_times| sample_times.passed(now))
-        {
+        let Some(sample_times) = &mut self.sample_times else { return };
+        for at in sample_times.passed(now) {
             let clients = self.clients.iter().map(Client::activity).collect();
-            self.activity = Some(Activity { at, clients });
+            self.activities.push(Activity { at, clients });
         }
     }
 
-    /// The last sample, once.
-    pub fn take_activity(&mut self) -> Option<Activity> {
-        self.activity.take()
+    /// The samples of the last second, once it is over or the worker is; until then none.
+    pub fn take_activities(&mut self) -> Vec<Activity> {
+        let covered = match (self.activities.first(), self.activities.last()) {
+            (Some(first), Some(last)) => last.at - first.at,
+            _ => return Vec::new(),
+        };
+        if covered >= BATCH || self.is_over() {
+            return std::mem::take(&mut self.activities);
+        }
+        Vec::new()
     }
 }
 
@@ -74,14 +88,33 @@ mod tests {
     use dbdyno_model::Nanos;
 
     #[test]
-    fn each_instant_is_due_once_and_those_slept_through_never() {
-        let mut sample_times = SampleTimes::new(Nanos(1000), Nanos(100));
-        let due = [1050, 1099, 1100, 1100, 1150, 1260, 1299, 1730, 1799, 1800]
-            .map(|now| sample_times.passed(Nanos(now)).map(|at| at.0));
-        let (none, at) = (None, Some);
-        assert_eq!(
-            due,
-            [none, none, at(1100), none, none, at(1200), none, at(1700), none, at(1800)]
-        );
+    fn each_instant_is_due_once_however_late() {
+        let mut sample_times = SampleTimes::new(Nanos::from_millis(1000), Nanos::from_millis(100));
+        let due = [1050, 1099, 1100, 1100, 1150, 1260, 1299, 1530, 1599, 1600].map(|now| {
+            let passed = sample_times.passed(Nanos::from_millis(now));
+            passed.map(|at| at.0 / 1_000_000).collect::<Vec<_>>()
+        });
+        let none = Vec::new;
+        let expected: [Vec<u64>; 10] = [
+            none(),
+            none(),
+            vec![1100],
+            none(),
+            none(),
+            vec![1200],
+            none(),
+            vec![1300, 1400, 1500],
+            none(),
+            vec![1600],
+        ];
+        assert_eq!(due, expected);
+    }
+
+    #[test]
+    fn of_a_standstill_only_the_last_second_is_sampled() {
+        let mut sample_times = SampleTimes::new(Nanos::ZERO, Nanos::from_millis(500));
+        let passed = sample_times.passed(Nanos::from_millis(60_200));
+        assert_eq!(passed.map(|at| at.0 / 1_000_000).collect::<Vec<_>>(), [59_500, 60_000]);
+        assert_eq!(sample_times.next, Nanos::from_millis(60_500));
     }
 }

@@ -63,8 +63,8 @@ pub struct Worker {
     closed: Vec<ClosedInterval>,
     /// When the clients are sampled, if at all.
     sample_times: Option<SampleTimes>,
-    /// The last sample, until it is taken.
-    activity: Option<Activity>,
+    /// Samples that have not been taken, in the order of time.
+    activities: Vec<Activity>,
     responses: Latencies,
     /// When the server was last heard from.
     last_heard: Nanos,
@@ -119,7 +119,7 @@ impl Worker {
             interval_end: Nanos::MAX,
             closed: Vec::new(),
             sample_times: None,
-            activity: None,
+            activities: Vec::new(),
             responses: Latencies::default(),
             last_heard: Nanos::ZERO,
             last_heard_by_all,
