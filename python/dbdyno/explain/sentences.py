@@ -5,7 +5,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.failing import did_nothing
 from dbdyno.explain.processors import own_utilization
 from dbdyno.explain.rule import NOTICED
-from dbdyno.formatting import significant, tps
+from dbdyno.formatting import PRODUCTS, significant, tps
 
 _FACTOR_SHOWN_MAX = 100
 
@@ -59,8 +59,12 @@ def amount(of: float, one: str, many: str) -> str:
 
 
 def capitalized(text: str) -> str:
-    """Add a capital and a full stop; a name at the beginning and the rest are unchanged."""
-    is_name = "_" in text.split(" ", 1)[0]
+    """Add a capital and a full stop; a name at the beginning and the rest are unchanged.
+
+    Names are those with an underscore, kinds of servers, and labels, which end in a colon.
+    """
+    first = text.split(" ", 1)[0]
+    is_name = "_" in first or first.endswith(":") or first in PRODUCTS
     sentence = text if is_name else text[:1].upper() + text[1:]
     return sentence if sentence.endswith((".", "!", "?")) else sentence + "."
 
