@@ -61,10 +61,10 @@ def amount(of: float, one: str, many: str) -> str:
 def capitalized(text: str) -> str:
     """Add a capital and a full stop; a name at the beginning and the rest are unchanged.
 
-    Names are those with an underscore, kinds of servers, and labels, which end in a colon.
+    Names are words with an underscore, and the kinds of servers.
     """
     first = text.split(" ", 1)[0]
-    is_name = "_" in first or first.endswith(":") or first in PRODUCTS
+    is_name = "_" in first or first.rstrip(":") in PRODUCTS
     sentence = text if is_name else text[:1].upper() + text[1:]
     return sentence if sentence.endswith((".", "!", "?")) else sentence + "."
 
