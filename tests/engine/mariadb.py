@@ -46,7 +46,7 @@ class MariaDB:
         self.data = self.folder / "data"
         self.settings = {**SETTINGS, **settings}
         server_identity().take_over(self.folder)
-        install = ("mariadb-install-db", "--no-defaults", f"--datadir={self.data}")
+        install = ("mariadb-install-db", "--no-defaults", *self._places())
         options = ("--auth-root-authentication-method=normal", "--skip-test-db")
         subprocess.run(
             server_identity().command(*install, *options),
@@ -70,18 +70,21 @@ class MariaDB:
             cursor.execute("grant all on *.* to loader")
 
     def start(self) -> None:
-        places = {"datadir": self.data, "socket": self.socket_path, "port": self.port}
-        settings = {**places, **self.settings}
+        settings = {"socket": self.socket_path, "port": self.port, **self.settings}
         options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
         with (self.folder / "log.txt").open("ab") as log:
             self.process = subprocess.Popen(
-                server_identity().command(self.program, "--no-defaults", *options),
+                server_identity().command(self.program, "--no-defaults", *self._places(), *options),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 **server_identity().credentials(),
             )
         wait_until(self.answers, "the server's start")
+
+    def _places(self) -> tuple[str, ...]:
+        """Return where its files are; a start removes every server's ``#sql*`` in ``tmpdir``."""
+        return (f"--datadir={self.data}", f"--tmpdir={self.folder}")
 
     def answers(self) -> bool:
         """Whether it sends a greeting; PyMySQL would leak its socket if there is none."""

@@ -16,6 +16,7 @@ from dbdyno.servers.mysql.mariadb import BRAND, PRODUCT
 from dbdyno.servers.mysql.product import BRAND as MYSQL
 from dbdyno.servers.mysql.settings import known_settings
 from dbdyno.servers.private import start_private
+from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.processes import is_running, mark_of
 from dbdyno.servers.settings import GIB, Machine, Setting
 from dbdyno.servers.spec import ServerSpec
@@ -50,6 +51,20 @@ def test_it_answers_and_leaves_nothing(home: Path) -> None:
         assert server.endpoint().protocol == "mysql"
     assert not is_running(process)
     assert [path.name for path in (home / "private").iterdir()] == ["lock"]
+
+
+def test_temporary_tables_of_other_servers_stay(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MariaDB's start removes every file of that name from its ``tmpdir``."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    server_identity().take_over(shared)
+    monkeypatch.setenv("TMPDIR", str(shared))
+    foreign = shared / "#sql-temptable-7f11-6-2.MAD"
+    foreign.touch()
+    with start_private(spec(), connections=1):
+        assert foreign.exists()
 
 
 def test_option_files_of_a_person_do_not_reach_it(

@@ -41,8 +41,7 @@ def _configuration(cluster: Cluster) -> str:
         "socket": str(cluster.socket),
         "pid_file": str(cluster.folder / "pid"),
         "init_file": str(cluster.folder / "first.sql"),
-        "tmpdir": str(cluster.folder),
-        **_log_place(cluster),
+        **_places(cluster),
         **_network(cluster),
     }
     lines = [f"{name} = {quoted(value)}\n" for name, value in placement.items()]
@@ -52,12 +51,14 @@ def _configuration(cluster: Cluster) -> str:
 def shaping_options(cluster: Cluster) -> list[str]:
     """Return the options that the installer needs so that the server can use its files."""
     blueprint = cluster.blueprint
-    shape = blueprint.product.shape_of(blueprint.settings) | _log_place(cluster)
+    shape = blueprint.product.shape_of(blueprint.settings) | _places(cluster)
     return [f"--{name}={value}" for name, value in shape.items()]
 
 
-def _log_place(cluster: Cluster) -> dict[str, str]:
-    return {"innodb_log_group_home_dir": str(cluster.wal)} if cluster.wal else {}
+def _places(cluster: Cluster) -> dict[str, str]:
+    """Return folders of its own: in a shared tmpdir each start removes all servers' ``#sql*``."""
+    log = {"innodb_log_group_home_dir": str(cluster.wal)} if cluster.wal else {}
+    return {"tmpdir": str(cluster.folder), **log}
 
 
 def _network(cluster: Cluster) -> dict[str, str]:

@@ -32,7 +32,7 @@ def _install(cluster: Cluster) -> list[object]:
     binaries = cluster.blueprint.binaries
     return [
         *(binaries.installer, "--no-defaults", f"--basedir={base_folder(binaries)}"),
-        *(f"--datadir={cluster.data}", f"--tmpdir={cluster.folder}"),
+        f"--datadir={cluster.data}",
         *("--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"),
     ]
 
