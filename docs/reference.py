@@ -20,12 +20,15 @@ from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import Rule
 from dbdyno.host.doctor import all_probes
 from dbdyno.host.observed_host import HostSource, all_sources
+from dbdyno.model.comparison import Comparison
+from dbdyno.model.record import RunRecord
 from dbdyno.store.query import RUNS
 from dbdyno.store.table_descriptions import ROWS, meaning_of
 from dbdyno.store.tables import RISING, SCHEMAS
 from dbdyno.targets.registry import all_targets
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.registry import all_workloads
+from docs.records import JsonObject, json_objects
 
 # A table of contents, which repeats the list of subcommands.
 OWN_CONTENTS = re.compile(r"## Table of Contents\n\n(?:- .*\n)+\n")
@@ -147,6 +150,26 @@ def recorded() -> str:
     return _page(parts)
 
 
+def records() -> str:
+    """What ``--json`` prints and ``run.json`` contains."""
+    parts = [
+        "# JSON objects",
+        "`dbdyno run --json`, and for an earlier run `dbdyno report RUN --json`, print a "
+        "[RunRecord](#runrecord), which is also `run.json` in the run folder. `dbdyno compare "
+        "--json` prints a [Comparison](#comparison) and in addition `runs` (the IDs of each "
+        "variant's runs), `paired` and `fail_if` (the outcome of each `--fail-if`). In place of "
+        "its object, a command that fails prints `error`, an object of `code`, `message` and "
+        "`hint`. Later versions may add fields.",
+    ]
+    return _page([*parts, *map(_json_object, json_objects([RunRecord, Comparison]))])
+
+
+def _json_object(described: JsonObject) -> str:
+    rows = [(f"`{field.name}`", field.type, field.meaning) for field in described.fields]
+    table = _table(("field", "type", "meaning"), rows)
+    return "\n\n".join([f"## {described.name}", described.summary, table])
+
+
 def targets() -> str:
     """The databases that can be measured."""
     rows = [(f"`{name}`", target.title) for name, target in all_targets().items()]
@@ -192,6 +215,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "databases": targets,
     "doctor": doctor,
     "machine": machine,
+    "records": records,
     "rules": rules,
     "tables": recorded,
     "workloads": workloads,

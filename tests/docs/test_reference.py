@@ -1,8 +1,10 @@
 """Every declaration in the code has a description, and the reference contains it."""
 
+import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dbdyno.analysis.doubts import DOUBTS
@@ -12,6 +14,8 @@ from dbdyno.cli.output import Exit
 from dbdyno.explain.registry import all_rules
 from dbdyno.host.doctor import all_probes
 from dbdyno.host.observed_host import all_sources
+from dbdyno.model.comparison import Comparison
+from dbdyno.model.record import RunRecord
 from dbdyno.store.query import RUNS
 from dbdyno.store.table_descriptions import COLUMNS, ROWS, meaning_of
 from dbdyno.store.tables import SCHEMAS
@@ -19,6 +23,11 @@ from dbdyno.targets.postgresql.telemetry.views import VIEWS
 from dbdyno.targets.registry import all_targets
 from dbdyno.workloads.registry import all_workloads
 from docs import reference
+from docs.records import json_objects
+
+RECORD = RunRecord(
+    run_id="1", status="done", started_at="", workload="tpcb", target="postgresql://", seed=1
+)
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +121,36 @@ def test_no_column_is_described_that_no_table_has():
     }
     named = {column for _, column in columns} | {".".join(pair) for pair in columns}
     assert COLUMNS.keys() <= named
+
+
+def test_every_field_of_a_json_object_has_its_type_and_meaning():
+    page = reference.records()
+    for described in json_objects([RunRecord, Comparison]):
+        chapter = page.split(f"\n## {described.name}\n")[1].split("\n## ")[0]
+        assert chapter.strip().startswith(described.summary.split("\n")[0])
+        for name, kind, meaning in described.fields:
+            assert meaning.endswith((".", "…")), f"{described.name}.{name}"
+            assert f"| `{name}` | {kind} | " in chapter
+
+
+def test_the_objects_inside_a_record_have_chapters():
+    page = reference.records()
+    named = set(re.findall(r"\]\(#(\w+)\)", page))
+    assert {"finding", "latency", "costrecord", "metriccomparison", "repeats"} <= named
+    assert named == {title.lower() for title in re.findall(r"^## (\w+)$", page, re.MULTILINE)}
+
+
+def test_json_types_and_names_are_those_that_are_written():
+    run = {one.name: one for one in json_objects([RunRecord])}["RunRecord"]
+    failure = {one.name: one for one in json_objects([RunRecord])}["FailureRecord"]
+    kinds = {field.name: field.type for field in run.fields}
+    assert kinds.keys() == json.loads(msgspec.json.encode(RECORD)).keys()
+    assert kinds["valid"] == "boolean or null"
+    assert kinds["doubts"] == "array of string"
+    assert kinds["failures"] == "array of [FailureRecord](#failurerecord)"
+    assert kinds["throughput_tps"] == "[Throughput](#throughput) or null"
+    assert kinds["status"] == '`"done"`, `"failed"`, `"interrupted"`, `"running"`'
+    assert "class" in {field.name for field in failure.fields}
 
 
 def test_every_target_is_listed():

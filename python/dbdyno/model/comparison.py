@@ -33,42 +33,54 @@ class Metric(Struct, frozen=True, kw_only=True):
 
 
 class Repeats(Struct, frozen=True, kw_only=True):
-    """How many more pairs (or runs of each) would decide, with the interval of that number."""
+    """How many more pairs (or runs of each) would decide."""
 
     more: int
+    """The number at the noise seen so far."""
     low: int
+    """Lower end of its interval."""
     high: int | None
-    """None if the runs so far give no upper bound."""
+    """Upper end of it; None if the runs so far give no upper bound."""
     finds: float
     """The relative change that so many pairs would detect four times in five."""
 
 
 class MetricComparison(Struct, frozen=True, kw_only=True):
-    """One metric of two variants. Ratios are after over before; 1.05 is 5 % more.
-
-    ``low`` and ``high`` are the 95 % interval of the ratio between *runs* (for single runs, within
-    them, as ``method`` shows), None if there is none. The ratio to zero is infinite. ``p`` is the
-    p-value of no difference, ``p_adjusted`` the same after Holm's correction for the metrics shown.
-    ``detectable`` is the smallest ratio above 1 that so many runs detect four times in five.
-    """
+    """One metric of two variants. Ratios are after over before; 1.05 is 5 % more."""
 
     id: str
+    """The ID of the metric."""
     title: str
+    """What it is, in words."""
     unit: str
+    """Its unit."""
     better: Direction
+    """The direction that is good."""
     before: float
+    """The first variant's geometric mean over its runs (the arithmetic one if some are zero)."""
     after: float
+    """The same of the second variant."""
     ratio: float
+    """``after`` over ``before``; infinite, which JSON writes as null, if only that is zero."""
     low: float | None
+    """Lower end of the ratio's 95 % interval between runs (for single runs, within them, as
+    ``method`` shows); None if there is none."""
     high: float | None
+    """Upper end of it."""
     p: float | None
+    """The p-value of no difference."""
     p_adjusted: float | None
+    """The same after Holm's correction for the metrics shown."""
     verdict: Verdict
+    """What the interval and the margin decide."""
     margin: float
+    """Changes smaller than this share count as *the same*."""
     pairs: int
     """Pairs of runs; for unpaired runs, the number of the smaller side."""
     method: Method
+    """How interval and p-value were computed."""
     detectable: float | None
+    """The smallest ratio above 1 that so many runs detect four times in five."""
     repeats: Repeats | None
     """None if the verdict is decided, or if the noise between runs is unknown."""
     sentence: str = field(name="words")
@@ -83,14 +95,18 @@ class MetricComparison(Struct, frozen=True, kw_only=True):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """Two variants and all requested metrics. Unequal durability comes first."""
+    """Two variants and all requested metrics."""
 
     before: str
+    """The name of the first variant."""
     after: str
+    """The name of the second variant."""
     metrics: list[MetricComparison]
+    """The metrics, in the order requested."""
     unequal: list[str] = []
     """What else differs between the two, the durability level first."""
     doubts: list[str] = []
+    """What a reader of the verdicts should know, each a sentence."""
     decide_with: str = ""
     """The command that would decide what is undecided."""
 

@@ -2,7 +2,7 @@
 
 Users' scripts read these names, so they are stable: a new field changes nothing for them, and a
 field that changes its meaning raises ``FORMAT_VERSION``. The record contains what was measured and
-concluded, never how to draw it.
+concluded, never how to draw it. The text below a field is its description in the reference.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -17,24 +17,35 @@ Certainty: TypeAlias = Literal["sure", "likely", "hint"]
 
 
 class TransactionCounts(Struct, frozen=True, kw_only=True):
-    """Transactions of the measured part, under the names of ``frame.Counters``."""
+    """Transactions that became due in the measured part, under the names of ``intervals``."""
 
     ok: int
+    """Transactions that succeeded."""
     failed: int
+    """Transactions that failed, and were not retried."""
     skipped: int
+    """Transactions that were not started, because they would have been too late (``-L``)."""
     unfinished: int
+    """Transactions that were cut off when the grace period was over."""
     waiting: int = 0
+    """Transactions that were due and not started when the run ended."""
     late: int = 0
+    """Those of ``ok`` that took longer than ``-L``."""
     retried: int
+    """Transactions that took more than one try."""
 
 
 class FailureRecord(Struct, frozen=True, kw_only=True):
-    """Failures of one class and code, and the first message seen."""
+    """Failures of one class and code."""
 
     failure_class: str = field(name="class")
+    """The kind of error: ``serialization``, ``deadlock``, ``lock_timeout`` …"""
     code: str
+    """The SQLSTATE, or the error number of MySQL and MariaDB."""
     count: int
+    """Failures of this class and code."""
     message: str
+    """The first message seen."""
     statement: str = ""
     """The statement that failed with this message, if it is known."""
     took_s: float | None = None
@@ -45,119 +56,165 @@ class FailureRecord(Struct, frozen=True, kw_only=True):
 class Throughput(Struct, frozen=True, kw_only=True):
     """Transactions a second.
 
-    ``low`` and ``high`` are the 95 % interval *within this run*, with autocorrelation taken into
-    account: how precisely the run knows its own mean, not how far the next run will differ. ``min``
-    and ``max`` are over the measurement intervals of the run.
+    The interval says how precisely the run knows its own mean, not how far the next run will
+    differ.
     """
 
     value: float
+    """Transactions that succeeded in the measured time, divided by it."""
     low: float | None
+    """Lower end of the interval; None if there are too few samples for one."""
     high: float | None
+    """Upper end of it."""
     min: float | None
+    """The lowest TPS of a measurement interval."""
     max: float | None
+    """The highest."""
     interval: Literal["within-run 95 %"] = "within-run 95 %"
+    """What ``low`` and ``high`` are: the 95 % interval within this run, with autocorrelation taken
+    into account."""
     samples: int
+    """The number of measurement intervals."""
     samples_effective: float | None
+    """As many independent samples would give the same interval."""
     coefficient_of_variation: float | None
+    """Standard deviation of the measurement intervals' TPS, divided by their mean."""
 
 
 class Latency(Struct, frozen=True, kw_only=True):
     """A distribution of times in milliseconds; None if nothing was measured."""
 
     mean: float
+    """Mean."""
     p50: float
+    """Median."""
     p90: float
+    """90th percentile."""
     p95: float
+    """95th percentile."""
     p99: float
+    """99th percentile."""
     p999: float
+    """Percentile 99.9."""
     p9999: float
+    """Percentile 99.99."""
     max: float
+    """Maximum."""
 
 
 class StageRecord(Struct, frozen=True, kw_only=True):
     """One stage of a load that changes in stages: what was requested, and how it went.
 
-    One of ``clients`` and ``rate_tps`` is None. So is every number of a stage that the run did not
-    reach. ``p50_ms`` and ``p99_ms`` are medians over the stage's measurement intervals.
+    Every measured number of a stage that the run did not reach is None.
     """
 
     duration_s: float
+    """The length requested."""
     clients: int | None
+    """The clients requested; None if the stages change the rate."""
     rate_tps: float | None
+    """The rate requested; None if the stages change the clients."""
     tps: float | None
+    """Transactions that succeeded, per second."""
     failed_per_s: float | None
+    """Transactions that failed, per second."""
     p50_ms: float | None
+    """Median over the measurement intervals of their median response times."""
     p99_ms: float | None
+    """Median over the measurement intervals of their 99th percentiles."""
 
 
 class ScriptRecord(Struct, frozen=True, kw_only=True):
     """One script's share of the run."""
 
     name: str
+    """Its name."""
     weight: int
+    """Its weight among the scripts."""
     ok: int
+    """Transactions that succeeded."""
     failed: int
+    """Transactions that failed, and were not retried."""
     skipped: int
+    """Transactions that were not started, because they would have been too late (``-L``)."""
     response_ms: Latency | None
+    """Response times, from the instant at which a transaction was due."""
     service_ms: Latency | None
+    """Service times, from the instant at which it was sent."""
 
 
 class StatementRecord(Struct, frozen=True, kw_only=True):
-    """One statement; ``script`` is the script's name, ``index`` its position among the commands."""
+    """The latency of one statement."""
 
     script: str
+    """The name of its script."""
     index: int
+    """Its position among the commands of the script, from 0."""
     sql: str
+    """Its text; of Lua scripts with ``?`` for values."""
     count: int
+    """The number of latencies measured."""
     mean_ms: float | None
+    """Mean."""
     p50_ms: float | None
+    """Median."""
     p95_ms: float | None
+    """95th percentile."""
     p99_ms: float | None
+    """99th percentile."""
 
 
 class ClientCost(Struct, frozen=True, kw_only=True):
     """What the load cost the load generator."""
 
     cpu_us_per_transaction: float | None
+    """CPU time of the load generator per transaction."""
 
 
 class CostRecord(Struct, frozen=True, kw_only=True):
-    """What one committed transaction cost, in a resource that noise hardly affects.
-
-    ``low`` and ``high`` are the 95 % interval within this run. ``script`` is the script whose
-    transactions these are; empty for all together. ``side`` is where the cost arose.
-    """
+    """What one committed transaction cost, in a resource that noise hardly affects."""
 
     id: str
+    """The ID of the cost, the same on every kind of server."""
     title: str
+    """What it is, in words."""
     unit: str
+    """Its unit; empty for a number."""
     side: Literal["server", "client", "network"]
+    """Where it arose."""
     value: float
+    """The cost per transaction."""
     low: float | None
+    """Lower end of the 95 % interval within this run."""
     high: float | None
+    """Upper end of it."""
     script: str = ""
+    """The script whose transactions these are; empty for all together."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """A claim about a run with its evidence, from one rule.
-
-    ``summary`` is one sentence: cause first, number second. ``share`` is the part of ``share_of``
-    that the cause accounts for, None if the rule cannot bound it. ``certainty`` is *sure* if two
-    independent kinds of evidence agree, *likely* with one kind, otherwise *hint*.
-    """
+    """A claim about a run with its evidence, from one rule."""
 
     id: str
+    """The ID of the rule."""
     title: str
+    """The rule's title."""
     severity: Severity
+    """How much the cause matters."""
     summary: str
+    """The claim in one sentence: cause first, number second."""
     evidence: dict[str, Any]
+    """The numbers behind it, by name."""
     seen: list[str] = []
     """What was observed, each a sentence with its numbers."""
     why: str = ""
     """Why it matters."""
     share: float | None = None
+    """The part of ``share_of`` that the cause accounts for; None if the rule cannot bound it."""
     share_of: Literal["client time", "lost throughput", "response time", ""] = ""
+    """What ``share`` is a part of."""
     certainty: Certainty = "hint"
+    """*sure* if two independent kinds of evidence agree, *likely* with one kind, else *hint*."""
     advice: list[str] = []
     """What to try, each a sentence."""
     gain: str = ""
@@ -172,52 +229,78 @@ class UnevaluatedRule(Struct, frozen=True, kw_only=True):
     """A rule that could not be evaluated, and what it would have needed."""
 
     id: str
+    """The ID of the rule."""
     title: str
+    """The rule's title."""
     reason: str
+    """What it would have needed, and why that was missing."""
 
 
 class RunRecord(Struct, frozen=True, kw_only=True):
     """One measured load on one target.
 
-    While the run lasts, only the fields known beforehand are set. ``server`` contains at least
-    ``cpu_us_per_transaction`` once it has been measured; the settings are in ``server.json`` beside
-    it.
+    While the run lasts, only the fields known beforehand are set.
     """
 
     format_version: int = FORMAT_VERSION
+    """Raised if a field changes its meaning. A new field does not raise it."""
     run_id: str
+    """The name of the run's folder."""
     status: Status
+    """How the run ended; ``running`` while it lasts."""
     started_at: str
+    """When it began, in UTC: ISO 8601."""
     workload: str
+    """The name of the workload or of the scripts."""
     target: str
+    """The database, without password."""
     server: dict[str, Any] = {}
+    """``product``, ``version``, durability level (``promise``) and, once it has been measured,
+    ``cpu_us_per_transaction``. All settings are in ``server.json`` beside the record."""
     seed: int
+    """The seed of everything that was drawn at random."""
     command: list[str] = []
     """The arguments of ``dbdyno run``, without passwords."""
     tags: dict[str, str] = {}
+    """The tags (``--tag``)."""
     valid: bool | None = None
+    """Whether the run is valid; None until it is known."""
     invalid_reasons: list[str] = []
+    """Why it is not valid, each a sentence."""
     doubts: list[str] = []
+    """What a reader of its numbers should know, each a sentence."""
     invariants_read: list[str] = []
     """The numbers that the workload's invariants were checked against; empty if nothing was
     checked."""
     duration_s: float | None = None
+    """The measured time."""
     stages: list[StageRecord] = []
     """Empty if the load did not change: its numbers are then the run's."""
     scripts: list[ScriptRecord] = []
+    """The scripts, in the order of the command line."""
     transactions: TransactionCounts | None = None
+    """How the transactions of the measured part ended."""
     failures: list[FailureRecord] = []
+    """The failed transactions by class and code."""
     tried_again: list[FailureRecord] = []
     """Tries that failed and were retried, known once the run is done."""
     throughput_tps: Throughput | None = None
+    """Throughput, with its interval."""
     response_ms: Latency | None = None
+    """Response times of the transactions that succeeded, from the instant at which each was due."""
     service_ms: Latency | None = None
+    """Service times, from the instant at which each was sent; in a closed loop the same."""
     statements: list[StatementRecord] = []
+    """The statements, in the order of the scripts."""
     client: ClientCost | None = None
+    """What the load cost the load generator."""
     costs: list[CostRecord] = []
+    """What one committed transaction cost, by resource."""
     findings: list[Finding] = []
+    """What limits throughput, the most important first."""
     not_looked: list[UnevaluatedRule] = []
+    """Rules that could not be evaluated."""
     unexplained: float | None = None
     """The share of client time that no finding accounts for."""
     telemetry: dict[str, Any] = {}
-    """``level``, and the cost of telemetry itself."""
+    """``level``, the cost of telemetry itself, and in ``lacks`` what could not be read."""
