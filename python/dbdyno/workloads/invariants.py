@@ -20,6 +20,12 @@ class Committed(Struct, frozen=True):
     at_least: int
     at_most: int
 
+    @property
+    def text(self) -> str:
+        """Return the number, or its bounds."""
+        is_known = self.at_least == self.at_most
+        return str(self.at_least) if is_known else f"{self.at_least} to {self.at_most}"
+
 
 class Violation(Struct, frozen=True):
     """A broken law, with the numbers that break it."""
@@ -116,12 +122,14 @@ class OnePerTransaction(Struct, frozen=True):
         """Return a violation if the growth is outside the bounds of committed transactions."""
         bounds = committed[self.script]
         least, most = bounds.at_least * self.each, bounds.at_most * self.each
-        if least <= change[self.name] <= most and change[self.name] % self.each == 0:
+        grown = change[self.name]
+        if least <= grown <= most and grown % self.each == 0:
             return None
+        cause = ": did another program write at the same time?" if grown > most else ""
         return Violation(
             "one per transaction",
-            f"{self.name} grew by {change[self.name]}, but {bounds.at_least} to {bounds.at_most} "
-            f"transactions of {self.script} were committed{self._each_text()}",
+            f"{self.name} grew by {grown}, but {bounds.text} transactions of {self.script} were "
+            f"committed{self._each_text()}{cause}",
         )
 
     def _each_text(self) -> str:
