@@ -10,7 +10,9 @@ import { stack } from "./stack";
 import { colour, mixed, onThemeChange, translucent } from "./theme";
 
 const FONT = "12px system-ui, sans-serif";
+// The static heat map (report/sections/heat_map.py) has the same edges.
 const LABEL_ROOM = 58;
+const TICK_ROOM = 62;
 const LANE_NAME_ROOM = 80; // for the names of events, left of their rows
 
 export function drawChart(place: HTMLElement, data: ChartData): void {
@@ -132,7 +134,7 @@ function xAxis(): uPlot.Axis {
 function yAxis(data: ChartData): uPlot.Axis {
   return {
     ...axis(),
-    size: data.lanes.length ? LANE_NAME_ROOM : 62,
+    size: data.lanes.length ? LANE_NAME_ROOM : TICK_ROOM,
     filter: onlySteps(data),
     grid: { stroke: colour("--rule"), width: 1, filter: onlySteps(data) },
     values: (_plot, ticks) => ticks.map((tick) => tickText(tick, data)),

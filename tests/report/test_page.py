@@ -70,6 +70,28 @@ def test_the_heat_map_is_an_image_the_browser_can_read(open_page, ordinary):
     assert size == [60, 224]
 
 
+@pytest.mark.parametrize("name", ["unwatched", "ordinary"])
+def test_the_heat_map_has_the_time_axis_of_the_chart_above_it(open_page, request, name):
+    """On a wide page one looks straight down from an instant of the chart, with events or not."""
+    page = open_page(request.getfixturevalue(name))
+    wanted, found = page.evaluate(
+        """() => {
+            const edges = (selector) => {
+                const boxes = [...document.querySelectorAll(selector)]
+                    .map((element) => element.getBoundingClientRect());
+                const { left, right } = boxes.find(({ width }) => width > 0);
+                return [left, right];
+            };
+            const [left, right] = edges("#latency-chart .u-over");
+            const json = document.querySelector("#latency-chart script").textContent;
+            const { begin_s, end_s } = JSON.parse(json);
+            const at = (time_s) => left + (time_s - begin_s) / (end_s - begin_s) * (right - left);
+            return [[at(0), at(60)], edges("#heat-map image")];
+        }"""
+    )
+    assert found == pytest.approx(wanted, abs=1.5)
+
+
 def test_the_legend_shows_the_values_under_the_pointer(open_page, ordinary):
     page = open_page(ordinary)
     page.locator("#latency-chart .u-over").hover()

@@ -19,16 +19,22 @@ def chart(subject: Subject, series: Sequence[Series], **dress: Any) -> LineChart
     A point is in the middle of its time, and the axis covers the whole run, so that its last second
     has a place, too.
     """
-    line = subject.whole_intervals
+    begin_s, end_s = span_s(subject)
     return LineChart(
-        x=_middles(line),
-        begin_s=float(line.time_s[0]),
-        end_s=float(line.time_s[-1] + line.seconds[-1]),
+        x=_middles(subject.whole_intervals),
+        begin_s=begin_s,
+        end_s=end_s,
         series=series,
         marks=marks(subject),
         lanes=lanes(subject),
         **dress,
     )
+
+
+def span_s(subject: Subject) -> tuple[float, float]:
+    """Where the time axis begins and ends."""
+    line = subject.whole_intervals
+    return float(line.time_s[0]), float(line.time_s[-1] + line.seconds[-1])
 
 
 def _middles(line: Timeline) -> list[float]:
@@ -45,8 +51,8 @@ def marks(subject: Subject) -> list[Mark]:
 
 def _outage_marks(subject: Subject) -> list[Mark]:
     """An outage that never ended lasts until the end of the run."""
-    line, outages = subject.whole_intervals, subject.recording.tables["outages"]
-    last_s = float(line.time_s[-1] + line.seconds[-1])
+    outages = subject.recording.tables["outages"]
+    _, last_s = span_s(subject)
     times = zip(outages["time_s"].tolist(), outages["seconds"].tolist(), strict=True)
     return [
         Mark(begin_s, last_s if math.isnan(length_s) else begin_s + length_s, "outage")

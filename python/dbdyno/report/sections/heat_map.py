@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from dbdyno.analysis.distributions import bucket_low_ms, bucket_matrix
 from dbdyno.formatting import milliseconds, percent, seconds
 from dbdyno.report.content import Block, Figure, Section, Subject, Table
+from dbdyno.report.events import lanes
+from dbdyno.report.over_time import span_s
 from dbdyno.report.plot import NARROW, at_each_width
 from dbdyno.report.scales import Scale, log_ticks, time_ticks
 from dbdyno.report.svg import Drawing, png_of_rgba
@@ -19,7 +21,10 @@ from dbdyno.report.svg import Drawing, png_of_rgba
 _COLUMNS_MAX = 240
 _COLOUR = (0, 95, 168)
 _HEIGHT, _HEIGHT_NARROW = 260, 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 22, 10, 26
+_TOP, _BOTTOM = 10, 26
+# The edges of the charts over time (frontend/src/chart.ts), so that one looks straight down from
+# an instant there: they leave more room on the left if it has the names of events.
+_LEFT, _LEFT_OF_EVENTS, _RIGHT = 62, 80, 58
 
 
 class Grid(Struct, frozen=True):
@@ -34,6 +39,9 @@ class Grid(Struct, frozen=True):
     """The longest response time, which is somewhere within the topmost row."""
     begin_s: float
     end_s: float
+    run_s: tuple[float, float]
+    """Where the axis of the charts over time begins and ends: with warm-up and drain."""
+    has_events: bool
 
     @property
     def low_ms(self) -> float:
@@ -47,7 +55,7 @@ class Grid(Struct, frozen=True):
 
 
 def build(subject: Subject) -> Sequence[Block]:
-    """Measured intervals only; those of a long run are added up in groups."""
+    """Measured intervals only, added up in groups if the run is long."""
     grid = _grid(subject)
     if grid is None:
         return []
@@ -55,7 +63,7 @@ def build(subject: Subject) -> Sequence[Block]:
         Figure(
             id="heat-map-image",
             caption="Transactions by response time. Colour intensity: square root of the share of "
-            "transactions per unit of height.",
+            "transactions per unit of height. Measured part only.",
             summary=_summary(grid),
             table=_table(grid),
             svg=at_each_width(partial(_draw, grid)),
@@ -79,7 +87,9 @@ def _grid(subject: Subject) -> Grid | None:
     end_s = float(line.time_s[measured[-1]] + line.seconds[measured[-1]])
     longest_ms = float(np.nanmax(line.latencies_ms["max_ms"][measured]))
     of_all = counts.sum(axis=0) / counts.sum()
-    return Grid(shares.T, ends_ms, of_all, longest_ms, begin_s, end_s)
+    run_s = span_s(subject)
+    has_events = bool(lanes(subject))
+    return Grid(shares.T, ends_ms, of_all, longest_ms, begin_s, end_s, run_s, has_events)
 
 
 def _grouped(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -113,14 +123,16 @@ def _table(grid: Grid) -> Table:
 def _draw(grid: Grid, width: int) -> Markup:
     height = _HEIGHT_NARROW if width == NARROW else _HEIGHT
     drawing = Drawing(width, height)
+    left = _LEFT_OF_EVENTS if grid.has_events else _LEFT
     right, bottom = width - _RIGHT, height - _BOTTOM
-    drawing.image(_LEFT, _TOP, right - _LEFT, bottom - _TOP, _pixels(grid, bottom - _TOP))
+    times = Scale(*grid.run_s, left, right)
+    begin, end = times(grid.begin_s), times(grid.end_s)
+    drawing.image(begin, _TOP, end - begin, bottom - _TOP, _pixels(grid, bottom - _TOP))
     # Not widened as other axes are: the image fills it from its lowest to its highest bucket.
     rows = Scale(grid.low_ms, grid.high_ms, bottom, _TOP, math.log10)
     for tick in log_ticks(rows.low, rows.high):
-        drawing.text(_LEFT - 8, rows(tick) + 4, milliseconds(tick), "end")
-        drawing.line(_LEFT, rows(tick), right, rows(tick), "rule")
-    times = Scale(grid.begin_s, grid.end_s, _LEFT, right)
+        drawing.text(left - 8, rows(tick) + 4, milliseconds(tick), "end")
+        drawing.line(left, rows(tick), right, rows(tick), "rule")
     for tick in time_ticks(grid.end_s, 3 if width == NARROW else 8):
         drawing.text(times(tick), height - 8, seconds(tick), "middle")
     return drawing.markup()
