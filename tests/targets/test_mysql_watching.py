@@ -255,6 +255,14 @@ def test_a_queue_for_a_row(watched: Server, watcher: Connection):
         assert {(wait.blocker, wait.root) for wait in waits} == {(queue.holder, queue.holder)}
 
 
+def test_a_table_keeps_its_name_where_double_quotes_quote_names(
+    watched: Server, watcher: Connection
+):
+    watcher.execute("set session sql_mode = 'ansi_quotes'")
+    with queue_for(watched, watcher, UPDATE, UPDATE) as queue:
+        assert queue.waited_for(queue.others[0]).relation == "t"
+
+
 def test_an_insert_waits_for_a_gap(watched: Server, watcher: Connection):
     gap = "select * from t where id = 4 for update"
     with queue_for(watched, watcher, gap, "insert into t (id) values (3)") as queue:

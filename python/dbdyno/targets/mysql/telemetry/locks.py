@@ -17,13 +17,14 @@ from dbdyno.targets.telemetry import Locks
 RECORD, DEFINITION = "record", "metadata"
 
 # Session, type, mode, whether granted, table, and of a record its index, key and location.
+# Its table is quoted as the session's sql_mode says: with ANSI_QUOTES in double quotes.
 LOCKS_MARIADB = Part(
     (
         "t.trx_mysql_thread_id",
         "lower(l.lock_type)",
         "l.lock_mode",
         "not l.lock_id <=> t.trx_requested_lock_id",
-        "replace(l.lock_table, '`', '')",
+        "replace(replace(l.lock_table, '`', ''), '\"', '')",
         "coalesce(l.lock_index, '')",
         "coalesce(l.lock_data, '')",
         "concat_ws(':', l.lock_space, l.lock_page, l.lock_rec)",
