@@ -15,6 +15,7 @@ from dbdyno.servers.mysql.login import login_of
 from dbdyno.servers.mysql.refusals import refusal
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
+from dbdyno.targets.mysql import TARGET
 from tests.conftest import SMALL_INNODB
 from tests.engine.certificates import locked
 from tests.engine.proxies import listening_tcp
@@ -231,6 +232,16 @@ def test_a_user_who_has_all_their_connections(tcp_server: Server) -> None:
     with server.connect(), pytest.raises(DbdynoError) as caught:
         server.connect()
     assert caught.value.code == "too_many_connections"
+
+
+def test_connections_that_an_account_has_left(tcp_server: Server) -> None:
+    target = f"mysql://busy@127.0.0.1:{port_of(tcp_server)}/?no-defaults"
+    server = use_existing(target)
+    wait_until_none_is(tcp_server, "busy")
+    with server.connect() as connection:
+        free = TARGET.free_connections(connection)
+    assert free.count == 0
+    assert free.reason == "the user's max_user_connections 1, 0 in use and one by us"
 
 
 def test_mariadb_does_not_report_that_it_requires_tls(tcp_server: Server) -> None:
