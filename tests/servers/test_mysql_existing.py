@@ -2,12 +2,13 @@
 
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from pymysql import OperationalError
 
+from dbdyno.cli.app import main
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing
@@ -19,6 +20,7 @@ from dbdyno.targets.mysql import TARGET
 from tests.conftest import SMALL_INNODB
 from tests.engine.certificates import locked
 from tests.engine.proxies import listening_tcp
+from tests.support.ended import ENDED
 from tests.support.patience import eventually
 
 SECRET = "s3cret wörd"
@@ -242,6 +244,23 @@ def test_connections_that_an_account_has_left(tcp_server: Server) -> None:
         free = TARGET.free_connections(connection)
     assert free.count == 0
     assert free.reason == "the user's max_user_connections 1, 0 in use and one by us"
+
+
+def test_a_statement_of_a_load_is_a_transaction_whatever_the_servers_default(
+    mariadb_server: Server, new_database: Callable[[Server], Server], home: Path, tmp_path: Path
+) -> None:
+    database = new_database(mariadb_server)
+    script = tmp_path / "insert.sql"
+    script.write_text("insert into seen values (1);")
+    load = ["run", str(script), "-c", "2", "-t", "5", "--warmup", "0", "--telemetry", "off"]
+    with database.connect() as connection:
+        connection.execute("create table seen (number int)")
+        connection.execute("set global autocommit = off")
+        try:
+            assert main([*load, "--target", database.url]) in ENDED
+        finally:
+            connection.execute("set global autocommit = on")
+        assert connection.execute("select count(*) from seen").fetchone() == (10,)
 
 
 def test_mariadb_does_not_report_that_it_requires_tls(tcp_server: Server) -> None:
