@@ -28,6 +28,7 @@ BALANCE = "UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :
         (BALANCE, "pgbench_tellers"),
         ("insert into public.log values (1, 'update other set a')", "log"),
         ('delete from only app."Order" where id = 1', "app.Order"),
+        ("UPDATE `shop`.`Order` SET `paid` = 1", "shop.Order"),
         ("-- update a set b\nselect 1 from b", None),
         ("select 1 from b for no key update nowait", None),
         ("insert into a values (1) on conflict (b) do update set c = 1", "a"),
@@ -42,6 +43,7 @@ def test_the_written_table(sql, table):
     [
         (BALANCE, ["tbalance"]),
         ("update t set a = f(b, c), d = 'x, e = 1' where g = 2", ["a", "d"]),
+        ("update `t` set `a` = 1, `Two` = 2 where `c` = 3", ["a", "Two"]),
         ("update t set (a, b) = (select 1, 2), C = 3 returning a", ["c", "a", "b"]),
         ("select a from t where b = 1", []),
     ],
@@ -171,6 +173,29 @@ def test_names_of_a_form_for_several_statements():
 )
 def test_a_form_fits_all_names_that_differ_in_their_last_digits(form, name, expected):
     assert fits(form, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "expected"),
+    [
+        ("log", "app.log", True),
+        ("app.log", "log", True),
+        ("app.log", "app.log", True),
+        ("app.log", "old.log", False),
+        ("orders", "Orders", True),
+        ("sbtest#", "app.sbtest12", True),
+        ("sbtest#", "app.sbtest_old", False),
+        ("catalog", "log", False),
+        (None, "log", False),
+    ],
+)
+def test_a_name_fits_with_or_without_its_schema_in_any_case(written, name, expected):
+    assert fits(written, name) is expected
+
+
+def test_of_two_tables_that_fit_the_one_written_alike_counts():
+    assert the_one("log", ["log", "app.log"]) == "log"
+    assert the_one("log", ["old.log", "app.log"]) is None
 
 
 def test_the_one_name_that_a_form_stands_for():

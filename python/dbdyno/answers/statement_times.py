@@ -8,7 +8,7 @@ from dbdyno.analysis.lock_queue import StatementTime, statement_means_ms
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import Number
 from dbdyno.explain.case import Case
-from dbdyno.explain.sql import is_update, written_table
+from dbdyno.explain.sql import fits, is_update, written_table
 from dbdyno.explain.statements import statements_of, table_of
 from dbdyno.formatting import count
 
@@ -19,7 +19,7 @@ def update_of(case: Case, table: str) -> int | None:
     found = (
         one.number
         for one in statements_of(case)
-        if one.number in ran and is_update(one.sql) and written_table(one.sql) == table
+        if one.number in ran and is_update(one.sql) and fits(written_table(one.sql), table)
     )
     return next(found, None)
 

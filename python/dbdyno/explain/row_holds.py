@@ -30,6 +30,7 @@ from dbdyno.explain.sql import (
     locks_the_first,
     stands_for_many,
     tables_of,
+    the_one,
     written_table,
 )
 from dbdyno.explain.statements import reads_all, table_of, times_run, whole_name
@@ -112,7 +113,7 @@ def _shielded(case: Case, seen: list[RowHold]) -> list[_Queue]:
     found: dict[tuple[int, str], _Queue] = {}
     for hold in seen:
         for number in while_held(case, hold.statement):
-            relation = _locked_table(case, number)
+            relation = _recorded(case, _locked_table(case, number))
             few = relation and (_rows_of(case, relation) or math.inf) < clients
             if relation and few and not any(_is_of(hold.script, relation, one) for one in seen):
                 found[hold.script, relation] = _Queue(hold.script, relation, [])
@@ -128,6 +129,14 @@ def _locked_table(case: Case, statement: int) -> str | None:
     return locked_table(_sql_of(case, statement))
 
 
+def _recorded(case: Case, written: str | None) -> str | None:
+    """The table's name in the facts; otherwise as the statement has it."""
+    facts = case.before or case.after
+    if facts is None or written is None or stands_for_many(written):
+        return written
+    return the_one(written, [table.name for table in facts.tables]) or written
+
+
 def _relation(case: Case, edge: Edge) -> str:
     """The table; for a partition the whole table, since clients choose among all of its rows.
 
@@ -136,7 +145,7 @@ def _relation(case: Case, edge: Edge) -> str:
     facts = case.before or case.after
     table = table_of(facts, edge.relation) if facts else None
     named = whole_name(table) if table else edge.relation
-    return named or written_table(_sql_of(case, edge.waiter)) or UNKNOWN
+    return named or _recorded(case, written_table(_sql_of(case, edge.waiter))) or UNKNOWN
 
 
 def _row_hold(case: Case, queue: LockQueue, of: _Queue) -> RowHold:

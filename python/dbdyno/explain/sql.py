@@ -5,13 +5,16 @@ the rest. A rule that names a table or column by it has a second kind of evidenc
 has none.
 
 Statements that a script generated while it ran are recorded in one form for all that are alike:
-``sbtest#`` stands for each of ``sbtest1``, ``sbtest2`` and so on. :func:`fits` compares names.
+``sbtest#`` stands for each of ``sbtest1``, ``sbtest2`` and so on.
+
+A statement may name a table with its schema or leave it out, whatever telemetry does, and MySQL
+does not distinguish the letters' case. :func:`fits` compares names.
 """
 
 import re
 from collections.abc import Iterable
 
-_NAME = r'(?:"[^"]+"|\w+#?)'
+_NAME = r'(?:"[^"]+"|`[^`]+`|\w+#?)'
 _QUALIFIED = rf"{_NAME}(?:\.{_NAME})?"
 _LITERAL = re.compile(r"'(?:[^']|'')*'")
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -60,15 +63,23 @@ def stands_for_many(written: str) -> bool:
 
 def fits(written: str | None, name: str) -> bool:
     """Whether a name in a statement is this name, or stands for it among others."""
-    if written is None or not stands_for_many(written):
-        return written == name
-    prefix = written.removesuffix(_DIGITS)
-    return name.startswith(prefix) and name[len(prefix) :].isdecimal()
+    if written is None:
+        return False
+    schema, _, own = written.casefold().rpartition(".")
+    its_schema, _, its_own = name.casefold().rpartition(".")
+    if schema and its_schema and schema != its_schema:
+        return False
+    if not stands_for_many(own):
+        return own == its_own
+    prefix = own.removesuffix(_DIGITS)
+    return its_own.startswith(prefix) and its_own[len(prefix) :].isdecimal()
 
 
 def the_one(written: str, names: Iterable[str]) -> str | None:
     """Which of these names it is; None if it is none of them, or stands for several."""
     fitting = [name for name in names if fits(written, name)]
+    if written in fitting:
+        return written
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -249,5 +260,5 @@ def _table(name: str) -> str:
 
 
 def _unquoted(name: str) -> str:
-    """Unquoted names are folded to lower case, as the server does."""
-    return name[1:-1] if name.startswith('"') else name.lower()
+    """Unquoted names are folded to lower case, as PostgreSQL does."""
+    return name[1:-1] if name.startswith(('"', "`")) else name.lower()

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from dbdyno.explain.script_text import Command, commands
-from dbdyno.explain.sql import ends_transaction, equal_columns, tables_of, written_table
+from dbdyno.explain.sql import ends_transaction, equal_columns, tables_of, the_one, written_table
 
 _BEGINS = ("begin", "start")
 _READABLE = frozenset({"select", "insert", "update", "delete"})
@@ -95,11 +95,12 @@ def _block(name: str, found: Sequence[Command]) -> tuple[int, int]:
 
 
 def _step(command: Command, spent_s: float, rows: Mapping[str, float]) -> Step:
-    table = _locked_table(command)
-    if not table:
+    written = _locked_table(command)
+    if not written:
         return Step(command, spent_s, "", 0.0)
-    if not rows.get(table):
-        raise UnknownRowsError(f"the number of rows of {table} was not recorded")
+    table = the_one(written, rows)
+    if table is None or not rows[table]:
+        raise UnknownRowsError(f"the number of rows of {written} was not recorded")
     one_row = bool(equal_columns(command.text))
     return Step(command, spent_s, table, 1 / rows[table] if one_row else 1.0)
 
