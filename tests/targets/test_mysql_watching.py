@@ -324,6 +324,13 @@ def test_plans_show_how_tables_are_read(watcher: Connection):
     assert watcher.execute("select count(*) from t where v <> 0").fetchone() == (0,)
 
 
+@pytest.mark.parametrize("table", ["t as one", "`t` `one`", "t one"])
+def test_a_plan_names_the_table_and_not_its_alias(watcher: Connection, table: str):
+    statement = ScriptStatement(0, f"select one.id from {table} where one.filler = :text")
+    (plan,) = TELEMETRY.facts(watcher, [statement]).plans
+    assert plan.nodes[0][:2] == ("ALL", "t")
+
+
 @pytest.mark.parametrize("numbers", [frozenset({"code"}), frozenset()])
 def test_an_index_on_text_does_not_serve_for_a_number(
     watched: Server, watcher: Connection, numbers: frozenset[str]

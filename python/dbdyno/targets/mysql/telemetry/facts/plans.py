@@ -8,7 +8,8 @@ server cannot explain are left out.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pymysql
@@ -62,15 +63,37 @@ def _plan(connection: Connection, statement: ScriptStatement) -> PlanFacts | Non
             raise
         return None
     plan = json.loads(explained)
-    nodes = tuple(_nodes(plan))
+    known = _known_as(statement.sql, used_tables(connection, [statement]))
+    nodes = tuple((kind, _of(known, name), rows) for kind, name, rows in _nodes(plan))
     return PlanFacts(
         statement=statement.statement,
         variant=VARIANT,
         cost=_cost(plan),
         nodes=nodes,
         text=explained,
-        converted=tuple(converted(warnings, [table for _, table, _ in nodes])),
+        converted=tuple(
+            (_of(known, table), column)
+            for table, column in converted(warnings, [table for _, table, _ in nodes])
+        ),
     )
+
+
+def _known_as(text: str, tables: Sequence[str]) -> dict[str, str]:
+    """Return what a plan may call these tables: their names in any case, and what follows them.
+
+    A word that follows a table's name, perhaps after AS, is its alias if a plan uses it as a name.
+    """
+    known = {table.casefold(): table for table in tables}
+    words = [piece.text.strip('`"') for piece in pieces(text) if piece.text.strip()]
+    words = [word for word in words if word.casefold() != "as"]
+    for table, alias in pairwise(words):
+        if table.casefold() in known:
+            known.setdefault(alias.casefold(), known[table.casefold()])
+    return known
+
+
+def _of(known: Mapping[str, str], name: str) -> str:
+    return known.get(name.casefold(), name)
 
 
 def with_marks(text: str) -> str | None:
