@@ -112,6 +112,21 @@ def test_both_orders_run_in_turn_with_nothing_else_changed(runs):
     assert found.measured.value == pytest.approx(1.5)
 
 
+def test_an_interrupt_ends_the_whole_trial(runs, monkeypatch):
+    finished = verifying.run
+
+    def interrupted(*arguments):
+        found = finished(*arguments)
+        return msgspec.structs.replace(
+            found, record=msgspec.structs.replace(found.record, status="interrupted")
+        )
+
+    monkeypatch.setattr(verifying, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        verify(explained(), [advice()], Trial(pairs=3), None, lambda _line: None)
+    assert len(runs) == 1
+
+
 def test_the_options_of_the_run_apply_to_the_trial(runs):
     options = "--define fillfactor=80 --think 5ms --connect --latency-limit 20ms --time 1h"
     verify(

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from dbdyno.model.record import RunRecord
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -47,3 +49,9 @@ def deferred_to(stop: Callable[[], None], kill: Callable[[], None]) -> Iterator[
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def end_with(record: RunRecord) -> None:
+    """End what consists of several runs if its user interrupted this one: no other run follows."""
+    if record.status == "interrupted":
+        raise KeyboardInterrupt

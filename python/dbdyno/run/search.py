@@ -22,6 +22,7 @@ from dbdyno.model.record import RunRecord
 from dbdyno.model.recording import Recording
 from dbdyno.run.draft_plan import draft
 from dbdyno.run.grammar import WeightedName
+from dbdyno.run.interrupts import end_with
 from dbdyno.run.lua.arguments import equip
 from dbdyno.run.observer import Observer
 from dbdyno.run.options import SECOND_NS, RunOptions
@@ -79,8 +80,7 @@ class _Load:
             tags=(*self.options.tags, ("rate", tag)),
         )
         recording = run(self.items, options, self.tools, self.observer, server)
-        if recording.record.status == "interrupted":
-            raise KeyboardInterrupt
+        end_with(recording.record)
         if recording.record.status == "failed":
             raise _failed(recording.record)
         return recording

@@ -24,6 +24,7 @@ from dbdyno.model.record import Finding
 from dbdyno.model.recording import Recording
 from dbdyno.run.command_line import parse_arguments
 from dbdyno.run.grammar import WeightedName, scalar_text
+from dbdyno.run.interrupts import end_with
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.plan import client_count
 from dbdyno.run.runner import run
@@ -203,7 +204,9 @@ def _measured(
     data_alone = WeightedName(recording.record.workload, 0)
     options = replace(requested, tags=(*requested.tags, ("order", order)))
     with _files(scripts) as files:
-        return run([data_alone, *files], options, tools, _Silent())
+        found = run([data_alone, *files], options, tools, _Silent())
+    end_with(found.record)
+    return found
 
 
 def _tps(recording: Recording) -> float:

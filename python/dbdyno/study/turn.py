@@ -16,6 +16,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.formatting import gigabytes
 from dbdyno.model.record import RunRecord
 from dbdyno.model.study import BLOCK, POINT, STUDY, Turn, TurnResult
+from dbdyno.run.interrupts import end_with
 from dbdyno.run.options import RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import Tools
@@ -93,8 +94,7 @@ def _measured(bench: Bench, turn: Turn, point: ResolvedPoint, watch: TurnWatch) 
 
 def _outcome(record: RunRecord) -> dict[str, Any]:
     """Return what the end of a run means for its turn."""
-    if record.status == "interrupted":
-        raise KeyboardInterrupt
+    end_with(record)
     result: dict[str, Any] = {"run_id": record.run_id, "status": "done"}
     if record.status == "done" and record.valid:
         return result
