@@ -6,6 +6,7 @@ from cyclopts import Parameter
 
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_json, print_table
+from dbdyno.store.parquet import interruptible
 from dbdyno.store.query import sql as run_query
 
 app = command(
@@ -34,7 +35,8 @@ def sql(
         the measured part.
     """
     answer = run_query(query)
-    columns, rows = answer.columns, answer.fetchall()
+    with interruptible():
+        columns, rows = answer.columns, answer.fetchall()
     if json:
         print_json({"columns": columns, "rows": rows})
         return Exit.OK

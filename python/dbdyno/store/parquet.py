@@ -7,7 +7,7 @@ outages and no failures.
 DuckDB is imported when it is used: help, and the start of a run, need not wait for it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _OPTIONS = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 6, PARQUET_VERSION v2"
+_INTERRUPTED = "Query interrupted"
 
 
 def table_path(folder: Path, name: str) -> Path:
@@ -38,14 +39,12 @@ def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
     filled = {name: columns for name, columns in tables.items() if _has_rows(columns)}
     unfinished = {name: folder / f"{name}.parquet.new" for name in filled}
     try:
-        with _connection() as connection:
+        with _absent_afterwards(unfinished.values()), _connection() as connection:
             for name, columns in filled.items():
                 _write(connection, unfinished[name], columns, SCHEMAS[name])
-        for name, path in unfinished.items():
-            path.replace(table_path(folder, name))
+            for name, path in unfinished.items():
+                path.replace(table_path(folder, name))
     except (duckdb.Error, OSError) as error:
-        for path in unfinished.values():
-            path.unlink(missing_ok=True)
         raise StoreError(
             "not_converted",
             f"The tables of {folder} could not be written: {error}",
@@ -53,14 +52,38 @@ def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
         ) from error
 
 
+@contextmanager
+def _absent_afterwards(paths: Iterable[Path]) -> Iterator[None]:
+    """Remove those of the files that the block, however it ended, has not renamed."""
+    try:
+        yield
+    finally:
+        for path in paths:
+            path.unlink(missing_ok=True)
+
+
 def _has_rows(columns: Columns) -> bool:
     return any(len(column) for column in columns.values())
 
 
 @contextmanager
+def interruptible() -> Iterator[None]:
+    """Raise an interrupt as such: DuckDB reports one that ended its query as an error.
+
+    As an error it would be taken for a defect, and what was interrupted would go on.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != _INTERRUPTED:
+            raise
+        raise KeyboardInterrupt from error
+
+
+@contextmanager
 def _connection() -> Iterator["DuckDBPyConnection"]:
     """Return a new connection to this process's database."""
-    with _database().cursor() as connection:
+    with interruptible(), _database().cursor() as connection:
         yield connection
 
 

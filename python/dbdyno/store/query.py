@@ -18,7 +18,7 @@ from dbdyno.store.columns import F64, TEXT, ColumnType, Schema
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.frames_file import FRAMES
 from dbdyno.store.listing import run_folders
-from dbdyno.store.parquet import table_path, typed_column
+from dbdyno.store.parquet import interruptible, table_path, typed_column
 from dbdyno.store.run import Run
 from dbdyno.store.summary import RunSummary, list_runs
 from dbdyno.store.tables import RISING, SCHEMAS
@@ -71,9 +71,10 @@ def sql(query: str, home: Path | None = None) -> duckdb.DuckDBPyRelation:
     """
     connection = duckdb.connect()
     try:
-        _refuse_writing(connection, query)
-        _create_views(connection, query, home)
-        return _without_time_zones(connection.sql(query)).materialize()
+        with interruptible():
+            _refuse_writing(connection, query)
+            _create_views(connection, query, home)
+            return _without_time_zones(connection.sql(query)).materialize()
     except duckdb.Error as error:
         tables = ", ".join(("runs", *SCHEMAS, "buckets"))
         raise StoreError("query", str(error), f"The tables are {tables}.") from error

@@ -1,0 +1,69 @@
+"""An interrupt while DuckDB is at work: it stays an interrupt, and leaves no part of a file."""
+
+import signal
+
+import duckdb
+import pytest
+
+from dbdyno.store import parquet
+from dbdyno.store.parquet import interruptible, read_table, write_tables
+from dbdyno.store.run import open_run
+from tests.store import synthetic
+from tests.store.test_run_folder import write_run
+
+SOME_SECONDS = "SELECT sum(a.range * b.range) FROM range(100000) a, range(3000) b"
+
+
+@pytest.fixture
+def interrupts():
+    """Another signal takes the place of Ctrl-C: it need not be told from that of the user."""
+
+    def interrupt(_signal, _frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("interrupts")
+def test_an_interrupt_during_a_query_stays_one():
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        duckdb.sql(SOME_SECONDS).fetchall()
+
+
+def test_another_error_stays_as_it_is():
+    with pytest.raises(RuntimeError, match="another"), interruptible():
+        raise RuntimeError("another")
+
+
+def interrupted(*_arguments):
+    raise RuntimeError("Query interrupted")
+
+
+def test_an_interrupt_while_a_table_is_read_stays_one(tmp_path, monkeypatch):
+    write_run(tmp_path, synthetic.packed(synthetic.Shape(seconds=2, tps=50)))
+    folder = open_run("last", tmp_path).folder
+    monkeypatch.setattr(parquet, "_quoted", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        read_table(folder, "intervals")
+
+
+def test_an_interrupt_while_tables_are_written_leaves_no_part_of_them(tmp_path, monkeypatch):
+    write_run(tmp_path, synthetic.packed(synthetic.Shape(seconds=2, tps=50)))
+    tables = open_run("last", tmp_path).recording().tables
+    write, written = parquet._write, []
+
+    def second_interrupted(*arguments):
+        write(*arguments)
+        written.append(arguments)
+        if len(written) == 2:
+            interrupted()
+
+    monkeypatch.setattr(parquet, "_write", second_interrupted)
+    (folder := tmp_path / "tables").mkdir()
+    with pytest.raises(KeyboardInterrupt):
+        write_tables(folder, tables)
+    assert not list(folder.iterdir())
