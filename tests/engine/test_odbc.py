@@ -155,7 +155,7 @@ def test_a_block_with_properties_of_its_own_is_left_too(behind, table, checked, 
 def test_deadlocks_are_tried_again(behind, table, checked):
     meet = """begin;
 update one set n = n + 1 where id = 1 + :client_id;
-\\sleep 100 ms
+\\sleep 500 ms
 update one set n = n + 1 where id = 2 - :client_id;
 end;
 """

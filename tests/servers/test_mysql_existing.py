@@ -214,7 +214,7 @@ def test_a_session_may_be_idle_for_longer_than_the_server_lets_others(
 
 def test_a_database_that_is_not_there(mariadb_server: Server) -> None:
     with pytest.raises(DbdynoError) as caught:
-        use_existing(mariadb_server.url.replace("/dbdyno", "/none_such"))
+        use_existing(mariadb_server.url.replace("localhost/dbdyno", "localhost/none_such"))
     assert caught.value.code == "missing_database"
 
 
