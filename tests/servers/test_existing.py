@@ -17,7 +17,6 @@ from dbdyno.servers.existing import use_existing
 from dbdyno.servers.postgresql.place import data_directory
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
-from dbdyno.targets.postgresql import TARGET
 from tests.conftest import SMALL
 from tests.support.rights import another_account
 
@@ -218,16 +217,3 @@ def test_a_server_without_free_connections_is_reported(home: Path) -> None:
         for connection in held:
             connection.close()
     assert caught.value.code == "too_many_connections"
-
-
-def test_limits_of_the_load_do_not_apply_to_control_connections(database: Server) -> None:
-    name = database.endpoint().database
-    limits = ("statement_timeout", "idle_session_timeout", "idle_in_transaction_session_timeout")
-    with database.connect() as connection:
-        for limit in limits:
-            connection.execute(f"alter database {name} set {limit} = '1min'".encode())
-    with database.connect() as connection:
-        for limit in limits:
-            assert connection.execute(f"show {limit}".encode()).fetchone() == ("0",)
-        recorded = {one.name: one.value for one in TARGET.describe(connection).settings}
-    assert recorded["statement_timeout"] == "60000"  # as sessions of the load have it

@@ -263,16 +263,6 @@ def test_a_statement_of_a_load_is_a_transaction_whatever_the_servers_default(
         assert connection.execute("select count(*) from seen").fetchone() == (10,)
 
 
-def test_limits_of_the_load_do_not_apply_to_control_connections(mariadb_server: Server) -> None:
-    with mariadb_server.connect() as control:
-        control.execute("set global max_statement_time = 60")
-        try:
-            with mariadb_server.connect() as connection:
-                assert connection.execute("select @@max_statement_time").fetchone() == (0,)
-        finally:
-            control.execute("set global max_statement_time = 0")
-
-
 def test_mariadb_does_not_report_that_it_requires_tls(tcp_server: Server) -> None:
     target = f"mysql://busy@127.0.0.1:{port_of(tcp_server)}/?no-defaults&ssl-mode=DISABLED"
     with tcp_server.connect() as connection:

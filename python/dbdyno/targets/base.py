@@ -66,9 +66,6 @@ class Dialect(Protocol):
     def empty(self, table: Table) -> str:
         """Return the statement that empties the table in the transaction that fills it."""
 
-    def before_filling(self) -> list[str]:
-        """Return the statements that lift limits on the time that filling may take."""
-
     def fill(self, table: Table, *, frozen: bool) -> str:
         """Return the statement that receives the rows.
 

@@ -27,11 +27,9 @@ APPLICATION_NAME = "dbdyno"
 # so, they are not told: that would cost each new connection a round trip.
 AUTOCOMMIT = {"autocommit": "1"}
 BEGINS_SO = "select @@global.autocommit and @@global.init_connect = ''"
-# A control connection is idle while the engine loads a table, and sums up whole tables: the limits
-# of the server may be shorter. Either brand ignores the comment for the other.
+# A control connection is idle while the engine loads a table: the server's limit may be shorter.
 IDLE_MAX_S = 7 * 24 * 3600
-STAY = f"""set session wait_timeout = greatest(@@session.wait_timeout, {IDLE_MAX_S})
-    /*M! , max_statement_time = 0 */ /*!50708 , max_execution_time = 0 */"""
+STAY = f"set session wait_timeout = greatest(@@session.wait_timeout, {IDLE_MAX_S})"
 
 # The engine uses libpq's terms. PREFERRED becomes the mode that resulted.
 TLS_MODES: dict[TlsSetting, TlsMode] = {

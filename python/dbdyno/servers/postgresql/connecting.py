@@ -23,14 +23,6 @@ CONNECT_TIMEOUT_S = 10
 # What libpq reads only from the environment; "default" means the server's default.
 ENVIRONMENT = {"PGTZ": "timezone", "PGDATESTYLE": "datestyle", "PGGEQO": "geqo"}
 
-# Limits for the load need not fit what a control connection does: it vacuums, builds indexes, sums
-# up whole tables, and is idle while the engine works. A pooler, which announces process numbers of
-# its own, lends the session to others, too.
-LIMITS = ("statement_timeout", "idle_in_transaction_session_timeout")
-LIMITS_SINCE_14 = (*LIMITS, "idle_session_timeout")
-UNLIMITED = """
-    select set_config(name, '0', false) from unnest(%s::text[]) name where pg_backend_pid() = %s"""
-
 
 def open_connection(target: str) -> Connection:
     """Open a control connection to a URL, a conninfo string, or, if empty, libpq's default.
@@ -46,13 +38,9 @@ def open_connection(target: str) -> Connection:
     required = {"application_name": APPLICATION_NAME, "client_encoding": "UTF8"}
     dsn = conninfo.make_conninfo("", **{**given, **_patience(given), **required})
     try:
-        connection = psycopg.connect(dsn, autocommit=True, prepare_threshold=None)
-        info = connection.info
-        limits = LIMITS_SINCE_14 if info.server_version >= 140000 else LIMITS
-        connection.execute(UNLIMITED, [list(limits), info.backend_pid])
+        return psycopg.connect(dsn, autocommit=True, prepare_threshold=None)
     except psycopg.OperationalError as error:
         raise refusal(error, given) from None
-    return connection
 
 
 def _patience(given: Mapping[str, object]) -> dict[str, int]:

@@ -35,10 +35,6 @@ class MysqlDialect:
         """Return a TRUNCATE, which commits the transaction that it is in."""
         return f"truncate {table.name}"
 
-    def before_filling(self) -> list[str]:
-        """Return a setting of MariaDB; for MySQL, which limits only reads, it is a comment."""
-        return ["set @dbdyno_fills = 1 /*M! , session max_statement_time = 0 */"]
-
     def fill(self, table: Table, *, frozen: bool) -> str:
         """Return a LOAD DATA for the columns whose values differ; nothing is ever frozen."""
         assert not frozen

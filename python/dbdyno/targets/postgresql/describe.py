@@ -15,12 +15,10 @@ CAPABILITIES = {
     "pg_stat_backend": 180000,
 }
 
-# What sessions of the load begin with: this one has set some for itself, and its name.
 SETTINGS = """
-    select name, reset_val, coalesce(unit, ''), source
+    select name, setting, coalesce(unit, ''), source
     from pg_settings
-    where reset_val is distinct from boot_val and source not in ('default', 'client')
-        and name <> 'application_name'
+    where setting is distinct from boot_val and source not in ('default', 'client', 'session')
     order by name"""
 
 FACTS = """

@@ -32,10 +32,6 @@ class PostgresqlDialect:
         """Return a TRUNCATE, which lets the same transaction copy frozen rows."""
         return f"truncate {table.name}"
 
-    def before_filling(self) -> list[str]:
-        """Return a setting of the transaction, which leaves a pooler's session as it was."""
-        return ["set local statement_timeout = 0"]
-
     def fill(self, table: Table, *, frozen: bool) -> str:
         """Return a binary COPY of the columns whose values differ."""
         columns = ", ".join(column.name for column in table.columns if column.differs)
