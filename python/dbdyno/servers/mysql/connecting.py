@@ -23,10 +23,10 @@ from dbdyno.servers.mysql.refusals import refusal
 from dbdyno.servers.mysql.url import login_url
 
 APPLICATION_NAME = "dbdyno"
-# A statement outside a transaction block is a transaction, as drivers ensure. Where sessions begin
-# so, they are not told: that would cost each new connection a round trip.
+# Each statement outside a transaction block commits, as with most drivers. Where that is the
+# default of new sessions, it is not set again: that would cost each connection a round trip.
 AUTOCOMMIT = {"autocommit": "1"}
-BEGINS_SO = "select @@global.autocommit and @@global.init_connect = ''"
+IS_AUTOCOMMIT_DEFAULT = "select @@global.autocommit and @@global.init_connect = ''"
 # A control connection is idle while the engine loads a table: the server's limit may be shorter.
 IDLE_MAX_S = 7 * 24 * 3600
 STAY = f"set session wait_timeout = greatest(@@session.wait_timeout, {IDLE_MAX_S})"
@@ -150,8 +150,8 @@ def endpoint_of(connection: MysqlConnection) -> Endpoint:
 
 
 def _parameters(connection: MysqlConnection) -> dict[str, str]:
-    begins_so = connection.execute(BEGINS_SO).fetchone() == (1,)
-    return {} if begins_so else AUTOCOMMIT
+    is_default = connection.execute(IS_AUTOCOMMIT_DEFAULT).fetchone() == (1,)
+    return {} if is_default else AUTOCOMMIT
 
 
 def _tls(login: Login, connection: MysqlConnection) -> Tls:
