@@ -13,7 +13,8 @@ mod shell;
 
 use crate::clock;
 use crate::io::{Io, Ready, Received};
-use crate::link::{Answer, Blueprint, Cancellation, LinkEvent, Route};
+use crate::link::{Answer, Blueprint, LinkEvent, Route};
+use cancelling::Cancelling;
 use dbdyno_load::{Event, Settings, Worker};
 use dbdyno_model::{Flow, Nanos, Reply, ServerError};
 use links::{Action, Links};
@@ -43,8 +44,7 @@ pub(crate) struct Lane<I: Io> {
     /// Since they were last reported to the worker.
     bytes_sent: u64,
     bytes_received: u64,
-    /// Cancellations to be sent, all of one round by one thread.
-    cancellations: Vec<Cancellation>,
+    cancelling: Cancelling,
     /// Whether actions are being performed: further ones are then queued instead of recursing.
     performing_actions: bool,
 }
@@ -92,9 +92,11 @@ fn run_lane<I: Io>(
     }
 }
 
-/// However a lane ends, the kernel releases its links' memory before that is freed.
+/// However a lane ends, the kernel releases its links' memory before that is freed; the sessions
+/// stay open until the requests to cancel what they do are delivered.
 impl<I: Io> Drop for Lane<I> {
     fn drop(&mut self) {
+        self.cancelling.await_ended();
         self.links.retire_all(&mut self.io);
     }
 }
@@ -120,7 +122,7 @@ impl<I: Io> Lane<I> {
             threads,
             bytes_sent: 0,
             bytes_received: 0,
-            cancellations: Vec::new(),
+            cancelling: Cancelling::default(),
             performing_actions: false,
         })
     }
@@ -264,19 +266,16 @@ impl<I: Io> Lane<I> {
                 Action::Close(slot) => self.close(slot),
                 Action::Dial(client) => self.dial(client)?,
                 Action::Cancel(slot) => {
-                    let cancellation = self.links.get(slot).map(|link| link.cancellation());
-                    self.cancellations.extend(cancellation);
+                    if let Some(link) = self.links.get(slot) {
+                        self.cancelling.add(link.cancellation());
+                    }
                 }
                 Action::Release(slot) => self.release(slot)?,
                 Action::Shell(call) => self.shell.run(call),
             }
         }
         self.performing_actions = false;
-        if !self.cancellations.is_empty() {
-            let round = std::mem::take(&mut self.cancellations);
-            let route = Arc::clone(&self.links.route);
-            cancelling::deliver(route, &self.links.blueprint, round, &self.channels);
-        }
+        self.cancelling.deliver(&self.links.route, &self.links.blueprint, &self.channels);
         Ok(())
     }
 

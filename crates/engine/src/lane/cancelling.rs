@@ -6,6 +6,7 @@
 //!
 //! A connection for a message stays open until the server closes it, as libpq's does: a pooler drops
 //! the request of a client that has left before it was passed on, and `PgBouncer` 1.18 even ends.
+//! The effect may be seen before that, so a lane waits at its end until its rounds are over.
 
 use super::{Channels, Report};
 use crate::link::{BlockingLink, Blueprint, Cancellation, Route};
@@ -14,47 +15,81 @@ use dbdyno_model::{FailureClass, Keep, Nanos, ServerError};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SendFlags, send};
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;
+use std::time::Duration;
 
 /// How long sending one round of cancellations may take.
 const TIMEOUT: Nanos = Nanos::from_secs(4);
 /// How many messages may be on their way at once.
 const SENT_MAX: usize = 16;
 
-/// Sends a round of cancellations.
-pub(super) fn deliver(
-    route: Arc<Route>,
-    blueprint: &Blueprint,
-    round: Vec<Cancellation>,
-    channels: &Channels,
-) {
-    let (thread, reports) = (channels.thread, channels.reports.clone());
-    let blueprint = Arc::new(blueprint.for_cancelling());
-    let started = Builder::new().name(format!("cancel-{thread}")).spawn(move || {
-        let deadline = clock::now() + TIMEOUT;
+/// The cancellations of a lane.
+#[derive(Default)]
+pub(super) struct Cancelling {
+    /// To be sent next, all by one thread.
+    next: Vec<Cancellation>,
+    under_way: Vec<Round>,
+}
+
+/// A round that a thread is sending.
+struct Round {
+    /// Closed when the thread ends.
+    ended: Receiver<Infallible>,
+    deadline: Nanos,
+}
+
+impl Cancelling {
+    pub(super) fn add(&mut self, cancellation: Cancellation) {
+        self.next.push(cancellation);
+    }
+
+    /// Starts sending what was added.
+    pub(super) fn deliver(
+        &mut self,
+        route: &Arc<Route>,
+        blueprint: &Blueprint,
+        channels: &Channels,
+    ) {
+        if self.next.is_empty() {
+            return;
+        }
+        let (round, deadline) = (std::mem::take(&mut self.next), clock::now() + TIMEOUT);
+        let (running, ended) = channel();
         let mut sender = CancelSender {
-            route,
-            blueprint,
+            route: Arc::clone(route),
+            blueprint: Arc::new(blueprint.for_cancelling()),
             session: None,
             sent: VecDeque::new(),
             deadline,
-            thread,
-            reports,
+            thread: channels.thread,
+            reports: channels.reports.clone(),
         };
-        for cancellation in round {
-            if sender.deliver(cancellation).is_none() {
-                break;
+        let thread = Builder::new().name(format!("cancel-{}", channels.thread));
+        match thread.spawn(move || {
+            let _running: Sender<Infallible> = running;
+            sender.deliver_all(round);
+        }) {
+            Ok(_) => self.under_way.push(Round { ended, deadline }),
+            Err(error) => {
+                let why = format!("cannot start a thread for it: {error}");
+                let failed =
+                    Report::CancelFailed(channels.thread, ServerError::connection_lost(why));
+                // The coordinator listens until all lanes are over.
+                let _ = channels.reports.send(failed);
             }
         }
-        sender.await_closed(0);
-    });
-    if let Err(error) = started {
-        let why = ServerError::connection_lost(format!("cannot start a thread for it: {error}"));
-        // The coordinator listens until all lanes are over.
-        let _ = channels.reports.send(Report::CancelFailed(thread, why));
+    }
+
+    /// Waits, up to their deadline, until the rounds are over.
+    pub(super) fn await_ended(&mut self) {
+        for Round { ended, deadline } in self.under_way.drain(..) {
+            let left = deadline - clock::now();
+            let _ = ended.recv_timeout(Duration::from_nanos(left.0));
+        }
     }
 }
 
@@ -73,6 +108,15 @@ struct CancelSender {
 }
 
 impl CancelSender {
+    fn deliver_all(&mut self, round: Vec<Cancellation>) {
+        for cancellation in round {
+            if self.deliver(cancellation).is_none() {
+                break;
+            }
+        }
+        self.await_closed(0);
+    }
+
     /// None when the server cannot be reached.
     fn deliver(&mut self, cancellation: Cancellation) -> Option<()> {
         match cancellation {
