@@ -65,6 +65,14 @@ def test_a_promise_is_read_from_the_settings(settings: dict[str, str], promise: 
     assert promise_of("mysql", settings) == promise
 
 
+def test_filling_may_take_as_long_as_it_needs(mariadb_server: Server) -> None:
+    with mariadb_server.connect() as connection:
+        connection.execute("set session max_statement_time = 60")
+        for statement in TARGET.dialect.before_filling():
+            connection.execute(statement)
+        assert connection.execute("select @@max_statement_time").fetchone() == (0,)
+
+
 def test_a_checkpoint_leaves_few_dirty_pages(mariadb_server: Server) -> None:
     with mariadb_server.connect() as connection:
         connection.execute("create table filler (id int primary key, t char(200))")

@@ -98,6 +98,24 @@ def test_a_load_cut_short_is_no_data(prepare: Prepare) -> None:
     assert prepare("tpcb", bulk=no_rows, replace=True).report is not None
 
 
+def test_a_limit_on_the_time_of_statements_does_not_end_a_load(
+    prepare: Prepare, connection: Connection
+) -> None:
+    plans: list[LoadPlan] = []
+
+    def look(plan: LoadPlan) -> list[Progress]:
+        plans.append(plan)
+        return []
+
+    prepare("tpcb", bulk=look)
+    for table in plans[0].tables:
+        with connection.transaction(force_rollback=True):
+            connection.execute("set local statement_timeout = '1min'")
+            for statement in table.before:
+                connection.execute(statement.encode())
+            assert connection.execute("show statement_timeout").fetchone() == ("0",)
+
+
 @pytest.mark.parametrize(
     ("statement", "why"),
     [

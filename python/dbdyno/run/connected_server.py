@@ -32,6 +32,9 @@ class ConnectedServer:
 
 
 def connect_to(server: Server) -> ConnectedServer:
-    """Connect to a running server."""
+    """Connect to a running server, without limits on the time that statements may take."""
     control = server.connect()
-    return ConnectedServer(server, control, find_target(server.target_name(control)))
+    target = find_target(server.target_name(control))
+    with target.understood("lift limits on the time of statements"):
+        target.lift_time_limits(control)
+    return ConnectedServer(server, control, target)

@@ -1,11 +1,12 @@
 """The workload's invariants over one run: the numbers before and after, and what was violated."""
 
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Done
 from dbdyno.run.committed import CommitCounter
-from dbdyno.run.connected_server import ConnectedServer
+from dbdyno.run.connected_server import ConnectedServer, connect_to
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.invariants import Snapshot
 from dbdyno.workloads.parameters import Values
@@ -27,10 +28,10 @@ class Watch:
         """Return what the run violated. If the server no longer answers, that is a doubt."""
         try:
             with (
-                connected.server.connect() as control,
-                connected.target.understood("check invariants"),
+                closing(connect_to(connected.server)) as again,
+                again.target.understood("check invariants"),
             ):
-                after = self.workload.snapshot(connected.target, control, self.values)
+                after = self.workload.snapshot(again.target, again.control, self.values)
         except DbdynoError as error:
             self.doubts.append(f"the invariants could not be checked: {error.message}")
             return []

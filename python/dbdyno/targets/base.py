@@ -66,6 +66,9 @@ class Dialect(Protocol):
     def empty(self, table: Table) -> str:
         """Return the statement that empties the table in the transaction that fills it."""
 
+    def before_filling(self) -> list[str]:
+        """Return the statements that lift limits on the time that filling may take."""
+
     def fill(self, table: Table, *, frozen: bool) -> str:
         """Return the statement that receives the rows.
 
@@ -114,9 +117,11 @@ class Target:
 
     ``storage`` contains the options for how tables are stored that it supports. All reads inside
     the block of ``one_instant`` see the same state. ``understood(doing)`` turns the driver's errors
-    inside its block into ours. ``settle`` and ``checkpoint`` return what they could not write out,
-    normally nothing. ``load_fallback`` finds out whether rows must be loaded in another way than
-    the usual one. Without ``telemetry`` the database is measured without telemetry.
+    inside its block into ours. ``lift_time_limits`` is for sessions that vacuum, build indexes and
+    sum up whole tables: limits for the load need not fit that. ``settle`` and ``checkpoint`` return
+    what they could not write out, normally nothing. ``load_fallback`` finds out whether rows must
+    be loaded in another way than the usual one. Without ``telemetry`` the database is measured
+    without telemetry.
     """
 
     name: str
@@ -130,6 +135,7 @@ class Target:
     free_connections: Callable[[Connection], FreeConnections]
     one_instant: Callable[[Connection], AbstractContextManager[None]]
     understood: Callable[[str], AbstractContextManager[None]]
+    lift_time_limits: Callable[[Connection], None]
     telemetry: Telemetry | None
     load_fallback: Callable[[Connection], LoadFallback | None] = _no_load_fallback
 

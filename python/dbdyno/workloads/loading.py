@@ -161,7 +161,10 @@ class Loader:
         frozen = pieces_max == 1 and self._dialect.can_fill_frozen(table)
         return LoadTable(
             name=table.name,
-            before=[self._dialect.empty(table)] if frozen else [],
+            before=[
+                *self._dialect.before_filling(),
+                *([self._dialect.empty(table)] if frozen else []),
+            ],
             copy=self._dialect.fill(table, frozen=frozen),
             rows=table.rows,
             pieces_max=pieces_max,

@@ -9,6 +9,7 @@ from dbdyno.targets.mysql.maintenance import checkpoint, one_instant, settle
 from dbdyno.targets.mysql.server_errors import understood
 from dbdyno.targets.mysql.tables import find_tables
 from dbdyno.targets.mysql.telemetry import TELEMETRY
+from dbdyno.targets.mysql.time_limits import lift_time_limits
 
 TARGET = Target(
     name="mysql",
@@ -22,6 +23,7 @@ TARGET = Target(
     free_connections=free_connections,
     one_instant=one_instant,
     understood=understood,
+    lift_time_limits=lift_time_limits,
     telemetry=TELEMETRY,
     load_fallback=load_fallback,
 )

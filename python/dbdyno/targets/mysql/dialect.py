@@ -7,6 +7,7 @@ order. Other indexes are built after the rows, in one pass each.
 from collections.abc import Iterator, Sequence
 
 from dbdyno.targets.mysql.column_types import type_of
+from dbdyno.targets.mysql.time_limits import UNLIMITED
 from dbdyno.targets.schema import Column, ForeignKey, Index, Partitioning, Table
 from dbdyno.targets.standard import foreign_key_added, index_added
 
@@ -34,6 +35,10 @@ class MysqlDialect:
     def empty(self, table: Table) -> str:
         """Return a TRUNCATE, which commits the transaction that it is in."""
         return f"truncate {table.name}"
+
+    def before_filling(self) -> list[str]:
+        """Return a setting of the session: neither brand has one of a transaction."""
+        return [UNLIMITED]
 
     def fill(self, table: Table, *, frozen: bool) -> str:
         """Return a LOAD DATA for the columns whose values differ; nothing is ever frozen."""

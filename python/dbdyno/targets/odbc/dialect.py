@@ -56,6 +56,10 @@ class StandardDialect:
         """Return a DELETE, which every database can roll back."""
         return f"delete from {table.name}"
 
+    def before_filling(self) -> list[str]:
+        """Return nothing: there is no standard for such limits."""
+        return []
+
     def fill(self, table: Table, *, frozen: bool) -> str:
         """Return an INSERT whose parameters are arrays."""
         assert not frozen

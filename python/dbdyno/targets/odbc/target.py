@@ -37,6 +37,7 @@ def behind_odbc(
         free_connections=_free_connections,
         one_instant=lambda connection: _one_instant(connection, snapshot),
         understood=understood,
+        lift_time_limits=lambda _connection: None,
         telemetry=None,
     )
 

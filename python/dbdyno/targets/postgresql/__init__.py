@@ -8,6 +8,7 @@ from dbdyno.targets.postgresql.maintenance import checkpoint, one_instant, settl
 from dbdyno.targets.postgresql.server_errors import understood
 from dbdyno.targets.postgresql.tables import find_tables
 from dbdyno.targets.postgresql.telemetry import TELEMETRY
+from dbdyno.targets.postgresql.time_limits import lift_time_limits
 
 TARGET = Target(
     name="postgresql",
@@ -21,5 +22,6 @@ TARGET = Target(
     free_connections=free_connections,
     one_instant=one_instant,
     understood=understood,
+    lift_time_limits=lift_time_limits,
     telemetry=TELEMETRY,
 )

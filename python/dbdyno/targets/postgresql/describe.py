@@ -15,10 +15,12 @@ CAPABILITIES = {
     "pg_stat_backend": 180000,
 }
 
+# What sessions of the load begin with: this one has set some for itself, and its name.
 SETTINGS = """
-    select name, setting, coalesce(unit, ''), source
+    select name, reset_val, coalesce(unit, ''), source
     from pg_settings
-    where setting is distinct from boot_val and source not in ('default', 'client', 'session')
+    where reset_val is distinct from boot_val and source not in ('default', 'client')
+        and name <> 'application_name'
     order by name"""
 
 FACTS = """

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from dbdyno.targets.postgresql.time_limits import UNLIMITED_TRANSACTION
 from dbdyno.targets.schema import Column, ForeignKey, Index, Partitioning, Table
 from dbdyno.targets.standard import foreign_key_added, index_added, literal
 
@@ -31,6 +32,10 @@ class PostgresqlDialect:
     def empty(self, table: Table) -> str:
         """Return a TRUNCATE, which lets the same transaction copy frozen rows."""
         return f"truncate {table.name}"
+
+    def before_filling(self) -> list[str]:
+        """Return a setting of the transaction, which leaves a pooler's session as it was."""
+        return [UNLIMITED_TRANSACTION]
 
     def fill(self, table: Table, *, frozen: bool) -> str:
         """Return a binary COPY of the columns whose values differ."""
