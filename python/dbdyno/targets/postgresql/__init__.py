@@ -1,4 +1,4 @@
-"""PostgreSQL, version 14 and later."""
+"""PostgreSQL, version 12 and later."""
 
 from dbdyno.targets.base import Target
 from dbdyno.targets.postgresql.connections import free_connections
