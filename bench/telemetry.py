@@ -133,7 +133,9 @@ def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bo
     options = watched.options(level, len(turns))
     work = find_work([WeightedName(watched.workload, 1)], (), options)
     with closing(connect_to(server)) as connected:
-        prepared = prepare(connected, work, options, seed=SEED, bulk=load, watch=lambda _: None)
+        prepared = prepare(
+            connected, work, options, seed=SEED, bulk=load, watch=lambda _: None, say=print
+        )
         sql_dialect = connected.target.sql_dialect
         plan = plan_of(
             options, work, prepared.values, server.endpoint(), sql_dialect=sql_dialect, seed=SEED

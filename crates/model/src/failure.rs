@@ -24,7 +24,7 @@ pub enum FailureClass {
     /// The server lacks resources: disk, memory, connections, locks (classes 53, 54, 58), or the
     /// other nodes of its cluster (MySQL 1047).
     Resource,
-    /// Not allowed (42501, class 28).
+    /// Not allowed (42501, class 28), also because a server or transaction only reads (25006).
     Permission,
     /// The statement itself is wrong: syntax, unknown names (class 42).
     Statement,
@@ -47,7 +47,7 @@ impl FailureClass {
             "55P03" => Self::LockTimeout,
             "23505" => Self::DuplicateKey,
             "57014" => Self::Cancelled,
-            "42501" => Self::Permission,
+            "42501" | "25006" => Self::Permission,
             "25P03" | "25P04" | "57P01" | "57P02" | "57P03" | "57P04" | "57P05" => Self::Connection,
             _ => match code.get(..2) {
                 Some("08") => Self::Connection,
@@ -75,8 +75,10 @@ impl FailureClass {
             1021 | 1037 | 1038 | 1040 | 1041 | 1047 | 1114 | 1203 | 1206 | 1226 | 1461 => {
                 Self::Resource
             }
-            1044 | 1045 | 1129 | 1130 | 1142 | 1143 | 1227 | 1370 | 1698 => Self::Permission,
-            1049 | 1054 | 1064 | 1136 | 1146 | 1222 | 1241 | 1295 => Self::Statement,
+            1044 | 1045 | 1129 | 1130 | 1142 | 1143 | 1227 | 1290 | 1370 | 1698 | 1792 | 1836 => {
+                Self::Permission
+            }
+            1049 | 1054 | 1064 | 1136 | 1146 | 1222 | 1241 | 1295 | 1665 => Self::Statement,
             1264 | 1292 | 1365 | 1366 | 1406 => Self::Data,
             _ => Self::from_sqlstate(sqlstate),
         }
@@ -151,6 +153,7 @@ mod tests {
             ("23505", FailureClass::DuplicateKey),
             ("23503", FailureClass::Constraint),
             ("42501", FailureClass::Permission),
+            ("25006", FailureClass::Permission),
             ("42P01", FailureClass::Statement),
             ("25P02", FailureClass::Other),
             ("25P04", FailureClass::Connection),
@@ -179,6 +182,8 @@ mod tests {
             (1047, "08S01", FailureClass::Resource),
             (1203, "42000", FailureClass::Resource),
             (1142, "42000", FailureClass::Permission),
+            (1290, "HY000", FailureClass::Permission),
+            (1665, "HY000", FailureClass::Statement),
             (1366, "HY000", FailureClass::Data),
             (1295, "HY000", FailureClass::Statement),
             (1136, "21S01", FailureClass::Statement),

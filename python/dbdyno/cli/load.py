@@ -94,6 +94,7 @@ def _loaded(work: Work, target: TargetOptions, data: DataOptions, jobs: int | No
             seed=seed_of(data),
             bulk=engine_tools().load,
             watch=progress.loading,
+            say=print_aside,
             jobs=jobs,
         )
 

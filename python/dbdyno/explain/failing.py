@@ -31,7 +31,8 @@ _AGAINST = {
     "cancelled": "Find what cancelled them: a timeout of the server or of the role, or a user.",
     "connection": "Check the server's log for why it closed or refused these connections.",
     "resource": "Give the server the resource that its message names: connections, memory, disk.",
-    "permission": "Grant the role the privileges that the statement needs.",
+    "permission": "Grant the role the privileges that the statement needs; "
+    "if the server only reads, connect to the primary.",
     "statement": "Correct the statement, or load the tables that it names.",
     "data": "Draw values that fit the column's type and length.",
     "script": "Correct the script at the place of the error.",

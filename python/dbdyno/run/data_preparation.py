@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from dbdyno.formatting import count
 from dbdyno.run.connected_server import ConnectedServer
+from dbdyno.run.lookout import Lookout
 from dbdyno.run.options import DataOptions
 from dbdyno.run.plan import cores_available
 from dbdyno.run.presence import Presence
@@ -21,12 +22,16 @@ def prepare(  # noqa: PLR0913 - independent inputs
     seed: int,
     bulk: Bulk,
     watch: Callable[[LoadProgress], None],
+    say: Callable[[str], None],
     jobs: int | None = None,
 ) -> Prepared:
     """Prepare the workload's data, which exists or is loaded; scripts alone need none."""
     if work.workload is None:
         return Prepared(values={}, made_by="")
-    with Presence(connected.server.connect, connected.control) as presence:
+    with (
+        Presence(connected.server.connect, connected.control) as presence,
+        Lookout(connected, say),
+    ):
 
         def pass_on(progress: LoadProgress) -> None:
             presence.loading(progress)

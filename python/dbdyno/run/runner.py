@@ -196,6 +196,7 @@ class _Run:
             seed=self.seed,
             bulk=self.tools.load,
             watch=self.observer.loading,
+            say=self.observer.say,
         )
         if prepared.report:
             self.observer.say(load_summary(prepared.report))

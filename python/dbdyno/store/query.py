@@ -7,7 +7,9 @@ Only reading is allowed: the views last no longer than the query.
 """
 
 import re
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import TypeVar
 
 import duckdb
 import msgspec
@@ -23,6 +25,7 @@ from dbdyno.store.run import Run
 from dbdyno.store.summary import RunSummary, list_runs
 from dbdyno.store.tables import RISING, SCHEMAS
 
+T = TypeVar("T")
 _BUCKET_TABLES = {
     "response": "script_buckets",
     "service": "service_buckets",
@@ -71,13 +74,31 @@ def sql(query: str, home: Path | None = None) -> duckdb.DuckDBPyRelation:
     """
     connection = duckdb.connect()
     try:
-        with interruptible():
-            _refuse_writing(connection, query)
-            _create_views(connection, query, home)
-            return _without_time_zones(connection.sql(query)).materialize()
+        with interruptible(), ThreadPoolExecutor(1) as thread:
+            answering = thread.submit(_answer, connection, query, home)
+            return _interrupting(connection, answering)
     except duckdb.Error as error:
         tables = ", ".join(("runs", *SCHEMAS, "buckets"))
         raise StoreError("query", str(error), f"The tables are {tables}.") from error
+
+
+def _answer(
+    connection: duckdb.DuckDBPyConnection, query: str, home: Path | None
+) -> duckdb.DuckDBPyRelation:
+    _refuse_writing(connection, query)
+    _create_views(connection, query, home)
+    return _without_time_zones(connection.sql(query)).materialize()
+
+
+def _interrupting(connection: duckdb.DuckDBPyConnection, answering: Future[T]) -> T:
+    """Wait for another thread: DuckDB looks for a signal only while it has nothing else to do."""
+    try:
+        return answering.result()
+    except KeyboardInterrupt:
+        while not answering.done():  # the query may not have begun yet
+            connection.interrupt()
+            wait([answering], 0.1)
+        raise
 
 
 def _without_time_zones(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:

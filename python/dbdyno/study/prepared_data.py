@@ -73,6 +73,7 @@ class PreparedData:
                     seed=SEED,
                     bulk=self._tools.load,
                     watch=self._observer.loading,
+                    say=self._observer.say,
                 )
             assert prepared.report is not None  # there was no data before
             data = keep_data(server, key, _about(point, prepared.values, prepared.report))

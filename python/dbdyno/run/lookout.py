@@ -1,0 +1,110 @@
+"""Reports what the server waits for while the data is prepared, such as a lock that is not freed.
+
+Dropping a table waits for every transaction that has used it, and with synchronous replication a
+commit waits for the standby, however long that takes.
+"""
+
+import threading
+from collections.abc import Callable
+from contextlib import closing, suppress
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from dbdyno.errors import DbdynoError
+from dbdyno.run.connected_server import ConnectedServer
+from dbdyno.targets.telemetry import Locks, Sessions, Telemetry
+from dbdyno.telemetry.blocking import find_waits
+
+INTERVAL_S = 10.0
+
+
+class ControlWait(NamedTuple):
+    """What the control connection executes, what that waits for, and who causes it if known."""
+
+    statement: str
+    awaited: str
+    cause: str
+
+
+class Lookout:
+    """Looks regularly, within the block, what the control connection waits for.
+
+    A wait that is the same at two looks in a row is reported once. Databases without telemetry are
+    not looked at.
+    """
+
+    def __init__(
+        self,
+        connected: ConnectedServer,
+        say: Callable[[str], None],
+        interval_s: float = INTERVAL_S,
+    ) -> None:
+        self._connected = connected
+        self._say = say
+        self._interval_s = interval_s
+        self._over = threading.Event()
+
+    def _watch(self, telemetry: Telemetry, pid: int) -> None:
+        last, told = None, set[ControlWait]()
+        while not self._over.wait(self._interval_s):
+            wait = None
+            # Presence reports a server that no longer answers.
+            with suppress(DbdynoError):
+                wait = self._look(telemetry, pid)
+            if wait is not None and wait == last and wait not in told:
+                told.add(wait)
+                self._say(f"still waiting for {wait.awaited}: {wait.statement}{wait.cause}")
+            last = wait
+
+    def _look(self, telemetry: Telemetry, pid: int) -> ControlWait | None:
+        with (
+            closing(self._connected.server.connect()) as connection,
+            self._connected.target.understood("look what the server waits for"),
+        ):
+            telemetry.begin(connection)
+            sessions, locks = telemetry.sample_with_locks(connection)()
+        own = _session(pid, sessions)
+        if own is None or own.state != "active" or not own.wait_type:
+            return None
+        cause = _cause(_blocker(pid, locks, telemetry), sessions)
+        return ControlWait(_line(own.text), f"{own.wait_type} {own.wait_event}", cause)
+
+    def __enter__(self) -> Self:
+        """Start looking."""
+        telemetry = self._connected.target.telemetry
+        if telemetry is not None:
+            with self._connected.target.understood("ask for the session's number"):
+                pid = telemetry.pid(self._connected.control)
+            looking = (telemetry, pid)
+            threading.Thread(target=self._watch, args=looking, name="lookout", daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop looking, without waiting for a look in progress."""
+        self._over.set()
+
+
+def _session(pid: int, sessions: list[Sessions]) -> Sessions | None:
+    return next((alike for alike in sessions if pid in alike.pids), None)
+
+
+def _blocker(pid: int, locks: list[Locks], telemetry: Telemetry) -> int | None:
+    waits = find_waits(locks, telemetry.conflicts)
+    return next((wait.blocker for wait in waits if pid in wait.locks.pids), None)
+
+
+def _cause(blocker: int | None, sessions: list[Sessions]) -> str:
+    if blocker is None:
+        return ""
+    session = _session(blocker, sessions)
+    what = f", {session.state}: {_line(session.text)}" if session is not None else ""
+    return f" (blocked by session {blocker}{what})"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
