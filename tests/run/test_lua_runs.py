@@ -120,6 +120,16 @@ def test_an_init_that_fails_leaves_no_run_but_what_it_printed(script, url, home,
     assert list((home / "runs").iterdir()) == []
 
 
+def test_a_done_that_fails_loses_nothing_that_was_measured(script, url, capfd):
+    text = HEAD + "function event() con:query('select 1') end function done() error('no end') end"
+    assert run(script, text, url, "--json") == Exit.FAILED
+    record = json.loads(capfd.readouterr().out)
+    assert record["status"] == "failed"
+    assert record["transactions"]["ok"] > 0
+    assert "done of mine.lua failed" in record["invalid_reasons"][-1]
+    assert "no end" in record["invalid_reasons"][-1]
+
+
 def test_a_server_that_dies_ends_the_command(home, tmp_path: Path):
     """A server may take any time to build an index, so no time limit would end the command."""
     script, server = tmp_path / "mine.lua", MariaDB()

@@ -67,6 +67,8 @@ class Measured:
     was_silent: bool = False
     got_interrupt: bool = False
     """Whether the user requested the end, however the engine then ended."""
+    script_failure: str | None = None
+    """Why what a sysbench script does once after the events failed."""
 
     @property
     def has_begun(self) -> bool:

@@ -53,6 +53,8 @@ def with_validity(  # noqa: PLR0913 - everything that a verdict rests on
 ) -> RunRecord:
     """Return the summary with its verdict."""
     reasons = _reasons(plan, measured, failures_max, violations)
+    if measured.script_failure is not None:
+        reasons = [*reasons, measured.script_failure]
     return replace(
         summary,
         status=_status(measured),
@@ -87,4 +89,6 @@ def _silence_reason(plan: Plan) -> str:
 def _status(measured: Measured) -> Status:
     if measured.was_interrupted:
         return "interrupted"
+    if measured.script_failure is not None:
+        return "failed"
     return "done" if measured.done and measured.done.end == "complete" else "failed"

@@ -139,8 +139,8 @@ class _Run:
                 placed.record_memory("end")
                 self._describe(writer, description, placed)
                 if measured.has_begun:
-                    script.end(writer.folder / LOG)
                     with self._kept():
+                        measured.script_failure = script.end(writer.folder / LOG)
                         return self._conclude(writer, plan, measured, watch)
             self._forget(writer)
         raise _not_begun(plan, measured)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Survey
 from dbdyno.model.plan import Plan
 from dbdyno.run.lua.commands import perform, survey_command
@@ -34,10 +35,17 @@ class ScriptHooks:
         if self.survey and self.survey.has_init:
             self._perform("init", log, is_parallel=False)
 
-    def end(self, log: Path) -> None:
-        """Do what has to be done once after the events."""
-        if self.survey and self.survey.has_done:
-            self._perform("done", log, is_parallel=False)
+    def end(self, log: Path) -> str | None:
+        """Do what has to be done once after the events; return why it failed.
+
+        That is no exception, because the events were measured and their results are kept.
+        """
+        try:
+            if self.survey and self.survey.has_done:
+                self._perform("done", log, is_parallel=False)
+        except DbdynoError as error:
+            return f"after the events, {error.message}"
+        return None
 
     def _perform(self, command: str, log: Path, *, is_parallel: bool) -> None:
         with log.open("a", encoding="utf-8") as out:
