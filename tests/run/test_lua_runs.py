@@ -130,6 +130,15 @@ def test_a_done_that_fails_loses_nothing_that_was_measured(script, url, capfd):
     assert "no end" in record["invalid_reasons"][-1]
 
 
+def test_only_a_missing_table_is_what_a_load_would_create(script, url, capfd):
+    begin = "function thread_init() {} end function event() end"
+    assert run(script, begin.format("error('not so')"), url) == Exit.NOTHING_RUN
+    assert "dbdyno load" not in capfd.readouterr().err
+    query = "sysbench.sql.driver():connect():query('select * from missing')"
+    assert run(script, begin.format(query), url) == Exit.NOTHING_RUN
+    assert "hint: dbdyno load creates the tables" in capfd.readouterr().err
+
+
 def test_a_server_that_dies_ends_the_command(home, tmp_path: Path):
     """A server may take any time to build an index, so no time limit would end the command."""
     script, server = tmp_path / "mine.lua", MariaDB()

@@ -15,12 +15,16 @@ use dbdyno_hist::frame::{Connected, Frame, Note, Outage, OutageBegun, Started, S
 use dbdyno_hist::{Activity, Latencies};
 use dbdyno_load::{HopelessScript, OutageEvent, Timeline};
 use dbdyno_model::{Nanos, Protocol};
+use dbdyno_script::Fault;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Time between the decision to start or stop and its effect: enough for every lane to receive the
 /// message.
 const LEAD_TIME: Nanos = Nanos::from_millis(50);
+
+/// How a Lua script's error names a table that does not exist, on MySQL servers and PostgreSQL.
+const MISSING_TABLE: [&str; 2] = ["state = '42S02'", "state = '42P01'"];
 
 /// Coordinates the lanes of a run.
 pub(super) struct Coordinator<'a> {
@@ -250,7 +254,7 @@ impl<'a> Coordinator<'a> {
         }
         if let Some((client, fault)) = ending.faults.first() {
             let message = fault_message(&self.engine.plan, *client, fault);
-            return Err(EngineError::new("bad_script", message, self.hint_for_scripts()));
+            return Err(EngineError::new("bad_script", message, self.hint_for(fault)));
         }
         if let Some(error) = &ending.fatal {
             return Err(EngineError::cannot_connect(self.engine.plan.endpoint.protocol, error));
@@ -261,9 +265,11 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    fn hint_for_scripts(&self) -> &'static str {
+    /// Only a missing table is created by `dbdyno load`: the script itself has any other error.
+    fn hint_for(&self, fault: &Fault) -> &'static str {
         let runs = self.engine.plan.lua.as_ref().is_some_and(|lua| lua.command == "run");
-        if runs { "dbdyno load creates the tables of a sysbench script" } else { "" }
+        let is_missing = MISSING_TABLE.iter().any(|state| fault.message.contains(state));
+        if runs && is_missing { "dbdyno load creates the tables of a sysbench script" } else { "" }
     }
 
     /// Starts the load, a moment from now.
