@@ -129,6 +129,17 @@ def forbidden(mariadb):
     mariadb.execute("set global local_infile = on")
 
 
+def test_where_the_server_takes_only_small_packets(mariadb, target):
+    mariadb.execute("set global max_allowed_packet = 1024")
+    try:
+        with pytest.raises(DbdynoError) as caught:
+            list(load(plan_of(mariadb, table_of(ID, FILLER, rows=10_000))))
+    finally:
+        mariadb.execute("set global max_allowed_packet = 16777216")
+    assert "max_allowed_packet" in caught.value.hint
+    assert target("count(*)") == [(0,)]
+
+
 @pytest.mark.usefixtures("forbidden")
 def test_where_the_server_forbids_it(mariadb, target):
     with pytest.raises(DbdynoError) as caught:

@@ -151,6 +151,7 @@ fn not_loaded(table: &LoadTable, error: &ServerError) -> EngineError {
     let hint = match error.code.as_str() {
         "53100" | "1114" => "free disk space on the server, or load at a smaller scale (-s)",
         "42501" | "1142" => "log in as a role that may write to this table",
+        "1153" => "set global max_allowed_packet = 16777216 on the server, or more",
         "1148" | "3948" | "4166" => "set global local_infile = 1 on the server",
         _ => "",
     };
