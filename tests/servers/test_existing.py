@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import psycopg
 import pytest
 from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict
@@ -15,6 +16,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing
 from dbdyno.servers.postgresql.place import data_directory
+from dbdyno.servers.postgresql.refusals import refusal
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL
@@ -87,6 +89,36 @@ def test_the_environments_patience_is_kept(
     assert use_existing(postgres_server.conninfo).endpoint().connect_timeout_ns == 3 * 10**9
 
 
+def test_a_timeout_may_be_a_fraction(postgres_server: Server) -> None:
+    server = use_existing(f"{postgres_server.conninfo} connect_timeout=2.5")
+    assert server.endpoint().connect_timeout_ns == 2 * 10**9
+
+
+def test_a_service_file_that_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGSERVICEFILE", "/nowhere/services")
+    with pytest.raises(DbdynoError) as caught:
+        use_existing("service=mine")
+    assert "/nowhere/services" in caught.value.message
+    assert "PGSERVICEFILE" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("host", "tried", "is_named"),
+    [
+        ("10.0.0.1", ["no encryption"], True),
+        ("10.0.0.1", ["SSL off"], True),
+        ("10.0.0.1", ["SSL encryption", "no encryption"], False),
+        ("[local]", ["no encryption"], False),
+    ],
+)
+def test_encryption_is_named_where_it_was_not_tried(
+    host: str, tried: list[str], is_named: bool
+) -> None:
+    entry = f'FATAL:  no pg_hba.conf entry for host "{host}", user "u", database "d", '
+    text = "\n".join(entry + each for each in tried)
+    assert ("sslmode" in refusal(psycopg.OperationalError(text), {}).hint) == is_named
+
+
 def test_a_service_file_and_a_passfile(
     tcp_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +187,9 @@ def test_properties_hidden_from_a_user_are_unknown(tcp_server: Server) -> None:
         ("host=127.0.0.1 port=abc user=clerk", "bad_target", '"abc"'),
         ("user=clerk dbname=postgres target_session_attrs=standby", "not_ready", "hot standby"),
         ("service=unheard_of", "bad_target", "unheard_of"),
+        ("user=clerk connect_timeout=soon", "bad_target", "'soon'"),
+        ("user=clerk sslmode=maybe", "bad_target", '"maybe"'),
+        ("postgresql://cl%ffrk@host/db", "bad_target", "not UTF-8"),
         ("postgresql://clerk@host/db?colour=red", "bad_target", "colour"),
         ("just words", "bad_target", "just"),
     ],

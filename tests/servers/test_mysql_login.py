@@ -122,11 +122,15 @@ def test_the_origin_of_an_address_without_a_server_is_named(
 
 @pytest.mark.parametrize(
     ("options", "expected"),
-    [("host=h\nport=many", "port (FILE) must be"), ("ssl-mode=MAYBE", "ssl-mode (FILE) cannot be")],
+    [
+        ("host=h\nport=many", "port (FILE) must be"),
+        ("ssl-mode=MAYBE", "ssl-mode (FILE) cannot be"),
+        ("password=gr\xfcn", "password (FILE) is not UTF-8 text"),
+    ],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, options: str, expected: str) -> None:
     mine = tmp_path / ".my.cnf"
-    mine.write_text(f"[client]\n{options}\n")
+    mine.write_text(f"[client]\n{options}\n", encoding="latin-1")
     with pytest.raises(DbdynoError) as caught:
         login_of("mysql://u@/d", {})
     assert expected.replace("FILE", str(mine)) in caught.value.message

@@ -65,6 +65,7 @@ def login_of(target: str, environment: Mapping[str, str] = os.environ) -> Login:
     found = {} if NO_DEFAULTS in given else _defaults(environment)
     options = {name: option.value for name, option in found.items()} | given
     origins = {name: option.origin for name, option in found.items() if name not in given}
+    _refuse_undecodable(options, origins)
     address = _address(given, options, origins)
     return Login(
         address=address,
@@ -78,6 +79,13 @@ def login_of(target: str, environment: Mapping[str, str] = os.environ) -> Login:
         key=options.get("ssl-key"),
         connect_timeout_s=_number(options, origins, "connect-timeout", CONNECT_TIMEOUT_S),
     )
+
+
+def _refuse_undecodable(options: Mapping[str, str], origins: Mapping[str, str]) -> None:
+    """Refuse text for the server that is none; the names of files may be any bytes."""
+    for name in ("user", "password", "database", "host"):
+        if any("\ud800" <= each <= "\udfff" for each in options.get(name, "")):
+            raise DbdynoError("bad_target", f"{_named(name, origins)} is not UTF-8 text", HINT)
 
 
 def _account_name() -> str:

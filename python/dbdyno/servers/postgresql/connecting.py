@@ -33,13 +33,13 @@ def open_connection(target: str) -> Connection:
     """
     try:
         given = conninfo.conninfo_to_dict(target)
-    except psycopg.ProgrammingError as error:
+    except (psycopg.ProgrammingError, UnicodeDecodeError) as error:
         raise malformed(target, error) from None
     required = {"application_name": APPLICATION_NAME, "client_encoding": "UTF8"}
     dsn = conninfo.make_conninfo("", **{**given, **_patience(given), **required})
     try:
         return psycopg.connect(dsn, autocommit=True, prepare_threshold=None)
-    except psycopg.OperationalError as error:
+    except psycopg.Error as error:
         raise refusal(error, given) from None
 
 
@@ -112,7 +112,7 @@ def _address(host: str, port: int, numeric: str) -> Address:
 
 def _timeout_s(options: dict[str, str]) -> int:
     """Return ``connect_timeout``; libpq takes 0 and less as infinite, which no load should wait."""
-    seconds = int(options.get("connect_timeout", CONNECT_TIMEOUT_S))
+    seconds = int(float(options.get("connect_timeout", CONNECT_TIMEOUT_S)))  # as the driver does
     return seconds if seconds > 0 else CONNECT_TIMEOUT_S
 
 

@@ -11,6 +11,8 @@ import psycopg
 
 from dbdyno.errors import DbdynoError
 
+NO_ENTRY = "no pg_hba.conf entry"
+BAD_OPTION = "check that part of the target, or its PG… variable"
 # (text to look for, our code, hint); the first match is used.
 CAUSES = (
     (
@@ -24,7 +26,7 @@ CAUSES = (
         "the server asks for a password: set PGPASSWORD or write a ~/.pgpass",
     ),
     (
-        "no pg_hba.conf entry",
+        NO_ENTRY,
         "no_rights",
         "the server's pg_hba.conf has no line for this user, database and host",
     ),
@@ -58,10 +60,14 @@ CAUSES = (
     ("could not translate host name", "unreachable", "check the host's name"),
     ("failed to resolve host", "unreachable", "check the host's name"),
     ("definition of service", "bad_target", "check PGSERVICE and the service file"),
+    ("service file", "bad_target", "check PGSERVICEFILE and the service file"),
+    ("for connection option", "bad_target", BAD_OPTION),
+    ("bad value for", "bad_target", BAD_OPTION),  # the driver's words, as for connect_timeout
+    ('value: "', "bad_target", BAD_OPTION),
     (
-        "for connection option",
+        "invalid value for parameter",
         "bad_target",
-        "check that part of the target, or its PG… variable",
+        "check that setting in the target's options, its PG… variable, and the role's settings",
     ),
     (
         "hot standby mode",
@@ -83,12 +89,14 @@ CAUSES = (
 )
 MISSING_DATABASE = re.compile(r'database ".*" does not exist')
 MISSING_ROLE = re.compile(r'role ".*" does not exist')
+UNENCRYPTED = re.compile(r'no pg_hba\.conf entry for host "(?!\[local\]).*(no encryption|SSL off)')
+ENCRYPTED = re.compile(r"SSL encryption|SSL on")
 SECRET = re.compile(
     r"(?:^|://)[^:/?#=]*:(?P<url>.*)@|password\s*=\s*(?P<pair>'(?:[^'\\]|\\.)*'|\S+)|[?&]password=(?P<query>[^&]+)"
 )
 
 
-def refusal(error: psycopg.OperationalError, given: Mapping[str, object]) -> DbdynoError:
+def refusal(error: psycopg.Error, given: Mapping[str, object]) -> DbdynoError:
     """Return the error for a connection that the server, or the network, refused."""
     text = _tidy(str(error))
     password = str(given.get("password") or "")
@@ -98,9 +106,10 @@ def refusal(error: psycopg.OperationalError, given: Mapping[str, object]) -> Dbd
     return DbdynoError(code, f"cannot connect: {text}", hint)
 
 
-def malformed(target: str, error: psycopg.ProgrammingError) -> DbdynoError:
+def malformed(target: str, error: psycopg.ProgrammingError | UnicodeDecodeError) -> DbdynoError:
     """Return the error for a target that libpq cannot parse; libpq's may quote the password."""
-    text = _tidy(str(error))
+    undecoded = isinstance(error, UnicodeDecodeError)
+    text = "it is not UTF-8 text" if undecoded else _tidy(str(error))
     secrets = [part for match in SECRET.finditer(target) for part in match.groups() if part]
     for quoted in re.findall(r'"([^"]*)"', text):
         if any(quoted in secret or secret in quoted for secret in secrets):
@@ -120,6 +129,8 @@ def _cause(text: str) -> tuple[str, str]:
     if MISSING_ROLE.search(text):
         return "missing_user", "create the role, or name another user in the target"
     for sign, code, hint in CAUSES:
+        if sign == NO_ENTRY and UNENCRYPTED.search(text) and not ENCRYPTED.search(text):
+            return code, f"{hint}, without encryption: try sslmode=require"
         if sign in text:
             return code, hint
     return "connect_failed", "the server's log may say more"
