@@ -32,7 +32,8 @@ _AGAINST = {
     "connection": "Check the server's log for why it closed or refused these connections.",
     "resource": "Give the server the resource that its message names: connections, memory, disk.",
     "permission": "Grant the role the privileges that the statement needs; "
-    "if the server only reads, connect to the primary.",
+    "if transactions are read-only, connect to the primary, or set default_transaction_read_only "
+    "to off.",
     "statement": "Correct the statement, or load the tables that it names.",
     "data": "Draw values that fit the column's type and length.",
     "script": "Correct the script at the place of the error.",

@@ -17,7 +17,12 @@ CAUSES: tuple[tuple[type[psycopg.Error], str, str], ...] = (
     ),
     (errors.DiskFull, "disk_full", "make room on the server's disk, or load a smaller scale"),
     (errors.OutOfMemory, "server_memory", "the server is out of memory: load a smaller scale"),
-    (errors.ReadOnlySqlTransaction, "read_only", "the server is a standby or set read-only"),
+    (
+        errors.ReadOnlySqlTransaction,
+        "read_only",
+        "the server is a standby, or default_transaction_read_only is on (for the server, the "
+        "database or the role)",
+    ),
     (errors.DuplicateTable, "table_exists", "--replace drops it first"),
     (
         errors.DependentObjectsStillExist,
