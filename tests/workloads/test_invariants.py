@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from psycopg import Connection
 
+from dbdyno.errors import DbdynoError
 from dbdyno.targets.postgresql import TARGET
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.invariants import Bounded, Committed, Violation
@@ -78,6 +79,26 @@ def test_honest_runs_of_pk(prepare: Prepare, connection: Connection, operation: 
 def test_damage_is_seen(prepare: Prepare, connection: Connection, damage: str, law: str) -> None:
     prepare("tpcb")
     assert [violation.law for violation in judge(connection, "tpcb", damage=damage)] == [law]
+
+
+def test_rows_that_a_policy_hides_are_no_damage(prepare: Prepare, connection: Connection) -> None:
+    """They would be missing from one sum and not from another."""
+    prepare("tpcb")
+    workload = find_workload("tpcb")
+    values = workload.complete({})
+    connection.execute("alter table pgbench_accounts enable row level security")
+    connection.execute("alter table pgbench_accounts force row level security")
+    connection.execute("create role reader")
+    connection.execute("grant select on all tables in schema public to reader")
+    connection.execute("set role reader")
+    try:
+        with pytest.raises(DbdynoError) as caught, TARGET.understood("check"):
+            workload.snapshot(TARGET, connection, values)
+    finally:
+        connection.execute("reset role")
+        connection.execute("drop owned by reader; drop role reader")
+    assert caught.value.code == "no_rights"
+    assert "row-level security" in caught.value.message
 
 
 @pytest.mark.parametrize(
