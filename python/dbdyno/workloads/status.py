@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from dbdyno.errors import DbdynoError
 from dbdyno.targets.base import Target
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.schema import FoundTable, Table
@@ -37,6 +38,7 @@ def _status(
     found = target.find_tables(connection, [table.name for table in wanted])
     if not found:
         return DataStatus(state="absent")
+    _refuse_others(found)
     mark = _common_mark(found)
     obstacle = _foreign(workload, wanted, found, mark) or _misshapen(wanted, found)
     if obstacle:
@@ -47,6 +49,17 @@ def _status(
     if obstacle:
         return DataStatus(state="incompatible", scale=scale, why=obstacle)
     return DataStatus(state="compatible", scale=scale, made_by=_maker(workload, mark))
+
+
+def _refuse_others(found: Mapping[str, FoundTable]) -> None:
+    """Refuse views and the like, which no load replaces."""
+    others = [table.name for table in found.values() if not table.is_table]
+    if others:
+        raise DbdynoError(
+            "not_a_table",
+            f"{', '.join(others)} is not a table",
+            "something else has the table's name: rename it",
+        )
 
 
 def _common_mark(found: dict[str, FoundTable]) -> Mark | None:
@@ -74,9 +87,6 @@ def _foreign(
     missing = [table.name for table in wanted if table.name not in found]
     if missing:
         return f"{', '.join(found)} without {', '.join(missing)}"
-    others = [table.name for table in found.values() if not table.is_table]
-    if others:
-        return f"{', '.join(others)} is not a table"
     if mark is None:
         return "" if workload.other_maker else f"{', '.join(found)} was not made by dbdyno"
     if mark.data != workload.data:

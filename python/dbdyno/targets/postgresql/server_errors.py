@@ -48,6 +48,8 @@ def understood(doing: str) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         primary = error.diag.message_primary or str(error).strip()
+        if isinstance(error, errors.DependentObjectsStillExist) and error.diag.message_detail:
+            primary = "; ".join([primary, *error.diag.message_detail.splitlines()])
         code, hint = _cause(error)
         raise DbdynoError(code, f"cannot {doing}: {primary}", hint) from error
 
