@@ -1,6 +1,7 @@
 """Each source on made-up file trees with known answers; what it declares, it returns."""
 
 import os
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,7 +9,13 @@ import pytest
 
 from dbdyno.host import files, group
 from dbdyno.host.group import ProcessGroup
-from dbdyno.host.observed_host import ObservedHost, all_sources, host_sources, observe
+from dbdyno.host.observed_host import (
+    ObservedHost,
+    ServerEndedError,
+    all_sources,
+    host_sources,
+    observe,
+)
 from dbdyno.host.processes import TICK_US
 from dbdyno.host.sources import (
     busiest,
@@ -99,6 +106,16 @@ def test_idle_time_that_the_kernel_takes_back_is_held(tree):
 def test_groups_that_have_ended_are_left_out(tree):
     watched = host(tree({"proc/10/stat": stat(1)}), server=10, engine=99)
     assert processes.read(watched).keys() == {"server"}
+
+
+@pytest.mark.parametrize("source", [processes, process_io])
+def test_what_a_server_used_before_it_ended_is_unknown_not_zero(tree, source):
+    root = tree({"proc/10/stat": stat(1), "proc/10/io": io(21), "proc/20/stat": stat(1)})
+    watched = host(root, server=10, engine=20)
+    assert "server" in source.read(watched)
+    shutil.rmtree(root / "proc/10")
+    with pytest.raises(ServerEndedError, match="the server's process has ended"):
+        source.read(watched)
 
 
 def refuse_io(monkeypatch, *pids: int) -> None:

@@ -64,6 +64,11 @@ class ProcessGroup:
         self._gone = _Turns()
         self._largest: dict[str, float] = {}
 
+    @property
+    def was_seen(self) -> bool:
+        """Whether the first process was there in an earlier reading."""
+        return self._started is not None
+
     def members(self, table: ProcessTable, *, fresh: bool = False) -> list[Process]:
         """Return the members as last read; empty once the first process has ended."""
         tree = self._tree(table, fresh=fresh)

@@ -18,7 +18,11 @@ from dbdyno.host.group import ProcessGroup
 from dbdyno.host.monotonic_counters import MonotonicCounters
 from dbdyno.host.other_processes import OtherProcesses
 from dbdyno.host.processes import ProcessTable
-from dbdyno.model.source import Missing, Source
+from dbdyno.model.source import Missing, Numbers, Source
+
+
+class ServerEndedError(Exception):
+    """The server's first process, which was observed, does not exist any more."""
 
 
 @dataclass(kw_only=True)
@@ -40,6 +44,19 @@ class ObservedHost:
     def processes(self) -> ProcessTable:
         """All processes of the host."""
         return ProcessTable(self.root)
+
+    def of_each_group(
+        self, read: Callable[[ProcessGroup, ProcessTable], dict[str, float]]
+    ) -> dict[str, Numbers]:
+        """Return the sums of each group that has not ended.
+
+        Raise ServerEndedError if the server has ended since it was first read: what it used since
+        the last reading is lost, and nothing must look as if it had used nothing.
+        """
+        sums = {name: read(group, self.processes) for name, group in self.groups.items()}
+        if "server" in sums and not sums["server"] and self.groups["server"].was_seen:
+            raise ServerEndedError("the server's process has ended")
+        return {name: numbers for name, numbers in sums.items() if numbers}
 
     @cached_property
     def disks(self) -> set[str]:

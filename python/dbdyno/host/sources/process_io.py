@@ -5,14 +5,14 @@ had been read. Bytes written are not included: the kernel charges a page each ti
 dirty, and more with it, which can be twenty times what is written.
 """
 
+from dbdyno.host.group import ProcessGroup
 from dbdyno.host.observed_host import HostSource, ObservedHost
 from dbdyno.model.source import Numbers
 
 
 def read(host: ObservedHost) -> dict[str, Numbers]:
     """Return the bytes of each group; one that has ended is left out."""
-    sums = {name: group.bytes_read(host.processes) for name, group in host.groups.items()}
-    return {name: numbers for name, numbers in sums.items() if numbers}
+    return host.of_each_group(ProcessGroup.bytes_read)
 
 
 def lack(host: ObservedHost) -> str | None:

@@ -1,13 +1,13 @@
 """The processes of the run: the server with its backends, the engine, dbdyno itself."""
 
+from dbdyno.host.group import ProcessGroup
 from dbdyno.host.observed_host import HostSource, ObservedHost
 from dbdyno.model.source import Numbers
 
 
 def read(host: ObservedHost) -> dict[str, Numbers]:
     """Return the sums of each group; one that has ended is left out."""
-    sums = {name: group.read(host.processes) for name, group in host.groups.items()}
-    return {name: numbers for name, numbers in sums.items() if numbers}
+    return host.of_each_group(ProcessGroup.read)
 
 
 SOURCE = HostSource(
