@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from dbdyno.analysis.budget import budget
+from dbdyno.analysis.session_samples import unsampled_s
 from dbdyno.model.telemetry import BlockCount, WaitCount
 from tests.support.recordings import MadeRun
 
@@ -72,6 +73,15 @@ def test_rare_samples_stand_for_the_whole_measured_part_wherever_they_fall(first
 def test_the_last_sample_stands_for_no_more_time_after_it_than_before():
     run = MadeRun(clients=CLIENTS, seconds=SECONDS).look(10.0, ALL, seconds=2.0)
     assert budget(run.recording()).not_seen == pytest.approx(WHOLE - 4 * CLIENTS)
+
+
+def test_a_gap_between_samples_is_known():
+    run = MadeRun(clients=CLIENTS, seconds=SECONDS)
+    for half in [*range(1, 11), *range(21, 41)]:
+        run.look(half / 2, ALL, seconds=0.5)
+    assert unsampled_s(run.recording()) == pytest.approx(5.0)
+    assert unsampled_s(made().recording()) == pytest.approx(0.0)
+    assert unsampled_s(MadeRun().recording()) == 0.0  # without telemetry
 
 
 def test_the_parts_are_the_clients_seconds():

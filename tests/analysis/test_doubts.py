@@ -124,6 +124,11 @@ def test_a_sound_run_has_no_doubts():
             "became due meanwhile; the numbers include that time",
         ),
         (
+            changed(unsampled_s=7.5),
+            "partly sampled: telemetry took no session samples for 7.5 s of 60.0 s; what clients "
+            "waited for then is not in the findings' shares",
+        ),
+        (
             changed(throughput=msgspec.structs.replace(THROUGHPUT, value=0.0)),
             "none completed during the measurement: all 1\u202f000\u202f000 completed after it; "
             "measure for longer than a transaction takes",

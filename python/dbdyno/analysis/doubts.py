@@ -20,6 +20,7 @@ TAIL_SAMPLES_MIN = 10
 HALF_WIDTH_MAX = 0.05
 DOWN_TO_NOTHING = 1.0
 """An interval whose half-width is at least the mean contains 0; larger ones say no more."""
+UNSAMPLED_MIN, UNSAMPLED_MIN_S = 0.1, 1.0
 _CENSORED = ("skipped", "unfinished", "waiting")
 _TAILS = {"p99.99": 1e-4, "p99.9": 1e-3, "p99": 1e-2}
 
@@ -38,6 +39,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     arrivals: Arrivals
     has_percentiles: bool = True
     missing_cycle: MissingCycle | None = None
+    unsampled_s: float = 0.0
+    """For how long telemetry, which was on, took no session sample."""
 
 
 def too_short(facts: Facts) -> str | None:
@@ -135,6 +138,21 @@ def no_checkpoint_cycle(facts: Facts) -> str | None:
     )
 
 
+def partly_sampled(facts: Facts) -> str | None:
+    """Telemetry took no session samples in a tenth of the measurement, and at least a second.
+
+    It was stopped (Ctrl-Z), had no CPU, or the server did not answer it. Samples are not scaled up:
+    what the clients waited for in that time is not known.
+    """
+    missing_s = facts.unsampled_s
+    if missing_s < max(UNSAMPLED_MIN_S, UNSAMPLED_MIN * facts.duration_s):
+        return None
+    return (
+        f"partly sampled: telemetry took no session samples for {missing_s:.1f} s of "
+        f"{facts.duration_s:.1f} s; what clients waited for then is not in the findings' shares"
+    )
+
+
 def censored(facts: Facts) -> str | None:
     """Some transactions have no response time, and they are not the fast ones.
 
@@ -218,6 +236,7 @@ DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
     no_percentiles,
     few_samples,
     no_checkpoint_cycle,
+    partly_sampled,
     censored,
 )
 

@@ -83,6 +83,12 @@ def measured_samples(recording: Recording) -> SessionSamples | None:
     return _measured(recording, SESSIONS)
 
 
+def unsampled_s(recording: Recording) -> float:
+    """Seconds of the measured part for which no session sample stands; 0 if none were taken."""
+    samples = measured_samples(recording)
+    return max(measured_s(recording) - samples.total_s, 0.0) if samples else 0.0
+
+
 def measured_lock_samples(recording: Recording) -> SessionSamples | None:
     """The samples that include locks; all samples if the recording does not distinguish them."""
     return _measured(recording, LOCKS) or measured_samples(recording)

@@ -21,6 +21,7 @@ from dbdyno.analysis.doubts import Facts, find_doubts
 from dbdyno.analysis.estimate import Series, estimate_mean
 from dbdyno.analysis.medians import median
 from dbdyno.analysis.planned_load import without_stage_means
+from dbdyno.analysis.session_samples import unsampled_s
 from dbdyno.analysis.stages import stages_of
 from dbdyno.analysis.steadiness import unasked_shift
 from dbdyno.analysis.timeline import Timeline, completed, timeline
@@ -54,6 +55,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         arrivals=arrivals(recording, duration_s),
         has_percentiles=response_ms is not None,
         missing_cycle=missing_cycle(recording),
+        unsampled_s=unsampled_s(recording),
     )
     return msgspec.structs.replace(
         recording.record,
