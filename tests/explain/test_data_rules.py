@@ -191,6 +191,7 @@ def scanning(
     sql=SELECT,
     processes=1,
     converted=(),
+    compared=(),
     finds=1.0,
     above=(),
     seen=((0, "", "", 3),),
@@ -204,6 +205,7 @@ def scanning(
             nodes=(*above, (plan, "accounts", finds)),
             text="",
             converted=converted,
+            compared=compared,
         ),
     )
     known = facts(table(rows=rows, columns=columns))
@@ -289,6 +291,16 @@ def test_a_lookup_by_a_pattern_wants_an_index_for_patterns(like):
 def test_a_lookup_that_finds_much_of_the_table_needs_no_index(above):
     assert isinstance(outcome_of("missing_index", scanning(above=above, finds=25_000.0)), NotFound)
     assert outcome_of("missing_index", scanning(above=above, finds=2_500.0)).certainty == "sure"
+
+
+def test_a_lookup_behind_a_view_is_known_by_its_plan():
+    view = {"sql": "SELECT count(*) FROM holders WHERE name = :name"}
+    found = outcome_of("missing_index", scanning(**view, compared=(("accounts", "owner"),)))
+    assert found.advice == ["CREATE INDEX CONCURRENTLY ON accounts (owner);"]
+    assert found.certainty == "sure"
+    by_key = scanning(**view, compared=(("accounts", "owner"), ("accounts", "id")))
+    assert isinstance(outcome_of("missing_index", by_key), NotFound)
+    assert isinstance(outcome_of("missing_index", scanning(**view)), NotFound)
 
 
 def joining(*, joined=30.0, orders=("id", "customer")):

@@ -179,6 +179,27 @@ def test_columns_that_a_comparison_converts(
     assert found == {tuple(converted)}
 
 
+@pytest.mark.parametrize(
+    ("condition", "compared"),
+    [
+        ("v = :v", ["v"]),
+        ("v = 7 and note = 'x'", ["v", "note"]),
+        ("v in (7, 8)", ["v"]),
+        ("v = :v or note = 'x'", []),
+        ("v + 1 = :v", []),
+        ("v = id", []),
+        ("v > :v", []),
+        ("id = :id", []),
+    ],
+)
+def test_columns_with_whose_values_a_scan_compares(
+    watcher: Connection, worker: Connection, table, condition: str, compared: list[str]
+) -> None:
+    worker.execute("create view behind as select * from t")
+    found = {plan.compared for plan in plans(watcher, f"select * from behind where {condition}")}
+    assert [sorted(each) for each in found] == [sorted(("t", column) for column in compared)]
+
+
 def test_tables_behind_views_and_in_other_schemas(watcher: Connection, worker: Connection) -> None:
     worker.execute("create schema other; create table other.o (id int)")
     worker.execute("create view seen as select * from other.o")

@@ -1,5 +1,7 @@
 """The statements of a run as rules use them: their tables, their time, their text."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from dbdyno.analysis.budget import PartKind
@@ -95,11 +97,17 @@ def reads_all(case: Case, statement: int, table: str) -> bool:
 def converted_columns(case: Case, statement: int, table: str) -> list[str]:
     """The table's columns that the statement compares in another type or collation."""
     plans = plans_of(server_facts(case), statement).values()
-    return list(
-        dict.fromkeys(
-            column for plan in plans for relation, column in plan.converted if relation == table
-        )
-    )
+    return _columns_of(table, (pair for plan in plans for pair in plan.converted))
+
+
+def compared_columns(case: Case, statement: int, table: str) -> list[str]:
+    """The table's columns with whose values the statement's scan compares, by its plan."""
+    plans = plans_of(server_facts(case), statement).values()
+    return _columns_of(table, (pair for plan in plans for pair in plan.compared))
+
+
+def _columns_of(table: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
+    return list(dict.fromkeys(column for relation, column in pairs if relation == table))
 
 
 def index_text(table: TableFacts, index: IndexFacts) -> str:

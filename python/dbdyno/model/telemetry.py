@@ -197,7 +197,8 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     ``variant`` is ``generic`` (any values) or ``custom`` (for the values of one example). ``nodes``
     are its steps: (type, relation or empty, estimated rows). ``converted`` are columns (relation,
     column) that it cannot look up in an index, because it compares them in another type or
-    collation than their own.
+    collation than their own. ``compared`` are columns that a scan of the whole table compares with
+    a value, if the server says so: known also for tables that only a view names.
     """
 
     statement: int
@@ -206,6 +207,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     nodes: tuple[tuple[str, str, float], ...]
     text: str
     converted: tuple[tuple[str, str], ...] = ()
+    compared: tuple[tuple[str, str], ...] = ()
 
 
 class ServerFacts(Struct, frozen=True, kw_only=True):

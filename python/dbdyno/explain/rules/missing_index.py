@@ -3,10 +3,10 @@
 Looks for: sequential scans of large tables by statements that compare columns with values, where no
 index begins with one of those columns. Also, where the server plans to read the whole table for it,
 a function of a column, as in lower(email) = …, and a column that has an index but is compared in
-another type or collation, which an index does not contain; on PostgreSQL a pattern (LIKE), a join
-that finds few rows, and the first few rows by a column (ORDER BY … LIMIT). The index to create has
-all columns that must be equal together, then the one that orders, and columns joined by OR get one
-each.
+another type or collation, which an index does not contain; on PostgreSQL a table behind a view, a
+pattern (LIKE), a join that finds few rows, and the first few rows by a column (ORDER BY … LIMIT).
+The index to create has all columns that must be equal together, then the one that orders, and
+columns joined by OR get one each.
 
 Arithmetic: rows read by sequential scans over the number of scans is what each lookup reads; a
 B-tree reads about one page per level. A scan that parallel workers share is counted by each of
@@ -46,9 +46,11 @@ from dbdyno.explain.sql import (
 )
 from dbdyno.explain.statements import (
     Statement,
+    compared_columns,
     converted_columns,
     plans_of,
     reads_all,
+    statements_of,
     statements_on,
     time_share,
     times_run,
@@ -190,7 +192,7 @@ def _by_table(case: Case) -> Outcome:
 
 def _suspects(case: Case, table: TableFacts) -> list[_Lookup]:
     """Candidate lookups, those with a sequential scan in their plan first."""
-    kinds = (_lookups, _computed, _converted, _patterns)
+    kinds = (_lookups, _computed, _converted, _patterns, _behind_views)
     for_values = [
         one
         for of_kind in kinds
@@ -281,6 +283,20 @@ def _patterns(case: Case, table: TableFacts) -> list[_Lookup]:
         if reads_all(case, statement.number, table.name)
         for name in like_columns(statement.sql)
         if (column := the_one(name, table.columns))
+    ]
+
+
+def _behind_views(case: Case, table: TableFacts) -> list[_Lookup]:
+    """Lookups of statements that do not name the table: the plan has what a view stands for."""
+    leading = _leading(table)
+    naming = statements_on(case, table)
+    return [
+        _Lookup(statement, columns, is_any=False, is_planned=True)
+        for statement in statements_of(case)
+        if statement not in naming
+        and reads_all(case, statement.number, table.name)
+        and (columns := compared_columns(case, statement.number, table.name))
+        and not leading.intersection(columns)
     ]
 
 

@@ -23,6 +23,8 @@ NAME = "dbdyno_explained"
 PLANNED = ("select", "insert", "update", "delete", "with", "values", "merge", "table")
 # A filter that converts a column to compare it: ((code)::numeric = $1).
 CONVERTED = re.compile(r'\((?:\w+\.)?("[^"]+"|\w+)\)::([a-z ]+?)(?:\(\d+\))? = ')
+# One that compares a column with a value: (line.order_id = $1), ((line.code)::text = ANY ('{a}')).
+COMPARED = re.compile(r"""\(\(?(?:\w+\.)?("[^"]+"|\w+)(?:\)::text)? = (?:ANY \()?(?:\$\d|'|-?\d)""")
 # varchar is compared as text at no cost: an index on it serves.
 SAME = "text"
 VARIANTS = {"generic": "force_generic_plan", "custom": "force_custom_plan"}
@@ -98,6 +100,7 @@ def _explained(
         nodes=tuple(_nodes(plan)),
         text="\n".join(line for (line,) in as_text),
         converted=tuple(_converted(plan)),
+        compared=tuple(_compared(plan)),
     )
 
 
@@ -114,6 +117,16 @@ def _converted(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield _relation(plan), column.strip('"')
     for child in plan.get("Plans", ()):
         yield from _converted(child)
+
+
+def _compared(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the columns by whose values a sequential scan selects; all must be equal."""
+    condition = plan.get("Filter", "")
+    if plan["Node Type"] == "Seq Scan" and " OR " not in condition:
+        for column in COMPARED.findall(condition):
+            yield _relation(plan), column.strip('"')
+    for child in plan.get("Plans", ()):
+        yield from _compared(child)
 
 
 def _relation(node: Mapping[str, Any]) -> str:
