@@ -303,6 +303,28 @@ def test_a_lookup_behind_a_view_is_known_by_its_plan():
     assert isinstance(outcome_of("missing_index", scanning(**view)), NotFound)
 
 
+def checking(*, rows=30_000, table_read="lines", seen=3):
+    """A run of deletes, with scans of a table that no statement or plan names."""
+    run = made_run("DELETE FROM accounts WHERE id = :id;", clients=4)
+    nodes = (("ModifyTable", "accounts", 0.0), ("Index Scan", "accounts", 1.0))
+    plan = PlanFacts(statement=0, variant="generic", cost=8, nodes=nodes, text="")
+    run.facts(ServerFacts(tables=facts(table()).tables, plans=(plan,)))
+    counted = {"seq_scan": 1000, "seq_tup_read": 1000 * rows}
+    run.counters("pg_stat_user_tables", counted, of=table_read)
+    return with_looks(run, (0, "", "", seen), (-1, "idle", "", 4 - seen))
+
+
+def test_scans_that_no_statement_explains_are_of_a_foreign_key_trigger_or_function():
+    found = outcome_of("missing_index", checking())
+    assert found.title == "Missing index: a foreign key, trigger or function reads a whole table"
+    assert f"reads lines, yet all of its 30{THIN}000 rows are read" in found.summary
+    assert found.share == pytest.approx(0.75 * 30 / 31)
+    assert found.certainty == "likely"
+    assert isinstance(outcome_of("missing_index", checking(rows=500)), NotFound)
+    assert isinstance(outcome_of("missing_index", checking(table_read="accounts")), NotFound)
+    assert isinstance(outcome_of("missing_index", checking(seen=0)), NotFound)
+
+
 def joining(*, joined=30.0, orders=("id", "customer")):
     sql = "SELECT o.id FROM customers c JOIN orders o ON o.customer = c.id WHERE c.id = :id"
     run = made_run(sql, clients=4)

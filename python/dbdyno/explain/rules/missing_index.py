@@ -6,14 +6,17 @@ a function of a column, as in lower(email) = …, and a column that has an index
 another type or collation, which an index does not contain; on PostgreSQL a table behind a view, a
 pattern (LIKE), a join that finds few rows, and the first few rows by a column (ORDER BY … LIMIT).
 The index to create has all columns that must be equal together, then the one that orders, and
-columns joined by OR get one each.
+columns joined by OR get one each. If there is none of these, on PostgreSQL: a table that no
+statement of the scripts reads, but the check of a foreign key, a trigger or a function does.
 
 Arithmetic: rows read by sequential scans over the number of scans is what each lookup reads; a
 B-tree reads about one page per level. A scan that parallel workers share is counted by each of
 them: if more than one was counted for each execution of a statement planned that way, the
 executions are the scans. The client time of the statements, waits for parallel workers included, is
 taken as that of the scans; the rows they need are a small part of it. Where PostgreSQL expects more
-than a tenth of the rows to qualify, an index hardly helps, and nothing is reported.
+than a tenth of the rows to qualify, an index hardly helps, and nothing is reported. Scans that no
+statement explains get the part of the server's time that their rows have, with a thousand rows for
+each statement.
 
 MariaDB and MySQL count the rows read in order over all tables together (Handler_read_rnd_next,
 Handler_read_next); there the plan of a statement shows which table they belong to.
@@ -32,6 +35,7 @@ from msgspec import Struct
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
+from dbdyno.explain.hidden_scans import hidden_scan
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import amount, gain_text
@@ -186,7 +190,8 @@ def _by_table(case: Case) -> Outcome:
         for lookup in _suspects(case, one.table)
     ]
     if not blamed:
-        return NotFound("no large table was scanned by a statement that looks for one value")
+        nothing = NotFound("no large table was scanned by a statement that looks for one value")
+        return hidden_scan(case, ROWS_MIN, SCANS_MIN) or nothing
     return _finding(case, blamed[0], _others(case, blamed))
 
 
