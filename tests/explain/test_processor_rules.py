@@ -30,6 +30,17 @@ def test_a_remote_server_is_not_examined_by_the_local_cpu(rule):
     assert "not visible on this host" in outcome_of(rule, run).reason
 
 
+@pytest.mark.parametrize("rule", ["cpu_server", "cpu_others", "cpu_steal", "cpu_generator"])
+def test_a_server_that_was_started_again_is_not_taken_for_another_program(rule):
+    run = made_run().counters("machine", {"user_us": 1.9 * CORE_S, "idle_us": 0.1 * CORE_S})
+    run.levels("machine", {"processors": 2})
+    run.counters("processes", {"user_us": CORE_S}, of="server", at_s=range(1, 21))
+    run.lack("processes", "the server's process has ended")
+    reason = outcome_of(rule, run).reason
+    assert reason.startswith("the server's CPU time is known for only 33.3\u202f%")
+    assert reason.endswith("the server's process has ended")
+
+
 def test_a_server_that_fills_the_machine_is_the_normal_end_of_a_closed_loop():
     found = outcome_of("cpu_server", with_processors(made_run(ok=1000), server=1.5, engine=0.4))
     assert isinstance(found, Finding)

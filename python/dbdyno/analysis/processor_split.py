@@ -22,10 +22,13 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from dbdyno.analysis.protocol import protocol_of
-from dbdyno.analysis.readings import Span, total
+from dbdyno.analysis.readings import Span, covered, total
 from dbdyno.analysis.session_samples import measured_s
 from dbdyno.analysis.wait_kinds import NAMES_ALL_WAITS, PartKind
 from dbdyno.model.recording import Recording
+
+COVERED_MIN = 0.9
+"""Below this share of the measured part, the server's CPU time says too little about it."""
 
 
 class ProcessorSplit(Struct, frozen=True, kw_only=True):
@@ -52,14 +55,14 @@ class ProcessorSplit(Struct, frozen=True, kw_only=True):
 def processor_split(
     recording: Recording, active_s: float, on_the_way_s: float, sampled_share: float = 1.0
 ) -> ProcessorSplit:
-    """Split the session-seconds of both kinds; unchanged if the kernel's counters were not read.
+    """Split the session-seconds of both kinds; unchanged if the server's CPU time is not known.
 
     Samples represent ``sampled_share`` of the run; the kernel, which counts all of it, is taken to
     have counted evenly.
     """
     used_s = _server_s(recording, "user_us", "system_us")
     queued_s = _server_s(recording, "run_queue_us")
-    if used_s is None or queued_s is None:
+    if used_s is None or queued_s is None or cpu_time_covered(recording) < COVERED_MIN:
         return ProcessorSplit()
     used_s, queued_s = used_s * sampled_share, queued_s * sampled_share
     running_s = min(used_s, active_s)
@@ -77,6 +80,15 @@ def processor_split(
         else 0.0,
         is_known=True,
     )
+
+
+def cpu_time_covered(recording: Recording) -> float:
+    """The share of the measured part in which the server's CPU time was read.
+
+    It is less than 1 if the server's first process ended: whatever uses CPU time then, a server
+    that was started again included, looks like another program.
+    """
+    return covered(recording, "processes", measured_s(recording))
 
 
 def _server_s(recording: Recording, *names: str) -> float | None:

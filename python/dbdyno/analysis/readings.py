@@ -96,6 +96,16 @@ def total(
     return float((grown.delta * inside_s / grown.seconds).sum())
 
 
+def covered(recording: Recording, source: str, end_s: float) -> float:
+    """The share of the measured part, which ends at ``end_s``, between two readings of a source."""
+    readings = _index(recording).readings.get(source)
+    if readings is None or end_s <= 0:
+        return 0.0
+    begins_s = np.maximum(readings.time_s - readings.seconds, 0.0)
+    inside_s = np.maximum(np.minimum(readings.time_s, end_s) - begins_s, 0.0)
+    return float(inside_s[readings.has_growth].sum()) / end_s
+
+
 def level(
     recording: Recording, source: str, name: str, of: str | None = None
 ) -> LevelSeries | None:

@@ -10,8 +10,10 @@ share that in proportion.
 
 from msgspec import Struct
 
+from dbdyno.analysis.processor_split import COVERED_MIN, cpu_time_covered
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import LackingError, grown, known_objects, levels, needed
+from dbdyno.explain.needs import LackingError, because, grown, known_objects, levels, needed
+from dbdyno.formatting import percent
 
 _BUSY = ("user_us", "system_us", "irq_us")
 _IDLE = ("idle_us", "iowait_us")
@@ -45,6 +47,10 @@ def sees_server(case: Case) -> bool:
 def processor_time(case: Case) -> ProcessorTime:
     """The host's CPU time, divided; a server on another host has none of it."""
     needed(sees_server(case) or None, SERVER_ELSEWHERE)
+    known_part = cpu_time_covered(case.recording)
+    if known_part < COVERED_MIN:
+        part = f"the server's CPU time is known for only {percent(known_part)} of the measurement"
+        raise LackingError(because(case, part, "processes"))
     busy, idle = _machine_us(case, *_BUSY), _machine_us(case, *_IDLE)
     stolen = _machine_us(case, "steal_us")
     capacity = max(busy + idle + stolen, 1.0)

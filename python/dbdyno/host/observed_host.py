@@ -30,8 +30,8 @@ class ObservedHost:
     """The host below ``root``.
 
     ``groups`` are the processes of the run by role: ``server`` if it runs on this host, ``engine``,
-    ``dbdyno``. A group may be replaced when a server has been restarted. ``folders`` are where the
-    server stores its data and log.
+    ``dbdyno``. A server that is started again is another process, which is not followed.
+    ``folders`` are where the server stores its data and log.
     """
 
     groups: dict[str, ProcessGroup]
