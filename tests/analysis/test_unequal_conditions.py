@@ -100,6 +100,11 @@ def test_each_condition_is_named(other, expected):
     assert unequal([conditions()], [conditions(**other)]) == [expected]
 
 
+def test_what_is_not_known_of_a_server_elsewhere_differs_in_nothing():
+    elsewhere = conditions(host={"disk": None, "cgroup": None})
+    assert unequal([elsewhere], [elsewhere]) == []
+
+
 def test_a_parameter_that_only_the_data_knows_is_named():
     """No script reads the number of tables or the fillfactor: the plan's variables have neither."""
     other = conditions()

@@ -155,18 +155,23 @@ def _settings(run: Conditions) -> Facts:
 
 def _host(run: Conditions) -> Facts:
     host = run.host
+
+    def of(part: str) -> Mapping[str, Any]:
+        """Return what is known of it: for example, the disk of another host's server is not."""
+        return host.get(part) or {}
+
     reported = {
         "its name": host.get("name"),
-        "the CPU model": host.get("cpu", {}).get("model"),
-        "the number of cores": host.get("cpu", {}).get("cores_available"),
-        "the CPU governor": host.get("cpu", {}).get("governor"),
-        "the memory in bytes": host.get("memory", {}).get("total_bytes"),
-        "the transparent huge pages setting": host.get("memory", {}).get("transparent_huge_pages"),
-        "the kernel": host.get("kernel", {}).get("release"),
-        "the file system": host.get("disk", {}).get("file_system"),
-        "the disk": host.get("disk", {}).get("device"),
-        "the CPU limit": host.get("cgroup", {}).get("cpu_cores"),
-        "the memory limit": host.get("cgroup", {}).get("memory_bytes"),
+        "the CPU model": of("cpu").get("model"),
+        "the number of cores": of("cpu").get("cores_available"),
+        "the CPU governor": of("cpu").get("governor"),
+        "the memory in bytes": of("memory").get("total_bytes"),
+        "the transparent huge pages setting": of("memory").get("transparent_huge_pages"),
+        "the kernel": of("kernel").get("release"),
+        "the file system": of("disk").get("file_system"),
+        "the disk": of("disk").get("device"),
+        "the CPU limit": of("cgroup").get("cpu_cores"),
+        "the memory limit": of("cgroup").get("memory_bytes"),
     }
     return {name: str(value) for name, value in reported.items() if value is not None}
 
