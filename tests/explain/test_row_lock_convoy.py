@@ -79,8 +79,8 @@ client time.
 On average 7 clients wait for the 1 row of pgbench_branches at “UPDATE
 pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;”: 70 % of
 client time.
-The 10 rows of pgbench_tellers come first and hold back no client: 10 clients
-choose 6.51 different ones on average.
+The 10 rows of pgbench_tellers come first and do not shield pgbench_branches: 10
+clients choose 6.51 different ones on average.
 Throughput is 80 % of what the row allows.
 """)
 

@@ -184,7 +184,7 @@ def test_a_wrong_query_names_the_tables(home):
 
 
 def test_a_failing_conversion_in_sql_is_an_error_too(home):
-    with pytest.raises(StoreError, match="tpcb"):
+    with pytest.raises(StoreError, match="Could not convert string"):
         sql("SELECT workload::int FROM runs", home)
 
 

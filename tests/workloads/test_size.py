@@ -21,7 +21,13 @@ def test_tables_are_about_as_large_as_was_estimated(database, fillfactor):
     work = find_work([WeightedName("tpcb", 1)], (), options)
     with closing(connect_to(database)) as connected:
         prepared = prepare(
-            connected, work, options, seed=1, bulk=engine_tools().load, watch=lambda _progress: None
+            connected,
+            work,
+            options,
+            seed=1,
+            bulk=engine_tools().load,
+            watch=lambda _progress: None,
+            say=print,
         )
         tables = work.workload.tables(prepared.values)
         names = [table.name for table in tables]

@@ -122,9 +122,10 @@ def _seen(case: Case, convoy: Convoy) -> list[str]:
     lines = [_waiting_text(convoy, hold, texts[hold.statement]) for hold in convoy.holds]
     if convoy.shield is None:
         lines += [
-            f"{_rows(hold).capitalize()} come first and hold back no client: {convoy.clients} "
-            f"clients choose {significant(expected_distinct(hold.rows, convoy.clients))} different "
-            "ones on average."
+            f"{_rows(hold).capitalize()} come first and do not shield {convoy.hot.relation}: "
+            f"{convoy.clients} clients choose "
+            f"{significant(expected_distinct(hold.rows, convoy.clients))} different ones on "
+            "average."
             for hold in convoy.before
             if hold.rows
         ]
