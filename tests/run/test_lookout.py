@@ -8,7 +8,7 @@ import pytest
 
 from dbdyno.errors import DbdynoError
 from dbdyno.run.connected_server import connect_to
-from dbdyno.run.lookout import Lookout
+from dbdyno.run.lookout import lookout
 from dbdyno.servers.base import Server
 from tests.support.patience import wait_until
 
@@ -34,7 +34,7 @@ def lines_while_dropping(server: Server) -> list[str]:
             holder.execute("rollback")
 
         ending = threading.Thread(target=end_soon)
-        with Lookout(connected, say, SOON_S):
+        with lookout(connected, say, SOON_S):
             ending.start()
             connected.control.execute("drop table wanted")
             ending.join()
@@ -56,7 +56,7 @@ def test_a_lock_on_mariadb(
 
 def test_a_server_that_works_is_not_reported(database: Server) -> None:
     lines: list[str] = []
-    with closing(connect_to(database)) as connected, Lookout(connected, lines.append, SOON_S):
+    with closing(connect_to(database)) as connected, lookout(connected, lines.append, SOON_S):
         connected.control.execute(
             "select count(*) from generate_series(1, 3000) a, generate_series(1, 3000) b"
         )
@@ -72,6 +72,6 @@ def test_no_look_is_no_harm(database: Server, monkeypatch: pytest.MonkeyPatch) -
 
     with closing(connect_to(database)) as connected:
         monkeypatch.setattr(Server, "connect", refused)
-        with Lookout(connected, pytest.fail, SOON_S):
+        with lookout(connected, pytest.fail, SOON_S):
             wait_until(looks.is_set, "a look")
             assert connected.control.execute("select 1").fetchone() == (1,)

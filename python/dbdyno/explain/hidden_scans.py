@@ -74,8 +74,8 @@ def _finding(case: Case, worst: _HiddenScan, share: float) -> Finding:
     table = worst.table
     return found(
         f"No statement of the scripts reads {table}, yet all of its {count(worst.rows)} rows are "
-        f"read, on average {significant(worst.scans)} times per transaction: by the check of a "
-        "foreign key, a trigger or a function.",
+        f"read, on average {significant(worst.scans)} times per transaction: most likely by the "
+        "check of a foreign key, a trigger or a function.",
         title="Missing index: a foreign key, trigger or function reads a whole table",
         share=share,
         share_of="client time",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from dbdyno.formatting import count
 from dbdyno.run.connected_server import ConnectedServer
-from dbdyno.run.lookout import Lookout
+from dbdyno.run.lookout import lookout
 from dbdyno.run.options import DataOptions
 from dbdyno.run.plan import cores_available
 from dbdyno.run.presence import Presence
@@ -30,7 +30,7 @@ def prepare(  # noqa: PLR0913 - independent inputs
         return Prepared(values={}, made_by="")
     with (
         Presence(connected.server.connect, connected.control) as presence,
-        Lookout(connected, say),
+        lookout(connected, say),
     ):
 
         def pass_on(progress: LoadProgress) -> None:

@@ -5,10 +5,10 @@ commit waits for the standby, however long that takes.
 """
 
 import threading
-from collections.abc import Callable
-from contextlib import closing, suppress
-from types import TracebackType
-from typing import NamedTuple, Self
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from typing import NamedTuple
 
 from dbdyno.errors import DbdynoError
 from dbdyno.run.connected_server import ConnectedServer
@@ -26,67 +26,57 @@ class ControlWait(NamedTuple):
     cause: str
 
 
-class Lookout:
-    """Looks regularly, within the block, what the control connection waits for.
+@contextmanager
+def lookout(
+    connected: ConnectedServer, say: Callable[[str], None], interval_s: float = INTERVAL_S
+) -> Iterator[None]:
+    """Look regularly, within the block, what the control connection waits for.
 
-    A wait that is the same at two looks in a row is reported once. Databases without telemetry are
-    not looked at.
+    A wait that is the same at two looks in a row is reported once. The end of the block does not
+    wait for a look in progress. Databases without telemetry are not looked at.
     """
+    telemetry = connected.target.telemetry
+    if telemetry is None:
+        yield
+        return
+    with connected.target.understood("ask for the session's number"):
+        look = partial(_look, connected, telemetry, telemetry.pid(connected.control))
+    over = threading.Event()
+    looking = (look, say, partial(over.wait, interval_s))
+    threading.Thread(target=_watch, args=looking, name="lookout", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
-    def __init__(
-        self,
-        connected: ConnectedServer,
-        say: Callable[[str], None],
-        interval_s: float = INTERVAL_S,
-    ) -> None:
-        self._connected = connected
-        self._say = say
-        self._interval_s = interval_s
-        self._over = threading.Event()
 
-    def _watch(self, telemetry: Telemetry, pid: int) -> None:
-        last, told = None, set[ControlWait]()
-        while not self._over.wait(self._interval_s):
-            wait = None
-            # Presence reports a server that no longer answers.
-            with suppress(DbdynoError):
-                wait = self._look(telemetry, pid)
-            if wait is not None and wait == last and wait not in told:
-                told.add(wait)
-                self._say(f"still waiting for {wait.awaited}: {wait.statement}{wait.cause}")
-            last = wait
+def _watch(
+    look: Callable[[], ControlWait | None], say: Callable[[str], None], is_over: Callable[[], bool]
+) -> None:
+    last, told = None, set[ControlWait]()
+    while not is_over():
+        wait = None
+        # Presence reports a server that no longer answers.
+        with suppress(DbdynoError):
+            wait = look()
+        if wait is not None and wait == last and wait not in told:
+            told.add(wait)
+            say(f"still waiting for {wait.awaited}: {wait.statement}{wait.cause}")
+        last = wait
 
-    def _look(self, telemetry: Telemetry, pid: int) -> ControlWait | None:
-        with (
-            closing(self._connected.server.connect()) as connection,
-            self._connected.target.understood("look what the server waits for"),
-        ):
-            telemetry.begin(connection)
-            sessions, locks = telemetry.sample_with_locks(connection)()
-        own = _session(pid, sessions)
-        if own is None or own.state != "active" or not own.wait_type:
-            return None
-        cause = _cause(_blocker(pid, locks, telemetry), sessions)
-        return ControlWait(_line(own.text), f"{own.wait_type} {own.wait_event}", cause)
 
-    def __enter__(self) -> Self:
-        """Start looking."""
-        telemetry = self._connected.target.telemetry
-        if telemetry is not None:
-            with self._connected.target.understood("ask for the session's number"):
-                pid = telemetry.pid(self._connected.control)
-            looking = (telemetry, pid)
-            threading.Thread(target=self._watch, args=looking, name="lookout", daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Stop looking, without waiting for a look in progress."""
-        self._over.set()
+def _look(connected: ConnectedServer, telemetry: Telemetry, pid: int) -> ControlWait | None:
+    with (
+        closing(connected.server.connect()) as connection,
+        connected.target.understood("look what the server waits for"),
+    ):
+        telemetry.begin(connection)
+        sessions, locks = telemetry.sample_with_locks(connection)()
+    own = _session(pid, sessions)
+    if own is None or own.state != "active" or not own.wait_type:
+        return None
+    cause = _cause(_blocker(pid, locks, telemetry), sessions)
+    return ControlWait(_line(own.text), f"{own.wait_type} {own.wait_event}", cause)
 
 
 def _session(pid: int, sessions: list[Sessions]) -> Sessions | None:
