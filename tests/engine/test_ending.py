@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,10 +16,12 @@ from dbdyno import engine as engine_module
 from dbdyno.engine import EngineProcess
 from dbdyno.model.frame import Hello, Started
 from dbdyno.model.plan import Lua
+from tests.engine.proxies import forward_to, listening
 from tests.engine.running import SECOND, plan_for, run_until
 from tests.support.patience import wait_until
 from tests.support.plans import ENDPOINT
 
+CANCEL_REQUEST = 80877102
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -36,6 +39,31 @@ def test_beyond_the_grace_it_is_cancelled(local, checked, io):
     assert (result.counters.ok, result.counters.failed, result.counters.unfinished) == (0, 0, 2)
     assert min(result.done.unfinished_ages_ns) > SECOND
     wait_until(lambda: local.backends() == [], "the backends' end")
+
+
+def test_requests_to_cancel_stay_until_the_server_has_closed_them(local, checked, io, tmp_path):
+    """A pooler may pass the request on, and its effect may be seen, before it closes."""
+    forward, stayed = forward_to(local.socket_path), []
+
+    def pool(visitor):
+        beginning = visitor.recv(8, socket.MSG_PEEK | socket.MSG_WAITALL)
+        if int.from_bytes(beginning[4:]) != CANCEL_REQUEST:
+            forward(visitor)
+            return
+        with socket.socket(socket.AF_UNIX) as server:
+            server.connect(str(local.socket_path))
+            server.sendall(visitor.recv(16))
+            server.recv(1)  # it closes once it has sent the signal
+        visitor.settimeout(1)
+        try:
+            stayed.append(visitor.recv(1) != b"")
+        except TimeoutError:
+            stayed.append(True)
+
+    with listening(tmp_path / "pooler", pool) as address:
+        endpoint = msgspec.structs.replace(local.endpoint(), address=address)
+        checked(plan_for(endpoint, "select pg_sleep(60);", seconds=0.5, io=io))
+    assert stayed == [True, True]
 
 
 def test_a_hundred_are_cancelled(newest, checked, io):
