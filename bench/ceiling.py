@@ -1,6 +1,7 @@
 """The maximum rate of the load generators on one core, with a server that costs nothing.
 
-The null server answers every statement with the same row, on a separate core.
+The null server answers every statement with the same row, on a separate core. The bare loop shows
+what the kernel leaves to any load generator: no bound above its ratio can be kept on this host.
 """
 
 import os
@@ -12,9 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.bare import BARE, TRANSACTIONS
 from bench.cases import SCRIPTS
 from bench.engine import engine_of, frames_of
 from bench.examples import built_example
+from bench.peer import Peer
 from bench.pgbench import PGBENCH
 from bench.ratio import ratio_of_pairs
 from bench.tools import Load
@@ -44,16 +47,18 @@ Report = Callable[[str, str, bool | None], None]
 
 
 def measure(report: Report, pairs: int, io: Io) -> None:
-    """Measures both maximum rates alternately, and the share of CPU time that recording takes."""
-    own, peers, cpu_us = [], [], 0.0
+    """Measures all maximum rates alternately, and the share of CPU time that recording takes."""
+    own, peers, bare, cpu_us = [], [], [], 0.0
     with _null_server() as endpoint:
         for _ in range(pairs):
             tps, cpu_us = _dbdyno(endpoint, io)
             own.append(tps)
-            peers.append(_pgbench(endpoint))
+            peers.append(_peer_tps(PGBENCH, ("-f", str(SCRIPT), "-s", "1"), endpoint))
+            bare.append(_peer_tps(BARE, TRANSACTIONS["select-only"], endpoint))
     ratio = ratio_of_pairs(own, peers)
     best = max(own)
     text = f"{best:,.0f} TPS on one core (best run), pgbench {max(peers):,.0f}; ratio {ratio}"
+    text += f"; the bare loop {max(bare):,.0f}, {ratio_of_pairs(bare, peers)}"
     report(
         "ceiling, 64 clients, null server",
         text,
@@ -89,9 +94,9 @@ def _dbdyno(endpoint: Endpoint, io: Io) -> tuple[float, float]:
     return transactions / (done.measured_ns / 1e9), done.cpu_us / transactions
 
 
-def _pgbench(endpoint: Endpoint) -> float:
-    load = Load((), ("-f", str(SCRIPT), "-s", "1"), CLIENTS, 1, SECONDS)
-    return PGBENCH.run(load, endpoint, cpus=str(TOOL_CPU)).tps
+def _peer_tps(peer: Peer, options: tuple[str, ...], endpoint: Endpoint) -> float:
+    load = Load((), options, CLIENTS, 1, SECONDS)
+    return peer.run(load, endpoint, cpus=str(TOOL_CPU)).tps
 
 
 @contextmanager
