@@ -6,7 +6,7 @@
 Each session sample counts for the seconds it represents, times the sessions in it. Samples of one
 long wait are not independent: intervals come from a block bootstrap with blocks of one second. In
 addition, lock waits are charged to what the root of their chain was doing at that instant, because
-removing that removes them.
+removing that removes them (lock_waits.py: how long they lasted).
 
 A session for which the server is working counts by the state that the server reports, any other
 client by what the engine reports; the kernel's CPU time splits active sessions into running and
@@ -20,12 +20,12 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from dbdyno.analysis.lock_waits import lock_waits
 from dbdyno.analysis.processor_split import ProcessorSplit, processor_split
 from dbdyno.analysis.session_samples import (
     ClientSeconds,
     SampledRows,
     client_seconds,
-    measured_lock_samples,
     measured_s,
     measured_samples,
     sampled_rows,
@@ -147,9 +147,9 @@ class Budget(Struct, frozen=True, kw_only=True):
 
 def budget(recording: Recording) -> Budget | None:
     """Return the client time of the run by kind; None if the sessions were not sampled."""
-    samples, lock_samples = measured_samples(recording), measured_lock_samples(recording)
+    samples, blocking = measured_samples(recording), lock_waits(recording)
     clients = recording.plan.get("clients")
-    if samples is None or lock_samples is None or not clients:
+    if samples is None or blocking is None or not clients:
         return None
     kinds = wait_kinds(recording.plan)
     sessions = sampled_rows(samples, recording.tables["waits"])
@@ -164,9 +164,7 @@ def budget(recording: Recording) -> Budget | None:
         total=whole,
         samples=len(samples.time_s),
         parts=parts,
-        charges=_charges(
-            sampled_rows(lock_samples, recording.tables["blocking"]), set(rows), kinds, split
-        ),
+        charges=_charges(blocking, set(rows), kinds, split),
         not_seen=whole - sum(part.seconds for part in parts),
         knows_cpu_queue=split.is_known,
         knows_sessions=_knows_sessions(rows),

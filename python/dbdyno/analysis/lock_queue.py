@@ -11,13 +11,14 @@ import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.budget import Budget, budget
+from dbdyno.analysis.lock_waits import lock_waits
 from dbdyno.analysis.session_samples import (
     ClientSeconds,
     SampledRows,
     SessionSamples,
     client_seconds,
     measured_lock_samples,
-    sampled_rows,
+    measured_samples,
 )
 from dbdyno.analysis.wait_kinds import PartKind
 from dbdyno.model.recording import Recording
@@ -74,11 +75,12 @@ class LockQueue(Struct, frozen=True, kw_only=True):
 
 def lock_queue(recording: Recording) -> LockQueue | None:
     """None if locks were not sampled; no edges if nobody waited."""
-    samples = measured_lock_samples(recording)
-    spent = budget(recording)
-    if samples is None or spent is None:
+    samples, lock_samples = measured_samples(recording), measured_lock_samples(recording)
+    blocking, spent = lock_waits(recording), budget(recording)
+    if samples is None or lock_samples is None or blocking is None or spent is None:
         return None
-    return LockQueue(edges=_edges(samples, recording), statements=_statements(recording, spent))
+    edges = _edges(lock_samples, blocking, samples.total_s)
+    return LockQueue(edges=edges, statements=_statements(recording, spent))
 
 
 class _Ends(NamedTuple):
@@ -96,15 +98,14 @@ class _Ends(NamedTuple):
 _ENDS = ("waiter", "waiter_who", "blocker", "blocker_who", "lock", "relation")
 
 
-def _edges(samples: SessionSamples, recording: Recording) -> list[Edge]:
+def _edges(samples: SessionSamples, blocking: SampledRows, sampled_s: float) -> list[Edge]:
     """The edges, the one with most client-seconds first."""
-    blocking = sampled_rows(samples, recording.tables["blocking"])
     ends = _with_relations(_ends(blocking))
     members: dict[_Ends, list[int]] = defaultdict(list)
     for place, end in enumerate(ends):
         members[end].append(place)
     found = [
-        _edge(end, spent, blocking, members[end], samples.total_s)
+        _edge(end, spent, blocking, members[end], sampled_s)
         for end, spent in client_seconds(samples, blocking, ends).items()
     ]
     return sorted(found, key=lambda edge: -edge.client_seconds)

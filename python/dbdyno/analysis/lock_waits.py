@@ -1,0 +1,76 @@
+"""Lock waits as client-seconds: the lock samples' chains, each for as long as sessions waited so.
+
+Where reading locks is expensive, fewer samples include them: these show behind whom sessions wait,
+while all samples show how many wait, at which statement and for which kind of lock. A single lock
+sample may stand for seconds in which the queue came or went. So the lock samples' waits of each
+statement and kind of lock are scaled to those of all session samples (double sampling with ratio
+estimation: Neyman, *JASA* 33, 1938; Cochran, *Sampling Techniques*, chapter 12):
+
+    B · (1 + (S − S′) / max(S′, B))
+
+B are the client-seconds in the lock samples, S those of such waits in all session samples, and S′
+those in the session samples that include locks. If all do, nothing is scaled. S′ and B differ
+because sessions and locks are not read at one instant: waits that only one of them saw are not
+multiplied.
+"""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+from msgspec.structs import replace
+
+from dbdyno.analysis.session_samples import (
+    SampledRows,
+    measured_lock_samples,
+    measured_samples,
+    sampled_rows,
+)
+from dbdyno.model.recording import Recording
+
+_LOCK = "Lock"
+Waits: TypeAlias = dict[tuple[str, int, str], float]
+"""Client-seconds by kind of session, statement and name of the wait or lock."""
+
+
+def lock_waits(recording: Recording) -> SampledRows | None:
+    """The rows of ``blocking`` in the measured part; None if nothing was sampled."""
+    samples, lock_samples = measured_samples(recording), measured_lock_samples(recording)
+    if samples is None or lock_samples is None:
+        return None
+    found = sampled_rows(lock_samples, recording.tables["blocking"])
+    sessions = recording.tables["waits"]
+    waited = _waited(sampled_rows(samples, sessions))
+    waited_at_locks = _waited(sampled_rows(lock_samples, sessions))
+    kinds = found.rows(("waiter_who", "waiter", "lock"))
+    factors = {
+        kind: 1 + (_like(kind, waited) - at_locks_s) / max(at_locks_s, behind_s)
+        for kind, behind_s in _sums(kinds, found.client_seconds.tolist()).items()
+        if (at_locks_s := _like(kind, waited_at_locks))
+    }
+    scale = np.array([factors.get(kind, 1.0) for kind in kinds])
+    return replace(found, client_seconds=found.client_seconds * scale)
+
+
+def _waited(sessions: SampledRows) -> Waits:
+    """The sessions that wait for a lock."""
+    rows = sessions.rows(("who", "statement", "wait_event"))
+    is_waiting = sessions.columns["wait_type"] == _LOCK
+    return _sums(rows, np.where(is_waiting, sessions.client_seconds, 0.0).tolist())
+
+
+def _sums(kinds: Iterable[tuple[str, int, str]], seconds: Iterable[float]) -> Waits:
+    sums: Waits = {}
+    for kind, its_s in zip(kinds, seconds, strict=True):
+        sums[kind] = sums.get(kind, 0.0) + its_s
+    return sums
+
+
+def _like(kind: tuple[str, int, str], waited: Waits) -> float:
+    """Waits for this kind of lock; MariaDB names the wait for ``metadata`` ``table metadata``."""
+    who, statement, lock = kind
+    return sum(
+        seconds
+        for (waiter_who, waiter, event), seconds in waited.items()
+        if (waiter_who, waiter) == (who, statement) and event.endswith(lock)
+    )

@@ -1,0 +1,81 @@
+"""Client-seconds behind blockers where fewer samples include the locks than the sessions."""
+
+import pytest
+
+from dbdyno.analysis.budget import budget
+from dbdyno.analysis.lock_queue import lock_queue
+from dbdyno.analysis.lock_waits import lock_waits
+from dbdyno.model.telemetry import BlockCount, WaitCount
+from tests.support.recordings import MadeRun
+
+CLIENTS, SECONDS = 16, 5
+UPDATE = 1
+
+
+def waiting(event, count=CLIENTS, statement=UPDATE):
+    return WaitCount("client", statement, "asking", "active", "Lock", event, count)
+
+
+def behind(who, lock, count=CLIENTS):
+    state = ("idle in transaction", "ClientRead") if who == "foreign" else ("active", "")
+    end = (who, -1 if who == "foreign" else UPDATE)
+    return BlockCount(
+        *("client", UPDATE, *end, *end, *state),
+        *(lock, "ExclusiveLock", "accounts", "", 1, count, None),
+    )
+
+
+def held_at_first(event="relation", lock="relation"):
+    """A foreign session holds a table for two of five seconds, seen by one lock sample of two."""
+    run = MadeRun(clients=CLIENTS, seconds=SECONDS)
+    for number in range(1, 11):
+        seen = [waiting(event if number <= 4 else "transactionid")]
+        blocking, locks_seconds = [], None
+        if number == 1:
+            blocking, locks_seconds = [behind("foreign", lock)], 2.0
+        elif number == 10:
+            blocking, locks_seconds = [behind("client", "transactionid")], 4.5
+        run.look(number * 0.5, seen, blocking, locks_seconds=locks_seconds)
+    return run.recording()
+
+
+def test_a_wait_counts_for_as_long_as_session_samples_show_it():
+    found = budget(held_at_first())
+    assert found.behind("foreign") == pytest.approx(2 / 5)
+    assert found.behind("client") == pytest.approx(3 / 5)
+    edges = {edge.blocker_who: edge.waiters_mean for edge in lock_queue(held_at_first()).edges}
+    assert edges == pytest.approx({"foreign": CLIENTS * 2 / 5, "client": CLIENTS * 3 / 5})
+
+
+def test_mariadb_has_two_names_for_a_wait_for_a_table_s_definition():
+    found = budget(held_at_first("table metadata", "metadata"))
+    assert found.behind("foreign") == pytest.approx(2 / 5)
+
+
+def test_waits_that_only_the_lock_view_shows_count_as_they_are():
+    found = lock_waits(held_at_first("virtualxid", "relation"))
+    assert found.client_seconds.tolist()[0] == pytest.approx(CLIENTS * 0.5)
+
+
+def test_what_sessions_and_locks_show_at_slightly_different_instants_is_not_multiplied():
+    run = MadeRun(clients=CLIENTS, seconds=SECONDS)
+    for number in range(1, 11):
+        at_locks = number in (5, 10)
+        seen = [waiting("tuple", 1 if at_locks else 2)]
+        blocking = [behind("client", "tuple", 6)] if at_locks else []
+        run.look(number * 0.5, seen, blocking, locks_seconds=2.5 if at_locks else None)
+    (edge,) = lock_queue(run.recording()).edges
+    waited, waited_at_locks, seen_behind = 0.5 * (8 * 2 + 2 * 1), 5 * 1, 5 * 6
+    assert edge.client_seconds == pytest.approx(seen_behind + waited - waited_at_locks)
+
+
+def test_nothing_is_scaled_if_every_sample_includes_the_locks():
+    run = MadeRun(clients=CLIENTS, seconds=SECONDS)
+    for number in range(1, 11):
+        run.look(number * 0.5, [waiting("tuple", 3)], [behind("client", "tuple", 2)])
+    (edge,) = lock_queue(run.recording()).edges
+    assert edge.client_seconds == pytest.approx(2 * SECONDS)
+
+
+def test_nothing_was_sampled():
+    assert lock_waits(MadeRun().recording()) is None
