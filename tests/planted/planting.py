@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,8 @@ SMALL: dict[Kind, dict[str, str]] = {
 DBDYNO = (sys.executable, "-m", "dbdyno")
 NAME = "planted"
 PATIENCE_S = 300
+STATEMENT = re.compile(r"(?:\$\$.*?\$\$|[^;])+", re.DOTALL)
+"""Up to its semicolon; a function's body in ``$$`` has its own."""
 
 
 def planted_run(cause: Cause, workplace: Path) -> dict[str, Any]:
@@ -85,7 +88,7 @@ def _make_ready(cause: Cause, server: Server) -> None:
     if cause.load:
         subprocess.run([*DBDYNO, "load", *cause.load, "--server", NAME], check=True)
     with server.connect() as connection:
-        for statement in filter(None, map(str.strip, cause.sql.split(";"))):
+        for statement in filter(None, map(str.strip, STATEMENT.findall(cause.sql))):
             connection.execute(statement)
 
 

@@ -42,7 +42,15 @@ POSTGRESQL = Ground(
 
 def postgresql_causes() -> list[Cause]:
     """Return its causes: its own first, the clean runs last."""
-    return [*_writing(), *_reading(), _crashes(), _far_away(), *shared_causes(POSTGRESQL), _clean()]
+    return [
+        *_writing(),
+        *_reading(),
+        *_reading_unseen(),
+        _crashes(),
+        _far_away(),
+        *shared_causes(POSTGRESQL),
+        _clean(),
+    ]
 
 
 def _writing() -> list[Cause]:
@@ -117,6 +125,55 @@ def _reading() -> list[Cause]:
             finding="temporary_files",
             sql=filled(100, 20_000),
             settings={"work_mem": "64kB", "max_parallel_workers_per_gather": "0"},
+        ),
+    ]
+
+
+def _reading_unseen() -> list[Cause]:
+    """Lookups without an index by statements that the script does not contain."""
+    return [
+        POSTGRESQL.cause(
+            "view-without-index",
+            "lookups in a view, by a column without an index",
+            *(script("select_from_view"), "-c", "4"),
+            finding="missing_index",
+            sql=f"{POSTGRESQL.keyless(10, 20_000)}; create view planted_view as table planted",
+            seconds=3,
+        ),
+        POSTGRESQL.cause(
+            "foreign-key-without-index",
+            "deletes from a table that a column without an index references",
+            *(script("delete_referenced"), "-c", "4"),
+            finding="missing_index",
+            sql=f"""{filled(10, 20_000)};
+            create table planted_details as select id as planted_id from planted;
+            alter table planted_details add foreign key (planted_id) references planted""",
+            settings=POSTGRESQL.relaxed,
+            seconds=3,
+        ),
+        POSTGRESQL.cause(
+            "trigger-without-index",
+            "updates with a trigger that looks for rows without an index",
+            *(script("update_value"), "-c", "4"),
+            finding="missing_index",
+            sql=f"""{filled(10, 20_000)};
+            create table planted_details as select id as planted_id from planted;
+            create function planted_check() returns trigger language plpgsql as $$
+                begin perform from planted_details where planted_id = new.id; return new; end $$;
+            create trigger planted_check before update on planted
+                for each row execute function planted_check()""",
+            settings=POSTGRESQL.relaxed,
+            seconds=3,
+        ),
+        POSTGRESQL.cause(
+            "function-without-index",
+            "a function that looks for rows without an index",
+            *(script("select_by_function"), "-c", "4"),
+            finding="missing_index",
+            sql=f"""{POSTGRESQL.keyless(10, 20_000)};
+            create function planted_value(int) returns int stable language sql
+                as 'select value from planted where id = $1'""",
+            seconds=3,
         ),
     ]
 
