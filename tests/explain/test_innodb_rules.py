@@ -150,6 +150,25 @@ def test_a_lookup_without_an_index():
     assert found.certainty == "sure"
 
 
+def test_a_lookup_behind_a_view():
+    plan = PlanFacts(
+        statement=0,
+        variant="custom",
+        cost=0.0,
+        nodes=(("ALL", "accounts", 5e4),),
+        text="",
+        compared=(("accounts", "owner"),),
+    )
+    of = table(rows=50_000, columns=("id", "owner"), indexes=(index("PRIMARY", "id"),))
+    run = made_run("select id from holders where name = :name", ok=10).counters(
+        STATUS, {"Handler_read_rnd_next": 500_000, "Handler_read_next": 0}
+    )
+    run.facts(ServerFacts(tables=(of,), plans=(plan,)))
+    found = outcome_of("missing_index", innodb(run))
+    assert found.advice == ["CREATE INDEX accounts_owner ON accounts (owner);"]
+    assert found.certainty == "sure"
+
+
 def test_an_index_on_text_that_is_searched_for_a_number():
     plan = PlanFacts(
         statement=0,

@@ -85,6 +85,15 @@ def _reading() -> list[Cause]:
             sql=filled(10, 20_000, key="varchar(10) primary key"),
         ),
         MARIADB.cause(
+            "view-without-index",
+            "lookups in a view, by a column without an index",
+            *(script("select_from_view"), "-c", "4"),
+            finding="missing_index",
+            sql=f"""{MARIADB.keyless(10, 20_000)};
+            create view planted_view as select id, value from planted as behind""",
+            seconds=3,
+        ),
+        MARIADB.cause(
             "temporary-tables",
             "sorts that do not fit into sort_buffer_size",
             *(script("sort"), "-c", "2"),

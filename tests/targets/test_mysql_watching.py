@@ -16,7 +16,7 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry import TELEMETRY
-from dbdyno.targets.mysql.telemetry.facts.plans import converted
+from dbdyno.targets.mysql.telemetry.facts.plans import compared, converted
 from dbdyno.targets.mysql.telemetry.redo import wal_position
 from dbdyno.targets.mysql.telemetry.server_context import ServerContext
 from dbdyno.targets.mysql.telemetry.transactions import transaction_ages_s
@@ -329,6 +329,38 @@ def test_a_plan_names_the_table_and_not_its_alias(watcher: Connection, table: st
     statement = ScriptStatement(0, f"select one.id from {table} where one.filler = :text")
     (plan,) = TELEMETRY.facts(watcher, [statement]).plans
     assert plan.nodes[0][:2] == ("ALL", "t")
+
+
+def test_a_table_behind_views_is_known_with_what_it_is_searched_by(
+    watched: Server, watcher: Connection
+):
+    with watched.connect() as worker:
+        worker.execute("create view near as select id, v as height, filler from t as base")
+        worker.execute("create view far as select * from near where filler <> 'a'")
+    statement = ScriptStatement(0, "select id from far where filler = :text")
+    facts = TELEMETRY.facts(watcher, [statement])
+    (plan,) = facts.plans
+    assert [table.name for table in facts.tables] == ["t"]
+    assert plan.nodes[0][:2] == ("ALL", "t")
+    assert plan.compared == (("t", "filler"),)
+
+
+@pytest.mark.parametrize(
+    ("condition", "columns"),
+    [
+        ("p.`id` = 5 and p.`value` = 0", ["id", "value"]),
+        ("(`shop`.`p`.`id` = 5) and (`shop`.`p`.`a name` = (@`u`))", ["id", "a name"]),
+        ("p.code in ('5','2') and p.due = DATE'2020-02-02' and p.id > 2", ["code", "due"]),
+        ("p.code = 'it\\'s or p.id = 5'", ["code"]),
+        ("p.`id` = other.`id`", []),
+        ("p.`id` = 5 or p.code = '6'", []),
+    ],
+)
+def test_what_a_read_of_a_whole_table_compares_with_values(condition: str, columns: list[str]):
+    table = {"table_name": "p", "access_type": "ALL", "attached_condition": condition}
+    plan = {"query_block": {"nested_loop": [{"table": table}]}}
+    assert [*compared(plan)] == [("p", column) for column in columns]
+    assert [*compared({"table": {**table, "access_type": "ref"}})] == []
 
 
 @pytest.mark.parametrize("numbers", [frozenset({"code"}), frozenset()])

@@ -16,7 +16,7 @@ import pymysql
 
 from dbdyno.model.telemetry import PlanFacts
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.mysql.telemetry.facts.tables import used_tables
+from dbdyno.targets.mysql.telemetry.facts.tables import used_tables, views
 from dbdyno.targets.script_text import first_word, pieces
 from dbdyno.targets.telemetry import ScriptStatement
 
@@ -38,6 +38,14 @@ UNUSABLE = re.compile(
     r"Cannot use key `[^`]+` part\[0\] for lookup: (?:`[^`]+`\.)?`([^`]+)`\.`([^`]+)` of "
 )
 UNUSABLE_MYSQL = re.compile(r"Cannot use ref access on index '.+' due to .+ on field '(.+)'")
+
+FULL_READ = "ALL"
+STRING = re.compile(r"'(?:[^'\\]|\\.|'')*'")
+# What a condition compares with a value: p.`id` = 5, kk.d = DATE'', (`shop`.`p`.`id` = 5).
+QUOTED = r"(?:`[^`]+`|\w+)"
+WITH_A_VALUE = re.compile(
+    rf"(?:{QUOTED}\.)?({QUOTED})\.({QUOTED})\)? (?:=|<=>|in) \(?(?:-?\d|@|\w*')", re.IGNORECASE
+)
 
 
 def plan_facts(
@@ -63,7 +71,9 @@ def _plan(connection: Connection, statement: ScriptStatement) -> PlanFacts | Non
             raise
         return None
     plan = json.loads(explained)
-    known = _known_as(statement.sql, used_tables(connection, [statement]))
+    known = _known_as(
+        [statement.sql, *views(connection, [statement])], used_tables(connection, [statement])
+    )
     nodes = tuple((kind, _of(known, name), rows) for kind, name, rows in _nodes(plan))
     return PlanFacts(
         statement=statement.statement,
@@ -75,20 +85,22 @@ def _plan(connection: Connection, statement: ScriptStatement) -> PlanFacts | Non
             (_of(known, table), column)
             for table, column in converted(warnings, [table for _, table, _ in nodes])
         ),
+        compared=tuple((_of(known, table), column) for table, column in compared(plan)),
     )
 
 
-def _known_as(text: str, tables: Sequence[str]) -> dict[str, str]:
+def _known_as(texts: Sequence[str], tables: Sequence[str]) -> dict[str, str]:
     """Return what a plan may call these tables: their names in any case, and what follows them.
 
     A word that follows a table's name, perhaps after AS, is its alias if a plan uses it as a name.
     """
     known = {table.casefold(): table for table in tables}
-    words = [piece.text.strip('`"') for piece in pieces(text) if piece.text.strip()]
-    words = [word for word in words if word.casefold() != "as"]
-    for table, alias in pairwise(words):
-        if table.casefold() in known:
-            known.setdefault(alias.casefold(), known[table.casefold()])
+    for text in texts:
+        words = [piece.text.strip('`"') for piece in pieces(text) if piece.text.strip()]
+        words = [word for word in words if word.casefold() != "as"]
+        for table, alias in pairwise(words):
+            if table.casefold() in known:
+                known.setdefault(alias.casefold(), known[table.casefold()])
     return known
 
 
@@ -146,6 +158,16 @@ def converted(warnings: Sequence[str], tables: Sequence[str]) -> Iterator[tuple[
             yield tables[0], match[1]
 
 
+def compared(plan: Any) -> Iterator[tuple[str, str]]:
+    """Yield the columns by whose values a read of a whole table selects; all must be equal."""
+    for table in _tables(plan):
+        condition = STRING.sub("''", table.get("attached_condition", ""))
+        if table["access_type"] == FULL_READ and " or " not in condition:
+            for name, column in WITH_A_VALUE.findall(condition):
+                if name.strip("`") == table["table_name"]:
+                    yield table["table_name"], column.strip("`")
+
+
 def compared_columns(text: str) -> dict[str, str]:
     """Return the column with which each variable is compared, where that is obvious."""
     found = {variable: column for column, variable in COMPARED.findall(text)}
@@ -186,11 +208,17 @@ def _cost(plan: dict[str, Any]) -> float:
 
 def _nodes(plan: Any) -> Iterator[tuple[str, str, float]]:
     """Yield the tables in the order in which they are read, with their access type and rows."""
+    for table in _tables(plan):
+        rows = table.get("rows", table.get("rows_examined_per_scan", 0))
+        yield table["access_type"], table["table_name"], float(str(rows))
+
+
+def _tables(plan: Any) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a plan that read a table."""
     if isinstance(plan, dict):
         if "access_type" in plan and "table_name" in plan:
-            rows = plan.get("rows", plan.get("rows_examined_per_scan", 0))
-            yield plan["access_type"], plan["table_name"], float(str(rows))
+            yield plan
         plan = list(plan.values())
     if isinstance(plan, list):
         for part in plan:
-            yield from _nodes(part)
+            yield from _tables(part)

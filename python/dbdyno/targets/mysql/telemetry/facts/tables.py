@@ -1,4 +1,4 @@
-"""Tables that statements use: size, rows, and indexes, from the server's statistics.
+"""Tables that statements use, also through views: size, rows, indexes, by the server's statistics.
 
 InnoDB stores the rows in the primary key: its bytes are the table's, and are not counted twice. The
 server reports the bytes of all other indexes together; each is assigned an equal part.
@@ -19,6 +19,9 @@ NAMED = """
     select table_name from information_schema.tables
     where table_schema = database() and table_type = 'BASE TABLE' and table_name in %s
     order by data_length + index_length desc limit %s"""
+VIEWS = """
+    select table_name, coalesce(view_definition, '') from information_schema.views
+    where table_schema = database() and table_name in %s"""
 TABLES = """
     select table_name, coalesce(table_rows, 0), coalesce(data_length, 0),
         coalesce(index_length, 0), coalesce(avg_row_length, 0), @@innodb_page_size
@@ -34,13 +37,32 @@ INDEXES = """
 
 
 def used_tables(connection: Connection, statements: Sequence[ScriptStatement]) -> list[str]:
-    """Return the tables of this database that the statements name."""
-    candidates = {name.strip("`").strip('"') for one in statements for name in names(one.sql)}
+    """Return the tables of this database that the statements, or the views in them, name."""
+    texts = [*(one.sql for one in statements), *views(connection, statements)]
+    candidates = _names_in(texts)
     if not candidates:
         return []
     return [
         name for (name,) in connection.execute(NAMED, [sorted(candidates), TABLES_MAX]).fetchall()
     ]
+
+
+def views(connection: Connection, statements: Sequence[ScriptStatement]) -> list[str]:
+    """Return the queries of the views that the statements name, and of the views in those.
+
+    Without the privilege to see a view's query it is empty.
+    """
+    found: dict[str, str] = {}
+    wanted = _names_in([one.sql for one in statements])
+    while wanted:
+        seen: dict[str, str] = dict(connection.execute(VIEWS, [sorted(wanted)]).fetchall())
+        found |= seen
+        wanted = _names_in(list(seen.values())) - found.keys()
+    return list(found.values())
+
+
+def _names_in(texts: Sequence[str]) -> set[str]:
+    return {name.strip("`").strip('"') for text in texts for name in names(text)}
 
 
 def table_facts(connection: Connection, tables: Sequence[str]) -> tuple[TableFacts, ...]:
