@@ -9,7 +9,7 @@ from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Finding
 from dbdyno.store.run import Run
-from tests.explain.made import made_run
+from tests.explain.made import facts, made_run, table
 from tests.explain.make_golden import EXPLANATION, GOLDEN, arguments_of
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
@@ -107,3 +107,12 @@ def test_every_rule_fires_in_a_golden_run_and_is_quiet_in_another(protocol):
     wanted = {rule.id for rule in all_rules().values() if rule.is_for(protocol)}
     assert wanted - fired == NEVER_FOUND[protocol]
     assert wanted - quiet == NEVER_QUIET & wanted
+
+
+@pytest.mark.parametrize(
+    "rule", ["hot_updates", "missing_index", "data_read", "temporary_files", "table_growth"]
+)
+def test_missing_readings_are_reported(rule):
+    update = "UPDATE accounts SET balance = balance + :delta WHERE id = :id;"
+    run = made_run(update).facts(facts(table())).read("machine")
+    assert "was not read" in outcome_of(all_rules()[rule], run.recording()).reason
