@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dbdyno import engine
+from dbdyno.errors import DbdynoError
 from dbdyno.run.data_preparation import load_summary
 from dbdyno.servers.base import Server
 from dbdyno.targets.registry import find_target
@@ -26,14 +27,14 @@ def forbidden(server: Server) -> Iterator[None]:
         connection.execute("set global local_infile = on")
 
 
-def load_tpcb(server: Server) -> Prepared:
+def load_tpcb(server: Server, *, replace: bool = False) -> Prepared:
     with server.connect() as connection:
         return prepare_data(
             find_workload("tpcb"),
             {"scale": 1},
             Place(find_target("mysql"), connection, server.endpoint()),
             bulk=engine.load,
-            options=LoadOptions(seed=1, jobs=1),
+            options=LoadOptions(seed=1, jobs=1, replace=replace),
             watch=lambda _progress: None,
         )
 
@@ -63,3 +64,22 @@ def test_rows_come_by_insert_where_files_are_not_taken(server: Server):
 def test_errors_after_the_rows_are_reported_in_the_servers_words(server: Server):
     names = [phase.name for phase in load_tpcb(server).report.phases]
     assert names == ["create", "fill", "analyze", "keys", "foreign keys", "mark"]
+
+
+def test_replace_drops_nothing_if_others_refer_to_it(server: Server):
+    """The server itself drops the tables one by one, up to the one that a foreign key needs."""
+    load_tpcb(server)
+    sums = sums_of(server)
+    with server.connect() as connection:
+        connection.execute(
+            "create table mine (b int, foreign key (b) references pgbench_branches (bid))"
+        )
+        connection.execute("insert into mine values (1)")
+    with pytest.raises(DbdynoError) as caught:
+        load_tpcb(server, replace=True)
+    assert caught.value.code == "table_needed"
+    assert ".mine depends on table pgbench_branches" in caught.value.message
+    assert sums_of(server) == sums
+    with server.connect() as connection:
+        connection.execute("drop table mine")
+    assert load_tpcb(server, replace=True).report

@@ -11,6 +11,12 @@ from dbdyno.targets.connection import Connection
 from dbdyno.targets.schema import ForeignKey, FoundTable, Index, Table
 from dbdyno.targets.telemetry import Telemetry
 
+# The code and next step of the error if other objects depend on tables that are to be dropped.
+TABLE_NEEDED = (
+    "table_needed",
+    "views or foreign keys of others depend on it: drop those first",
+)
+
 
 class ServerSetting(Struct, frozen=True):
     """A setting that differs from the server's built-in default."""
@@ -62,6 +68,12 @@ class Dialect(Protocol):
 
     def drop(self, names: Sequence[str]) -> str:
         """Return the statement that drops these tables, but nothing that depends on them."""
+
+    def dependents(self, names: Sequence[str]) -> str:
+        """Return the query for what would stop the drop halfway, one sentence per row.
+
+        It is empty for a server that drops all of the tables or none of them.
+        """
 
     def empty(self, table: Table) -> str:
         """Return the statement that empties the table in the transaction that fills it."""

@@ -8,15 +8,16 @@ leave every page all-visible and all-frozen.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Loaded, Progress
 from dbdyno.model.plan import Endpoint, LoadColumn, LoadPlan, LoadTable
-from dbdyno.targets.base import Dialect, Target
+from dbdyno.targets.base import TABLE_NEEDED, Dialect, Target
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.schema import Table
 from dbdyno.workloads.mark import Mark, write_mark
@@ -92,7 +93,7 @@ class Loader:
         """Load everything, in order. If interrupted, the marks of the tables say so."""
         began = time.monotonic()
         if self.order.replace:
-            self._run("drop", [self._dialect.drop([table.name for table in self.order.tables])])
+            self._drop([table.name for table in self.order.tables])
         self._run("create", self._creation())
         with self._phase("fill"):
             self._fill(bulk(self._bulk_plan(endpoint)))
@@ -119,6 +120,17 @@ class Loader:
     @property
     def _dialect(self) -> Dialect:
         return self._fallback.dialect if self._fallback else self.target.dialect
+
+    def _drop(self, names: Sequence[str]) -> None:
+        """Drop all of the tables, or none if that would fail halfway."""
+        if query := self._dialect.dependents(names):
+            with self.target.understood("load (drop)"):
+                found = self.connection.execute(query).fetchall()
+            if found:
+                which = "; ".join(sentence for (sentence,) in found)
+                code, hint = TABLE_NEEDED
+                raise DbdynoError(code, f"cannot load (drop): {which}", hint)
+        self._run("drop", [self._dialect.drop(names)])
 
     def _creation(self) -> Iterator[str]:
         for table in self.order.tables:

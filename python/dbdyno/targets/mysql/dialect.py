@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dbdyno.targets.mysql.column_types import type_of
 from dbdyno.targets.mysql.time_limits import UNLIMITED
 from dbdyno.targets.schema import Column, ForeignKey, Index, Partitioning, Table
-from dbdyno.targets.standard import foreign_key_added, index_added
+from dbdyno.targets.standard import foreign_key_added, index_added, literal
 
 
 class MysqlDialect:
@@ -31,6 +31,20 @@ class MysqlDialect:
     def drop(self, names: Sequence[str]) -> str:
         """Return the statement, which fails if other objects depend on the tables."""
         return f"drop table if exists {', '.join(reversed(names))}"
+
+    def dependents(self, names: Sequence[str]) -> str:
+        """Return the query for foreign keys of other tables: MariaDB drops one table at a time.
+
+        Views do not stop the drop, and work again when the tables are back.
+        """
+        among = ", ".join(literal(name) for name in names)
+        return f"""
+            select concat('constraint ', constraint_name, ' on table ', constraint_schema, '.',
+                table_name, ' depends on table ', referenced_table_name)
+            from information_schema.referential_constraints
+            where unique_constraint_schema = database() and referenced_table_name in ({among})
+                and not (constraint_schema = database() and table_name in ({among}))
+            order by constraint_schema, table_name, constraint_name"""
 
     def empty(self, table: Table) -> str:
         """Return a TRUNCATE, which commits the transaction that it is in."""

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pymysql
 
 from dbdyno.errors import DbdynoError
+from dbdyno.targets.base import TABLE_NEEDED
 
 _NO_RIGHTS = (
     "no_rights",
@@ -13,7 +14,6 @@ _NO_RIGHTS = (
 )
 _READ_ONLY = ("read_only", "the server is a replica or set read-only")
 _DISK_FULL = ("disk_full", "make room on the server's disk, or load a smaller scale")
-_NEEDED = ("table_needed", "foreign keys of others depend on it: drop those first")
 _NOT_A_TABLE = ("not_a_table", "something else has the table's name: rename it")
 _CANCELLED = ("cancelled", "a timeout of the server, or someone, cancelled it")
 _LOST = ("server_lost", "the server's error log may say why")
@@ -23,7 +23,7 @@ CAUSES: dict[int, tuple[str, str]] = {
     **dict.fromkeys((1044, 1142, 1143, 1227), _NO_RIGHTS),
     **dict.fromkeys((1290, 1792, 1836), _READ_ONLY),
     **dict.fromkeys((1021, 1114), _DISK_FULL),
-    **dict.fromkeys((1217, 1451, 3730), _NEEDED),
+    **dict.fromkeys((1217, 1451, 3730), TABLE_NEEDED),
     **dict.fromkeys((1347, 1965), _NOT_A_TABLE),
     **dict.fromkeys((1317, 1969, 3024), _CANCELLED),
     **dict.fromkeys((1053, 1927, 2006, 2013), _LOST),

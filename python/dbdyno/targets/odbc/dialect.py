@@ -52,6 +52,10 @@ class StandardDialect:
         """Return the statement, which fails if other objects depend on the tables."""
         return f"drop table {', '.join(names)}"
 
+    def dependents(self, _names: Sequence[str]) -> str:
+        """Return nothing: there is no standard for what depends on a table."""
+        return ""
+
     def empty(self, table: Table) -> str:
         """Return a DELETE, which every database can roll back."""
         return f"delete from {table.name}"

@@ -29,6 +29,10 @@ class PostgresqlDialect:
         """Return the statement, which without CASCADE fails if others depend on the tables."""
         return f"drop table if exists {', '.join(names)}"
 
+    def dependents(self, _names: Sequence[str]) -> str:
+        """Return nothing: the server drops all tables of a statement or none."""
+        return ""
+
     def empty(self, table: Table) -> str:
         """Return a TRUNCATE, which lets the same transaction copy frozen rows."""
         return f"truncate {table.name}"

@@ -7,6 +7,7 @@ import psycopg
 from psycopg import errors
 
 from dbdyno.errors import DbdynoError
+from dbdyno.targets.base import TABLE_NEEDED
 
 # (exception, our code, the next step); the first match counts.
 CAUSES: tuple[tuple[type[psycopg.Error], str, str], ...] = (
@@ -24,11 +25,7 @@ CAUSES: tuple[tuple[type[psycopg.Error], str, str], ...] = (
         "database or the role)",
     ),
     (errors.DuplicateTable, "table_exists", "--replace drops it first"),
-    (
-        errors.DependentObjectsStillExist,
-        "table_needed",
-        "views or foreign keys of others depend on it: drop those first",
-    ),
+    (errors.DependentObjectsStillExist, *TABLE_NEEDED),
     (errors.WrongObjectType, "not_a_table", "something else has the table's name: rename it"),
     (
         errors.InvalidSchemaName,
