@@ -185,6 +185,8 @@ def test_properties_hidden_from_a_user_are_unknown(tcp_server: Server) -> None:
         ("user=clerk dbname=postgres password=wrong", "wrong_password", 'user "clerk"'),
         ("user=nobody_at_all dbname=postgres", "wrong_password", "nobody_at_all"),
         ("host=127.0.0.1 port=abc user=clerk", "bad_target", '"abc"'),
+        ("host=localhost port=abc user=clerk", "bad_target", "failed to resolve host"),
+        ("host=127.0.0.1 port=99999 user=clerk", "bad_target", '"99999"'),
         ("user=clerk dbname=postgres target_session_attrs=standby", "not_ready", "hot standby"),
         ("service=unheard_of", "bad_target", "unheard_of"),
         ("user=clerk connect_timeout=soon", "bad_target", "'soon'"),

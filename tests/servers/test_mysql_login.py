@@ -124,6 +124,7 @@ def test_the_origin_of_an_address_without_a_server_is_named(
     ("options", "expected"),
     [
         ("host=h\nport=many", "port (FILE) must be"),
+        ("host=h\nport=99999", "port (FILE) must be a number up to 65535"),
         ("ssl-mode=MAYBE", "ssl-mode (FILE) cannot be"),
         ("password=gr\xfcn", "password (FILE) is not UTF-8 text"),
     ],
@@ -166,12 +167,14 @@ def test_a_login_is_written_down_whole() -> None:
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
-        ("mysql://clerk:hush@host:port/db", "it is not a URL"),
-        ("mysql://clerk:hu/sh@host/db", "it is not a URL"),
+        ("mysql://clerk:hush@host:port/db", "its port must be a number up to 65535"),
+        ("mysql://clerk:hush@host:99999/db", "its port must be a number up to 65535"),
+        ("mysql://clerk:hu/sh@host/db", "its port must be a number up to 65535"),
         ("mysql://clerk:hush@[::1/db", "it is not a URL"),
         ("mysql://clerk:hush@host/db?soket=/x", "'soket'"),
         ("mysql://clerk:hush@host/db?ssl-mode=MAYBE", "ssl-mode cannot be MAYBE"),
         ("mysql://clerk:hush@host/db?connect-timeout=soon", "connect-timeout must be a number"),
+        ("mysql://clerk:hush@host/db?connect-timeout=99999999", "a number up to 31536000"),
     ],
 )
 def test_a_malformed_target_is_explained_without_the_password(target: str, expected: str) -> None:

@@ -6,6 +6,7 @@ contain a password anywhere.
 
 import getpass
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -22,6 +23,7 @@ TLS_SETTINGS: tuple[TlsSetting, ...] = get_args(TlsSetting)
 
 PORT = 3306
 CONNECT_TIMEOUT_S = 10
+NUMBERS_MAX = {"port": 65_535, "connect-timeout": 31_536_000}  # the driver waits for up to a year
 SOCKETS = (
     "/run/mysqld/mysqld.sock",
     "/var/lib/mysql/mysql.sock",
@@ -110,10 +112,14 @@ def _given(target: str) -> dict[str, str]:
     """Return the non-empty parts of the URL, by the names of options."""
     try:
         parts = urlsplit(target)
-        port = parts.port
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
     except ValueError:
         raise DbdynoError("bad_target", "cannot read the target: it is not a URL", HINT) from None
+    try:
+        port = parts.port
+    except ValueError:
+        message = f"cannot read the target: its port {_wanted('port')}"
+        raise DbdynoError("bad_target", message, HINT) from None
     _refuse_unknown(query)
     given = {
         "user": parts.username,
@@ -177,6 +183,10 @@ def _named(name: str, origins: Mapping[str, str]) -> str:
 def _number(options: Mapping[str, str], origins: Mapping[str, str], name: str, default: int) -> int:
     """Parse a number; zero means the default, as everywhere with these servers."""
     text = options.get(name, "0")
-    if not text.isdecimal():
-        raise DbdynoError("bad_target", f"{_named(name, origins)} must be a number", HINT)
+    if not re.fullmatch(r"\d{1,18}", text, re.ASCII) or int(text) > NUMBERS_MAX[name]:
+        raise DbdynoError("bad_target", f"{_named(name, origins)} {_wanted(name)}", HINT)
     return int(text) or default
+
+
+def _wanted(name: str) -> str:
+    return f"must be a number up to {NUMBERS_MAX[name]}"

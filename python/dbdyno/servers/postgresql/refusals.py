@@ -58,10 +58,13 @@ CAUSES = (
         "wait until the server accepts connections, then try again",
     ),
     ("could not translate host name", "unreachable", "check the host's name"),
+    ("Servname not supported", "bad_target", "check the port: it must be a number up to 65535"),
     ("failed to resolve host", "unreachable", "check the host's name"),
     ("definition of service", "bad_target", "check PGSERVICE and the service file"),
     ("service file", "bad_target", "check PGSERVICEFILE and the service file"),
     ("for connection option", "bad_target", BAD_OPTION),
+    ("invalid port number", "bad_target", BAD_OPTION),
+    ("could not match", "bad_target", BAD_OPTION),  # numbers of hosts, addresses and ports
     ("bad value for", "bad_target", BAD_OPTION),  # the driver's words, as for connect_timeout
     ('value: "', "bad_target", BAD_OPTION),
     (
