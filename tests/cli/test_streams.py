@@ -30,6 +30,16 @@ def test_messages_that_find_no_room_fail_nothing(home, words, code):
     assert done.returncode == code
 
 
+def test_a_result_that_finds_no_room_is_an_error(home):
+    made_up.run()
+    done = ended(["sh", "-c", '"$@" runs >/dev/full', "sh", *DBDYNO])
+    assert done.returncode == 1
+    expected = (
+        "error: cannot write the result: No space left on device\nhint: Free some space there.\n"
+    )
+    assert done.stderr.decode() == expected
+
+
 def test_a_reader_that_has_closed_the_pipe_does_not_change_the_verdict(home):
     made_up.pairs(3, wal_bytes=1.3)
     compare = "compare tag:variant=a tag:variant=b --fail-if wal:worse:3% --json"

@@ -16,6 +16,8 @@ from cyclopts import Parameter
 from dbdyno.errors import DbdynoError
 from dbdyno.layout import Columns, Line, Paragraph, laid_out, visible
 
+UNWRITABLE = "output_failed"  # the code of the error if standard output takes no more
+
 # The width of a terminal that does not report one, and the minimum width for wrapping.
 _SCREEN_USUAL, _SCREEN_LEAST = 80, 40
 
@@ -120,13 +122,18 @@ def flush_result() -> None:
 
 
 @contextlib.contextmanager
-def showing_kept_result() -> Iterator[None]:
-    """Exit with 2 if a result cannot be shown: with 1, nothing would have been run."""
+def showing_kept_result(kept: str) -> Iterator[None]:
+    """Exit with 2 if a result cannot be shown: with 1, nothing would have been run.
+
+    ``kept`` says what is kept, and which command shows it.
+    """
     try:
         yield
         flush_result()
     except DbdynoError as error:
         error.exit_code = Exit.FAILED
+        if error.code == UNWRITABLE:
+            error.hint = f"{error.hint} {kept}"
         raise
 
 
@@ -139,9 +146,9 @@ def _refusing_unwritable() -> Iterator[None]:
         raise
     except OSError as error:
         raise DbdynoError(
-            "output_failed",
+            UNWRITABLE,
             f"cannot write the result: {error.strerror or error}",
-            "Free some space there. The run is kept: dbdyno report last --text",
+            "Free some space there.",
         ) from error
 
 

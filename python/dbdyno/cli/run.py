@@ -59,7 +59,7 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
         recording = run_it(what, options, engine_tools(), progress)
     finally:
         progress.close()
-    with showing_kept_result():
+    with showing_kept_result("The run is kept: dbdyno report last --text"):
         _show(recording, options)
     return exit_of(recording.record)
 

@@ -79,7 +79,7 @@ def search(
         found = latest[-1]
     finally:
         progress.close()
-    with showing_kept_result():
+    with showing_kept_result("All runs are kept: dbdyno runs"):
         _show(found, options)
     return exit_of(found)
 

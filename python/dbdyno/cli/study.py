@@ -309,7 +309,8 @@ def _made(writer: StudyWriter, report: Path | None, *, as_json: bool) -> int:
     finally:
         lines.close()
     print_aside(time_summary(record))
-    with showing_kept_result():
+    study_id = writer.record.study_id
+    with showing_kept_result(f"The study is kept: dbdyno study verdict {study_id}"):
         if report is not None:
             write_study_html(record, report)
             print_report_path(report)
