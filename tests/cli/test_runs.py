@@ -36,6 +36,8 @@ def test_words_narrow_the_list_by_name_and_by_tag(capsys):
     assert listed(capsys, "app") == {app, other}
     assert listed(capsys, "app", "tag:index=none") == {app}
     assert listed(capsys, "tag:index=extra,pair=1") == {other}
+    of_study = made_up.run(workload="app", tags={"study": "20261120-214205-mini-51d2"})
+    assert listed(capsys, "mini") == listed(capsys, "mini", "app") == {of_study}
     code, out, err = answer(capsys, "nothing-like-it")
     assert (code, out) == (0, "")
     assert "No runs with nothing-like-it in " in err

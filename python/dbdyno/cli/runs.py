@@ -54,7 +54,8 @@ def runs(*which: str, json: Json = False) -> int:
     Parameters
     ----------
     which
-        Only runs that match all of these: a part of the name, or tag:NAME=VALUE.
+        Only runs that match all of these: a part of the name of the run or of its study, or
+        tag:NAME=VALUE.
     """
     found = [run for run in list_runs() if all(_is_meant(run, word) for word in which)]
     if json:
@@ -107,7 +108,9 @@ def _none_found(which: Sequence[str]) -> str:
 
 def _is_meant(run: RunSummary, word: str) -> bool:
     tags = tags_of(word)
-    return word in run.run_id if tags is None else tags.items() <= run.tags.items()
+    if tags is None:
+        return word in run.run_id or word in run.tags.get(STUDY, "")
+    return tags.items() <= run.tags.items()
 
 
 def _meant(word: str) -> list[Path]:
