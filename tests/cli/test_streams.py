@@ -56,6 +56,16 @@ def test_output_is_utf_8_in_every_locale(home, encoding):
     assert "a doubt about ½" in done.stdout.decode().lower()
 
 
+def test_words_are_utf_8_in_every_locale(home, tmp_path):
+    made_up.run(tags={"place": "Zürich"})
+    locale = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    listed = ended([*DBDYNO, "runs", "tag:place=Zürich".encode()], env=locale)
+    assert "place=Zürich" in listed.stdout.decode()
+    page = tmp_path / "Zürich.txt"
+    refused = ended([*DBDYNO, "run", os.fsencode(page)], env=locale)
+    assert f"{page}" in refused.stderr.decode()
+
+
 @pytest.mark.parametrize("arguments", [[b"a\xff.sql"], [b"select-only", b"--tag", b"a=\xff"]])
 def test_words_that_no_record_can_hold_are_refused(home, arguments):
     done = ended([*DBDYNO, "run", *arguments])

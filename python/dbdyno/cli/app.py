@@ -163,6 +163,7 @@ def start() -> NoReturn:
     The interpreter is not finalized, module by module: that would be a fifth of the Python time of
     a short run, and whatever has to be closed is closed when the command returns.
     """
+    _begin_again_in_utf_8()
     warnings.showwarning = _print_warning
     _complete_streams()
     code = main()
@@ -170,6 +171,18 @@ def start() -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)
+
+
+def _begin_again_in_utf_8() -> None:
+    """Replace this process by one in Python's UTF-8 mode, unless names and words are UTF-8 already.
+
+    In another locale, a word of the command line is not the text that its bytes spell, and some
+    file names can be neither opened nor recorded.
+    """
+    if sys.getfilesystemencoding() == "utf-8" or os.environ.get("PYTHONUTF8") == "1":
+        return
+    arguments = [sys.executable, *sys.orig_argv[1:]]
+    os.execve(sys.executable, arguments, {**os.environ, "PYTHONUTF8": "1"})
 
 
 def _complete_streams() -> None:
