@@ -90,6 +90,8 @@ def test_sizes_are_read_as_servers_do() -> None:
         (Placement(numa=NumaPolicy(policy="bind", nodes=(63,))), "do not exist: 63"),
         (Placement(server_cores=0), "is too small"),
         (Placement(server_cores=0.009), "0.009 is too small"),
+        (Placement(server_cores=1e30), "exceeds the cores"),
+        (Placement(server_memory_bytes=10**30), "exceeds the memory available"),
         (Placement(data_folder=Path("/nowhere")), "--data-folder /nowhere is not a folder"),
         (Placement(wal_folder=Path("/proc/1")), "--wal-folder"),
     ],
@@ -131,6 +133,14 @@ def test_settings_are_computed_from_the_memory_it_is_given(home: Path) -> None:
     placement = Placement(server_memory_bytes=600 << 20)
     with start_private(spec, connections=8, placement=placement) as server:
         assert server.settings[0].value == "150MB"
+
+
+@control_groups
+def test_a_server_without_enough_memory_says_so(home: Path) -> None:
+    with pytest.raises(DbdynoError) as caught:
+        start_private(POSTGRES, connections=1, placement=Placement(server_memory_bytes=1 << 20))
+    assert caught.value.code == "server_failed"
+    assert "--server-memory" in caught.value.hint
 
 
 @control_groups

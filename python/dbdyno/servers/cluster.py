@@ -119,11 +119,16 @@ def not_started(cluster: Cluster) -> DbdynoError:
         )
     lines = log.splitlines() or ["its log is empty"]
     # The very last line is often only about cleaning up.
-    reason = blueprint.product.failure_reason(lines) or "; ".join(lines[-LOG_END_LINES:])
+    reason = blueprint.product.failure_reason(lines)
+    hint = "the reason is quoted from the server's log"
+    if not reason and blueprint.placement.server_memory_bytes is not None:
+        # The kernel kills whatever needs more, and the log ends with anything.
+        hint = "the server may need more memory than --server-memory gives it"
     return DbdynoError(
         "server_failed",
-        f"{blueprint.product.title} {blueprint.binaries.version} did not start: {reason}",
-        "the reason is quoted from the server's log",
+        f"{blueprint.product.title} {blueprint.binaries.version} did not start: "
+        f"{reason or '; '.join(lines[-LOG_END_LINES:])}",
+        hint,
     )
 
 

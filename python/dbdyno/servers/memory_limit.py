@@ -1,8 +1,9 @@
-"""The memory limit of this process's control groups, in both versions.
+"""The memory of this host, within the limit of this process's control groups, in both versions.
 
 Any group between the process's own and the root may have a limit: the lowest applies.
 """
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,6 +11,13 @@ from dbdyno.servers.groups import memberships, upwards
 
 # Version 1 represents "no limit" as the largest number of pages.
 _V1_UNLIMITED_BYTES = 2**62
+
+
+def available_memory_bytes() -> int:
+    """Return the host's memory, or the limit of this process if that is lower."""
+    installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limit = memory_limit_bytes()
+    return installed if limit is None else min(installed, limit)
 
 
 def memory_limit_bytes(root: Path = Path("/")) -> int | None:

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
+from dbdyno.servers.memory_limit import available_memory_bytes
 
 Policy: TypeAlias = Literal["interleave", "localalloc", "bind", "preferred"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
@@ -117,15 +118,11 @@ def list_text(numbers: Sequence[int]) -> str:
 
 
 def refuse_impossible(placement: Placement) -> None:
-    """Refuse CPUs, nodes and folders that do not exist here."""
+    """Refuse CPUs, nodes, folders and resources that do not exist here."""
     if placement.server_cpus:
         refuse_missing_cpus("--server-cpus", placement.server_cpus)
     _refuse_missing_nodes(placement.numa)
-    if placement.server_cores is not None and placement.server_cores < CORES_MIN:
-        raise impossible(
-            f"--server-cores {placement.server_cores:g} is too small",
-            f"the minimum for a control group is {CORES_MIN:g}",
-        )
+    _refuse_impossible_limits(placement.server_cores, placement.server_memory_bytes)
     for flag, folder in (
         ("--data-folder", placement.data_folder),
         ("--wal-folder", placement.wal_folder),
@@ -133,6 +130,26 @@ def refuse_impossible(placement: Placement) -> None:
         if folder is not None and not os.access(folder, os.W_OK | os.X_OK):
             why = "is not writable" if folder.is_dir() else "is not a folder"
             raise impossible(f"{flag} {folder} {why}", "create it, or name another")
+
+
+def _refuse_impossible_limits(cores: float | None, memory_bytes: int | None) -> None:
+    """Refuse limits that the kernel does not accept, and those that would limit nothing."""
+    if cores is not None and cores < CORES_MIN:
+        raise impossible(
+            f"--server-cores {cores:g} is too small",
+            f"the minimum for a control group is {CORES_MIN:g}",
+        )
+    available = len(os.sched_getaffinity(0))
+    if cores is not None and cores > available:
+        raise impossible(
+            f"--server-cores {cores:g} exceeds the cores available here", f"available: {available}"
+        )
+    available_bytes = available_memory_bytes()
+    if memory_bytes is not None and memory_bytes > available_bytes:
+        raise impossible(
+            f"--server-memory {memory_bytes >> 20}MB exceeds the memory available here",
+            f"available: {available_bytes >> 20}MB",
+        )
 
 
 def refuse_missing_cpus(flag: str, wanted: Cpus) -> None:

@@ -4,7 +4,6 @@ They suit a host that serves one database, and are as durable as the server's de
 only improves benchmark results is changed unless ``--durability`` or the user requests it.
 """
 
-import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dbdyno.errors import DbdynoError, nearest
-from dbdyno.servers.memory_limit import memory_limit_bytes
+from dbdyno.servers.memory_limit import available_memory_bytes
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -42,10 +41,9 @@ def this_machine(folder: Path, server_limit_bytes: int | None = None) -> Machine
 
     ``folder`` is on the disk that holds the WAL or redo log.
     """
-    installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    limits = (installed, memory_limit_bytes(), server_limit_bytes)
+    available = available_memory_bytes()
     return Machine(
-        memory_bytes=min(limit for limit in limits if limit is not None),
+        memory_bytes=min(available, server_limit_bytes or available),
         disk_free_bytes=shutil.disk_usage(folder).free,
     )
 
