@@ -137,6 +137,20 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, options: str, expec
     assert expected.replace("FILE", str(mine)) in caught.value.message
 
 
+def test_a_byte_order_mark_hides_no_group(tmp_path: Path) -> None:
+    (tmp_path / ".my.cnf").write_text("[client]\nuser=clerk\n", encoding="utf-8-sig")
+    assert login_of("mysql:///d", {}).user == "clerk"
+
+
+def test_an_option_of_no_group_is_refused_without_its_value(tmp_path: Path) -> None:
+    mine = tmp_path / ".my.cnf"
+    mine.write_text("# mine\npassword=hush\n[client]\n")
+    with pytest.raises(DbdynoError) as caught:
+        login_of("mysql://u@/d", {})
+    assert f"{mine}, line 2: " in caught.value.message
+    assert "hush" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("options", "mode"),
     [

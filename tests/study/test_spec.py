@@ -31,6 +31,10 @@ def test_levels_are_values_of_the_option_or_tables_of_words(tmp_path):
     assert mode.levels[1].options == {"protocol": "prepared", "set": {"jit": False}}
 
 
+def test_a_byte_order_mark_is_not_part_of_the_file(tmp_path):
+    assert len(read(tmp_path, f"\ufeff{MINI}").factors) == 2
+
+
 def test_a_factor_named_with_a_dot_is_a_name_in_a_table(tmp_path):
     text = HEAD + BASE + '[[factor]]\nname = "set.jit"\nlevels = [true, false]\n'
     (factor,) = read(tmp_path, text).factors

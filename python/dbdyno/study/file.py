@@ -84,7 +84,7 @@ def read_file(path: Path) -> StudyFile:
 def text_of(path: Path) -> str:
     """Return the file's text."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # editors on Windows write a byte order mark
     except (OSError, UnicodeDecodeError) as error:
         raise DbdynoError(
             "study_unreadable",

@@ -1,7 +1,7 @@
 """The user's option files: ``~/.my.cnf`` and the like, with their includes.
 
-Reads only what clients read, without interpreting it; a world-writable file is ignored, as the
-servers' own clients do.
+Reads only what clients read, without interpreting it; a world-writable file is ignored, and an
+option outside of the groups refused, as by the servers' own clients.
 """
 
 import os
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from dbdyno.errors import DbdynoError
 from dbdyno.home import user_folder
 
 GROUPS = ("client", "client-server", "client-mariadb", "dbdyno")
@@ -44,29 +45,35 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 def _options(path: Path, depth: int) -> Iterator[tuple[str, Option]]:
     group = ""
-    for line in _lines(path):
+    for number, line in _lines(path):
         if line.startswith("["):
             group = line[1:].partition("]")[0].strip().lower()
         elif line.startswith("!"):
             for included in _included(line):
                 if depth > 0:  # files may include each other
                     yield from _options(included, depth - 1)
+        elif not group:
+            raise DbdynoError(
+                "bad_target",
+                f"{path}, line {number}: an option before the first group",
+                "begin the file with [client]",
+            )
         elif group in GROUPS:
             name, _, value = line.partition("=")
             option = Option(_value(value.strip()), str(path))
             yield name.strip().lower().replace("_", "-"), option
 
 
-def _lines(path: Path) -> list[str]:
-    """Return the lines that are neither blank nor comments; none of a file that is ignored."""
+def _lines(path: Path) -> list[tuple[int, str]]:
+    """Return the numbered lines that are neither blank nor comments; none of an ignored file."""
     try:
         if path.stat().st_mode & stat.S_IWOTH:
             return []
-        lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        lines = path.read_text(encoding="utf-8-sig", errors="surrogateescape").splitlines()
     except OSError:
         return []
-    stripped = (line.strip() for line in lines)
-    return [line for line in stripped if line and not line.startswith(("#", ";"))]
+    stripped = enumerate((line.strip() for line in lines), start=1)
+    return [each for each in stripped if each[1] and not each[1].startswith(("#", ";"))]
 
 
 def _included(line: str) -> list[Path]:
