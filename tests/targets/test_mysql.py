@@ -10,6 +10,7 @@ from dbdyno.targets.durability import promise_of
 from dbdyno.targets.mysql import TARGET, maintenance
 from dbdyno.targets.mysql.column_types import word_of
 from dbdyno.targets.mysql.describe import capabilities, version_number
+from dbdyno.targets.mysql.telemetry.facts.plans import compared_columns
 
 
 def test_a_server_is_described(mariadb_server: Server) -> None:
@@ -107,3 +108,8 @@ def test_a_checkpoint_leaves_the_servers_settings_as_they_were(mariadb_server: S
         finally:
             for name, value in zip(names[1::-1], was[1::-1], strict=True):
                 connection.execute(f"set global {name} = {value}")
+
+
+def test_a_long_literal_does_not_delay_the_search_for_columns() -> None:
+    text = f"select '{'x' * 1_000_000}' from t where id = :aid and `k` between :low and :high"
+    assert compared_columns(text) == {":aid": "id", ":low": "k", ":high": "k"}

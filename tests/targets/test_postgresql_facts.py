@@ -334,6 +334,9 @@ def test_names_come_alone_and_qualified() -> None:
         ("select * from t where id in ($1, $2)", {1: "id"}),
         ("select * from t where id between $1 and $2 + 99", {1: "id", 2: "id"}),
         ("insert into t values ($1)", {}),
+        pytest.param(
+            f"select '{'x' * 1_000_000}' from t where id = $1", {1: "id"}, id="long literal"
+        ),
     ],
 )
 def test_columns_that_parameters_are_compared_with(text: str, columns: dict[int, str]) -> None:

@@ -12,8 +12,10 @@ from psycopg import Connection
 from dbdyno.targets.script_text import Prepared
 
 OPERATOR = r"(?:=|<=|>=|<|>|\bin\s*\()"
-COMPARED = re.compile(rf"([\w.]+)\s*{OPERATOR}\s*\$(\d+)|\$(\d+)\s*{OPERATOR}\s*([\w.]+)", re.I)
-BETWEEN = re.compile(r"([\w.]+)\s+between\s+\$(\d+)\s+and\s+\$(\d+)", re.I)
+# From where it begins: from inside a literal of megabytes, each search would take as many steps.
+COLUMN = r"(?<![\w.])([\w.]+)"
+COMPARED = re.compile(rf"{COLUMN}\s*{OPERATOR}\s*\$(\d+)|\$(\d+)\s*{OPERATOR}\s*([\w.]+)", re.I)
+BETWEEN = re.compile(rf"{COLUMN}\s+between\s+\$(\d+)\s+and\s+\$(\d+)", re.I)
 
 # The middle of the histogram, else the most frequent value, as text; arrays of any type are cast to
 # text.
