@@ -10,6 +10,7 @@ from dbdyno.explain.rule import NotFound
 from dbdyno.model.record import Finding
 from tests.explain.made import CORE_S, with_processors
 from tests.explain.rule_outcomes import outcome_of, text_of
+from tests.explain.test_lock_rules import failing
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
@@ -70,6 +71,17 @@ note: Outage: connections to the server were lost
 reconnect.
 2 connections lost: server closed the connection unexpectedly.
 """)
+
+
+@pytest.mark.parametrize(("count", "found"), [(4000, "failed_transactions"), (3999, "outage")])
+def test_a_server_that_refuses_a_packet_has_not_gone_away(count, found):
+    """It ends the connection with its error, once for each such statement."""
+    too_long = {"failure_class": "connection", "code": "1153", "message": "packet too big"}
+    run = run_until().outage(2, math.nan, connections_lost=4000)
+    recording = failing(run, [too_long | {"count": count}], failed=4000)
+    findings = explain(recording, HISTOGRAMS).findings
+    assert findings[0].id == found
+    assert ("max_allowed_packet" in findings[0].advice[0]) == (found == "failed_transactions")
 
 
 def test_losses_during_the_warm_up_are_not_the_runs():

@@ -21,6 +21,12 @@ THROWN_AWAY = frozenset({DEADLOCK, SERIALIZATION})
 OUTSIDE: tuple[PartKind, ...] = ("idle", "pause", "unconnected")
 """Client states with no transaction in progress."""
 _READ_ON = "Read the message and the server's log: they are more specific than the error class."
+# By the code with which a server ends the connection because of what the client has sent: it is not
+# the server that went away.
+_CLOSED_FOR = {
+    "1153": "Raise max_allowed_packet on the server, or send shorter statements: it ends the "
+    "connection of a client that sends more.",
+}
 # By the engine's class of a failure.
 _AGAINST = {
     "duplicate_key": "Draw keys that do not exist yet, let the server generate them, or handle "
@@ -63,8 +69,16 @@ def kind_and_code(failure: FailureRecord) -> str:
 
 
 def advice_against(failures: Sequence[FailureRecord]) -> list[str]:
-    """Advice for their classes, each once."""
-    return list(dict.fromkeys(_AGAINST.get(one.failure_class, _READ_ON) for one in failures))
+    """Advice for their codes and classes, each once."""
+    against = (
+        _CLOSED_FOR.get(one.code) or _AGAINST.get(one.failure_class, _READ_ON) for one in failures
+    )
+    return list(dict.fromkeys(against))
+
+
+def closed_for_what_was_sent(failures: Sequence[FailureRecord]) -> int:
+    """The number of connections that the server ended because of what the client had sent."""
+    return sum(one.count for one in failures if one.code in _CLOSED_FOR)
 
 
 def share_of_time(case: Case, seconds: float) -> float:

@@ -1,7 +1,8 @@
 """Outage: connections were lost, and for a while there was no server to measure.
 
 Looks for: connections that the engine lost during the measurement, whether or not they came back,
-and a restart in the server's log.
+and a restart in the server's log. A server that ends a connection because of what the client has
+sent, such as a packet that is too large, has not gone away.
 
 Arithmetic: an outage lasts from the first connection lost to the first reconnect. It affected all
 clients if as many connections were lost, or if nothing was done for a whole interval of it; the
@@ -26,6 +27,7 @@ from msgspec import Struct
 from dbdyno.analysis.run_event import RunEvent
 from dbdyno.analysis.server_events import RESTART
 from dbdyno.explain.case import Case
+from dbdyno.explain.failing import closed_for_what_was_sent
 from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.sentences import and_so_on, gain_text
@@ -134,6 +136,9 @@ def look(case: Case) -> Outcome:
     outages = [one for one in reported if one.losses]
     if not outages:
         return NotFound("no connection was lost")
+    lost = sum(one.connections for one in outages)
+    if lost <= closed_for_what_was_sent(case.record.failures):
+        return NotFound("the server ended the connections because of what the clients sent")
     clients = case.recording.plan["clients"]
     return _finding(case, _Run(outages=outages, clients=clients, duration_s=duration_s))
 
