@@ -137,6 +137,12 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, options: str, expec
     assert expected.replace("FILE", str(mine)) in caught.value.message
 
 
+def test_an_empty_socket_is_the_usual_one(tmp_path: Path) -> None:
+    usual = login_of("mysql://localhost/d?no-defaults", {}).address
+    (tmp_path / ".my.cnf").write_text("[client]\nsocket=/mine\n")
+    assert login_of("mysql:///d?socket=", {}).address == usual
+
+
 def test_a_byte_order_mark_hides_no_group(tmp_path: Path) -> None:
     (tmp_path / ".my.cnf").write_text("[client]\nuser=clerk\n", encoding="utf-8-sig")
     assert login_of("mysql:///d", {}).user == "clerk"
@@ -185,6 +191,7 @@ def test_a_login_is_written_down_whole() -> None:
         ("mysql://clerk:hush@host:99999/db", "its port must be a number up to 65535"),
         ("mysql://clerk:hu/sh@host/db", "its port must be a number up to 65535"),
         ("mysql://clerk:hush@[::1/db", "it is not a URL"),
+        ("mysql://cl%ffrk:hush@host/db", "user is not UTF-8 text"),
         ("mysql://clerk:hush@host/db?soket=/x", "'soket'"),
         ("mysql://clerk:hush@host/db?ssl-mode=MAYBE", "ssl-mode cannot be MAYBE"),
         ("mysql://clerk:hush@host/db?connect-timeout=soon", "connect-timeout must be a number"),

@@ -112,7 +112,7 @@ def _given(target: str) -> dict[str, str]:
     """Return the non-empty parts of the URL, by the names of options."""
     try:
         parts = urlsplit(target)
-        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        query = dict(parse_qsl(parts.query, keep_blank_values=True, errors="surrogateescape"))
     except ValueError:
         raise DbdynoError("bad_target", "cannot read the target: it is not a URL", HINT) from None
     try:
@@ -128,7 +128,10 @@ def _given(target: str) -> dict[str, str]:
         "port": str(port) if port else None,
         "database": parts.path.removeprefix("/"),
     }
-    return {**{name: unquote(part) for name, part in given.items() if part}, **query}
+    decoded = {
+        name: unquote(part, errors="surrogateescape") for name, part in given.items() if part
+    }
+    return decoded | query
 
 
 def _refuse_unknown(query: Mapping[str, str]) -> None:
@@ -142,8 +145,8 @@ def _address(
     given: Mapping[str, str], options: Mapping[str, str], origins: Mapping[str, str]
 ) -> Address:
     """Return a socket if one is named or the host is local; a port in the target means TCP."""
-    if "socket" in given:
-        return Address(unix=UnixSocket(path=given["socket"]))
+    if socket := given.get("socket"):
+        return Address(unix=UnixSocket(path=socket))
     host = options.get("host", "localhost")
     if host == "localhost" and "port" not in given:
         return Address(unix=UnixSocket(path=options.get("socket") or _usual_socket()))
