@@ -66,3 +66,11 @@ def test_an_account_without_a_name_names_its_user_in_the_target():
     assert login_of("mysql://clerk@host/db", {}).user == "clerk"
     with pytest.raises(DbdynoError, match="names no user"):
         login_of("mysql://host/db", {})
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(monkeypatch, tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setenv("DBDYNO_HOME", str(file))
+    with pytest.raises(DbdynoError, match=f"{file} is not a folder"):
+        home_folder("runs")

@@ -72,9 +72,11 @@ def make_closed(root: Path, *parts: str) -> Path:
 
 def unwritable(folder: Path, error: OSError) -> DbdynoError:
     """Return the error for a home that cannot hold ``folder``."""
+    is_file = isinstance(error, FileExistsError)  # folders that exist are used
+    why = f"{error.filename} is not a folder" if is_file else error.strerror or str(error)
     return DbdynoError(
         "home_unwritable",
-        f"cannot write to {folder}: {error.strerror or error}",
+        f"cannot write to {folder}: {why}",
         f"set {VARIABLE} to a folder of your own on a disk with room",
     )
 
