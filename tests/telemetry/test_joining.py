@@ -85,6 +85,12 @@ def test_equal_sessions_are_counted_together_and_those_of_telemetry_left_out():
     assert (joined.at_ns, joined.seconds, joined.cost_us) == (5, 0.5, 3)
 
 
+def test_a_session_that_the_engine_names_is_a_client_whatever_had_its_number_before():
+    """A server that restarts numbers its sessions from the beginning again."""
+    joined = join(activity(**{f"p{OURS}": 1}), session(OURS, "update", wait="Lock:tuple"))
+    assert joined.waits == [WaitCount("client", 1, "asking", "active", "Lock", "tuple", 1)]
+
+
 def test_similar_sessions_are_joined_with_their_own_clients():
     alike = Sessions([1, 2, 3, OURS, 40], "client", "active", "Lock", "tuple", "update")
     joined = join(activity(p1=1, p2=2, p3=1), alike)

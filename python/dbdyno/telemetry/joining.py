@@ -94,7 +94,7 @@ _session_state = lru_cache(maxsize=10_000)(_SessionState)
 class Joiner:
     """Joins samples with the engine's frames; telemetry's ``own_sessions`` are left out."""
 
-    def __init__(self, texts: StatementTexts, conflicts: Conflicts, own_sessions: Set[int]) -> None:
+    def __init__(self, texts: StatementTexts, conflicts: Conflicts, own_sessions: set[int]) -> None:
         self._texts = texts
         self._conflicts = conflicts
         self._own_sessions = own_sessions
@@ -140,7 +140,8 @@ class Joiner:
                 if seen is None:
                     seen = states[known] = self._state_of(alike, *known)
                 found[pid] = seen
-        for pid in self._own_sessions:
+        # A server that restarts gives the numbers of telemetry's lost sessions to clients.
+        for pid in self._own_sessions.difference(numbered):
             found.pop(pid, None)
         return found
 
