@@ -22,6 +22,7 @@ from dbdyno.store.run import open_run
 from dbdyno.store.summary import list_runs
 from dbdyno.store.tables import SCHEMAS
 from dbdyno.store.writer import RunWriter
+from tests.cli.test_pages import files_of_at_most
 from tests.store import synthetic
 from tests.support.program import Program
 
@@ -261,6 +262,16 @@ def test_a_full_disk_fails_clearly_and_what_was_written_stays_readable(tmp_path)
     run = open_run("last", tmp_path)
     assert run.status == "failed"
     assert len(run.columns("intervals")["interval"]) > 3
+
+
+def test_room_after_a_full_disk_does_not_hide_what_was_lost(tmp_path):
+    """The next frame may be another thread's: nobody could read it after half a frame."""
+    frames = synthetic.packed(synthetic.Shape(seconds=20, tps=200))
+    with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
+        with files_of_at_most(5_000), pytest.raises(StoreError, match="no space left"):
+            writer.append_frames(frames)
+        with pytest.raises(StoreError, match="no space left"):
+            writer.append_frame(frames[0])
 
 
 def test_a_folder_that_may_not_be_written_is_explained(tmp_path):

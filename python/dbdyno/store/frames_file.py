@@ -32,20 +32,28 @@ _DECODER = msgspec.msgpack.Decoder(Frame | TelemetryFrame)
 class FrameAppender:
     """Appends frames, from any thread.
 
-    They have been written to the kernel when :meth:`append` returns.
+    They have been written to the kernel when :meth:`append` returns. After a failed write no reader
+    could make sense of what follows in the stream, so every later call fails as that one did.
     """
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("xb", buffering=0)
         self._deflate = zlib.compressobj(_LEVEL)
         self._lock = threading.Lock()
+        self._failure: OSError | None = None
 
     def append(self, frames: Sequence[bytes]) -> None:
         """Append frames, without their lengths; several at once take little longer than one."""
         content = b"".join(_LENGTH.pack(len(frame)) + frame for frame in frames)
         with self._lock:
+            if self._failure is not None:
+                raise self._failure
             packed = self._deflate.compress(content)
-            self._write(packed + self._deflate.flush(zlib.Z_SYNC_FLUSH))
+            try:
+                self._write(packed + self._deflate.flush(zlib.Z_SYNC_FLUSH))
+            except OSError as error:
+                self._failure = error
+                raise
 
     def _write(self, content: bytes) -> None:
         """Write all of it: a file on a full disk accepts a part before it refuses the rest."""
