@@ -1,5 +1,6 @@
 """The guard: what ends it, and what the next start cleans up if the guard itself was killed."""
 
+import json
 import os
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.processes import end, is_running, mark_of, parent_of
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL
-from tests.support.patience import PATIENCE_S
+from tests.support.patience import PATIENCE_S, wait_until
 
 # Runs as an ordinary user in its own namespace, as most people run dbdyno.
 AS_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
@@ -81,6 +82,29 @@ def test_a_slow_guard_is_reported_and_not_waited_for(
         guard.send_signal(signal.SIGCONT)
     guard.wait(PATIENCE_S)
     assert server.is_gone
+
+
+def test_a_second_signal_does_not_keep_the_guard_from_stopping_the_server(tmp_path: Path) -> None:
+    """Service managers, and impatient people, send more than one."""
+    at_end = f"kill $! $PPID; sleep 0.5; touch {tmp_path}/stopped; exit"
+    server = f"trap '{at_end}' INT; sleep 1000 & echo; wait"
+    (folder := tmp_path / "folder").mkdir()
+    order = {
+        "commands": [["sh", "-c", server]],
+        "account": None,
+        "folders": [str(folder)],
+        "log": str(log := tmp_path / "log"),
+        "stop_signal": signal.SIGINT,
+        "clean_signal": signal.SIGINT,
+        "placement": {"cpus": [], "policy": None, "groups": []},
+    }
+    command = [sys.executable, guard_program.__file__, json.dumps(order)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as guard:
+        wait_until(lambda: log.exists() and log.read_text(), "the server has started")
+        guard.terminate()
+        guard.wait(PATIENCE_S)
+        assert (tmp_path / "stopped").exists()
+    assert not folder.exists()
 
 
 def test_a_group_that_cannot_be_entered_is_named(tmp_path: Path) -> None:

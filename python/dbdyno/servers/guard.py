@@ -203,7 +203,9 @@ def _stop(process: subprocess.Popen[bytes], number: int) -> None:
         process.wait()
 
 
-def _dismiss(_number: int, _frame: FrameType | None) -> None:
+def _dismiss(number: int, _frame: FrameType | None) -> None:
+    """Begin the end; another such signal must not interrupt it before the server has stopped."""
+    signal.signal(number, signal.SIG_IGN)
     raise Dismissed
 
 
