@@ -15,6 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing
+from dbdyno.servers.postgresql.connecting import CONNECT_TIMEOUT_MAX_S
 from dbdyno.servers.postgresql.place import data_directory
 from dbdyno.servers.postgresql.refusals import refusal
 from dbdyno.servers.private import start_private
@@ -89,9 +90,11 @@ def test_the_environments_patience_is_kept(
     assert use_existing(postgres_server.conninfo).endpoint().connect_timeout_ns == 3 * 10**9
 
 
-def test_a_timeout_may_be_a_fraction(postgres_server: Server) -> None:
+def test_a_timeout_may_be_a_fraction_or_longer_than_any_life(postgres_server: Server) -> None:
     server = use_existing(f"{postgres_server.conninfo} connect_timeout=2.5")
     assert server.endpoint().connect_timeout_ns == 2 * 10**9
+    server = use_existing(f"{postgres_server.conninfo} connect_timeout=1e30")
+    assert server.endpoint().connect_timeout_ns == CONNECT_TIMEOUT_MAX_S * 10**9
 
 
 def test_a_service_file_that_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,8 @@ from dbdyno.servers.postgresql.refusals import malformed, refusal
 
 APPLICATION_NAME = "dbdyno"
 CONNECT_TIMEOUT_S = 10
+CONNECT_TIMEOUT_MAX_S = 365 * 24 * 3600
+"""libpq takes any number; the engine counts nanoseconds in 64 bits."""
 # What libpq reads only from the environment; "default" means the server's default.
 ENVIRONMENT = {"PGTZ": "timezone", "PGDATESTYLE": "datestyle", "PGGEQO": "geqo"}
 
@@ -113,7 +115,7 @@ def _address(host: str, port: int, numeric: str) -> Address:
 def _timeout_s(options: dict[str, str]) -> int:
     """Return ``connect_timeout``; libpq takes 0 and less as infinite, which no load should wait."""
     seconds = int(float(options.get("connect_timeout", CONNECT_TIMEOUT_S)))  # as the driver does
-    return seconds if seconds > 0 else CONNECT_TIMEOUT_S
+    return min(seconds, CONNECT_TIMEOUT_MAX_S) if seconds > 0 else CONNECT_TIMEOUT_S
 
 
 def _tls(connection: Connection, options: dict[str, str]) -> Tls:
