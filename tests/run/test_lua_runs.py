@@ -120,6 +120,24 @@ def test_an_init_that_fails_leaves_no_run_but_what_it_printed(script, url, home,
     assert list((home / "runs").iterdir()) == []
 
 
+def test_a_server_that_ends_our_session_before_the_load_leaves_no_run(script, url, home, capfd):
+    script.write_text(
+        """
+        function init()
+            local con = sysbench.sql.driver():connect()
+            local others = con:query([[select id from information_schema.processlist
+                where id <> connection_id() and user = 'loader']])
+            for _ = 1, others.nrows do con:query("kill " .. others:fetch_row()[1]) end
+        end
+        function event() end
+        """,
+        encoding="utf-8",
+    )
+    assert main(["run", str(script), "--target", url, "-c", "1", "-T", "1"]) == Exit.NOTHING_RUN
+    assert "error: cannot start telemetry: " in capfd.readouterr().err
+    assert list((home / "runs").iterdir()) == []
+
+
 def test_a_done_that_fails_loses_nothing_that_was_measured(script, url, capfd):
     text = HEAD + "function event() con:query('select 1') end function done() error('no end') end"
     assert run(script, text, url, "--json") == Exit.FAILED

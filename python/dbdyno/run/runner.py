@@ -6,7 +6,7 @@ refused before a server is started or a table touched.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -126,16 +126,18 @@ class _Run:
         script = ScriptHooks(self.tools, plan, self.survey, self.observer.say)
         record = replace(record, command=self.command)
         with RunWriter(record, plan) as writer:
-            if self._makes_its_data():
-                self._beforehand(writer, script.make_data)
-            writer.write_host(
-                msgspec.to_builtins(describe_host(self.connected.server.data_directory))
-            )
-            placed.record_memory("begin")
-            self._describe(writer, description, placed)
-            self._beforehand(writer, script.begin)
+            with self._beforehand(writer):
+                if self._makes_its_data():
+                    script.make_data(writer.folder / LOG)
+                writer.write_host(
+                    msgspec.to_builtins(describe_host(self.connected.server.data_directory))
+                )
+                placed.record_memory("begin")
+                self._describe(writer, description, placed)
+                script.begin(writer.folder / LOG)
+                following = watching(self.options, self.connected, plan, writer)
             with _as_failed_run():
-                measured = self._measure(writer, plan, watch)
+                measured = self._measure(writer, plan, watch, following)
                 placed.record_memory("end")
                 self._describe(writer, description, placed)
                 if measured.has_begun:
@@ -145,10 +147,11 @@ class _Run:
             self._forget(writer)
         raise _not_begun(plan, measured)
 
-    def _beforehand(self, writer: RunWriter, do: Callable[[Path], None]) -> None:
-        """Do what precedes a script's first event; if it fails, nothing was run."""
+    @contextmanager
+    def _beforehand(self, writer: RunWriter) -> Iterator[None]:
+        """If the block fails, which precedes the load, nothing was run."""
         try:
-            do(writer.folder / LOG)
+            yield
         except BaseException:
             self._forget(writer)
             raise
@@ -226,10 +229,16 @@ class _Run:
         described = msgspec.to_builtins(description)
         writer.write_server({**described, "chosen": chosen, "placement": placed.as_record()})
 
-    def _measure(self, writer: RunWriter, plan: Plan, watch: Watch | None) -> Measured:
+    def _measure(
+        self,
+        writer: RunWriter,
+        plan: Plan,
+        watch: Watch | None,
+        following: AbstractContextManager[Follower],
+    ) -> Measured:
         run_observer = _RunObserver(self.observer, watch)
         with (
-            watching(self.options, self.connected, plan, writer) as follower,
+            following as follower,
             (writer.folder / LOG).open("a", encoding="utf-8") as log,
         ):
             with on_cpus(self.options.engine_cpus):

@@ -46,11 +46,13 @@ class _Nobody:
 def watching(
     options: RunOptions, connected: ConnectedServer, plan: Plan, writer: RunWriter
 ) -> AbstractContextManager[Follower]:
-    """Record telemetry for the duration of the block."""
+    """Record telemetry for the duration of the block; the server is asked before it begins."""
     server, telemetry = connected.server, connected.target.telemetry
     if options.telemetry == "off" or telemetry is None:
         return nullcontext(_Nobody())
-    telemetry.publish(connected.control)
+    with connected.target.understood("start telemetry"):
+        telemetry.publish(connected.control)
+        own_session = telemetry.pid(connected.control)
     free = connected.free_connections()
     is_room = free.count - client_count(options) >= CONNECTIONS
     watched = Watched(
@@ -60,7 +62,7 @@ def watching(
         process_id=server.process_id,
         data_directory=server.data_directory,
         log_path=options.server_log or server.log_path,
-        own_sessions=frozenset({telemetry.pid(connected.control)}),
+        own_sessions=frozenset({own_session}),
         cores=cores_available(),
         scripts=tuple(script.text for script in plan.scripts),
     )
