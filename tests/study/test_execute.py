@@ -144,6 +144,16 @@ scripts.lost.text = "select count(*) from nowhere;"
     assert failed.spent.run_s < 30
 
 
+def test_a_limit_for_the_loads_statements_is_none_for_warming_the_cache(tmp_path, monkeypatch):
+    def limit(_server, connection, _tables) -> str:
+        return connection.execute("show statement_timeout").fetchone()[0]
+
+    monkeypatch.setattr("dbdyno.study.turn_server.warmed", limit)
+    limited = BASE.replace("[base]", '[base]\nset.statement_timeout = "9s"')
+    record = begin(tmp_path, 'cache = "warm"\n' + ONCE.replace(BASE, limited))
+    assert {"cache: 0"} == {note for one in record.results for note in one.notes if "cache" in note}
+
+
 def test_an_internal_error_costs_one_turn(tmp_path):
     record = begin(tmp_path, ONCE, Broken)
     by_status = {(result.turn.point, result.status) for result in record.results}

@@ -86,8 +86,11 @@ class TurnServer:
     def _with_cache(self, point: ResolvedPoint, server: PrivateServer) -> PrivateServer:
         tables = [table.name for table in point.tables]
         if self._spec.cache == "warm" and tables:
-            with closing(server.connect()) as connection:
-                self.notes.append(f"cache: {warmed(server, connection, tables)}")
+            with (
+                closing(connect_to(server)) as connected,
+                connected.target.understood("warm the caches"),
+            ):
+                self.notes.append(f"cache: {warmed(server, connected.control, tables)}")
         if not self._is_cold(point):
             return server
         if not point.options.no_vacuum:
