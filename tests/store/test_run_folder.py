@@ -16,7 +16,7 @@ import pytest
 
 from dbdyno.store import ids
 from dbdyno.store.errors import LeftOut, StoreError
-from dbdyno.store.files import LOCK, hold_lock, is_locked
+from dbdyno.store.files import LOCK, hold_lock, is_locked, read_json, replace_json
 from dbdyno.store.listing import find_run, remove_run
 from dbdyno.store.run import open_run
 from dbdyno.store.summary import list_runs
@@ -298,6 +298,32 @@ def test_a_folder_that_cannot_be_begun_leaves_nothing_open(tmp_path, monkeypatch
         RunWriter(synthetic.record(), synthetic.plan(), tmp_path)
     assert open_below(tmp_path) == []
     assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_folder_whose_beginning_is_interrupted_leaves_nothing(tmp_path, monkeypatch):
+    """The record is synced to a disk, which may take its time."""
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dbdyno.store.files.os.fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        RunWriter(synthetic.record(), synthetic.plan(), tmp_path)
+    assert open_below(tmp_path) == []
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_an_interrupted_replacement_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    path = tmp_path / "study.json"
+    replace_json(path, {"turns": 1})
+    monkeypatch.setattr("dbdyno.store.files.os.fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        replace_json(path, {"turns": 2})
+    assert read_json(path) == {"turns": 1}
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_disk_that_refuses_the_last_of_it_does_not_keep_the_lock(tmp_path, monkeypatch):

@@ -69,7 +69,7 @@ class RunWriter:
                 self._log = opened.enter_context(_appended(unfinished / LOG))
                 unfinished.rename(self.folder)
                 self._opened = opened.pop_all()
-        except OSError:
+        except BaseException:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise
 
