@@ -204,6 +204,19 @@ def test_an_interrupt_during_the_verdict_keeps_the_numbers(database, home, monke
     assert transactions_kept() == TRANSACTIONS
 
 
+def test_a_run_that_cannot_be_explained_says_so(database, home, monkeypatch):
+    """Without findings it would look as if nothing limited it."""
+
+    def fail(_recording) -> None:
+        raise ZeroDivisionError("a slip")
+
+    monkeypatch.setattr("dbdyno.run.explaining.costs", fail)
+    observer = Observer()
+    assert run_tpcb(database, observer=observer).status == "done"
+    assert observer.messages[-1] == "the run could not be explained: ZeroDivisionError: a slip"
+    assert observer.messages[-1] in open_run("last").log
+
+
 def test_a_full_disk_is_the_failure_of_a_run_that_had_begun(database, home, monkeypatch):
     def refuse(_writer, _record) -> None:
         raise DbdynoError("disk_full", "no space left", "free some")

@@ -1,7 +1,7 @@
 """Explains a recorded run: adds costs, findings, and the cost of telemetry itself to its record.
 
 This happens after measuring and must not endanger the results: if anything fails here, the numbers
-stay as they are and the log gets a line.
+stay as they are, and that is reported.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ CPU_TIMES = ("user_us", "system_us")
 
 
 def explained(
-    recording: Recording, histograms: Histograms, log: Callable[[str], None]
+    recording: Recording, histograms: Histograms, report: Callable[[str], None]
 ) -> RunRecord:
     """Return the recording's record with its explanation."""
     record = replace(recording.record, telemetry=telemetry_record(recording))
@@ -31,7 +31,7 @@ def explained(
         record = replace(record, costs=found, server=server)
         explanation = explain(replace(recording, record=record), histograms)
     except Exception as error:  # a defect in dbdyno must not lose a measured run
-        log(f"the run could not be explained: {type(error).__name__}: {error}")
+        report(f"the run could not be explained: {type(error).__name__}: {error}")
         return record
     return replace(
         record,

@@ -250,6 +250,10 @@ class _Run:
             follower.finish()
         return measured
 
+    def _report(self, writer: RunWriter, text: str) -> None:
+        writer.log(text)
+        self.observer.say(text)
+
     @contextmanager
     def _kept(self) -> Iterator[None]:
         """When the verdict is interrupted, report that the results are kept."""
@@ -279,7 +283,7 @@ class _Run:
         )
         verdict = replace(verdict, invariants_read=watch.read if watch else [])
         complete = replace(recording, record=verdict)
-        final = explained(complete, self.tools.histograms, writer.log)
+        final = explained(complete, self.tools.histograms, partial(self._report, writer))
         writer.finish(replace(complete, record=final))
         return replace(recording, record=writer.record)  # the same tables, with the verdict
 
