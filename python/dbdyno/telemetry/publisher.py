@@ -1,12 +1,14 @@
 """Publishes the frames of telemetry's threads to the run folder, and each error once.
 
 Telemetry never ends a run, so nothing here raises: an error becomes a frame that names what is
-missing, and a line in the log; once the run is over, frames are dropped.
+missing, and a line in the log. What the run folder does not take is dropped, and nothing else; once
+the run is over, everything is.
 """
 
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
@@ -73,10 +75,8 @@ class FramePublisher:
     def _deliver(self, take: Callable[[Value], None], value: Value) -> None:
         if self._is_closed:
             return
-        try:
+        with suppress(Exception):  # a full disk, for example: the engine's next frame reports it
             take(value)
-        except Exception:
-            self._is_closed = True  # a full disk, for example: the engine's next frame reports it
 
     def close(self) -> None:
         """Note that the run folder accepts no more frames."""
