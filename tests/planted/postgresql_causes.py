@@ -60,7 +60,7 @@ def _writing() -> list[Cause]:
             "full-page writes after checkpoints every two seconds, WAL on a disk of 33 MB/s",
             *(script("update_many"), "-c", "4"),
             finding="full_page_writes",
-            sql=filled(300, 100_000, fillfactor=50),
+            sql=filled(100, 100_000, fillfactor=50),
             disturb=disturbances.checkpoints,
             seconds=9,
             slow={"SLOW_WAL_NS_A_BYTE": "30"},
