@@ -137,6 +137,16 @@ def test_long_questions(mariadb, checked):
     assert result.counters.ok == 1, result.done.failures
 
 
+def test_a_statement_longer_than_the_server_accepts_is_not_prepared(mariadb, refused):
+    script = f"select '{'x' * 1_100_000}';"
+    mariadb.execute("set global max_allowed_packet = 1024 * 1024")
+    try:
+        failed = refused(plan_for(mariadb.endpoint(), script, query_mode="prepared"))
+    finally:
+        mariadb.execute("set global max_allowed_packet = 16 * 1024 * 1024")
+    assert failed.hint == "raise max_allowed_packet on the server, or send shorter statements"
+
+
 def test_the_activity_names_the_servers_connections(mariadb, checked, io):
     result = checked(
         plan_for(

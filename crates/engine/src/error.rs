@@ -33,6 +33,7 @@ impl EngineError {
                 "raise max_connections on the server, or use fewer clients (-c)"
             }
             (_, "3D000" | "1049") => "create the database, or name another",
+            (_, "1153") => "raise max_allowed_packet on the server, or send shorter statements",
             (_, "tls") => tls_hint(protocol),
             (_, SHARED_SESSION) => {
                 "use -M simple or -M extended, which keep nothing in a session, or let the pooler \
