@@ -8,6 +8,11 @@
 //! return: half of all sends would cost one more context switch. A send that the socket accepts at
 //! once posts no completion, which would otherwise end that very wait.
 //!
+//! A thread that has slept gets as many completions as it waited for, one, although more may have
+//! come by the time it runs: the kernel gives them out in the next call. If that were the call that
+//! submits the first one's next request, the server process that it wakes would run first, and the
+//! thread would have to wait for a processor once more before it sees the others.
+//!
 //! The kernel counts a thread that waits in a ring as waiting for a disk. It is asked not to, where
 //! it can be (6.15). Elsewhere a run shows up as I/O pressure.
 
@@ -331,6 +336,9 @@ impl Io for Uring {
         let completions = usize::from(!self.more_waiting);
         self.sends_waiting = 0;
         taken_or_waiting(self.enter(completions, &args))?;
+        if self.ring.completion().len() == 1 {
+            taken_or_waiting(self.enter(0, &args))?;
+        }
         while let Some(entry) = { self.ring.completion().next() } {
             if entry.user_data() == WAKER {
                 self.waker.reset();
