@@ -8,6 +8,7 @@ import pytest
 
 from dbdyno.host import doctor
 from dbdyno.host.probes import (
+    autogroup,
     cgroup,
     clock_source,
     file_limit,
@@ -60,6 +61,7 @@ def test_machines_in_need(tree):
             "proc/self/cgroup": "0::/\n",
             "proc/meminfo": "MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n",
             "proc/stat": "cpu  50 0 0 40 0 0 0 10 0 0\n",
+            "proc/sys/kernel/sched_autogroup_enabled": "1\n",
             "sys/fs/cgroup/cgroup.controllers": "cpu",
             "sys/fs/cgroup/cpu.max": "150000 100000",
             "sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet",
@@ -68,6 +70,7 @@ def test_machines_in_need(tree):
             "sys/devices/system/node/node1/cpulist": "1",
         }
     )
+    assert autogroup.check(root).level == "warning"
     assert (cgroup.check(root).level, cgroup.check(root).found) == (
         "warning",
         "limited to 1.5 cores",
@@ -77,6 +80,11 @@ def test_machines_in_need(tree):
     assert governor.check(root).level == "warning"
     assert numa.check(root).found == "2 nodes"
     assert steal.check(root).level == "warning"
+
+
+@pytest.mark.parametrize("files", [{}, {"proc/sys/kernel/sched_autogroup_enabled": "0\n"}])
+def test_threads_compete_as_equals_without_autogroups(tree, files):
+    assert autogroup.check(tree(files)).level == "ok"
 
 
 @pytest.mark.parametrize("kind", ["mariadb", "mysql"])

@@ -1,0 +1,29 @@
+"""Whether the kernel divides CPU time between sessions before it does between threads."""
+
+from pathlib import Path
+
+from dbdyno.host.doctor import Probe, ProbeResult
+
+_SETTING = "proc/sys/kernel/sched_autogroup_enabled"
+
+
+def check(root: Path) -> ProbeResult:
+    """Read the kernel's setting; kernels without the feature do not have it."""
+    file = root / _SETTING
+    if not file.exists() or file.read_text().strip() == "0":
+        return ProbeResult(level="ok", found="threads compete as equals")
+    return ProbeResult(
+        level="warning",
+        found="on: each session gets an equal share of a core, however many threads it has",
+        remedy="As root: sysctl kernel.sched_autogroup_enabled=0.",
+    )
+
+
+PROBE = Probe(
+    title="scheduler autogroups",
+    meaning="MariaDB and MySQL are one session with a thread per connection, so on shared cores "
+    "the load generator, another session, runs as soon as a single reply is there: context "
+    "switches multiply, and whether they do changes from run to run. Each process of PostgreSQL "
+    "is a session of its own.",
+    check=check,
+)
