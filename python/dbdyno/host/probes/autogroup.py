@@ -15,7 +15,8 @@ def check(root: Path) -> ProbeResult:
     return ProbeResult(
         level="warning",
         found="on: each session gets an equal share of a core, however many threads it has",
-        remedy="As root: sysctl kernel.sched_autogroup_enabled=0.",
+        remedy="To measure MariaDB or MySQL, as root: sysctl kernel.sched_autogroup_enabled=0. "
+        "Compare only runs with the same setting: PostgreSQL, too, differs with it.",
     )
 
 
