@@ -35,6 +35,7 @@ def test_kernel(tree):
                 "etc/os-release": 'NAME=x\nPRETTY_NAME="Some Linux 9"\n',
                 "proc/sys/kernel/osrelease": "6.1.0-test\n",
                 "proc/sys/kernel/io_uring_disabled": "2\n",
+                "proc/sys/kernel/sched_autogroup_enabled": "1\n",
                 "proc/loadavg": "1.50 0.1 0.1 1/1 1",
                 clock: "hpet",
             }
@@ -43,3 +44,4 @@ def test_kernel(tree):
     assert found.distribution == "Some Linux 9"
     assert (found.release, found.clock_source) == ("6.1.0-test", "hpet")
     assert (found.io_uring_disabled, found.load_average_1m) == (2, 1.5)
+    assert found.sched_autogroup_enabled == 1

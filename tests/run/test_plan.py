@@ -1,22 +1,60 @@
 """The plan made from options, and options that contradict each other."""
 
 import pytest
+from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
-from dbdyno.model.plan import Stage, Think
+from dbdyno.model.plan import Address, Stage, TcpAddress, Think, UnixSocket
 from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.plan import cores_available, planned_ns, refuse_contradictions
-from tests.support.plans import plan_of
+from dbdyno.run.plan import planned_ns, refuse_contradictions
+from dbdyno.servers.placement import Cpus
+from tests.support.plans import ENDPOINT, plan_of
 
 
 def test_the_defaults_are_those_of_the_manual():
     plan = plan_of()
-    assert (plan.clients, plan.threads) == (8, min(cores_available(), 8))
+    assert plan.clients == 8
     assert plan.stages == [Stage(duration_ns=30 * SECOND_NS)]
     assert plan.warmup_ns == 3 * SECOND_NS
     assert plan.query_mode == "prepared"
     assert plan.arrivals.closed is not None
     assert planned_ns(plan) == 30 * SECOND_NS
+
+
+@pytest.mark.parametrize(
+    ("cores", "clients", "threads"),
+    [
+        (1, 500, 1),
+        (2, 1, 1),
+        (2, 7, 2),
+        (2, 8, 1),
+        (2, 16, 2),
+        (2, 500, 2),
+        (64, 255, 64),
+        (64, 256, 32),
+    ],
+)
+def test_on_busy_cores_each_thread_has_eight_clients(monkeypatch, cores, clients, threads):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cores)))
+    assert plan_of(clients=clients).threads == threads
+
+
+@pytest.mark.parametrize(
+    ("address", "threads"),
+    [
+        (Address(unix=UnixSocket(path="/tmp/s")), 1),
+        (Address(tcp=TcpAddress(host="localhost", port=1)), 1),
+        (Address(tcp=TcpAddress(host="db", port=1, numeric="127.0.0.2")), 1),
+        (Address(tcp=TcpAddress(host="db", port=1)), 2),
+    ],
+)
+def test_a_server_elsewhere_leaves_all_cores_to_the_load(monkeypatch, address, threads):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    assert plan_of(endpoint=replace(ENDPOINT, address=address)).threads == threads
+
+
+def test_the_cores_of_the_engine_are_its_own():
+    assert plan_of(clients=16, engine_cpus=Cpus((0, 1, 2, 3))).threads == 4
 
 
 def test_never_more_threads_than_clients():

@@ -9,10 +9,10 @@ ENDPOINT = Endpoint(
 )
 
 
-def plan_of(**options) -> Plan:
+def plan_of(endpoint: Endpoint = ENDPOINT, **options) -> Plan:
     return make_plan(
         RunOptions(**options),
-        endpoint=ENDPOINT,
+        endpoint=endpoint,
         scripts=[Script(name="s", text="select 1;")],
         variables={"scale": 1},
         lua=None,

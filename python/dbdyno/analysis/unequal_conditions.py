@@ -168,6 +168,7 @@ def _host(run: Conditions) -> Facts:
         "the memory in bytes": of("memory").get("total_bytes"),
         "the transparent huge pages setting": of("memory").get("transparent_huge_pages"),
         "the kernel": of("kernel").get("release"),
+        "kernel.sched_autogroup_enabled": of("kernel").get("sched_autogroup_enabled"),
         "the file system": of("disk").get("file_system"),
         "the disk": of("disk").get("device"),
         "the CPU limit": of("cgroup").get("cpu_cores"),

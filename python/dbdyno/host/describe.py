@@ -36,6 +36,7 @@ def kernel(root: Path = ROOT) -> Kernel:
             root / "sys/devices/system/clocksource/clocksource0/current_clocksource"
         ),
         io_uring_disabled=files.number(root / "proc/sys/kernel/io_uring_disabled"),
+        sched_autogroup_enabled=files.number(root / "proc/sys/kernel/sched_autogroup_enabled"),
         load_average_1m=float(load.split()[0]) if load else None,
     )
 

@@ -36,6 +36,8 @@ class Kernel(Struct, frozen=True, kw_only=True):
     clock_source: str | None
     io_uring_disabled: int | None
     """0 for everyone, 1 for a group, 2 for nobody."""
+    sched_autogroup_enabled: int | None
+    """1: CPU time is divided between sessions before it is between threads."""
     load_average_1m: float | None
 
 

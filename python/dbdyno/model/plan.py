@@ -55,6 +55,13 @@ class Address(Struct, frozen=True, kw_only=True):
     tcp: TcpAddress | UnsetType = UNSET
     odbc: OdbcAddress | UnsetType = UNSET
 
+    @property
+    def is_on_this_host(self) -> bool:
+        """Whether traffic stays on this host: a Unix socket, or a loopback address."""
+        if self.tcp:
+            return is_loopback(self.tcp.numeric or self.tcp.host)
+        return bool(self.unix)
+
 
 class Tls(Struct, frozen=True, kw_only=True):
     """TLS, with libpq's names for the modes; the other fields are paths of PEM files.

@@ -96,7 +96,7 @@ fn spawn(
     let channels =
         Channels { thread, inbox, sender: sender.clone(), reports, waker: waker.clone() };
     let thread = std::thread::Builder::new().name(format!("load-{thread}")).spawn(move || {
-        scheduling_policy::choose_for(&settings.plan.arrivals);
+        scheduling_policy::choose_for(&settings.plan.arrivals, settings.sessions.len());
         clock::minimize_timer_slack();
         run(settings, channels);
     })?;

@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
+from dbdyno.host.describe import kernel
 from dbdyno.host.doctor import Probe, ProbeResult
-
-_SETTING = "proc/sys/kernel/sched_autogroup_enabled"
-
 
 def check(root: Path) -> ProbeResult:
     """Read the kernel's setting; kernels without the feature do not have it."""
-    file = root / _SETTING
-    if not file.exists() or file.read_text().strip() == "0":
+    if not kernel(root).sched_autogroup_enabled:
         return ProbeResult(level="ok", found="threads compete as equals")
     return ProbeResult(
         level="warning",
