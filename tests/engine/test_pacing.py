@@ -129,20 +129,26 @@ def test_an_open_loop_schedule_does_not_wait(local, checked):
     assert counts.waiting > 20
 
 
-def test_only_who_has_no_time_to_keep_lets_the_server_go_first(local, checked):
-    """The threads of a closed loop preempt nobody; those of an open loop have to be punctual."""
-    policies: dict[str, set[int]] = {"closed": set(), "open": set()}
+@pytest.mark.parametrize(
+    ("changes", "policy"),
+    [
+        ({"threads": 1}, os.SCHED_BATCH),
+        ({"threads": 1, "rate_tps": 100}, os.SCHED_OTHER),
+        ({"threads": 2}, os.SCHED_OTHER),
+    ],
+    ids=["closed loop", "open loop, which is punctual", "threads with one client each"],
+)
+def test_only_a_thread_with_other_replies_to_wait_for_preempts_nobody(
+    local, checked, changes, policy
+):
+    policies: set[int] = set()
 
-    def look(loop):
-        def happen(engine) -> None:
-            policies[loop].update(os.sched_getscheduler(lane) for lane in lanes(engine))
-            engine.stop()
+    def look(engine) -> None:
+        policies.update(os.sched_getscheduler(lane) for lane in lanes(engine))
+        engine.stop()
 
-        return happen
-
-    checked(plan_for(local.endpoint(), "select 1;", seconds=60), look("closed"))
-    checked(plan_for(local.endpoint(), "select 1;", seconds=60, rate_tps=100), look("open"))
-    assert policies == {"closed": {os.SCHED_BATCH}, "open": {os.SCHED_OTHER}}
+    checked(plan_for(local.endpoint(), "select 1;", seconds=60, clients=2, **changes), look)
+    assert policies == {policy}
 
 
 def test_the_kernel_puts_no_arrival_off_to_wake_up_for_several(local, checked):
