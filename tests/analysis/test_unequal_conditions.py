@@ -68,6 +68,10 @@ def test_the_same_conditions_differ_in_nothing():
             "Different host: its name is here in before, there in after",
         ),
         (
+            {"host": {"kernel": {"sched_autogroup_enabled": 1}}},
+            "Different host: kernel.sched_autogroup_enabled is not set in before, 1 in after",
+        ),
+        (
             {"plan": {"scripts": [{**SCRIPT, "text": "select 2;"}]}},
             "Different workload: the text or weight of one differs",
         ),

@@ -32,9 +32,8 @@ COUNT_MAX = 2**32 - 1
 CLIENTS_PER_BUSY_CORE = 4
 """This many clients of a server on the same host keep its cores busy."""
 CLIENTS_PER_THREAD = 8
-"""Clients of a thread that shares busy cores with the server. Measured on two cores with eight
-clients, one thread against two: throughput 0.97 (select-only), 1.03 (tpcb), 1.08 (pk), 1.05 and
-more (MariaDB), CPU time of the engine 0.73 to 0.87."""
+"""Clients of a thread that shares busy cores with the server; docs/architecture.md has the
+measurements."""
 RATE_MAX_TPS = 10_000_000  # each thread draws every arrival: with more, it does nothing else
 
 
