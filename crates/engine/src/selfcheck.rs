@@ -22,6 +22,8 @@ pub(crate) struct OwnWork<'a> {
     pub(crate) broke_off: bool,
     /// How many processors its threads can use at once.
     pub(crate) processors: u32,
+    /// How many as many threads as clients could use at once.
+    pub(crate) processors_max: u32,
     pub(crate) measured: Nanos,
     pub(crate) cpu_us: u64,
     pub(crate) lateness: &'a Latencies,
@@ -34,6 +36,11 @@ pub(crate) fn processors(plan: &Plan) -> u32 {
     let threads =
         if plan.endpoint.protocol == Protocol::Odbc { plan.clients } else { plan.threads };
     at_once(threads)
+}
+
+/// How many processors a thread for each client could use at once.
+pub(crate) fn processors_max(plan: &Plan) -> u32 {
+    at_once(plan.clients)
 }
 
 fn at_once(threads: u32) -> u32 {
@@ -51,9 +58,10 @@ pub(crate) fn invalid_reasons(work: &OwnWork<'_>) -> Vec<String> {
     if work.measured >= BUSY_TIME_MIN && busy > BUSY_SHARE_MAX {
         reasons.push(format!(
             "the generator was the bottleneck: it used {:.0} % of {processors} processor{}, \
-             all that it can use",
+             all that its threads can use{}",
             busy * 100.0,
             if processors == 1 { "" } else { "s" },
+            if processors < work.processors_max { "; more threads (-j) can use more" } else { "" },
         ));
     }
     let late = work.lateness.quantile(0.99);
@@ -87,6 +95,7 @@ mod tests {
             open_loop: true,
             broke_off: false,
             processors: 2,
+            processors_max: 2,
             measured: TEN_SECONDS,
             cpu_us: 0,
             lateness,
@@ -108,6 +117,15 @@ mod tests {
         );
         assert!(reasons(open, TEN_SECONDS, 0, Nanos::from_micros(2100))[0].contains("2.1 ms"));
         assert!(reasons(closed, TEN_SECONDS, 0, Nanos::from_secs(1)).is_empty());
+    }
+
+    #[test]
+    fn more_threads_are_advised_where_they_can_use_more() {
+        let lateness = late(Nanos::ZERO);
+        let busy = OwnWork { cpu_us: 20_000_000, open_loop: false, ..work(&lateness) };
+        let advice = "more threads (-j)";
+        assert!(!invalid_reasons(&busy)[0].contains(advice));
+        assert!(invalid_reasons(&OwnWork { processors_max: 4, ..busy })[0].contains(advice));
     }
 
     #[test]

@@ -170,6 +170,7 @@ impl Aggregator {
             open_loop: matches!(plan.arrivals, Arrivals::Open { .. }),
             broke_off: matches!(end, "aborted" | "stalled"),
             processors: selfcheck::processors(plan),
+            processors_max: selfcheck::processors_max(plan),
             measured,
             cpu_us: self.collector.cpu_us(),
             lateness: self.collector.lateness(),

@@ -7,15 +7,16 @@
 //! on each at a time.
 
 use super::counters::{Counter, Counters};
-use super::laws::{Law, Laws};
+use super::laws::{Law, Laws, NAMES};
 use super::placeholders;
 use super::printer::Printer;
 use super::{program::Source, yielded};
 use crate::dist::{Span, Unique, uniform};
 use dbdyno_model::{Purpose, Stream, text_by_pattern};
-use mlua::{Error, Function, Lua, Table};
+use mlua::{Error, Function, LightUserData, Lua, Table};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The context of the running client.
@@ -84,26 +85,41 @@ fn argument(name: &str, text: &str) -> String {
     if text.is_empty() { format!("--{name}") } else { format!("--{name}={text}") }
 }
 
+/// The distributions over a range: a function each, and what their names are in a call of
+/// [`draw_fast`].
 fn add_laws(lua: &Lua, host: &Table, source: &Source) -> mlua::Result<()> {
-    let default = source.laws.default_law();
-    for (name, law) in [
-        ("default", default),
-        ("uniform", Law::Uniform),
-        ("gaussian", Law::Gaussian),
-        ("special", Law::Special),
-        ("pareto", Law::Pareto),
-        ("zipfian", Law::Zipfian),
-    ] {
-        host.set(name, range_function(lua, law, source.laws.clone())?)?;
+    let laws = Arc::new(source.laws.clone());
+    let numbers = lua.create_table()?;
+    let names = NAMES.iter().copied().chain([("default", laws.default_law())]);
+    for (name, law) in names {
+        host.set(name, range_function(lua, law, Arc::clone(&laws))?)?;
+        numbers.set(name, law as u32)?;
     }
-    Ok(())
+    host.set("law_numbers", numbers)?;
+    host.set("draw", LightUserData(draw_fast as *mut c_void))?;
+    // The functions keep it alive for as long as the Lua state exists.
+    host.set("laws", LightUserData(Arc::as_ptr(&laws).cast_mut().cast()))
 }
 
-fn range_function(lua: &Lua, law: Law, laws: Laws) -> mlua::Result<Function> {
+fn range_function(lua: &Lua, law: Law, laws: Arc<Laws>) -> mlua::Result<Function> {
     lua.create_function(move |_, (low, high): (f64, f64)| {
         let drawn = with_current(|context| laws.draw(law, &mut context.chance, low, high));
         drawn.map(|number| number as f64).map_err(Error::runtime)
     })
+}
+
+/// What the functions of [`range_function`] do, in a form that LuaJIT compiles into a script's
+/// loops. NaN where they raise an error.
+///
+/// # Safety
+///
+/// `laws` is the pointer that the library was given.
+unsafe extern "C" fn draw_fast(laws: *const Laws, law: u32, low: f64, high: f64) -> f64 {
+    // SAFETY: by the contract above, it points to distributions that the Lua state keeps.
+    let laws = unsafe { &*laws };
+    let Some((_, law)) = NAMES.get(law as usize) else { return f64::NAN };
+    let drawn = with_current(|context| laws.draw(*law, &mut context.chance, low, high));
+    drawn.map_or(f64::NAN, |number| number as f64)
 }
 
 fn add_chance(lua: &Lua, host: &Table) -> mlua::Result<()> {

@@ -14,7 +14,8 @@ pub(super) enum Law {
     Zipfian,
 }
 
-const NAMES: [(&str, Law); 5] = [
+/// The distributions in their order, with their names.
+pub(super) const NAMES: [(&str, Law); 5] = [
     ("uniform", Law::Uniform),
     ("gaussian", Law::Gaussian),
     ("special", Law::Special),
