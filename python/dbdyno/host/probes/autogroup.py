@@ -5,6 +5,7 @@ from pathlib import Path
 from dbdyno.host.describe import kernel
 from dbdyno.host.doctor import Probe, ProbeResult
 
+
 def check(root: Path) -> ProbeResult:
     """Read the kernel's setting; kernels without the feature do not have it."""
     if not kernel(root).sched_autogroup_enabled:
