@@ -192,7 +192,7 @@ def _threads_default(options: RunOptions, endpoint: Endpoint, clients: int) -> i
     """Threads of the load generator: one per core, or fewer where that saves the server CPU time.
 
     Where clients keep all cores of the server's host busy, a thread of more clients finds more
-    replies when its turn comes: fewer context switches, at no loss of throughput.
+    replies when its turn comes: fewer context switches, at little or no loss of throughput.
     """
     if options.engine_cpus:
         return len(options.engine_cpus.numbers)
