@@ -93,7 +93,7 @@ fn add_laws(lua: &Lua, host: &Table, source: &Source) -> mlua::Result<()> {
     let names = NAMES.iter().copied().chain([("default", laws.default_law())]);
     for (name, law) in names {
         host.set(name, range_function(lua, law, Arc::clone(&laws))?)?;
-        numbers.set(name, law as u32)?;
+        numbers.set(name, NAMES.iter().position(|(_, known)| *known == law))?;
     }
     host.set("law_numbers", numbers)?;
     host.set("draw", LightUserData(draw_fast as *mut c_void))?;
@@ -113,7 +113,7 @@ fn range_function(lua: &Lua, law: Law, laws: Arc<Laws>) -> mlua::Result<Function
 ///
 /// # Safety
 ///
-/// `laws` is the pointer that the library was given.
+/// `laws` is the pointer that the library was given; `law` is a place in [`NAMES`].
 unsafe extern "C" fn draw_fast(laws: *const Laws, law: u32, low: f64, high: f64) -> f64 {
     // SAFETY: by the contract above, it points to distributions that the Lua state keeps.
     let laws = unsafe { &*laws };

@@ -14,7 +14,7 @@ pub(super) enum Law {
     Zipfian,
 }
 
-/// The distributions in their order, with their names.
+/// The distributions, with their names.
 pub(super) const NAMES: [(&str, Law); 5] = [
     ("uniform", Law::Uniform),
     ("gaussian", Law::Gaussian),
