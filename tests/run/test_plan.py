@@ -10,6 +10,8 @@ from dbdyno.run.plan import planned_ns, refuse_contradictions
 from dbdyno.servers.placement import Cpus
 from tests.support.plans import ENDPOINT, plan_of
 
+MYSQL = replace(ENDPOINT, protocol="mysql")
+
 
 def test_the_defaults_are_those_of_the_manual():
     plan = plan_of()
@@ -34,9 +36,14 @@ def test_the_defaults_are_those_of_the_manual():
         (64, 256, 32),
     ],
 )
-def test_on_busy_cores_each_thread_has_eight_clients(monkeypatch, cores, clients, threads):
+def test_beside_a_busy_mysql_each_thread_has_eight_clients(monkeypatch, cores, clients, threads):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cores)))
-    assert plan_of(clients=clients).threads == threads
+    assert plan_of(endpoint=MYSQL, clients=clients).threads == threads
+
+
+def test_beside_postgresql_every_core_has_a_thread(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    assert plan_of(clients=8).threads == 2
 
 
 @pytest.mark.parametrize(
@@ -50,7 +57,7 @@ def test_on_busy_cores_each_thread_has_eight_clients(monkeypatch, cores, clients
 )
 def test_a_server_elsewhere_leaves_all_cores_to_the_load(monkeypatch, address, threads):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
-    assert plan_of(endpoint=replace(ENDPOINT, address=address)).threads == threads
+    assert plan_of(endpoint=replace(MYSQL, address=address)).threads == threads
 
 
 def test_the_cores_of_the_engine_are_its_own():

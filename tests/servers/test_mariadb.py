@@ -120,6 +120,13 @@ def test_it_can_be_kept(home: Path) -> None:
     assert not is_running(process)
 
 
+def test_its_threads_share_cores_with_those_of_our_session_as_equals(
+    mariadb_server: Server,
+) -> None:
+    assert mariadb_server.process_id is not None
+    assert os.getsid(mariadb_server.process_id) == os.getsid(0)
+
+
 def test_a_failed_start_gives_the_servers_own_reason(home: Path) -> None:
     with pytest.raises(DbdynoError, match=r"MariaDB .* did not start: .*/nowhere/log") as caught:
         start_private(spec(log_bin="/nowhere/log"), connections=8)

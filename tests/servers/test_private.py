@@ -139,9 +139,9 @@ def processes_about(text: str) -> list[str]:
     return [title for title in titles if text in title]
 
 
-def test_it_is_no_child_of_the_terminal(postgres_server: Server) -> None:
+def test_a_ctrl_c_in_the_terminal_is_not_for_it(postgres_server: Server) -> None:
     assert postgres_server.process_id is not None
-    assert os.getsid(postgres_server.process_id) != os.getsid(0)
+    assert os.getpgid(postgres_server.process_id) != os.getpgid(0)
 
 
 def test_a_failed_start_gives_the_servers_own_reason(home: Path) -> None:

@@ -176,8 +176,8 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     """Number of clients; each has one connection."""
 
     threads: Annotated[int | None, flag("-j", "--jobs", "--threads", group=LOAD)] = None
-    """Number of threads of the load generator; default one per core, or one per eight clients if
-    the server is on this host and has at least four clients per core."""
+    """Number of threads of the load generator; default one per core, or one per eight clients of
+    a MariaDB or MySQL on this host that has at least four clients per core."""
 
     duration_ns: Annotated[int | None, span("-T", "--time", group=LOAD)] = None
     """Duration of the measurement: 90, 90s, 2m; default 30s unless -t or --stages is given."""

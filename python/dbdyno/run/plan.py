@@ -189,15 +189,17 @@ def cores_available() -> int:
 
 
 def _threads_default(options: RunOptions, endpoint: Endpoint, clients: int) -> int:
-    """Threads of the load generator: one per core, or fewer where that saves the server CPU time.
+    """Threads of the load generator: one per core, or fewer beside a busy MariaDB or MySQL.
 
     Where clients keep all cores of the server's host busy, a thread of more clients finds more
-    replies when its turn comes: fewer context switches, at little or no loss of throughput.
+    replies when its turn comes: fewer context switches. Beside PostgreSQL that would leave a core
+    idle at times.
     """
     if options.engine_cpus:
         return len(options.engine_cpus.numbers)
     cores = cores_available()
-    if clients < CLIENTS_PER_BUSY_CORE * cores or not endpoint.address.is_on_this_host:
+    shares_cores = endpoint.address.is_on_this_host and endpoint.protocol == "mysql"
+    if clients < CLIENTS_PER_BUSY_CORE * cores or not shares_cores:
         return cores
     return max(1, min(cores, clients // CLIENTS_PER_THREAD))
 

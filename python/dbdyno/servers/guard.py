@@ -1,7 +1,7 @@
 """The guard of a private server: its parent process, which outlives dbdyno and then stops it.
 
-Runs as a program of its own, in its own session, with only the standard library. It reads its order
-(JSON) from its only argument and holds one end of a pipe as standard input: when dbdyno dies,
+Runs as a program of its own, in its own process group, with only the standard library. It reads its
+order (JSON) from its only argument and holds one end of a pipe as standard input: when dbdyno dies,
 however it dies, the pipe closes, and the guard stops the server at once and removes its folders and
 control groups. Its commands are words, one per line: ``stop`` shuts the server down cleanly,
 ``start`` starts it again. It reports the server's process ID, ``ended`` and an exit code when the

@@ -13,16 +13,17 @@ def check(root: Path) -> ProbeResult:
     return ProbeResult(
         level="warning",
         found="on: each session gets an equal share of a core, however many threads it has",
-        remedy="To measure MariaDB or MySQL, as root: sysctl kernel.sched_autogroup_enabled=0. "
-        "Compare only runs with the same setting: PostgreSQL, too, differs with it.",
+        remedy="To measure a kept or installed MariaDB or MySQL, as root: sysctl "
+        "kernel.sched_autogroup_enabled=0, and then start the server. Compare only runs with the "
+        "same setting: PostgreSQL, too, differs with it.",
     )
 
 
 PROBE = Probe(
     title="scheduler autogroups",
-    meaning="MariaDB and MySQL are one session with a thread per connection, so on shared cores "
-    "the load generator, another session, runs as soon as a single reply is there: context "
-    "switches multiply, and whether they do changes from run to run. Each process of PostgreSQL "
-    "is a session of its own.",
+    meaning="MariaDB and MySQL are one session with a thread per connection. On shared cores a "
+    "load generator of another session runs as soon as a single reply is there: context switches "
+    "multiply, and whether they do changes from run to run. A private server of one run is of "
+    "dbdyno's session; each process of PostgreSQL is a session of its own.",
     check=check,
 )
