@@ -124,6 +124,11 @@ def test_a_sound_run_has_no_doubts():
             "became due meanwhile; the numbers include that time",
         ),
         (
+            changed(paused_s=2.4),
+            "paused: the load generator itself stood still for 2.4 s of 60.0 s: it was stopped, or "
+            "had no CPU; the numbers include that time",
+        ),
+        (
             changed(unsampled_s=7.5),
             "partly sampled: telemetry took no session samples for 7.5 s of 60.0 s; what clients "
             "waited for then is not in the findings' shares",

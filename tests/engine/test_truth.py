@@ -1,12 +1,13 @@
 """What is measured is what happened: a stall is visible, and the same seed makes the same work."""
 
 import os
+import signal
 import time
 
 import pytest
 
 from dbdyno.engine import histogram_quantiles
-from dbdyno.model.frame import Hello
+from dbdyno.model.frame import Hello, Interval
 from dbdyno.model.plan import Stage
 from tests.engine.running import plan_for, times
 from tests.support.patience import wait_until
@@ -51,6 +52,22 @@ def is_calm() -> bool:
     began = time.monotonic()
     time.sleep(0.2)
     return time.monotonic() - began < 0.3
+
+
+def test_a_pause_of_the_engine_itself_is_reported(local, checked, io):
+    stopped_ns: list[int] = []
+
+    def pause(engine) -> None:
+        time.sleep(0.5)
+        for deed in (signal.SIGSTOP, signal.SIGCONT):
+            os.kill(engine.pid, deed)
+            stopped_ns.append(time.monotonic_ns())
+            time.sleep(0.5)
+
+    result = checked(plan_for(local.endpoint(), "select 1;", seconds=2, io=io), pause)
+    begin_ns, end_ns = stopped_ns
+    paused_us = sum(each.engine.paused_us for each in result.all(Interval))
+    assert 0.9 * (end_ns - begin_ns) < paused_us * 1000 < 2e9
 
 
 @pytest.fixture

@@ -125,7 +125,7 @@ impl Collector {
         }
     }
 
-    /// Adds the merged tally of one interval. `measured`: whether it is after the warm-up.
+    /// Adds the merged tally of one interval, in which the engine was paused for this long.
     ///
     /// Fails when an identity of the counters is violated: then the engine has a defect, and no
     /// number of the run can be trusted.
@@ -136,6 +136,7 @@ impl Collector {
         end: Nanos,
         tally: &Tally,
         engine: EngineUse,
+        paused: Nanos,
     ) -> Result<Interval, String> {
         self.counters = tally.counters;
         if phase != "warmup" {
@@ -156,7 +157,7 @@ impl Collector {
             statements: tally.statements.iter().map(Latencies::distribution).collect(),
             failed_response: tally.failed_response.distribution(),
             connects: tally.connects.distribution(),
-            engine: engine_interval(tally, engine),
+            engine: engine_interval(tally, engine, paused),
             slowest: tally.slowest.iter().map(slow_transaction).collect(),
         };
         self.index += 1;
@@ -277,7 +278,7 @@ fn failure_counts(failures: &Failures) -> Vec<FailureCount> {
         .collect()
 }
 
-fn engine_interval(tally: &Tally, engine: EngineUse) -> EngineInterval {
+fn engine_interval(tally: &Tally, engine: EngineUse, paused: Nanos) -> EngineInterval {
     EngineInterval {
         cpu_us: engine.cpu_us,
         lateness: tally.lateness.distribution(),
@@ -287,6 +288,7 @@ fn engine_interval(tally: &Tally, engine: EngineUse) -> EngineInterval {
         round_trips: tally.round_trips,
         voluntary_switches: engine.voluntary_switches,
         involuntary_switches: engine.involuntary_switches,
+        paused_us: paused.0 / 1000,
     }
 }
 

@@ -98,6 +98,7 @@ pub struct EngineInterval {
     pub round_trips: u64,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
+    pub paused_us: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

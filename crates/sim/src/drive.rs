@@ -295,8 +295,14 @@ impl Merged {
                 tally.scripts.iter().for_each(|script| response.merge(&script.response));
                 tally.scripts.iter().for_each(|script| service.merge(&script.service));
             }
-            let interval =
-                collector.interval(phase.name(), begin, *end, tally, EngineUse::default());
+            let interval = collector.interval(
+                phase.name(),
+                begin,
+                *end,
+                tally,
+                EngineUse::default(),
+                Nanos::ZERO,
+            );
             intervals.push(interval.expect("the identities of the counters hold"));
         }
         Outcome {

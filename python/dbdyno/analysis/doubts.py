@@ -41,6 +41,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     missing_cycle: MissingCycle | None = None
     unsampled_s: float = 0.0
     """For how long telemetry, which was on, took no session sample."""
+    paused_s: float = 0.0
+    """For how long the load generator itself stood still."""
 
 
 def too_short(facts: Facts) -> str | None:
@@ -210,6 +212,22 @@ def overrun(facts: Facts) -> str | None:
     )
 
 
+def paused(facts: Facts) -> str | None:
+    """The load generator stood still for 0.1 s or longer, at least once.
+
+    It was stopped (Ctrl-Z), its host was suspended, or it had no CPU time. Replies lay unread and
+    no request followed, which the server is not to blame for. It is noticed by a thread that
+    sleeps for a moment and wakes much later, as in jHiccup (Tene, "How NOT to measure latency",
+    2013).
+    """
+    if not facts.paused_s:
+        return None
+    return (
+        f"paused: the load generator itself stood still for {facts.paused_s:.1f} s of "
+        f"{facts.duration_s:.1f} s: it was stopped, or had no CPU; the numbers include that time"
+    )
+
+
 def stalled(facts: Facts) -> str | None:
     """Nothing completed for longer than a transaction takes, though usually many would have.
 
@@ -228,6 +246,7 @@ def stalled(facts: Facts) -> str | None:
 
 DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
     overrun,
+    paused,
     stalled,
     none_completed,
     too_short,

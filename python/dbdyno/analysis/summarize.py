@@ -56,6 +56,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         has_percentiles=response_ms is not None,
         missing_cycle=missing_cycle(recording),
         unsampled_s=unsampled_s(recording),
+        paused_s=_paused_s(recording),
     )
     return msgspec.structs.replace(
         recording.record,
@@ -220,3 +221,11 @@ def _times(recording: Recording, histograms: Histograms, statement: int) -> dict
 def _client_cpu_us(recording: Recording) -> float | None:
     done, transactions = recording.engine.get("done"), completed(recording)
     return done["cpu_us"] / transactions if done and transactions else None
+
+
+def _paused_s(recording: Recording) -> float:
+    """For how long the load generator stood still while it measured; older folders do not say."""
+    intervals = recording.tables["intervals"]
+    if "paused_us" not in intervals:
+        return 0.0
+    return float(intervals["paused_us"][intervals["phase"] == "measure"].sum() / 1e6)

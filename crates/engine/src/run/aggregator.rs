@@ -1,6 +1,7 @@
 //! Aggregates what the lanes report: each interval, then the whole run.
 
 use super::activity::Snapshots;
+use super::pauses::Pauses;
 use crate::lane::Ending;
 use crate::selfcheck::{self, OwnWork, invalid_reasons};
 use crate::{EngineError, usage};
@@ -55,6 +56,7 @@ pub(super) struct Aggregator {
     last_phase: Phase,
     pub(super) interrupted: bool,
     pub(super) clients_moved: u64,
+    pub(super) pauses: Pauses,
     /// The message about a script that can never work, which ended the run.
     pub(super) hopeless: Option<String>,
 }
@@ -73,6 +75,7 @@ impl Aggregator {
             last_phase: Phase::Warmup,
             interrupted: false,
             clients_moved: 0,
+            pauses: Pauses::default(),
             hopeless: None,
         }
     }
@@ -144,7 +147,8 @@ impl Aggregator {
         }
         let now_used = usage::so_far();
         let used = usage::between(std::mem::replace(&mut self.last_use, now_used), now_used);
-        let interval = self.collector.interval(phase.name(), begin, end, &total, used);
+        let paused = self.pauses.take(begin, end);
+        let interval = self.collector.interval(phase.name(), begin, end, &total, used, paused);
         let interval = interval.map_err(|message| {
             EngineError::new("identity", message, "this is a defect of dbdyno")
         })?;

@@ -8,6 +8,7 @@ use super::colocation::{Colocation, Move, TaskOf};
 use super::hooks::Hooks;
 use super::hopeless::hopeless_message;
 use super::lanes::LaneHandle;
+use super::pauses;
 use super::{Engine, emit};
 use crate::lane::{ConnectedLane, Ending, Message, Report};
 use crate::{EngineError, Sink, clock};
@@ -164,20 +165,27 @@ impl<'a> Coordinator<'a> {
         emit(sink, &Frame::Done(Box::new(done)))
     }
 
-    /// None when it is time to check for clients to move.
-    fn next_report(&self) -> Option<Report> {
+    /// None when it may be time to check for clients to move.
+    fn next_report(&mut self) -> Option<Report> {
         // The engine holds a sender itself, so the channel never closes before its end.
         let reports = &self.engine.reports.1;
-        let Some(colocation) = &self.colocation else {
+        if self.timeline.is_none() {
             return Some(reports.recv().unwrap_or(Report::Stop));
-        };
-        let timeout = colocation.next_check() - clock::now();
-        reports.recv_timeout(Duration::from_nanos(timeout.0)).ok()
+        }
+        let next_check = self.colocation.as_ref().map_or(Nanos::MAX, Colocation::next_check);
+        let begin = clock::now();
+        let due = pauses::wake_at(begin, next_check);
+        let report = reports.recv_timeout(Duration::from_nanos((due - begin).0)).ok();
+        self.aggregator.pauses.woke(due, clock::now());
+        report
     }
 
     fn move_clients(&mut self) {
-        let Some(colocation) = &mut self.colocation else { return };
-        for Move { client, to } in colocation.check(clock::now()) {
+        let now = clock::now();
+        let Some(colocation) = self.colocation.as_mut().filter(|it| it.next_check() <= now) else {
+            return;
+        };
+        for Move { client, to } in colocation.check(now) {
             self.send_to_lanes(|| Message::MoveClient { client: client as u64, to: to as u32 });
         }
     }

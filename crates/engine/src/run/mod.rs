@@ -1,8 +1,8 @@
 //! A run, from its plan to its last frame.
 //!
 //! The lanes are started and joined here. In between, `coordinator` controls them, `aggregator`
-//! adds up what they report, `hooks` calls the scripts' own report functions, and `colocation`
-//! decides which clients change lanes.
+//! adds up what they report, `hooks` calls the scripts' own report functions, `colocation` decides
+//! which clients change lanes, and `pauses` notices when the process itself stands still.
 
 mod activity;
 mod aggregator;
@@ -11,6 +11,7 @@ mod coordinator;
 mod hooks;
 mod hopeless;
 mod lanes;
+mod pauses;
 
 use crate::lane::{Message, Report};
 use crate::program::Program;

@@ -116,6 +116,8 @@ class EngineInterval(Struct, frozen=True):
     round_trips: int
     voluntary_switches: int
     involuntary_switches: int
+    paused_us: int = 0
+    """For how long the engine stood still: stopped, on a suspended host, or without CPU."""
 
 
 class SlowTransaction(Struct, frozen=True):
