@@ -1,7 +1,8 @@
-"""An interrupt while DuckDB is at work: it stays an interrupt, and leaves no part of a file."""
+"""Tables as files: of an older dbdyno, and while an interrupt comes, which stays one."""
 
 import signal
 
+import duckdb
 import pytest
 
 from dbdyno.store import parquet
@@ -37,6 +38,16 @@ def test_an_interrupt_ends_a_query_and_stays_one(tmp_path):
 def test_another_error_stays_as_it_is():
     with pytest.raises(RuntimeError, match="another"), interruptible():
         raise RuntimeError("another")
+
+
+def test_a_count_that_an_older_folder_lacks_is_zero(tmp_path):
+    write_run(tmp_path, synthetic.packed(synthetic.Shape(seconds=2, tps=50)))
+    folder = open_run("last", tmp_path).folder
+    path = parquet.table_path(folder, "intervals")
+    rest = f"SELECT * EXCLUDE (paused_us) FROM read_parquet('{path}')"
+    duckdb.sql(f"COPY (FROM ({rest})) TO '{path}'")
+    columns = read_table(folder, "intervals")
+    assert columns["paused_us"].tolist() == [0] * len(columns["interval"])
 
 
 def interrupted(*_arguments):

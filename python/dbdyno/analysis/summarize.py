@@ -224,8 +224,6 @@ def _client_cpu_us(recording: Recording) -> float | None:
 
 
 def _paused_s(recording: Recording) -> float:
-    """For how long the load generator stood still while it measured; older folders do not say."""
+    """For how long the load generator stood still while it measured."""
     intervals = recording.tables["intervals"]
-    if "paused_us" not in intervals:
-        return 0.0
     return float(intervals["paused_us"][intervals["phase"] == "measure"].sum() / 1e6)

@@ -111,11 +111,18 @@ def typed_column(name: str, kind: ColumnType) -> str:
 
 
 def read_table(folder: Path, name: str) -> Columns:
-    """Read one table as columns; NULL becomes NaN."""
+    """Read one table as columns; NULL becomes NaN.
+
+    A count that folders of an older dbdyno do not have is 0.
+    """
     with _connection() as connection:
         relation = connection.sql(f"FROM read_parquet({_quoted(table_path(folder, name))})")
         fetched = relation.fetchnumpy()
-    return {column: _restored(fetched[column], kind) for column, kind in SCHEMAS[name].items()}
+    schema = SCHEMAS[name]
+    absent = schema.keys() - fetched.keys()
+    rows = len(next(iter(fetched.values())))
+    fetched |= {column: np.zeros(rows, schema[column].numpy) for column in absent}
+    return {column: _restored(fetched[column], kind) for column, kind in schema.items()}
 
 
 def _restored(values: Column, kind: ColumnType) -> Column:
