@@ -38,9 +38,11 @@ def test_a_stall_of_a_second_is_in_the_response_times(local, checked, io):
     # A third of the arrivals waited, evenly, for up to a second: the 99th percentile is 0.97 s.
     (response_p99,) = histogram_quantiles(result.done.response, [0.99])
     (service_p50,) = histogram_quantiles(result.done.service, [0.5])
-    # Freezing and thawing all of its processes takes a while on a busy host.
+    # Freezing and thawing all of its processes takes a while on a busy host, and the engine itself
+    # may have to wait for a processor.
     freezes_ns, frozen_ns, thaws_ns, thawed_ns = at_ns
-    assert 0.85 * (thaws_ns - frozen_ns) < response_p99 < 1.3 * (thawed_ns - freezes_ns)
+    longest_ns = 1.3 * (thawed_ns - freezes_ns) + 1000 * paused_us(result)
+    assert 0.85 * (thaws_ns - frozen_ns) < response_p99 < longest_ns
     assert service_p50 < 0.25 * (thaws_ns - frozen_ns)
 
 
@@ -66,8 +68,11 @@ def test_a_pause_of_the_engine_itself_is_reported(local, checked, io):
 
     result = checked(plan_for(local.endpoint(), "select 1;", seconds=2, io=io), pause)
     begin_ns, end_ns = stopped_ns
-    paused_us = sum(each.engine.paused_us for each in result.all(Interval))
-    assert 0.9 * (end_ns - begin_ns) < paused_us * 1000 < 2e9
+    assert 0.9 * (end_ns - begin_ns) < 1000 * paused_us(result) < 2e9
+
+
+def paused_us(result) -> int:
+    return sum(each.engine.paused_us for each in result.all(Interval))
 
 
 @pytest.fixture
