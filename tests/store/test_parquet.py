@@ -40,14 +40,25 @@ def test_another_error_stays_as_it_is():
         raise RuntimeError("another")
 
 
-def test_a_count_that_an_older_folder_lacks_is_zero(tmp_path):
-    write_run(tmp_path, synthetic.packed(synthetic.Shape(seconds=2, tps=50)))
-    folder = open_run("last", tmp_path).folder
+def folder_without(column, base):
+    write_run(base, synthetic.packed(synthetic.Shape(seconds=2, tps=50)))
+    folder = open_run("last", base).folder
     path = parquet.table_path(folder, "intervals")
-    rest = f"SELECT * EXCLUDE (paused_us) FROM read_parquet('{path}')"
+    rest = f"SELECT * EXCLUDE ({column}) FROM read_parquet('{path}')"
     duckdb.sql(f"COPY (FROM ({rest})) TO '{path}'")
+    return folder
+
+
+def test_a_count_that_an_older_folder_lacks_is_zero(tmp_path):
+    folder = folder_without("paused_us", tmp_path)
     columns = read_table(folder, "intervals")
     assert columns["paused_us"].tolist() == [0] * len(columns["interval"])
+
+
+def test_another_absent_column_is_damage(tmp_path):
+    folder = folder_without("phase", tmp_path)
+    with pytest.raises(KeyError, match="phase"):
+        read_table(folder, "intervals")
 
 
 def interrupted(*_arguments):

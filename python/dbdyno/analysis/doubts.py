@@ -215,10 +215,9 @@ def overrun(facts: Facts) -> str | None:
 def paused(facts: Facts) -> str | None:
     """The load generator stood still for 0.1 s or longer, at least once.
 
-    It was stopped (Ctrl-Z), its host was suspended, or it had no CPU time. Replies lay unread and
-    no request followed, which the server is not to blame for. It is noticed by a thread that
-    sleeps for a moment and wakes much later, as in jHiccup (Tene, "How NOT to measure latency",
-    2013).
+    It was stopped (Ctrl-Z) or frozen, or had no CPU time. Replies lay unread and no request
+    followed, which the server is not to blame for. It is noticed by a thread that sleeps for a
+    moment and wakes much later, as in jHiccup (Tene, "How NOT to measure latency", 2013).
     """
     if not facts.paused_s:
         return None

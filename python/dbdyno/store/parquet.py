@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dbdyno.model.recording import Column, Columns
-from dbdyno.store.columns import BLOB, STEPS, ColumnType, Schema, object_array
+from dbdyno.store.columns import BLOB, STEPS, U64, ColumnType, Schema, object_array
 from dbdyno.store.errors import StoreError
 from dbdyno.store.tables import SCHEMAS
 
@@ -118,11 +118,10 @@ def read_table(folder: Path, name: str) -> Columns:
     with _connection() as connection:
         relation = connection.sql(f"FROM read_parquet({_quoted(table_path(folder, name))})")
         fetched = relation.fetchnumpy()
-    schema = SCHEMAS[name]
-    absent = schema.keys() - fetched.keys()
-    rows = len(next(iter(fetched.values())))
-    fetched |= {column: np.zeros(rows, schema[column].numpy) for column in absent}
-    return {column: _restored(fetched[column], kind) for column, kind in schema.items()}
+    schema, rows = SCHEMAS[name], len(next(iter(fetched.values())))
+    counts = {column: np.zeros(rows, U64.numpy) for column, kind in schema.items() if kind is U64}
+    columns = counts | fetched
+    return {column: _restored(columns[column], kind) for column, kind in schema.items()}
 
 
 def _restored(values: Column, kind: ColumnType) -> Column:

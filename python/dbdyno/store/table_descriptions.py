@@ -58,7 +58,7 @@ _ENGINE = {
     "round_trips": "requests answered",
     "voluntary_switches": "context switches of the load generator because it waited",
     "involuntary_switches": "context switches of the load generator because it was preempted",
-    "paused_us": "for how long the load generator stood still: stopped, suspended or without CPU",
+    "paused_us": "for how long the load generator stood still: stopped, frozen or without CPU",
 }
 
 _RUNS = {

@@ -1,5 +1,4 @@
-//! Notices when this process stands still: stopped, frozen, on a suspended host, or without a
-//! processor.
+//! Notices when this process stands still: stopped, frozen, or without a processor.
 //!
 //! The server's replies then lie unread, and no request follows, so the clients measure a slow
 //! server. A thread that waits for a moment and wakes much later has seen such a pause, as jHiccup

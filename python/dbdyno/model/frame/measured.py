@@ -117,7 +117,7 @@ class EngineInterval(Struct, frozen=True):
     voluntary_switches: int
     involuntary_switches: int
     paused_us: int = 0
-    """For how long the engine stood still: stopped, on a suspended host, or without CPU."""
+    """For how long the engine stood still: stopped, frozen, or without CPU."""
 
 
 class SlowTransaction(Struct, frozen=True):
