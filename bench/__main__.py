@@ -38,9 +38,7 @@ def main() -> int:
             ceiling.measure(tally.report, options.pairs, options.io)
     for kind in SERVERS:
         parts = {name: part for name, part in _parts(kind, tally, options).items() if wanted(name)}
-        chosen = [
-            case for case in cases(options.seconds) if case.server == kind and wanted(_name(case))
-        ]
+        chosen = [case for case in cases(options.io) if case.server == kind and wanted(_name(case))]
         if parts or chosen:
             _measure_on(kind, parts, chosen, tally, options)
     return 0 if tally.all_passed else 1
@@ -49,12 +47,12 @@ def main() -> int:
 def _names(tally: Tally, options: argparse.Namespace) -> Sequence[str]:
     """The names of everything that can be measured."""
     parts = [name for kind in SERVERS for name in _parts(kind, tally, options)]
-    loads = map(_name, cases(options.seconds))
+    loads = map(_name, cases(options.io))
     return list(dict.fromkeys([*WITHOUT_SERVER, *parts, *loads]))
 
 
 def _name(case: Case) -> str:
-    return f"{case.peer.name}: {case.title}"
+    return f"{case.entrants[0].name}: {case.title}"
 
 
 def _parts(kind: Kind, tally: Tally, options: argparse.Namespace) -> Mapping[str, Part]:
@@ -94,13 +92,13 @@ def _measure_on(
         for name, part in parts.items():
             with tally.attempt(name):
                 part(at)
-        compare_all(tally, at, chosen, options.pairs, options.io)
+        compare_all(tally, at, chosen, options.pairs, options.seconds)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--pairs", type=int, default=5, help="runs of each tool in each case")
-    parser.add_argument("--seconds", type=int, default=20, help="seconds of each run")
+    parser.add_argument("--seconds", type=int, default=20, help="seconds of load of each run")
     parser.add_argument("--io", choices=["auto", "uring", "epoll"], default="auto")
     parser.add_argument("--only", help="measure only the parts with this text in their name")
     return parser.parse_args()

@@ -1,16 +1,15 @@
 """A bare loop in place of a tool: only the CPU time that the kernel costs any client.
 
 It sends pgbench's statements and discards the replies. The difference to dbdyno is what dbdyno
-itself costs; the loop's own CPU time is a lower bound for every load generator on this host.
+itself costs. No load generator of this kind can be expected to need less CPU time than the loop.
 """
 
 from collections.abc import Mapping
 from functools import partial
 
 from bench.examples import built_example
-from bench.peer import Peer, match_line
-from bench.pgbench import PGBENCH, SCALE
-from bench.tools import Load, Outcome
+from bench.pgbench import SCALE
+from bench.tool import Load, Outcome, Tool, match_line
 from dbdyno.model.plan import Endpoint
 
 _ACCOUNT = f"{{1..{100_000 * SCALE}}}"
@@ -36,7 +35,7 @@ def _arguments(load: Load, endpoint: Endpoint) -> list[str]:
     unix = endpoint.address.unix
     assert unix
     numbers = map(str, (load.clients, load.threads, load.seconds))
-    return [unix.path, endpoint.user, endpoint.database, *numbers, *load.peer_options]
+    return [unix.path, endpoint.user, endpoint.database, *numbers, *load.options]
 
 
 def _read(out: str) -> Outcome:
@@ -44,11 +43,9 @@ def _read(out: str) -> Outcome:
     return Outcome(float(found[2]), int(found[1]), 0)
 
 
-BARE = Peer(
+BARE = Tool(
     name="the bare loop",
     find=partial(built_example, "dbdyno-engine", "bare_loop"),
-    prepare=PGBENCH.prepare,
-    settle=PGBENCH.settle,
     arguments=_arguments,
     read=_read,
 )

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.bare import BARE, TRANSACTIONS
-from bench.peer import Peer
-from bench.pgbench import PGBENCH, SCALE
+from bench.data import Data
+from bench.dbdyno_tool import DBDYNO
+from bench.pgbench import PGBENCH, PGBENCH_DATA, SCALE
 from bench.server import Way
-from bench.sysbench import SYSBENCH, TABLE_ROWS, TABLES
-from bench.tools import Load
+from bench.sysbench import SYSBENCH, SYSBENCH_DATA, TABLE_ROWS, TABLES
+from bench.tool import Load, Tool
+from dbdyno.model.plan import Io
 from dbdyno.servers.products import product_of
 from dbdyno.servers.spec import Kind
 
@@ -17,8 +19,6 @@ SCRIPTS = Path(__file__).parent / "scripts"
 THREADS = 2
 # Enough clients to compare the cost of sysbench's threads; dbdyno's are shared, also for Lua.
 MANY = 900
-# The peers have no telemetry; its cost is measured separately.
-UNWATCHED = ("--telemetry", "off")
 # Includes the cost of the Lua interpreter.
 LUA_CPU = 0.8
 # A quarter more for scripts, clocks, histograms and the record.
@@ -26,36 +26,69 @@ OVER_BARE_CPU = 1.25
 
 
 @dataclass(frozen=True)
-class Case:
-    """A load on a server, and the bounds of its ratios (dbdyno's value over the peer's)."""
+class Entrant:
+    """A tool in a case, with its options."""
 
     name: str
-    peer: Peer
+    tool: Tool
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Limits of one entrant's values over another's."""
+
+    of: Entrant
+    relative_to: Entrant
+    tps_at_least: float | None
+    """Of the ratio itself; None: its interval must not lie below 1."""
+    cpu_at_most: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """A load on a server that several tools drive in turns."""
+
+    name: str
     server: Kind
     way: Way
-    load: Load
-    tps_at_least: float | None
-    """Bound of the ratio itself; None: the interval must not lie below 1."""
-    cpu_at_most: float
+    data: Data
+    clients: int
+    bounds: tuple[Bound, ...]
 
     @property
     def title(self) -> str:
         """As it is printed, and matched by ``--only``."""
         where = f"{product_of(self.server).title}, {self.way}"
-        return f"{self.name}, {self.load.clients} clients, {where}"
+        return f"{self.name}, {self.clients} clients, {where}"
+
+    @property
+    def entrants(self) -> list[Entrant]:
+        """Peers before dbdyno, which ends more slowly: it writes a record."""
+        peers = [bound.relative_to for bound in self.bounds]
+        return list(dict.fromkeys([*peers, *(bound.of for bound in self.bounds)]))
+
+    def load(self, entrant: Entrant, seconds: int) -> Load:
+        """The load of one of them."""
+        return Load(entrant.options, self.clients, THREADS, seconds)
 
 
-def cases(seconds: int) -> list[Case]:
-    """All comparisons, with runs of this length."""
-    return [*_with_pgbench(seconds), *_with_the_bare_loop(seconds), *_with_sysbench(seconds)]
+def cases(io: Io) -> list[Case]:
+    """All comparisons."""
+    # The peers have no telemetry; its cost is measured separately.
+    alike = ("--telemetry", "off", "--io", io)
+    return [*_with_pgbench(alike), *_with_sysbench(alike)]
 
 
-def _with_pgbench(seconds: int) -> Iterator[Case]:
+def _with_pgbench(alike: tuple[str, ...]) -> Iterator[Case]:
     def case(name: str, way: Way, clients: int, tps: float | None, cpu: float) -> Case:
-        dbdyno_options, peer_options = PGBENCH_LOADS[name]
-        size = ("-s", str(SCALE))
-        load = Load((*dbdyno_options, *size, *UNWATCHED), peer_options, clients, THREADS, seconds)
-        return Case(name, PGBENCH, "postgres", way, load, tps, cpu)
+        own_options, peer_options = PGBENCH_LOADS[name]
+        own = Entrant("dbdyno", DBDYNO, (*own_options, "-s", str(SCALE), *alike))
+        bounds = [Bound(own, Entrant("pgbench", PGBENCH, peer_options), tps, cpu)]
+        if way == "socket":
+            floor = Entrant("the bare loop", BARE, TRANSACTIONS[name])
+            bounds.append(Bound(own, floor, None, OVER_BARE_CPU))
+        return Case(name, "postgres", way, PGBENCH_DATA, clients, tuple(bounds))
 
     yield case("select-only", "socket", 8, 1.2, 0.60)
     yield case("select-only", "socket", 500, 1.25, 0.75)
@@ -75,38 +108,29 @@ PGBENCH_LOADS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
-def _with_the_bare_loop(seconds: int) -> Iterator[Case]:
-    """What interpreting, measuring and recording add to the kernel's cost."""
-    for name, clients in (("select-only", 8), ("select-only", 500), ("tpcb", 8), ("pk update", 8)):
-        dbdyno_options, _ = PGBENCH_LOADS[name]
-        own = (*dbdyno_options, "-s", str(SCALE), *UNWATCHED)
-        load = Load(own, TRANSACTIONS[name], clients, THREADS, seconds)
-        yield Case(name, BARE, "postgres", "socket", load, None, OVER_BARE_CPU)
-
-
-def _with_sysbench(seconds: int) -> Iterator[Case]:
+def _with_sysbench(alike: tuple[str, ...]) -> Iterator[Case]:
     """Each load as dbdyno's own workload, and as sysbench's own script.
 
     Failures do not make a run invalid, as in sysbench.
     """
-    alike = (*UNWATCHED, "--max-failures", "100%")
-    size = ("-D", f"tables={TABLES}", "-D", f"table_size={TABLE_ROWS}")
-    peer_options = (f"--tables={TABLES}", f"--table-size={TABLE_ROWS}")
-    script = (f"--script-option={option}" for option in (*peer_options, "--rand-type=uniform"))
-    given = {"": (*size, *alike), ".lua": (*script, *alike)}
+    own_size = ("-D", f"tables={TABLES}", "-D", f"table_size={TABLE_ROWS}")
+    size = (f"--tables={TABLES}", f"--table-size={TABLE_ROWS}")
+    for_script = (f"--script-option={option}" for option in (*size, "--rand-type=uniform"))
+    script_options = (*for_script, *alike, "--max-failures", "100%")
+    own_options = (*own_size, *alike, "--max-failures", "100%")
 
-    def case(name: str, server: Kind, clients: int, tps: float, cpu: float) -> Iterator[Case]:
-        for ending, dbdyno_options in given.items():
-            load = Load(
-                (name + ending, *dbdyno_options), (name, *peer_options), clients, THREADS, seconds
-            )
-            bound = max(cpu, LUA_CPU) if ending and clients < MANY else cpu
-            yield Case(name + ending, SYSBENCH, server, "socket", load, tps, bound)
+    def case(name: str, server: Kind, clients: int, tps: float, cpu: float) -> Case:
+        peer = Entrant("sysbench", SYSBENCH, (name, *size))
+        own = Entrant("dbdyno", DBDYNO, (name, *own_options))
+        script = Entrant("dbdyno with Lua", DBDYNO, (f"{name}.lua", *script_options))
+        script_cpu = max(cpu, LUA_CPU) if clients < MANY else cpu
+        bounds = (Bound(own, peer, tps, cpu), Bound(script, peer, tps, script_cpu))
+        return Case(name, server, "socket", SYSBENCH_DATA, clients, bounds)
 
     servers: tuple[Kind, ...] = ("mariadb", "postgres")
     for server in servers:
-        yield from case("oltp_point_select", server, 8, 1.1, 0.65)
-        yield from case("oltp_point_select", server, 64, 1.2, 0.65)
-        yield from case("oltp_point_select", server, MANY, 1.25, 0.35)
-        yield from case("oltp_read_write", server, 8, 1.1, 0.65)
-        yield from case("oltp_read_write", server, 64, 1.2, 0.65)
+        yield case("oltp_point_select", server, 8, 1.1, 0.65)
+        yield case("oltp_point_select", server, 64, 1.2, 0.65)
+        yield case("oltp_point_select", server, MANY, 1.25, 0.35)
+        yield case("oltp_read_write", server, 8, 1.1, 0.65)
+        yield case("oltp_read_write", server, 64, 1.2, 0.65)

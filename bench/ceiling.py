@@ -17,10 +17,10 @@ from bench.bare import BARE, TRANSACTIONS
 from bench.cases import SCRIPTS
 from bench.engine import engine_of, frames_of
 from bench.examples import built_example
-from bench.peer import Peer
 from bench.pgbench import PGBENCH
+from bench.process import run_to_end
 from bench.ratio import ratio_of_pairs
-from bench.tools import Load
+from bench.tool import Load, Tool
 from dbdyno.model.frame import Done
 from dbdyno.model.plan import (
     Address,
@@ -94,9 +94,10 @@ def _dbdyno(endpoint: Endpoint, io: Io) -> tuple[float, float]:
     return transactions / (done.measured_ns / 1e9), done.cpu_us / transactions
 
 
-def _peer_tps(peer: Peer, options: tuple[str, ...], endpoint: Endpoint) -> float:
-    load = Load((), options, CLIENTS, 1, SECONDS)
-    return peer.run(load, endpoint, cpus=str(TOOL_CPU)).tps
+def _peer_tps(peer: Tool, options: tuple[str, ...], endpoint: Endpoint) -> float:
+    load = Load(options, CLIENTS, 1, SECONDS)
+    with _pinned(TOOL_CPU):
+        return peer.read(run_to_end(peer.command(load, endpoint)).output).tps
 
 
 @contextmanager

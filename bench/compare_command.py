@@ -12,7 +12,9 @@ from typing import Any
 
 from bench.cases import SCRIPTS
 from bench.ceiling import Report
-from bench.tools import dbdyno_path, load_data, tree_cpu_s
+from bench.data import load_data
+from bench.process import run_to_end
+from bench.tool import dbdyno_path
 from dbdyno.model.plan import Endpoint
 from dbdyno.servers.base import Server
 from dbdyno.servers.connecting import url_of
@@ -78,7 +80,7 @@ class Bench:
         tagged = [argument for tag in tags.items() for argument in ("--tag", "=".join(tag))]
         given = (*text, *RUN, *length, "--target", self.url, *tagged)
         command = [dbdyno_path(), "run", *given]
-        tps: float = json.loads(tree_cpu_s(command)[0])["throughput_tps"]["value"]
+        tps: float = json.loads(run_to_end(command).output)["throughput_tps"]["value"]
         return tps
 
     def _prepare(self, variant: Variant) -> None:
@@ -92,7 +94,7 @@ class Bench:
         """The metrics of the comparison, by id; by default the usual ones."""
         sides = [f"tag:set={name},variant={variant.name}" for variant in variants]
         options = [argument for metric in metrics for argument in ("--metric", metric)]
-        out, *_ = tree_cpu_s([dbdyno_path(), "compare", *sides, *options, "--json"])
+        out = run_to_end([dbdyno_path(), "compare", *sides, *options, "--json"]).output
         return {metric["id"]: metric for metric in json.loads(out)["metrics"]}
 
 

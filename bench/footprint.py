@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.ceiling import Report
 from bench.engine import engine_of, frames_of
-from bench.sysbench import SYSBENCH, TABLE_ROWS, TABLES
+from bench.sysbench import SYSBENCH_DATA, TABLE_ROWS, TABLES
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Arrivals, ClosedArrivals, Io, OpenArrivals, Plan, Script, Stage
 from dbdyno.run.draft_plan import plan_of
@@ -41,7 +41,7 @@ def measure(report: Report, server: Server, io: Io) -> None:
 
 def measure_scripts(report: Report, server: Server, io: Io) -> None:
     """The peak memory of the engine with many clients of each script."""
-    SYSBENCH.prepare(server.endpoint())
+    SYSBENCH_DATA.load(server.endpoint())
     for script in SCRIPTS:
         mib = _peak_kib(_script_plan(server, script, io)) / 1024
         name = f"footprint: {SCRIPT_CLIENTS} clients of {script} on {server.endpoint().protocol}"

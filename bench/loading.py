@@ -8,8 +8,9 @@ import time
 
 from bench.ceiling import Report
 from bench.pgbench import initialize
+from bench.process import run_to_end
 from bench.ratio import ratio_of_pairs
-from bench.tools import dbdyno_path, tree_cpu_s
+from bench.tool import dbdyno_path
 from dbdyno.model.plan import Endpoint
 from dbdyno.servers.base import Server
 from dbdyno.servers.connecting import url_of
@@ -27,7 +28,7 @@ def measure(report: Report, server: Server, endpoint: Endpoint, pairs: int) -> N
         peers.append(rows / (initialize(endpoint, SCALE) + _checkpoint_s(server)))
         _clear(server)
         load = [dbdyno_path(), "load", "tpcb", "--target", url_of(endpoint), "-s", str(SCALE)]
-        own.append(rows / tree_cpu_s(load)[2])
+        own.append(rows / run_to_end(load).elapsed_s)
     _clear(server)
     ratio = ratio_of_pairs(own, peers)
     text = f"{max(own):,.0f} rows/s (best run), pgbench {max(peers):,.0f}; ratio {ratio}"

@@ -1,12 +1,12 @@
-"""pgbench, on its own tables and those of ``pk``."""
+"""pgbench, and the data of its comparisons: its own tables and those of ``pk``."""
 
 import re
 
-from bench.peer import Peer, match_line, on_path
-from bench.tools import Load, Outcome, load_data, tree_cpu_s
+from bench.data import Data, load_data
+from bench.process import run_to_end
+from bench.tool import Load, Outcome, Tool, match_line, on_path
 from dbdyno.model.plan import Endpoint
-from dbdyno.servers.base import Server
-from dbdyno.servers.connecting import url_of
+from dbdyno.servers.connecting import open_connection, url_of
 
 SCALE = 50
 
@@ -14,17 +14,17 @@ SCALE = 50
 def initialize(endpoint: Endpoint, scale: int) -> float:
     """Creates its tables; returns the seconds that this took."""
     arguments = ["-i", "-q", "-s", str(scale), url_of(endpoint)]
-    return tree_cpu_s([PGBENCH.find(), *arguments])[2]
+    return run_to_end([PGBENCH.find(), *arguments]).elapsed_s
 
 
-def _prepare(endpoint: Endpoint) -> None:
+def _load(endpoint: Endpoint) -> None:
     initialize(endpoint, SCALE)
     load_data(endpoint, "pk", "-s", str(SCALE))
 
 
-def _settle(server: Server) -> None:
+def _settle(endpoint: Endpoint) -> None:
     """No dead rows in the small tables, no dirty pages."""
-    with server.connect() as connection:
+    with open_connection(url_of(endpoint)) as connection:
         connection.execute("vacuum pgbench_branches, pgbench_tellers")
         connection.execute("truncate pgbench_history")
         connection.execute("checkpoint")
@@ -32,7 +32,7 @@ def _settle(server: Server) -> None:
 
 def _arguments(load: Load, endpoint: Endpoint) -> list[str]:
     numbers = ["-c", str(load.clients), "-j", str(load.threads), "-T", str(load.seconds)]
-    return ["-n", "-M", "prepared", *load.peer_options, *numbers, url_of(endpoint)]
+    return ["-n", "-M", "prepared", *load.options, *numbers, url_of(endpoint)]
 
 
 def _read(out: str) -> Outcome:
@@ -42,11 +42,10 @@ def _read(out: str) -> Outcome:
     return Outcome(float(tps[1]), int(count[1]), int(failed[1]) if failed else 0)
 
 
-PGBENCH = Peer(
+PGBENCH_DATA = Data(name="pgbench", load=_load, settle=_settle)
+PGBENCH = Tool(
     name="pgbench",
     find=on_path("pgbench", "postgresql-contrib"),
-    prepare=_prepare,
-    settle=_settle,
     arguments=_arguments,
     read=_read,
 )

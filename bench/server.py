@@ -9,12 +9,17 @@ from typing import Literal
 import pytest
 from msgspec.structs import replace
 
-from dbdyno.model.plan import Address, Endpoint, UnixSocket
+from dbdyno.model.plan import Address, Endpoint, Protocol, UnixSocket
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import Kind, ServerSpec
 
-CONNECTIONS: Mapping[Kind, int] = {"postgres": 2100, "mariadb": 920}
+# Of all tools that are connected at the same time.
+CONNECTIONS: Mapping[Kind, int] = {"postgres": 2750, "mariadb": 2750}
+_SESSIONS: Mapping[Protocol, str] = {
+    "postgresql": "select count(*) from pg_stat_activity where datname = %s",
+    "mysql": "select count(*) from information_schema.processlist where db = %s",
+}
 
 Way = Literal["socket", "TCP"]
 
@@ -30,6 +35,22 @@ class BenchServer:
     def socket(self) -> Endpoint:
         """The endpoint that every kind of server has."""
         return self.ways["socket"]
+
+    def endpoint(self, way: Way, database: str) -> Endpoint:
+        """An endpoint for one of its databases."""
+        return replace(self.ways[way], database=database)
+
+    def create(self, database: str) -> None:
+        """Creates a database."""
+        with self.server.connect() as connection:
+            connection.execute(f"create database {database}")
+
+    def sessions_in(self, database: str) -> int:
+        """How many sessions use a database."""
+        with self.server.connect() as connection:
+            statement = _SESSIONS[self.socket.protocol]
+            [[count]] = connection.execute(statement, (database,)).fetchall()
+        return int(count)
 
 
 @contextmanager

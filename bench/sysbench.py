@@ -1,34 +1,35 @@
-"""sysbench, on tables that dbdyno has loaded.
+"""sysbench, and the data of its comparisons: tables that dbdyno has loaded.
 
 Both tools draw uniform keys (sysbench 1.0 would not) and prepare their statements on the server.
 """
 
-from bench.peer import Peer, match_line, on_path
-from bench.tools import Load, Outcome, load_data
+from bench.data import Data, load_data
+from bench.tool import Load, Outcome, Tool, match_line, on_path
 from dbdyno.model.plan import Endpoint
-from dbdyno.servers.base import Server
+from dbdyno.servers.connecting import driver_of, open_connection, url_of
 from dbdyno.targets.registry import find_target
 
 TABLES = 4
 TABLE_ROWS = 100_000
 
 
-def _prepare(endpoint: Endpoint) -> None:
+def _load(endpoint: Endpoint) -> None:
     size = ("-D", f"tables={TABLES}", "-D", f"table_size={TABLE_ROWS}")
     load_data(endpoint, "oltp_read_write", *size)
 
 
-def _settle(server: Server) -> None:
+def _settle(endpoint: Endpoint) -> None:
     """As dbdyno prepares a private server before a run."""
     names = [f"sbtest{number}" for number in range(1, TABLES + 1)]
-    with server.connect() as connection:
-        find_target(server.target_name(connection)).settle(connection, names)
+    with open_connection(url_of(endpoint)) as connection:
+        target = find_target(driver_of(endpoint.protocol).target_name(connection))
+        target.settle(connection, names)
 
 
 def _arguments(load: Load, endpoint: Endpoint) -> list[str]:
     numbers = [f"--threads={load.clients}", f"--time={load.seconds}"]
     alike = ["--rand-type=uniform", "--db-ps-mode=auto"]
-    return [*load.peer_options, *numbers, *alike, *_login(endpoint), "run"]
+    return [*load.options, *numbers, *alike, *_login(endpoint), "run"]
 
 
 def _login(endpoint: Endpoint) -> list[str]:
@@ -51,11 +52,10 @@ def _read(out: str) -> Outcome:
     return Outcome(float(done[2]), int(done[1]), int(ignored[1]))
 
 
-SYSBENCH = Peer(
+SYSBENCH_DATA = Data(name="sysbench", load=_load, settle=_settle)
+SYSBENCH = Tool(
     name="sysbench",
     find=on_path("sysbench", "sysbench"),
-    prepare=_prepare,
-    settle=_settle,
     arguments=_arguments,
     read=_read,
 )

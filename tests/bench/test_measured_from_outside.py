@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from bench.footprint import status_kib
-from bench.tools import Outcome, Sample
+from bench.tool import Outcome
 from dbdyno.errors import DbdynoError
 from tests.support.patience import PATIENCE_S
 
@@ -20,9 +20,7 @@ def test_the_memory_of_a_process_that_has_ended_is_none():
     assert status_kib(ended.pid, "VmHWM") == 0
 
 
-def test_a_tool_that_did_nothing_is_no_sample():
-    assert (
-        Sample.of(Outcome(tps=10, transactions=100, failed=0), 0.5).cpu_us_per_transaction == 5000
-    )
+def test_a_tool_that_did_nothing_has_no_throughput():
+    assert Outcome(tps=10, transactions=100, failed=0).load_s == 10
     with pytest.raises(DbdynoError, match=r"completed no transaction \(7 failed\)"):
-        Sample.of(Outcome(tps=0, transactions=0, failed=7), 0.5)
+        _ = Outcome(tps=0, transactions=0, failed=7).load_s

@@ -1,0 +1,95 @@
+"""Tools that take turns of a fraction of a second on one server.
+
+The speed of a host drifts within seconds by more than the tools differ, so runs one after the other
+compare hosts rather than tools. Here all tools are connected all the time; one runs, the others are
+stopped (SIGSTOP), and after a slice it is another's turn. Drift then affects all alike.
+
+Each tool needs tables of its own: a tool that is stopped within a transaction keeps its row locks.
+"""
+
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from bench.process import Finished, Process, started
+from dbdyno.errors import DbdynoError
+
+SLICE_S = 0.4
+"""Hundreds of times as long as a stop takes to act, and a fraction of what drift takes."""
+SETTLING_S = 0.5
+"""Between the last connection and the load, tools may still prepare statements."""
+ALONE_S = 2
+"""Each tool's load ends in a turn of its own, later than that of the tool before it by this."""
+CONNECTING_AT_MOST_S = 60.0
+POLL_S = 0.05
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A tool's command line for a load of so many seconds, and whether its clients have connected.
+
+    ``start_s`` is about how long they need; the load gets shorter if they need longer.
+    """
+
+    command: Callable[[int], Sequence[str]]
+    has_connected: Callable[[], bool]
+    start_s: float
+
+
+def take_turns(entries: Sequence[Entry], seconds: float) -> list[Finished]:
+    """Runs all, each for about this many seconds without its stops.
+
+    A DbdynoError if a tool fails, or if its load did not end in its own turn.
+    """
+    starts_s = sum(entry.start_s + SETTLING_S for entry in entries)
+    alternate_until = time.monotonic() + starts_s + seconds * len(entries)
+    with ExitStack() as stack:
+        runs: list[Process] = []
+        loads_end_at: list[float] = []
+        for number, entry in enumerate(entries, 1):
+            left_s = alternate_until - time.monotonic()
+            load_s = math.ceil(left_s + ALONE_S * number)
+            run = stack.enter_context(started(entry.command(load_s)))
+            _await_connections(run, entry)
+            loads_end_at.append(time.monotonic() + load_s)
+            time.sleep(SETTLING_S)
+            run.stop()
+            runs.append(run)
+        _alternate(runs, alternate_until)
+        return list(map(_last_turn, runs, loads_end_at))
+
+
+def _await_connections(process: Process, entry: Entry) -> None:
+    patience_ends_at = time.monotonic() + CONNECTING_AT_MOST_S
+    while not entry.has_connected():
+        if process.has_ended:
+            process.finish()
+            raise DbdynoError("tool_idle", "the tool ended before its clients connected", "")
+        if time.monotonic() > patience_ends_at:
+            text = f"the tool's clients have not connected within {CONNECTING_AT_MOST_S:.0f} s"
+            raise DbdynoError("tool_idle", text, "check the server's limit of connections")
+        time.sleep(POLL_S)
+
+
+def _alternate(runs: Sequence[Process], until: float) -> None:
+    """A slice for each, in an order drawn anew each time: no periodic event favours one."""
+    chance = random.Random(1)
+    order = list(runs)
+    while time.monotonic() < until:
+        chance.shuffle(order)
+        for run in order:
+            run.go_on()
+            time.sleep(SLICE_S)
+            run.stop()
+
+
+def _last_turn(run: Process, load_ends_at: float) -> Finished:
+    """Runs until its end; a load that ended during a stop would have an unknown length."""
+    if time.monotonic() > load_ends_at - SETTLING_S:
+        text = "the host is too slow: a tool's load ended while it was stopped"
+        raise DbdynoError("turn_missed", text, "measure this part with nothing else on the host")
+    run.go_on()
+    return run.finish()
