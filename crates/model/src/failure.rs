@@ -80,6 +80,8 @@ impl FailureClass {
             }
             1049 | 1054 | 1064 | 1136 | 1146 | 1222 | 1241 | 1295 | 1665 => Self::Statement,
             1264 | 1292 | 1365 | 1366 | 1406 => Self::Data,
+            // SIGNAL: the state is the script's own choice, and the connection stays.
+            1644 if sqlstate.starts_with("08") => Self::Other,
             _ => Self::from_sqlstate(sqlstate),
         }
     }
@@ -192,6 +194,8 @@ mod tests {
             (1690, "22003", FailureClass::Data),
             (1159, "08S01", FailureClass::Connection),
             (1105, "HY000", FailureClass::Other),
+            (1644, "08001", FailureClass::Other),
+            (1644, "40001", FailureClass::Serialization),
         ] {
             assert_eq!(FailureClass::from_mysql(number, sqlstate), class, "{number}");
         }
