@@ -11,6 +11,7 @@ use dbdyno_model::{Nanos, Plan, Reply, Request, ServerError};
 use dbdyno_script::{Fault, Session};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 /// The outcome of a simulated run.
 #[derive(Debug)]
@@ -151,6 +152,7 @@ pub fn simulate(
     let service_differs =
         plan.reconnect_each_transaction || plan.stages.iter().any(|stage| stage.rate_tps.is_some());
     let shape = Shape { scripts: plan.scripts.len(), statements: 1, service_differs };
+    let clients_left = Arc::new(AtomicU32::new(plan.clients));
     let mut merged = Merged::default();
     for thread in 0..plan.threads {
         let clients = (thread..plan.clients).step_by(plan.threads as usize);
@@ -160,9 +162,10 @@ pub fn simulate(
             thread,
             shape,
             sessions,
-            // Workers run one after the other here, so they share no knowledge.
+            // Workers run one after the other here, so they share no knowledge of the server.
             last_heard_by_all: Arc::default(),
             last_reached_by_all: Arc::default(),
+            clients_left_in_all: Arc::clone(&clients_left),
             viability: Arc::new(ScriptViability::new(plan.scripts.len(), 1)),
         };
         let (worker, activities) = run_worker(&plan, server, Worker::new(settings));
@@ -172,7 +175,7 @@ pub fn simulate(
     merged.outcome(shape)
 }
 
-/// Runs one worker alone: workers share nothing but the plan.
+/// Runs one worker alone.
 fn run_worker(plan: &Plan, server: &Server, mut worker: Worker) -> (Worker, Vec<Activity>) {
     let clients = worker.clients();
     let mut world = World {

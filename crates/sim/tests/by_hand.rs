@@ -28,6 +28,7 @@ impl Port for Nowhere {
 /// All workers of a plan, connected, with the load's start at zero.
 fn workers(plan: &Plan) -> Vec<Worker> {
     let (heard, met) = (Arc::default(), Arc::default());
+    let clients_left = Arc::new(plan.clients.into());
     let viability = Arc::new(ScriptViability::new(plan.scripts.len(), plan.threads));
     let worker = |thread| {
         let clients = (thread..plan.clients).step_by(plan.threads as usize);
@@ -38,6 +39,7 @@ fn workers(plan: &Plan) -> Vec<Worker> {
             sessions: clients.map(|_| Asking::boxed(1, &Drawn::default())).collect(),
             last_heard_by_all: Arc::clone(&heard),
             last_reached_by_all: Arc::clone(&met),
+            clients_left_in_all: Arc::clone(&clients_left),
             viability: Arc::clone(&viability),
         })
     };

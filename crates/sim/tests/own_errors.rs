@@ -3,10 +3,10 @@
 
 mod common;
 
-use common::{closed, ms, plan, stage};
+use common::{closed, ms, open, plan, stage};
 use dbdyno_model::{
-    Arrivals, FailureClass, Keep, Nanos, Plan, Request, ServerError, StatementId, Stream, Think,
-    ThinkLaw,
+    ArrivalLaw, Arrivals, FailureClass, Keep, Nanos, Plan, Request, ServerError, StatementId,
+    Stream, Think, ThinkLaw,
 };
 use dbdyno_script::{Fault, Resume, Session, Step};
 use dbdyno_sim::{Outcome, Server, simulate};
@@ -266,4 +266,31 @@ fn a_fault_on_leaving_is_reported() {
     let outcome = session.run(&short(), &server);
     assert_eq!(outcome.counters.ok, 100);
     assert_eq!(outcome.faults.len(), 1);
+}
+
+/// One client on each thread, and a hundred arrivals a second for four seconds.
+fn open_loop(threads: u32) -> Plan {
+    let plan = plan(threads, threads, open(ArrivalLaw::Constant), vec![stage(4, Some(100.0))]);
+    Plan { warmup_ns: Nanos::ZERO, ..plan }
+}
+
+#[test]
+fn arrivals_of_a_thread_whose_clients_have_ended_wait_in_vain() {
+    let server = Server { service: ms(1), ..Server::default() };
+    let outcome = simulate(&open_loop(2), &server, |client| {
+        let end = if client == 0 { vec![Stop { is_over: true }] } else { vec![] };
+        Box::new(Governed { transaction: [vec![Ask], end].concat(), ..Governed::default() })
+    });
+    // The last arrival of either thread is due when the run ends: it is not part of it.
+    let counters = outcome.counters;
+    assert_eq!((counters.due, counters.waiting, counters.ok), (399, 199, 200));
+}
+
+#[test]
+fn without_any_client_an_open_loop_ends() {
+    let server = Server { service: ms(1), ..Server::default() };
+    let transaction = vec![Ask, Stop { is_over: true }];
+    let session = Governed { transaction, ..Governed::default() };
+    let outcome = session.run(&open_loop(1), &server);
+    assert_eq!((outcome.counters.ok, outcome.over), (1, ms(11)));
 }

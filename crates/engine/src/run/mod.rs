@@ -25,7 +25,7 @@ use dbdyno_script::Problem;
 use lanes::Transport;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A plan that is ready to run.
@@ -36,6 +36,7 @@ pub struct Engine {
     reports: (Sender<Report>, Receiver<Report>),
     last_heard: Arc<AtomicU64>,
     last_reached: Arc<AtomicU64>,
+    clients_left: Arc<AtomicU32>,
     viability: Arc<ScriptViability>,
 }
 
@@ -63,6 +64,7 @@ impl Engine {
         let Some(program) = program else { return Err(problems) };
         Ok(Self {
             viability: Arc::new(ScriptViability::new(plan.scripts.len(), plan.threads)),
+            clients_left: Arc::new(AtomicU32::new(plan.clients)),
             plan: Arc::new(plan),
             program,
             warnings: problems,
@@ -110,6 +112,7 @@ impl Engine {
             sessions: sessions.map_err(|problem| EngineError::bad_script(&[problem]))?,
             last_heard_by_all: Arc::clone(&self.last_heard),
             last_reached_by_all: Arc::clone(&self.last_reached),
+            clients_left_in_all: Arc::clone(&self.clients_left),
             viability: Arc::clone(&self.viability),
         })
     }

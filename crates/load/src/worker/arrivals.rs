@@ -66,14 +66,16 @@ impl Worker {
 
     /// A run with a fixed number of transactions is over when the last arrival has been served.
     fn finish_if_exhausted<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        let exhausted = self.plan.transactions_per_client.is_some()
-            && self
-                .pending
-                .as_ref()
-                .is_some_and(|pending| pending.upcoming.is_none() && pending.waiting == 0);
+        let exhausted = self.plan.transactions_per_client.is_some() && !self.has_arrivals_left();
         while exhausted && let Some(client) = self.idle.pop_front() {
             self.tear_down(now, client, port);
         }
+    }
+
+    /// Whether an arrival waits, or becomes due later.
+    pub(super) fn has_arrivals_left(&self) -> bool {
+        let is_left = |pending: &Pending| pending.upcoming.is_some() || pending.waiting > 0;
+        self.pending.as_ref().is_some_and(is_left)
     }
 
     /// The oldest waiting arrival that is still within the latency limit; older ones are skipped.

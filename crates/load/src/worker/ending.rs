@@ -149,14 +149,24 @@ impl Worker {
             self.clients[client].enter(State::Finished);
             self.clients[client].connected = false;
             self.clients_left -= 1;
+            self.clients_left_in_all.fetch_sub(1, Ordering::Relaxed);
             port.close(client);
         }
-        if self.clients_left == 0 {
+        self.end_without_clients();
+    }
+
+    /// A worker whose clients have all ended is over, but not while other workers of an open loop
+    /// have clients: its own arrivals still become due, and are counted as waiting.
+    pub(super) fn end_without_clients(&mut self) {
+        let others_go_on = self.clients_left_in_all.load(Ordering::Relaxed) > 0;
+        let stays = others_go_on && self.has_arrivals_left() && !self.is_winding_down();
+        if self.clients_left == 0 && !stays {
             self.ending = Some(Ending::Over);
         }
     }
 
     fn finish_all<P: Port>(&mut self, port: &mut P) {
         (0..self.clients.len()).for_each(|client| self.finish(client, port));
+        self.ending = Some(Ending::Over);
     }
 }

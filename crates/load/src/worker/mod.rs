@@ -32,7 +32,7 @@ use dbdyno_script::Fault;
 use ending::Ending;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub use intervals::ClosedInterval;
 pub use port::{Event, HopelessScript, Outage, OutageEvent, Port, Settings, ShellCall};
@@ -56,6 +56,7 @@ pub struct Worker {
     connects_in_flight: usize,
     /// Clients that are not finished.
     clients_left: usize,
+    clients_left_in_all: Arc<AtomicU32>,
     tally: Tally,
     spare: Option<Box<Tally>>,
     interval_begin: Nanos,
@@ -94,6 +95,7 @@ impl Worker {
             sessions,
             last_heard_by_all,
             last_reached_by_all,
+            clients_left_in_all,
             viability,
         } = settings;
         let ids = (u64::from(thread)..).step_by(plan.threads.max(1) as usize);
@@ -113,6 +115,7 @@ impl Worker {
             connect_queue: VecDeque::new(),
             connects_in_flight: 0,
             clients_left: 0,
+            clients_left_in_all,
             tally: Tally::new(shape),
             spare: None,
             interval_begin: Nanos::ZERO,
@@ -228,6 +231,9 @@ impl Worker {
         while self.interval_end <= now {
             self.close_interval(self.interval_end);
             self.detect_stall(now, port);
+        }
+        if self.has_arrivals_left() {
+            self.end_without_clients(); // those of the other workers may have ended meanwhile
         }
         if self.ending.is_none()
             && self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Drain)

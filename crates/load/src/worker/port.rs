@@ -7,7 +7,7 @@ use dbdyno_hist::Shape;
 use dbdyno_model::{Nanos, Plan, Reply, Request, ServerError, StatementId};
 use dbdyno_script::Session;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The actions a worker requests. Clients are numbered from 0 within the worker.
 pub trait Port {
@@ -162,6 +162,8 @@ pub struct Settings {
     /// connects of one client are no outage while others are accepted, or refused by the server
     /// itself.
     pub last_reached_by_all: Arc<AtomicU64>,
+    /// How many clients of the whole run are not finished: at first all of the plan's.
+    pub clients_left_in_all: Arc<AtomicU32>,
     /// What all workers of the run know of its scripts.
     pub viability: Arc<ScriptViability>,
 }
