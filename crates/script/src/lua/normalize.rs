@@ -185,7 +185,7 @@ mod tests {
             ("set a = -3, b = a - 3", "set a = ?, b = a - ?"),
             ("where k in (1, 2,3)", "where k in (?, …)"),
             ("where k between 1 and 2", "where k between ? and ?"),
-            ("select `a 1` /*! 3 */", "select `a 1` /*! 3 */"),
+            ("select `a 1` /* 3 */", "select `a 1` /* 3 */"),
             ("where c = \"it's \"\"5\"\"\"", "where c = ?"),
             ("insert into t2 values(1,'a'),(2,'b'),(3,'c')", "insert into t# values(?, …), …"),
             ("insert into t values (1), (2)", "insert into t values (?), …"),

@@ -2,6 +2,7 @@
 //! themselves where nothing is prepared.
 
 use super::settings::Driver;
+use crate::pgbench::comment_length;
 use dbdyno_model::{Value, write_double};
 use std::fmt::Write;
 
@@ -34,11 +35,20 @@ pub(super) fn inert_bytes(rest: &str, driver: Driver) -> usize {
     let quoted = |quote: char| rest[1..].find(quote).map_or(rest.len(), |end| end + 2);
     match rest.as_bytes() {
         [b'\'' | b'"', ..] if driver == Driver::Mysql => escaped_bytes(rest),
-        [b'\'', ..] => quoted('\''),
-        [b'"', ..] => quoted('"'),
-        [b'`', ..] => quoted('`'),
-        [b'-', b'-', ..] => rest.find('\n').unwrap_or(rest.len()),
-        [b'/', b'*', ..] => rest.find("*/").map_or(rest.len(), |end| end + 2),
+        [quote @ (b'\'' | b'"' | b'`'), ..] => quoted(char::from(*quote)),
+        _ => comment_bytes(rest, driver),
+    }
+}
+
+/// Length of the comment that begins here, as the server reads it; 0 when there is none.
+fn comment_bytes(rest: &str, driver: Driver) -> usize {
+    let line = || rest.find('\n').unwrap_or(rest.len());
+    match (driver, rest.as_bytes()) {
+        // `5--3` is a difference, and what `/*!` encloses is executed.
+        (Driver::Mysql, [b'-', b'-', b'!'..=u8::MAX, ..] | [b'/', b'*', b'!', ..]) => 0,
+        (Driver::Mysql, [b'#', ..]) | (_, [b'-', b'-', ..]) => line(),
+        (Driver::Mysql, [b'/', b'*', ..]) => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
+        (Driver::Pgsql, [b'/', b'*', ..]) => comment_length(rest).unwrap_or(rest.len()),
         _ => 0,
     }
 }
@@ -127,6 +137,20 @@ mod tests {
         }
         assert_eq!(count("a = 'it\\'s ?' and b = ?", Driver::Mysql), 1);
         assert_eq!(count("a = 'c:\\' and b = ?", Driver::Pgsql), 1);
+    }
+
+    #[test]
+    fn comments_are_those_of_each_server() {
+        for (sql, mysql, pgsql) in [
+            ("select 1 # ?\n + ?", 1, 2),
+            ("select 5--?", 1, 0),
+            ("select 1 /*! + ? */", 1, 0),
+            ("select /*/ ? */ ?", 1, 1),
+            ("select /* /* */ ? */ ?", 2, 1),
+            ("select ? /*", 1, 1),
+        ] {
+            assert_eq!(EACH.map(|driver| count(sql, driver)), [mysql, pgsql], "{sql}");
+        }
     }
 
     #[test]

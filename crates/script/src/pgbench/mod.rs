@@ -28,6 +28,7 @@ mod variables;
 
 pub use program::Program;
 pub use session::PgbenchSession;
+pub(crate) use sql::comment_length;
 
 use crate::problem::{Problem, Severity};
 use chars::is_valid_name;

@@ -221,7 +221,7 @@ fn string_length(rest: &str, has_escapes: bool) -> Option<usize> {
 }
 
 /// The length of a comment; comments nest.
-fn comment_length(rest: &str) -> Option<usize> {
+pub(crate) fn comment_length(rest: &str) -> Option<usize> {
     let mut depth = 0;
     let mut at = 0;
     while at < rest.len() {
