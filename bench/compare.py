@@ -15,9 +15,9 @@ from bench.turns import Entry, take_turns
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint
 
-CONNECTIONS_PER_S = 100
+CONNECTIONS_PER_S = 200
 """Fewer than every tool and server make."""
-START_S = 2.0
+START_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,8 @@ def _compare(
     case: Case, bench: BenchServer, databases: Sequence[str], rounds: int, seconds: int
 ) -> list[Comparison]:
     """Rounds with new processes and sessions; the databases change hands after each."""
+    for entrant in case.entrants:
+        entrant.tool.find()  # builds what has to be built
     samples: dict[Entrant, list[Sample]] = {entrant: [] for entrant in case.entrants}
     for number in range(rounds):
         offered = [*databases[number % len(databases) :], *databases[: number % len(databases)]]

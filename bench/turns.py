@@ -20,9 +20,11 @@ from dbdyno.errors import DbdynoError
 SLICE_S = 0.4
 """Hundreds of times as long as a stop takes to act, and a fraction of what drift takes."""
 SETTLING_S = 0.5
-"""Between the last connection and the load, tools may still prepare statements."""
-ALONE_S = 2
-"""Each tool's load ends in a turn of its own, later than that of the tool before it by this."""
+"""After their connections, tools prepare statements. They have this, and as long as they took until
+then: a tool that is stopped before its load has begun may give up."""
+ALONE_S = 1
+"""Each tool's load ends in a turn of its own: later than that of the tool before it by this, and by
+what the clients of that tool may need to disconnect."""
 CONNECTING_AT_MOST_S = 60.0
 POLL_S = 0.05
 
@@ -31,12 +33,13 @@ POLL_S = 0.05
 class Entry:
     """A tool's command line for a load of so many seconds, and whether its clients have connected.
 
-    ``start_s`` is about how long they need; the load gets shorter if they need longer.
+    ``connecting_s`` is about how long they need, and disconnecting takes no longer. If they need
+    longer, the load gets shorter.
     """
 
     command: Callable[[int], Sequence[str]]
     has_connected: Callable[[], bool]
-    start_s: float
+    connecting_s: float
 
 
 def take_turns(entries: Sequence[Entry], seconds: float) -> list[Finished]:
@@ -44,20 +47,25 @@ def take_turns(entries: Sequence[Entry], seconds: float) -> list[Finished]:
 
     A DbdynoError if a tool fails, or if its load did not end in its own turn.
     """
-    starts_s = sum(entry.start_s + SETTLING_S for entry in entries)
+    starts_s = sum(2 * entry.connecting_s + SETTLING_S for entry in entries)
     alternate_until = time.monotonic() + starts_s + seconds * len(entries)
     with ExitStack() as stack:
         runs: list[Process] = []
         loads_end_at: list[float] = []
-        for number, entry in enumerate(entries, 1):
-            left_s = alternate_until - time.monotonic()
-            load_s = math.ceil(left_s + ALONE_S * number)
+        load_ends_at = alternate_until
+        for entry in entries:
+            began_at = time.monotonic()
+            load_ends_at += ALONE_S + entry.connecting_s
+            load_s = math.ceil(load_ends_at - began_at)
             run = stack.enter_context(started(entry.command(load_s)))
             _await_connections(run, entry)
-            loads_end_at.append(time.monotonic() + load_s)
-            time.sleep(SETTLING_S)
+            connected_at = time.monotonic()
+            loads_end_at.append(connected_at + load_s)
+            time.sleep(connected_at - began_at + SETTLING_S)
             run.stop()
             runs.append(run)
+        if time.monotonic() > alternate_until:
+            raise _too_slow("the tools needed longer to connect than they were to run")
         _alternate(runs, alternate_until)
         return list(map(_last_turn, runs, loads_end_at))
 
@@ -89,7 +97,11 @@ def _alternate(runs: Sequence[Process], until: float) -> None:
 def _last_turn(run: Process, load_ends_at: float) -> Finished:
     """Runs until its end; a load that ended during a stop would have an unknown length."""
     if time.monotonic() > load_ends_at - SETTLING_S:
-        text = "the host is too slow: a tool's load ended while it was stopped"
-        raise DbdynoError("turn_missed", text, "measure this part with nothing else on the host")
+        raise _too_slow("a tool's load ended while it was stopped")
     run.go_on()
     return run.finish()
+
+
+def _too_slow(what: str) -> DbdynoError:
+    hint = "measure this part alone, with nothing else on the host"
+    return DbdynoError("turn_missed", f"the host is too slow: {what}", hint)

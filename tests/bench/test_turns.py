@@ -42,7 +42,7 @@ class Worker:
     lengths: list[int] = field(default_factory=list)
 
     def entry(self) -> Entry:
-        return Entry(self._command, self.mark.exists, start_s=0.2)
+        return Entry(self._command, self.mark.exists, connecting_s=0.2)
 
     def _command(self, seconds: int) -> list[str]:
         self.lengths.append(seconds)
@@ -50,7 +50,7 @@ class Worker:
 
 
 def _entry_of(program: str, mark: Path) -> Entry:
-    return Entry(lambda _: [sys.executable, "-c", program], mark.exists, start_s=0.2)
+    return Entry(lambda _: [sys.executable, "-c", program], mark.exists, connecting_s=0.2)
 
 
 def test_only_one_of_them_runs_at_a_time(tmp_path):
