@@ -242,7 +242,7 @@ def test_each_lookup_without_an_index_is_reported():
         "CREATE INDEX CONCURRENTLY ON accounts (owner);",
     ]
     assert found.evidence["others"] == [SELECT]
-    assert found.seen[-1].startswith(f"Likewise {SELECT} reads 50{THIN}000 rows of accounts")
+    assert found.seen[-1].startswith(f"Likewise “{SELECT}” reads 50{THIN}000 rows of accounts")
 
 
 @pytest.mark.parametrize("processes", [2, 2.6])

@@ -41,7 +41,7 @@ _AGAINST = {
     "if transactions are read-only, connect to the primary, or set default_transaction_read_only "
     "to off.",
     "statement": "Correct the statement, or load the tables that it names.",
-    "data": "Draw values that fit the column's type and length.",
+    "data": "Draw values that the statement's expressions and columns accept: type, range, length.",
     "script": "Correct the script at the place of the error.",
 }
 

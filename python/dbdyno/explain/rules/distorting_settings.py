@@ -153,7 +153,7 @@ def _jit(case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
         if limit >= 0 and any(cost > limit for cost in costs) and is_short:
             yield _Distortion(
                 "JIT on short queries",
-                f"{statement.text} has an estimated cost of {count(max(costs))}, above "
+                f"“{statement.text}” has an estimated cost of {count(max(costs))}, above "
                 f"jit_above_cost = {count(limit)}, and is compiled at each execution.",
                 "Set jit = off, or raise jit_above_cost.",
             )

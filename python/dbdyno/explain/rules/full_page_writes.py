@@ -146,8 +146,8 @@ def _finding(case: Case, images: _Images, gravest: float) -> Finding:
             "Set full_page_writes = off only where the storage never tears an 8 KiB page.",
         ],
         gain=gain_text(case, images.share),
-        refute="Run twice in a row with checkpoint_timeout longer than the run: images must fade "
-        "and throughput must rise.",
+        refute="Run twice in a row with checkpoint_timeout longer than both runs and max_wal_size "
+        "above the WAL that they write: images must fade and throughput must rise.",
     )
 
 

@@ -121,7 +121,7 @@ class _Blamed(Struct, frozen=True):
     def reads(self) -> str:
         """What it reads, and why."""
         return (
-            f"{self.statement.text} reads {count(self.scanned.rows)} rows of "
+            f"“{self.statement.text}” reads {count(self.scanned.rows)} rows of "
             f"{self.scanned.table.name} to find those {self._wanted}: {self._lack}."
         )
 

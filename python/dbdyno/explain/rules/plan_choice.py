@@ -75,7 +75,7 @@ def _steps(case: Case, plan: PlanFacts) -> list[tuple[str, str]]:
 def _change(case: Case, statement: Statement, before: PlanFacts, after: PlanFacts) -> Finding:
     share = working_share(case, statement.number)
     return found(
-        f"The plan of {statement.text} changed during the run: from {_plan_text(before)} to "
+        f"The plan of “{statement.text}” changed during the run: from {_plan_text(before)} to "
         f"{_plan_text(after)} ({before.variant} plan).",
         title="Plan change during the run",
         severity=at_most("minor", severity_of(share or 0.0)),
@@ -116,7 +116,7 @@ def _expensive_generic(case: Case, statement: Statement) -> Finding | None:
     ratio = generic.cost / max(custom.cost, 0.01)
     mode = server_facts(case).settings.get("plan_cache_mode", "auto")
     return found(
-        f"The generic plan of {statement.text} has {significant(ratio)} times the estimated cost "
+        f"The generic plan of “{statement.text}” has {significant(ratio)} times the estimated cost "
         "of a custom plan.",
         severity="minor" if mode == "force_generic_plan" else "note",
         certainty="hint",
