@@ -117,7 +117,21 @@ def test_the_work_for_other_sessions_is_no_cost_of_the_load():
     # Four fifths of 1.8 core-seconds a second, for 1000 transactions.
     assert "1.4 of 2 cores" in found.summary
     assert "1.44\u202fms" in found.summary
-    assert isinstance(outcome_of("cpu_server", beside_other_sessions()), NotFound)
+
+
+def test_beside_others_that_use_more_the_load_still_costs_what_it_costs():
+    run = with_processors(made_run("select 1", clients=4), server=0.6, engine=0.2, others=1.2)
+    found = outcome_of("cpu_server", with_looks(run, (0, "", "", 2), (-1, "idle", "", 2)))
+    # Half of client time, of which 0.6 of 2 core-seconds were CPU time, the rest the run queue:
+    # of that, as much as of the CPU.
+    assert found.share == pytest.approx(0.15 + 0.35 * 0.3)
+    assert found.severity == "note"
+    assert "Others used more" in found.why
+
+
+def test_what_hardly_used_the_cpu_is_not_bound_by_it():
+    run = with_processors(made_run(), server=0.04, others=1.9)
+    assert isinstance(outcome_of("cpu_server", run), NotFound)
 
 
 def test_a_share_below_the_kernels_tick_is_not_reported():
