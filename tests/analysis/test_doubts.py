@@ -134,6 +134,11 @@ def test_a_sound_run_has_no_doubts():
             "waited for then is not in the findings' shares",
         ),
         (
+            changed(foreign_of_work=0.43),
+            "not alone: other sessions did about 43\u202f% of the server's work; the costs per "
+            "transaction include it",
+        ),
+        (
             changed(throughput=msgspec.structs.replace(THROUGHPUT, value=0.0)),
             "none completed during the measurement: all 1\u202f000\u202f000 completed after it; "
             "measure for longer than a transaction takes",

@@ -21,6 +21,7 @@ HALF_WIDTH_MAX = 0.05
 DOWN_TO_NOTHING = 1.0
 """An interval whose half-width is at least the mean contains 0; larger ones say no more."""
 UNSAMPLED_MIN, UNSAMPLED_MIN_S = 0.1, 1.0
+FOREIGN_MIN = 0.03
 _CENSORED = ("skipped", "unfinished", "waiting")
 _TAILS = {"p99.99": 1e-4, "p99.9": 1e-3, "p99": 1e-2}
 
@@ -43,6 +44,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     """For how long telemetry, which was on, took no session sample."""
     paused_s: float = 0.0
     """For how long the load generator itself stood still."""
+    foreign_of_work: float = 0.0
+    """The part of the server's work, as session samples show it, for sessions outside the load."""
 
 
 def too_short(facts: Facts) -> str | None:
@@ -155,6 +158,21 @@ def partly_sampled(facts: Facts) -> str | None:
     )
 
 
+def not_alone(facts: Facts) -> str | None:
+    """Sessions outside the load did a noticeable part of the server's work.
+
+    Most servers count CPU time, rows, pages and WAL for all sessions together, so what those did is
+    part of the costs per transaction. Their part is that of session samples that show them at work,
+    and rather too low (:class:`~dbdyno.analysis.budget.Budget`).
+    """
+    if facts.foreign_of_work < FOREIGN_MIN:
+        return None
+    return (
+        f"not alone: other sessions did about {percent(facts.foreign_of_work)} of the server's "
+        "work; the costs per transaction include it"
+    )
+
+
 def censored(facts: Facts) -> str | None:
     """Some transactions have no response time, and they are not the fast ones.
 
@@ -255,6 +273,7 @@ DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
     few_samples,
     no_checkpoint_cycle,
     partly_sampled,
+    not_alone,
     censored,
 )
 
