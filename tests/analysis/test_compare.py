@@ -211,6 +211,12 @@ def test_two_single_runs_compare_costs_and_nothing_else():
     assert "understate how much runs differ" in found.doubts[0]
 
 
+def test_costs_that_are_0_in_both_runs_are_left_out_unless_asked_for():
+    before, after = single({"fpi": 0.0, "io": 0.0}), single({"fpi": 0.0, "io": 1.0})
+    assert {one.id for one in compare(before, after).metrics} & {"fpi", "io"} == {"io"}
+    assert only(compare(before, after, ["fpi"])).id == "fpi"
+
+
 @pytest.mark.parametrize("whose", ["", "in", "client_", "client_in"])
 def test_context_switches_of_single_runs_are_not_decided(whose):
     """Of fifteen pairs of runs of one variant beside other work, ten differed in switches."""

@@ -41,7 +41,8 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     With ``paired``, runs at the same position are of one block; ``blocks`` are the blocks of the
     pairs, if one may have several: they share its drift, and their mean is one pair. ``beside`` are
     the p-values of other tests that are judged together with these: of other variants against the
-    same first one. Without ``metrics`` the usual ones are compared, and every cost of single runs.
+    same first one. Without ``metrics`` the usual ones are compared, and every cost of single runs
+    that is not 0 in both.
     A metric that no run has is left out, and reported as missing if it was requested.
     """
     if paired and len(before) != len(after):
@@ -82,7 +83,8 @@ def compare_levels(
 def _usual(before: Runs, after: Runs) -> list[str]:
     if max(len(before), len(after)) > 1:
         return list(USUAL)
-    costs = (name for run in (*before, *after) for name in run if is_cost(name))
+    all_metrics = (metric for run in (*before, *after) for metric in run.values())
+    costs = (metric.id for metric in all_metrics if is_cost(metric.id) and metric.value)
     return list(dict.fromkeys([*USUAL, *costs]))
 
 

@@ -24,6 +24,6 @@ def probe_of(kind: Kind) -> Probe:
     """Return the probe for this kind: it searches the distribution's folders and PATH."""
     return Probe(
         title=f"{product_of(kind).title} binaries",
-        meaning=f"--server {kind} starts a private server.",
+        meaning=f"Only runs with --server {kind} need them.",
         check=lambda _root: newest(kind),
     )
