@@ -61,6 +61,22 @@ def test_a_mark_has_its_label():
     assert "knee 14" in svg(curve_figure(curve(LINE, marks=[(14, "knee 14")]), "f"))
 
 
+def test_a_mark_beyond_the_lines_stands_at_its_own_number():
+    marks = [(1000, "takes 1 h"), (100_000, "takes longer")]
+    far = CurveSeries(label="law", x=[1, 1000], y=[10, 600], fitted=True)
+    drawn = svg(curve_figure(curve(LINE, far, marks=marks, x_axis="log"), "f"))
+    dots = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawn)]
+    places = [float(x) for x in re.findall(r'd="M([\d.]+)[^"]*" class="curve dashed grey"', drawn)]
+    decade = dots[1] - dots[0]
+    assert places == pytest.approx([dots[0] + 3 * decade, dots[0] + 5 * decade], abs=0.5)
+
+
+def test_an_axis_has_ticks_where_lines_are_extrapolated():
+    far = CurveSeries(label="law", x=[1, 10_000], y=[10, 600], fitted=True)
+    drawn = svg(curve_figure(curve(LINE, far, x_axis="log"), "f"))
+    assert "10\u202f000</text>" in drawn
+
+
 def test_marks_are_named_above_the_plot_and_beside_each_other():
     marks = [(50, "a level that changed"), (52, "another"), (90, "third")]
     drawn = svg(curve_figure(curve(LINE, marks=marks), "f"))
@@ -71,6 +87,21 @@ def test_marks_are_named_above_the_plot_and_beside_each_other():
     assert max(heights.values()) < plot
     assert heights["another"] - heights["a level that changed"] >= 15
     assert heights["third"] == heights["a level that changed"]
+
+
+def test_names_begin_after_the_last_points_where_these_are_set_apart():
+    lines = [
+        CurveSeries(label=f"line {n}", x=[1, 9], y=[n, n], low=[n, n], high=[n, n])
+        for n in (1, 2, 3, 4)
+    ]
+    drawn = svg(curve_figure(curve(*lines), "f"))
+    dots = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawn)]
+    names = [float(x) for x in re.findall(r'<text x="([\d.]+)"[^>]*class="name', drawn)]
+    assert min(names) - max(dots) >= 10
+
+
+def test_the_mean_that_points_show_is_named():
+    assert "Points: geometric means over runs" in curve_figure(curve(LINE), "f").caption
 
 
 def test_the_table_has_no_column_for_missing_intervals():

@@ -31,6 +31,39 @@ def test_arcs_lead_from_those_who_wait_the_longest_wait_first(shown):
     assert sum(node.waiting for node in shown.nodes) == pytest.approx(5, rel=0.01)
 
 
+def shielded(queue, factor):
+    """The queue with its waits at branches made rarer, for example because tellers shield them."""
+    edges = [
+        msgspec.structs.replace(
+            edge,
+            client_seconds=edge.client_seconds * factor,
+            waiters_mean=edge.waiters_mean * factor,
+        )
+        if edge.relation == "pgbench_branches"
+        else edge
+        for edge in queue.edges
+    ]
+    return msgspec.structs.replace(queue, edges=edges)
+
+
+def test_behind_a_long_queue_the_few_that_wait_are_not_said_to_wait_for_nothing(ordinary):
+    nodes = picture(shielded(lock_queue(ordinary), 0.001), ordinary).nodes
+    assert [(node.label, node.is_root) for node in nodes] == [
+        ("UPDATE pgbench_tellers", False),
+        ("UPDATE pgbench_branches", False),
+    ]
+    assert 0 < nodes[-1].waiting < 0.01
+
+
+def test_a_sample_that_came_late_makes_no_root_wait(ordinary):
+    queue = lock_queue(ordinary)
+    times = [
+        msgspec.structs.replace(time, lock_ms=0.01 * time.mean_ms) for time in queue.statements
+    ]
+    rare = msgspec.structs.replace(shielded(queue, 0.001), statements=times)
+    assert picture(rare, ordinary).nodes[-1].is_root
+
+
 def test_the_figure_describes_who_waits_for_whom_also_in_words(ordinary):
     text = section_of(ordinary, "locks")
     assert text.count("<svg") == 3

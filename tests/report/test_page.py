@@ -1,5 +1,6 @@
 """The page in a real browser."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -26,6 +27,15 @@ def test_nothing_sticks_out_and_nothing_is_fetched(open_page, ordinary, width):
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert misplaced_texts(page) == []
     assert page.complaints == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_name_of_a_studys_point_fits_the_page(open_page, ordinary, width):
+    """One word without a space, longer than a narrow page is wide."""
+    point = "operation=update,full_page_writes=on,protocol=prepared,engine=postgres"
+    record = msgspec.structs.replace(ordinary.record, tags={"point": point})
+    page = open_page(msgspec.structs.replace(ordinary, record=record), width)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 @pytest.mark.parametrize("width", [1280, 850, 700, 400])

@@ -120,6 +120,11 @@ def test_time_is_divided_by_its_use():
     assert "3.6 s (2.17 %)" in page
 
 
+def test_published_results_stand_with_their_source_in_page_and_text():
+    assert "On another machine (somebody, 2015):" in page_of(study())
+    assert "On another machine (somebody, 2015):" in text_of(study())
+
+
 def test_published_results_are_drawn_as_shapes_over_shared_points():
     trials = study(answers=(Question(answer="table"),))
     assert 'id="published-1-1"' not in page_of(trials)  # ours has other columns

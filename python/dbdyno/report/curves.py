@@ -74,7 +74,7 @@ def _caption(curve: CurveOf) -> str:
     ]
     if any(map(_has_intervals, _measured(curve))):
         sentences.append(
-            f"Points: means over runs; bars: 95 % intervals between runs{_gaps(curve)}."
+            f"Points: geometric means over runs; bars: 95 % intervals between runs{_gaps(curve)}."
         )
     if any(one.fitted for one in curve.series):
         sentences.append("Dashed lines were not measured.")
@@ -142,11 +142,10 @@ def _draw(curve: CurveOf, width: int) -> Markup:
     below = 0 if is_wide else LINE * len(curve.series)
     drawing = Drawing(width, height + below)
     frame = Frame(across, _up(curve, height - BOTTOM, TOP + above))
-    xs = [x for one in _measured(curve) for x in one.x]
     draw_axes(
         drawing,
         frame,
-        level_ticks(xs, frame.across, is_log=curve.x_axis == "log"),
+        _x_ticks(curve, frame.across),
         y_ticks,
         titles=(curve.x_title, curve.y_title),
     )
@@ -163,12 +162,21 @@ def _draw(curve: CurveOf, width: int) -> Markup:
 
 def _names_width(curve: CurveOf, width: int) -> float:
     longest = max(len(one.label) for one in curve.series)
-    return min(longest * CHARACTER + 18, _NAMES_MAX * width)
+    return min(longest * CHARACTER + 18, _NAMES_MAX * width) + _side(curve)
 
 
 def _across(curve: CurveOf, left: float, right: float) -> Scale:
-    xs = [x for one in curve.series for x in one.x]
+    """A scale that reaches the marks: one beyond it would stand at its end, at another number."""
+    xs = [*(x for one in curve.series for x in one.x), *(x for x, _ in curve.marks)]
     return scale_of(xs, left, right, is_log=curve.x_axis == "log")
+
+
+def _x_ticks(curve: CurveOf, across: Scale) -> list[float]:
+    """The measured levels, and round values where lines are extrapolated beyond them."""
+    is_log = curve.x_axis == "log"
+    levels = [x for one in _measured(curve) for x in one.x]
+    beyond = [x for x in ticks_of(across, is_log=is_log) if x > max(levels)] if is_log else []
+    return level_ticks([*levels, *beyond], across, is_log=is_log)
 
 
 def _up(curve: CurveOf, bottom: float, top: float) -> Scale:
@@ -221,6 +229,11 @@ def _shift(curve: CurveOf, series: CurveSeries) -> float:
     return (barred.index(series.label) - (len(barred) - 1) / 2) * _SIDE_STEP
 
 
+def _side(curve: CurveOf) -> float:
+    """How far the rightmost points are moved: names begin after them."""
+    return max(_shift(curve, one) for one in curve.series)
+
+
 def _draw_series(
     drawing: Drawing, series: CurveSeries, colour: str, frame: Frame, shift: float
 ) -> None:
@@ -245,10 +258,11 @@ def _name_at_ends(drawing: Drawing, curve: CurveOf, frame: Frame, width: int) ->
     ends = [frame.up(one.y[-1]) for one in curve.series]
     places = set_apart(ends, LINE, frame.up.begin)
     room = int((_NAMES_MAX * width - 18) / CHARACTER)
+    left = frame.across.end + _side(curve) + 10
     for series, place in zip(curve.series, places, strict=True):
         label = _shortened(series.label, room)
         style = f"name {colour_of(curve, series)}"
-        drawing.text(frame.across.end + 10, place + 4, label, "start", style, title=series.label)
+        drawing.text(left, place + 4, label, "start", style, title=series.label)
 
 
 def _name_below(drawing: Drawing, curve: CurveOf, top: float) -> None:

@@ -17,6 +17,8 @@ from dbdyno.model.telemetry import NO_STATEMENT
 ARCS_MAX = 12
 _SHARE_MIN = 0.02
 """Of all waiting time: rarer pairs are mostly samples that came a moment too late."""
+_WAITS_MIN = 0.5
+"""Of a statement's own time: behind a long queue few can wait, but these for most of their time."""
 Who = tuple[str, int]
 """Whose session, and the number of its statement."""
 
@@ -27,7 +29,7 @@ class Node(Struct, frozen=True, kw_only=True):
     label: str
     sql: str
     waiting: float
-    """Mean number of sessions that wait here."""
+    """Mean number of sessions that wait here, also for others than those of the arcs drawn."""
     is_root: bool
     """Sessions here wait for no lock."""
 
@@ -63,8 +65,18 @@ def picture(queue: LockQueue, recording: Recording) -> Picture:
     order = sorted(seen, key=lambda who: (who[0] != "client", who[1] % 2**16, who[0]))
     place = {who: index for index, who in enumerate(order)}
     arcs = [_arc(place[waiter], place[blocker], edges) for (waiter, blocker), edges in longest]
+    waiters = {ends[0] for ends, _ in longest} | _waiting_clients(queue)
     texts = _texts(recording)
-    return Picture([_node(who, texts, place[who], arcs) for who in order], arcs)
+    return Picture([_node(who, texts, queue, waiters) for who in order], arcs)
+
+
+def _waiting_clients(queue: LockQueue) -> set[Who]:
+    """Clients at statements that mostly wait for locks, however many others wait elsewhere."""
+    return {
+        ("client", time.statement)
+        for time in queue.statements
+        if time.lock_ms >= _WAITS_MIN * time.mean_ms
+    }
 
 
 def _seconds(edges: Sequence[Edge]) -> float:
@@ -84,14 +96,14 @@ def _arc(waiter: int, blocker: int, edges: Sequence[Edge]) -> Arc:
     )
 
 
-def _node(who: Who, texts: Mapping[int, str], place: int, arcs: Sequence[Arc]) -> Node:
-    waiting = sum(arc.waiters_mean for arc in arcs if arc.waiter == place)
+def _node(who: Who, texts: Mapping[int, str], queue: LockQueue, waiters: set[Who]) -> Node:
+    here = [edge.waiters_mean for edge in queue.edges if (edge.waiter_who, edge.waiter) == who]
     sql = texts.get(who[1], "")
     return Node(
         label=in_short(sql) if sql else _session_text(who),
         sql=sql,
-        waiting=waiting,
-        is_root=not any(arc.waiter == place for arc in arcs),
+        waiting=sum(here),
+        is_root=not here or who not in waiters,
     )
 
 

@@ -86,7 +86,7 @@ def _published(trials: Trials) -> Iterator[Line]:
     if trials.spec.published:
         yield "As published (other hardware: only shapes can be compared)"
     for one in trials.spec.published:
-        yield _flowing(f"{one.title}. {one.source}:")
+        yield _flowing(f"{one.title} ({one.source}):")
         yield Columns([one.columns, *one.rows], left=1)
         for sentence in one.found:
             yield _flowing(sentence, "  - ")
