@@ -60,6 +60,14 @@ def test_counters_that_are_constant_or_missing_yield_no_estimate():
     assert image_time(run_of(np.zeros(SECONDS)).recording()) is None
 
 
+def test_images_in_proportion_to_transactions_cannot_be_told_from_them():
+    """Soon after a checkpoint: the images per transaction have hardly begun to fade."""
+    images = 1 - np.arange(SECONDS) / 3000
+    assert image_time(run_of(images).recording()) is not None
+    shares = [image_time(run_of(images, noise=0.1, seed=seed).recording()) for seed in range(40)]
+    assert shares == [None] * 40
+
+
 def test_an_open_loop_yields_no_estimate():
     recording = run_of(decaying()).recording()
     plan = recording.plan | {"arrivals": {"open": {"law": "poisson"}}}

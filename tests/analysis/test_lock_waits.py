@@ -79,3 +79,36 @@ def test_nothing_is_scaled_if_every_sample_includes_the_locks():
 
 def test_nothing_was_sampled():
     assert lock_waits(MadeRun().recording()) is None
+
+
+def at_lock_table(count, statement=UPDATE):
+    event = "LockManager"
+    return WaitCount("client", statement, "asking", "active", "LWLock", event, count)
+
+
+def test_of_a_long_queue_the_locks_tell_only_behind_whom_it_waits():
+    """By the time that the locks have been read, most of 400 sessions are seen no more."""
+    run = MadeRun(clients=500, seconds=SECONDS)
+    for number in range(1, 11):
+        run.look(number * 0.5, [waiting("tuple", 400)], [behind("client", "tuple", 20)])
+    assert budget(run.recording()).behind("client") == pytest.approx(400 / 500)
+
+
+def test_waits_for_the_lock_table_belong_to_the_queue_of_their_statement():
+    other = 3
+    run = MadeRun(clients=CLIENTS, seconds=SECONDS)
+    for number in range(1, 11):
+        seen = [waiting("tuple", 6), at_lock_table(6), at_lock_table(4, other)]
+        run.look(number * 0.5, seen, [behind("client", "tuple", 6)])
+    found = budget(run.recording())
+    assert found.share("lock", "tuple", UPDATE) == pytest.approx(12 / CLIENTS)
+    assert found.behind("client") == pytest.approx(12 / CLIENTS)
+    # Where nobody waits for a lock, the lock table is a bottleneck of its own.
+    assert found.share("lwlock", "LockManager", other) == pytest.approx(4 / CLIENTS)
+
+
+def test_a_rare_wait_for_a_lock_makes_no_queue_of_a_busy_lock_table():
+    run = MadeRun(clients=CLIENTS, seconds=SECONDS)
+    for number in range(1, 11):
+        run.look(number * 0.5, [waiting("tuple", 1), at_lock_table(8)], [])
+    assert budget(run.recording()).share("lwlock") == pytest.approx(8 / CLIENTS)

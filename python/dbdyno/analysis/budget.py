@@ -22,9 +22,11 @@ from msgspec import Struct
 
 from dbdyno.analysis.lock_waits import lock_waits
 from dbdyno.analysis.processor_split import ProcessorSplit, processor_split
+from dbdyno.analysis.queue_waits import LOCK, Place, Queue, is_at_lock_table, queues
 from dbdyno.analysis.session_samples import (
     ClientSeconds,
     SampledRows,
+    SessionSamples,
     client_seconds,
     measured_s,
     measured_samples,
@@ -42,7 +44,7 @@ from dbdyno.analysis.wait_kinds import (
 from dbdyno.model.recording import Recording
 from dbdyno.model.telemetry import NO_STATEMENT
 
-__all__ = ["Budget", "Charge", "Part", "PartKind", "budget"]
+__all__ = ["Budget", "Charge", "Part", "PartKind", "budget", "foreign_of_work"]
 
 _CLIENTS = frozenset({"client", "foreign", "unknown"})
 _LOAD = frozenset({"client", "unknown"})
@@ -151,11 +153,7 @@ def budget(recording: Recording) -> Budget | None:
     clients = recording.plan.get("clients")
     if samples is None or blocking is None or not clients:
         return None
-    kinds = wait_kinds(recording.plan)
-    sessions = sampled_rows(samples, recording.tables["waits"])
-    rows = [_Session._make(row) for row in sessions.rows(_Session._fields)]
-    places = {row: _place(row, kinds) for row in set(rows)}
-    placed = [places[row] for row in rows]
+    rows, placed, sessions = _placed(recording, samples)
     sampled_share = samples.total_s / measured_s(recording)
     split = _processor_split(recording, rows, placed, sessions, sampled_share)
     parts = _parts(client_seconds(samples, sessions, placed), split)
@@ -164,12 +162,30 @@ def budget(recording: Recording) -> Budget | None:
         total=whole,
         samples=len(samples.time_s),
         parts=parts,
-        charges=_charges(blocking, set(rows), kinds, split),
+        charges=_charges(blocking, set(rows), wait_kinds(recording.plan), split),
         not_seen=whole - sum(part.seconds for part in parts),
         knows_cpu_queue=split.is_known,
         knows_sessions=_knows_sessions(rows),
         foreign_of_work=_foreign_of_work(rows, placed, sessions),
     )
+
+
+def foreign_of_work(recording: Recording) -> float:
+    """The part of the server's work for sessions outside the load; 0 if none was sampled."""
+    samples = measured_samples(recording)
+    return _foreign_of_work(*_placed(recording, samples)) if samples else 0.0
+
+
+def _placed(
+    recording: Recording, samples: SessionSamples
+) -> tuple[list["_Session"], list["_Place | None"], SampledRows]:
+    """The sampled sessions, where each one's time belongs, and their client-seconds."""
+    kinds = wait_kinds(recording.plan)
+    sessions = sampled_rows(samples, recording.tables["waits"])
+    rows = [_Session._make(row) for row in sessions.rows(_Session._fields)]
+    queued = queues(sessions)
+    places = {row: _place(row, kinds, queued) for row in set(rows)}
+    return rows, [places[row] for row in rows], sessions
 
 
 def _foreign_of_work(
@@ -261,10 +277,13 @@ def _part(place: _Place, amounts: list[ClientSeconds]) -> Part:
     )
 
 
-def _place(row: _Session, kinds: WaitKinds) -> _Place | None:
+def _place(row: _Session, kinds: WaitKinds, queued: Mapping[Place, Queue]) -> _Place | None:
     """Where a session's time belongs; None if it is not a client's, or not known."""
     if row.who != "client":
         return None
+    queue = queued.get((row.who, row.statement))
+    if queue and is_at_lock_table(row.wait_type, row.wait_event):
+        return _Place(row.statement, "lock", LOCK, queue.lock)
     kind = client_kind(
         kinds,
         state=row.state,

@@ -46,5 +46,6 @@ def _share_of_second(causes: NDArray[np.float64], spent: Series) -> ImageTime | 
     if fitted is None:
         return None
     weight = float(causes[:, 1].sum() / spent.sum())
-    value, half = float(fitted.value[1]), float(fitted.half[1])
-    return ImageTime(value * weight, (value - half) * weight, (value + half) * weight)
+    share, half = float(fitted.value[1]) * weight, float(fitted.half[1]) * weight
+    is_separate = fitted.value[0] > 0 and 2 * half < 1
+    return ImageTime(share, share - half, share + half) if is_separate else None

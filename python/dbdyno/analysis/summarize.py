@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from dbdyno.analysis.arrivals import arrivals
-from dbdyno.analysis.budget import budget
+from dbdyno.analysis.budget import foreign_of_work
 from dbdyno.analysis.checkpoint_cycle import missing_cycle
 from dbdyno.analysis.distributions import (
     is_measured,
@@ -58,7 +58,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         missing_cycle=missing_cycle(recording),
         unsampled_s=unsampled_s(recording),
         paused_s=_paused_s(recording),
-        foreign_of_work=_foreign_of_work(recording),
+        foreign_of_work=foreign_of_work(recording),
     )
     return msgspec.structs.replace(
         recording.record,
@@ -223,11 +223,6 @@ def _times(recording: Recording, histograms: Histograms, statement: int) -> dict
 def _client_cpu_us(recording: Recording) -> float | None:
     done, transactions = recording.engine.get("done"), completed(recording)
     return done["cpu_us"] / transactions if done and transactions else None
-
-
-def _foreign_of_work(recording: Recording) -> float:
-    spent = budget(recording)
-    return spent.foreign_of_work if spent else 0.0
 
 
 def _paused_s(recording: Recording) -> float:

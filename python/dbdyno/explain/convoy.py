@@ -75,9 +75,9 @@ def waited_among_clients(case: Case, spent: Budget) -> float:
 
 
 def _waited_share(case: Case, spent: Budget, holds: list[RowHold]) -> float:
-    """The same for waits for rows alone."""
+    """The same for waits for rows alone; sampling error may make it more than all time."""
     for_rows = sum(hold.waiting_s for hold in holds) / spent.total
-    return min(for_rows * (1 - pending_share(case)), waited_among_clients(case, spent))
+    return min(for_rows * (1 - pending_share(case)), waited_among_clients(case, spent), 1.0)
 
 
 def _behind_pauses(spent: Budget) -> float:

@@ -54,8 +54,8 @@ _END = re.compile(r"\s*(end|commit|rollback|abort)\b", re.I)
 class RowHold(Struct, frozen=True, kw_only=True):
     """One statement at which clients wait for rows of one table that other clients hold.
 
-    Statements behind a queue, on fewer rows than there are clients, are included with no waiting,
-    because the queue before them may be the reason that no waiter was sampled there.
+    Statements behind a queue, on fewer rows than there are clients, are included even if nobody
+    waits there, because the queue before them may be the reason for that.
     ``script_share`` is the share of the transactions that run it. ``rows``, ``hold_s`` and
     ``taken_s`` are None if they are not known; the last is the hold with its waits for other locks.
     ``is_alone`` is true if it is the whole transaction, ``is_named`` if its text contains the
@@ -95,7 +95,10 @@ def row_holds(case: Case) -> list[RowHold]:
     ]
     least_s = _SLIP * sum(hold.waiting_s for hold in holds)
     worth_it = [hold for hold in holds if hold.waiting_s >= least_s]
-    behind = [_row_hold(case, queue, quiet) for quiet in _shielded(case, worth_it)]
+    behind = [
+        _row_hold(case, queue, _Queue(script, relation, queues.get((script, relation), [])))
+        for script, relation in _shielded(case, worth_it)
+    ]
     return sorted([*worth_it, *behind], key=lambda hold: hold.statement)
 
 
@@ -107,17 +110,17 @@ class _Queue(Struct, frozen=True):
     edges: list[Edge]
 
 
-def _shielded(case: Case, seen: list[RowHold]) -> list[_Queue]:
-    """Tables of few rows that transactions lock behind a queue, and where nobody was sampled."""
+def _shielded(case: Case, seen: list[RowHold]) -> list[tuple[int, str]]:
+    """Scripts and tables of few rows that they lock behind a queue, where hardly anybody waits."""
     clients = case.recording.plan["clients"]
-    found: dict[tuple[int, str], _Queue] = {}
+    found: dict[tuple[int, str], None] = {}
     for hold in seen:
         for number in while_held(case, hold.statement):
             relation = _recorded(case, _locked_table(case, number))
             few = relation and (_rows_of(case, relation) or math.inf) < clients
             if relation and few and not any(_is_of(hold.script, relation, one) for one in seen):
-                found[hold.script, relation] = _Queue(hold.script, relation, [])
-    return list(found.values())
+                found[hold.script, relation] = None
+    return list(found)
 
 
 def _is_of(script: int, relation: str, hold: RowHold) -> bool:
