@@ -163,6 +163,12 @@ def test_a_row_behind_the_queue_sets_a_bound_even_if_no_waiter_is_sampled():
     )
 
 
+def test_the_few_that_wait_behind_a_long_queue_are_not_said_to_be_none():
+    finding = outcome_of(RULE, queue(400, 3, tps=2000).latency(BRANCHES, 0.3, count=2000))
+    assert finding.title == "Row-lock convoy: pgbench_tellers shields pgbench_branches"
+    assert any("On average 3 clients wait for the 1 row" in line for line in finding.seen)
+
+
 def test_a_waiter_seen_at_another_statement_counts_where_its_row_is_changed():
     at_branches = replace(behind(TELLERS, 3), relation="pgbench_branches")
     run = tpcb(
