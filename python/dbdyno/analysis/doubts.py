@@ -22,6 +22,7 @@ DOWN_TO_NOTHING = 1.0
 """An interval whose half-width is at least the mean contains 0; larger ones say no more."""
 UNSAMPLED_MIN, UNSAMPLED_MIN_S = 0.1, 1.0
 FOREIGN_MIN = 0.03
+LONG_MIN = 0.1
 _CENSORED = ("skipped", "unfinished", "waiting")
 _TAILS = {"p99.99": 1e-4, "p99.9": 1e-3, "p99": 1e-2}
 
@@ -44,6 +45,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     """For how long telemetry, which was on, took no session sample."""
     paused_s: float = 0.0
     """For how long the load generator itself stood still."""
+    mean_response_s: float = 0.0
     foreign_of_work: float = 0.0
     """The part of the server's work, as session samples show it, for sessions outside the load."""
 
@@ -173,6 +175,24 @@ def not_alone(facts: Facts) -> str | None:
     )
 
 
+def long_transactions(facts: Facts) -> str | None:
+    """A transaction takes more than a tenth of the measurement.
+
+    The last transaction of each client runs in part while others have already stopped: faster than
+    under load. They are that part of all, and by Little's law (N = X·R) the mean is too low by as
+    much as the load has fallen. In an overrun most of the time is spent before the start.
+    """
+    mean_s = facts.mean_response_s
+    is_long = mean_s > LONG_MIN * facts.duration_s and not facts.arrivals.overran
+    if not is_long or not facts.throughput.value:
+        return None
+    return (
+        f"long transactions: one takes {seconds(mean_s)} on average, and each client's last one "
+        "completes while the load drains, so response times are too low; measure for at least "
+        f"{mean_s / LONG_MIN:.0f} s"
+    )
+
+
 def censored(facts: Facts) -> str | None:
     """Some transactions have no response time, and they are not the fast ones.
 
@@ -274,6 +294,7 @@ DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
     no_checkpoint_cycle,
     partly_sampled,
     not_alone,
+    long_transactions,
     censored,
 )
 

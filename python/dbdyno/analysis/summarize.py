@@ -58,6 +58,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         missing_cycle=missing_cycle(recording),
         unsampled_s=unsampled_s(recording),
         paused_s=_paused_s(recording),
+        mean_response_s=response_ms.mean / 1e3 if response_ms else 0.0,
         foreign_of_work=foreign_of_work(recording),
     )
     return msgspec.structs.replace(
