@@ -57,6 +57,7 @@ def test_an_adopted_option_is_no_longer_passed_to_the_script():
         "tables": "4",
         "rand_type": "uniform",
         "threads": "6",
+        "events": "0",
         "time": "20",
         "rate": "0",
         "warmup_time": "3",
@@ -78,7 +79,7 @@ def test_equipping_again_changes_and_reports_nothing():
 def test_events_are_those_of_all_threads_and_end_the_run_instead_of_a_time():
     options, work, messages = equipped("--threads=4", "--events=10", "--time=60")
     assert (options.clients, options.transactions, options.duration_ns) == (4, 3, None)
-    assert work.lua.arguments["time"] == "0"
+    assert (work.lua.arguments["time"], work.lua.arguments["events"]) == ("0", "12")
     assert messages == ["--events overrides --time"]
 
 

@@ -2,6 +2,7 @@
 //! failure.
 
 use super::settings::Driver;
+use super::sqlstate;
 use dbdyno_model::{Reply, ResultSet, ServerError};
 use mlua::{Lua, MultiValue, Table, Value};
 
@@ -69,7 +70,7 @@ pub(super) fn refusal(
     let number: u32 = error.code.parse().unwrap_or(0);
     // A code of five digits is PostgreSQL's SQLSTATE as well as a number.
     let (number, state) = match error.code.len() {
-        4 => (number, state_of(number)),
+        4 => (number, sqlstate::of_number(number)),
         _ => (0, error.code.as_str()),
     };
     failure.set("number", number)?;
@@ -77,21 +78,6 @@ pub(super) fn refusal(
     failure.set("message", error.message.as_str())?;
     failure.set("ignorable", ignorable.has(&error.code))?;
     Ok([Value::Nil, Value::Table(failure)].into_iter().collect())
-}
-
-/// The SQLSTATEs of the MySQL errors that load scripts encounter.
-fn state_of(number: u32) -> &'static str {
-    match number {
-        1213 => "40001",
-        1022 | 1048 | 1062 | 1451 | 1452 | 1586 => "23000",
-        1044 | 1064 | 1142 | 1149 => "42000",
-        1050 => "42S01",
-        1051 | 1146 => "42S02",
-        1054 => "42S22",
-        1264 | 1690 => "22003",
-        1406 => "22001",
-        _ => "HY000",
-    }
 }
 
 fn rows(lua: &Lua, result: &ResultSet) -> mlua::Result<Table> {

@@ -116,6 +116,7 @@ impl LuaSession {
             }
             Yielded::Sleep(seconds) => Step::Sleep(Nanos((seconds * 1e9) as u64)).into(),
             Yielded::Restart => Step::Restart.into(),
+            Yielded::Connect => Step::Reconnect.into(),
             Yielded::Reconnect => {
                 lane.counters.add(Counter::Reconnect);
                 Step::Reconnect.into()

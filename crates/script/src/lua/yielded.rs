@@ -24,6 +24,7 @@ operations! {
     Close "CLOSE",
     Sleep "SLEEP",
     Restart "RESTART",
+    Connect "CONNECT",
     Reconnect "RECONNECT",
     Stop "STOP",
     End "END",
@@ -51,7 +52,9 @@ pub(super) enum Yielded {
     Sleep(f64),
     /// Restart the transaction.
     Restart,
-    /// Replace the connection by a new one.
+    /// Connect anew, after the script has closed its connection.
+    Connect,
+    /// Replace the connection by a new one, which sysbench counts as a reconnect.
     Reconnect,
     /// No further transaction.
     Stop,
@@ -89,6 +92,7 @@ impl Yielded {
             Operation::Close => Self::Close(number(&mut yielded)?),
             Operation::Sleep => Self::Sleep(seconds(&mut yielded)?),
             Operation::Restart => Self::Restart,
+            Operation::Connect => Self::Connect,
             Operation::Reconnect => Self::Reconnect,
             Operation::Stop => Self::Stop,
             Operation::End => Self::End,

@@ -43,6 +43,16 @@ fn what_is_done_once_around_a_run_is_a_command() {
 }
 
 #[test]
+fn what_is_done_once_around_a_run_is_part_of_the_command_run() {
+    let text = "local function show() print(sysbench.cmdline.command) end \
+                init, done, prepare, event = show, show, show, show";
+    for (name, seen) in [("init", "run"), ("done", "run"), ("prepare", "prepare")] {
+        assert!(command(text, name).is_empty());
+        assert_eq!(printed(), [seen]);
+    }
+}
+
+#[test]
 fn a_true_return_value_ends_the_client_and_its_event_does_not_count() {
     let text = "local n = 0 function event() n = n + 1 return n == 2 end";
     let program = program(text);
@@ -156,6 +166,20 @@ fn a_command_that_returns_false_has_failed() {
     let program = program_with(text, for_command("check")).unwrap();
     let fault = Client::of_command(&program, 0).run_to_end().expect_err("a fault");
     assert!(fault.message.contains("'check' reported a failure"), "{}", fault.message);
+}
+
+#[test]
+fn the_old_librarys_first_statement_connects() {
+    let text = "function event() db_disconnect() print(pcall(db_bulk_insert_next, '(1)')) \
+                  db_query('a') db_connect() db_disconnect() \
+                  db_bulk_insert_init('insert into t values') db_bulk_insert_next('(1)') \
+                  db_bulk_insert_done() db_disconnect() db_prepare('b') db_disconnect() end";
+    let requests = Client::new(&program(text), nothing).live(1).expect("no fault");
+    assert_eq!(
+        requests,
+        ["a", "reconnect", "insert into t values(1)", "reconnect", "prepare 0: b"]
+    );
+    assert!(printed()[0].contains("Uninitialized database connection"));
 }
 
 #[test]

@@ -18,6 +18,7 @@ fn what_reaches_the_machine_is_refused_by_name() {
         ("os.remove('/tmp/x')", "os.remove"),
         ("os.exit()", "os.exit"),
         ("ffi.new('int[1]')", "ffi.new"),
+        ("ffi.string(1LL)", "ffi.string"),
         ("ffi.C.system('id')", "ffi.C.system"),
         ("os.execute('id')", "os.execute"),
     ] {
@@ -93,6 +94,20 @@ fn modules_come_from_the_settings_alone() {
     assert_eq!(printed(), ["42\ttrue\thelped\ttrue\ttrue"]);
     let missing = crate::driver::problem_of("require('nowhere')", settings());
     assert!(missing.contains("module 'nowhere' not found: no file 'nowhere.lua'"), "{missing}");
+}
+
+#[test]
+fn modules_may_be_in_a_folder_that_the_script_adds_to_its_path() {
+    let modules = with_modules([("lib.util", "return 'of lib'"), ("util", "return 'own'")]);
+    let text = "package.path = package.path .. ';some/lib/?.lua;/usr/share/x/?.lua' \
+                function event() print(require('util'), pcall(require, 'nowhere')) end";
+    let own = program_with(text, modules).expect("no problem");
+    Client::new(&own, nothing).live(1).expect("no fault");
+    let program = program_with(text, with_modules([("lib.util", "return 'of lib'")]));
+    Client::new(&program.expect("no problem"), nothing).live(1).expect("no fault");
+    let lines = printed();
+    assert!(lines[0].starts_with("own\tfalse"), "{lines:?}");
+    assert!(lines[1].starts_with("of lib\tfalse"), "{lines:?}");
 }
 
 #[test]

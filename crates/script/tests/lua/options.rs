@@ -28,7 +28,7 @@ fn defaults_have_the_types_of_their_texts() {
 }
 
 #[test]
-fn without_a_default_an_option_is_nothing_of_its_type() {
+fn without_a_default_an_option_is_nothing_of_its_type_and_a_flag_is_on() {
     let text = "local arg = sysbench.cmdline \
                 arg.options = {b = {'B', nil, arg.ARG_BOOL}, i = {'I', nil, arg.ARG_INT}, \
                   s = {'S', nil, arg.ARG_SIZE}, d = {'D', nil, arg.ARG_DOUBLE}, \
@@ -36,7 +36,7 @@ fn without_a_default_an_option_is_nothing_of_its_type() {
                 function event() local o = sysbench.opt print(o.b, o.i, o.s, o.d, #o.l, o.f) end";
     let program = program_with(text, with_options(&[])).expect("no problem");
     Client::new(&program, nothing).live(1).expect("no fault");
-    assert_eq!(printed(), ["false\t0\t0\t0\t0\tnil"]);
+    assert_eq!(printed(), ["true\t0\t0\t0\t0\tnil"]);
 }
 
 #[test]

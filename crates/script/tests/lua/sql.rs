@@ -121,6 +121,34 @@ fn a_whole_number_of_64_bits_keeps_all_of_them() {
 }
 
 #[test]
+fn a_parameter_that_was_never_set_is_zero_or_empty() {
+    let program = program(
+        "function event() local con = sysbench.sql.driver():connect() \
+           local stmt, t = con:prepare('select ?, ?, ?'), sysbench.sql.type \
+           local a, b, c = stmt:bind_create(t.INT), stmt:bind_create(t.CHAR, 3), \
+             stmt:bind_create(t.DOUBLE) \
+           stmt:bind_param(a, b, c) stmt:execute() a:set(nil) stmt:execute() end",
+    );
+    let requests = Client::new(&program, nothing).live(1).expect("no fault");
+    assert_eq!(requests[1..], ["execute 0 (0, '', 0.0)", "execute 0 (NULL, '', 0.0)"]);
+}
+
+#[test]
+fn values_are_converted_as_by_luajit() {
+    let program = program(
+        "function thread_init() con = sysbench.sql.driver():connect() \
+           stmt = con:prepare('select ?, ?') local t = sysbench.sql.type \
+           a, b = stmt:bind_create(t.TINYINT), stmt:bind_create(t.DOUBLE) \
+           print(stmt:bind_param(a, b)) end \
+         function event() a:set(true) b:set(3LL) stmt:execute() a:set(false) b:set(0.5) \
+           stmt:execute() print(pcall(a.set_rand_str, a, '#')) print(stmt:close()) end",
+    );
+    let requests = Client::new(&program, nothing).live(1).expect("no fault");
+    assert_eq!(requests[1..], ["execute 0 (1, 3.0)", "execute 0 (0, 0.5)"]);
+    assert_eq!(printed(), ["0", "false\tUnsupported argument type: 1", "0"]);
+}
+
+#[test]
 fn postgresql_numbers_its_parameters() {
     let postgres = Settings { driver: Driver::Pgsql, ..settings() };
     let text = "function event() local drv = sysbench.sql.driver('pgsql') print(drv:name()) \
@@ -181,6 +209,15 @@ fn many_rows_travel_together() {
     let requests = Client::new(&program(text), nothing).live(1).expect("no fault");
     let lengths: Vec<usize> = requests.iter().map(String::len).collect();
     assert_eq!(lengths, [400_029, 400_029, 200_024]);
+}
+
+#[test]
+fn the_functions_of_a_bulk_insert_may_be_asserted() {
+    let text = "function event() local con = sysbench.sql.driver():connect() \
+                assert(con:bulk_insert_init('insert into t values')) \
+                assert(con:bulk_insert_next('(1)')) assert(con:bulk_insert_done()) end";
+    let requests = Client::new(&program(text), nothing).live(1).expect("no fault");
+    assert_eq!(requests, ["insert into t values(1)"]);
 }
 
 #[test]
@@ -247,6 +284,24 @@ fn a_script_may_catch_errors_itself() {
     };
     let requests = Client::new(&program(text), server).live(1).expect("no fault");
     assert_eq!(requests, ["x", "rollback", "x", "rollback", "x"]);
+}
+
+#[test]
+fn an_error_is_known_until_another_statement_succeeds() {
+    let text = "ffi = require('ffi') local drv = sysbench.sql.driver() \
+                local function state(con) \
+                  local message = con.sql_errmsg and ffi.string(con.sql_errmsg) \
+                  print(con.error, con.sql_errno, con.sql_state, message) end \
+                function event() local con = drv:connect() state(con) \
+                  pcall(con.query, con, 'x') state(con) con:query('y') state(con) \
+                  pcall(con.query, con, 'x') con:prepare('y') state(con) end";
+    let server = |sql: &str| match sql {
+        "x" => Answer::Error("1305"),
+        _ => Answer::Affected(0),
+    };
+    Client::new(&program(text), server).live(1).expect("no fault");
+    let none = "0\t0\tnil\tnil";
+    assert_eq!(printed(), [none, "2\t1305\t42000\terror 1305", none, none]);
 }
 
 #[test]
@@ -328,6 +383,31 @@ fn a_client_has_one_connection_at_a_time() {
     );
     assert!(lines[0].contains("one connection a client is supported"), "{lines:?}");
     assert!(lines[1].contains("already closed connection"), "{lines:?}");
+}
+
+#[test]
+fn a_connection_that_was_closed_is_replaced_by_a_new_one() {
+    let text = "function event() local con = sysbench.sql.driver():connect() con:query('a') \
+                con:disconnect() end";
+    let program = program(text);
+    let requests = Client::new(&program, nothing).live(3).expect("no fault");
+    assert_eq!(requests, ["a", "reconnect", "a", "reconnect", "a"]);
+    // Only a script's own `reconnect` is counted as one.
+    assert_eq!(program.count(Counter::Reconnect), 0);
+}
+
+#[test]
+fn after_a_reconnect_or_a_lost_connection_nothing_is_left_to_replace() {
+    let text = "function thread_init() con = sysbench.sql.driver():connect() con:query('a') \
+                  con:disconnect() end \
+                function event() con:reconnect() con:disconnect() con:reconnect() end";
+    let program = program(text);
+    let mut client = Client::new(&program, nothing);
+    client.set_up().unwrap();
+    client.set_up().unwrap();
+    client.event().unwrap();
+    assert_eq!(client.requests, ["a", "a", "reconnect", "reconnect"]);
+    assert_eq!(program.count(Counter::Reconnect), 2);
 }
 
 #[test]

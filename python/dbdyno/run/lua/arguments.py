@@ -206,6 +206,7 @@ def _for_the_script(arguments: Mapping[str, str], options: RunOptions) -> dict[s
     seconds = (options.duration_ns or DURATION_DEFAULT_NS) // SECOND_NS
     return seen | {
         "threads": str(client_count(options)),
+        "events": str((options.transactions or 0) * client_count(options)),
         "time": "0" if options.transactions else str(seconds),
         "rate": str(round(options.rate_tps or 0)),
         "warmup_time": str(warmup_ns(options) // SECOND_NS),

@@ -74,7 +74,7 @@ local entries = {}
 
 function entries.enter(client)
    local environment = client.environment
-   client.connected = false
+   client.connected, client.must_reconnect = false, false
    if environment.thread_init then
       environment.thread_init(client.sysbench.tid)
    end

@@ -91,10 +91,11 @@ local function type_of(name, definition)
    return found
 end
 
--- The value of an option that has no default and is not given; for a file, there is none.
+-- The value of an option that has no default and is not given; for a file, there is none. sysbench
+-- reads a missing default like a flag without a value: as on.
 local function unset(kind)
    if kind == types.ARG_BOOL then
-      return false
+      return true
    elseif kind == types.ARG_INT or kind == types.ARG_SIZE or kind == types.ARG_DOUBLE then
       return 0
    elseif kind == types.ARG_LIST then
@@ -204,11 +205,14 @@ local function specification_of(cmdline)
    return cmdline.options and declared(cmdline.options)
 end
 
+-- What is done once around the events is part of the command `run`.
+local parts_of_run = {init = "run", done = "run"}
+
 -- `sysbench.cmdline` of one client.
 function library.cmdline(sysbench)
    local cmdline = {
-      PARALLEL_COMMAND = true, command = host.command, script_path = host.script_path,
-      argv = copied(host.argv),
+      PARALLEL_COMMAND = true, command = parts_of_run[host.command] or host.command,
+      script_path = host.script_path, argv = copied(host.argv),
    }
    for name, number in pairs(types) do
       cmdline[name] = number

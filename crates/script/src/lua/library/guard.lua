@@ -119,9 +119,19 @@ for name, number in pairs(counters) do
 end
 
 local real_ffi = require("ffi")
+
+-- What are pointers to characters in sysbench, such as the message of a connection's error, are
+-- strings here.
+local function text_of(value, length)
+   if type(value) ~= "string" then
+      error("ffi.string of a pointer is not available without --allow-unsafe-lua", 2)
+   end
+   return length and value:sub(1, length) or value
+end
+
 local restricted_ffi = {
    C = over(symbols, real_ffi.C, "ffi.C"),
-   os = jit.os, arch = jit.arch,
+   os = jit.os, arch = jit.arch, string = not host.unsafe and text_of or nil,
    cdef = function(declarations)
       if host.unsafe then
          real_ffi.cdef(declarations)
@@ -232,6 +242,16 @@ function library.loaders(environment)
       return chunk and setfenv(chunk, environment)
    end
 
+   -- A folder that a script adds to `package.path` is known by its last name.
+   local function chunk_in_folders(name)
+      for folder in package.path:gmatch("([^/;]+)/%?%.lua") do
+         local chunk = chunk_of(folder .. "." .. name)
+         if chunk then
+            return chunk
+         end
+      end
+   end
+
    -- The folder in which a path begins is not known here: its end identifies the file.
    local function chunk_at(path)
       local chunk = host.unsafe and loadfile(path)
@@ -266,7 +286,7 @@ function library.loaders(environment)
       if loaded[name] ~= nil then
          return loaded[name]
       end
-      local chunk = package.preload[name] or chunk_of(name)
+      local chunk = package.preload[name] or chunk_of(name) or chunk_in_folders(name)
       if not chunk then
          error("module '" .. name .. "' not found: no file '" .. name:gsub("%.", "/")
             .. ".lua' beside the script or in sysbench's folder", 2)

@@ -1,5 +1,5 @@
 -- The global functions of sysbench 0.5, which 1.0 still had: one connection per client, opened
--- without naming a driver.
+-- without naming a driver, at the latest by the first statement.
 local host, library = ...
 
 local function no_connection()
@@ -14,21 +14,31 @@ function library.legacy(environment, sysbench)
       return current or no_connection()
    end
 
+   -- sysbench leaves a connection of before open and never uses it again.
+   local function connect()
+      if not (current and current.client.connected) then
+         current = sysbench.sql.driver():connect()
+      end
+      return current
+   end
+
    function environment.db_connect()
-      current = sysbench.sql.driver():connect()
+      connect()
    end
 
    function environment.db_disconnect()
-      connected():disconnect()
-      current = nil
+      if current then
+         current:disconnect()
+         current = nil
+      end
    end
 
    function environment.db_query(query)
-      return connected():query(query)
+      return connect():query(query)
    end
 
    function environment.db_bulk_insert_init(query)
-      connected():bulk_insert_init(query)
+      connect():bulk_insert_init(query)
    end
 
    function environment.db_bulk_insert_next(row)
@@ -40,7 +50,7 @@ function library.legacy(environment, sysbench)
    end
 
    function environment.db_prepare(query)
-      return connected():prepare(query)
+      return connect():prepare(query)
    end
 
    -- Parameters are bound once, as a table of values, whose types are those of the values; each

@@ -62,6 +62,13 @@ local function must_be_usable(self, query)
    end
 end
 
+-- What the last statement of a connection reported is over once another one succeeds.
+local function succeeded(self)
+   if self.error ~= errors.NONE then
+      self.error, self.sql_errno, self.sql_state, self.sql_errmsg = errors.NONE, 0, nil, nil
+   end
+end
+
 -- The first result is returned, the others wait for `next_result`.
 local function answered(self, query, results, failure)
    if failure then
@@ -74,7 +81,8 @@ local function answered(self, query, results, failure)
       end
       return self:check_error(nil, query)
    end
-   self.error, self.results, self.at = errors.NONE, results or nil, 1
+   succeeded(self)
+   self.results, self.at = results or nil, 1
    if results == false then
       return unkept
    end
@@ -128,12 +136,13 @@ end
 function connection:disconnect()
    must_be_open(self, 2)
    self.open = false
-   self.client.connected = false
+   self.client.connected, self.client.must_reconnect = false, true
    return true
 end
 
 function connection:reconnect()
-   self.open, self.client.connected = true, true
+   self.open = true
+   self.client.connected, self.client.must_reconnect = true, false
    yield(ask.RECONNECT)
    return true
 end
@@ -144,6 +153,7 @@ function connection:bulk_insert_init(query)
       error("the statement is longer than " .. BULK_BYTES_MAX .. " bytes", 2)
    end
    self.bulk = {head = query, bytes = #query, rows = {}, count = 0}
+   return true
 end
 
 local function flush(self)
@@ -172,6 +182,7 @@ function connection:bulk_insert_next(row)
    bulk.count = bulk.count + 1
    bulk.rows[bulk.count] = row
    bulk.bytes = bulk.bytes + #row + comma
+   return true
 end
 
 function connection:bulk_insert_done()
@@ -179,6 +190,7 @@ function connection:bulk_insert_done()
       flush(self)
       self.bulk = nil
    end
+   return true
 end
 
 local parameter = {}
@@ -194,6 +206,8 @@ end
 local function whole(value)
    if is_long(value) then
       return tostring(ffi.cast(int64, value)):match("^-?%d+")
+   elseif type(value) == "boolean" then
+      return value and 1 or 0
    end
    local number = tonumber(value)
    if not number or type(value) == "string" then
@@ -209,10 +223,10 @@ function parameter:set(value)
    elseif kind == "i" then
       self.value = whole(value)
    elseif kind == "d" then
-      if type(value) ~= "number" then
+      if type(value) ~= "number" and not is_long(value) then
          error("cannot convert '" .. type(value) .. "' to a double", 2)
       end
-      self.value = value
+      self.value = tonumber(value)
    else
       if type(value) ~= "string" then
          error("cannot convert '" .. type(value) .. "' to text", 2)
@@ -222,6 +236,9 @@ function parameter:set(value)
 end
 
 function parameter:set_rand_str(template)
+   if self.kind ~= "s" then
+      error("Unsupported argument type: " .. self.type, 2)
+   end
    self:set(host.string(template))
 end
 
@@ -235,6 +252,7 @@ function connection:prepare(query)
    if failure then
       return answered(self, query, nil, failure)
    end
+   succeeded(self)
    local wanted = host.parameters(query)
    return setmetatable({connection = self, number = number, count = 0, wanted = wanted}, statement)
 end
@@ -247,7 +265,9 @@ function statement:bind_create(kind_of, length)
    if kind == "s" and type(length) ~= "number" then
       error("the longest length of a text is missing", 2)
    end
-   return setmetatable({type = kind_of, kind = kind, length = length}, parameter)
+   -- Until it is set, it is what sysbench's buffer contains.
+   local value = kind == "s" and "" or 0
+   return setmetatable({type = kind_of, kind = kind, length = length, value = value}, parameter)
 end
 
 function statement:bind_param(...)
@@ -257,6 +277,7 @@ function statement:bind_param(...)
    end
    self.parameters, self.count = parameters, #parameters
    yield(ask.BIND, self.number, table.concat(letters))
+   return 0
 end
 
 -- The values of a statement's parameters. Most have few, and need no temporary table.
@@ -299,7 +320,7 @@ function statement:close()
       yield(ask.CLOSE, self.number)
       self.number = nil
    end
-   return true
+   return 0
 end
 
 local driver = {}
@@ -316,9 +337,13 @@ function driver:connect()
       error("a second connection: one connection a client is supported", 2)
    end
    client.connected = true
+   -- After a `disconnect` the session of before must not live on.
+   if client.must_reconnect then
+      client.must_reconnect = false
+      yield(ask.CONNECT)
+   end
    return setmetatable({
       client = client, driver = self, open = true, error = errors.NONE, sql_errno = 0,
-      sql_state = "", sql_errmsg = "",
    }, connection)
 end
 
