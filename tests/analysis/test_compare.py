@@ -170,6 +170,14 @@ def test_a_requested_metric_that_was_not_measured_is_reported():
     assert compare(records([1, 2]), records([1, 2]), paired=True).doubts == []
 
 
+def test_a_usual_metric_that_only_one_side_measured_is_reported():
+    """A gate must not pass in silence because the change that it is for was not measured."""
+    measured = [record(100, costs={WAL: wal}) for wal in (400, 402)]
+    found = compare(measured, records([100, 101]), paired=True)
+    assert "wal_bytes was not measured in runs of both variants" in found.doubts
+    assert "server_cpu_us" not in " ".join(found.doubts)
+
+
 def test_something_that_was_nothing_before_has_no_ratio_but_a_verdict():
     before, after = (
         [record(costs={"fpi": fpi}) for fpi in side] for side in ([0] * 3, [50, 52, 51])
@@ -209,6 +217,25 @@ def test_two_single_runs_compare_costs_and_nothing_else():
     assert wal.p is None
     assert "within the runs, one run of each): worse" in wal.sentence
     assert "understate how much runs differ" in found.doubts[0]
+
+
+@pytest.mark.parametrize("after", [(4, 0, 8), (4, 1, 7)])
+def test_a_cost_of_a_single_run_whose_interval_nearly_includes_the_other_run_is_open(after):
+    """Four times as much, but by its interval hardly more, or not known to be more than nothing."""
+    found = only(compare(single({WAL: (1, 0.9, 1.1)}), single({WAL: after}), [WAL]))
+    assert found.verdict == "cannot tell"
+
+
+def test_single_runs_without_an_interval_of_a_cost_say_so():
+    switches, wal = compare(
+        single({WAL: 400, "voluntary_switches": 1}),
+        single({WAL: 900, "voluntary_switches": 9}),
+        ["voluntary_switches", WAL],
+    ).metrics
+    assert wal.sentence.endswith(
+        "no interval within a run that excludes 0; longer runs may have one."
+    )
+    assert "interval" not in switches.sentence
 
 
 def test_costs_that_are_0_in_both_runs_are_left_out_unless_asked_for():

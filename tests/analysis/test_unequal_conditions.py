@@ -104,6 +104,41 @@ def test_each_condition_is_named(other, expected):
     assert unequal([conditions()], [conditions(**other)]) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("setting", "shown"),
+    [
+        ({"value": "32768", "unit": "8kB"}, "262144 kB"),
+        ({"value": "-1", "unit": "8kB"}, "-1 8kB"),
+        ({"value": "300", "unit": "s"}, "300 s"),
+        ({"value": "", "unit": ""}, "empty"),
+    ],
+)
+def test_the_value_of_a_setting_is_shown_in_its_unit(setting, shown):
+    given = conditions(server={"settings": [{"name": "wanted", **setting}]})
+    assert unequal([given], [conditions()]) == [
+        f"Different setting: wanted is {shown} in before, the default in after"
+    ]
+
+
+def test_the_values_of_several_stages_are_listed():
+    stages = [{"duration_ns": 10**10, "clients": n, "rate_tps": None} for n in (2, 8)]
+    _, clients = unequal([conditions()], [conditions(plan={"stages": stages})])
+    assert clients.endswith("of each stage is not set in before, 2, 8 in after")
+
+
+def test_a_script_is_the_same_in_another_folder():
+    """Two checkouts of one script; and two scripts of one name, of which one differs."""
+    here, there = ({**SCRIPT, "name": f"/{folder}/app.sql"} for folder in ("old", "new"))
+    assert (
+        unequal([conditions(plan={"scripts": [here]})], [conditions(plan={"scripts": [there]})])
+        == []
+    )
+    both, changed = [here, there], [here, {**there, "text": "select 2;"}]
+    assert unequal(
+        [conditions(plan={"scripts": both})], [conditions(plan={"scripts": changed})]
+    ) == ["Different workload: the text or weight of app.sql differs"]
+
+
 def test_what_is_not_known_of_a_server_elsewhere_differs_in_nothing():
     elsewhere = conditions(host={"disk": None, "cgroup": None})
     assert unequal([elsewhere], [elsewhere]) == []

@@ -106,6 +106,15 @@ def test_no_command_is_suggested_for_a_script_from_standard_input(capsys, file):
     assert result["decide_with"] == ""
 
 
+@pytest.mark.parametrize("weight", ["", "@3"])
+def test_no_command_is_suggested_for_a_script_that_no_longer_exists(capsys, tmp_path, weight):
+    script = tmp_path / "order.sql"
+    a, b = made_up.run(command=["tpcb@0", f"{script}{weight}"]), made_up.run(tps=1500.0)
+    assert found(capsys, a, b)[0]["decide_with"] == ""
+    script.write_text("select 1;\n")
+    assert str(script) in found(capsys, a, b)[0]["decide_with"]
+
+
 def test_each_further_pair_has_a_seed_of_its_own(capsys):
     for clients in ("8", "16"):
         made_up.run(command=["tpcb", "--seed", "4", "--clients", clients])
@@ -244,7 +253,7 @@ def test_markdown_is_a_table_in_which_other_peoples_words_are_text(capsys):
         (("last", "last"), "is on both sides"),
         (("nobody", "last"), "No run is named 'nobody'"),
         (("last~7", "last"), "is too far back"),
-        (("tag:variant=z", "last"), "no run of tag:variant=z can be compared"),
+        (("tag:variant=z", "last"), "no run has tag:variant=z"),
         (("tag:variant", "last"), "has no value: write tag:variant=a"),
         (("hot:clients=4", "last"), "no runs of a study named 'hot'"),
         (("last~1", "last", "--metric", "speed"), "no metric 'speed'"),

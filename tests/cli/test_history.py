@@ -197,7 +197,7 @@ def test_a_database_of_ones_own_is_a_place_of_its_own(capsys):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("pk",), "There are runs of tpcb on"),
+        (("pk",), "There are runs of tpcb on PostgreSQL, private."),
         (("--target", "postgresql://elsewhere/db"), "no valid run matches"),
         (("--metric", "speed"), "no metric 'speed'"),
         (("--report", "no/such/folder/page.html"), "cannot write no/such/folder/page.html"),

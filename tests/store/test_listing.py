@@ -15,6 +15,7 @@ from dbdyno.store.query import sql
 from dbdyno.store.run import open_run
 from dbdyno.store.studies import find_study_folder
 from dbdyno.store.summary import list_runs
+from dbdyno.store.tables import SCHEMAS
 from dbdyno.store.writer import RunWriter
 from tests.store import synthetic
 from tests.store.test_run_folder import write_run
@@ -92,6 +93,14 @@ def test_studies_are_meant_by_the_same_words(tmp_path):
     assert caught.value.code == "no_study"
 
 
+def test_a_single_study_is_counted_as_one(tmp_path):
+    folder = tmp_path / "studies" / "20261120-214201-ab-3f21"
+    folder.mkdir(parents=True)
+    (folder / "study.json").write_text("{}")
+    with pytest.raises(StoreError, match=r"last~1 is too far back: only 1 study is kept\."):
+        find_study_folder("last~1", tmp_path)
+
+
 def test_without_runs_the_hint_names_the_command_that_makes_one(tmp_path):
     with pytest.raises(StoreError) as caught:
         find_run("last", tmp_path)
@@ -121,6 +130,11 @@ def test_sql_sees_finished_and_running_runs_alike(home):
         ("pk", "done", 14, True),
         ("tpcb", "done", 14, True),
     ]
+
+
+def test_sql_lists_the_tables_and_no_other(home):
+    listed = {name for (name,) in sql("SHOW TABLES", home).fetchall()}
+    assert listed == {"runs", *SCHEMAS, "buckets"}
 
 
 def test_sql_distinguishes_servers(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from dbdyno.cli import main, study as cli_study
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import plain
+from dbdyno.store.listing import remove_run
 from dbdyno.store.studies import find_study_folder, list_studies
 from dbdyno.store.summary import list_runs
 from dbdyno.study.finding import find_study
@@ -101,6 +102,15 @@ def test_a_study_is_removed_with_its_runs_and_nothing_else(tmp_path, capsys):
     assert json.loads(answer(capsys, "list", "--json")[1])["runs"] == []
 
 
+def test_removed_runs_of_a_study_are_reported(tmp_path, capsys):
+    answer(capsys, "run", str(written(tmp_path, STUDY)), "--repeats", "1")
+    second, first = (run.run_id for run in list_runs())
+    remove_run(second)
+    assert f"1 run of this study has been removed: {second}\n" in answer(capsys, "verdict")[2]
+    remove_run(first)
+    assert "2 runs of this study have been removed: " in answer(capsys, "verdict")[2]
+
+
 def test_a_study_that_goes_on_is_not_removed(tmp_path, capsys):
     path = written(tmp_path, STUDY)
     with begin_study(path, read_study(path, "tiny"), AS_WRITTEN):
@@ -168,7 +178,8 @@ def test_a_study_that_does_not_fit_names_the_size_that_would(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ("plan hot-row", "did you mean hot-rows?"),
+        ("plan hot-row", "did you mean hot-rows? A file of your own ends in .toml."),
+        ("plan zzz", "pk-oltp. A file of your own ends in .toml."),
         ("plan no/such.toml", "cannot read the study no/such.toml"),
         ("run hot-rows --repeats 0", "must be at least 1"),
         ("run hot-rows --size huge", "--size"),

@@ -43,7 +43,8 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     the p-values of other tests that are judged together with these: of other variants against the
     same first one. Without ``metrics`` the usual ones are compared, and every cost of single runs
     that is not 0 in both.
-    A metric that no run has is left out, and reported as missing if it was requested.
+    A metric that the runs of one side lack is left out, and reported as missing if it was
+    requested, or if some runs have it and it is a usual one.
     """
     if paired and len(before) != len(after):
         raise ValueError("pairs need as many runs of one variant as of the other")
@@ -52,7 +53,8 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     samples = {
         name: samples_of(name, first, second, paired=paired, blocks=blocks) for name in wanted
     }
-    missing = [name for name in metrics or () if samples[name] is None]
+    asked = metrics if metrics is not None else _measured(first, second)
+    missing = [name for name in asked if samples[name] is None]
     found = [one for one in samples.values() if one is not None]
     return Comparison(
         before=labels[0],
@@ -86,6 +88,11 @@ def _usual(before: Runs, after: Runs) -> list[str]:
     all_metrics = (metric for run in (*before, *after) for metric in run.values())
     costs = (metric.id for metric in all_metrics if is_cost(metric.id) and metric.value)
     return list(dict.fromkeys([*USUAL, *costs]))
+
+
+def _measured(before: Runs, after: Runs) -> list[str]:
+    """The usual metrics that at least one run has."""
+    return [name for name in USUAL if any(name in run for run in (*before, *after))]
 
 
 def _with_verdicts(
@@ -124,10 +131,13 @@ def _effect_within(before: Metric, after: Metric) -> Effect | None:
 
 
 def _reach(metric: Metric) -> float | None:
-    """Half the within-run interval, as a logarithm."""
-    if metric.value <= 0 or metric.high is None:
+    """The larger half of the within-run interval, as a logarithm; None if it includes 0.
+
+    The interval is symmetric about the value, so its logarithm reaches further down than up.
+    """
+    if metric.value <= 0 or not metric.low:
         return None
-    return math.log(metric.high / metric.value)
+    return math.log(metric.value / metric.low)
 
 
 def _compared(

@@ -6,6 +6,7 @@ placement. Whether a difference was intended is for the user to judge.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
@@ -23,6 +24,7 @@ _LENGTH_MAX = 60
 _DEFAULT = "the default"
 _ABSENT = "not set"
 _UNKNOWN = "not known"
+_EMPTY = "empty"
 _PROMISE = "the durability level"
 _MIXTURE = "none (a mixture of settings)"
 CLOSED = "closed"
@@ -147,10 +149,18 @@ def _settings(run: Conditions) -> Facts:
     """Server settings except directories, which differ for private servers, and durability."""
     durable = run.record.server.get("durability", {})
     return {
-        one["name"]: f"{one['value']} {one['unit']}".strip()
+        one["name"]: _with_unit(str(one["value"]), one["unit"]) or _EMPTY
         for one in run.server.get("settings", [])
         if one["name"] not in durable and not str(one["value"]).startswith("/")
     }
+
+
+def _with_unit(value: str, unit: str) -> str:
+    """A value in its unit; PostgreSQL counts some settings in blocks, of which the unit is 8kB."""
+    blocks = re.fullmatch(r"(\d+)(\D+)", unit)
+    if blocks and value.isdigit():
+        return f"{int(value) * int(blocks[1])} {blocks[2]}"
+    return f"{value} {unit}".strip()
 
 
 def _host(run: Conditions) -> Facts:
@@ -178,11 +188,14 @@ def _host(run: Conditions) -> Facts:
 
 
 def _work(run: Conditions) -> Facts:
-    """What clients run. For texts only the fact that they differ is reported."""
-    scripts = {
-        f"the text or weight of {script['name']}": f"{script['weight']}: {script['text']}"
-        for script in run.plan.get("scripts", [])
-    }
+    """What clients run. For texts only the fact that they differ is reported.
+
+    A script is known by its file's name: the two sides may be of two checkouts.
+    """
+    scripts: dict[str, str] = {}
+    for script in run.plan.get("scripts", []):
+        name = f"the text or weight of {script['name'].rpartition('/')[2]}"
+        scripts[name] = f"{scripts.get(name, '')}{script['weight']}: {script['text']}"
     return {
         "the name": run.record.workload,
         "the query mode": run.plan.get("query_mode", ""),
@@ -251,9 +264,9 @@ def _is_reported(value: Any) -> bool:
 
 
 def _plain(value: Any) -> str:
-    """A value as it is written; a single stage without brackets."""
-    if isinstance(value, list) and len(value) == 1:
-        return _plain(value[0])
+    """A value as it is written; those of several stages one after the other."""
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 

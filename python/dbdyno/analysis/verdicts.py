@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 
 from dbdyno.analysis.effect import Effect
+from dbdyno.analysis.metrics import single_run_decides
 from dbdyno.formatting import THIN_SPACE, percent, significant
 from dbdyno.model.comparison import Direction, MetricComparison, Verdict
 
@@ -70,8 +71,15 @@ def _same_text(found: MetricComparison, runs: str) -> str:
 def _undecided_text(found: MetricComparison, runs: str) -> str:
     change = f"{_change_text(found)}; {_evidence(found, runs)}"
     if found.method in ("single runs", "none"):
-        return f"{found.title} cannot be told apart by single runs ({change})."
+        return f"{found.title} cannot be told apart by single runs ({change}){_unknown(found)}."
     return f"{found.title} cannot be told apart at this sample size ({change}){_needed(found)}."
+
+
+def _unknown(found: MetricComparison) -> str:
+    """Why single runs leave a metric open that they could decide."""
+    if found.method == "single runs" or not single_run_decides(found.id):
+        return ""
+    return ": it has no interval within a run that excludes 0; longer runs may have one"
 
 
 def _needed(found: MetricComparison) -> str:

@@ -19,6 +19,7 @@ from dbdyno.store.run import Run
 from dbdyno.store.summary import read_records
 
 PAIR_TAGS = (BLOCK, "pair")
+_ALL_RUNS = "dbdyno runs lists all runs with their tags."
 
 
 class RunSet(Struct, frozen=True, kw_only=True):
@@ -61,6 +62,8 @@ def run_set(text: str) -> RunSet:
         label, runs = rest, _tagged(tags)
     else:
         label, runs = rest, _of_study(kind, dict(assignments(rest, f"{kind}:clients=8")))
+    if not runs:
+        raise DbdynoError("nothing_to_compare", f"no run has {text}", _ALL_RUNS)
     reasons = {run.run_id: why_not(run.record) for run in runs}
     usable = [run for run in runs if not reasons[run.run_id]]
     left_out = [f"{name} is left out: {reason}" for name, reason in reasons.items() if reason]
@@ -68,7 +71,7 @@ def run_set(text: str) -> RunSet:
         raise DbdynoError(
             "nothing_to_compare",
             "; ".join([f"no run of {text} can be compared", *left_out]),
-            "dbdyno runs lists all runs with their tags.",
+            _ALL_RUNS,
         )
     return RunSet(label=label, runs=usable, left_out=left_out)
 

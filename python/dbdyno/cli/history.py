@@ -4,7 +4,13 @@ import sys
 from collections.abc import Sequence
 
 from dbdyno.analysis.metrics import metrics_of
-from dbdyno.analysis.run_series import RUNS_MIN, RunSeries, is_of_a_history, series_of
+from dbdyno.analysis.run_series import (
+    RUNS_MIN,
+    RunSeries,
+    is_of_a_history,
+    place_of,
+    series_of,
+)
 from dbdyno.cli.app import command
 from dbdyno.cli.metric_names import metric_named
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, screen
@@ -87,7 +93,8 @@ def _runs(workload: str | None, target: str | None) -> list[Run]:
 
 
 def _none_meant(usable: Sequence[Run]) -> DbdynoError:
-    there = sorted({f"{run.record.workload} on {run.record.target}" for run in usable})
+    records = [run.record for run in usable]
+    there = sorted({f"{one.workload} on {place_of(one.target, one.server)}" for one in records})
     return DbdynoError(
         "no_run",
         "no valid run matches",

@@ -4,8 +4,10 @@ It consists of the words that requested the runs, so it can be pasted into a she
 is continued: with further blocks, on the same data.
 """
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from dbdyno.cli.compared_runs import PAIR_TAGS, ComparedRuns, RunSet
 from dbdyno.model.comparison import Comparison
@@ -19,17 +21,20 @@ from dbdyno.study.feasibility import span
 
 _PAIR = PAIR_TAGS[-1]
 _LONG_S = 900
+_SCRIPTS = (".sql", ".lua")
 _CHANGED_BY_HAND = "  # the two commands are identical: change what differs between the variants"
 
 
 def more_pairs_command(compared: ComparedRuns, comparison: Comparison) -> str:
-    """Return the command; empty if everything is decided, or if a run's words are unknown."""
+    """Return the command; empty if everything is decided, or if a run cannot be repeated."""
     more = comparison.more_pairs
     runs = [run_set.records[-1] for run_set in (compared.before, compared.after)]
-    if not more or not all(map(_can_be_repeated, runs)):
+    if not more:
         return ""
     if study_id := _study_of_all(compared):
         return _study_further(study_id, comparison.pairs_in_all)
+    if not all(map(_can_be_repeated, runs)):
+        return ""
     tags = _tags(compared)
     first = len(compared.before.runs) + 1 if compared.paired else 1
     return "\n".join(
@@ -53,9 +58,19 @@ def _length(runs: Sequence[RunRecord], more: int) -> list[str]:
 
 
 def _can_be_repeated(run: RunRecord) -> bool:
-    """Whether the run's words are complete: with a script from standard input they are not."""
+    """Whether the run's words are complete: not with a script from standard input, or one gone."""
     flag = f"{flags()['script_files']}={STANDARD_INPUT}"
-    return bool(run.command) and not any(word.partition("@")[0] == flag for word in run.command)
+    from_input = any(word.partition("@")[0] == flag for word in run.command)
+    return bool(run.command) and not from_input and not any(map(_is_gone, run.command))
+
+
+def _is_gone(word: str) -> bool:
+    """Whether a word names a script that no longer exists: that of explain --verify is temporary.
+
+    Without a full path it is relative to the folder of the run, which need not be this one.
+    """
+    script = Path(re.sub(r"@\d+$", "", word))
+    return script.is_absolute() and script.suffix in _SCRIPTS and not script.is_file()
 
 
 def _study_of_all(compared: ComparedRuns) -> str | None:

@@ -11,6 +11,7 @@ from dbdyno.answers.level_contrasts import contrasted, levels_text
 from dbdyno.cli.output import print_aside, print_json, print_lines, print_result, screen
 from dbdyno.cli.pages import write_page
 from dbdyno.explain.sentences import capitalized
+from dbdyno.formatting import counted
 from dbdyno.layout import Command, Paragraph
 from dbdyno.model.study import StudyRecord
 from dbdyno.report.study import doubts, render_study_html
@@ -74,4 +75,6 @@ def _answered(record: StudyRecord) -> tuple[Trials, Answers]:
 
 def _print_lost_runs(runs: Sequence[str]) -> None:
     if runs:
-        print_aside(f"{len(runs)} runs of this study have been removed: {runs[0]} …")
+        have, others = ("has", "") if len(runs) == 1 else ("have", " …")
+        gone = counted(len(runs), "run")
+        print_aside(f"{gone} of this study {have} been removed: {runs[0]}{others}")

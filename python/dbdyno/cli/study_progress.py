@@ -28,7 +28,7 @@ class StudyLines:
         """Show the ID of the study, by which it can be resumed."""
         self._turns = len(record.turns)
         done = len(record.results)
-        gone_on = f", {done} turns done before" if done else ""
+        gone_on = f", {counted(done, 'turn')} done before" if done else ""
         self._stay(
             f"study {record.study_id}: {counted(len(record.points), 'point')} × "
             f"{counted(record.spec.repeats, 'repeat')}{gone_on}, about {clock(left_s)}"

@@ -60,7 +60,9 @@ def folder_meant(named: str, folders: Sequence[Path], kind: RecordKind, inside: 
 
 def _from_the_end(folders: Sequence[Path], back: int, kind: RecordKind) -> Path:
     if back >= len(folders):
-        message = f"last~{back} is too far back: only {len(folders)} {kind.plural} are kept."
+        kept = len(folders)
+        there = f"1 {kind.noun} is" if kept == 1 else f"{kept} {kind.plural} are"
+        message = f"last~{back} is too far back: only {there} kept."
         raise StoreError(f"no_{kind.noun}", message, kind.hint)
     return folders[-1 - back]
 

@@ -64,6 +64,9 @@ RUNS: Schema = {
     "engine_cpu_us": F64,
     "tags": TEXT,
 }
+_TABLES = ("runs", *SCHEMAS, "buckets")
+_LIST_OF_TABLES = "tables"  # as in SHOW TABLES and information_schema.tables
+_RAW = "unfinished"
 _READING = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.MULTI})
 
 
@@ -78,8 +81,7 @@ def sql(query: str, home: Path | None = None) -> duckdb.DuckDBPyRelation:
             answering = thread.submit(_answer, connection, query, home)
             return _interrupting(connection, answering)
     except duckdb.Error as error:
-        tables = ", ".join(("runs", *SCHEMAS, "buckets"))
-        raise StoreError("query", str(error), f"The tables are {tables}.") from error
+        raise StoreError("query", str(error), f"The tables are {', '.join(_TABLES)}.") from error
 
 
 def _answer(
@@ -128,11 +130,13 @@ def _refuse_writing(connection: duckdb.DuckDBPyConnection, query: str) -> None:
 
 
 def _create_views(connection: duckdb.DuckDBPyConnection, query: str, home: Path | None) -> None:
-    names = set(re.findall(r"\w+", query.lower()))
+    names = _tables_of(query)
     if "runs" in names:
         columns = _runs_columns(list_runs(home))
         connection.register("runs_columns", columns)
         connection.execute(f"CREATE TABLE runs AS SELECT {_typed(RUNS)} FROM runs_columns")
+        connection.unregister("runs_columns")
+    connection.execute(f"CREATE SCHEMA {_RAW}")  # apart, so that SHOW TABLES does not list them
     folders = run_folders(home)
     if "buckets" in names:
         names |= set(_BUCKET_TABLES.values())
@@ -140,6 +144,12 @@ def _create_views(connection: duckdb.DuckDBPyConnection, query: str, home: Path 
         _create_view(connection, name, folders)
     if "buckets" in names:
         _create_buckets_view(connection)
+
+
+def _tables_of(query: str) -> set[str]:
+    """Return the words of the query that may be tables; all tables if it lists them."""
+    words = set(re.findall(r"\w+", query.lower()))
+    return {*_TABLES} if _LIST_OF_TABLES in words else words
 
 
 def _create_buckets_view(connection: duckdb.DuckDBPyConnection) -> None:
@@ -159,7 +169,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, name: str, folders: list
         if folder not in raw and table_path(folder, name).exists()
     ]
     _create_raw_table(connection, name, raw)
-    parts = [f"FROM raw_{name}"]
+    parts = [f"FROM {_RAW}.{name}"]
     if finished:
         listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in finished)
         parts.append(
@@ -188,7 +198,7 @@ def _create_raw_table(
     """Create a table with the rows of unfinished runs; even without rows, it has its types."""
     schema = SCHEMAS[name]
     types = ", ".join(f'"{column}" {kind.sql}' for column, kind in schema.items())
-    connection.execute(f"CREATE TABLE raw_{name} (run_id VARCHAR, {types})")
+    connection.execute(f"CREATE TABLE {_RAW}.{name} (run_id VARCHAR, {types})")
     for folder in folders:
         try:
             columns = Run(folder).columns(name)
@@ -197,7 +207,7 @@ def _create_raw_table(
             continue
         connection.register("columns_of_run", columns)
         connection.execute(
-            f"INSERT INTO raw_{name} SELECT ?, {_typed(schema)} FROM columns_of_run",
+            f"INSERT INTO {_RAW}.{name} SELECT ?, {_typed(schema)} FROM columns_of_run",
             [folder.name],
         )
         connection.unregister("columns_of_run")

@@ -23,6 +23,18 @@ Repeats = Annotated[int, Meta(ge=1)]
 
 SIZES: tuple[Size, ...] = get_args(Size)
 
+# The keys whose values are a choice; the keys of ``sizes`` are one themselves.
+_CHOICES: dict[str, Any] = {"cache": Cache, "restore": Restore, "sizes": Size}
+_REPEATED = ("factor", "contrast", "exclude", "answers", "published")
+_TYPES = {
+    "int": "a whole number",
+    "float": "a decimal number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+
 
 class FactorTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One ``[[factor]]``: levels are values of the option with its name, or tables of words."""
@@ -116,7 +128,8 @@ def converted(path: Path, where: str, table: Mapping[str, Any], kind: type[_Kind
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at ")
-        key = ".".join(filter(None, [where, place.strip("`").removeprefix("$").strip(".")]))
+        inside = place.rpartition("in `")[2]  # for a key itself it is "`key` in `$.sizes`"
+        key = ".".join(filter(None, [where, inside.strip("`").removeprefix("$").strip(".")]))
         raise bad_study(path, *_refusal(key, message)) from error
 
 
@@ -134,11 +147,32 @@ def known_or_refused(path: Path, where: str, name: str, known: Iterable[str]) ->
 
 def _refusal(key: str, message: str) -> tuple[str, str]:
     """Return the reason in terms of the study file, and a hint."""
-    unknown = re.search(r"unknown field `([^`]+)`", message)
-    if unknown is None:
-        return f"{key}: {message}" if key else message, ""
-    name, place = unknown[1], key or "the file"
-    return f"{place} has no key {name!r}", nearest(name, _fields_at(key))
+    problem, _, value = message.replace("`", "'").partition(" '")
+    value, place = value.rstrip("'"), key or "the file"
+    match problem:
+        case "Object contains unknown field":
+            return f"{place} has no key {value!r}", nearest(value, _fields_at(key))
+        case "Object missing required field":
+            return f"{place} lacks the key {value!r}", f"Add it: {value} = …"
+        case "Invalid enum value":
+            choices = get_args(_CHOICES[key.rpartition(".")[2]])
+            return f"{place}: unknown value {value!r}", nearest(value, choices)
+    if key in _REPEATED and message.endswith("got `object`"):
+        return f"{key} is a single table", f"Write it with two brackets: [[{key}]]"
+    return f"{place} {_in_words(message)}", ""
+
+
+def _in_words(message: str) -> str:
+    """Return which type a value must have, in words that are not those of a programming language.
+
+    The message is, for example: Expected `int | str`, got `array`.
+    """
+    text = re.sub(
+        r"`([^`]+)`",
+        lambda types: " or ".join(_TYPES.get(one, one) for one in types[1].split(" | ")),
+        message,
+    )
+    return text.replace("Expected", "must be").replace(", got", ", not")
 
 
 def _fields_at(key: str) -> list[str]:

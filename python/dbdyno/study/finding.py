@@ -21,8 +21,10 @@ def find_study(name: str) -> Path:
     path = Path(name)
     if name.endswith(ENDING) or path.is_file():
         return path
+    near = nearest(name, known)
+    end = "" if near.endswith("?") else "."
     raise DbdynoError(
         "unknown_study",
         f"unknown study {name!r}",
-        f"{nearest(name, known)}. A file of your own ends in {ENDING}.",
+        f"{near}{end} A file of your own ends in {ENDING}.",
     )
