@@ -46,7 +46,9 @@ def test_the_report_of_a_run_that_did_not_end_has_the_numbers_so_far(capsys, for
 def test_a_program_gets_one_object(capsys):
     assert main(["explain", str(GOLDEN / "throttled"), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert result.keys() == {"run_id", "findings", "not_looked", "unexplained"}
+    assert result.keys() == {
+        "run_id", "findings", "not_looked", "unexplained", "unexplained_as",
+    }  # fmt: skip
     assert result["findings"][0]["id"] == "cpu_throttled"
     assert 0 <= result["unexplained"] <= 1
 

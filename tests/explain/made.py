@@ -6,9 +6,9 @@ from tests.support.recordings import MadeRun
 CORE_S = 1e6  # in microseconds, as the kernel counts
 
 
-def made_run(*statements, ok=1000, seconds=60, clients=8):
+def made_run(*statements, ok=1000, seconds=60, clients=8, **more):
     """A run with these statements in its only script."""
-    run = MadeRun(ok=ok, seconds=seconds, clients=clients)
+    run = MadeRun(ok=ok, seconds=seconds, clients=clients, **more)
     for sql in statements:
         run.statement(sql)
     return run

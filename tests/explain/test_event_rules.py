@@ -98,6 +98,40 @@ def test_a_loss_while_autovacuum_works_names_its_tables():
     assert isinstance(outcome_of("autovacuum_interference", with_vacuums(dipping(0.0))), NotFound)
 
 
+def test_of_several_tables_the_one_with_the_longest_vacuums_comes_first():
+    run = with_vacuums(dipping(0.6))
+    run.log(35, "autovacuum", table="a_catalog", elapsed_s=0.0, removed=0)
+    found = outcome_of("autovacuum_interference", run)
+    assert "(autovacuum of accounts, autovacuum of a_catalog)" in found.summary
+    assert found.seen[1].endswith(f"in total, the autovacuum of accounts for 40{THIN}s.")
+
+
+def test_autovacuum_that_never_pauses_is_advised_to_pause():
+    run = with_vacuums(dipping(0.6))
+    found = outcome_of("autovacuum_interference", run)
+    assert "raise autovacuum_vacuum_cost_delay" in found.advice[0]
+    assert "ten times as long" in found.refute
+    run.facts(facts(table(), autovacuum_vacuum_cost_delay="-1", vacuum_cost_delay="0"))
+    found = outcome_of("autovacuum_interference", run)
+    assert "autovacuum never pauses" in found.advice[0]
+    assert "with autovacuum_vacuum_cost_delay = 20ms: the dips" in found.refute
+    run.facts(facts(table(autovacuum={"autovacuum_vacuum_cost_delay": "2"}), vacuum_cost_delay="0"))
+    assert "ten times as long" in outcome_of("autovacuum_interference", run).refute
+
+
+def test_vacuums_that_did_not_lose_alike_are_no_share_of_the_losses():
+    """All of the loss is in one of four: the interval of their sum includes none."""
+    ok = np.random.default_rng(1).normal(LEVEL, 15, SECONDS + 3)
+    ok[3 + EVENTS_S[0] : 3 + EVENTS_S[0] + LONG_S] *= 0.1
+    run = MadeRun(ok=np.round(ok), seconds=SECONDS).statement(UPDATE).facts(facts(table()))
+    found = outcome_of("autovacuum_interference", with_vacuums(run))
+    assert (found.certainty, found.share, found.share_of) == ("hint", None, "")
+    assert "of all lost throughput" not in found.seen[0]
+    alike = outcome_of("autovacuum_interference", with_vacuums(dipping(0.6)))
+    assert (alike.share_of, alike.certainty) == ("lost throughput", "likely")
+    assert "of all lost throughput" in alike.seen[0]
+
+
 def of_another_load(run, **plan):
     recording = run.recording()
     return replace(recording, plan=recording.plan | plan)
@@ -239,11 +273,11 @@ VACUUM = {
 }
 
 
-def with_dead_rows(last, *, seconds=240, vacuums=0, own=None, **settings):
+def with_dead_rows(last, *, first=0, seconds=240, vacuums=0, own=None, **settings):
     run = MadeRun(seconds=seconds)
     known = table(autovacuum=own or {})
     run.facts(facts(known, units={"autovacuum_naptime": "s"}, **VACUUM, **settings))
-    dead = np.linspace(0, last, len(run.end_s))
+    dead = np.linspace(first, last, len(run.end_s))
     run.levels("pg_stat_user_tables", {"n_live_tup": 100_000, "n_dead_tup": dead}, of="accounts")
     counted = {"n_tup_upd": 1000, "autovacuum_count": vacuums / 240}
     return run.counters("pg_stat_user_tables", counted, of="accounts")
@@ -272,6 +306,19 @@ def test_dead_rows_within_what_is_tolerated_or_before_autovacuum_came():
     assert isinstance(
         outcome_of("autovacuum_behind", with_dead_rows(120_000, seconds=60)), NotFound
     )
+
+
+@pytest.mark.parametrize(("first", "is_judged"), [(60_000, True), (105_000, False)])
+def test_dead_rows_that_rise_by_less_than_a_threshold_are_between_two_visits(first, is_judged):
+    outcome = outcome_of("autovacuum_behind", with_dead_rows(120_000, first=first))
+    assert isinstance(outcome, NotFound) != is_judged
+
+
+@pytest.mark.parametrize(("last", "is_judged"), [(27_000, False), (40_000, True)])
+def test_a_rise_of_a_few_of_the_rows_made_dead_is_none(last, is_judged):
+    """Of 240 000 rows that became dead, pruning cleaned up all but 7 000."""
+    outcome = outcome_of("autovacuum_behind", with_dead_rows(last, first=20_000, autovacuum="off"))
+    assert isinstance(outcome, NotFound) != is_judged
 
 
 @pytest.mark.parametrize(("vacuums", "is_judged"), [(1, False), (2, True)])
@@ -321,6 +368,15 @@ def test_settings_already_in_effect_are_not_advised():
         "autovacuum_behind", with_dead_rows(30_000, own=own, autovacuum_vacuum_cost_delay="0")
     )
     assert "produce fewer dead rows" in found.advice[0]
+    assert found.refute == "Run again at half the rate (--rate): dead rows must level off."
+
+
+def test_the_experiment_changes_what_can_still_be_changed():
+    own = {"autovacuum_vacuum_cost_delay": "0"}
+    found = outcome_of("autovacuum_behind", with_dead_rows(30_000, own=own))
+    assert found.refute == (
+        "Run again with autovacuum_vacuum_scale_factor = 0.01: dead rows must level off."
+    )
 
 
 @pytest.mark.parametrize(

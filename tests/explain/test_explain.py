@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.budget import Budget, Part
 from dbdyno.explain.case import Case
-from dbdyno.explain.explain import Explanation, explain, uncovered, unexplained
+from dbdyno.explain.explain import Explanation, explain, left_over, uncovered, unexplained
 from dbdyno.explain.explanation_text import explanation_lines, summary_lines
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.registry import all_rules
@@ -13,7 +13,7 @@ from dbdyno.explain.rule import NotFound, Rule, at_most, found, severity_of
 from dbdyno.explain.sentences import gain_text
 from dbdyno.layout import laid_out
 from dbdyno.model.record import Finding, UnevaluatedRule
-from tests.explain.made import made_run
+from tests.explain.made import made_run, with_looks, with_processors
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
@@ -107,6 +107,26 @@ def test_waits_behind_clients_on_the_way_are_the_networks():
     far = a_finding("round_trips", share=0.9)
     spent = a_budget(client_or_network=0.3, lock=0.7)
     assert unexplained([far], all_rules(), spent) == pytest.approx(0.1)
+
+
+def test_the_unexplained_rest_is_known_by_kind():
+    rules = {"io": a_rule("io", accounts_for=frozenset({"io"}))}
+    spent = replace(a_budget(cpu=0.5, io=0.3, idle=0.1), not_seen=10)
+    left = left_over([a_finding("io", share=0.25)], rules, spent)
+    assert left == pytest.approx({"cpu": 0.5, "io": 0.05, "not_seen": 0.1})
+    assert unexplained([a_finding("io", share=0.25)], rules, spent) == pytest.approx(0.65)
+
+
+@pytest.mark.parametrize(
+    ("server_cores", "kinds"), [(0.5, {"cpu", "cpu_queue"}), (None, {"active"})]
+)
+def test_time_on_a_cpu_is_called_so_only_if_it_is_known(server_cores, kinds):
+    run = with_looks(made_run("SELECT 1;", clients=1), (0, "", "", 1))
+    if server_cores:
+        with_processors(run, server=server_cores)
+    explanation = explain(run.recording(), HISTOGRAMS)
+    assert explanation.unexplained == pytest.approx(1)
+    assert explanation.unexplained_as.keys() == kinds
 
 
 def test_without_samples_the_unexplained_rest_is_unknown():
@@ -215,18 +235,40 @@ def test_in_short_only_what_is_above_a_note():
         f"1 more: dbdyno explain {record.run_id}",
     ]
     assert summary_lines(record) == ["no finding above a note"]
+    findings = [a_finding("c", "note", share=0.05), a_finding("b", "note", share=0.09)]
+    assert lines(summary_lines(replace(record, findings=findings)))[0] == "no finding above a note"
     dark = [UnevaluatedRule(id="x", title="X", reason="nothing was measured")]
     assert summary_lines(replace(record, duration_s=0.0, not_looked=dark)) == [
         "nothing was measured"
     ]
 
 
-def test_in_short_a_large_unexplained_rest_is_reported_beside_the_findings():
+def test_in_short_the_largest_note_is_shown_if_nothing_is_above_a_note():
+    """It may account for most of client time, as flushes to fast storage do."""
+    record = measured_record()
+    notes = [a_finding("a", "note", share=0.12), a_finding("b", "note", share=0.6)]
+    loss = replace(a_finding("c", "note", share=0.9), share_of="lost throughput")
+    assert lines(summary_lines(replace(record, findings=[*notes, loss])))[:2] == [
+        "no finding above a note",
+        "note: Title of b. It is so.",
+    ]
+    above = [a_finding("d", share=0.2), *notes]
+    assert "Title of b" not in laid_out(summary_lines(replace(record, findings=above)))
+
+
+def test_in_short_a_large_unexplained_rest_is_reported():
     def text_of(unexplained, *findings):
-        record = measured_record(findings=list(findings), unexplained=unexplained)
+        parts = {"cpu": unexplained - 0.04, "not_seen": 0.03, "io": 0.01}
+        record = measured_record(
+            findings=list(findings), unexplained=unexplained, unexplained_as=parts
+        )
         return lines(summary_lines(record))
 
-    remainder = "Unexplained: 30 % of client time; no finding accounts for it."
-    assert text_of(0.3, a_finding("a"))[1:] == [remainder]
+    known = "26 % the server at work on a CPU, 3 %"
+    remainder = [
+        f"Unexplained: 30 % of client time; no finding accounts for it: {known}",
+        "  seen by no sample.",
+    ]
+    assert text_of(0.3, a_finding("a"))[1:] == remainder
     assert len(text_of(0.09, a_finding("a"))) == 1
-    assert text_of(0.3) == ["no finding above a note"]
+    assert text_of(0.3) == ["no finding above a note", *remainder]

@@ -27,8 +27,9 @@ def scanning(
     finds=1.0,
     above=(),
     seen=((0, "", "", 3),),
+    received_bytes=0,
 ):
-    run = made_run(sql, clients=4)
+    run = made_run(sql, clients=4, engine={"bytes_received": received_bytes * 1000})
     plans = (
         PlanFacts(
             statement=0,
@@ -45,6 +46,16 @@ def scanning(
     counted = {"seq_scan": scans * processes, "seq_tup_read": scans * rows}
     run.counters("pg_stat_user_tables", counted, of="accounts")
     return with_looks(run, *seen, (-1, "idle", "", 1))
+
+
+def executed(run, times=60_000):
+    """The run's recording, with the number of executions of each statement."""
+    recording = run.recording()
+    record = full_record(recording, HISTOGRAMS)
+    timed = [msgspec.structs.replace(one, count=times) for one in record.statements]
+    return msgspec.structs.replace(
+        recording, record=msgspec.structs.replace(record, statements=timed)
+    )
 
 
 def test_a_lookup_without_an_index_is_named_with_the_index_to_make():
@@ -123,6 +134,55 @@ def test_a_lookup_by_a_pattern_wants_an_index_for_patterns(like):
 def test_a_lookup_that_finds_much_of_the_table_needs_no_index(above):
     assert isinstance(outcome_of("missing_index", scanning(above=above, finds=25_000.0)), NotFound)
     assert outcome_of("missing_index", scanning(above=above, finds=2_500.0)).certainty == "sure"
+
+
+EVERY_ROW = 50_000.0
+"""What the server expects if the example's value is the only one in the table."""
+
+
+@pytest.mark.parametrize(
+    ("received_bytes", "more", "is_found"),
+    [
+        (25, {}, True),
+        (25, {"above": (("Gather", "", EVERY_ROW), ("Sort", "", EVERY_ROW))}, True),
+        (EVERY_ROW * 30, {}, False),
+        (25, {"above": (("Aggregate", "", 1.0),)}, False),
+        (25, {"above": (("Hash Join", "", 1.0), ("Seq Scan", "others", 9.0))}, False),
+    ],
+    ids=["few", "passed on", "many", "counted", "joined"],
+)
+def test_few_rows_returned_overrule_the_estimate_for_another_value(received_bytes, more, is_found):
+    """Not if the plan has steps that return fewer rows than were found."""
+    run = scanning(finds=EVERY_ROW, received_bytes=received_bytes, **more)
+    found = outcome_of("missing_index", executed(run))
+    assert isinstance(found, NotFound) != is_found
+    if is_found:
+        assert found.certainty == "sure"
+        assert found.seen[-1] == (
+            "By what it returned or changed, it finds 4 rows on average or fewer; the server "
+            f"expects 50{THIN}000."
+        )
+
+
+def test_an_estimate_holds_if_the_executions_were_not_counted():
+    assert isinstance(
+        outcome_of("missing_index", scanning(finds=EVERY_ROW, received_bytes=25)), NotFound
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_found"),
+    [({"n_tup_upd": 3000}, True), ({"n_tup_ins": 40_000_000}, False)],
+    ids=["few", "many"],
+)
+def test_a_change_finds_as_many_rows_as_were_changed(changed, is_found):
+    """Clients receive no row of them."""
+    sql = "UPDATE accounts SET kind = 1 WHERE owner = :owner"
+    above = (("ModifyTable", "accounts", 0.0),)
+    run = scanning(sql=sql, finds=EVERY_ROW, above=above, received_bytes=15)
+    run.counters("pg_stat_user_tables", changed, of="accounts")
+    found = outcome_of("missing_index", executed(run))
+    assert isinstance(found, NotFound) != is_found
 
 
 def test_a_lookup_behind_a_view_is_known_by_its_plan():
@@ -247,13 +307,7 @@ def test_each_lookup_without_an_index_is_reported():
 
 @pytest.mark.parametrize("processes", [2, 2.6])
 def test_a_scan_that_several_processes_share_is_one(processes):
-    recording = scanning(processes=processes).recording()
-    record = full_record(recording, HISTOGRAMS)
-    timed = [msgspec.structs.replace(one, count=60_000) for one in record.statements]
-    recording = msgspec.structs.replace(
-        recording, record=msgspec.structs.replace(record, statements=timed)
-    )
-    found = outcome_of("missing_index", recording)
+    found = outcome_of("missing_index", executed(scanning(processes=processes)))
     assert f"reads 50{THIN}000 rows of accounts" in found.summary
     assert found.evidence["scans_per_transaction"] == pytest.approx(1)
 

@@ -23,10 +23,10 @@ ENGINE_ONLY = {"schedule_lag", "connection_churn", "deadlocks", "unsteady", "cpu
 """Rules that need only what the engine itself measured."""
 
 NEVER_FOUND = {
-    # They need a hypervisor, a pooler, a machine of many cores, minutes of a run, or a sysbench
-    # script.
+    # They need a hypervisor, a pooler, a machine of many cores, minutes of a run, a report, or a
+    # sysbench script.
     "postgresql": {"cpu_steal", "lwlock", "plan_choice", "checkpoint_io", "tries_again"}
-    | {"autovacuum_behind", "autovacuum_interference", "statements_lost"},
+    | {"autovacuum_behind", "autovacuum_interference", "parallel_workers", "statements_lost"},
     # The network is tested with PostgreSQL; a killed server of this kind stays away: the run fails.
     "mysql": {"cpu_steal", "round_trips", "outage", "tries_again"},
 }

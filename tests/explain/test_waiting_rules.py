@@ -9,18 +9,22 @@ from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import ServerFacts, WaitCount
-from tests.explain.made import with_looks, with_processors
+from tests.explain.made import made_run, with_looks, with_processors
 from tests.explain.rule_outcomes import outcome_of, reached, text_of
 from tests.explain.tpcb import BRANCHES, END, SECONDS, behind, tpcb, waiting
 from tests.support.recordings import MadeRun
 
+each_rule = pytest.mark.parametrize(
+    "rule", ["wal_write", "lwlock", "round_trips", "other_waits", "parallel_workers"]
+)
 
-@pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips", "other_waits"])
+
+@each_rule
 def test_could_not_look_without_samples(rule):
     assert isinstance(outcome_of(rule, MadeRun()), CouldNotLook)
 
 
-@pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips", "other_waits"])
+@each_rule
 def test_behind_a_pooler_the_waits_of_clients_are_unknown(rule):
     """The pooler's sessions have other process IDs than those that it reported to the engine."""
     asking = WaitCount("client", 0, "asking", "", "", "", 8)
@@ -30,7 +34,7 @@ def test_behind_a_pooler_the_waits_of_clients_are_unknown(rule):
     assert "pooler" in outcome.reason
 
 
-@pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips", "other_waits"])
+@each_rule
 def test_quiet_where_sessions_only_work(rule):
     run = with_looks(MadeRun(engine={"round_trips": 7000}), (0, "", "", 8))
     assert isinstance(outcome_of(rule, run), NotFound)
@@ -260,7 +264,6 @@ advisory at “UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bi
         ("Lock", "query cache", "the query cache's lock"),
         ("IPC", "SyncRep", "the reply of a synchronous standby"),
         ("Timeout", "PgSleep", "a pause within a statement"),
-        ("IPC", "BgWorkerShutdown", "parallel workers"),
     ],
 )
 def test_waits_are_described_by_their_purpose(wait_type, event, name):
@@ -276,12 +279,35 @@ def test_a_wait_that_only_the_server_has_a_name_for_is_named_once():
 
 def test_events_of_one_cause_are_reported_as_one():
     """Neither alone takes as much time as the sleep."""
-    workers = [(0, "IPC", "MessageQueueReceive", 2), (0, "IPC", "BgWorkerShutdown", 2)]
-    run = with_looks(MadeRun(), *workers, (0, "Timeout", "PgSleep", 3))
+    locks = [(0, "Lock", "relation", 2), (0, "Lock", "table metadata", 2)]
+    run = with_looks(MadeRun(), *locks, (0, "Timeout", "PgSleep", 3))
     finding = outcome_of("other_waits", run)
-    assert finding.title.startswith("Waits for parallel workers: ")
-    expected = f"Clients spend {percent(0.5)} of their time waiting for parallel workers, "
+    assert finding.title.startswith("Waits for table locks: ")
+    expected = f"Clients spend {percent(0.5)} of their time waiting for table locks, "
     assert finding.summary == f"{expected}{percent(7 / 8)} with other such waits."
+
+
+WORKERS = [(0, "IPC", "MessageQueueReceive", 4), (0, "IPC", "BgWorkerShutdown", 2)]
+
+
+def test_waits_for_parallel_workers_are_reported_apart_from_others():
+    sleep = (0, "Timeout", "PgSleep", 2)
+    run = with_looks(made_run("SELECT count(*) FROM accounts"), *WORKERS, sleep)
+    assert outcome_of("other_waits", run).share == pytest.approx(2 / 8)
+    assert text_of(outcome_of("parallel_workers", run)) == snapshot("""\
+critical: Statements wait for parallel workers
+Clients spend 75 % of their time waiting for parallel workers.
+MessageQueueReceive at “SELECT count(*) FROM accounts”: 50 % of client time.
+BgWorkerShutdown at “SELECT count(*) FROM accounts”: 25 % of client time.
+""")
+    assert isinstance(outcome_of("parallel_workers", with_looks(MadeRun(), sleep)), NotFound)
+
+
+def test_without_waits_a_saturated_cpu_lets_throughput_hardly_rise():
+    run = with_processors(with_looks(MadeRun(), *WORKERS, (0, "", "", 2)), server=1.9)
+    assert outcome_of("parallel_workers", run).gain == (
+        "Throughput hardly rises: the CPU is already saturated."
+    )
 
 
 def test_waits_of_several_kinds_are_reported_together():

@@ -50,6 +50,21 @@ def test_a_clean_run_is_reported_as_such(ordinary):
     assert "Unexplained: 3\u202f% of client time; no finding accounts for it" in shown
 
 
+def test_a_run_whose_time_a_note_accounts_for_is_not_said_to_have_no_cause(ordinary):
+    note = msgspec.structs.replace(explained.FINDINGS[0], severity="note")
+    shown = section_of(ordinary, "findings", findings=[note], unexplained=0.03)
+    assert f"No finding above severity note; the largest: {note.title}." in shown
+    assert "no rule sees a cause" not in shown
+
+
+def test_a_large_rest_is_given_with_its_parts(ordinary):
+    parts = {"cpu": 0.3, "io": 0.01}
+    shown = section_of(ordinary, "findings", unexplained=0.31, unexplained_as=parts)
+    assert "no finding accounts for it: 30\u202f% the server at work on a CPU." in shown
+    shown = section_of(ordinary, "findings", unexplained=0.09, unexplained_as={"cpu": 0.09})
+    assert "no finding accounts for it." in shown
+
+
 def test_a_run_that_few_rules_could_examine_is_not_called_clean(ordinary):
     """Notes describe how the run was made: they appear without telemetry, too."""
     shown = section_of(ordinary, "findings", findings=explained.FINDINGS[2:], unexplained=None)

@@ -28,6 +28,8 @@ DEADLOCKS = (
 )
 # Deadlocks and vacuums closer together than this are one event.
 _GAP_S = 1.0
+AUTOVACUUM_OF = "autovacuum of "
+"""How the label of an autovacuum begins, before the table."""
 RESTART = "server restart"
 """The label of an outage in which the server's log shows a start."""
 
@@ -49,7 +51,7 @@ def _logged_vacuum(entry: Entry) -> RunEvent:
 def _vacuum(table: str, begin_s: float, end_s: float, values: Values) -> RunEvent:
     return RunEvent(
         kind="autovacuum",
-        label=f"autovacuum of {table}" if table else "autovacuum",
+        label=f"{AUTOVACUUM_OF}{table}" if table else "autovacuum",
         begin_s=begin_s,
         end_s=end_s,
         values=values,

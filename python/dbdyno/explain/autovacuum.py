@@ -13,8 +13,11 @@ from dbdyno.model.telemetry import ServerFacts, TableFacts
 Off: TypeAlias = Literal["", "server", "table"]
 
 _MOST = "autovacuum_vacuum_max_threshold"
+_DELAY = "autovacuum_vacuum_cost_delay"
+_AS_VACUUM = "-1"
+"""The delay is then that of VACUUM."""
 # Settings with which it starts early and works without pauses.
-_EAGER = {"autovacuum_vacuum_scale_factor": 0.01, "autovacuum_vacuum_cost_delay": 0.0}
+_EAGER = {"autovacuum_vacuum_scale_factor": 0.01, _DELAY: 0.0}
 
 
 def vacuum_threshold(facts: ServerFacts, table: TableFacts | None, rows: float) -> float:
@@ -45,10 +48,19 @@ def more_eager(facts: ServerFacts, table: TableFacts | None) -> list[str]:
     ]
 
 
+def pauses(facts: ServerFacts, table: TableFacts | None) -> bool:
+    """Whether it pauses now and then in its work on a table, as it does by default."""
+    delay = _setting(facts, table, _DELAY)
+    return delay is None or float(delay) > 0
+
+
 def _number(facts: ServerFacts, table: TableFacts | None, name: str) -> float:
     return float(needed(_setting(facts, table, name), f"the setting {name} was not recorded"))
 
 
 def _setting(facts: ServerFacts, table: TableFacts | None, name: str) -> str | None:
     own = table.autovacuum.get(name) if table else None
-    return facts.settings.get(name) if own is None else own
+    value = facts.settings.get(name) if own is None else own
+    if name == _DELAY and value == _AS_VACUUM:
+        return facts.settings.get("vacuum_cost_delay")
+    return value

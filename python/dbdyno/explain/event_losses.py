@@ -1,7 +1,8 @@
 """What events of one kind cost a run, as rules about events report it.
 
 A loss is taken as real if few random placements of the events lose as much; an event that occurred
-once is an anecdote: a hint, and minor at most.
+once is an anecdote: a hint, and minor at most. So are several that did not lose alike. Such a loss
+is not given as a share of all lost throughput: the rest of that may be chance as well.
 """
 
 from dbdyno.analysis.losses import CHANCE_MAX, Loss
@@ -34,11 +35,18 @@ def severity_of_loss(loss: Loss) -> Severity:
 def loss_text(loss: Loss) -> str:
     """How much was lost, how often, and how likely by chance."""
     times = "once" if loss.occurrences == 1 else f"{loss.occurrences} times"
+    share = share_of_losses(loss)
+    of_all = "" if share is None else f", {percent(share)} of all lost throughput"
     return (
         f"It happened {times} and cost {count(loss.transactions)} transactions: "
-        f"{percent(loss.of_run)} of what the run could have done, {percent(loss.share)} of all "
-        f"lost throughput. At random times, {percent(loss.p_value)} of trials lose as much."
+        f"{percent(loss.of_run)} of what the run could have done{of_all}. At random times, "
+        f"{percent(loss.p_value)} of trials lose as much."
     )
+
+
+def share_of_losses(loss: Loss) -> float | None:
+    """The share of all lost throughput; None if repeats do not show that each event costs some."""
+    return None if certainty_of(loss) == "hint" else loss.share
 
 
 def loss_evidence(loss: Loss) -> dict[str, float | int | None]:
@@ -47,6 +55,6 @@ def loss_evidence(loss: Loss) -> dict[str, float | int | None]:
         "occurrences": loss.occurrences,
         "transactions_lost": loss.transactions,
         "share_of_run": loss.of_run,
-        "share_of_loss": loss.share,
+        "share_of_loss": share_of_losses(loss),
         "chance": loss.p_value,
     }

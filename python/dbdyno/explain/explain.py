@@ -32,12 +32,14 @@ class Explanation(Struct, frozen=True):
     """Findings, the most important first; the rules that could not look; the unexplained rest.
 
     ``unexplained`` is the share of client time that no finding accounts for, None if it is not
-    known where that time went.
+    known where that time went; ``unexplained_as`` are its parts by kind of time. Where the CPU time
+    of the server's processes was not read, ``active`` is time on a CPU or waiting for one.
     """
 
     findings: list[Finding]
     not_looked: list[UnevaluatedRule]
     unexplained: float | None
+    unexplained_as: dict[str, float] = {}
 
 
 def explain(recording: Recording, histograms: Histograms) -> Explanation:
@@ -50,10 +52,12 @@ def explain(recording: Recording, histograms: Histograms) -> Explanation:
     outcomes = {name: _guarded(rule, case) for name, rule in rules.items()}
     findings = [found for found in outcomes.values() if isinstance(found, Finding)]
     shown = sorted(uncovered(findings, rules), key=_weight, reverse=True)
+    budget = _budget(case)
     return Explanation(
         findings=shown,
         not_looked=_unevaluated(outcomes, rules),
-        unexplained=unexplained(findings, rules, _budget(case)),
+        unexplained=unexplained(findings, rules, budget),
+        unexplained_as=_by_name(budget, left_over(findings, rules, budget)) if budget else {},
     )
 
 
@@ -142,35 +146,54 @@ def _weight(finding: Finding) -> tuple[int, float, int]:
 def unexplained(
     findings: Iterable[Finding], rules: Mapping[str, Rule], budget: Budget | None
 ) -> float | None:
-    """The share of client time that no finding accounts for.
+    """The share of client time that no finding accounts for; None if it is not known.
+
+    Samples may show somewhat more time than there was.
+    """
+    if budget is None:
+        return None
+    too_much = max(-budget.not_seen / budget.total, 0.0)
+    left = sum(left_over(findings, rules, budget).values())
+    return min(max(left - too_much, 0.0), 1.0)
+
+
+def left_over(
+    findings: Iterable[Finding], rules: Mapping[str, Rule], budget: Budget
+) -> dict[TimeKind, float]:
+    """The shares of client time that no finding accounts for, by kind.
 
     Each finding takes its share from the kinds of time that its rule accounts for, the rules with
     the fewest kinds first, and no client-second is taken twice. Time that the clients were to
     wait is excluded.
     """
-    if budget is None:
-        return None
     left: dict[TimeKind, float] = {part.kind: budget.share(part.kind) for part in budget.parts}
     left["not_seen"] = max(budget.not_seen / budget.total, 0.0)
-    in_question = 1.0 - sum(left.get(kind, 0.0) for kind in _REQUESTED)
     claims = [
         (rules[found.id].accounts_for, found.share)
         for found in findings
         if found.share is not None and found.share_of == "client time"
     ]
-    taken = sum(_take(left, kinds, share) for kinds, share in sorted(claims, key=_kind_count))
-    return min(max(in_question - taken, 0.0), 1.0)
+    for kinds, share in sorted(claims, key=_kind_count):
+        _take(left, kinds, share)
+    return {kind: share for kind, share in left.items() if share and kind not in _REQUESTED}
+
+
+def _by_name(budget: Budget, left: Mapping[TimeKind, float]) -> dict[str, float]:
+    """The largest first; time on a CPU only if that is known."""
+    names: dict[TimeKind, str] = {} if budget.knows_cpu_queue else {"cpu": "active"}
+    return {
+        names.get(kind, kind): share
+        for kind, share in sorted(left.items(), key=lambda one: one[1], reverse=True)
+    }
 
 
 def _kind_count(claim: tuple[frozenset[TimeKind], float]) -> int:
     return len(claim[0])
 
 
-def _take(left: dict[TimeKind, float], kinds: frozenset[TimeKind], share: float) -> float:
-    """Take up to ``share`` from what is left of the kinds; return how much was taken."""
-    wanted = share
+def _take(left: dict[TimeKind, float], kinds: frozenset[TimeKind], share: float) -> None:
+    """Take up to ``share`` from what is left of the kinds."""
     for kind in sorted(kinds & left.keys()):
-        part = min(left[kind], wanted)
+        part = min(left[kind], share)
         left[kind] -= part
-        wanted -= part
-    return share - wanted
+        share -= part

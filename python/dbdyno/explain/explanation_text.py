@@ -3,48 +3,57 @@
 ``layout.py`` wraps the lines; control characters are left out.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dbdyno.explain.explain import NOTHING_MEASURED, Explanation
-from dbdyno.explain.shares import remainder_text, share_text
+from dbdyno.explain.shares import MUCH, main_note, remainder_text, share_text
 from dbdyno.layout import Line, Paragraph, visible
 from dbdyno.model.record import Finding, RunRecord, UnevaluatedRule
 
 _TOP = 3
-_MUCH = 0.1
 _NOTHING = "no finding above a note"
 
 
 def summary_lines(record: RunRecord) -> list[Line]:
     """The most important findings of a run in short, and how many rules could not look.
 
-    The unexplained share is shown if it is large and there is a cause to compare it with.
+    If none is above a note, the note that accounts for most of client time is shown.
     """
     if not record.duration_s:
         return [NOTHING_MEASURED]
     above = [finding for finding in record.findings if finding.severity != "note"]
+    note = None if above else main_note(record.findings)
     lines = [line for finding in above[:_TOP] for line in _in_short(finding)]
-    rest = len(record.findings) - len(above[:_TOP])
+    rest = len(record.findings) - len(above[:_TOP]) - (note is not None)
     unexplained = record.unexplained or 0.0
     return [
         *(lines or [_NOTHING]),
-        *([remainder_text(unexplained)] if above and unexplained >= _MUCH else []),
+        *([_title_and_summary(note)] if note else []),
+        *([_remainder(unexplained, record.unexplained_as)] if unexplained >= MUCH else []),
         *([f"{rest} more: dbdyno explain {record.run_id}"] if rest else []),
         *([_could_not_look(len(record.not_looked))] if record.not_looked else []),
     ]
 
 
 def _in_short(finding: Finding) -> Iterator[Line]:
-    yield _flowing(f"{finding.severity}: {finding.title}. {finding.summary}", hanging="  ")
+    yield _title_and_summary(finding)
     if finding.advice:
         yield _flowing(f"  try: {finding.advice[0]}", hanging="       ")
+
+
+def _title_and_summary(finding: Finding) -> Line:
+    return _flowing(f"{finding.severity}: {finding.title}. {finding.summary}", hanging="  ")
+
+
+def _remainder(unexplained: float | None, parts: Mapping[str, float]) -> Line:
+    return _flowing(remainder_text(unexplained, parts), hanging="  ")
 
 
 def explanation_lines(explanation: Explanation) -> list[Line]:
     """Every finding with evidence and advice, the unexplained rest, rules that could not look."""
     found = [list(_in_full(finding)) for finding in explanation.findings]
     parts: list[list[Line]] = found or [["No findings."]]
-    parts.append([_flowing(remainder_text(explanation.unexplained))])
+    parts.append([_remainder(explanation.unexplained, explanation.unexplained_as)])
     if explanation.not_looked:
         parts.append(list(_reasons(explanation.not_looked)))
     return [line for part in parts for line in [*part, ""]][:-1]

@@ -8,6 +8,7 @@ from dbdyno.explain.rule import NOTICED
 from dbdyno.formatting import PRODUCTS, significant, tps
 
 _FACTOR_SHOWN_MAX = 100
+_FACTOR_MIN = 1 + NOTICED
 
 
 def gain_text(case: Case, share: float) -> str:
@@ -18,6 +19,8 @@ def gain_text(case: Case, share: float) -> str:
 def gain_of_waits(case: Case, share: float) -> str:
     """The same for a cause that takes no CPU time: the CPU is then the next limit."""
     factor = gain_factor(share, own_utilization(case))
+    if share >= NOTICED and factor < _FACTOR_MIN:
+        return in_throughput(case, "Throughput hardly rises: the CPU is already saturated.")
     limit = "; the CPU is then saturated" if factor < gain_factor(share) else ""
     return rise_text(case, factor, limit) if share >= NOTICED else ""
 

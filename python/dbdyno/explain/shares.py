@@ -3,14 +3,33 @@
 The same sentences for terminals and pages.
 """
 
+from collections.abc import Mapping, Sequence
+
+from dbdyno.explain.rule import NOTICED
 from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
 
+MUCH = 0.1
+"""Of client time: a part of which a summary speaks."""
 _NO_REMAINDER = 0.005
 _WHOLES = {
     "client time": "client time",
     "lost throughput": "the lost throughput",
     "response time": "response time",
+}
+
+_KINDS = {
+    "cpu": "the server at work on a CPU",
+    "cpu_queue": "the server waiting for a CPU",
+    "active": "the server at work, or waiting without saying for what",
+    "lock": "waiting for locks",
+    "lwlock": "waiting for the server's internal locks",
+    "io": "reading or writing data",
+    "wal": "writing or flushing the log",
+    "client_or_network": "on the way between client and server",
+    "other_wait": "other waits in the server",
+    "unconnected": "without a connection",
+    "not_seen": "seen by no sample",
 }
 
 
@@ -21,10 +40,35 @@ def share_text(finding: Finding) -> str:
     return f"{percent(finding.share)} of {_WHOLES[finding.share_of]}"
 
 
-def remainder_text(unexplained: float | None) -> str:
-    """The share of client time that no finding accounts for."""
+def main_note(findings: Sequence[Finding]) -> Finding | None:
+    """The note that accounts for most of client time, if it accounts for much of it.
+
+    What is the normal limit of a load is a note, however much time it takes.
+    """
+    notes = [
+        finding
+        for finding in findings
+        if finding.severity == "note" and finding.share_of == "client time"
+    ]
+    largest = max(notes, key=lambda note: note.share or 0.0, default=None)
+    return largest if largest and (largest.share or 0.0) >= MUCH else None
+
+
+def remainder_text(unexplained: float | None, parts: Mapping[str, float]) -> str:
+    """The share of client time that no finding accounts for; if it is large, what it was.
+
+    What clients waited for is known even where the cause is not.
+    """
     if unexplained is None:
         return "Unexplained: not known, because the clients' sessions were not sampled."
     if unexplained < _NO_REMAINDER:
         return "Unexplained: nothing; the findings' shares of client time may overlap."
-    return f"Unexplained: {percent(unexplained)} of client time; no finding accounts for it."
+    known = ", ".join(
+        f"{percent(share)} {_KINDS.get(kind, kind)}"
+        for kind, share in parts.items()
+        if share >= NOTICED and unexplained >= MUCH
+    )
+    return (
+        f"Unexplained: {percent(unexplained)} of client time; no finding accounts for it"
+        f"{': ' if known else ''}{known}."
+    )

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from dbdyno.analysis.budget import PartKind
+from dbdyno.analysis.budget import Part, PartKind
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import server_facts
@@ -14,7 +14,7 @@ from dbdyno.model.telemetry import IndexFacts, PlanFacts, ServerFacts, TableFact
 
 WORKING: frozenset[PartKind] = frozenset({"cpu", "cpu_queue", "io", "wal", "lwlock"})
 """The kinds of client time in which the server worked for a statement."""
-PARALLEL = ("bgworker", "executegather", "messagequeue", "parallel", "hash")
+_PARALLEL = ("bgworker", "executegather", "messagequeue", "parallel", "hash")
 """How the server's names of waits for parallel workers begin, in lower case."""
 _WORDS_MAX = 90
 
@@ -60,18 +60,17 @@ def working_share(case: Case, statement: int | None = None) -> float | None:
     return sum(case.budget.share(kind, statement=statement) for kind in WORKING)
 
 
+def for_workers(part: Part) -> bool:
+    """Whether it is time in which a statement waited for its parallel workers."""
+    return part.kind == "other_wait" and part.wait_event.casefold().startswith(_PARALLEL)
+
+
 def waiting_for_workers(case: Case, statement: int) -> float:
     """The share of client time in which the statement waited for its parallel workers."""
     if case.budget is None:
         return 0.0
-    waits = (
-        part.seconds
-        for part in case.budget.parts
-        if part.kind == "other_wait"
-        and part.statement == statement
-        and part.wait_event.casefold().startswith(PARALLEL)
-    )
-    return sum(waits) / case.budget.total
+    parts = filter(for_workers, case.budget.parts)
+    return sum(part.seconds for part in parts if part.statement == statement) / case.budget.total
 
 
 def table_of(facts: ServerFacts, name: str) -> TableFacts | None:

@@ -302,5 +302,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """Rules that could not be evaluated."""
     unexplained: float | None = None
     """The share of client time that no finding accounts for."""
+    unexplained_as: dict[str, float] = {}
+    """Its parts by kind of client time, the largest first."""
     telemetry: dict[str, Any] = {}
     """``level``, the cost of telemetry itself, and in ``lacks`` what could not be read."""

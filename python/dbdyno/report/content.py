@@ -176,6 +176,7 @@ class Subject(Case):
             findings=explanation.findings,
             not_looked=explanation.not_looked,
             unexplained=explanation.unexplained,
+            unexplained_as=explanation.unexplained_as,
         )
 
     @cached_property

@@ -1,6 +1,6 @@
 """Sentences about findings, shared by the page and the terminal."""
 
-from dbdyno.explain.shares import share_text
+from dbdyno.explain.shares import main_note, share_text
 from dbdyno.model.record import Finding, RunRecord
 
 _CERTAINTY = {
@@ -26,4 +26,6 @@ def clean_text(record: RunRecord) -> str:
     """The sentence for a run without a grave finding."""
     if record.not_looked and record.unexplained is None:
         return "No finding above severity note, but some rules could not look."
+    if note := main_note(record.findings):
+        return f"No finding above severity note; the largest: {note.title}. {note.summary}"
     return "No finding above severity note: no rule sees a cause that limits this run."

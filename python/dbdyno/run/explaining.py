@@ -38,6 +38,7 @@ def explained(
         findings=explanation.findings,
         not_looked=explanation.not_looked,
         unexplained=explanation.unexplained,
+        unexplained_as=explanation.unexplained_as,
     )
 
 

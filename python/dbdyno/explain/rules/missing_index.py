@@ -14,9 +14,10 @@ B-tree reads about one page per level. A scan that parallel workers share is cou
 them: if more than one was counted for each execution of a statement planned that way, the
 executions are the scans. The client time of the statements, waits for parallel workers included, is
 taken as that of the scans; the rows they need are a small part of it. Where PostgreSQL expects more
-than a tenth of the rows to qualify, an index hardly helps, and nothing is reported. Scans that no
-statement explains get the part of the server's time that their rows have, with a thousand rows for
-each statement.
+than a tenth of the rows to qualify, an index hardly helps, and nothing is reported, unless the
+statement returned or changed so few that this estimate was wrong: a returned row takes at least 7
+bytes. Scans that no statement explains get the part of the server's time that their rows have, with
+a thousand rows for each statement.
 
 MariaDB and MySQL count the rows read in order over all tables together (Handler_read_rnd_next,
 Handler_read_next); there the plan of a statement shows which table they belong to. It does not
@@ -30,6 +31,7 @@ Wrong when: the statement really needs a large part of the table; a report's sca
 and an index would make it slower.
 """
 
+import math
 from collections.abc import Sequence, Set
 
 from msgspec import Struct
@@ -39,6 +41,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.hidden_scans import hidden_scan
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
+from dbdyno.explain.rows_found import rows_found_at_most
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import amount, gain_text
 from dbdyno.explain.sql import (
@@ -346,7 +349,20 @@ def _begins_an_index(table: TableFacts, key: list[str]) -> bool:
 
 
 def _finds_few(case: Case, statement: Statement, table: TableFacts) -> bool:
-    """Whether the server expects that few rows of the table qualify, at least for some values."""
+    """Whether few rows of the table qualify: as expected for some values, or else as measured."""
+    few = FEW * table.rows
+    return _expected_rows(case, statement, table) <= few or _is_misjudged(case, statement, table)
+
+
+def _is_misjudged(case: Case, statement: Statement, table: TableFacts) -> bool:
+    """Whether the server expects many rows, but the statement was measured to find few."""
+    few = FEW * table.rows
+    most = rows_found_at_most(case, statement, table)
+    return most is not None and most <= few < _expected_rows(case, statement, table)
+
+
+def _expected_rows(case: Case, statement: Statement, table: TableFacts) -> float:
+    """The rows that the server expects to qualify, for the values for which it expects fewest."""
     full_reads = database_of(case).full_reads
     expected = [
         rows
@@ -354,7 +370,7 @@ def _finds_few(case: Case, statement: Statement, table: TableFacts) -> bool:
         for kind, name, rows in plan.nodes
         if name == table.name and kind in full_reads
     ]
-    return min(expected, default=table.rows) <= FEW * table.rows
+    return min(expected, default=table.rows)
 
 
 def _expects_few(case: Case, statement: Statement, table: TableFacts, of: Set[str]) -> bool:
@@ -417,6 +433,7 @@ def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Find
             f"Sequential scans of {table}: {significant(scanned.scans)} per transaction, "
             f"{count(scanned.rows)} rows each.",
             *(planned if lookup.is_planned else []),
+            *_estimate_text(case, worst),
             *(f"Likewise {one.reads}" for one in others),
         ],
         why=f"{takes} {percent(share or 0.0)} of client time, and more with every row that is "
@@ -426,6 +443,18 @@ def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Find
         refute=f"Run again with {_remedied(case, blamed)}: the number of rows read by sequential "
         "scans must fall to zero.",
     )
+
+
+def _estimate_text(case: Case, one: _Blamed) -> list[str]:
+    """What was measured, if the server expects far more rows than that."""
+    table, statement = one.scanned.table, one.statement
+    if not _is_misjudged(case, statement, table):
+        return []
+    most = math.ceil(rows_found_at_most(case, statement, table) or 0.0)
+    return [
+        f"By what it returned or changed, it finds {count(most)} rows on average or fewer; the "
+        f"server expects {count(_expected_rows(case, statement, table))}."
+    ]
 
 
 def _remedied(case: Case, blamed: Sequence[_Blamed]) -> str:
@@ -480,6 +509,6 @@ RULE = Rule(
     id="missing_index",
     title="Missing index: a lookup reads the whole table",
     look=look,
-    covers=frozenset({"cpu_server", "data_read", "plan_choice"}),
+    covers=frozenset({"cpu_server", "data_read", "parallel_workers", "plan_choice"}),
     accounts_for=frozenset({"cpu", "cpu_queue", "io", "lwlock", "other_wait"}),
 )

@@ -2,8 +2,8 @@
 
 Looks for: waits within statements that no other rule covers, by the server's name for them:
 advisory locks, locks of whole tables and of their definitions, the read lock on everything that a
-backup takes, the one lock of NOTIFY, the query cache, the extension of a file, parallel workers, a
-synchronous standby, a sleep.
+backup takes, the one lock of NOTIFY, the query cache, the extension of a file, a synchronous
+standby, a sleep.
 
 Arithmetic: the share of client time in such waits, from the session samples. Removing them gains a
 factor of up to 1/(1 − w).
@@ -23,7 +23,7 @@ from dbdyno.explain.needs import client_time
 from dbdyno.explain.row_holds import ROW_LOCKS
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import gain_of_waits
-from dbdyno.explain.statements import PARALLEL, statements_of
+from dbdyno.explain.statements import for_workers, statements_of
 from dbdyno.formatting import percent
 
 
@@ -67,13 +67,6 @@ _PAUSE = _Known(
     "A statement that sleeps occupies its session and, in a transaction, keeps its locks.",
     "Remove the pause, or let the client pause outside transactions: \\sleep, --think.",
 )
-_PARALLEL = _Known(
-    "parallel workers",
-    "A statement with a parallel plan starts processes at each execution: it waits for them to "
-    "start, for their rows, and for them to exit; and they take CPU time from other clients.",
-    "Find out why it reads so much (an index may be missing); a short statement finishes sooner in "
-    "its own process: max_parallel_workers_per_gather = 0 for the load's role.",
-)
 # By the event's prefix, in lower case.
 _KNOWN = {
     "advisory": _BY_THE_APPLICATION,
@@ -102,7 +95,6 @@ _KNOWN = {
         "them.",
         "Insert more rows at once, with COPY where possible, or spread them over partitions.",
     ),
-    **dict.fromkeys(PARALLEL, _PARALLEL),
     "syncrep": _STANDBY,
     "semi-sync": _STANDBY,
     "pgsleep": _PAUSE,
@@ -145,7 +137,8 @@ def _is_other(part: Part) -> bool:
     """
     if part.kind == "lock":
         return part.wait_event not in ROW_LOCKS
-    return part.kind == "other_wait" and part.wait_type not in {"Kernel", ""}
+    is_named = part.kind == "other_wait" and part.wait_type not in {"Kernel", ""}
+    return is_named and not for_workers(part)
 
 
 def _events(spent: Budget) -> dict[str, float]:

@@ -23,7 +23,7 @@ def _blocks(record: RunRecord) -> Iterator[Block]:
     yield from map(_claim, grave)
     if not grave:
         yield Text(text=clean_text(record))
-    yield Text(text=remainder_text(record.unexplained))
+    yield Text(text=remainder_text(record.unexplained, record.unexplained_as))
     if notes:
         yield Folded(title=counted(len(notes), "note"), blocks=[_claim(note) for note in notes])
     if record.not_looked:
