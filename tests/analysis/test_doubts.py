@@ -135,8 +135,9 @@ def test_a_sound_run_has_no_doubts():
         ),
         (
             changed(mean_response_s=7.5),
-            "long transactions: one takes 7.5\u202fs on average, and each client's last one completes "
-            "while the load drains, so response times are too low; measure for at least 75 s",
+            "long transactions: one takes 7.5\u202fs on average, and each client's last one "
+            "completes while the load drains, so response times are too low; measure for at least "
+            "75 s",
         ),
         (
             changed(foreign_of_work=0.43),
