@@ -26,12 +26,17 @@ class DbdynoError(Exception):
         return f"{self.message}\n{self.hint}" if self.hint else self.message
 
 
-def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Suggest the known name nearest to an unknown one, or else list all known names."""
+def nearest(
+    name: str, known: Iterable[str], otherwise: str = "", *, least_alike: float = 0.5
+) -> str:
+    """Suggest the known name nearest to an unknown one, or else list all known names.
+
+    ``least_alike`` is how alike the two must be, from 0 to 1 (``difflib``).
+    """
     import difflib  # noqa: PLC0415 - needed only for misspelt names
 
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=least_alike)
     return f"did you mean {near[0]}?" if near else otherwise or f"there are: {', '.join(names)}"
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.compare import compare, compare_levels
 from dbdyno.analysis.metrics import KNOWN
-from dbdyno.analysis.verdicts import change, ratio_text
+from dbdyno.analysis.verdicts import change, changes, ratio_text
 from dbdyno.model.comparison import Comparison
 from tests.analysis.records import record, records
 
@@ -75,7 +75,7 @@ def test_drift_affects_both_runs_of_a_pair():
         (
             [350, 340, 360],
             "better",
-            "Throughput rose to 3.5 times (3.26 times to 3.76 times at 95\u202f%, 3 pairs, "
+            "Throughput rose to 3.5 times (3.26 to 3.76 times at 95\u202f%, 3 pairs, "
             "p = 0.00017): better.",
         ),
     ],
@@ -307,3 +307,10 @@ def test_a_comparison_can_be_written_and_read():
 )
 def test_a_ratio_of_a_table_is_never_nothing_and_has_no_idle_decimals(ratio, expected):
     assert ratio_text(ratio) == expected
+
+
+def test_both_ends_of_an_interval_have_one_form():
+    assert changes(1.91, 4.06) == "1.91 to 4.06 times"
+    assert changes(0.06, 26.4) == "0.06 to 26.4 times"
+    assert changes(0.98, 1.04) == "−2\u202f% to +4\u202f%"
+    assert changes(1.04, 1.04) == "+4\u202f%"

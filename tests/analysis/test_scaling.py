@@ -49,6 +49,14 @@ def _unknowns(law):
     return law.one_client_tps, law.contention, law.crosstalk
 
 
+def test_contention_is_never_more_than_all_of_the_work():
+    """Throughput that falls from the first client on would need σ > 1 by an unbounded fit."""
+    clients = np.array(LEVELS, dtype=float)
+    (found,) = fit(clients, np.log(Usl(800, 1.6, 0.0005).tps(clients))[None])
+    assert found.contention == pytest.approx(1)
+    assert found.peak_clients == 1
+
+
 @pytest.fixture(scope="module")
 def fitting():
     """The fits of a hundred sets of runs that follow one law."""
@@ -91,7 +99,6 @@ def test_no_peak_is_claimed_of_runs_that_hardly_agree():
             for block, tps in enumerate(of_blocks)
         ]
     )
-    assert found.crosstalk.low == 0
     assert found.peak is None
     assert found.knee.low < found.knee.value < found.knee.high
     assert "The peak" not in advise_connections(found).text

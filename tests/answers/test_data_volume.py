@@ -133,6 +133,38 @@ def test_the_pace_of_vacuum_is_that_while_at_work():
     assert claim.is_decided
 
 
+def vacuumed(*, at_work, dead):
+    """Passes of a second, as many as fill this share of the time; each removes 500 rows."""
+
+    def run_of(_at):
+        run = MadeRun(1000, seconds=10, warmup=0)
+        run.counters(VACUUMED, {"n_tup_upd": 1000, "n_tup_del": 0}, of="test")
+        run.levels(VACUUMED, {"n_dead_tup": dead, "n_live_tup": 1e6}, of="test")
+        for number in range(round(at_work * 10)):
+            run.log(number + 0.9, "autovacuum", table="test", removed=500.0, elapsed_s=1.0)
+        return run.facts(facts("test"))
+
+    trials = of_sizes(lambda _: 1000.0, run_of=run_of, duration_s=10.0)
+    (claim,) = answered("vacuum-pace", trials).claims
+    return plain(claim.sentence)
+
+
+def test_a_vacuum_with_time_left_keeps_up_however_few_rows_a_pass_removes():
+    """It is left 550 rows a second, and removes 500 in each second of work."""
+    sentence = vacuumed(at_work=0.4, dead=600.0)
+    assert "removed 500 per second while running, 40 % of the time: it keeps up" in sentence
+
+
+def test_a_vacuum_without_time_left_does_not_keep_up():
+    assert vacuumed(at_work=1.0, dead=0.0).endswith("not keep up, because it has no time left.")
+
+
+def test_a_vacuum_does_not_keep_up_if_the_dead_rows_grow_beyond_its_passes():
+    sentence = vacuumed(at_work=0.4, dead=4000.0)
+    assert "because 4 000 rows were dead at the end of a run" in sentence
+    assert "no more than 1 100" in sentence
+
+
 def test_without_a_vacuum_its_pace_is_not_known():
     def never(at):
         return (

@@ -68,6 +68,20 @@ def test_a_lead_that_changes_with_the_clients_is_reported():
     assert "times at 64" in claim.doubt
 
 
+def test_a_lead_that_noise_may_have_changed_is_not_reported():
+    trials = of_engines(noise=0.6)
+    assert all("lead changes" not in claim.doubt for claim in duel(trials).claims)
+
+
+def test_curves_are_summed_up_with_their_units():
+    found = duel(of_engines(noise=0))
+    rate, time, *_ = (shown for shown in found.shown if hasattr(shown, "summary"))
+    assert plain(rate.summary) == (
+        "postgres from 10 000 TPS to 10 000 TPS; mariadb from 15 000 TPS to 15 000 TPS."
+    )
+    assert plain(time.summary).startswith("postgres from 2.4 ms")
+
+
 def test_an_undecided_result_names_the_repeats_that_would_decide_it():
     verdict, *_ = duel(of_engines(noise=0.6)).claims
     assert not verdict.is_decided

@@ -114,6 +114,21 @@ def test_unequal_durability_is_reported_beside_the_verdict():
     assert claim.doubt.startswith("Unequal durability: fsync is on in as-written")
 
 
+@pytest.mark.parametrize("option", [{"set": {"fsync": "off"}}, {"durability": "none"}])
+def test_what_a_contrast_varies_on_purpose_is_no_inequality(option):
+    trials = two_orders(0.8)
+    for point in trials.study.points:
+        if point.levels["order"] == "other":
+            point.options.update(option)
+    for trial in trials.trials:
+        is_other = trial.point["order"] == "other"
+        durability = {"fsync": "off" if is_other else "on"}
+        promise = None if is_other else "relaxed"
+        trial.record = replace(trial.record, server={"durability": durability, "promise": promise})
+    (claim,) = contrasts.answer(trials, {}).claims
+    assert "Unequal durability" not in claim.doubt
+
+
 def test_an_undecided_contrast_names_the_further_repeats_needed():
     spec = made.spec(ORDER, repeats=3, contrasts=(made.contrast("order", "as-written", "other"),))
     trials = made.study(spec, lambda _levels: 1000.0, noise=0.1)
@@ -214,3 +229,13 @@ def test_one_run_at_each_level_cannot_judge_the_law():
     found = law_of(lambda levels: usl(int(levels["clients"])), 1, 4, 16, 64, repeats=1)
     assert not found.claims[-1].is_decided
     assert "cannot be judged" in found.claims[-1].doubt
+
+
+def test_no_peak_is_claimed_at_the_fewest_clients_that_were_measured():
+    """σ is 1 and κ 0.01: all work is serial, and more clients only disturb each other."""
+    found = law_of(lambda at: 1000 / (1 + 0.01 * (int(at["clients"]) - 1)), 1, 4, 10, 20, 100)
+    peak = found.claims[1]
+    assert not peak.is_decided
+    assert peak.sentence == (
+        "No peak is claimed: throughput may fall from 1 client on, the fewest that were measured"
+    )

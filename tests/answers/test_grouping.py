@@ -1,5 +1,6 @@
 """Runs grouped: pairs, levels in the order of the file, means with intervals."""
 
+import msgspec
 import pytest
 
 from dbdyno.analysis.effect import Ratio
@@ -27,6 +28,18 @@ def trials():
 def test_levels_come_in_the_order_of_the_file(trials):
     assert list(by_level(trials, trials.trials, "clients")) == ["16", "4"]
     assert list(by_level(trials, chosen(trials, {"clients": 4}), "clients")) == ["4"]
+
+
+def test_runs_come_in_the_order_of_the_points_and_then_of_the_blocks(trials):
+    """They were made in another: at random within each block."""
+    made_at_random = msgspec.structs.replace(
+        trials, trials=sorted(trials.trials, key=lambda one: (one.block, one.record.run_id[::-1]))
+    )
+    found = [
+        (one.point["clients"], one.point["engine"], one.block) for one in chosen(made_at_random)
+    ]
+    points = [("16", "a"), ("16", "b"), ("4", "a"), ("4", "b")]
+    assert found == [(*point, block) for point in points for block in (1, 2, 3)]
 
 
 def test_a_factor_that_stands_still_is_not_varied(trials):

@@ -106,6 +106,15 @@ def test_the_parts_of_a_transaction_add_up_to_its_length():
     assert sum(bar.parts) == pytest.approx(0.4 + 0.9 + 0.3)  # those seen in a session sample
 
 
+def test_what_is_without_lock_waits_is_not_called_without_waits():
+    curve = statement_split.answer(study(1, 4, 20, 100), OPTIONS).shown[1]
+    assert [series.label for series in curve.series][2:] == [
+        "tellers without lock waits",
+        "branches without lock waits",
+    ]
+    assert "waits for the server's internal locks are part of the rest" in curve.summary
+
+
 def test_without_samples_the_statements_are_timed_but_not_split():
     def unwatched(levels):
         run = MadeRun(1000, clients=int(levels["clients"]), seconds=5)

@@ -1,5 +1,7 @@
 """Conclusions about one-row transactions, from runs with known effects."""
 
+import itertools
+
 import msgspec
 import numpy as np
 import pytest
@@ -156,6 +158,31 @@ def test_runs_without_a_checkpoint_are_reported_as_such():
     assert "no checkpoint slows" in length.doubt
 
 
+def test_a_checkpoint_that_was_cut_off_slows_its_run_all_the_same():
+    """Of the four runs two have a checkpoint that ends, one has a start alone, and one has none."""
+    begun = itertools.count()
+
+    def run(_levels):
+        made = MadeRun(1000, seconds=10, warmup=0).read("pg_stat_checkpointer")
+        number = next(begun)
+        if number < 3:
+            made.log(4.0, "checkpoint_start", reason="time")
+        if number < 2:
+            made.log(7.0, "checkpoint_end", total_s=3.0, write_s=2.0, sync_s=0.5)
+        return made
+
+    trials = study(spec(FPW, repeats=2), lambda _: 1000.0, run_of=run)
+    written = costed(trials, lambda _: {"wal_bytes": 200}, duration_s=10.0)
+    length, *_ = answered("checkpoint-dips", written).claims
+    assert length.sentence == (
+        "2 of 4 runs contain a complete checkpoint; in 3 at least one started."
+    )
+    assert length.doubt.startswith(
+        "1 run contains only a part of a checkpoint and 1 run measured a server that no checkpoint "
+        "slows; "
+    )
+
+
 def test_events_are_drawn_into_the_curve():
     found = answered("throughput-over-time", of_checkpoints(), by="full_page_writes")
     on, off = found.shown
@@ -187,6 +214,20 @@ def test_averages_stand_beside_the_lowest_and_highest_interval():
     assert "measurement intervals from 900 to 1\u202f100" in on.sentence
     (table,) = found.shown
     assert table.rows[0][-1] == "90\u202f%"
+
+
+def test_tables_have_the_order_of_the_study_and_not_of_its_runs():
+    trials = study(spec(FPW, repeats=2), lambda _: 1000.0)
+    shuffled = msgspec.structs.replace(trials, trials=trials.trials[::-1])
+    (table,) = answered("extremes", shuffled, by="full_page_writes").shown
+    assert [row[0] for row in table.rows] == ["on", "off"]
+
+
+def test_means_are_called_what_they_are():
+    (table,) = answered("extremes", study(spec(FPW), lambda _: 1000.0), by=FPW.name).shown
+    assert table.note.startswith("Averages are geometric means over runs")
+    (table,) = answered("full-page-writes", of_full_page_writes(noise=0.01)).shown
+    assert table.note.startswith("Geometric means over runs")
 
 
 def test_smaller_scale_than_published_is_reported():

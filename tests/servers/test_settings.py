@@ -11,6 +11,7 @@ from dbdyno.servers.settings import (
     connections_max,
     size_bytes,
     this_machine,
+    unknown_setting,
 )
 
 DEFAULTS = [Setting("fsync", "on", "default"), Setting("jit", "on", "default")]
@@ -57,3 +58,16 @@ def test_every_client_finds_a_connection() -> None:
 )
 def test_sizes_are_read_as_servers_read_them(written: str, size: int) -> None:
     assert size_bytes(written, bare_unit_bytes=8192) == size
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("shared_bufers", "did you mean shared_buffers?"),
+        ("fsink", "did you mean fsync?"),
+        ("full_page_writes", "server --help lists them all"),
+    ],
+)
+def test_only_a_setting_of_a_really_similar_name_is_suggested(name: str, hint: str) -> None:
+    known = ["fsync", "shared_buffers", "slave_parallel_workers"]
+    assert unknown_setting("The server", name, known, "server --help").hint == hint

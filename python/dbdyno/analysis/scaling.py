@@ -2,10 +2,10 @@
 
 X(N) = λN / (1 + σ(N − 1) + κN(N − 1)): λ is the throughput of one client alone, σ the serial share
 of its work (contention), κ the cost of coherency between clients (crosstalk) (Gunther, *Guerrilla
-Capacity Planning*, 2007, §4). A peak is claimed only if κ is significantly above 0 and the peak was
-passed, and never by a law that does not fit: throughput that rises up to the number of cores and
-then stays flat does not have this shape. It still has a knee, which then comes from the means
-alone.
+Capacity Planning*, 2007, §4). A peak is claimed only if κ is significantly above 0 and runs lie on
+both sides of the peak, and never by a law that does not fit: throughput that rises up to the number
+of cores and then stays flat does not have this shape. It still has a knee, which then comes from
+the means alone.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class Scaling(Struct, frozen=True, kw_only=True):
     crosstalk: IntervalEstimate
     """κ"""
     peak: IntervalEstimate | None
-    """Clients at the peak; None if the runs show none."""
+    """Clients at the peak; None if the runs show none, or not that throughput rises up to it."""
     knee: IntervalEstimate
     """The fewest clients with which throughput is within 5 % of its best.
 
@@ -56,6 +56,8 @@ class Scaling(Struct, frozen=True, kw_only=True):
     """Typical deviation of the law from the means, as a share of them."""
     is_structured: bool | None
     """Whether it deviates more than noise explains; None if no number was measured twice."""
+    fewest: Measurement
+    """The fewest clients measured, with the mean of their runs."""
     most: Measurement
     """The most clients measured, with the mean of their runs."""
     still_rises: bool
@@ -83,13 +85,14 @@ def scaling(runs: Sequence[Measurement]) -> Scaling | None:
         one_client_tps=_ranged(law.one_client_tps, [one.one_client_tps for one in laws]),
         contention=_ranged(law.contention, [one.contention for one in laws]),
         crosstalk=_ranged(law.crosstalk, [one.crosstalk for one in laws]),
-        peak=None if is_structured else _peak(law, laws, float(grid.levels[-1])),
+        peak=None if is_structured else _peak(law, laws, grid),
         knee=_knee_of_law(law, laws, grid)
         if is_structured is False
         else _knee_of_means(grid, chance),
         best=_mean_at(grid, int(grid.means.argmax())),
         misfit=misfit,
         is_structured=is_structured,
+        fewest=_mean_at(grid, 0),
         most=_mean_at(grid, -1),
         still_rises=bool(_first_near_best(grid.levels, grid.means[None])[0] == grid.levels[-1]),
     )
@@ -104,12 +107,16 @@ def _is_structured(grid: Grid, law: Usl, misfit: float) -> bool | None:
     return None if p is None else p < _ALPHA and misfit > _MISFIT_MIN
 
 
-def _peak(law: Usl, laws: Sequence[Usl], clients_max: float) -> IntervalEstimate | None:
-    """None if the interval of κ contains 0, or the peak lies beyond the measured clients."""
+def _peak(law: Usl, laws: Sequence[Usl], grid: Grid) -> IntervalEstimate | None:
+    """None if the interval of κ contains 0, or runs do not lie on both sides of the peak.
+
+    Throughput is known to rise to the peak only if its interval lies above the fewest clients.
+    """
     crosstalk = _ranged(law.crosstalk, [one.crosstalk for one in laws])
-    if not crosstalk.low or law.peak_clients > clients_max:
+    if not crosstalk.low or law.peak_clients > grid.levels[-1]:
         return None
-    return _ranged(law.peak_clients, [one.peak_clients for one in laws])
+    peak = _ranged(law.peak_clients, [one.peak_clients for one in laws])
+    return peak if peak.low is None or peak.low > grid.levels[0] else None
 
 
 def _knee_of_law(law: Usl, laws: Sequence[Usl], grid: Grid) -> IntervalEstimate:

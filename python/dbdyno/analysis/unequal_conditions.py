@@ -7,7 +7,7 @@ placement. Whether a difference was intended is for the user to judge.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
 from typing import Any, Protocol, TypeAlias
@@ -90,11 +90,21 @@ def unequal(
 
 
 def unequal_durability(
-    before: Sequence[RunRecord], after: Sequence[RunRecord], labels: tuple[str, str]
+    before: Sequence[RunRecord],
+    after: Sequence[RunRecord],
+    labels: tuple[str, str],
+    intended: Collection[str] = (),
 ) -> list[str]:
-    """Only the differences in durability, for which the records are enough."""
+    """Only the differences in durability, for which the records are enough.
+
+    ``intended`` settings differ on purpose, and so does the durability level if they alone differ.
+    """
     variants = _Variants(([*map(_RecordOnly, before)], [*map(_RecordOnly, after)]), labels)
-    return list(_differences(_DURABILITY, variants))
+    found = dict(_differences_by_name(_DURABILITY, variants))
+    settings = found.keys() - {_PROMISE}
+    if settings and settings <= set(intended):
+        return []
+    return [line for name, line in found.items() if name not in intended]
 
 
 class _RecordOnly(Struct, frozen=True):
@@ -107,10 +117,14 @@ class _RecordOnly(Struct, frozen=True):
 
 
 def _differences(aspect: Aspect, variants: _Variants) -> Iterator[str]:
+    return (line for _, line in _differences_by_name(aspect, variants))
+
+
+def _differences_by_name(aspect: Aspect, variants: _Variants) -> Iterator[tuple[str, str]]:
     for name in _names(aspect, variants):
         before, after = variants.values(partial(aspect.value, name))
         if sorted(before) != sorted(after):
-            yield f"{aspect.title}: {name} {_difference(before, after, variants.labels)}"
+            yield name, f"{aspect.title}: {name} {_difference(before, after, variants.labels)}"
 
 
 def _names(aspect: Aspect, variants: _Variants) -> list[str]:

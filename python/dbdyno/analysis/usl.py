@@ -1,9 +1,9 @@
 """Fits the Universal Scalability Law, to many series at once.
 
-N/X(N) = (1 + σ(N − 1) + κN(N − 1))/λ is linear in its three unknowns, so the least squares on
-logarithms are a few steps of linear ones, each weighted by the law of the previous step
-(Gauss–Newton). With three unknowns, two of which must not be negative, the best of the four ways to
-leave some of them out is the constrained optimum.
+N/X(N) = ((1 − σ) + σN + κN(N − 1))/λ is linear in the three coefficients (1 − σ)/λ, σ/λ and κ/λ, so
+the least squares on logarithms are a few steps of linear ones, each weighted by the law of the
+previous step (Gauss–Newton). The law allows 0 ≤ σ ≤ 1 and κ ≥ 0, which is the same as none of the
+three being negative; so the best of the ways to leave some of them out is the constrained optimum.
 """
 
 import math
@@ -42,13 +42,13 @@ class Usl(Struct, frozen=True):
         """Clients at the maximum of the law; infinite without crosstalk."""
         if not self.crosstalk:
             return math.inf
-        return max(math.sqrt(max(1 - self.contention, 0) / self.crosstalk), 1.0)
+        return max(math.sqrt((1 - self.contention) / self.crosstalk), 1.0)
 
 
 def fit(clients: Series, logarithms: Matrix) -> list[Usl]:
     """Fit the law to each row of logarithms of throughput, one column per run."""
     times = np.log(clients) - logarithms
-    design = np.stack([np.ones_like(clients), clients - 1, clients * (clients - 1)], axis=-1)
+    design = np.stack([np.ones_like(clients), clients, clients * (clients - 1)], axis=-1)
     coefficients = _non_negative(design / np.exp(times)[..., None], np.ones_like(times))
     for _ in range(_STEPS):
         fitted = coefficients @ design.T
@@ -58,16 +58,22 @@ def fit(clients: Series, logarithms: Matrix) -> list[Usl]:
 
 
 def _law(coefficients: Series) -> Usl:
-    base, contention, crosstalk = (float(one) for one in coefficients)
-    return Usl(1 / base, contention / base, crosstalk / base)
+    parallel, serial, crosstalk = (float(one) for one in coefficients)
+    alone = parallel + serial
+    return Usl(1 / alone, serial / alone, crosstalk / alone)
 
 
 def _non_negative(design: Matrix, target: Matrix) -> Matrix:
-    """Least squares with no coefficient below 0; the first is never left out."""
+    """Least squares with no coefficient below 0, and a client alone that takes some time.
+
+    That time is the sum of the first two coefficients, so at least one of them is not left out.
+    """
     best = np.zeros((len(target), design.shape[-1]))
     least = np.full(len(target), np.inf)
-    for chosen in product((True, False), repeat=design.shape[-1] - 1):
-        columns = np.flatnonzero([True, *chosen])
+    for chosen in product((True, False), repeat=design.shape[-1]):
+        if not any(chosen[:2]):
+            continue
+        columns = np.flatnonzero(chosen)
         found, missed = _least_squares(design[..., columns], target)
         better = (found[:, 0] > 0) & (found >= 0).all(axis=1) & (missed < least)
         best[better] = 0

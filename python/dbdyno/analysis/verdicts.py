@@ -131,6 +131,13 @@ def change(ratio: float) -> str:
     return f"{sign}{_rounded(ratio - 1)}"
 
 
+def changes(low: float, high: float) -> str:
+    """The ends of an interval of ratios in one form: −2 % to +4 %, 0.9 to 3.1 times."""
+    if math.isfinite(high) and high >= _TIMES_FROM:
+        return f"{' to '.join(dict.fromkeys(map(significant, (low, high))))} times"
+    return " to ".join(dict.fromkeys(map(change, (low, high))))
+
+
 def _rounded(share: float) -> str:
     """Two digits, or whole percent: the numbers compared here are no more precise."""
     value = abs(share) * 100
@@ -141,7 +148,7 @@ def _evidence(found: MetricComparison, runs: str) -> str:
     parts = [runs]
     if found.low is not None and found.high is not None:
         within = " within the runs" if found.method == "single runs" else ""
-        parts.insert(0, f"{change(found.low)} to {change(found.high)} at 95{THIN_SPACE}%{within}")
+        parts.insert(0, f"{changes(found.low, found.high)} at 95{THIN_SPACE}%{within}")
     if found.p is not None and found.p_adjusted is not None and found.p < ALPHA:
         among = "" if found.p_adjusted < ALPHA else " after Holm correction"
         parts.append(f"p {_chance(found.p_adjusted)}{among}")

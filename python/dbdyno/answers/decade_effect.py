@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.effect import holm
 from dbdyno.analysis.interval_estimate import IntervalEstimate
-from dbdyno.analysis.verdicts import ALPHA, change
+from dbdyno.analysis.verdicts import ALPHA, change, changes
 from dbdyno.analysis.volume import VolumeCurve, per_decade, volume_curve
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import compared, over_runs, pairs
@@ -82,7 +82,7 @@ class DecadeEffect(Struct, frozen=True):
 
     def _change(self) -> str:
         low, high = self.factor.low, self.factor.high
-        interval = f" (95 %: {change(low)} to {change(high)})" if low and high else ""
+        interval = f" (95 %: {changes(low, high)})" if low and high else ""
         if self.is_same:
             return f"within ±{percent(SAME)} with each tenfold{interval}"
         text = f"{change(self.factor.value)} with each tenfold{interval}"

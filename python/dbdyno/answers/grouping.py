@@ -27,9 +27,14 @@ INTERVAL_NOTE = (
 USELESS = 10.0  # an interval whose ends differ by this factor is useless
 
 
-def chosen(trials: Trials, at: Mapping[str, str] | None) -> list[Trial]:
-    """The trials at these levels; all trials if there are none."""
-    return trials.at(**{name: str(level) for name, level in (at or {}).items()})
+def chosen(trials: Trials, at: Mapping[str, str] | None = None) -> list[Trial]:
+    """The trials at these levels, all trials if there are none, in the order of the study's points.
+
+    They were made in a random order, in which tables and sentences would be hard to read.
+    """
+    among = trials.at(**{name: str(level) for name, level in (at or {}).items()})
+    places = {_levels(point.levels): place for place, point in enumerate(trials.study.points)}
+    return sorted(among, key=lambda trial: places[_levels(trial.point)])
 
 
 def levels_seen(trials: Trials, among: Sequence[Trial], factor: str) -> list[str]:
@@ -195,6 +200,10 @@ def times_of(of: Interval | MetricComparison) -> str:
     return (
         f"{significant(value)} times ({interval}: {significant(of.low)} to {significant(of.high)})"
     )
+
+
+def _levels(point: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    return frozenset(point.items())
 
 
 def _named(trials: Trials, factor: str) -> list[Factor]:

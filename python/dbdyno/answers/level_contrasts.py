@@ -16,7 +16,10 @@ from dbdyno.analysis.unequal_conditions import unequal_durability
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.answers.grouping import pairs
 from dbdyno.model.comparison import Comparison
-from dbdyno.model.study import Contrast
+from dbdyno.model.study import Contrast, OptionTable
+
+DURABILITY, SETTINGS = "durability", "set"
+"""Options of a run with which durability can be varied."""
 
 Levels = Mapping[str, str]
 
@@ -108,11 +111,31 @@ def _compared(trials: Trials, of: _PairedContrast, beside: Sequence[float] = ())
         labels=(_label(contrast.before, others), _label(contrast.after, others)),
         margin=contrast.margin,
         paired=True,
-        unequal=unequal_durability(before, after, (contrast.before, contrast.after)),
+        unequal=_unequal(trials, of),
         beside=beside,
     )
     repeats = found.pairs_in_all
     return replace(found, decide_with=trials.study.further(repeats) if repeats else "")
+
+
+def _unequal(trials: Trials, of: _PairedContrast) -> list[str]:
+    """Differences in durability, except those that the contrast is about."""
+    contrast, _, both = of
+    options = [_options(trials, trial) for trial in both[0]]
+    if len({one.get(DURABILITY) for one in options}) > 1:
+        return []
+    first, second = (one.get(SETTINGS, {}) for one in options)
+    return unequal_durability(
+        [trial.record for trial, _ in both],
+        [trial.record for _, trial in both],
+        (contrast.before, contrast.after),
+        [name for name in first | second if first.get(name) != second.get(name)],
+    )
+
+
+def _options(trials: Trials, trial: Trial) -> OptionTable:
+    """The options with which the trial's point was run."""
+    return next(point.options for point in trials.study.points if point.levels == trial.point)
 
 
 def _label(level: str, others: Levels) -> str:

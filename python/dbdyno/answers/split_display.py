@@ -9,6 +9,11 @@ from dbdyno.answers.statement_times import clients_text, mean_ms_of, update_of, 
 from dbdyno.answers.two_updates import Level, Pair
 from dbdyno.formatting import NOTHING, milliseconds, percent, significant, tps
 
+LOCK_NOTE = (
+    "Lock waits are for locks of rows and tables; waits for the server's internal locks are part "
+    "of the rest."
+)
+
 
 def split_table(pair: Pair, levels: Sequence[Level], over: str) -> TableOf:
     """A row for each number of clients; the first columns are those of the published table."""
@@ -23,8 +28,8 @@ def split_table(pair: Pair, levels: Sequence[Level], over: str) -> TableOf:
         ),
         rows=[_row(pair, level) for level in levels],
         numeric=frozenset(range(8)),
-        note="Means over runs. Latencies are timed exactly; how they divide is estimated from "
-        "samples of the server's sessions.",
+        note="Latencies and TPS are geometric means over runs. Latencies are timed exactly; how "
+        f"they divide is estimated from samples of the server's sessions. {LOCK_NOTE}",
     )
 
 
@@ -48,16 +53,16 @@ def _split_cells(level: Level, table: str) -> tuple[str, str]:
 
 
 def split_curve(trials: Trials, among: Sequence[Trial], pair: Pair, over: str) -> CurveOf:
-    """The latency of both, with and without waits for locks."""
+    """The latency of both, with and without waits for locks of rows and tables."""
     labels = (pair.first, pair.second)
     full = [series_over(label, among, over, mean_ms_of(pair.table(label))) for label in labels]
     working = [
-        series_over(f"{label} without waits", among, over, working_ms_of(pair.table(label)))
+        series_over(f"{label} without lock waits", among, over, working_ms_of(pair.table(label)))
         for label in labels
     ]
     return CurveOf(
         title="Latency of the two updates",
-        summary=" ".join(map(_ends, full)),
+        summary=" ".join([*map(_ends, full), LOCK_NOTE]),
         x_title=title_of(trials, over),
         y_title="ms",
         series=[series for series in (*full, *working) if series.x],

@@ -26,6 +26,7 @@ class Vacuum(Struct, frozen=True):
 class Pace(Struct, frozen=True):
     """Dead rows produced and removed in some runs of one kind; rates are per second."""
 
+    runs: int
     seconds: float
     made: float
     vacuums: Sequence[Vacuum]
@@ -50,6 +51,21 @@ class Pace(Struct, frozen=True):
         return removed / elapsed_s if removed and elapsed_s else None
 
     @property
+    def dead_of_a_run(self) -> float:
+        """Dead rows at the end of a run, on average."""
+        return self.dead_at_end / self.runs
+
+    @property
+    def dead_at_most(self) -> float:
+        """Dead rows at any time while vacuums keep up: what a pass removes and what dies during it.
+
+        A vacuum removes only what was dead when it started.
+        """
+        removed = max((one.removed for one in self.vacuums), default=0.0)
+        elapsed_s = max((one.elapsed_s for one in self.vacuums), default=0.0)
+        return removed + self.left_to_vacuum_per_s * elapsed_s
+
+    @property
     def left_to_vacuum_per_s(self) -> float:
         """Dead rows per second that pruning left: removed by vacuums, or dead at the end."""
         removed = sum(one.removed for one in self.vacuums)
@@ -62,6 +78,7 @@ def pace_of(among: Iterable[Trial]) -> Pace | None:
     if not paces:
         return None
     return Pace(
+        runs=len(paces),
         seconds=sum(one.seconds for one in paces),
         made=sum(one.made for one in paces),
         vacuums=[vacuum for one in paces for vacuum in one.vacuums],
@@ -89,6 +106,7 @@ def _of_run(trial: Trial) -> Pace | None:
     if None in made or not duration_s or dead is None or live is None:
         return None
     return Pace(
+        runs=1,
         seconds=duration_s,
         made=sum(each or 0.0 for each in made),
         vacuums=list(vacuums_of(trial)),

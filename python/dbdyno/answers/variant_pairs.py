@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dbdyno.analysis.compare import MARGIN
 from dbdyno.analysis.effect import Effect, Ratio, holm, paired_effect
@@ -99,17 +100,12 @@ class VariantPair(Struct, frozen=True):
                 found.setdefault(first.block, {})[levels] = math.log(after / before)
         return found
 
-    def turn_text(self, number: Number) -> str:
-        """Where the lead changes from one level to another; empty if it does not."""
-        ratios = {level: ratio_of(here, number) for level, here in self.by_level().items()}
-        values = {level: ratio.value for level, ratio in ratios.items() if ratio}
-        low, high = (pick(values, key=values.__getitem__, default="") for pick in (min, max))
-        if not values or not values[low] < 1 - MARGIN or not values[high] > 1 + MARGIN:
-            return ""
-        return (
-            f"The lead changes with {self.over}: {significant(values[low])} times at {low}, "
-            f"{significant(values[high])} times at {high}."
-        )
+    def at_each_level(self) -> "list[VariantPair]":
+        """The comparison at each level of ``over`` alone, which it has as its load."""
+        return [
+            replace(self, load=level, among=[trial for pair in here for trial in pair])
+            for level, here in self.by_level().items()
+        ]
 
 
 class DuelResult(Struct, frozen=True):
@@ -176,3 +172,19 @@ def duel_results(duels: Sequence[VariantPair], number: Number) -> list[DuelResul
         for at, (duel, effect) in enumerate(zip(duels, effects, strict=True))
         if (ratio := duel.ratio(number)) is not None
     ]
+
+
+def turn_text(duel: VariantPair, number: Number) -> str:
+    """Where the lead changes from one level to another; empty unless both leads are decided.
+
+    The levels are judged together: that the lead changes is a claim about the extremes of them.
+    """
+    results = duel_results(duel.at_each_level(), number)
+    decided = {one.duel.load: one.ratio.value for one in results if one.is_decided}
+    low, high = (pick(decided, key=decided.__getitem__, default="") for pick in (min, max))
+    if not decided or not decided[low] < 1 < decided[high]:
+        return ""
+    return (
+        f"The lead changes with {duel.over}: {significant(decided[low])} times at {low}, "
+        f"{significant(decided[high])} times at {high}."
+    )

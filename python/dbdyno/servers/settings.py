@@ -19,6 +19,8 @@ GIB = 1 << 30
 CONNECTIONS_SPARE = 20  # for control connections, telemetry and the server's own reserve
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(b|[kmgt]b?)?", re.ASCII | re.IGNORECASE)
 _UNIT_BYTES = {"b": 1, "k": 1 << 10, "m": MIB, "g": GIB, "t": 1 << 40}
+# Among hundreds of long names of a few common words, some are half alike by chance.
+_LEAST_ALIKE = 0.6
 
 
 class Setting(Struct, frozen=True):
@@ -73,7 +75,7 @@ def connections_max(connections: int, least: int) -> Setting:
 
 def unknown_setting(title: str, name: str, known: Sequence[str], listing: str) -> DbdynoError:
     """Return the error for an unknown setting; ``listing`` is a command that shows all settings."""
-    hint = nearest(name, known, f"{listing} lists them all")
+    hint = nearest(name, known, f"{listing} lists them all", least_alike=_LEAST_ALIKE)
     return DbdynoError("unknown_setting", f"{title} has no setting {name!r}", hint)
 
 

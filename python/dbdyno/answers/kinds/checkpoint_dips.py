@@ -26,7 +26,7 @@ from dbdyno.answers.grouping import (
     titles_of,
     varied,
 )
-from dbdyno.explain.sentences import capitalized
+from dbdyno.explain.sentences import amount, capitalized
 from dbdyno.formatting import NOTHING, percent, seconds, significant, size
 
 NOTICED = 0.05
@@ -100,15 +100,35 @@ def _long_enough(seen: Sequence[_Seen]) -> Claim:
     whole = [one for one in seen if any(dip.is_whole for dip in one.dips)]
     counted = f"{len(whole)} of {len(seen)} runs contain a complete checkpoint"
     begun = f"; in {len(with_begin)} at least one started" if len(with_begin) > len(whole) else ""
-    lacking = len(seen) - len(whole)
     return Claim(
         sentence=f"{counted}{begun}.",
         is_decided=True,
-        doubt=""
-        if not lacking
-        else f"The other {lacking} measured a server that no checkpoint slows; only longer runs or "
-        "more frequent checkpoints show what one costs.",
-        evidence={"runs": len(seen), "held_a_whole_checkpoint": len(whole)},
+        doubt=_incomplete_text(
+            cut=len(with_begin) - len(whole), without=len(seen) - len(with_begin)
+        ),
+        evidence={
+            "runs": len(seen),
+            "held_a_whole_checkpoint": len(whole),
+            "held_the_start_of_one": len(with_begin),
+        },
+    )
+
+
+def _incomplete_text(*, cut: int, without: int) -> str:
+    """What runs lack in which a checkpoint was cut off, or none began; empty if there are none.
+
+    A checkpoint slows a run from its start on, whether or not it also ends there.
+    """
+    lacks = []
+    if cut:
+        lacks.append(f"{amount(cut, 'run contains', 'runs contain')} only a part of a checkpoint")
+    if without:
+        lacks.append(f"{amount(without, 'run', 'runs')} measured a server that no checkpoint slows")
+    if not lacks:
+        return ""
+    return (
+        f"{' and '.join(lacks)}; only longer runs or more frequent checkpoints show all that one "
+        "costs."
     )
 
 

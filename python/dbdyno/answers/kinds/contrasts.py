@@ -8,7 +8,7 @@ number of further repeats that would is given.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from dbdyno.analysis.verdicts import change, ratio_text
+from dbdyno.analysis.verdicts import changes, ratio_text
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import title_of
 from dbdyno.answers.level_contrasts import Contrasted, Levels, contrasted, levels_text
@@ -87,7 +87,7 @@ def _verdict_text(verdict: Verdict, found: Sequence[Found], factors: Sequence[st
     levels = ", ".join("/".join(of.others[name] for name in factors) for of, _ in found)
     places = f"{'/'.join(factors)} {levels}"
     ratios = [metric.ratio for _, metric in found]
-    span = " to ".join(dict.fromkeys(map(change, (min(ratios), max(ratios)))))
+    span = changes(min(ratios), max(ratios))
     if verdict == "same":
         return f"stayed the same within ±{percent(found[0][1].margin)} at {places} ({span})"
     if verdict == "cannot tell":

@@ -6,7 +6,7 @@ the table rest on few pairs each: they are shown with their intervals and not ju
 ``answers/variant_pairs.py`` describes how a comparison is judged.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dbdyno.analysis.effect import Ratio
@@ -33,8 +33,8 @@ from dbdyno.answers.grouping import (
     title_of,
 )
 from dbdyno.answers.measuring import series_over
-from dbdyno.answers.variant_pairs import DuelResult, VariantPair, duel_results
-from dbdyno.formatting import milliseconds, percent
+from dbdyno.answers.variant_pairs import DuelResult, VariantPair, duel_results, turn_text
+from dbdyno.formatting import milliseconds, percent, tps
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
@@ -124,7 +124,7 @@ def _time_claim(one: DuelResult) -> Claim:
 
 def _doubt(one: DuelResult, number: Number) -> str:
     duel = one.duel
-    doubts = (one.lack, duel.turn_text(number), duel.left_out_text(number))
+    doubts = (one.lack, turn_text(duel, number), duel.left_out_text(number))
     return " ".join(filter(None, doubts))
 
 
@@ -156,7 +156,10 @@ def _rows(duel: VariantPair) -> Iterator[tuple[str, ...]]:
 
 
 def _curves(duel: VariantPair, over: str) -> Iterator[CurveOf]:
-    for number, title in ((throughput, "Throughput, TPS"), (p95_ms, "95th percentile, ms")):
+    for number, title, text in (
+        (throughput, "Throughput, TPS", _tps_text),
+        (p95_ms, "95th percentile, ms", milliseconds),
+    ):
         series = [
             series_over(name, duel.side(name), duel.over, number)
             for name in (duel.first, duel.second)
@@ -164,7 +167,7 @@ def _curves(duel: VariantPair, over: str) -> Iterator[CurveOf]:
         if all(len(one.x) > 1 for one in series):
             yield CurveOf(
                 title=f"{duel.load}: {title.split(',')[0].lower()} against {over}",
-                summary=_summary(series),
+                summary=_summary(series, text),
                 x_title=over,
                 y_title=title,
                 series=series,
@@ -172,9 +175,13 @@ def _curves(duel: VariantPair, over: str) -> Iterator[CurveOf]:
             )
 
 
-def _summary(series: Sequence[CurveSeries]) -> str:
-    parts = (f"{one.label} from {min(one.y):.3g} to {max(one.y):.3g}" for one in series)
+def _summary(series: Sequence[CurveSeries], text: Callable[[float], str]) -> str:
+    parts = (f"{one.label} from {text(min(one.y))} to {text(max(one.y))}" for one in series)
     return "; ".join(parts) + "."
+
+
+def _tps_text(value: float) -> str:
+    return f"{tps(value)} TPS"
 
 
 ANSWER = Answer(

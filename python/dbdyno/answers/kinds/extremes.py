@@ -31,7 +31,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     if not levels:
         return Answered(claims=[], missing="no run at these levels")
     claims = [_claim(level, among) for level, among in levels.items()]
-    return Answered(claims=claims, shown=[_table(trials, trials.trials)])
+    return Answered(claims=claims, shown=[_table(trials, chosen(trials))])
 
 
 def _claim(level: str, among: Sequence[Trial]) -> Claim:
@@ -75,8 +75,8 @@ def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
         ),
         rows=[(*point_cells(point, factors), *_cells(of)) for point, of in by_point(among).items()],
         numeric=frozenset(range(len(factors), len(factors) + 5)),
-        note="Averages over runs; minimum and maximum are over measurement intervals of "
-        f"{_length_text(among)}. {INTERVAL_NOTE}",
+        note="Averages are geometric means over runs; minimum and maximum are over measurement "
+        f"intervals of {_length_text(among)}. {INTERVAL_NOTE}",
     )
 
 

@@ -110,7 +110,8 @@ def _table(sides: Mapping[str, Sequence[Trial]]) -> TableOf:
         columns=("full_page_writes", "runs", "WAL", "records", "images", "images, count", "TPS"),
         rows=[_row(level, among) for level, among in sides.items()],
         numeric=frozenset(range(1, 7)),
-        note=f"Means over runs. {INTERVAL_NOTE}",
+        note="Geometric means over runs of the numbers with an interval, arithmetic means of the "
+        f"others. {INTERVAL_NOTE}",
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from dbdyno.analysis.metrics import THROUGHPUT
-from dbdyno.analysis.verdicts import change
+from dbdyno.analysis.verdicts import change, changes
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import (
     by_level,
@@ -103,7 +103,7 @@ def _false_alarm(metrics: Sequence[MetricComparison]) -> str:
 def _interval(metric: MetricComparison) -> str:
     if metric.low is None or metric.high is None:
         return ""
-    return f" (95 %: {change(metric.low)} to {change(metric.high)}, {metric.pairs} pairs)"
+    return f" (95 %: {changes(metric.low, metric.high)}, {metric.pairs} pairs)"
 
 
 def _best(found: Sequence[_Compared], reference: str) -> Claim:
@@ -182,9 +182,9 @@ def _table(trials: Trials, factor: str) -> TableOf:
         ),
         rows=[(name, *_row(runs, nodes)) for name, runs in levels.items()],
         numeric=frozenset({1, 2, 3, 4, *range(6, 6 + len(nodes))}),
-        note="TPS is the mean over runs, min and max the lowest and highest run. Memory is that "
-        "of the server's processes at the end of the load; on a host with one node there is "
-        "nothing to compare.",
+        note="TPS and latency are geometric means over runs, min and max the lowest and highest "
+        "run. Memory is that of the server's processes at the end of the load; on a host with one "
+        "node there is nothing to compare.",
     )
 
 

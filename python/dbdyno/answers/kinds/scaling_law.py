@@ -15,6 +15,7 @@ from dbdyno.analysis.scaling import LEVELS_MIN, Measurement, Scaling, scaling
 from dbdyno.answers.answer import Answer, Answered, Claim, CurveOf, CurveSeries, Trial, Trials
 from dbdyno.answers.grouping import chosen, throughput, title_of
 from dbdyno.answers.measuring import series_over
+from dbdyno.answers.statement_times import clients_text
 from dbdyno.formatting import percent, significant, tps
 
 _DRAWN = 120
@@ -79,7 +80,12 @@ def _why_no_peak(law: Scaling) -> str:
         return "the measured throughput does not have the law's shape"
     if law.law.peak_clients > law.clients_max:
         return f"the law has none up to {law.clients_max} clients, the most that were measured"
-    return "the interval of the crosstalk κ includes 0"
+    if not law.crosstalk.low:
+        return "the interval of the crosstalk κ includes 0"
+    return (
+        f"throughput may fall from {clients_text(law.fewest.clients)} on, the fewest that were "
+        "measured"
+    )
 
 
 def _shape(law: Scaling) -> Claim:

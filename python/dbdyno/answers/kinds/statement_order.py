@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.bounds import EXCEEDED, UNBOUNDED
 from dbdyno.analysis.metrics import THROUGHPUT
-from dbdyno.analysis.verdicts import change
+from dbdyno.analysis.verdicts import change, changes
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import by_level, compared_with, over_runs, throughput
 from dbdyno.answers.orders import Orders, Prediction, orders_of
@@ -133,7 +133,7 @@ def _order_claim(
     runs = f"{metric.pairs} pair{'s' if metric.pairs > 1 else ''} of runs"
     interval = runs
     if metric.low is not None and metric.high is not None:
-        interval = f"{change(metric.low)} to {change(metric.high)} at 95 %, {runs}"
+        interval = f"{changes(metric.low, metric.high)} at 95 %, {runs}"
     return Claim(
         sentence=f"{claimed} ({of.level}: {change(metric.ratio)} TPS against the order as written; "
         f"{interval})",

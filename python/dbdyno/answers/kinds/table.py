@@ -41,8 +41,8 @@ def _table(trials: Trials, among: Sequence[Trial], names: Sequence[str]) -> Tabl
             if (of := [trial for trial in among if trial.point == point.levels])
         ],
         numeric=frozenset(range(len(factors), len(factors) + 1 + len(heads))),
-        note="The mean over runs, and the lowest and highest run; for the throughput of a single "
-        "run, its lowest and highest measurement interval.",
+        note="The geometric mean over runs, and the lowest and highest run; for the throughput of "
+        "a single run, its lowest and highest measurement interval.",
     )
 
 

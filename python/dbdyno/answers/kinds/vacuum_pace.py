@@ -1,8 +1,10 @@
-"""Whether autovacuum keeps up: dead rows removed per second while it runs, against those produced.
+"""Whether autovacuum keeps up: the share of time it runs, and the dead rows that remain.
 
-Pruning cleans up most of what HOT updates leave, without any vacuum; the rest is left to vacuum.
-The rate while running shows how much vacuum could remove, the share of time it runs how far it is
-from that. Short runs have few vacuums: without one, the answer is that the pace is not known.
+Pruning cleans up most of what HOT updates leave, without any vacuum; the rest is left to vacuum. A
+pass takes about as long however many rows are dead, so rows removed per second are those of the
+threshold at which it started, and no limit: it would remove more in each pass if more were dead. It
+falls behind only if it runs nearly all the time, or if more rows are dead than it removes in a pass
+and die during it. Short runs have few vacuums: without one, the pace is not known.
 """
 
 from collections.abc import Mapping
@@ -13,9 +15,11 @@ from dbdyno.answers.grouping import by_level, chosen
 from dbdyno.answers.table_size import rows_text
 from dbdyno.answers.vacuuming import Pace, pace_of
 from dbdyno.explain.sentences import amount
-from dbdyno.formatting import NOTHING, count, percent, significant
+from dbdyno.formatting import NOTHING, count, percent
 
 VACUUMS_FEW = 3
+NEARLY_ALWAYS = 0.9
+"""The share of time from which on autovacuum has no reserve."""
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
@@ -45,19 +49,28 @@ def _claim(found: Mapping[float, Pace]) -> Claim:
 
 def _claim_at(rows: float, pace: Pace) -> Claim:
     removed = pace.removed_per_s or 0.0
-    keeps_up = pace.left_to_vacuum_per_s < removed
-    way = "it keeps up" if keeps_up else "it does not keep up"
     few = len(pace.vacuums) < VACUUMS_FEW
     return Claim(
         sentence=f"At {rows_text(rows)} rows updates left {count(pace.made_per_s)} dead rows per "
         f"second, {count(pace.left_to_vacuum_per_s)} of them to vacuum; autovacuum removed "
         f"{count(removed)} per second while running, {percent(min(pace.at_work, 1.0))} of the "
-        f"time: {way}.",
+        f"time: {_judged(pace)}.",
         is_decided=not few,
-        effect=removed / max(pace.left_to_vacuum_per_s, 1.0),
+        effect=pace.at_work,
         doubt=f"Only {amount(len(pace.vacuums), 'vacuum', 'vacuums')} finished." if few else "",
         evidence={"vacuums": len(pace.vacuums), "made_per_s": pace.made_per_s},
     )
+
+
+def _judged(pace: Pace) -> str:
+    if pace.dead_of_a_run > pace.dead_at_most:
+        return (
+            f"it does not keep up, because {count(pace.dead_of_a_run)} rows were dead at the end "
+            f"of a run, but a pass removes and leaves no more than {count(pace.dead_at_most)}"
+        )
+    if pace.at_work > NEARLY_ALWAYS:
+        return "it does not keep up, because it has no time left"
+    return "it keeps up"
 
 
 def _table(found: Mapping[float, Pace]) -> TableOf:
@@ -74,7 +87,8 @@ def _table(found: Mapping[float, Pace]) -> TableOf:
         ),
         rows=[(rows_text(rows), *_cells(pace)) for rows, pace in found.items()],
         numeric=frozenset(range(7)),
-        note="Over all runs of a size. What pruning does not clean up is left to vacuum.",
+        note="Over all runs of a size; dead rows at the end are those of a run. What pruning does "
+        "not clean up is left to vacuum. A pass removes more per second if more rows are dead.",
     )
 
 
@@ -86,7 +100,7 @@ def _cells(pace: Pace) -> tuple[str, ...]:
         str(len(pace.vacuums)),
         NOTHING if removed is None else count(removed),
         percent(min(pace.at_work, 1.0)) if pace.vacuums else NOTHING,
-        f"{significant(pace.dead_at_end)} ({percent(pace.dead_at_end / max(pace.live, 1.0))})",
+        f"{count(pace.dead_of_a_run)} ({percent(pace.dead_of_a_run / max(pace.live, 1.0))})",
     )
 
 

@@ -113,8 +113,8 @@ def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
         ),
         rows=[(*point_cells(point, factors), *_cells(of)) for point, of in by_point(among).items()],
         numeric=frozenset(range(len(factors), len(factors) + 8)),
-        note="Rows and log are per transaction. Means over runs. Pages that were still dirty at "
-        "the end are not counted. HOT: the share of updates that touched no index.",
+        note="Rows and log are per transaction. Arithmetic means over runs. Pages that were still "
+        "dirty at the end are not counted. HOT: the share of updates that touched no index.",
     )  # fmt: skip
 
 
