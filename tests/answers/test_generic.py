@@ -147,6 +147,15 @@ def test_the_suggested_command_requests_all_repeats_not_just_the_further_ones():
     assert found.decide_with == goes_on
 
 
+def test_metrics_that_were_not_measured_are_named_instead_of_a_verdict():
+    unmeasured = replace(made.contrast("order", "as-written", "other"), metrics=("wal_bytes",))
+    spec = made.spec(ORDER, repeats=3, contrasts=(unmeasured,))
+    found = contrasts.answer(made.study(spec, lambda _levels: 1000.0), {})
+    assert not found.claims
+    assert not found.shown
+    assert found.missing.startswith("no metric can be compared: wal_bytes was not measured")
+
+
 def test_a_weakness_of_all_metrics_of_a_contrast_is_reported_once():
     metrics = ("throughput_tps", "response_p95_ms")
     contrast = replace(made.contrast("order", "as-written", "other"), metrics=metrics)

@@ -28,6 +28,9 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     if not found:
         return Answered(claims=[], missing="no block has runs of both sides of a contrast")
     rows = [(of, metric) for of in found for metric in of.comparison.metrics]
+    if not rows:
+        unmeasured = "; ".join(dict.fromkeys(one for of in found for one in of.comparison.doubts))
+        return Answered(claims=[], missing=f"no metric can be compared: {unmeasured}")
     return Answered(claims=list(_claims(trials, rows)), shown=[_table(trials, rows)])
 
 
