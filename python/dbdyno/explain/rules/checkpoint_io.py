@@ -23,6 +23,7 @@ from dbdyno.explain.event_losses import (
     loss_text,
     loss_to,
     severity_of_loss,
+    share_of_losses,
 )
 from dbdyno.explain.needs import grown
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
@@ -39,11 +40,12 @@ def look(case: Case) -> Outcome:
     if loss is None:
         return NotFound("throughput did not fall around checkpoints, or there were none")
     checkpoints = [event for event in case.events if event.kind == "checkpoint"]
+    share = share_of_losses(loss)
     return found(
         "Throughput fell around checkpoints: this cost "
         f"{percent(loss.of_run)} of the run's throughput.",
-        share=loss.share,
-        share_of="lost throughput",
+        share=share,
+        share_of="lost throughput" if share is not None else "",
         severity=severity_of_loss(loss),
         certainty=certainty_of(loss),
         evidence=loss_evidence(loss)
