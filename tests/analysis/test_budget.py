@@ -132,9 +132,11 @@ def test_whether_a_session_is_known_to_be_a_clients():
     pooled = WaitCount("foreign", -1, "", "active", "", "", 4)
     untracked = WaitCount("client", 0, "asking", "disabled", "", "", 4)
     assert not spent(waits=[asking, pooled]).knows_sessions
+    assert not spent(waits=[asking, pooled]).foreign_of_work
     assert not spent(waits=[untracked]).knows_sessions
     assert spent(waits=[pausing, pooled]).knows_sessions
     assert spent(waits=[asking, RUNNING]).knows_sessions
+    assert spent(waits=[RUNNING, pooled]).foreign_of_work
 
 
 def test_other_sessions_are_nobodys_time():

@@ -71,6 +71,7 @@ def test_scripts_without_session_state_work(home, target, mode):
     record = measured(target, query_mode=mode)
     assert (record.valid, record.failures) == (True, [])
     assert record.transactions.ok > 100
+    assert not any(doubt.startswith("not alone") for doubt in record.doubts)
 
 
 def test_telemetry_leaves_nothing_in_sessions_where_the_next_run_would_meet_it(home, target):

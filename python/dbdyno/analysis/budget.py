@@ -189,15 +189,15 @@ def _placed(
 
 
 def _foreign_of_work(
-    rows: Sequence["_Session"], placed: Sequence["_Place | None"], sessions: SampledRows
+    rows: list["_Session"], placed: Sequence["_Place | None"], sessions: SampledRows
 ) -> float:
     """All sessions that are at work, or may be, are taken to have equal parts of the CPU.
 
     A client whose request is on its way may be at work: a sample hardly ever sees short statements.
-    So this is too low rather than too high. It is 0 if clients connected while samples were taken:
-    a session without a name may be one of theirs.
+    So this is too low rather than too high. It is 0 if clients connected while samples were taken,
+    or behind a pooler: a session without a name may be one of theirs.
     """
-    if any(row.doing == "unconnected" for row in rows):
+    if any(row.doing == "unconnected" for row in rows) or not _knows_sessions(rows):
         return 0.0
     working: dict[bool, float] = defaultdict(float)
     for row, place, seconds in zip(rows, placed, sessions.client_seconds.tolist(), strict=True):
