@@ -112,7 +112,7 @@ def test_what_is_without_lock_waits_is_not_called_without_waits():
         "tellers without lock waits",
         "branches without lock waits",
     ]
-    assert "waits for the server's internal locks are part of the rest" in curve.summary
+    assert "waits for other internal locks of the server are part of the rest" in curve.summary
 
 
 def test_without_samples_the_statements_are_timed_but_not_split():

@@ -182,6 +182,11 @@ def test_the_lock_manager_is_busy_with_a_queue_for_rows():
     waits = [(0, "LWLock", "LockManager", 2), (0, "Lock", "transactionid", 3)]
     assert isinstance(outcome_of("lwlock", with_looks(MadeRun(), *waits)), NotFound)
     assert outcome_of("lwlock", with_looks(MadeRun(), waits[0])).severity == "major"
+    # A rare wait for a row makes no queue of it.
+    rare = [(0, "LWLock", "LockManager", 6), (0, "Lock", "transactionid", 1)]
+    assert outcome_of("lwlock", with_looks(MadeRun(), *rare)).evidence["events"].keys() == {
+        "LockManager"
+    }
 
 
 def far_away(trips=7, tps=100, clients=8, on_the_way=7):

@@ -282,7 +282,7 @@ def _place(row: _Session, kinds: WaitKinds, queued: Mapping[Place, Queue]) -> _P
     if row.who != "client":
         return None
     queue = queued.get((row.who, row.statement))
-    if queue and is_at_lock_table(row.wait_type, row.wait_event):
+    if queue and is_at_lock_table(row.wait_event):
         return _Place(row.statement, "lock", LOCK, queue.lock)
     kind = client_kind(
         kinds,

@@ -29,10 +29,9 @@ class Queue(Struct, frozen=True):
     in_all: float
 
 
-def is_at_lock_table(wait_type: str, wait_event: str) -> bool:
-    """Whether a session waits for the lock table itself."""
-    plain = wait_event.casefold().replace("_", "")
-    return wait_type != LOCK and plain.startswith(_TABLE)
+def is_at_lock_table(wait_event: str) -> bool:
+    """Whether it is a wait for the lock table itself."""
+    return wait_event.casefold().replace("_", "").startswith(_TABLE)
 
 
 def queues(sessions: SampledRows) -> dict[Place, Queue]:
@@ -44,7 +43,7 @@ def queues(sessions: SampledRows) -> dict[Place, Queue]:
         who, statement, wait_type, event = row
         if wait_type == LOCK:
             for_locks[who, statement][event] += waited_s
-        elif is_at_lock_table(wait_type, event):
+        elif is_at_lock_table(event):
             at_table[who, statement] += waited_s
     return {
         place: Queue(max(locks, key=locks.__getitem__), 1.0 + at_table[place] / reported_s)

@@ -10,8 +10,8 @@ from dbdyno.answers.two_updates import Level, Pair
 from dbdyno.formatting import NOTHING, milliseconds, percent, significant, tps
 
 LOCK_NOTE = (
-    "Lock waits are for locks of rows and tables; waits for the server's internal locks are part "
-    "of the rest."
+    "Lock waits are for locks of rows and tables, with the way through the table of locks; waits "
+    "for other internal locks of the server are part of the rest."
 )
 
 

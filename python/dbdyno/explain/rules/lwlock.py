@@ -2,7 +2,7 @@
 
 Looks for: waits of type LWLock, in MariaDB and MySQL for mutexes and latches of InnoDB, by name:
 each protects something, which decides what to change. Those of the WAL are reported by
-``wal_write``, those of the lock manager beside a row-lock queue by ``row_lock_convoy``. A wait that
+``wal_write``, those for the lock table in a queue for locks with that queue. A wait that
 only the kernel reports (futex) has no name: it is a hint, and minor at most.
 
 Arithmetic: the share of client time in such waits, including lock waits behind a holder in such a
@@ -16,6 +16,7 @@ others wait, and the cause is the number of clients (see too many connections).
 """
 
 from dbdyno.analysis.budget import Budget
+from dbdyno.analysis.queue_waits import is_at_lock_table
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time
@@ -88,8 +89,6 @@ KNOWN_INNODB: dict[str, tuple[str, str]] = {
 }
 # All that the kernel shows of a wait within a process: it may be a latch, or something else.
 NAMELESS = "futex"
-# Behind a queue for rows these are part of it: the kernel reports the queue itself as a futex.
-_OF_QUEUES = frozenset({"lockmanager", "lockmanagerlock", NAMELESS})
 UNKNOWN = ("something inside the server", FEWER)
 
 
@@ -154,14 +153,19 @@ def _events_text(events: list[tuple[str, float]]) -> list[str]:
 def _events(spent: Budget) -> list[tuple[str, float]]:
     """Shares by event, lock waits included; the largest first.
 
-    Every session that queues for a row goes through the lock manager: if clients do, its waits are
-    part of that queue, not contention of its own.
+    If clients queue for locks, the kernel reports that as a futex, and those at the head of the
+    queue are seen at the lock table: neither is contention of its own. The waits of the others
+    there count as waits for locks already (``analysis/queue_waits.py``).
     """
     own = {part.wait_event for part in spent.parts if part.kind == "lwlock"}
     roots = {charge.root_wait for charge in spent.charges if charge.root_kind == "lwlock"}
-    is_queue = spent.share("lock") >= NOTICED
-    events = (event for event in own | roots if not (is_queue and _plain(event) in _OF_QUEUES))
-    shares = {event: spent.charged("lwlock", event) for event in events}
+    if spent.share("lock") >= NOTICED:
+        own -= {NAMELESS}
+        roots = {event for event in roots if event != NAMELESS and not is_at_lock_table(event)}
+    shares = {
+        event: spent.charged("lwlock", event) if event in roots else spent.share("lwlock", event)
+        for event in own | roots
+    }
     return sorted(shares.items(), key=lambda event: -event[1])
 
 

@@ -17,13 +17,14 @@ for work, a commit that must survive the loss of its server.
 from collections import defaultdict
 from typing import NamedTuple
 
-from dbdyno.analysis.budget import Budget, Part
+from dbdyno.analysis.budget import Part
 from dbdyno.explain.case import Case
+from dbdyno.explain.named_waits import shares_by_event, waiting_text
 from dbdyno.explain.needs import client_time
 from dbdyno.explain.row_holds import ROW_LOCKS
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import gain_of_waits
-from dbdyno.explain.statements import for_workers, statements_of
+from dbdyno.explain.statements import for_workers
 from dbdyno.formatting import percent
 
 
@@ -105,7 +106,8 @@ _KNOWN = {
 def look(case: Case) -> Outcome:
     """The cause with the largest share names the finding, with its longest event."""
     spent = client_time(case)
-    events = _events(spent)
+    waits = list(filter(_is_other, spent.parts))
+    events = shares_by_event(spent, waits)
     share = sum(events.values())
     if share < NOTICED:
         return NotFound(f"waits of other kinds took {percent(share)} of client time")
@@ -122,7 +124,7 @@ def look(case: Case) -> Outcome:
         share_of="client time",
         certainty="likely",
         evidence={"events": events},
-        seen=_waiting_text(case, spent),
+        seen=waiting_text(case, spent, waits),
         why=known.why,
         advice=[known.advice],
         gain=gain_of_waits(case, share),
@@ -139,14 +141,6 @@ def _is_other(part: Part) -> bool:
         return part.wait_event not in ROW_LOCKS
     is_named = part.kind == "other_wait" and part.wait_type not in {"Kernel", ""}
     return is_named and not for_workers(part)
-
-
-def _events(spent: Budget) -> dict[str, float]:
-    """Shares of client time."""
-    shares: dict[str, float] = defaultdict(float)
-    for part in filter(_is_other, spent.parts):
-        shares[part.wait_event] += part.seconds / spent.total
-    return dict(shares)
 
 
 def _by_cause(events: dict[str, float]) -> dict[_Known, float]:
@@ -169,17 +163,6 @@ def _known(event: str) -> _Known:
 
 def _with_others(share: float, of_worst: float) -> str:
     return f", {percent(share)} with other such waits" if share - of_worst >= NOTICED else ""
-
-
-def _waiting_text(case: Case, spent: Budget) -> list[str]:
-    """The statements where they wait, the longest first."""
-    texts = {one.number: one.text for one in statements_of(case)}
-    return [
-        f"{part.wait_event} at “{texts[part.statement]}”: "
-        f"{percent(part.seconds / spent.total)} of client time."
-        for part in filter(_is_other, spent.parts)
-        if part.statement in texts and part.seconds / spent.total >= NOTICED
-    ]
 
 
 RULE = Rule(

@@ -14,10 +14,11 @@ longer.
 
 from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
+from dbdyno.explain.named_waits import shares_by_event, waiting_text
 from dbdyno.explain.needs import client_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import gain_of_waits
-from dbdyno.explain.statements import for_workers, statements_of
+from dbdyno.explain.statements import for_workers
 from dbdyno.formatting import percent
 
 
@@ -25,22 +26,17 @@ def look(case: Case) -> Outcome:
     """Report the waits of all statements together."""
     spent = client_time(case)
     waits = list(filter(for_workers, spent.parts))
-    share = sum(part.seconds for part in waits) / spent.total
+    events = shares_by_event(spent, waits)
+    share = sum(events.values())
     if share < NOTICED:
         return NotFound(f"statements waited for parallel workers for {percent(share)} of the time")
-    texts = {one.number: one.text for one in statements_of(case)}
-    shares = [(part, part.seconds / spent.total) for part in waits]
     return found(
         f"Clients spend {percent(share)} of their time waiting for parallel workers.",
         share=share,
         share_of="client time",
         certainty="likely",
-        evidence={"events": {part.wait_event: of for part, of in shares}},
-        seen=[
-            f"{part.wait_event} at “{texts[part.statement]}”: {percent(of)} of client time."
-            for part, of in shares
-            if part.statement in texts and of >= NOTICED
-        ],
+        evidence={"events": events},
+        seen=waiting_text(case, spent, waits),
         why="A statement with a parallel plan starts processes at each execution: it waits for "
         "them to start, for their rows, and for them to exit; and they take CPU time from other "
         "clients.",
