@@ -57,19 +57,20 @@ def test_an_answer_that_fails_reports_it_and_affects_no_other(monkeypatch):
     broken = Answer(id="broken", title="", answer=fail)
     kinds = all_answers() | {"broken": broken}
     monkeypatch.setattr("dbdyno.answers.answering.all_answers", lambda: kinds)
-    (_, failed), (_, table) = answered(of(Question(answer="broken"), Question(answer="table")))
+    both = of(Question(answer="broken"), Question(answer="table"))
+    (_, failed), (_, table), _ = answered(both)
     assert failed.missing == "internal error in this answer: ValueError: of no use"
     assert table.shown
 
 
 def test_without_a_run_nothing_is_claimed():
     trials = msgspec.structs.replace(of(Question(answer="table")), trials=())
-    ((_, nothing),) = answered(trials)
+    (_, nothing), _ = answered(trials)
     assert nothing.missing == "no run of this study is usable"
 
 
 def test_a_missing_option_of_an_answer_is_named():
-    ((_, lacking),) = answered(of(Question(answer="curve")))
+    (_, lacking), _ = answered(of(Question(answer="curve")))
     assert lacking.missing == "its option 'over' is missing"
 
 
@@ -79,13 +80,13 @@ CONTRAST = made.contrast("clients", "1", "4")
 @pytest.mark.parametrize(
     ("contrasts", "answers", "expected"),
     [
-        ((), (), ["table"]),
-        ((CONTRAST,), (), ["contrasts"]),
-        ((CONTRAST,), ("table",), ["table", "contrasts"]),
-        ((CONTRAST,), ("contrasts", "table"), ["contrasts", "table"]),
+        ((), (), ["table", "limits"]),
+        ((CONTRAST,), (), ["contrasts", "limits"]),
+        ((CONTRAST,), ("table",), ["table", "contrasts", "limits"]),
+        ((CONTRAST,), ("limits", "contrasts", "table"), ["limits", "contrasts", "table"]),
     ],
 )
-def test_contrasts_of_a_study_are_answered_whether_requested_or_not(contrasts, answers, expected):
+def test_contrasts_and_limits_of_a_study_are_answered_whether_requested_or_not(contrasts, answers, expected):
     questions = tuple(Question(answer=name) for name in answers)
     spec = msgspec.structs.replace(SPEC, contrasts=contrasts, answers=questions)
     trials = made.study(spec, lambda _levels: 1000.0)

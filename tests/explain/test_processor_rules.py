@@ -157,6 +157,13 @@ def test_others_without_a_name_are_a_hint_and_minor():
     assert "rustc" not in found.summary
 
 
+def test_what_has_a_name_is_severe_though_most_has_none():
+    run = with_processors(made_run(), server=0.4, engine=0.2, others=1.2)
+    run.counters("busiest", {"cpu_us": 0.5 * CORE_S}, of="backup/4711")
+    found = outcome_of("cpu_others", run)
+    assert (found.severity, found.certainty) == ("major", "hint")
+
+
 def test_stolen_cpu_time_slows_runnable_processes():
     run = with_processors(made_run("select 1", clients=4), server=0.7, engine=0.1, stolen=0.2)
     found = outcome_of("cpu_steal", with_looks(run, (0, "", "", 2), (-1, "idle", "", 2)))

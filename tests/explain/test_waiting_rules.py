@@ -213,6 +213,14 @@ server does.
 """)
 
 
+def test_what_lies_between_two_programs_of_one_host_is_no_distance():
+    """A proxy, or a network that is emulated on the loopback interface."""
+    finding = outcome_of("round_trips", reached(far_away(), tcp={"host": "127.0.0.1"}))
+    assert not any("closer" in advice for advice in finding.advice)
+    assert any("Connect directly" in advice for advice in finding.advice)
+    assert "over a Unix socket" in finding.refute
+
+
 def test_one_statement_has_nothing_to_send_together():
     finding = outcome_of("round_trips", far_away(trips=1))
     assert finding.gain == ""

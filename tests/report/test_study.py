@@ -108,6 +108,15 @@ def test_turns_that_failed_stand_with_their_reasons():
     assert "Turn 99 (clients=4,order=other) failed: the server did not start" in text_of(trials)
 
 
+def test_runs_that_were_removed_are_a_doubt():
+    whole = study()
+    trials = msgspec.structs.replace(whole, trials=whole.trials[1:])
+    removed = "1 run of this study cannot be read (any more), and does not count"
+    assert removed in page_of(trials)
+    assert removed in " ".join(text_of(trials).split())
+    assert "cannot be read" not in page_of(whole)
+
+
 def test_each_run_stands_with_its_id_and_its_command():
     page = page_of(study())
     assert len(re.findall(r"run-\d+</td>", page)) == 18
@@ -134,7 +143,7 @@ def test_published_results_are_drawn_as_shapes_over_shared_points():
         published=(PUBLISHED,),
     )
     shown = made.study(spec, lambda levels: 500.0 * int(levels["clients"]), noise=0)
-    ((question, answer),) = answered(shown)
+    (question, answer), _ = answered(shown)
     same = msgspec.structs.replace(
         answer.shown[0],
         columns=PUBLISHED.columns,
@@ -169,7 +178,7 @@ def test_the_object_has_what_programs_read():
     assert throughput["runs"] == 3
     assert throughput["low"] < throughput["mean"] < throughput["high"]
     assert [one["metrics"][0]["verdict"] for one in found["comparisons"]] == ["worse"] * 3
-    assert [one["answer"] for one in found["answers"]] == ["contrasts", "curve", "table"]
+    assert [one["answer"] for one in found["answers"]] == ["contrasts", "curve", "table", "limits"]
     assert [one["kind"] for one in found["answers"][1]["shown"]] == ["curve"]
     failed = [turn for point in found["points"] for turn in point["turns"] if turn["error"]]
     assert failed[0]["error"]["message"] == "the server did not start"

@@ -126,7 +126,7 @@ def test_a_study_goes_on_to_more_repeats(tmp_path, capsys):
     assert code == 0
     assert "2 points × 2 repeats, 2 turns done before" in err
     assert "4 of 4 runs count" in out
-    assert "Evaluated before, with 1 repeats" in out
+    assert "Evaluated before, with 1 repeat:" in out
     code, _, err = answer(capsys, "resume", "--repeats", "1")
     assert code == 1
     assert "already has 2" in err

@@ -180,4 +180,6 @@ class Answer(Struct, frozen=True, kw_only=True):
     title: str
     options: Mapping[str, str] = {}
     """Options with their meaning; others are refused when the file is read."""
+    judges: bool = True
+    """Whether the study's verdict may be its first claim, or what it lacks to make one."""
     answer: Callable[[Trials, Mapping[str, Any]], Answered]

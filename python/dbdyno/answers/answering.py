@@ -12,6 +12,7 @@ from dbdyno.answers.registry import all_answers
 from dbdyno.model.study import Question, StudySpec
 
 CONTRASTS = "contrasts"
+LIMITS = "limits"
 NOTHING_COMPARED = "the study compares nothing; add a [[contrast]] to its file"
 
 Answers: TypeAlias = Sequence[tuple[Question, Answered]]
@@ -23,11 +24,16 @@ def answered(trials: Trials) -> list[tuple[Question, Answered]]:
 
 
 def questions(spec: StudySpec) -> Sequence[Question]:
-    """The questions of the file, then those for contrasts and metrics that it leaves out."""
+    """The questions of the file, then those that every study has and the file leaves out."""
     questions = list(spec.answers)
-    if spec.contrasts and not any(question.answer == CONTRASTS for question in questions):
+    asked = {question.answer for question in questions}
+    if spec.contrasts and CONTRASTS not in asked:
         questions.append(Question(answer=CONTRASTS))
-    return questions or [Question(answer="table")]
+    if not questions:
+        questions.append(Question(answer="table"))
+    if LIMITS not in asked:
+        questions.append(Question(answer=LIMITS))
+    return questions
 
 
 def title_of(question: Question) -> str:
@@ -40,11 +46,20 @@ def verdict(answers: Answers) -> Claim:
     """The first claim; none, with the reason, if an answer before it lacks what it needs."""
     if not answers:
         return Claim(sentence="No verdict: the study asks for no answer.", is_decided=False)
-    judging = (answer for _, answer in answers if answer.claims or answer.missing)
+    judging = (
+        answer
+        for question, answer in answers
+        if (answer.claims or answer.missing) and _judges(question)
+    )
     first = next(judging, Answered(claims=[], missing=NOTHING_COMPARED))
     if first.claims:
         return first.claims[0]
     return Claim(sentence=f"No verdict: {first.missing}.", is_decided=False)
+
+
+def _judges(question: Question) -> bool:
+    kind = all_answers().get(question.answer)
+    return kind is None or kind.judges
 
 
 def _guarded(question: Question, trials: Trials) -> Answered:

@@ -40,18 +40,19 @@ def share_text(finding: Finding) -> str:
     return f"{percent(finding.share)} of {_WHOLES[finding.share_of]}"
 
 
-def main_note(findings: Sequence[Finding]) -> Finding | None:
-    """The note that accounts for most of client time, if it accounts for much of it.
+def is_large_note(finding: Finding) -> bool:
+    """Whether it names a normal limit of the load that accounts for much of client time.
 
-    What is the normal limit of a load is a note, however much time it takes.
+    What is normal is a note, however much time it takes.
     """
-    notes = [
-        finding
-        for finding in findings
-        if finding.severity == "note" and finding.share_of == "client time"
-    ]
-    largest = max(notes, key=lambda note: note.share or 0.0, default=None)
-    return largest if largest and (largest.share or 0.0) >= MUCH else None
+    is_of_clients = finding.severity == "note" and finding.share_of == "client time"
+    return is_of_clients and (finding.share or 0.0) >= MUCH
+
+
+def main_note(findings: Sequence[Finding]) -> Finding | None:
+    """The note that accounts for most of client time, if it accounts for much of it."""
+    notes = filter(is_large_note, findings)
+    return max(notes, key=lambda note: note.share or 0.0, default=None)
 
 
 def remainder_text(unexplained: float | None, parts: Mapping[str, float]) -> str:
@@ -63,12 +64,19 @@ def remainder_text(unexplained: float | None, parts: Mapping[str, float]) -> str
         return "Unexplained: not known, because the clients' sessions were not sampled."
     if unexplained < _NO_REMAINDER:
         return "Unexplained: nothing; the findings' shares of client time may overlap."
-    known = ", ".join(
-        f"{percent(share)} {_KINDS.get(kind, kind)}"
+    known = [
+        (share, _KINDS.get(kind, kind))
         for kind, share in parts.items()
         if share >= NOTICED and unexplained >= MUCH
-    )
+    ]
     return (
         f"Unexplained: {percent(unexplained)} of client time; no finding accounts for it"
-        f"{': ' if known else ''}{known}."
+        f"{': ' if known else ''}{_parts_text(known, unexplained)}."
     )
+
+
+def _parts_text(known: Sequence[tuple[float, str]], whole: float) -> str:
+    """The parts with their shares; a single one that is the whole needs no share again."""
+    if len(known) == 1 and percent(known[0][0]) == percent(whole):
+        return known[0][1]
+    return ", ".join(f"{percent(share)} {kind}" for share, kind in known)

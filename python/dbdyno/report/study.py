@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dbdyno.answers.answer import Claim, Trials
 from dbdyno.answers.answering import Answers, verdict
 from dbdyno.explain.sentences import capitalized
-from dbdyno.formatting import count
+from dbdyno.formatting import count, counted
 from dbdyno.report.page import Page, PageSection, render_page
 from dbdyno.report.study_answers import answer_sections
 from dbdyno.report.study_making import making_blocks
@@ -59,12 +59,17 @@ def doubts(trials: Trials, claim: Claim) -> Iterator[str]:
     if claim.doubt:
         yield capitalized(claim.doubt)
     if trials.study.looks:
-        at = " and ".join(map(count, trials.study.looks))
-        yield f"Evaluated before, with {at} repeats: each interim look may give a false alarm."
+        at = " and ".join(counted(look, "repeat") for look in trials.study.looks)
+        yield f"Evaluated before, with {at}: each interim look may give a false alarm."
     lost = sum(result.status != "done" for result in trials.study.results)
     if lost:
         runs = "turn does" if lost == 1 else "turns do"
         yield f"{count(lost)} {runs} not count; the reasons are at the end."
+    removed = len(trials.study.results) - lost - len(trials.trials)
+    if removed:
+        do = "does" if removed == 1 else "do"
+        runs = counted(removed, "run")
+        yield f"{runs} of this study cannot be read (any more), and {do} not count."
     left = len(trials.study.turns) - len(trials.study.results)
     if left:
         yield f"{count(left)} of {count(len(trials.study.turns))} turns have not been run (yet)."

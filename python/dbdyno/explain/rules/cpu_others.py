@@ -11,7 +11,8 @@ for the processes of the server, the load generator or dbdyno. Of the server's o
 sessions outside the load get as much as each other session that a sample shows at work or with a
 request on its way, which is rather too little. Where less than half of that can be attributed to a
 program, the rest are programs too short-lived to be sampled, or the kernel's own work, which the
-load itself may have caused: the finding is then a hint, and minor at most.
+load itself may have caused: the finding is then a hint, and minor at most, unless what can be
+attributed is more severe by itself.
 
 Source: utilization law, U = X · S (Denning and Buzen, Computing Surveys 10, 1978).
 
@@ -28,9 +29,19 @@ from dbdyno.explain.processors import (
     foreign_sessions,
     processor_time,
 )
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
+from dbdyno.explain.rule import (
+    NOTICED,
+    SEVERITIES,
+    NotFound,
+    Outcome,
+    Rule,
+    at_most,
+    found,
+    severity_of,
+)
 from dbdyno.explain.sentences import gain_text
 from dbdyno.formatting import percent, seconds
+from dbdyno.model.record import Severity
 
 _AT_PROCESSORS: tuple[PartKind, ...] = ("cpu", "cpu_queue")
 _KNOWN_MIN = 0.5
@@ -57,14 +68,15 @@ def look(case: Case) -> Outcome:
         return NotFound(f"the CPU was {percent(used.idle)} idle")
     capacity_s = used.cores * (case.record.duration_s or 0.0)
     names = _busiest(case, others * capacity_s, foreign * capacity_s)
-    is_known = _named_share(names, others * capacity_s) >= _KNOWN_MIN
+    named = _named_share(names, others * capacity_s)
+    is_known = named >= _KNOWN_MIN
     share = min(others, _waiting_or_working(case))
     return found(
         f"Other programs used {percent(others)} of the CPU of a saturated host"
         f"{_who(names) if is_known else ''}.",
         share=share,
         share_of="client time",
-        severity=severity_of(share) if is_known else at_most("minor", severity_of(share)),
+        severity=severity_of(share) if is_known else _severity_at_least(share * named, share),
         certainty="likely" if is_known else "hint",
         evidence={
             "others_share": others,
@@ -100,6 +112,11 @@ def _busiest(case: Case, others_s: float, foreign_s: float) -> list[tuple[str, f
 def _named_share(names: list[tuple[str, float]], others_s: float) -> float:
     """The part of the others' CPU time that belongs to named programs."""
     return sum(taken for _, taken in names) / others_s if others_s else 0.0
+
+
+def _severity_at_least(certain: float, share: float) -> Severity:
+    """Of what is certainly other programs' time, and minor at most for the rest."""
+    return max(severity_of(certain), at_most("minor", severity_of(share)), key=SEVERITIES.index)
 
 
 def _waiting_or_working(case: Case) -> float:

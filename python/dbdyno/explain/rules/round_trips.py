@@ -29,6 +29,12 @@ from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import gain_of_waits
 from dbdyno.formatting import milliseconds, percent, significant
 
+_NEARER = "Run the application closer to the server: in the same zone or on the same host."
+_DIRECTLY = (
+    "Connect directly to the server, best over a Unix socket: both are on one host, so something "
+    "between them takes this time (a proxy, a pooler, an emulated network)."
+)
+
 
 def look(case: Case) -> Outcome:
     """Not if round trips are short, or long only because the CPU is saturated."""
@@ -63,9 +69,9 @@ def look(case: Case) -> Outcome:
         ],
         why="While a transaction is on the network the server does no work for it, but its locks "
         "are held.",
-        advice=_advice(network, saved_s),
+        advice=_advice(case, network, saved_s),
         gain=gain_of_waits(case, network.share * max(network.trips - 1, 0) / network.trips),
-        refute="Run the load on the server's own host: this share must disappear.",
+        refute=f"Run the load {_place(case)}: this share must disappear.",
     )
 
 
@@ -87,6 +93,10 @@ def _beside_full_processors(case: Case, each: str) -> NotFound:
     )
 
 
+def _place(case: Case) -> str:
+    return "over a Unix socket" if stays_within_machine(case) else "on the server's own host"
+
+
 def _behind_locks(network: NetworkTime) -> list[str]:
     if network.share - network.own < NOTICED:
         return []
@@ -94,8 +104,8 @@ def _behind_locks(network: NetworkTime) -> list[str]:
     return [f"{part} of client time is spent waiting for locks whose holders were on the network."]
 
 
-def _advice(network: NetworkTime, saved_s: float) -> list[str]:
-    nearer = "Run the application closer to the server: in the same zone or on the same host."
+def _advice(case: Case, network: NetworkTime, saved_s: float) -> list[str]:
+    nearer = _DIRECTLY if stays_within_machine(case) else _NEARER
     if network.trips <= 1:
         return [nearer, "Use more clients: the server has capacity for them."]
     return [
