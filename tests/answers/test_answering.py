@@ -86,7 +86,7 @@ CONTRAST = made.contrast("clients", "1", "4")
         ((CONTRAST,), ("limits", "contrasts", "table"), ["limits", "contrasts", "table"]),
     ],
 )
-def test_contrasts_and_limits_of_a_study_are_answered_whether_requested_or_not(contrasts, answers, expected):
+def test_contrasts_and_limits_are_answered_whether_requested_or_not(contrasts, answers, expected):
     questions = tuple(Question(answer=name) for name in answers)
     spec = msgspec.structs.replace(SPEC, contrasts=contrasts, answers=questions)
     trials = made.study(spec, lambda _levels: 1000.0)
