@@ -40,6 +40,11 @@ def test_the_text_has_the_answer_the_error_and_every_run():
     assert "use longer trials (-T)" in text
 
 
+def test_before_the_first_rate_is_judged_only_the_capacity_is_known():
+    text = render_search_text(made_up_search.search(trials_max=0))
+    assert text.replace("\u202f", " ").endswith("clients reached 5 000 transactions per second.\n")
+
+
 def test_failures_are_reported_even_if_nothing_else_happened():
     found = made_up_search.search(trials_max=1)
     (trial,) = found.trials

@@ -91,3 +91,15 @@ def test_an_interrupt_in_the_middle_keeps_what_is_known(script, home, number):
     assert not found["is_over"]
     assert "Traceback" not in err
     assert servers_left(home) == []
+
+
+def test_an_interrupt_before_the_first_rate_is_judged_shows_the_capacity(script, home):
+    with begin(script, home, "--server", "postgres", "--slo", "p50<10s") as process:
+        wait_for("capacity: ", process)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=300)
+    assert process.returncode == 130, err
+    found = json.loads(out)
+    assert found["verdict"] == "Interrupted before a rate was judged."
+    assert found["capacity_tps"] > 0
+    assert servers_left(home) == []

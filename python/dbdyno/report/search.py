@@ -24,8 +24,9 @@ def render_search_text(found: Search, screen: int | None = None) -> str:
     blocks: list[list[Line]] = [
         [Paragraph(title(found), "  ")],
         [Paragraph(sentence) for sentence in (verdict(found), *bounds(found))],
-        [Columns([HEADINGS, *rows(found)], left=0)],
     ]
+    if found.trials:
+        blocks.append([Columns([HEADINGS, *rows(found)], left=0)])
     return "\n\n".join(laid_out(block, screen, flow=None) for block in blocks) + "\n"
 
 

@@ -18,6 +18,7 @@ from dbdyno.analysis.objective_windows import concatenated, evaluate, objective_
 from dbdyno.analysis.rate_search import Search, Trial, error_each, next_rate
 from dbdyno.analysis.sequential import LOOKS_MAX
 from dbdyno.errors import DbdynoError
+from dbdyno.formatting import tps
 from dbdyno.model.record import RunRecord
 from dbdyno.model.recording import Recording
 from dbdyno.run.draft_plan import draft
@@ -112,7 +113,7 @@ def search(  # noqa: PLR0913 - the five of a run, and what is searched for
     *,
     known: Callable[[Search], None],
 ) -> Search:
-    """Search to the last rate; ``known`` is called with the state after each rate."""
+    """Search to the last rate; ``known`` is called with the state after the probe and each rate."""
     found_work = find_work(items, options.script_files, options)
     options, work = equip(options, found_work, observer.say)
     duration_ns = options.duration_ns or DURATION_DEFAULT_NS
@@ -127,6 +128,7 @@ def search(  # noqa: PLR0913 - the five of a run, and what is searched for
             rate_max_tps=wanted.rate_max_tps,
             probe=_probed(load, server, duration_ns),
         )
+        known(found)
         while rate := next_rate(found):
             trial = _tried(load, server, found, rate, duration_ns)
             found = replaced(found, trials=[*found.trials, trial])
@@ -157,6 +159,7 @@ def _probed(load: _Load, server: Server, duration_ns: int) -> RunRecord:
             f"See dbdyno report {record.run_id}.",
             exit_code=2,
         )
+    load.observer.say(f"capacity: {tps(record.throughput_tps.value)} TPS")
     return record
 
 
