@@ -70,14 +70,24 @@ def _same_text(found: MetricComparison, runs: str) -> str:
 
 def _undecided_text(found: MetricComparison, runs: str) -> str:
     change = f"{_change_text(found)}; {_evidence(found, runs)}"
-    if found.method in ("single runs", "none"):
+    if is_left_open(found):
         return f"{found.title} cannot be told apart by single runs ({change}){_unknown(found)}."
     return f"{found.title} cannot be told apart at this sample size ({change}){_needed(found)}."
 
 
+def is_left_open(found: MetricComparison) -> bool:
+    """Whether single runs were compared, and could not decide."""
+    return found.verdict == "cannot tell" and found.method in ("single runs", "none")
+
+
+def lacks_interval(found: MetricComparison) -> bool:
+    """Whether single runs could decide the metric, but one of them has no interval for it."""
+    return found.method == "none" and single_run_decides(found.id)
+
+
 def _unknown(found: MetricComparison) -> str:
     """Why single runs leave a metric open that they could decide."""
-    if found.method == "single runs" or not single_run_decides(found.id):
+    if not lacks_interval(found):
         return ""
     return ": it has no interval within a run that excludes 0; longer runs may have one"
 

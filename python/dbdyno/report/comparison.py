@@ -7,7 +7,7 @@ from ``analysis/compare.py``.
 from collections.abc import Iterator, Sequence
 from math import isinf
 
-from dbdyno.analysis.verdicts import change, ratio_text
+from dbdyno.analysis.verdicts import change, is_left_open, lacks_interval, ratio_text
 from dbdyno.formatting import NOTHING, THIN_SPACE, percent
 from dbdyno.layout import Columns, Command, Line, Paragraph, laid_out
 from dbdyno.model.comparison import VERDICTS, Comparison, MetricComparison, Verdict
@@ -26,7 +26,7 @@ def render_comparison_text(
         _flowing([f"{comparison.after} against {comparison.before}", *_unequal(comparison)]),
         _flowing([headline(comparison)]),
         [Columns([HEADINGS, *map(_row, comparison.metrics)], left=_LEFT)],
-        _flowing([metric.sentence for metric in comparison.metrics]),
+        _flowing(list(_sentences(comparison.metrics))),
         _flowing(_listed("Doubts:", comparison.doubts)),
         [_pasted(line) for line in _decide(comparison)],
         _flowing([one.sentence for one in results]),
@@ -72,6 +72,17 @@ def headline(comparison: Comparison) -> str:
         for verdict, metrics in by_verdict.items()
         if metrics
     )
+
+
+def _sentences(metrics: Sequence[MetricComparison]) -> Iterator[str]:
+    """A sentence for each metric; one for all that single runs left open for the same reason."""
+    yield from (metric.sentence for metric in metrics if not is_left_open(metric))
+    lacking = [metric.title for metric in metrics if is_left_open(metric) and lacks_interval(metric)]
+    if lacking:
+        yield (
+            "Without an interval within a run that excludes 0, which longer runs may have: "
+            f"{', '.join(lacking)}."
+        )
 
 
 def _verdict_text(verdict: Verdict, metrics: Sequence[MetricComparison]) -> str:
