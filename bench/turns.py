@@ -22,9 +22,10 @@ SLICE_S = 0.4
 SETTLING_S = 0.5
 """After their connections, tools prepare statements. They have this, and as long as they took until
 then: a tool that is stopped before its load has begun may give up."""
-ALONE_S = 1
+ALONE_S = 3
 """Each tool's load ends in a turn of its own: later than that of the tool before it by this, and by
-what the clients of that tool may need to disconnect."""
+what the clients of that tool may need to disconnect. dbdyno counts the rows before it ends, which
+takes InnoDB more than a second beside transactions that are stopped."""
 CONNECTING_AT_MOST_S = 60.0
 POLL_S = 0.05
 
