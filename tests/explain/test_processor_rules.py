@@ -1,6 +1,7 @@
 """CPU use by server, engine and others: each rule on made-up counters of the kernel."""
 
 import pytest
+from msgspec.structs import replace
 
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Finding
@@ -219,3 +220,42 @@ def test_a_generator_on_the_servers_full_machine_is_minor():
     found = outcome_of("cpu_generator", with_processors(made_run(), server=1.2, engine=0.7))
     assert found.severity == "minor"
     assert found.share == pytest.approx(0.35)
+
+
+def few(*seen, server=1.45, clients=2, **more):
+    """Clients that leave cores idle; each of ``seen`` is a session sample's wait."""
+    trips = {"round_trips": 20_000}
+    run = made_run("select 1", ok=10_000, clients=clients, seconds=20, engine=trips, **more)
+    return with_looks(with_processors(run, server=server, engine=0.1), *seen)
+
+
+WORKING = (0, "", "", 2)
+
+
+def test_few_clients_wait_for_their_own_transactions():
+    found = outcome_of("few_clients", few(WORKING))
+    assert (found.severity, found.share) == ("note", pytest.approx(1.45 / 2))
+    # Server and engine use 1.55 of two cores, and 0.45 are idle: 1.29 times as much.
+    assert found.advice[0] == "Use more clients: about 3 saturate the CPU."
+    assert "factor of at most 1.29;" in found.gain
+    assert "-c 3:" in found.refute
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        (few(WORKING, server=1.6), "CPU utilization was 85"),
+        (few((0, "Lock", "transactionid", 1), (0, "", "", 1)), "own work took"),
+    ],
+)
+def test_more_clients_are_no_remedy_for_a_full_cpu_or_a_queue(run, reason):
+    outcome = outcome_of("few_clients", run)
+    assert isinstance(outcome, NotFound)
+    assert reason in outcome.reason
+
+
+def test_at_a_given_rate_the_clients_limit_nothing():
+    recording = few(WORKING).recording()
+    plan = recording.plan | {"arrivals": {"open": {"law": "poisson"}}}
+    outcome = outcome_of("few_clients", replace(recording, plan=plan))
+    assert outcome == NotFound("the load is not a constant number of clients")

@@ -202,5 +202,6 @@ def _clean(ground: Ground) -> list[Cause]:
     return [
         clean("clean-select", "select-only, 200/s", "select-only", "-s", "1", "-R", "200"),
         clean("clean-pk", "pk select, 300/s", "pk", "-D", "operation=select", "-R", "300"),
+        clean("one-client", "select-only, 1 client: a core is idle", "select-only", "-c", "1"),
         clean("clean-update", "simple-update, 100/s", "simple-update", "-s", "5", "-R", "100"),
     ]

@@ -77,7 +77,9 @@ def headline(comparison: Comparison) -> str:
 def _sentences(metrics: Sequence[MetricComparison]) -> Iterator[str]:
     """A sentence for each metric; one for all that single runs left open for the same reason."""
     yield from (metric.sentence for metric in metrics if not is_left_open(metric))
-    lacking = [metric.title for metric in metrics if is_left_open(metric) and lacks_interval(metric)]
+    lacking = [
+        metric.title for metric in metrics if is_left_open(metric) and lacks_interval(metric)
+    ]
     if lacking:
         yield (
             "Without an interval within a run that excludes 0, which longer runs may have: "

@@ -96,5 +96,5 @@ RULE = Rule(
     id="cpu_generator",
     title="CPU-bound: the load generator",
     look=look,
-    covers=frozenset({"round_trips"}),
+    covers=frozenset({"round_trips", "few_clients"}),
 )

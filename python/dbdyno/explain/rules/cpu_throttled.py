@@ -118,7 +118,8 @@ RULE = Rule(
     title="CPU throttling: a cgroup quota is exhausted",
     look=look,
     covers=frozenset(
-        {"cpu_server", "cpu_others", "cpu_generator", "too_many_connections", "round_trips"}
+        {"cpu_server", "cpu_others", "cpu_generator", "few_clients", "round_trips"}
+        | {"too_many_connections"}
     ),
     accounts_for=frozenset({"cpu", "cpu_queue", "client_or_network", "not_seen"}),
 )
