@@ -6,13 +6,15 @@ the host.
 
 Arithmetic: N clients complete at most N/R₀ transactions per second, where R₀ is the response time
 of a transaction that does not queue. If server and load generator use the share u of the CPU and v
-is idle, about N·(u + v)/u clients saturate it, and throughput can rise by a factor of up to
-(u + v)/u, if nothing else limits it first. Time on the way over a network is not counted.
+is idle, about N·(u + v)/u clients saturate it, and throughput can rise by a factor of (u + v)/u, if
+nothing else limits it first and a transaction costs as much CPU time as now. Time on the way over a
+network is not counted.
 
 Source: asymptotic bounds of closed systems (Denning and Buzen, Computing Surveys 10, 1978).
 
 Wrong when: a resource that the clients share is saturated without being waited for by name (a
-thread of the server that works alone, a lock in the kernel): then more clients gain nothing.
+thread of the server that works alone, a lock in the kernel): then more clients gain nothing. Waking
+up an idle CPU costs CPU time too, and more clients do it less often: then they gain more.
 """
 
 import math
@@ -23,8 +25,8 @@ from dbdyno.explain.needs import client_time, needed
 from dbdyno.explain.network_time import WITHIN_A_MACHINE_S, network_time_of
 from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import rise_text
-from dbdyno.formatting import count, counted, percent
+from dbdyno.explain.sentences import in_throughput
+from dbdyno.formatting import count, counted, percent, significant
 
 OWN_MIN = 0.7
 """Of client time: if more is spent in queues, more clients would mostly lengthen these."""
@@ -71,7 +73,11 @@ def look(case: Case) -> Outcome:
             "To make each client faster, make its transactions cheaper: fewer statements, less "
             "work in each.",
         ],
-        gain=rise_text(case, factor, "; the CPU is then saturated"),
+        gain=in_throughput(
+            case,
+            f"Throughput rises by a factor of about {significant(factor)}, if a transaction costs "
+            "as much CPU time as now; the CPU is then saturated.",
+        ),
         refute=f"Run with -c {enough}: throughput must rise, and by more than response times.",
     )
 
