@@ -232,30 +232,59 @@ def few(*seen, server=1.45, clients=2, **more):
 WORKING = (0, "", "", 2)
 
 
-def test_few_clients_wait_for_their_own_transactions():
-    found = outcome_of("few_clients", few(WORKING))
-    assert (found.severity, found.share) == ("note", pytest.approx(1.45 / 2))
+def test_own_work_wait_for_their_own_transactions():
+    found = outcome_of("own_work", few(WORKING))
+    assert found.title.startswith("Not saturated")
+    assert found.evidence["on_cpu"] == pytest.approx(1.45 / 2)
+    # The kernel shows the rest as waits for a core, which no other finding accounts for.
+    assert (found.severity, found.share) == ("note", pytest.approx(1.0))
     # Server and engine use 1.55 of two cores, and 0.45 are idle: 1.29 times as much.
     assert found.advice[0] == "Use more clients: about 3 saturate the CPU."
     assert "factor of about 1.29," in found.gain
     assert "-c 3:" in found.refute
 
 
+def test_beside_waits_the_own_work_is_no_reason_for_more_clients():
+    found = outcome_of("own_work", few((0, "Lock", "transactionid", 1), (0, "", "", 1), server=0.6))
+    assert found.share == pytest.approx(0.5)
+    assert found.title == "The transactions' own work"
+    assert not any("more clients" in advice for advice in found.advice)
+
+
 @pytest.mark.parametrize(
     ("run", "reason"),
     [
         (few(WORKING, server=1.6), "CPU utilization was 85"),
-        (few((0, "Lock", "transactionid", 1), (0, "", "", 1)), "own work took"),
+        (few((0, "Lock", "transactionid", 2), server=0.1), "it took 0"),
+        (
+            few(WORKING).counters(
+                "control_group",
+                {"periods": 10, "throttled_periods": 5, "throttled_us": 0.2 * CORE_S},
+                of="server",
+            ),
+            "CPU time was withheld",
+        ),
     ],
 )
-def test_more_clients_are_no_remedy_for_a_full_cpu_or_a_queue(run, reason):
-    outcome = outcome_of("few_clients", run)
+def test_own_work_is_not_told_where_it_waits_for_others_or_for_a_cpu(run, reason):
+    outcome = outcome_of("own_work", run)
     assert isinstance(outcome, NotFound)
     assert reason in outcome.reason
 
 
-def test_at_a_given_rate_the_clients_limit_nothing():
+def test_at_a_given_rate_the_number_of_clients_limits_nothing():
     recording = few(WORKING).recording()
     plan = recording.plan | {"arrivals": {"open": {"law": "poisson"}}}
-    outcome = outcome_of("few_clients", replace(recording, plan=plan))
-    assert outcome == NotFound("the load is not a constant number of clients")
+    found = outcome_of("own_work", replace(recording, plan=plan))
+    assert found.title == "The transactions' own work"
+
+
+def test_a_load_generator_on_a_full_cpu_accounts_for_the_way():
+    run = with_processors(made_run("select 1", clients=4), server=1.5, engine=0.4)
+    sent = WaitCount("client", 0, "asking", "idle", "Client", "ClientRead", 1)
+    for second in range(1, 61):
+        run.look(second, [sent, WaitCount("client", 0, "asking", "active", "", "", 3)], seconds=1)
+    local = reached(run, unix={"path": "/tmp/.s.PGSQL.5432"})
+    found = outcome_of("cpu_generator", local)
+    assert (found.share, found.share_of) == (pytest.approx(0.25), "client time")
+    assert any("on the way within this host" in seen for seen in found.seen)

@@ -52,6 +52,6 @@ RULE = Rule(
     id="cpu_steal",
     title="CPU steal: the hypervisor withholds CPU time",
     look=look,
-    covers=frozenset({"cpu_server", "few_clients", "too_many_connections"}),
+    covers=frozenset({"cpu_server", "own_work", "too_many_connections"}),
     accounts_for=frozenset({"cpu", "cpu_queue"}),
 )

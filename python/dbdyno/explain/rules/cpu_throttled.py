@@ -15,14 +15,13 @@ throttled_time; in version 2 throttled_usec).
 Wrong when: the quota belongs to an outer cgroup, which cannot be seen from inside a container.
 """
 
-import numpy as np
-
-from dbdyno.analysis.readings import level, was_read
+from dbdyno.analysis.readings import level
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import LackingError, grown, known_objects, levels, needed
-from dbdyno.explain.processors import SERVER_ELSEWHERE, processor_time, sees_server
+from dbdyno.explain.needs import needed
+from dbdyno.explain.processors import SERVER_ELSEWHERE, sees_server
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import amount, gain_text
+from dbdyno.explain.withheld import stopped_share, throttled_shares
 from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
 
@@ -31,51 +30,16 @@ _WHO = {"server": "the server", "engine": "the load generator"}
 
 def look(case: Case) -> Outcome:
     """Report the more severe of the two mechanisms."""
-    throttled = {who: _throttled_share(case, who) for who in _groups(case)}
+    throttled = throttled_shares(case)
     worst = max(throttled, key=lambda who: throttled[who], default=None)
     is_here = sees_server(case)
-    stopped = _stopped_share(case) if is_here else 0.0
+    stopped = stopped_share(case) if is_here else 0.0
     if worst is not None and throttled[worst] >= max(stopped, NOTICED):
         return _by_group(case, worst, throttled[worst])
     if stopped >= NOTICED:
         return _by_signal(stopped)
     needed(is_here or None, SERVER_ELSEWHERE)
     return NotFound("no quota was exhausted and no process was sampled as stopped")
-
-
-def _groups(case: Case) -> list[str]:
-    """Whose cgroup was read; without one there is no quota to exhaust."""
-    if not was_read(case.recording, "control_group"):
-        return []
-    return known_objects(case, "control_group")
-
-
-def _throttled_share(case: Case, who: str) -> float:
-    periods = grown(case, "control_group", "periods", who)
-    if not periods:
-        return 0.0
-    ran_out = grown(case, "control_group", "throttled_periods", who) / periods
-    throttled_s = grown(case, "control_group", "throttled_us", who) / 1e6
-    duration_s = needed(case.record.duration_s or None, "nothing was measured")
-    return min(ran_out, throttled_s / duration_s, 1.0 - _ran_at_least(case, who))
-
-
-def _ran_at_least(case: Case, who: str) -> float:
-    """The part of the time in which a cgroup ran, if it had all cores whenever it did."""
-    try:
-        used = processor_time(case)
-    except LackingError:
-        return 0.0
-    return {"server": used.server, "engine": used.engine}.get(who, 0.0)
-
-
-def _stopped_share(case: Case) -> float:
-    """Share of the server's processes that were stopped, over all samples."""
-    count = levels(case, "processes", "count", "server").value
-    stopped = level(case.recording, "processes", "stopped", "server")
-    if stopped is None:
-        return 0.0
-    return float(np.mean(stopped.value)) / max(float(np.mean(count)), 1.0)
 
 
 def _by_group(case: Case, who: str, share: float) -> Finding:
@@ -118,7 +82,7 @@ RULE = Rule(
     title="CPU throttling: a cgroup quota is exhausted",
     look=look,
     covers=frozenset(
-        {"cpu_server", "cpu_others", "cpu_generator", "few_clients", "round_trips"}
+        {"cpu_server", "cpu_others", "cpu_generator", "own_work", "round_trips"}
         | {"too_many_connections"}
     ),
     accounts_for=frozenset({"cpu", "cpu_queue", "client_or_network", "not_seen"}),
