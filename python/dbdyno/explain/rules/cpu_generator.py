@@ -6,8 +6,7 @@ load; and an engine that uses a substantial part of a host whose CPU is saturate
 Arithmetic: the engine's CPU time over (cores × seconds) is its utilization; it can use as many
 cores at once as it has threads, if it is allowed as many. On a saturated host that it shares with
 the server, the share w of the CPU that it uses is what the server would gain on a host of its own:
-a factor of up to 1 / (1 − w). There, time on the way between the two is the load generator's work
-and its waits for a CPU.
+a factor of up to 1 / (1 − w).
 
 Source: utilization law, U = X · S (Denning and Buzen, Computing Surveys 10, 1978).
 
@@ -17,7 +16,6 @@ threads then hides the one that is saturated.
 
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
-from dbdyno.explain.network_time import stays_within_machine
 from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
 from dbdyno.explain.sentences import gain_text
@@ -76,19 +74,16 @@ def _full(fullness: float) -> Finding:
 
 
 def _shared(case: Case, used: ProcessorTime) -> Finding:
-    on_the_way = _on_the_way(case)
     return found(
         f"The load generator used {percent(used.engine)} of the CPU of a saturated host, which the "
         "server on the same host could not use.",
-        share=used.engine if on_the_way is None else on_the_way,
-        share_of="" if on_the_way is None else "client time",
+        share=used.engine,
         severity=at_most("minor", severity_of(used.engine)),
         certainty="likely",
         evidence={"engine_share": used.engine, "server_share": used.server},
         seen=[
             f"CPU utilization: {percent(used.in_use)}, of which server {percent(used.server)}, "
-            f"load generator {percent(used.engine)}.",
-            *_seen_on_the_way(on_the_way),
+            f"load generator {percent(used.engine)}."
         ],
         why="On one host the two compete for CPU: the numbers describe both together.",
         advice=["Run the load from another host, or compare only with runs of the same setup."],
@@ -97,26 +92,9 @@ def _shared(case: Case, used: ProcessorTime) -> Finding:
     )
 
 
-def _seen_on_the_way(share: float | None) -> list[str]:
-    if share is None or share < NOTICED:
-        return []
-    return [
-        f"{percent(share)} of client time was spent on the way within this host: in the load "
-        "generator, or waiting for a CPU to get there."
-    ]
-
-
-def _on_the_way(case: Case) -> float | None:
-    """Of client time; None if it is not known, or not all of it is within this host."""
-    if case.budget is None or not stays_within_machine(case):
-        return None
-    return case.budget.share("client_or_network")
-
-
 RULE = Rule(
     id="cpu_generator",
     title="CPU-bound: the load generator",
     look=look,
     covers=frozenset({"round_trips", "own_work"}),
-    accounts_for=frozenset({"client_or_network"}),
 )

@@ -3,7 +3,8 @@
 Looks for: client time without a wait for anybody else, on a host whose CPU is not saturated: the
 server is at work on a CPU, waits now and then for a core that is free soon, or messages are on the
 way within the host. If nearly all of the time of a closed loop is of this kind, it has too few
-clients to show what the server can do.
+clients to show what the server can do. On a saturated host only the time on the way is meant here:
+it is the load generator's work, and its waits for a CPU.
 
 Arithmetic: N clients complete at most N/R₀ transactions per second, where R₀ is the response time
 of a transaction that does not queue. If server and load generator use the share u of the CPU and v
@@ -27,7 +28,7 @@ from msgspec.structs import asdict
 from dbdyno.analysis.planned_load import is_constant_load
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import client_time, needed
-from dbdyno.explain.network_time import WITHIN_A_MACHINE_S, network_time_of
+from dbdyno.explain.network_time import WITHIN_A_MACHINE_S, network_time_of, stays_within_machine
 from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import in_throughput
@@ -76,7 +77,7 @@ def look(case: Case) -> Outcome:
     """Never above a note: it is what transactions need in any case."""
     used = processor_time(case)
     if used.in_use >= SATURATED:
-        return NotFound(f"CPU utilization was {percent(used.in_use)}")
+        return _on_a_full_cpu(case, used)
     if is_withheld(case, NOTICED):
         return NotFound("CPU time was withheld from the server, however idle the host was")
     spent = client_time(case)
@@ -131,6 +132,27 @@ def _beside_waits(work: _Work) -> Finding:
         why=_WHY,
         advice=[_CHEAPER],
         refute="Run with one client: its response time must be about this part of it.",
+    )
+
+
+def _on_a_full_cpu(case: Case, used: ProcessorTime) -> Outcome:
+    """Only time on the way: what the server does and waits for is another rule's."""
+    share = client_time(case).share("client_or_network") if stays_within_machine(case) else 0.0
+    if share < MUCH:
+        return NotFound(f"CPU utilization was {percent(used.in_use)}")
+    return found(
+        f"{percent(share)} of client time passed between client and server on a host whose CPU was "
+        "saturated: the load generator was at work, or waited for a CPU.",
+        title="On the way within a saturated host",
+        share=share,
+        share_of="client time",
+        severity="note",
+        certainty="likely",
+        evidence={"on_the_way": share, "engine_share": used.engine},
+        seen=[f"The load generator used {percent(used.engine)} of the CPU."],
+        why="The server had answered, or did not know of the request yet: this is not its time.",
+        advice=["Run the load from another host to measure the server alone."],
+        refute="Run with fewer clients, so that a core is idle: this part must shrink.",
     )
 
 
