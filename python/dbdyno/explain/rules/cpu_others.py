@@ -144,6 +144,8 @@ RULE = Rule(
     id="cpu_others",
     title="CPU-bound: other programs on the same cores",
     look=look,
-    covers=frozenset({"cpu_server", "cpu_generator", "too_many_connections", "round_trips"}),
+    covers=frozenset(
+        {"cpu_server", "cpu_generator", "own_work", "too_many_connections", "round_trips"}
+    ),
     accounts_for=frozenset({*_AT_PROCESSORS, "client_or_network"}),
 )

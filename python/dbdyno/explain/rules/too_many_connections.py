@@ -142,5 +142,6 @@ RULE = Rule(
     id="too_many_connections",
     title="Too many connections for the CPU",
     look=look,
+    covers=frozenset({"own_work"}),
     accounts_for=frozenset({"cpu_queue", "client_or_network"}),
 )
