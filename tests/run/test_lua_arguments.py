@@ -83,6 +83,18 @@ def test_events_are_those_of_all_threads_and_end_the_run_instead_of_a_time():
     assert messages == ["--events overrides --time"]
 
 
+@pytest.mark.parametrize(
+    ("given", "target"),
+    [
+        (("--mysql-port=3310",), "mysql://sbtest@localhost/sbtest"),
+        (("--mysql-port=3310", "--mysql-host=there"), "mysql://sbtest@there:3310/sbtest"),
+        (("--pgsql-port=5433",), "postgresql://sbtest@localhost:5433/sbtest"),
+    ],
+)
+def test_mysql_on_localhost_is_the_socket_whatever_the_port(given, target):
+    assert equipped(*given)[0].target == target
+
+
 def test_our_own_target_wins():
     server = "mysql://me@here/db"
     options, _, messages = equipped("--mysql-host=there", target=server)

@@ -70,6 +70,25 @@ def test_option_files_complete_what_the_target_leaves_open(tmp_path: Path) -> No
     assert login_of("mysql://me@near/d?no-defaults", {}).password == ""
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"pa\Dss", r"pa\Dss"),
+        (r"pa\sss", "pa ss"),
+        (r'"q\"x"', 'q"x'),
+        ('"a"b', '"a"b'),
+        ("'it's'", "it's"),
+        ("x'y#z' # comment", "x'y#z'"),
+        ("x#y", "x"),
+    ],
+)
+def test_values_in_files_are_read_as_the_clients_read_them(
+    tmp_path: Path, written: str, read: str
+) -> None:
+    (tmp_path / ".my.cnf").write_text(f"[client]\npassword = {written}\n")
+    assert login_of("mysql://me@near/d", {}).password == read
+
+
 def test_files_include_others(tmp_path: Path) -> None:
     folder = tmp_path / "conf.d"
     folder.mkdir()

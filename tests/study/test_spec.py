@@ -160,6 +160,7 @@ def test_names_between_the_parts_of_a_file_must_agree(tmp_path, more, expected):
         'target = "host=db password=tiger"',
         'target = "odbc:Driver={x};PWD=tiger"',
         'script-option.mysql-password = "tiger"',
+        'script-option.mysql_password = "tiger"',
     ],
 )
 def test_a_password_is_refused_since_the_file_would_be_kept(tmp_path, options):

@@ -13,7 +13,8 @@ MASK = "***"
 TARGET = "--target"
 # As in libpq, everything before the @ is the login, unless there is a / before it.
 _IN_URL = re.compile(r"(?P<before>://[^/@:\s]*:)[^/]*(?=@)")
-_NAME = r"(?P<before>\b(?:password|passwd|pwd|sslpassword)\s*=\s*)"
+# Also as the end of a longer name, in either spelling: mysql-password, mysql_password.
+_NAME = r"(?P<before>(?<![a-zA-Z0-9])(?:password|passwd|pwd|sslpassword)\s*=\s*)"
 # Where a value ends, by the beginning of the text that contains it.
 _VALUES = {
     "odbc:": r"(?:\{(?:[^}]|\}\})*\}|[^;]*)",

@@ -71,6 +71,9 @@ enum Token<'a> {
 const BEFORE_VALUES: [&str; 9] =
     ["return", "and", "or", "not", "if", "elseif", "while", "until", "in"];
 
+/// Words after which a statement may begin.
+const BEFORE_STATEMENTS: [&str; 5] = ["then", "do", "else", "repeat", "end"];
+
 /// Whether the method at this index is called, and the call is a statement.
 fn stands_alone(tokens: &[Token<'_>], place: usize) -> bool {
     let called = tokens.get(place + 1) == Some(&Token::Symbol('('));
@@ -125,10 +128,24 @@ fn begin_of_prefix(tokens: &[Token<'_>], method: usize) -> usize {
         while matches!(tokens[place], Token::Symbol(']' | ')')) {
             let Some(open) = begin_of_brackets(tokens, place) else { return place };
             let Some(before) = open.checked_sub(1) else { return open };
+            // Of an index or a call, the prefix goes on before it; an expression in parentheses
+            // begins it.
+            if !ends_prefix(tokens[before]) {
+                return open;
+            }
             place = before;
         }
     }
     place
+}
+
+/// Whether what follows in brackets is an index of this, or a call of it.
+fn ends_prefix(token: Token<'_>) -> bool {
+    match token {
+        Token::Name(word) => !BEFORE_VALUES.contains(&word) && !BEFORE_STATEMENTS.contains(&word),
+        Token::Text(_) => true,
+        Token::Symbol(symbol) => matches!(symbol, ')' | ']'),
+    }
 }
 
 /// The bracket that is closed by the one at `close`.
@@ -220,6 +237,8 @@ mod tests {
     fn any_other_mention_may_use_it() {
         for text in [
             "rs = stmt:execute()",
+            "rs = (a or b):execute()",
+            "return (a.x or b.x):execute()",
             "local rs = stmt[t].point:execute()",
             "return stmt:execute()",
             "f(stmt:execute())",

@@ -1,5 +1,6 @@
 //! Handles the server's answer to preparing a statement.
 
+use super::command;
 use super::event::Outcome;
 use super::exchange::Exchange;
 use super::fields::Fields;
@@ -27,6 +28,8 @@ impl Exchange {
             self.note(Preparation::Ready(Prepared { number, slots }));
         } else {
             self.answer.fail(miscounted(parameters, self.order.len()));
+            // It is of no use, and the server limits the number of all that are open.
+            command::close(number, out);
         }
         let closing = |count: u16| u64::from(count > 0 && !self.deprecates_eof);
         let left =

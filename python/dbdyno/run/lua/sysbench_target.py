@@ -62,7 +62,9 @@ def _url(driver: str, arguments: Mapping[str, str]) -> str:
         more["host"], host = host, ""
     query = f"?{urlencode(more)}" if more else ""
     where = f"[{host}]" if ":" in host else host
-    port = f":{port}" if (port := part("port", "")) else ""
+    # As in the client library: for MySQL, localhost is the socket, whatever the port.
+    is_socket = driver == "mysql" and host == "localhost"
+    port = f":{port}" if (port := part("port", "")) and not is_socket else ""
     return f"{scheme}://{login}@{where}{port}/{path}{query}"
 
 

@@ -162,7 +162,7 @@ def _tls(login: Login, connection: MysqlConnection) -> Tls:
         mode=mode,
         root_certificates=login.ca if mode != "require" else None,
         certificate=login.certificate,
-        key=login.key,
+        key=login.key or login.certificate,
     )
 
 

@@ -17,7 +17,9 @@ from dbdyno.home import user_folder
 GROUPS = ("client", "client-server", "client-mariadb", "dbdyno")
 SYSTEM_FILES = (Path("/etc/my.cnf"), Path("/etc/mysql/my.cnf"))
 INCLUDE_DEPTH_MAX = 10
-ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " "}
+ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " ", '"': '"', "'": "'", "\\": "\\"}
+_COMMENT = re.compile(r"""((?:[^'"#]|'(?:\\.|[^'\\])*(?:'|$)|"(?:\\.|[^"\\])*(?:"|$))*)(?:#.*)?$""")
+"""All up to the comment: a quote that is open, also within a value, protects ``#``."""
 
 
 class Option(NamedTuple):
@@ -87,7 +89,12 @@ def _included(line: str) -> list[Path]:
 
 
 def _value(text: str) -> str:
-    """Parse a value: outside quotes ``#`` begins a comment; backslashes escape."""
-    quoted = re.match(r"""(['"])((?:\\.|(?!\1).)*)\1""", text)
-    bare = quoted[2] if quoted else text.partition("#")[0].rstrip()
-    return re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[1]), bare)
+    """Parse a value as the clients do: ``#`` outside of quotes begins a comment.
+
+    Quotes are removed if the value both begins and ends with the same one. Of backslashes, only
+    those of known sequences are removed.
+    """
+    bare = _COMMENT.sub(r"\1", text).rstrip()
+    if len(bare) > 1 and bare[0] in "'\"" and bare[0] == bare[-1]:
+        bare = bare[1:-1]
+    return re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[0]), bare)
