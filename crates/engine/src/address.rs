@@ -33,12 +33,7 @@ pub(crate) enum Dial {
 pub(crate) fn resolve(address: &Address) -> Result<Vec<Peer>, EngineError> {
     match address {
         Address::Unix { path } => {
-            // As libpq writes it, @ begins a name in the abstract namespace.
-            let address = match path.strip_prefix('@') {
-                Some(name) => SocketAddrUnix::new_abstract_name(name.as_bytes()),
-                None => SocketAddrUnix::new(path.as_str()),
-            };
-            let address = address.map_err(|_| {
+            let address = SocketAddrUnix::new(path.as_str()).map_err(|_| {
                 EngineError::new("bad_address", format!("the socket path {path} is too long"), "")
             })?;
             Ok(vec![Peer::Unix(address)])
