@@ -20,6 +20,8 @@ _IDLE = ("idle_us", "iowait_us")
 SERVER_ELSEWHERE = "the server's processes are not visible on this host"
 SATURATED = 0.8
 """Above this CPU utilization, work has to queue for a core now and then."""
+FULL = 0.9
+"""Of the CPU time that the load generator can get: with more, it is what limits the load."""
 
 
 class ProcessorTime(Struct, frozen=True, kw_only=True):
@@ -102,3 +104,20 @@ def _machine_us(case: Case, *names: str) -> float:
 
 def _process_us(case: Case, who: str) -> float:
     return sum(grown(case, "processes", name, who) for name in ("user_us", "system_us"))
+
+
+def engine_fullness(case: Case) -> float:
+    """The share that the engine used of the CPU time it can get."""
+    intervals = case.recording.tables["intervals"]
+    measured = intervals["phase"] == "measure"
+    seconds = float(intervals["seconds"][measured].sum())
+    busy_s = float(intervals["cpu_us"][measured].sum()) / 1e6
+    return busy_s / needed(seconds * _engine_processors(case) or None, "nothing was measured")
+
+
+def _engine_processors(case: Case) -> int:
+    """Cores that the engine can use at once; its first versions recorded only their threads."""
+    reported: int | None = case.recording.engine.get("hello", {}).get("processors")
+    return reported or needed(
+        case.recording.plan.get("threads"), "the plan has no number of threads"
+    )

@@ -15,19 +15,22 @@ threads then hides the one that is saturated.
 """
 
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import needed
-from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
+from dbdyno.explain.processors import (
+    FULL,
+    SATURATED,
+    ProcessorTime,
+    engine_fullness,
+    processor_time,
+)
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
 from dbdyno.explain.sentences import gain_text
 from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
 
-FULL = 0.9
-
 
 def look(case: Case) -> Outcome:
     """A saturated engine first: then the run's numbers are about the engine."""
-    fullness = _fullness(case)
+    fullness = engine_fullness(case)
     if fullness >= FULL:
         return _full(fullness)
     used = processor_time(case)
@@ -36,23 +39,6 @@ def look(case: Case) -> Outcome:
     if used.engine < NOTICED:
         return NotFound(f"it used {percent(used.engine)} of the CPU")
     return _shared(case, used)
-
-
-def _fullness(case: Case) -> float:
-    """The share that the engine used of the CPU time it can get."""
-    intervals = case.recording.tables["intervals"]
-    measured = intervals["phase"] == "measure"
-    seconds = float(intervals["seconds"][measured].sum())
-    busy_s = float(intervals["cpu_us"][measured].sum()) / 1e6
-    return busy_s / needed(seconds * _processors(case) or None, "nothing was measured")
-
-
-def _processors(case: Case) -> int:
-    """Cores that the engine can use at once; its first versions recorded only their threads."""
-    reported: int | None = case.recording.engine.get("hello", {}).get("processors")
-    return reported or needed(
-        case.recording.plan.get("threads"), "the plan has no number of threads"
-    )
 
 
 def _full(fullness: float) -> Finding:
@@ -96,5 +82,5 @@ RULE = Rule(
     id="cpu_generator",
     title="CPU-bound: the load generator",
     look=look,
-    covers=frozenset({"round_trips", "own_work"}),
+    covers=frozenset({"round_trips"}),
 )

@@ -29,7 +29,13 @@ from dbdyno.analysis.planned_load import is_constant_load
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import client_time, needed
 from dbdyno.explain.network_time import WITHIN_A_MACHINE_S, network_time_of, stays_within_machine
-from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
+from dbdyno.explain.processors import (
+    FULL,
+    SATURATED,
+    ProcessorTime,
+    engine_fullness,
+    processor_time,
+)
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import in_throughput
 from dbdyno.explain.shares import MUCH
@@ -76,6 +82,8 @@ class _Work(Struct, frozen=True, kw_only=True):
 def look(case: Case) -> Outcome:
     """Never above a note: it is what transactions need in any case."""
     used = processor_time(case)
+    if engine_fullness(case) >= FULL:
+        return NotFound("the load generator is saturated")
     if used.in_use >= SATURATED:
         return _on_a_full_cpu(case, used)
     if is_withheld(case, NOTICED):
