@@ -90,8 +90,9 @@ def test_a_tool_that_ends_before_it_connects_is_an_error(tmp_path):
         take_turns([_entry_of("pass", tmp_path / "never")], SECONDS)
 
 
-def test_a_load_that_ends_during_a_stop_gives_no_figure(tmp_path):
+def test_a_load_that_ends_during_a_stop_gives_no_figure(tmp_path, monkeypatch):
     """As when the tool before it takes long to write its results."""
+    monkeypatch.setattr("bench.turns.ALONE_S", 0)
     mark, worker = tmp_path / "one", Worker(tmp_path / "other")
     slow = f"import time; open({str(mark)!r}, 'w').close(); time.sleep(10)"
     with pytest.raises(DbdynoError, match="ended while it was stopped"):
