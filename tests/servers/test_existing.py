@@ -154,6 +154,16 @@ def test_a_name_that_need_not_be_looked_up(tcp_server: Server) -> None:
     assert (tcp.host, tcp.numeric) == ("name.invalid", "127.0.0.1")
 
 
+def test_later_connections_go_to_the_address_that_answered(tcp_server: Server) -> None:
+    """The same name may lead to another server the next time."""
+    target = f"host=localhost port={port_of(tcp_server)} user=clerk dbname=postgres"
+    server = use_existing(f"{target} password='{SECRET}'")
+    later = conninfo_to_dict(server.conninfo)
+    assert (later["host"], later["hostaddr"]) == ("localhost", "127.0.0.1")
+    with server.connect() as connection:
+        assert connection.info.hostaddr == "127.0.0.1"
+
+
 def test_a_folder_named_by_a_remote_server_is_not_taken_for_a_local_one(tmp_path: Path) -> None:
     """Two machines of one distribution store their data in the same place."""
     answer = SimpleNamespace(fetchone=lambda: (str(tmp_path),))

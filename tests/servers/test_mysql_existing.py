@@ -92,6 +92,30 @@ def test_tcp_with_a_password_beyond_latin(tcp_server: Server, url: str) -> None:
     assert SECRET not in repr(server)
 
 
+def test_later_connections_go_to_the_address_that_answered(url: str) -> None:
+    """The same name may lead to another server the next time."""
+    server = use_existing(f"mysql://clerk@{url.replace('127.0.0.1', 'localhost')}/dbdyno")
+    tcp = server.endpoint().address.tcp
+    assert tcp
+    assert (tcp.host, tcp.numeric) == ("localhost", "127.0.0.1")
+    with server.connect() as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
+    assert "hostaddr=127.0.0.1" in server.conninfo
+
+
+def test_a_name_that_need_not_be_looked_up(tcp_server: Server, url: str) -> None:
+    named = f"mysql://clerk@name.invalid:{port_of(tcp_server)}/dbdyno?hostaddr=127.0.0.1"
+    server = use_existing(named)
+    assert server.process_id == tcp_server.process_id
+    with server.connect() as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
+
+
+def test_an_address_that_nobody_answers_at_is_named() -> None:
+    with pytest.raises(DbdynoError, match=r"on '127\.0\.0\.1' .*refused"):
+        use_existing("mysql://clerk@name.invalid:1/dbdyno?hostaddr=127.0.0.1")
+
+
 def test_later_connections_need_no_environment(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     server = use_existing(f"mysql://clerk@{url}/dbdyno")
     monkeypatch.delenv("MYSQL_PWD")

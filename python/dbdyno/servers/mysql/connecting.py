@@ -3,6 +3,7 @@
 Nothing here prints a password.
 """
 
+import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pymysql
+from msgspec.structs import replace
 from pymysql.cursors import Cursor
 
 from dbdyno.errors import DbdynoError
@@ -66,7 +68,7 @@ def open_connection(target: str) -> MysqlConnection:
         _present_certificate(driver, login)
     connection = MysqlConnection(driver, login)
     try:
-        driver.connect()
+        driver.connect(_socket_to_numeric(login))
     except pymysql.Error as error:
         connection.close()  # the driver leaves it open after some errors
         raise refusal(error, login) from None
@@ -97,6 +99,23 @@ def _address(login: Login) -> dict[str, Any]:
         return {"host": address.tcp.host, "port": address.tcp.port}
     assert address.unix  # exactly one of the two is set
     return {"unix_socket": address.unix.path}
+
+
+def _socket_to_numeric(login: Login) -> socket.socket | None:
+    """Connect to the address that the target names beside the host; None lets the driver resolve.
+
+    The host's name is then only compared with the server's certificate.
+    """
+    tcp = login.address.tcp
+    if not tcp or not tcp.numeric:
+        return None
+    try:
+        found = socket.create_connection((tcp.numeric, tcp.port), login.connect_timeout_s)
+    except OSError as error:
+        where = f"Can't connect to MySQL server on '{tcp.numeric}'"
+        raise pymysql.OperationalError(2003, f"{where} ({error})") from error
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return found
 
 
 def _tls_context(login: Login) -> ssl.SSLContext | None:
@@ -139,7 +158,7 @@ def endpoint_of(connection: MysqlConnection) -> Endpoint:
     login = connection.login
     return Endpoint(
         protocol="mysql",
-        address=login.address,
+        address=connection.address,
         user=login.user,
         password=login.password or None,
         database=login.database,
@@ -167,5 +186,5 @@ def _tls(login: Login, connection: MysqlConnection) -> Tls:
 
 
 def pinned(_target: str, connection: MysqlConnection) -> str:
-    """Return the login that was used, whatever option files say later."""
-    return login_url(connection.login)
+    """Return the login that was used, to the address that answered, whatever option files say."""
+    return login_url(replace(connection.login, address=connection.address))

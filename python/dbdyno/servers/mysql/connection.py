@@ -12,8 +12,10 @@ from types import TracebackType
 from typing import Any, Self
 
 import pymysql
+from msgspec.structs import replace
 from pymysql.cursors import Cursor
 
+from dbdyno.model.plan import Address
 from dbdyno.servers.mysql.login import Login
 
 
@@ -39,6 +41,14 @@ class MysqlConnection:
     def is_encrypted(self) -> bool:
         """Whether the connection uses TLS."""
         return isinstance(self._socket, ssl.SSLSocket)
+
+    @property
+    def address(self) -> Address:
+        """The address that answered: a host name may have several."""
+        tcp = self.login.address.tcp
+        if not tcp:
+            return self.login.address
+        return Address(tcp=replace(tcp, numeric=self._socket.getpeername()[0]))
 
     @property
     def server_pid(self) -> int | None:

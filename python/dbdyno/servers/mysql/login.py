@@ -32,7 +32,7 @@ SOCKETS = (
 NO_DEFAULTS = "no-defaults"
 OFF = ("0", "off", "false")  # values that switch an option off; without a value it is on
 QUERY_NAMES = (
-    *("socket", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "connect-timeout"),
+    *("socket", "hostaddr", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "connect-timeout"),
     NO_DEFAULTS,
 )
 # Environment variables of the mysql client, by the names of its options.
@@ -144,13 +144,17 @@ def _refuse_unknown(query: Mapping[str, str]) -> None:
 def _address(
     given: Mapping[str, str], options: Mapping[str, str], origins: Mapping[str, str]
 ) -> Address:
-    """Return a socket if one is named or the host is local; a port in the target means TCP."""
+    """Return a socket if one is named or the host is local; a port in the target means TCP.
+
+    ``hostaddr`` is libpq's word for where to connect to, in place of one of the host's addresses.
+    """
     if socket := given.get("socket"):
         return Address(unix=UnixSocket(path=socket))
     host = options.get("host", "localhost")
     if host == "localhost" and "port" not in given:
         return Address(unix=UnixSocket(path=options.get("socket") or _usual_socket()))
-    return Address(tcp=TcpAddress(host=host, port=_number(options, origins, "port", PORT)))
+    port = _number(options, origins, "port", PORT)
+    return Address(tcp=TcpAddress(host=host, port=port, numeric=given.get("hostaddr")))
 
 
 def _usual_socket() -> str:

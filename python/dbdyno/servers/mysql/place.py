@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from dbdyno.model.plan import is_loopback
 from dbdyno.servers.mysql.connection import MysqlConnection
 
 PROGRAMS = ("mariadbd", "mysqld")
@@ -24,8 +23,7 @@ def data_directory(connection: MysqlConnection) -> Path | None:
 
 def _noted_pid(connection: MysqlConnection) -> int | None:
     """Return the PID from the server's own file, for a server reached over loopback."""
-    tcp = connection.login.address.tcp
-    if not tcp or not is_loopback(tcp.host):
+    if not connection.address.is_on_this_host:
         return None
     try:
         word = Path(_variable(connection, "datadir"), _variable(connection, "pid_file")).read_text()

@@ -16,6 +16,7 @@ def login_url(login: Login) -> str:
     user = quote(login.user, safe="")
     password = quote(login.password, safe="")
     query = {
+        "hostaddr": login.address.tcp.numeric if login.address.tcp else None,
         "ssl-mode": login.tls,
         "ssl-ca": login.ca,
         "ssl-cert": login.certificate,

@@ -72,10 +72,12 @@ def endpoint_of(connection: Connection) -> Endpoint:
 
 
 def pinned(target: str, connection: Connection) -> str:
-    """Return the target narrowed to the host that answered, in case it names several."""
+    """Return the target narrowed to the host that answered, in case it names several.
+
+    Over TCP to the very address: a host name may have several, which may be different servers.
+    """
     info = connection.info
-    given = conninfo.conninfo_to_dict(target)
-    address = {"hostaddr": info.hostaddr} if given.get("hostaddr") else {}
+    address = {"hostaddr": info.hostaddr} if info.hostaddr else {}
     return conninfo.make_conninfo(target, host=info.host, port=info.port, **address)
 
 
@@ -107,7 +109,7 @@ def _options(connection: Connection) -> dict[str, str]:
 
 
 def _address(host: str, port: int, numeric: str) -> Address:
-    if host.startswith(("/", "@")):  # "@" denotes the abstract namespace
+    if host.startswith("/"):
         return Address(unix=UnixSocket(path=f"{host}/.s.PGSQL.{port}"))
     return Address(tcp=TcpAddress(host=host, port=port, numeric=numeric))
 
