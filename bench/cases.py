@@ -55,6 +55,8 @@ class Case:
     data: Data
     clients: int
     bounds: tuple[Bound, ...]
+    floor: Entrant | None = None
+    """What the kernel leaves to any load generator: shown beside each bound."""
 
     @property
     def title(self) -> str:
@@ -66,7 +68,8 @@ class Case:
     def entrants(self) -> list[Entrant]:
         """Peers before dbdyno, which ends more slowly: it writes a record."""
         peers = [bound.relative_to for bound in self.bounds]
-        return list(dict.fromkeys([*peers, *(bound.of for bound in self.bounds)]))
+        floor = [self.floor] if self.floor else []
+        return list(dict.fromkeys([*peers, *floor, *(bound.of for bound in self.bounds)]))
 
     def load(self, entrant: Entrant, seconds: int) -> Load:
         """The load of one of them."""
@@ -84,11 +87,11 @@ def _with_pgbench(alike: tuple[str, ...]) -> Iterator[Case]:
     def case(name: str, way: Way, clients: int, tps: float | None, cpu: float) -> Case:
         own_options, peer_options = PGBENCH_LOADS[name]
         own = Entrant("dbdyno", DBDYNO, (*own_options, "-s", str(SCALE), *alike))
+        floor = _floor(name)
         bounds = [Bound(own, Entrant("pgbench", PGBENCH, peer_options), tps, cpu)]
         if way == "socket":
-            floor = Entrant("the bare loop", BARE, TRANSACTIONS[name])
             bounds.append(Bound(own, floor, None, OVER_BARE_CPU))
-        return Case(name, "postgres", way, PGBENCH_DATA, clients, tuple(bounds))
+        return Case(name, "postgres", way, PGBENCH_DATA, clients, tuple(bounds), floor)
 
     yield case("select-only", "socket", 8, 1.2, 0.60)
     yield case("select-only", "socket", 500, 1.25, 0.75)
@@ -98,6 +101,10 @@ def _with_pgbench(alike: tuple[str, ...]) -> Iterator[Case]:
     yield case("select-only", "TCP", 500, None, 0.75)
     yield case("tpcb", "TCP", 8, None, 0.75)
     yield case("pk update", "TCP", 8, None, 0.75)
+
+
+def _floor(name: str) -> Entrant:
+    return Entrant("the bare loop", BARE, TRANSACTIONS[name])
 
 
 PK_UPDATE = str(SCRIPTS / "pk-update.sql")
@@ -125,7 +132,7 @@ def _with_sysbench(alike: tuple[str, ...]) -> Iterator[Case]:
         script = Entrant("dbdyno with Lua", DBDYNO, (f"{name}.lua", *script_options))
         script_cpu = max(cpu, LUA_CPU) if clients < MANY else cpu
         bounds = (Bound(own, peer, tps, cpu), Bound(script, peer, tps, script_cpu))
-        return Case(name, server, "socket", SYSBENCH_DATA, clients, bounds)
+        return Case(name, server, "socket", SYSBENCH_DATA, clients, bounds, _floor(name))
 
     servers: tuple[Kind, ...] = ("mariadb", "postgres")
     for server in servers:

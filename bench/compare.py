@@ -44,24 +44,57 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Ratios of one entrant to another."""
+class Ratios:
+    """One entrant's values relative to another's."""
 
-    bound: Bound
     tps: Ratio
     cpu: Ratio
+
+    @classmethod
+    def of(cls, own: Sequence[Sample], others: Sequence[Sample]) -> "Ratios":
+        """From one run of each in every round."""
+        return cls(
+            ratio_of_pairs([sample.tps for sample in own], [sample.tps for sample in others]),
+            ratio_of_pairs(
+                [sample.cpu_us_per_transaction for sample in own],
+                [sample.cpu_us_per_transaction for sample in others],
+            ),
+        )
+
+    def missed(self, bound: Bound) -> list[str]:
+        """Which of a bound's limits these values do not keep."""
+        least = bound.tps_at_least
+        is_fast = self.tps.high >= 1.0 if least is None else self.tps.value >= least
+        limits = {"TPS": is_fast, "client CPU": self.cpu.value <= bound.cpu_at_most}
+        return [name for name, is_kept in limits.items() if not is_kept]
+
+    def __str__(self) -> str:
+        """As it is printed."""
+        return f"TPS {self.tps}   client CPU {self.cpu}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One entrant relative to another, and the bare loop relative to the same."""
+
+    bound: Bound
+    own: Ratios
+    floor: Ratios | None
 
     @property
     def is_kept(self) -> bool:
         """Whether the bound is kept."""
-        least = self.bound.tps_at_least
-        fast = self.tps.high >= 1.0 if least is None else self.tps.value >= least
-        return fast and self.cpu.value <= self.bound.cpu_at_most
+        return not self.own.missed(self.bound)
 
     def __str__(self) -> str:
         """As it is printed."""
-        names = f"{self.bound.of.name} relative to {self.bound.relative_to.name}"
-        return f"{names}: TPS {self.tps}   client CPU {self.cpu}"
+        shown = f"{self.bound.of.name} relative to {self.bound.relative_to.name}: {self.own}"
+        if self.floor is None:
+            return shown
+        shown += f"; the bare loop: {self.floor}"
+        missed_by_floor = self.floor.missed(self.bound)
+        alike = [name for name in self.own.missed(self.bound) if name in missed_by_floor]
+        return f"{shown}, which misses the bound of {' and '.join(alike)}, too" if alike else shown
 
 
 def compare_all(
@@ -104,9 +137,7 @@ def _compare(
             samples[entrant].append(sample)
         shown = " | ".join(f"{entrant.name} {sample}" for entrant, sample in found.items())
         print(f"    {shown}", file=sys.stderr, flush=True)
-    return [
-        _comparison(bound, samples[bound.of], samples[bound.relative_to]) for bound in case.bounds
-    ]
+    return [_comparison(case, bound, samples) for bound in case.bounds]
 
 
 def _round(
@@ -134,12 +165,11 @@ def _entry(case: Case, bench: BenchServer, entrant: Entrant, endpoint: Endpoint)
     return Entry(command, has_connected, START_S + case.clients / CONNECTIONS_PER_S)
 
 
-def _comparison(bound: Bound, own: Sequence[Sample], others: Sequence[Sample]) -> Comparison:
-    return Comparison(
-        bound,
-        ratio_of_pairs([sample.tps for sample in own], [sample.tps for sample in others]),
-        ratio_of_pairs(
-            [sample.cpu_us_per_transaction for sample in own],
-            [sample.cpu_us_per_transaction for sample in others],
-        ),
-    )
+def _comparison(
+    case: Case, bound: Bound, samples: Mapping[Entrant, Sequence[Sample]]
+) -> Comparison:
+    others = samples[bound.relative_to]
+    floor = None
+    if case.floor and case.floor != bound.relative_to:
+        floor = Ratios.of(samples[case.floor], others)
+    return Comparison(bound, Ratios.of(samples[bound.of], others), floor)
