@@ -105,41 +105,50 @@ pub struct ServerError {
     /// SQLSTATE or the server's own number; for errors that the server did not report, a word of
     /// ours.
     pub code: String,
+    /// The SQLSTATE that the server reported; empty for errors that it did not report.
+    pub sqlstate: String,
     /// The server's message.
     pub message: String,
 }
 
+/// The state of errors before the login, whose packets have none: as in MySQL's clients.
+const UNKNOWN_STATE: &str = "HY000";
+
 impl ServerError {
+    /// An error the server did not report; the code is a word of ours.
+    pub fn new(class: FailureClass, code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { class, code: code.into(), sqlstate: String::new(), message: message.into() }
+    }
+
     /// An error the server reported with a SQLSTATE.
     pub fn from_sqlstate(code: &str, message: impl Into<String>) -> Self {
         Self {
             class: FailureClass::from_sqlstate(code),
             code: code.into(),
+            sqlstate: code.into(),
             message: message.into(),
         }
     }
 
-    /// An error that a server of the MySQL family reported.
-    pub fn from_mysql(number: u16, sqlstate: &str, message: impl Into<String>) -> Self {
+    /// An error that a server of the MySQL family reported, before the login without a SQLSTATE.
+    pub fn from_mysql(number: u16, sqlstate: Option<&str>, message: impl Into<String>) -> Self {
+        let sqlstate = sqlstate.unwrap_or(UNKNOWN_STATE);
         Self {
             class: FailureClass::from_mysql(number, sqlstate),
             code: number.to_string(),
+            sqlstate: sqlstate.into(),
             message: message.into(),
         }
     }
 
     /// The connection was lost; `message` says how.
     pub fn connection_lost(message: impl Into<String>) -> Self {
-        Self {
-            class: FailureClass::Connection,
-            code: "connection_lost".into(),
-            message: message.into(),
-        }
+        Self::new(FailureClass::Connection, "connection_lost", message)
     }
 
     /// The server violated the protocol.
     pub fn protocol(message: impl Into<String>) -> Self {
-        Self { class: FailureClass::Protocol, code: "protocol".into(), message: message.into() }
+        Self::new(FailureClass::Protocol, "protocol", message)
     }
 }
 

@@ -145,11 +145,7 @@ fn a_client_that_waits_for_an_arrival_is_idle() {
 #[test]
 fn statements_of_no_script_are_unlisted() {
     // Every second request fails, and the ROLLBACK after it is answered only after the stall.
-    let conflict = ServerError {
-        class: FailureClass::Serialization,
-        code: "40001".into(),
-        message: "conflict".into(),
-    };
+    let conflict = ServerError::new(FailureClass::Serialization, "40001", "conflict");
     let server = Server {
         service: ms(10),
         error: Some((1, conflict)),

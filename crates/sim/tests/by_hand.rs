@@ -208,7 +208,7 @@ fn two_refusals_in_a_row_are_an_outage_unless_another_worker_was_let_in() {
 #[test]
 fn a_server_that_reports_too_many_connections_is_no_outage() {
     let full = ServerError::from_sqlstate("53300", "too many clients already");
-    let numbered = ServerError::from_mysql(1040, "08004", "Too many connections");
+    let numbered = ServerError::from_mysql(1040, Some("08004"), "Too many connections");
     let starting = ServerError::from_sqlstate("57P03", "the database system is starting up");
     let pooled = ServerError::from_sqlstate("08P01", "server login has been failing");
     for (between, is_outage) in

@@ -13,7 +13,7 @@ fn whole() -> Plan {
 
 /// On a server that answers every n-th request with an error of this class.
 fn failing(plan: &Plan, each: u64, class: FailureClass) -> Outcome {
-    let error = ServerError { class, code: "42P01".into(), message: "no such table".into() };
+    let error = ServerError::new(class, "42P01", "no such table");
     let server = Server { service: ms(1), error: Some((each, error)), ..Server::default() };
     simulate(plan, &server, |_| Asking::boxed(1, &Drawn::default()))
 }

@@ -99,7 +99,7 @@ fn short() -> Plan {
 }
 
 fn deadlock() -> ServerError {
-    ServerError { class: FailureClass::Deadlock, code: "1213".into(), message: "deadlock".into() }
+    ServerError::new(FailureClass::Deadlock, "1213", "deadlock")
 }
 
 #[test]

@@ -121,11 +121,11 @@ impl Answer {
 }
 
 fn too_large() -> ServerError {
-    ServerError {
-        class: FailureClass::Script,
-        code: "result_too_large".into(),
-        message: format!("the script keeps more than {KEPT_BYTES_MAX} bytes of one answer"),
-    }
+    ServerError::new(
+        FailureClass::Script,
+        "result_too_large",
+        format!("the script keeps more than {KEPT_BYTES_MAX} bytes of one answer"),
+    )
 }
 
 /// The approximate size of a kept row, including the overhead of each value.

@@ -58,7 +58,7 @@ impl LoadMethod for Infile<'_> {
 }
 
 fn refused(code: &str, message: String) -> ServerError {
-    ServerError { class: FailureClass::Data, code: code.into(), message }
+    ServerError::new(FailureClass::Data, code, message)
 }
 
 /// A line being written.

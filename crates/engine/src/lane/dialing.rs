@@ -93,5 +93,5 @@ fn refused(errno: rustix::io::Errno) -> ServerError {
         _ => (FailureClass::Connection, "connect"),
     };
     let message = format!("cannot connect: {}", io::Error::from(errno));
-    ServerError { class, code: code.into(), message }
+    ServerError::new(class, code, message)
 }

@@ -134,8 +134,8 @@ impl Diagnostic {
         let code = match vendor.codes {
             _ if self.is_of_missing_driver() => super::NO_DRIVER.into(),
             Codes::Numbers if self.number != 0 => self.number.to_string(),
-            _ => self.state,
+            _ => self.state.clone(),
         };
-        ServerError { class, code, message: self.message }
+        ServerError { class, code, sqlstate: self.state, message: self.message }
     }
 }

@@ -208,9 +208,9 @@ impl Session {
 }
 
 fn no_pipelines() -> ServerError {
-    ServerError {
-        class: FailureClass::Script,
-        code: "no_pipelines".into(),
-        message: "ODBC has no pipelines: take \\startpipeline out of the script".into(),
-    }
+    ServerError::new(
+        FailureClass::Script,
+        "no_pipelines",
+        "ODBC has no pipelines: take \\startpipeline out of the script",
+    )
 }

@@ -36,11 +36,11 @@ impl Worker {
     pub(super) fn connect_timed_out<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         port.close(client);
         let seconds = self.plan.endpoint.connect_timeout_ns.as_secs_f64();
-        let error = ServerError {
-            class: FailureClass::Connection,
-            code: "connect_timeout".into(),
-            message: format!("no connection within {seconds} s"),
-        };
+        let error = ServerError::new(
+            FailureClass::Connection,
+            "connect_timeout",
+            format!("no connection within {seconds} s"),
+        );
         self.connect_failed(now, client, &error, false, port);
     }
 

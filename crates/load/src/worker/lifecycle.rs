@@ -91,9 +91,5 @@ impl Worker {
 
 /// The error of a transaction that the script restarts without an error of the server.
 fn given_up() -> ServerError {
-    ServerError {
-        class: FailureClass::Script,
-        code: "script".into(),
-        message: "the script gave up its transaction".into(),
-    }
+    ServerError::new(FailureClass::Script, "script", "the script gave up its transaction")
 }

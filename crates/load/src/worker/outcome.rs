@@ -217,11 +217,8 @@ impl Worker {
         fault: Fault,
         port: &mut P,
     ) -> bool {
-        let error = ServerError {
-            class: dbdyno_model::FailureClass::Script,
-            code: "script".into(),
-            message: fault.message.clone(),
-        };
+        let error =
+            ServerError::new(dbdyno_model::FailureClass::Script, "script", fault.message.clone());
         self.fail_transaction(now, client, &error, StatementId::UNCOUNTED);
         self.faults.push((self.global_id(client), fault));
         if self.timeline.is_none() {

@@ -2,7 +2,6 @@
 //! failure.
 
 use super::settings::Driver;
-use super::sqlstate;
 use dbdyno_model::{Reply, ResultSet, ServerError};
 use mlua::{Lua, MultiValue, Table, Value};
 
@@ -67,14 +66,11 @@ pub(super) fn refusal(
     ignorable: &Ignorable,
 ) -> mlua::Result<MultiValue> {
     let failure = lua.create_table()?;
-    let number: u32 = error.code.parse().unwrap_or(0);
-    // A code of five digits is PostgreSQL's SQLSTATE as well as a number.
-    let (number, state) = match error.code.len() {
-        4 => (number, sqlstate::of_number(number)),
-        _ => (0, error.code.as_str()),
-    };
+    // PostgreSQL has no numbers besides its SQLSTATEs, and errors of the client have neither.
+    let number = if error.code == error.sqlstate { 0 } else { error.code.parse().unwrap_or(0_u32) };
+    let state = if error.sqlstate.is_empty() { &error.code } else { &error.sqlstate };
     failure.set("number", number)?;
-    failure.set("state", state)?;
+    failure.set("state", state.as_str())?;
     failure.set("message", error.message.as_str())?;
     failure.set("ignorable", ignorable.has(&error.code))?;
     Ok([Value::Nil, Value::Table(failure)].into_iter().collect())

@@ -22,7 +22,6 @@ mod reporter;
 mod result_usage;
 mod session;
 mod settings;
-mod sqlstate;
 mod statements;
 mod target;
 mod yielded;

@@ -89,11 +89,7 @@ pub(crate) fn reply(results: &[ResultSet]) -> Reply<'_> {
 
 /// A retryable failure.
 pub(crate) fn serialization_failure() -> ServerError {
-    ServerError {
-        class: FailureClass::Serialization,
-        code: "40001".into(),
-        message: "could not serialize".into(),
-    }
+    ServerError::new(FailureClass::Serialization, "40001", "could not serialize")
 }
 
 /// The text of a request in the simple protocol.

@@ -1,6 +1,8 @@
 //! What scripts draw: from the client's stream, and nothing else.
 
-use crate::driver::{Client, nothing, printed, program, program_with, settings, with_options};
+use crate::driver::{
+    Client, mysql_error, nothing, printed, program, program_with, settings, with_options,
+};
 
 const DRAWS: &str = "function event() print(sysbench.rand.uniform(1, 1000000), math.random(), \
                      math.random(9), math.random(5, 6), sysbench.rand.string('##@@'), \
@@ -26,7 +28,7 @@ fn another_try_draws_new_values() {
     let mut fails = true;
     let server = |_: &str| {
         let now = std::mem::take(&mut fails);
-        if now { crate::driver::Answer::Error("1213") } else { nothing("") }
+        if now { mysql_error(1213, "40001") } else { nothing("") }
     };
     Client::new(&program(text), server).live(1).expect("no fault");
     let lines = printed();

@@ -1,8 +1,7 @@
 //! A fake server: receives a session's requests, answers them, and records them.
 
 use dbdyno_model::{
-    FailureClass, Keep, Nanos, PreparedId, Purpose, Reply, Request, ResultSet, Script, ServerError,
-    Stream, Value,
+    Keep, Nanos, PreparedId, Purpose, Reply, Request, ResultSet, Script, ServerError, Stream, Value,
 };
 use dbdyno_script::lua::{Driver, Program, Settings, compile};
 use dbdyno_script::{Fault, Problem, Resume, Session, Step};
@@ -70,8 +69,13 @@ pub(crate) enum Answer {
     Rows(Vec<Vec<Option<&'static str>>>),
     /// Several results of rows.
     Results(Vec<Vec<Vec<Option<&'static str>>>>),
-    /// An error with this code.
-    Error(&'static str),
+    /// The server's error.
+    Error(ServerError),
+}
+
+/// An error of MySQL.
+pub(crate) fn mysql_error(number: u16, state: &str) -> Answer {
+    Answer::Error(ServerError::from_mysql(number, Some(state), format!("error {number}")))
 }
 
 /// Answers every request in the same way.
@@ -187,11 +191,7 @@ enum After {
 fn resume(session: &mut dyn Session, answer: Option<(Answer, Keep)>) -> Result<Step<'_>, Fault> {
     let Some((answer, keep)) = answer else { return session.resume(Resume::Continue) };
     let error = match &answer {
-        Answer::Error(code) => Some(ServerError {
-            class: FailureClass::Other,
-            code: (*code).into(),
-            message: format!("error {code}"),
-        }),
+        Answer::Error(error) => Some(error.clone()),
         _ => None,
     };
     let results = match &answer {

@@ -1,6 +1,9 @@
 //! Connections, statements, parameters, results and errors.
 
-use crate::driver::{Answer, Client, nothing, printed, program, program_with, settings};
+use crate::driver::{
+    Answer, Client, mysql_error, nothing, printed, program, program_with, settings,
+};
+use dbdyno_model::ServerError;
 use dbdyno_script::lua::{Counter, Driver, Settings};
 
 fn server(sql: &str) -> Answer {
@@ -229,7 +232,7 @@ fn an_ignorable_error_restarts_the_event() {
     let mut tries = 0;
     let deadlock_twice = |sql: &str| {
         tries += u32::from(sql == "update");
-        if sql == "update" && tries < 3 { Answer::Error("1213") } else { Answer::Affected(1) }
+        if sql == "update" && tries < 3 { mysql_error(1213, "40001") } else { Answer::Affected(1) }
     };
     let program = program(text);
     let requests = Client::new(&program, deadlock_twice).live(1).expect("no fault");
@@ -247,7 +250,8 @@ fn on_postgresql_the_block_is_rolled_back_first() {
     let mut first = true;
     let once = |sql: &str| {
         let fails = sql == "x" && std::mem::take(&mut first);
-        if fails { Answer::Error("23505") } else { Answer::Affected(0) }
+        let error = ServerError::from_sqlstate("23505", "duplicate key");
+        if fails { Answer::Error(error) } else { Answer::Affected(0) }
     };
     let program = program_with(text, postgres).unwrap();
     let requests = Client::new(&program, once).live(1).expect("no fault");
@@ -258,16 +262,16 @@ fn on_postgresql_the_block_is_rolled_back_first() {
 fn a_hook_can_make_an_error_ignorable() {
     let text = "function sysbench.hooks.sql_error_ignorable(e) return e.sql_errno == 1062 end \
                 function event() con = con or sysbench.sql.driver():connect() con:query('x') end";
-    let mut codes = vec!["1062", "1146"];
-    let fails = |_: &str| codes.pop().map_or(Answer::Affected(0), Answer::Error);
+    let mut errors = vec![mysql_error(1062, "23000"), mysql_error(1146, "42S02")];
+    let fails = |_: &str| errors.pop().unwrap_or(Answer::Affected(0));
     let fault = Client::new(&program(text), fails).live(1).expect_err("a fault");
     assert_eq!(
         fault.message,
         "test.lua:1: SQL error, errno = 1146, state = '42S02': error 1146\n\
                                \ttest.lua:1: in function <test.lua:1>"
     );
-    let mut codes = vec!["1062"];
-    let fails = |_: &str| codes.pop().map_or(Answer::Affected(0), Answer::Error);
+    let mut errors = vec![mysql_error(1062, "23000")];
+    let fails = |_: &str| errors.pop().unwrap_or(Answer::Affected(0));
     let program = program(text);
     assert_eq!(Client::new(&program, fails).live(1).unwrap(), ["x", "restart", "x"]);
     assert_eq!(program.count(Counter::Error), 1);
@@ -277,9 +281,9 @@ fn a_hook_can_make_an_error_ignorable() {
 fn a_script_may_catch_errors_itself() {
     let text = "function event() con = con or sysbench.sql.driver():connect() \
                 while not pcall(function() con:query('x') end) do con:query('rollback') end end";
-    let mut fails = vec!["1062", "1213"];
+    let mut fails = vec![mysql_error(1062, "23000"), mysql_error(1213, "40001")];
     let server = |sql: &str| match sql {
-        "x" => fails.pop().map_or(Answer::Affected(0), Answer::Error),
+        "x" => fails.pop().unwrap_or(Answer::Affected(0)),
         _ => Answer::Affected(0),
     };
     let requests = Client::new(&program(text), server).live(1).expect("no fault");
@@ -296,7 +300,7 @@ fn an_error_is_known_until_another_statement_succeeds() {
                   pcall(con.query, con, 'x') state(con) con:query('y') state(con) \
                   pcall(con.query, con, 'x') con:prepare('y') state(con) end";
     let server = |sql: &str| match sql {
-        "x" => Answer::Error("1305"),
+        "x" => mysql_error(1305, "42000"),
         _ => Answer::Affected(0),
     };
     Client::new(&program(text), server).live(1).expect("no fault");
@@ -309,7 +313,7 @@ fn what_cannot_be_prepared_is_an_error_where_it_is_prepared() {
     let text = "function event() con = con or sysbench.sql.driver():connect() \
                 print(pcall(con.prepare, con, 'nonsense')) con:prepare('sense') end";
     let server = |sql: &str| match sql {
-        "nonsense" => Answer::Error("1064"),
+        "nonsense" => mysql_error(1064, "42000"),
         _ => Answer::Affected(0),
     };
     let requests = Client::new(&program(text), server).live(1).expect("no fault");

@@ -14,11 +14,13 @@ pub(super) fn read(body: &[u8]) -> Result<ServerError, ProtocolError> {
     fields.u8()?;
     let number = fields.u16()?;
     let (sqlstate, message) = match fields.0 {
-        [b'#', rest @ ..] if rest.len() >= SQLSTATE_BYTES => rest.split_at(SQLSTATE_BYTES),
-        message => (&[][..], message),
+        [b'#', rest @ ..] if rest.len() >= SQLSTATE_BYTES => {
+            let (state, message) = rest.split_at(SQLSTATE_BYTES);
+            (Some(String::from_utf8_lossy(state)), message)
+        }
+        message => (None, message),
     };
-    let sqlstate = String::from_utf8_lossy(sqlstate);
-    Ok(ServerError::from_mysql(number, &sqlstate, String::from_utf8_lossy(message)))
+    Ok(ServerError::from_mysql(number, sqlstate.as_deref(), String::from_utf8_lossy(message)))
 }
 
 /// Whether the server closes the connection after this error.
@@ -35,8 +37,10 @@ mod tests {
     fn an_error_has_a_number_mostly_a_state_and_a_message() {
         let error = read(b"\xff\x15\x04#28000Access denied").expect("whole");
         assert_eq!((error.code.as_str(), error.message.as_str()), ("1045", "Access denied"));
+        assert_eq!(error.sqlstate, "28000");
         let early = read(b"\xff\x10\x04Too many connections").expect("whole");
         assert_eq!(early.message, "Too many connections");
+        assert_eq!(early.sqlstate, "HY000");
         assert_eq!(early.class, FailureClass::Resource);
         assert!(read(b"\xff\x15").is_err());
     }

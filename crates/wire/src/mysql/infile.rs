@@ -42,9 +42,9 @@ impl Exchange {
 }
 
 fn infile_refused() -> ServerError {
-    ServerError {
-        class: FailureClass::Statement,
-        code: "infile_refused".into(),
-        message: "the server asked for a file; LOAD DATA LOCAL has no place in a script".into(),
-    }
+    ServerError::new(
+        FailureClass::Statement,
+        "infile_refused",
+        "the server asked for a file; LOAD DATA LOCAL has no place in a script",
+    )
 }

@@ -273,6 +273,5 @@ fn no_tls() -> ServerError {
 }
 
 fn refused(message: &str) -> Outcome {
-    let (class, code) = (FailureClass::Permission, "login".into());
-    Outcome::Fatal(ServerError { class, code, message: message.into() })
+    Outcome::Fatal(ServerError::new(FailureClass::Permission, "login", message))
 }

@@ -77,9 +77,9 @@ impl Exchange {
 }
 
 fn miscounted(server: u16, own: usize) -> ServerError {
-    ServerError {
-        class: FailureClass::Statement,
-        code: "parameters".into(),
-        message: format!("the server counts {server} parameters in the statement, not {own}"),
-    }
+    ServerError::new(
+        FailureClass::Statement,
+        "parameters",
+        format!("the server counts {server} parameters in the statement, not {own}"),
+    )
 }

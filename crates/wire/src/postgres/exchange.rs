@@ -282,16 +282,15 @@ impl Exchange {
 const COPY_REFUSED: &str = "COPY has no place in a script";
 
 fn copy_refused() -> ServerError {
-    let (class, code) = (FailureClass::Statement, "copy_refused".into());
-    ServerError { class, code, message: COPY_REFUSED.into() }
+    ServerError::new(FailureClass::Statement, "copy_refused", COPY_REFUSED)
 }
 
 fn skipped() -> ServerError {
-    ServerError {
-        class: FailureClass::Other,
-        code: event::SKIPPED.into(),
-        message: "skipped after an earlier error in the same pipeline".into(),
-    }
+    ServerError::new(
+        FailureClass::Other,
+        event::SKIPPED,
+        "skipped after an earlier error in the same pipeline",
+    )
 }
 
 /// The prepared statement is gone (`DISCARD ALL`), or its tables have changed: the next use

@@ -248,8 +248,7 @@ fn no_password() -> Outcome {
 }
 
 fn refused(message: String) -> Outcome {
-    let (class, code) = (FailureClass::Permission, "login".into());
-    Outcome::Fatal(ServerError { class, code, message })
+    Outcome::Fatal(ServerError::new(FailureClass::Permission, "login", message))
 }
 
 #[cfg(test)]

@@ -146,11 +146,7 @@ fn an_aborted_run_reports_only_the_reason() {
 }
 
 fn lane(stalled: Option<&'static str>, refused: bool) -> LaneState {
-    let crowded = || ServerError {
-        class: FailureClass::Resource,
-        code: "1040".into(),
-        message: "Too many connections".into(),
-    };
+    let crowded = || ServerError::new(FailureClass::Resource, "1040", "Too many connections");
     LaneState {
         ending: Some(Ending { stalled, ..Ending::default() }),
         cancel_failed: refused.then(crowded),
