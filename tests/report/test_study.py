@@ -129,6 +129,27 @@ def test_time_is_divided_by_its_use():
     assert "3.6 s (2.17 %)" in page
 
 
+def test_a_running_servers_cache_and_data_are_called_its_own():
+    """The study warms and restores nothing there, whatever its file asks for."""
+    private = study()
+    assert "Cache before each run warm" in text_only(page_of(private))
+    assert "cache before each run: warm; data restored: each run." in one_line(text_of(private))
+    for trial in private.trials:
+        trial.record = msgspec.structs.replace(trial.record, server={"kind": "existing"})
+    page = text_only(page_of(private))
+    assert "Cache and data as the running server had them" in page
+    assert "restored" not in page.lower()
+    assert "cache and data: as the running server had them." in one_line(text_of(private))
+
+
+def text_only(page):
+    return one_line(re.sub("<[^>]*>", " ", page))
+
+
+def one_line(text):
+    return " ".join(text.split())
+
+
 def test_published_results_stand_with_their_source_in_page_and_text():
     assert "On another machine (somebody, 2015):" in page_of(study())
     assert "On another machine (somebody, 2015):" in text_of(study())

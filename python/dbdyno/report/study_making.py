@@ -20,22 +20,32 @@ def making_blocks(trials: Trials) -> list[Block]:
     """Facts of the whole, failed turns, every run, the host."""
     study = trials.study
     return [
-        Facts(pairs=[*_order_facts(study), *time_facts(study), *_durability(trials)]),
+        Facts(pairs=[*_order_facts(trials), *time_facts(study), *_durability(trials)]),
         *_failed(study),
         *_runs(trials),
         *_surroundings(trials),
     ]
 
 
-def _order_facts(study: StudyRecord) -> Iterator[tuple[str, str]]:
-    spec = study.spec
+def _order_facts(trials: Trials) -> Iterator[tuple[str, str]]:
+    study, spec = trials.study, trials.spec
     yield "Size", spec.size
     yield "Points", count(len(study.points))
     yield "Repeats", count(spec.repeats)
     yield "Order", f"randomized complete blocks, seed {spec.seed}"
-    yield "Cache before each run", spec.cache
-    yield "Data restored", spec.restore
+    yield from preparation_facts(trials)
     yield "Turns", _turn_text(study)
+
+
+def preparation_facts(trials: Trials) -> list[tuple[str, str]]:
+    """Return the state of cache and data before each run.
+
+    A server that was already running keeps both from run to run, whatever the study asks for.
+    """
+    kinds = {trial.record.server.get("kind") for trial in trials.trials}
+    if kinds and kinds <= {"existing", "kept"}:
+        return [("Cache and data", "as the running server had them")]
+    return [("Cache before each run", trials.spec.cache), ("Data restored", trials.spec.restore)]
 
 
 def _durability(trials: Trials) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from dbdyno.formatting import counted
 from dbdyno.layout import Columns, Line, Paragraph, laid_out, printable
 from dbdyno.report.study import doubts, status_text, when_text
 from dbdyno.report.study_answers import without_verdict
-from dbdyno.report.study_making import time_facts
+from dbdyno.report.study_making import preparation_facts, time_facts
 
 
 def render_study_text(trials: Trials, answers: Answers, screen: int | None = None) -> str:
@@ -95,8 +95,9 @@ def _published(trials: Trials) -> Iterator[Line]:
 def _making(trials: Trials) -> Iterator[Line]:
     spec = trials.spec
     points = f"{counted(len(trials.study.points), 'point')} × {counted(spec.repeats, 'repeat')}"
+    prepared = (f"{name.lower()}: {value}" for name, value in preparation_facts(trials))
     yield _flowing(
-        f"Run as {points} in randomized complete blocks, seed {spec.seed}; cache {spec.cache}."
+        f"Run as {points} in randomized complete blocks, seed {spec.seed}; {'; '.join(prepared)}."
     )
     spent = [f"{name.lower()} {value}" for name, value in time_facts(trials.study)]
     if spent:
