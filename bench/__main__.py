@@ -1,6 +1,7 @@
 """``python -m bench [--pairs N] [--seconds N] [--io auto|uring|epoll] [--only WORD]``."""
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -105,4 +106,6 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
+    # Stopped tools would otherwise outlive it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sys.exit(main())

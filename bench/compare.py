@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from bench.cases import Bound, Case, Entrant
 from bench.data import Data
-from bench.process import Finished
 from bench.ratio import Ratio, ratio_of_pairs
 from bench.server import BenchServer
 from bench.tally import Tally
 from bench.tool import Outcome
-from bench.turns import Entry, take_turns
+from bench.turns import Entry, Turns, take_turns
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint
 
@@ -20,27 +19,45 @@ CONNECTIONS_PER_S = 200
 START_S = 1.0
 
 
+RUN_S = 60.0
+"""What a command costs once, at its start and end, is spread over a run of this length: a short
+run, but longer than a round."""
+
+
 @dataclass(frozen=True)
 class Sample:
-    """One run of one tool."""
+    """One run of one tool: the whole process tree, measured from outside."""
 
     tps: float
-    cpu_us_per_transaction: float
+    cpu_us_in_load: float
+    """Of a transaction, while the load lasts."""
+    cpu_s_once: float
+    """Of the command, whatever its load."""
     failed_share: float
 
     @classmethod
-    def of(cls, outcome: Outcome, finished: Finished) -> "Sample":
+    def of(cls, outcome: Outcome, turns: Turns) -> "Sample":
         """The tool's own counts; its stops and its CPU time were measured from outside."""
+        finished = turns.finished
+        tps = outcome.transactions / (outcome.load_s - finished.stopped_s)
+        in_load_s = turns.cpu_s / (tps * turns.running_s)
         return cls(
-            outcome.transactions / (outcome.load_s - finished.stopped_s),
-            finished.cpu_s * 1e6 / outcome.transactions,
+            tps,
+            in_load_s * 1e6,
+            finished.cpu_s - in_load_s * outcome.transactions,
             outcome.failed / (outcome.transactions + outcome.failed),
         )
 
+    @property
+    def cpu_us_per_transaction(self) -> float:
+        """Of a run of a minute, everything included."""
+        return self.cpu_us_in_load + self.cpu_s_once * 1e6 / (self.tps * RUN_S)
+
     def __str__(self) -> str:
         """As it is printed, failures only if there were any."""
+        cpu = f"{self.cpu_us_in_load:.2f} µs + {self.cpu_s_once:.2f} s"
         failed = f" {self.failed_share:.2%} failed" if self.failed_share else ""
-        return f"{self.tps:,.0f} TPS {self.cpu_us_per_transaction:.2f} µs{failed}"
+        return f"{self.tps:,.0f} TPS {cpu}{failed}"
 
 
 @dataclass(frozen=True)
@@ -148,10 +165,10 @@ def _round(
     for endpoint in endpoints.values():
         case.data.settle(endpoint)
     entries = [_entry(case, bench, entrant, endpoints[name]) for entrant, name in databases.items()]
-    finished = take_turns(entries, seconds)
+    found = take_turns(entries, seconds)
     return {
-        entrant: Sample.of(entrant.tool.read(run.output), run)
-        for entrant, run in zip(databases, finished, strict=True)
+        entrant: Sample.of(entrant.tool.read(turns.finished.output), turns)
+        for entrant, turns in zip(databases, found, strict=True)
     }
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from dbdyno.errors import DbdynoError
@@ -54,6 +55,13 @@ class Process:
         """Whether it has, without reaping it: its CPU time is counted when it is reaped."""
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, self._process.pid, flags) is not None
+
+    @property
+    def cpu_s(self) -> float:
+        """The CPU time of all of its processes until now."""
+        return sum(
+            _cpu_s(stat) for stat in _stats() if int(stat[_PROCESS_GROUP]) == self._process.pid
+        )
 
     def stop(self) -> None:
         """Stops all of its processes (SIGSTOP); the server still ends what it was asked to do."""
@@ -125,6 +133,26 @@ def run_to_end(command: Sequence[str]) -> Finished:
 def _environment() -> dict[str, str]:
     """As on a user's host, where Python caches bytecode."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+# Fields of /proc/PID/stat after the name; the last four are ticks, of the process itself and of
+# those of its children that it has waited for.
+_PROCESS_GROUP = 2
+_TIMES = slice(11, 15)
+
+
+def _stats() -> Iterator[list[str]]:
+    """The fields of every process on this host, from its state on."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text = path.read_text()
+        except OSError:
+            continue  # it has ended
+        yield text.rpartition(")")[2].split()
+
+
+def _cpu_s(stat: Sequence[str]) -> float:
+    return sum(map(int, stat[_TIMES])) / os.sysconf("SC_CLK_TCK")
 
 
 def _children_cpu_s() -> float:

@@ -43,7 +43,16 @@ class Entry:
     connecting_s: float
 
 
-def take_turns(entries: Sequence[Entry], seconds: float) -> list[Finished]:
+@dataclass(frozen=True)
+class Turns:
+    """A tool that has succeeded, and what its turns took, without start and end of the tool."""
+
+    finished: Finished
+    cpu_s: float
+    running_s: float
+
+
+def take_turns(entries: Sequence[Entry], seconds: float) -> list[Turns]:
     """Runs all, each for about this many seconds without its stops.
 
     A DbdynoError if a tool fails, or if its load did not end in its own turn.
@@ -67,8 +76,11 @@ def take_turns(entries: Sequence[Entry], seconds: float) -> list[Finished]:
             runs.append(run)
         if time.monotonic() > alternate_until:
             raise _too_slow("the tools needed longer to connect than they were to run")
-        _alternate(runs, alternate_until)
-        return list(map(_last_turn, runs, loads_end_at))
+        before_s = [run.cpu_s for run in runs]
+        running_s = _alternate(runs, alternate_until)
+        cpu_s = [run.cpu_s - before for run, before in zip(runs, before_s, strict=True)]
+        finished = map(_last_turn, runs, loads_end_at)
+        return [Turns(*each) for each in zip(finished, cpu_s, running_s, strict=True)]
 
 
 def _await_connections(process: Process, entry: Entry) -> None:
@@ -83,16 +95,23 @@ def _await_connections(process: Process, entry: Entry) -> None:
         time.sleep(POLL_S)
 
 
-def _alternate(runs: Sequence[Process], until: float) -> None:
-    """A slice for each, in an order drawn anew each time: no periodic event favours one."""
+def _alternate(runs: Sequence[Process], until: float) -> list[float]:
+    """A slice for each, in an order drawn anew each time: no periodic event favours one.
+
+    Returns how many seconds each was running.
+    """
     chance = random.Random(1)
-    order = list(runs)
+    order = list(range(len(runs)))
+    running_s = [0.0] * len(runs)
     while time.monotonic() < until:
         chance.shuffle(order)
-        for run in order:
-            run.go_on()
+        for number in order:
+            began_at = time.monotonic()
+            runs[number].go_on()
             time.sleep(SLICE_S)
-            run.stop()
+            runs[number].stop()
+            running_s[number] += time.monotonic() - began_at
+    return running_s
 
 
 def _last_turn(run: Process, load_ends_at: float) -> Finished:

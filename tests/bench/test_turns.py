@@ -56,11 +56,14 @@ def _entry_of(program: str, mark: Path) -> Entry:
 def test_only_one_of_them_runs_at_a_time(tmp_path):
     workers = [Worker(tmp_path / name) for name in ("one", "other")]
     found = take_turns([worker.entry() for worker in workers], SECONDS)
-    one, other = (json.loads(run.output) for run in found)
+    one, other = (json.loads(turns.finished.output) for turns in found)
     assert len(_spells(one, other)) > 2, "they must have changed places"
-    for run in found:
+    for turns in found:
+        run = turns.finished
         assert 0 < run.stopped_s < run.elapsed_s
         assert run.cpu_s <= run.elapsed_s - run.stopped_s + 0.1, "a stopped tool uses no processor"
+        assert 0 < turns.cpu_s <= min(turns.running_s + 0.1, run.cpu_s)
+        assert turns.running_s < run.elapsed_s - run.stopped_s
 
 
 def _spells(one: list[float], other: list[float]) -> list[str]:
