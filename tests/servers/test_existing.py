@@ -164,6 +164,16 @@ def test_later_connections_go_to_the_address_that_answered(tcp_server: Server) -
         assert connection.info.hostaddr == "127.0.0.1"
 
 
+@pytest.mark.parametrize("condition", ["require_auth=scram-sha-256", "sslcrl=/none.crl"])
+def test_a_condition_that_the_load_would_not_keep_is_refused(
+    tcp_server: Server, condition: str
+) -> None:
+    target = f"host=127.0.0.1 port={port_of(tcp_server)} user=clerk dbname=postgres"
+    with pytest.raises(DbdynoError, match=condition) as raised:
+        use_existing(f"{target} password='{SECRET}' sslmode=disable {condition}")
+    assert "verify-full" in raised.value.hint
+
+
 def test_a_folder_named_by_a_remote_server_is_not_taken_for_a_local_one(tmp_path: Path) -> None:
     """Two machines of one distribution store their data in the same place."""
     answer = SimpleNamespace(fetchone=lambda: (str(tmp_path),))

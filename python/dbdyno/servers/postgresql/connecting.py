@@ -13,6 +13,7 @@ import psycopg
 from psycopg import Connection, conninfo
 from psycopg.pq import Conninfo
 
+from dbdyno.errors import DbdynoError
 from dbdyno.home import user_folder
 from dbdyno.model.plan import Address, Endpoint, TcpAddress, Tls, TlsMode, UnixSocket
 from dbdyno.servers.locked_keys import locked_key
@@ -22,6 +23,8 @@ APPLICATION_NAME = "dbdyno"
 CONNECT_TIMEOUT_S = 10
 CONNECT_TIMEOUT_MAX_S = 365 * 24 * 3600
 """libpq takes any number; the engine counts nanoseconds in 64 bits."""
+# Conditions on the login that the engine does not check: it would log in where they do not hold.
+UNCHECKED = ("require_auth", "sslcrl", "sslcrldir")
 # What libpq reads only from the environment; "default" means the server's default.
 ENVIRONMENT = {"PGTZ": "timezone", "PGDATESTYLE": "datestyle", "PGGEQO": "geqo"}
 
@@ -56,6 +59,7 @@ def _patience(given: Mapping[str, object]) -> dict[str, int]:
 def endpoint_of(connection: Connection) -> Endpoint:
     """Return the endpoint of this connection, for the engine."""
     options = _options(connection)
+    _refuse_unchecked(options)
     info = connection.info
     parameters = {"application_name": APPLICATION_NAME, **_environment()}
     if options.get("options"):
@@ -69,6 +73,19 @@ def endpoint_of(connection: Connection) -> Endpoint:
         tls=_tls(connection, options),
         connect_timeout_ns=_timeout_s(options) * 1_000_000_000,
     )
+
+
+def _refuse_unchecked(options: Mapping[str, str]) -> None:
+    """Refuse conditions on the login that would hold for the control connection alone."""
+    given = [f"{name}={options[name]}" for name in UNCHECKED if name in options]
+    if options.get("channel_binding") == "require":
+        given.append("channel_binding=require")
+    if given:
+        raise DbdynoError(
+            "bad_target",
+            f"dbdyno cannot hold the load's connections to {' and '.join(given)}",
+            "Leave it out; sslmode=verify-full checks every connection.",
+        )
 
 
 def pinned(target: str, connection: Connection) -> str:
