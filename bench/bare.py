@@ -2,7 +2,7 @@
 
 It sends the statements of a workload and discards the replies. The difference to dbdyno is what
 dbdyno itself costs. No load generator of this kind can be expected to need less CPU time than the
-loop: a bound that the loop misses cannot be kept on this host.
+loop: a bound that it misses with any number of threads cannot be kept on this host.
 """
 
 from collections.abc import Mapping

@@ -32,6 +32,7 @@ class Entrant:
     name: str
     tool: Tool
     options: tuple[str, ...]
+    threads: int = THREADS
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Case:
     data: Data
     clients: int
     bounds: tuple[Bound, ...]
-    floor: Entrant | None = None
+    floors: tuple[Entrant, ...]
     """What the kernel leaves to any load generator: shown beside each bound."""
 
     @property
@@ -68,12 +69,12 @@ class Case:
     def entrants(self) -> list[Entrant]:
         """Peers before dbdyno, which ends more slowly: it writes a record."""
         peers = [bound.relative_to for bound in self.bounds]
-        floor = [self.floor] if self.floor else []
-        return list(dict.fromkeys([*peers, *floor, *(bound.of for bound in self.bounds)]))
+        own = [bound.of for bound in self.bounds]
+        return list(dict.fromkeys([*peers, *self.floors, *own]))
 
     def load(self, entrant: Entrant, seconds: int) -> Load:
         """The load of one of them."""
-        return Load(entrant.options, self.clients, THREADS, seconds)
+        return Load(entrant.options, self.clients, entrant.threads, seconds)
 
 
 def cases(io: Io) -> list[Case]:
@@ -87,11 +88,11 @@ def _with_pgbench(alike: tuple[str, ...]) -> Iterator[Case]:
     def case(name: str, way: Way, clients: int, tps: float | None, cpu: float) -> Case:
         own_options, peer_options = PGBENCH_LOADS[name]
         own = Entrant("dbdyno", DBDYNO, (*own_options, "-s", str(SCALE), *alike))
-        floor = _floor(name)
+        floors = _floors(name)
         bounds = [Bound(own, Entrant("pgbench", PGBENCH, peer_options), tps, cpu)]
         if way == "socket":
-            bounds.append(Bound(own, floor, None, OVER_BARE_CPU))
-        return Case(name, "postgres", way, PGBENCH_DATA, clients, tuple(bounds), floor)
+            bounds.append(Bound(own, floors[0], None, OVER_BARE_CPU))
+        return Case(name, "postgres", way, PGBENCH_DATA, clients, tuple(bounds), floors)
 
     yield case("select-only", "socket", 8, 1.2, 0.60)
     yield case("select-only", "socket", 500, 1.25, 0.75)
@@ -103,8 +104,13 @@ def _with_pgbench(alike: tuple[str, ...]) -> Iterator[Case]:
     yield case("pk update", "TCP", 8, None, 0.75)
 
 
-def _floor(name: str) -> Entrant:
-    return Entrant("the bare loop", BARE, TRANSACTIONS[name])
+def _floors(name: str) -> tuple[Entrant, ...]:
+    """One thread needs less CPU time, two may keep the server busier."""
+    statements = TRANSACTIONS[name]
+    return (
+        Entrant("the bare loop", BARE, statements),
+        Entrant("the bare loop with one thread", BARE, statements, threads=1),
+    )
 
 
 PK_UPDATE = str(SCRIPTS / "pk-update.sql")
@@ -132,7 +138,7 @@ def _with_sysbench(alike: tuple[str, ...]) -> Iterator[Case]:
         script = Entrant("dbdyno with Lua", DBDYNO, (f"{name}.lua", *script_options))
         script_cpu = max(cpu, LUA_CPU) if clients < MANY else cpu
         bounds = (Bound(own, peer, tps, cpu), Bound(script, peer, tps, script_cpu))
-        return Case(name, server, "socket", SYSBENCH_DATA, clients, bounds, _floor(name))
+        return Case(name, server, "socket", SYSBENCH_DATA, clients, bounds, _floors(name))
 
     servers: tuple[Kind, ...] = ("mariadb", "postgres")
     for server in servers:

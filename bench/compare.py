@@ -92,26 +92,32 @@ class Ratios:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One entrant relative to another, and the bare loop relative to the same."""
+    """One entrant relative to another, and the bare loops relative to the same."""
 
     bound: Bound
     own: Ratios
-    floor: Ratios | None
+    floors: Mapping[str, Ratios]
+    """By name."""
 
     @property
     def is_kept(self) -> bool:
         """Whether the bound is kept."""
         return not self.own.missed(self.bound)
 
+    @property
+    def unreachable(self) -> list[str]:
+        """The limits that are not kept here, and that no bare loop keeps either."""
+        by_floors = [floor.missed(self.bound) for floor in self.floors.values()]
+        missed = self.own.missed(self.bound)
+        return [name for name in missed if by_floors and all(name in each for each in by_floors)]
+
     def __str__(self) -> str:
         """As it is printed."""
-        shown = f"{self.bound.of.name} relative to {self.bound.relative_to.name}: {self.own}"
-        if self.floor is None:
-            return shown
-        shown += f"; the bare loop: {self.floor}"
-        missed_by_floor = self.floor.missed(self.bound)
-        alike = [name for name in self.own.missed(self.bound) if name in missed_by_floor]
-        return f"{shown}, which misses the bound of {' and '.join(alike)}, too" if alike else shown
+        own = f"{self.bound.of.name} relative to {self.bound.relative_to.name}: {self.own}"
+        floors = [f"{name}: {ratios}" for name, ratios in self.floors.items()]
+        alike = self.unreachable
+        said = [f"no bare loop keeps the bound of {' and '.join(alike)}"] if alike else []
+        return "; ".join([own, *floors, *said])
 
 
 def compare_all(
@@ -186,7 +192,6 @@ def _comparison(
     case: Case, bound: Bound, samples: Mapping[Entrant, Sequence[Sample]]
 ) -> Comparison:
     others = samples[bound.relative_to]
-    floor = None
-    if case.floor and case.floor != bound.relative_to:
-        floor = Ratios.of(samples[case.floor], others)
-    return Comparison(bound, Ratios.of(samples[bound.of], others), floor)
+    apart = [] if bound.relative_to in case.floors else case.floors
+    floors = {floor.name: Ratios.of(samples[floor], others) for floor in apart}
+    return Comparison(bound, Ratios.of(samples[bound.of], others), floors)

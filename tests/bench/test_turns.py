@@ -126,7 +126,8 @@ def test_pgbench_and_dbdyno_are_compared_on_copies_of_the_data(capsys):
     small = Data(name="small", load=_load_small, settle=lambda _: None)
     own = Entrant("dbdyno", DBDYNO, ("select-only", "-s", "1", "--telemetry", "off"))
     peer = Entrant("pgbench", PGBENCH, ("-b", "select-only"))
-    case = Case("select-only", "postgres", "socket", small, 4, (Bound(own, peer, 0.0, 1e9),))
+    bounds = (Bound(own, peer, 0.0, 1e9),)
+    case = Case("select-only", "postgres", "socket", small, 4, bounds, floors=())
     tally = Tally()
     with bench_server("postgres") as at:
         compare_all(tally, at, [case], rounds=2, seconds=1)
