@@ -15,7 +15,7 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import Kind, ServerSpec
 
 # Of all tools that are connected at the same time.
-CONNECTIONS: Mapping[Kind, int] = {"postgres": 3700, "mariadb": 3700}
+CONNECTIONS: Mapping[Kind, int] = {"postgres": 4600, "mariadb": 4600}
 _SESSIONS: Mapping[Protocol, str] = {
     "postgresql": "select count(*) from pg_stat_activity where datname = %s",
     "mysql": "select count(*) from information_schema.processlist where db = %s",
