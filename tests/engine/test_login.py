@@ -8,6 +8,7 @@ from dbdyno.model.frame import Connected, Hello
 from dbdyno.model.plan import Address, TcpAddress, UnixSocket
 from dbdyno.servers.postgresql.binaries import local_binaries
 from tests.engine.postgres import Postgres
+from tests.engine.proxies import forward_to, listening
 from tests.engine.running import plan_for, run, times
 
 ACCESS = """
@@ -48,6 +49,16 @@ def test_each_method(server, checked, user):
     endpoint = server.endpoint(user=user, password=SECRET)
     result = checked(plan_for(endpoint, "select 1;", **times(3)))
     assert result.counters.ok == 6
+
+
+def test_through_a_proxy_that_closes_if_it_does_not_know_the_version(server, tmp_path, checked, io):
+    def forward_3_0(visitor: socket.socket) -> None:
+        if visitor.recv(8, socket.MSG_PEEK)[4:] == b"\x00\x03\x00\x00":
+            forward_to(server.socket_path)(visitor)
+
+    with listening(tmp_path / ".s.PGSQL.5432", forward_3_0) as address:
+        plan = plan_for(server.endpoint(address=address), "select 1;", io=io, **times(3))
+        assert checked(plan).counters.ok == 6
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])

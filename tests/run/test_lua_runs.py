@@ -79,6 +79,28 @@ def test_a_run_whose_scripts_stop_is_measured_as_long_as_it_lasted(script, url, 
     assert "of the requested 10.0 s: the scripts of all clients had ended" in reason
 
 
+def test_a_client_that_runs_no_event_keeps_no_other_from_running(script, url, capfd):
+    loop = (
+        "local ffi = require('ffi') function thread_run(tid) if tid > 0 then return end "
+        "while ffi.C.sb_more_events(tid) do con:query('select 1') ffi.C.sb_event_stop(tid) end end "
+        "function event() end"
+    )
+    assert run(script, HEAD + loop, url, "--json") == Exit.OK
+    assert json.loads(capfd.readouterr().out)["transactions"]["ok"] > 0
+
+
+def test_with_a_connection_for_each_event_each_is_set_up(script, url, capfd):
+    text = (
+        "function thread_init() con = sysbench.sql.driver():connect() "
+        "con:query('set @mine = 7') end "
+        "function event() local mine = con:query_row('select @mine') "
+        "if mine ~= '7' then error('not set up') end end"
+    )
+    assert run(script, text, url, "--json", "-C") == Exit.OK
+    record = json.loads(capfd.readouterr().out)
+    assert (record["transactions"]["ok"] > 1, record["transactions"]["failed"]) == (True, 0)
+
+
 def test_threads_that_may_mean_clients_get_a_hint(script, url, home, capfd):
     script.write_text(HEAD + "function event() con:query('select 1') end", encoding="utf-8")
     assert main(["run", str(script), "--target", url, "--threads=4"]) == Exit.NOTHING_RUN

@@ -228,6 +228,7 @@ impl<I: Io> Lane<I> {
             // Only the loader sends rows.
             LinkEvent::RowsWanted => Ok(()),
             LinkEvent::Connected(backend) => {
+                self.links.route.note_login();
                 self.notify_worker(Event::Connected { client, backend })?;
                 // The client's script starts here: with many clients, starting them may take long
                 // in total.
@@ -238,11 +239,7 @@ impl<I: Io> Lane<I> {
                 self.notices.add(now, text);
                 Ok(())
             }
-            LinkEvent::VersionRefused => {
-                self.links.route.request_oldest_version();
-                self.close(slot);
-                self.dial(client)
-            }
+            LinkEvent::VersionRefused => self.dial_with_oldest_version(slot, client),
         }
     }
 
@@ -262,7 +259,7 @@ impl<I: Io> Lane<I> {
                 // At the end all links are closed after the lane has reported: closing thousands of
                 // sessions must neither slow down the lane's last transactions nor delay the
                 // result.
-                Action::Close(_) if self.worker.is_ending() => {}
+                Action::Close(slot) if self.is_of_ended_client(slot) => {}
                 Action::Close(slot) => self.close(slot),
                 Action::Dial(client) => self.dial(client)?,
                 Action::Cancel(slot) => {
@@ -277,6 +274,10 @@ impl<I: Io> Lane<I> {
         self.performing_actions = false;
         self.cancelling.deliver(&self.links.route, &self.links.blueprint, &self.channels);
         Ok(())
+    }
+
+    fn is_of_ended_client(&self, slot: usize) -> bool {
+        self.links.peek(slot).is_some_and(|link| self.worker.has_ended(link.client))
     }
 
     fn read_messages(&mut self) -> io::Result<()> {

@@ -267,6 +267,11 @@ impl Link {
         self.wire.cancellation()
     }
 
+    /// Whether the server may close the connection because it does not know the version.
+    pub(crate) fn awaits_version(&self) -> bool {
+        self.wire.awaits_version()
+    }
+
     /// The process or thread of the server that serves the session.
     pub(crate) fn backend(&self) -> u32 {
         self.wire.backend()

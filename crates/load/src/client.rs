@@ -155,6 +155,17 @@ impl Client {
         self.generation = self.generation.wrapping_add(1);
     }
 
+    /// Its connection is closed, and with it any open transaction block.
+    pub(crate) fn leave_session(&mut self) {
+        self.connected = false;
+        self.in_transaction = false;
+    }
+
+    /// Its number over the whole run.
+    pub fn number(&self) -> u64 {
+        self.id
+    }
+
     /// Whether it can run transactions.
     pub(crate) fn is_set_up(&self) -> bool {
         self.connected && matches!(self.lifecycle, Lifecycle::SetUp | Lifecycle::TearingDown)

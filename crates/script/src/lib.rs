@@ -41,6 +41,10 @@ pub trait Session: Send {
         false
     }
 
+    /// The connection is closed after a transaction, for the next one to have its own: what the
+    /// script has set up in the session is gone.
+    fn connection_left(&mut self) {}
+
     /// Whether it can continue in another thread, between two transactions.
     fn can_move(&self) -> bool {
         false

@@ -260,6 +260,18 @@ fn who_cannot_enter_keeps_the_load_from_beginning() {
 }
 
 #[test]
+fn a_client_that_stops_on_entering_keeps_nobody_from_beginning() {
+    let server = Server { service: ms(10), ..Server::default() };
+    let plan = plan(2, 1, closed(), vec![stage(1, None)]);
+    let outcome = simulate(&plan, &server, |client| {
+        let entering = if client == 0 { vec![Stop { is_over: false }] } else { vec![] };
+        Box::new(Governed { entering, transaction: vec![Ask], ..Governed::default() })
+    });
+    assert_eq!(outcome.counters.ok, 100);
+    assert!(outcome.fatal.is_none() && outcome.faults.is_empty());
+}
+
+#[test]
 fn a_fault_on_leaving_is_reported() {
     let session = Governed { transaction: vec![Ask], leaving: vec![Fail], ..Governed::default() };
     let server = Server { service: ms(10), ..Server::default() };

@@ -49,15 +49,16 @@ struct Shared<'a> {
 /// Fills the tables of a plan and reports progress to `sink`.
 pub fn load(plan: &LoadPlan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
     let begin = Instant::now();
+    let jobs = plan.jobs.max(1);
     let shared = Shared {
         plan,
-        pieces: Mutex::new(pieces(plan)),
+        pieces: Mutex::new(pieces(plan, jobs)),
         sent: plan.tables.iter().map(|_| AtomicU64::new(0)).collect(),
         connector: Connector::new(&plan.endpoint)?,
     };
     std::thread::scope(|scope| {
         let (sender, ended) = channel();
-        for _ in 0..plan.jobs.max(1) {
+        for _ in 0..jobs {
             let (sender, shared) = (sender.clone(), &shared);
             scope.spawn(move || job(shared, &sender));
         }
@@ -69,9 +70,9 @@ pub fn load(plan: &LoadPlan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
     Ok(sink(&Frame::Loaded(Loaded { rows, elapsed_ns }).encode())?)
 }
 
-fn pieces(plan: &LoadPlan) -> VecDeque<Piece> {
+fn pieces(plan: &LoadPlan, jobs: u32) -> VecDeque<Piece> {
     let of_table = |(table, spec): (usize, &LoadTable)| {
-        let wanted = (spec.rows / PIECE_ROWS_MIN).clamp(1, u64::from(plan.jobs) * PIECES_PER_JOB);
+        let wanted = (spec.rows / PIECE_ROWS_MIN).clamp(1, u64::from(jobs) * PIECES_PER_JOB);
         let count = wanted.min(u64::from(spec.pieces_max.max(1)));
         let rows = spec.rows;
         let border = move |piece: u64| rows * piece / count;

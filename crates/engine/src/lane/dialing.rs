@@ -60,12 +60,26 @@ impl<I: Io> Lane<I> {
     pub(super) fn lost(&mut self, slot: usize, error: &ServerError) -> io::Result<()> {
         let Some(link) = self.links.get(slot) else { return Ok(()) };
         let (client, was_ready) = (link.client, link.stage == Stage::Ready);
+        if link.awaits_version() && self.links.route.may_need_oldest_version() {
+            return self.dial_with_oldest_version(slot, client);
+        }
         self.close(slot);
         if was_ready {
             self.notify_worker(Event::Lost { client, error })
         } else {
             self.notify_worker(Event::ConnectFailed { client, error, busy: is_busy(error) })
         }
+    }
+
+    /// Connects the client again, with the version of the protocol that every server knows.
+    pub(super) fn dial_with_oldest_version(
+        &mut self,
+        slot: usize,
+        client: usize,
+    ) -> io::Result<()> {
+        self.links.route.request_oldest_version();
+        self.close(slot);
+        self.dial(client)
     }
 
     /// Returns a link to the kernel interface, which may hold its memory for a while.

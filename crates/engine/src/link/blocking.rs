@@ -24,9 +24,16 @@ impl BlockingLink {
             let socket = address::dial_with_retry(&route.peer, deadline).map_err(broken)?;
             let mut blocking = Self { link: Link::new(socket, 0, route, blueprint) };
             blocking.link.dialed();
-            match blocking.next_event(Some(deadline))? {
-                LinkEvent::VersionRefused => route.request_oldest_version(),
-                _ => return Ok(blocking),
+            match blocking.next_event(Some(deadline)) {
+                Ok(LinkEvent::VersionRefused) => route.request_oldest_version(),
+                Ok(_) => {
+                    route.note_login();
+                    return Ok(blocking);
+                }
+                Err(_) if blocking.link.awaits_version() && route.may_need_oldest_version() => {
+                    route.request_oldest_version();
+                }
+                Err(error) => return Err(error),
             }
         }
     }

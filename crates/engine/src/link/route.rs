@@ -9,16 +9,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Route {
     pub(crate) peer: Peer,
     oldest_version: AtomicBool,
+    has_logged_in: AtomicBool,
 }
 
 impl Route {
     pub(crate) fn new(peer: Peer) -> Self {
-        Self { peer, oldest_version: AtomicBool::new(false) }
+        Self { peer, oldest_version: AtomicBool::new(false), has_logged_in: AtomicBool::new(false) }
     }
 
     /// The server, or a pooler in front of it, does not know the newer version.
     pub(crate) fn request_oldest_version(&self) {
         self.oldest_version.store(true, Ordering::Relaxed);
+    }
+
+    /// A session has logged in: the version is known there.
+    pub(crate) fn note_login(&self) {
+        self.has_logged_in.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a connection that is closed without a word may have been closed for its version.
+    pub(crate) fn may_need_oldest_version(&self) -> bool {
+        !self.has_logged_in.load(Ordering::Relaxed)
     }
 
     /// The version of PostgreSQL's protocol to ask for.

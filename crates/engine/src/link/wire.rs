@@ -74,6 +74,11 @@ impl Wire {
         }
     }
 
+    /// Whether the server may close the connection because it does not know the version.
+    pub(super) fn awaits_version(&self) -> bool {
+        matches!(self, Self::Postgres(wire, _) if wire.awaits_version())
+    }
+
     #[inline]
     pub(super) fn receive_space(&mut self) -> &mut [u8] {
         match self {

@@ -100,8 +100,14 @@ impl Colocation {
         }
     }
 
-    /// Checks on which processors lanes and tasks run, and returns the clients that should move;
-    /// they are counted as moved.
+    /// A client has left for this lane.
+    pub(super) fn moved(&mut self, client: u64, to: usize) {
+        if let Some(known) = self.clients.get_mut(client as usize) {
+            known.0 = to;
+        }
+    }
+
+    /// Checks on which processors lanes and tasks run, and returns the clients that should move.
     pub(super) fn check(&mut self, now: Nanos) -> Vec<Move> {
         self.look = now + self.pause;
         self.pause = (self.pause * 2).min(LOOK_EVERY);
@@ -112,11 +118,7 @@ impl Colocation {
             .iter()
             .map(|&(lane, session)| Some((lane, processor_of((self.task_of)(session)?)?)))
             .collect();
-        let moves = exchanges(&lanes, &seen);
-        for &Move { client, to } in &moves {
-            self.clients[client].0 = to;
-        }
-        moves
+        exchanges(&lanes, &seen)
     }
 }
 

@@ -85,6 +85,9 @@ impl<'a> Coordinator<'a> {
             }
             Report::ClientDeparted { to, moving } => {
                 self.aggregator.clients_moved += 1;
+                if let Some(colocation) = &mut self.colocation {
+                    colocation.moved(moving.client.number(), to as usize);
+                }
                 self.lanes[to as usize].send(Message::ClientArrived(moving));
                 Ok(())
             }

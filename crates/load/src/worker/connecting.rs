@@ -33,6 +33,14 @@ impl Worker {
         port.connect(client);
     }
 
+    /// The client is no longer connecting, if it was; since when it had been.
+    pub(super) fn end_connecting(&mut self, client: usize) -> Option<Nanos> {
+        let State::Connecting(since) = self.clients[client].state else { return None };
+        self.clients[client].enter(State::Unconnected);
+        self.connects_in_flight -= 1;
+        Some(since)
+    }
+
     pub(super) fn connect_timed_out<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         port.close(client);
         let seconds = self.plan.endpoint.connect_timeout_ns.as_secs_f64();
@@ -45,10 +53,10 @@ impl Worker {
     }
 
     pub(super) fn connected<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        self.connects_in_flight -= 1;
-        let State::Connecting(since) = self.clients[client].state else { return };
+        let Some(since) = self.end_connecting(client) else { return };
         self.tally.connects.record(now - since);
         let own = &mut self.clients[client];
+        own.enter(State::Idle(now));
         own.connected = true;
         own.is_counted_as_lost = false;
         own.connect_failures = 0;
@@ -72,8 +80,7 @@ impl Worker {
         busy: bool,
         port: &mut P,
     ) {
-        self.connects_in_flight -= 1;
-        let State::Connecting(since) = self.clients[client].state else { return };
+        let Some(since) = self.end_connecting(client) else { return };
         let begun = *self.clients[client].server_busy_since.get_or_insert(since);
         let may_wait = busy && now - begun < self.plan.endpoint.connect_timeout_ns;
         if !may_wait {
@@ -83,7 +90,6 @@ impl Worker {
             self.fatal.get_or_insert_with(|| error.clone());
         }
         self.clients[client].connect_failures += 1;
-        self.clients[client].enter(State::Unconnected);
         if is_from_server(error) {
             self.note_server_reached(now);
         } else {
@@ -107,12 +113,13 @@ impl Worker {
         error: &ServerError,
         port: &mut P,
     ) {
-        self.clients[client].connected = false;
+        self.clients[client].leave_session();
         match self.clients[client].state {
             State::Finished => return,
             State::Cancelling => return self.finish(client, port),
             _ => {}
         }
+        self.end_connecting(client);
         self.idle.retain(|&other| other != client);
         self.count_lost_connection(now, client, error);
         self.clients[client].enter(State::Unconnected);

@@ -146,8 +146,9 @@ impl Worker {
     /// The client runs nothing any more.
     pub(super) fn finish<P: Port>(&mut self, client: usize, port: &mut P) {
         if self.clients[client].state != State::Finished {
+            self.end_connecting(client);
             self.clients[client].enter(State::Finished);
-            self.clients[client].connected = false;
+            self.clients[client].leave_session();
             self.clients_left -= 1;
             self.clients_left_in_all.fetch_sub(1, Ordering::Relaxed);
             port.close(client);

@@ -83,7 +83,7 @@ impl Worker {
     /// The script asks for a new connection in place of the old one.
     pub(super) fn reconnect<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         port.close(client);
-        self.clients[client].connected = false;
+        self.clients[client].leave_session();
         self.clients[client].enter(State::Unconnected);
         self.connect(now, client, port);
     }

@@ -153,9 +153,10 @@ impl Worker {
         self.clients.len()
     }
 
-    /// Whether every client is connected and its script is set up.
+    /// Whether every client is connected and its script is set up, or wants to run nothing.
     pub fn is_connected(&self) -> bool {
-        self.clients.iter().all(Client::is_set_up)
+        let is_ready = |client: &Client| client.is_set_up() || client.state == State::Finished;
+        self.fatal.is_none() && self.clients.iter().all(is_ready)
     }
 
     /// Removes the connect times so far from the tally.
@@ -309,9 +310,9 @@ impl Worker {
         self.last_end
     }
 
-    /// Whether the end has begun: connections that clients close from now on are not needed again.
-    pub fn is_ending(&self) -> bool {
-        self.ending.is_some()
+    /// Whether a client needs no connection any more, because the end has begun.
+    pub fn has_ended(&self, client: usize) -> bool {
+        self.ending.is_some() && self.clients[client].state == State::Finished
     }
 
     /// Whether nothing is left to do.

@@ -99,13 +99,6 @@ impl Worker {
         let Some(transaction) = self.clients[client].transaction else {
             return self.hook_done(client, port);
         };
-        let own = &self.clients[client];
-        if own.in_transaction && !own.session.handles_own_errors() {
-            let message = "the script ended without ending its transaction block".to_owned();
-            let script = transaction.script as u32;
-            let fault = Fault { script, command: 0, line: 0, message };
-            return self.script_failed(now, client, fault, port);
-        }
         self.succeed(now, client, &transaction);
         self.leave_connection(client, port);
         if transaction.sent.is_none() && transaction.number.is_multiple_of(UNASKED_TRANSACTIONS_MAX)
@@ -205,7 +198,9 @@ impl Worker {
     pub(super) fn leave_connection<P: Port>(&mut self, client: usize, port: &mut P) {
         if self.plan.reconnect_each_transaction {
             port.close(client);
-            self.clients[client].connected = false;
+            let own = &mut self.clients[client];
+            own.leave_session();
+            own.session.connection_left();
         }
     }
 

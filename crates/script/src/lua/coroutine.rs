@@ -99,6 +99,12 @@ impl Coroutine {
         self.state = CoroutineState::NotStarted(entry);
     }
 
+    /// The next event begins with `thread_init`, for a new connection.
+    pub(super) fn begin_anew(&mut self) {
+        self.event_is_due = false;
+        self.state = CoroutineState::NotStarted(Entry::ThreadInit);
+    }
+
     /// Starts a coroutine, which replaces the previous one.
     pub(super) fn start(&mut self, lane: &Lane, entry: Entry) -> Result<Yielded, String> {
         let client = match &self.client {

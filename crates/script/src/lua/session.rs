@@ -170,6 +170,12 @@ impl Session for LuaSession {
         leaves
     }
 
+    fn connection_left(&mut self) {
+        if !self.runs_command() {
+            self.coroutine.begin_anew();
+        }
+    }
+
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault> {
         match self.advance(&input) {
             Ok(Wanted::Exchange(outgoing)) => Ok(self.exchange.step(outgoing)),

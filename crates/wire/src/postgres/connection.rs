@@ -138,6 +138,11 @@ impl Connection {
         }
     }
 
+    /// Whether a version that not every server knows was asked for, and nothing has been answered.
+    pub fn awaits_version(&self) -> bool {
+        matches!(&self.phase, Phase::LoggingIn(login) if login.awaits_version())
+    }
+
     /// Prepares all statements of the table; returns whether an [`Event::Prepared`] will follow. In
     /// the other query modes, and for an empty table, there is nothing to do.
     pub fn prepare_all(&mut self, out: &mut Vec<u8>) -> bool {

@@ -66,6 +66,11 @@ impl Login {
         Self { stage: Stage::StartupSent, opening }
     }
 
+    /// Whether a newer version than the oldest was asked for, and nothing has been answered.
+    pub(super) fn awaits_version(&self) -> bool {
+        matches!(self.stage, Stage::StartupSent) && self.opening.version > Version::V3_0
+    }
+
     pub(super) fn on_message(
         &mut self,
         message: Message<'_>,
@@ -107,9 +112,8 @@ impl Login {
 
     fn on_error(&self, body: &[u8]) -> Result<Outcome, ProtocolError> {
         let error = ServerError::from(Diagnostic::parse(body)?);
-        let about_version = matches!(self.stage, Stage::StartupSent)
-            && self.opening.version > Version::V3_0
-            && matches!(error.code.as_str(), "08P01" | "0A000");
+        let about_version =
+            self.awaits_version() && matches!(error.code.as_str(), "08P01" | "0A000");
         Ok(if about_version { Outcome::VersionRefused(error) } else { Outcome::Fatal(error) })
     }
 
