@@ -188,10 +188,11 @@ def test_runs_that_were_made_to_differ_or_are_not_valid_are_no_part_of_it(capsys
 def test_a_database_of_ones_own_is_a_place_of_its_own(capsys):
     for host in ("one", "two"):
         for _ in range(4):
-            made_up.run(server={"kind": "existing"}, target=f"postgresql://u:secret@{host}/db")
+            made_up.run(server={"kind": "existing"}, target=f"postgresql://u@{host}:5432/db")
     assert len(found(capsys)) == 2
-    (series,) = found(capsys, "--target", "postgresql://u:other@two/db")
-    assert series["place"] == "postgresql://u:***@two/db"
+    for written in ("postgresql://two/db", "postgresql://u:secret@two", "host=two port=5432"):
+        (series,) = found(capsys, "--target", written)
+        assert series["place"] == "postgresql://u@two:5432/db"
 
 
 @pytest.mark.parametrize(

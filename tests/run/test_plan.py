@@ -120,6 +120,8 @@ def test_a_think_time_is_the_closed_loops():
             "--stages with rates and --think cannot be used together",
         ),
         ({"target": "x", "server": "y"}, "--target and --server"),
+        ({"target": "", "server": "y"}, "--target and --server"),
+        ({"target": "", "durability": "none"}, "--durability is only for private servers"),
         ({"target": "x", "settings": (("a", "b"),)}, "--target and --set"),
         ({"arrivals": "poisson"}, "--arrivals needs --rate"),
         (

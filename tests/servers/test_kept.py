@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.servers import kept
 from dbdyno.servers.postgresql.binaries import embedded_binaries
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
-from dbdyno.servers.record import read_record
+from dbdyno.servers.record import FILE, read_record
 from dbdyno.servers.spec import KINDS, ServerSpec
 from tests.conftest import SMALL
 from tests.support.patience import PATIENCE_S
@@ -98,6 +99,22 @@ def test_a_dead_server_is_distinguished_from_a_running_one(home: Path) -> None:
     assert taken.value.code == "name_taken"
     kept.stop_kept("bench")
     assert kept.list_kept() == []
+
+
+@pytest.mark.usefixtures("_stop_all")
+def test_a_copy_of_its_folder_does_not_stop_it(home: Path) -> None:
+    server = kept.start_kept("bench", spec(), connections=8)
+    folder = kept.log_of_kept("bench").parent
+    copy = folder.with_name("copy")
+    copy.mkdir()
+    shutil.copy(folder / FILE, copy)
+    with pytest.raises(DbdynoError, match=f"its server runs in {folder}"):
+        kept.stop_kept("copy")
+    with server.connect() as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
+    kept.stop_kept("bench")
+    kept.stop_kept("copy")
+    assert not copy.exists()
 
 
 @pytest.mark.usefixtures("_stop_all")

@@ -127,6 +127,14 @@ def test_its_threads_share_cores_with_those_of_our_session_as_equals(
     assert os.getsid(mariadb_server.process_id) == os.getsid(0)
 
 
+@pytest.mark.parametrize("name", ["datadir", "Bind-Address", "log_error"])
+def test_where_a_private_server_is_cannot_be_set(home: Path, name: str) -> None:
+    """The later of two values counts: it once ran on the data folder that was given."""
+    with pytest.raises(DbdynoError, match=r"cannot be set: dbdyno chooses") as caught:
+        start_private(spec(**{name: "/nowhere"}), connections=1)
+    assert (caught.value.code, "--target" in caught.value.hint) == ("bad_setting", True)
+
+
 def test_a_failed_start_gives_the_servers_own_reason(home: Path) -> None:
     with pytest.raises(DbdynoError, match=r"MariaDB .* did not start: .*/nowhere/log") as caught:
         start_private(spec(log_bin="/nowhere/log"), connections=8)

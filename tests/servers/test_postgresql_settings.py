@@ -58,7 +58,7 @@ def test_a_bad_value_is_reported_in_the_servers_words() -> None:
         check_settings(embedded_binaries()[0], (Setting("shared_buffers", "banana", ""),))
 
 
-@pytest.mark.parametrize("name", ["listen_addresses", "Port", "data_directory"])
+@pytest.mark.parametrize("name", ["listen_addresses", "port", "data_directory"])
 def test_where_a_private_server_is_cannot_be_set(name: str) -> None:
     """Once it was accepted and recorded, but the server listened where it always does."""
     with pytest.raises(DbdynoError, match=f"{name} cannot be set") as caught:

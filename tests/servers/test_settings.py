@@ -29,6 +29,15 @@ def test_a_durability_level_replaces_defaults_and_the_user_replaces_both() -> No
     )
 
 
+def test_a_setting_has_one_spelling() -> None:
+    """Rules about a setting must find it however it is written."""
+    assert choose_settings(DEFAULTS, [], {"JIT": "off", "innodb-page-size": "8k"}) == (
+        Setting("fsync", "on", "default"),
+        Setting("jit", "off", "asked for"),
+        Setting("innodb_page_size", "8k", "asked for"),
+    )
+
+
 def test_memory_is_the_tightest_of_all_that_limits_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,21 @@ def test_with_roots_at_hand_require_verifies(
     assert use_existing(tls_server.conninfo).endpoint().tls.mode == "verify-ca"
 
 
+def test_revoked_certificates_that_only_libpq_would_refuse_are_refused(
+    tls_server: Server, certificate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PGSSLROOTCERT", str(certificate / "server.crt"))
+    revoked = tmp_path / ".postgresql" / "root.crl"
+    revoked.parent.mkdir()
+    revoked.touch()
+    monkeypatch.setenv("PGSSLMODE", "disable")
+    assert use_existing(tls_server.conninfo).endpoint().tls.mode == "disable"
+    monkeypatch.setenv("PGSSLMODE", "verify-ca")
+    with pytest.raises(DbdynoError, match=str(revoked)):
+        use_existing(tls_server.conninfo)
+
+
 def test_a_key_behind_a_passphrase_is_refused_with_what_to_do(
     tls_server: Server, certificate: Path, tmp_path: Path
 ) -> None:

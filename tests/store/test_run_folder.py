@@ -1,5 +1,6 @@
 import errno
 import fcntl
+import json
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from dbdyno.model.plan import Lua
 from dbdyno.store import ids
 from dbdyno.store.errors import LeftOut, StoreError
 from dbdyno.store.files import LOCK, hold_lock, is_locked, read_json, replace_json
@@ -152,6 +154,49 @@ def test_the_target_of_a_command_is_the_one_that_was_made_without_a_password(tmp
     with RunWriter(record, synthetic.plan(), tmp_path) as writer:
         stored = ["tpcb", "--target", "postgresql://u@h/db", "--clients", "2"]
         assert writer.record.command == stored
+
+
+def test_the_targets_further_parameters_stay_in_the_command(tmp_path):
+    target = "postgresql://u@h/db"
+    command = ["tpcb", "--target", f"{target}?sslmode=verify-full&password=tiger"]
+    record = synthetic.record(target=target, command=command)
+    with RunWriter(record, synthetic.plan(), tmp_path) as writer:
+        stored = ["tpcb", "--target", f"{target}?sslmode=verify-full&password=***"]
+        assert writer.record.command == stored
+
+
+def test_secrets_of_the_servers_settings_are_not_kept(tmp_path):
+    secrets = {
+        "primary_conninfo": "user=repl password=tiger host=primary",
+        "archive_command": "TOKEN=tiger push %p",
+        "report_password": "tiger",
+        "wsrep_sst_auth": "sst:tiger",
+        "app.jwt_secret": "tiger",
+    }
+    others = {"password_encryption": "scram-sha-256", "restore_command": "", "work_mem": "4096"}
+    settings = [
+        {"name": name, "value": value, "unit": "", "source": "configuration file"}
+        for name, value in (secrets | others).items()
+    ]
+    with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
+        writer.write_server({"settings": settings, "chosen": settings[:1]})
+    stored = json.loads((writer.folder / "server.json").read_text())
+    assert "tiger" not in json.dumps(stored)
+    values = {setting["name"]: setting["value"] for setting in stored["settings"]}
+    assert values["primary_conninfo"] == "user=repl password=*** host=primary"
+    assert {name: values[name] for name in others} == others
+
+
+def test_secrets_of_scripts_are_not_kept(tmp_path):
+    plan = msgspec.structs.replace(
+        synthetic.plan(),
+        variables={"db_password": "tiger", "passwords": 3},
+        lua=Lua(path="mine.lua", arguments={"redis_password": "tiger", "tables": "4"}),
+    )
+    with RunWriter(synthetic.record(), plan, tmp_path) as writer:
+        stored = json.loads((writer.folder / "plan.json").read_text())
+    assert stored["variables"] == {"db_password": "***", "passwords": 3}
+    assert stored["lua"]["arguments"] == {"redis_password": "***", "tables": "4"}
 
 
 def test_running_until_the_writer_is_gone(tmp_path, frames):

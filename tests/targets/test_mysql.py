@@ -110,6 +110,27 @@ def test_a_checkpoint_leaves_the_servers_settings_as_they_were(mariadb_server: S
                 connection.execute(f"set global {name} = {value}")
 
 
+def test_a_checkpoint_undoes_what_one_that_was_killed_has_left(mariadb_server: Server) -> None:
+    query = f"select {', '.join(f'@@global.{name}' for name in maintenance.RESTORED)}"
+    with mariadb_server.connect() as connection:
+        before = connection.execute(query).fetchone()
+        for name, value in maintenance.FLUSHING.items():
+            connection.execute(f"set global {name} = {value}")
+        assert "an earlier command ended before" in TARGET.checkpoint(connection)
+        assert connection.execute(query).fetchone() == before
+
+
+def test_one_checkpoint_waits_for_another(
+    mariadb_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "FLUSH_PATIENCE_S", 0)
+    with mariadb_server.connect() as other, mariadb_server.connect() as connection:
+        other.execute(f"select get_lock('{maintenance.LOCK}', 0)")
+        assert TARGET.checkpoint(connection).startswith("another command is writing")
+        other.execute(f"select release_lock('{maintenance.LOCK}')")
+        assert not TARGET.checkpoint(connection).startswith("another command")
+
+
 def test_a_long_literal_does_not_delay_the_search_for_columns() -> None:
     text = f"select '{'x' * 1_000_000}' from t where id = :aid and `k` between :low and :high"
     assert compared_columns(text) == {":aid": "id", ":low": "k", ":high": "k"}

@@ -47,6 +47,12 @@ def test_another_scale_is_refused_by_both_names(prepare: Prepare) -> None:
     assert "its scale is 3, and 5 was requested" in refusal(prepare, "tpcb", scale=5).message
 
 
+def test_a_refusal_names_all_tables_that_would_be_dropped(prepare: Prepare) -> None:
+    prepare("oltp_read_write", bulk=no_rows, tables=1)
+    refused = refusal(prepare, "oltp_read_write", tables=3, table_size=7)
+    assert refused.hint.startswith("--replace drops sbtest1, sbtest2, sbtest3 and loads")
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("fillfactor", 70), ("unlogged", "on"), ("partitions", 2), ("foreign_keys", True)],

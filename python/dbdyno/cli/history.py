@@ -19,9 +19,9 @@ from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
 from dbdyno.report.history import history_object, render_history_text
 from dbdyno.report.history_page import render_history_html
+from dbdyno.servers.connecting import names_database
 from dbdyno.store.places import runs_folder
 from dbdyno.store.run import Run
-from dbdyno.store.secrets import without_password
 from dbdyno.store.summary import read_records
 from dbdyno.workloads.registry import default_texts
 
@@ -56,7 +56,7 @@ def history(
     workload
         Only runs of this workload or script.
     target
-        Only runs on this database; the URL as it was given to run.
+        Only runs on this database; parts that the URL leaves out, such as the port, may be any.
     metric
         Metric to show: its id or a part of it, such as tps, p99 or wal_bytes; repeatable. By
         default the usual ones.
@@ -81,11 +81,11 @@ def _runs(workload: str | None, target: str | None) -> list[Run]:
     """Return the selected runs; if there are none, raise an error that says what there is."""
     every = [Run(runs_folder() / record.run_id) for record in read_records()]
     usable = [run for run in every if is_of_a_history(run)]
-    place = None if target is None else without_password(target)
     meant = [
         run
         for run in usable
-        if workload in (None, run.record.workload) and place in (None, run.record.target)
+        if workload in (None, run.record.workload)
+        and (target is None or names_database(target, run.record.target))
     ]
     if not meant:
         raise _none_meant(usable)

@@ -93,6 +93,7 @@ def _least_text(value: int, least: int) -> str:
 
 
 def _contradictions(options: RunOptions) -> Iterator[str]:
+    has_target = options.target is not None  # an empty one is libpq's default
     pairs = {
         ("-t", "-T"): options.transactions and options.duration_ns,
         ("-t", "--stages"): options.transactions and options.stages,
@@ -100,14 +101,14 @@ def _contradictions(options: RunOptions) -> Iterator[str]:
         ("--rate", "--stages"): options.rate_tps and options.stages,
         ("--rate", "--think"): options.rate_tps and options.think,
         ("--stages with rates", "--think"): _stage_rates(options) and options.think,
-        ("--target", "--server"): options.target and options.server,
-        ("--target", "--set"): options.target and options.settings,
+        ("--target", "--server"): has_target and options.server,
+        ("--target", "--set"): has_target and options.settings,
         ("--telemetry off", "--server-log"): options.telemetry == "off" and options.server_log,
     }
     for (one, other), both in pairs.items():
         if both:
             yield f"{one} and {other} cannot be used together"
-    if options.target and options.durability:
+    if has_target and options.durability:
         yield "--durability is only for private servers: dbdyno does not reconfigure others"
     if options.arrivals and not is_open(options):
         yield "--arrivals needs --rate, or --stages with rates"

@@ -7,7 +7,7 @@ refused before a server is started or a table touched.
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace as with_options
 from functools import partial
 from pathlib import Path
 
@@ -50,6 +50,7 @@ from dbdyno.run.tools import Tools
 from dbdyno.run.watching import Follower, watching
 from dbdyno.run.work import Work, find_work
 from dbdyno.servers.base import Server
+from dbdyno.servers.connecting import repeatable
 from dbdyno.servers.durability import settings_by_level
 from dbdyno.servers.settings import settings_summary
 from dbdyno.store.listing import remove_run
@@ -89,8 +90,15 @@ def run(
     home_folder(RUNS)
     opened = nullcontext(server) if server else open_server(options, client_count(options))
     with opened as reached, closing(connect_to(reached)) as connected:
-        command = arguments_of(items, options)
+        command = arguments_of(items, _repeatable(options, reached))
         return _Run(options, work, survey, command, seed, tools, observer, connected).measured()
+
+
+def _repeatable(options: RunOptions, server: Server) -> RunOptions:
+    """Return the options as they are recorded: with a target for the same server, by its URL."""
+    if options.target is None:
+        return options
+    return with_options(options, target=repeatable(options.target, server.url))
 
 
 @dataclass

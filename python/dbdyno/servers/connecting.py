@@ -4,10 +4,11 @@
 them, since they take long to import and most runs need one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint, Protocol
@@ -29,7 +30,8 @@ class Driver:
     ``open`` returns a connection in autocommit mode. ``pinned`` narrows the target to the server
     that answered there. ``process_id`` and ``data_directory`` return None if the server is
     elsewhere, or does not report them. ``target_name`` returns the name of the target type for the
-    server.
+    server. ``place_in`` reads from a target which database it names, leaving out what it leaves
+    out; ``parameters_in`` reads further parameters, except for secrets.
     """
 
     open: Callable[[str], Connection]
@@ -39,6 +41,8 @@ class Driver:
     process_id: Callable[[Connection], int | None]
     data_directory: Callable[[Connection], Path | None]
     target_name: Callable[[Connection], str]
+    place_in: Callable[[str], Mapping[str, str]]
+    parameters_in: Callable[[str], Mapping[str, str]]
 
 
 def protocol_of(target: str) -> Protocol:
@@ -73,6 +77,27 @@ def endpoint_at(target: str) -> Endpoint:
     driver = driver_of(protocol_of(target))
     with driver.open(target) as connection:
         return driver.endpoint_of(connection)
+
+
+def repeatable(target: str, url: str) -> str:
+    """Return a target for the same connections again, but for the password.
+
+    It is ``url``, that of the connection that was made, with the further parameters of ``target``.
+    """
+    parameters = driver_of(protocol_of(target)).parameters_in(target)
+    if not parameters:
+        return url
+    query = urlencode(parameters, safe="/", errors="surrogateescape", quote_via=quote)
+    return f"{url}{'&' if '?' in url else '?'}{query}"
+
+
+def names_database(target: str, url: str) -> bool:
+    """Whether a target names this database; what it leaves out, such as a port, may be any."""
+    protocol = protocol_of(target)
+    if protocol_of(url) != protocol:
+        return False
+    place_in = driver_of(protocol).place_in
+    return place_in(target).items() <= place_in(url).items()
 
 
 def url_of(endpoint: Endpoint) -> str:

@@ -89,11 +89,12 @@ def find_kept(name: str) -> Server:
 def stop_kept(name: str) -> None:
     """Stop the server with this name and remove its folder, even if it has died."""
     _record(name)  # no lock for a name that does not exist
-    with _named(name):
+    with _named(name) as folder:
         record = _record(name)
+        _refuse_copied(record, folder)
         if not end(record.process, record.stop_signal, STOP_PATIENCE_S):
             end(record.process, signal.SIGKILL, STOP_PATIENCE_S)
-        remove(Path(record.folder))
+        remove(folder)
 
 
 def product_of_kept(name: str) -> Product:
@@ -193,6 +194,17 @@ def _refuse_taken(name: str, folder: Path) -> None:
         f"a server named {name!r} {state}",
         f"use another name, or: dbdyno server stop {name}",
     )
+
+
+def _refuse_copied(record: ServerRecord, folder: Path) -> None:
+    """Refuse to stop the server of another folder, of which this one is a copy."""
+    original = Path(record.folder)
+    if is_running(record.process) and original.exists() and not original.samefile(folder):
+        raise DbdynoError(
+            "copied_server",
+            f"{folder} is a copy: its server runs in {original}",
+            "stop the server there, with that DBDYNO_HOME; then this command removes the copy",
+        )
 
 
 def _record(name: str, hint: str = "") -> ServerRecord:

@@ -6,7 +6,7 @@ only improves benchmark results is changed unless ``--durability`` or the user r
 
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -54,12 +54,29 @@ def choose_settings(
     defaults: Iterable[Setting], promised: Iterable[Setting], by_user: Mapping[str, str]
 ) -> tuple[Setting, ...]:
     """Merge our settings, those of a durability level, and the user's: the later one wins."""
-    requested = [Setting(name, value, "asked for") for name, value in by_user.items()]
+    requested = [Setting(_name(given), value, "asked for") for given, value in by_user.items()]
     chosen: dict[str, Setting] = {}
     for setting in (*defaults, *promised, *requested):
         chosen.pop(setting.name, None)  # a replacement goes to the end
         chosen[setting.name] = setting
     return tuple(chosen.values())
+
+
+def _name(given: str) -> str:
+    """Return a setting's only spelling here: servers ignore its case, or take dashes, too."""
+    return given.lower().replace("-", "_")
+
+
+def refuse_placed(title: str, settings: Iterable[Setting], placed: Container[str]) -> None:
+    """Refuse settings that decide where the server is, or how it is reached: dbdyno does."""
+    for setting in settings:
+        if setting.name in placed:
+            raise DbdynoError(
+                "bad_setting",
+                f"{setting.name} cannot be set: dbdyno chooses where a private {title} keeps its "
+                "data and listens",
+                "for other locations or addresses start a server yourself and use --target",
+            )
 
 
 def settings_summary(settings: Iterable[Setting]) -> str:

@@ -1,7 +1,7 @@
 """Keeps passwords out of run folders: everything that is recorded passes through here first."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,13 +14,20 @@ TARGET = "--target"
 # As in libpq, everything before the @ is the login, unless there is a / before it.
 _IN_URL = re.compile(r"(?P<before>://[^/@:\s]*:)[^/]*(?=@)")
 # Also as the end of a longer name, in either spelling: mysql-password, mysql_password.
-_NAME = r"(?P<before>(?<![a-zA-Z0-9])(?:password|passwd|pwd|sslpassword)\s*=\s*)"
+_SECRET = r"(?<![a-zA-Z0-9])(?:password|passwd|pwd|sslpassword)"
+_NAME = rf"(?P<before>{_SECRET}\s*=\s*)"
+_NAMED_SECRET = re.compile(rf"{_SECRET}$", re.IGNORECASE)
+# Of servers, also those of extensions. A command may contain a secret in any form.
+_SECRET_SETTING = re.compile(
+    r"(?<![a-z])(?:password|pwd|secret|token|auth|command)$", re.IGNORECASE
+)
 # Where a value ends, by the beginning of the text that contains it.
 _VALUES = {
     "odbc:": r"(?:\{(?:[^}]|\}\})*\}|[^;]*)",
     "--": ".*",
     "": r"(?:'(?:[^'\\]|\\.)*'|(?:[^\s\\]|\\.)*)",
 }
+_PARAMETERS = re.compile(r"(?:[?&][a-z_-]+=[^&]*)*")
 _VALUE_IN_QUERY = "[^&]*"
 
 
@@ -39,7 +46,8 @@ def record_to_keep(record: RunRecord) -> RunRecord:
     """Return the record as it is written to the folder.
 
     In the command, the target is replaced by its normalized URL, which never contained the
-    password: this is safer than guessing how the URL that was typed is parsed.
+    password, unless it is that URL with parameters whose names can be read: this is safer than
+    guessing how the URL that was typed is parsed.
     """
     target = without_password(record.target)
     command = [without_password(argument) for argument in _with_target(record.command, target)]
@@ -49,16 +57,50 @@ def record_to_keep(record: RunRecord) -> RunRecord:
 def _with_target(command: Sequence[str], target: str) -> list[str]:
     before = [None, *command]
     return [
-        target if last == TARGET else argument
+        target if last == TARGET and not _extends(target, argument) else argument
         for last, argument in zip(before, command, strict=False)
     ]
 
 
+def _extends(target: str, argument: str) -> bool:
+    rest = argument.removeprefix(target)
+    return argument.startswith(target) and _PARAMETERS.fullmatch(rest) is not None
+
+
 def plan_to_keep(plan: Plan) -> dict[str, Any]:
-    """Return the plan as it is written to the folder: complete, but for the password."""
+    """Return the plan as it is written to the folder: complete, but for passwords.
+
+    Those of scripts are known by the names of their variables and options.
+    """
     kept: dict[str, Any] = msgspec.to_builtins(plan)
     del kept["endpoint"]["password"]
+    _mask_named(kept["variables"])
+    if kept["lua"] is not None:
+        _mask_named(kept["lua"]["arguments"])
     return kept
+
+
+def _mask_named(values: dict[str, Any]) -> None:
+    for name in filter(_NAMED_SECRET.search, values):
+        values[name] = MASK
+
+
+def server_to_keep(server: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a server's description as it is written to the folder: without settings' secrets.
+
+    Of a standby, for example, ``primary_conninfo`` has the password for its primary.
+    """
+    kept = dict(server)
+    for listing in ("settings", "chosen"):
+        if listing in kept:
+            kept[listing] = [_setting_to_keep(setting) for setting in kept[listing]]
+    return kept
+
+
+def _setting_to_keep(setting: Mapping[str, Any]) -> dict[str, Any]:
+    name, value = setting["name"], setting["value"]
+    is_secret = value and _SECRET_SETTING.search(name)
+    return {**setting, "value": MASK if is_secret else without_password(value)}
 
 
 class Masker:

@@ -27,7 +27,7 @@ from dbdyno.store.ids import new_id
 from dbdyno.store.listing import RUN
 from dbdyno.store.parquet import write_tables
 from dbdyno.store.places import PLAN, RECORD, runs_folder
-from dbdyno.store.secrets import Masker, plan_to_keep, record_to_keep
+from dbdyno.store.secrets import Masker, plan_to_keep, record_to_keep, server_to_keep
 
 HOST = "host.json"
 SERVER = "server.json"
@@ -84,7 +84,7 @@ class RunWriter:
 
     def write_server(self, server: Mapping[str, Any]) -> None:
         """Write what the server was: version, settings, sizes."""
-        self._write_json(SERVER, server)
+        self._write_json(SERVER, server_to_keep(server))
 
     def write_facts(self, facts: Mapping[str, Any]) -> None:
         """Write the server's state apart from its work: ``before`` the load and ``after`` it."""

@@ -65,7 +65,7 @@ def prepare_data(  # noqa: PLR0913 (they are independent)
         values = workload.complete({**read, workload.scale_name: status.scale or 1})
         return Prepared(values=values, made_by=status.made_by or "")
     if status.state == "incompatible" and not options.replace:
-        raise _in_the_way(workload, status)
+        raise _in_the_way(workload, status, read)
     values = workload.complete(read)
     order = _order(workload, values, options, replace=status.state != "absent")
     report = Loader(place.target, place.connection, order, watch).load(place.endpoint, bulk)
@@ -96,13 +96,10 @@ def _order(
     )
 
 
-def _in_the_way(workload: Workload, status: DataStatus) -> DbdynoError:
+def _in_the_way(workload: Workload, status: DataStatus, read: Mapping[str, Value]) -> DbdynoError:
+    names = ", ".join(table.name for table in workload.tables(workload.complete(read)))
     return DbdynoError(
         "data_in_the_way",
         f"data for {workload.name} exists, but {status.why}",
-        f"--replace drops {_names(workload)} and loads them again",
+        f"--replace drops {names} and loads them again",
     )
-
-
-def _names(workload: Workload) -> str:
-    return ", ".join(table.name for table in workload.tables(workload.complete({})))

@@ -61,7 +61,7 @@ class Brand(Struct, frozen=True):
         raise DbdynoError(
             "no_binaries",
             f"{path} does not contain {self.title}'s programs",
-            f"name the folder that contains {self.servers[0]}",
+            f"name the folder that contains {self.title}'s {self.servers[0]}",
         )
 
     def _tried(self, folders: Iterable[Path], origin: Origin) -> Iterator[Binaries | DbdynoError]:

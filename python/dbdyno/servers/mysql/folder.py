@@ -45,7 +45,8 @@ def _configuration(cluster: Cluster) -> str:
         **_network(cluster),
     }
     lines = [f"{name} = {quoted(value)}\n" for name, value in placement.items()]
-    return "[mysqld]\n" + "".join(lines) + configuration_text(cluster.blueprint.settings)
+    # Last, because the server also takes abbreviated names, and the last value counts.
+    return "[mysqld]\n" + configuration_text(cluster.blueprint.settings) + "".join(lines)
 
 
 def shaping_options(cluster: Cluster) -> list[str]:

@@ -35,6 +35,7 @@ QUERY_NAMES = (
     *("socket", "hostaddr", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "connect-timeout"),
     NO_DEFAULTS,
 )
+PLACE = frozenset({"host", "port", "database", "user", "socket"})
 # Environment variables of the mysql client, by the names of its options.
 VARIABLES = {
     "MYSQL_HOST": "host",
@@ -81,6 +82,16 @@ def login_of(target: str, environment: Mapping[str, str] = os.environ) -> Login:
         key=options.get("ssl-key"),
         connect_timeout_s=_number(options, origins, "connect-timeout", CONNECT_TIMEOUT_S),
     )
+
+
+def place_in(target: str) -> Mapping[str, str]:
+    """Return the parts of a URL that say which database it is, as which user."""
+    return {name: part for name, part in _given(target).items() if name in PLACE}
+
+
+def parameters_in(target: str) -> Mapping[str, str]:
+    """Return the URL's further parameters; none of them is a secret."""
+    return {name: part for name, part in _given(target).items() if name not in {*PLACE, "password"}}
 
 
 def _refuse_undecodable(options: Mapping[str, str], origins: Mapping[str, str]) -> None:

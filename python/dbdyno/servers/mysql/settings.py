@@ -13,11 +13,20 @@ from dbdyno.servers.settings import (
     Machine,
     Setting,
     connections_max,
+    refuse_placed,
     refused_setting,
     unknown_setting,
 )
 
 STATEMENTS_MAX = 1 << 20  # for all sessions together; 900 clients exceed the default
+PLACED = frozenset(
+    {
+        *("basedir", "datadir", "innodb_data_home_dir", "innodb_log_group_home_dir", "tmpdir"),
+        *("init_file", "log_error", "pid_file"),
+        *("bind_address", "port", "skip_networking", "socket"),
+    }
+)
+"""Where a private server is and how it is reached: users cannot set these."""
 REDO_REASON = "room for changes before dirty pages must be written"
 UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
 # Also refused are values that the server would silently replace by others.
@@ -46,6 +55,7 @@ def redo_mib(machine: Machine) -> int:
 
 def check_settings(title: str, binaries: Binaries, settings: Sequence[Setting]) -> None:
     """Let the server's own program check names and values, while it only prints its help."""
+    refuse_placed(title, settings, PLACED)
     flags = [f"--{setting.name}={setting.value}" for setting in settings]
     complaints = [line for line in _help(binaries.server, flags)[1] if _is_refusal(line)]
     if not complaints:

@@ -5,6 +5,7 @@ from dbdyno.servers.odbc.connecting import (
     endpoint_of,
     open_connection,
     pinned,
+    place_in,
     target_name,
     url_of,
 )
@@ -17,4 +18,6 @@ DRIVER = Driver(
     process_id=lambda _connection: None,  # ODBC does not provide it
     data_directory=lambda _connection: None,
     target_name=target_name,
+    place_in=place_in,
+    parameters_in=lambda _target: {},  # all are part of the place
 )

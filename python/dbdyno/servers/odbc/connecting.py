@@ -3,6 +3,8 @@
 Nothing here prints a password: drivers do not repeat it, and what is shown is composed again.
 """
 
+from collections.abc import Mapping
+
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Address, Endpoint, OdbcAddress
 from dbdyno.servers.odbc.attributes import read_target, shown
@@ -60,6 +62,13 @@ def url_of(endpoint: Endpoint) -> str:
 def pinned(target: str, _connection: OdbcConnection) -> str:
     """Return the target unchanged: the driver decides which server answers."""
     return target
+
+
+def place_in(target: str) -> Mapping[str, str]:
+    """Return which database a connection string names, and the user, if it has one."""
+    attributes = read_target(target)
+    login = {"user": attributes.user} if attributes.user else {}
+    return {"place": attributes.place, **login}
 
 
 def target_name(connection: OdbcConnection) -> str:

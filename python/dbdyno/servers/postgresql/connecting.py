@@ -6,7 +6,8 @@ answered. Nothing here prints a password.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import psycopg
@@ -25,6 +26,13 @@ CONNECT_TIMEOUT_MAX_S = 365 * 24 * 3600
 """libpq takes any number; the engine counts nanoseconds in 64 bits."""
 # Conditions on the login that the engine does not check: it would log in where they do not hold.
 UNCHECKED = ("require_auth", "sslcrl", "sslcrldir")
+PLACE = frozenset({"host", "port", "dbname", "user"})
+PARAMETERS = frozenset(
+    {
+        *("service", "passfile", "hostaddr", "connect_timeout", "options"),
+        *("sslmode", "sslrootcert", "sslcert", "sslkey", "gssencmode", "target_session_attrs"),
+    }
+)
 # What libpq reads only from the environment; "default" means the server's default.
 ENVIRONMENT = {"PGTZ": "timezone", "PGDATESTYLE": "datestyle", "PGGEQO": "geqo"}
 
@@ -36,16 +44,20 @@ def open_connection(target: str) -> Connection:
     The driver prepares no statements: behind a pooler, the next session would not have them, and
     after a rollback the driver deallocates all statements, even those that it did not prepare.
     """
-    try:
-        given = conninfo.conninfo_to_dict(target)
-    except (psycopg.ProgrammingError, UnicodeDecodeError) as error:
-        raise malformed(target, error) from None
+    given = _given(target)
     required = {"application_name": APPLICATION_NAME, "client_encoding": "UTF8"}
     dsn = conninfo.make_conninfo("", **{**given, **_patience(given), **required})
     try:
         return psycopg.connect(dsn, autocommit=True, prepare_threshold=None)
     except psycopg.Error as error:
         raise refusal(error, given) from None
+
+
+def _given(target: str) -> Mapping[str, Any]:
+    try:
+        return conninfo.conninfo_to_dict(target)
+    except (psycopg.ProgrammingError, UnicodeDecodeError) as error:
+        raise malformed(target, error) from None
 
 
 def _patience(given: Mapping[str, object]) -> dict[str, int]:
@@ -59,7 +71,8 @@ def _patience(given: Mapping[str, object]) -> dict[str, int]:
 def endpoint_of(connection: Connection) -> Endpoint:
     """Return the endpoint of this connection, for the engine."""
     options = _options(connection)
-    _refuse_unchecked(options)
+    tls = _tls(connection, options)
+    _refuse_unchecked(options, tls)
     info = connection.info
     parameters = {"application_name": APPLICATION_NAME, **_environment()}
     if options.get("options"):
@@ -70,22 +83,45 @@ def endpoint_of(connection: Connection) -> Endpoint:
         password=info.password or None,
         database=info.dbname,
         parameters=parameters,
-        tls=_tls(connection, options),
+        tls=tls,
         connect_timeout_ns=_timeout_s(options) * 1_000_000_000,
     )
 
 
-def _refuse_unchecked(options: Mapping[str, str]) -> None:
+def _refuse_unchecked(options: Mapping[str, str], tls: Tls) -> None:
     """Refuse conditions on the login that would hold for the control connection alone."""
-    given = [f"{name}={options[name]}" for name in UNCHECKED if name in options]
-    if options.get("channel_binding") == "require":
-        given.append("channel_binding=require")
+    given = [*_unchecked(options, tls)]
     if given:
         raise DbdynoError(
             "bad_target",
             f"dbdyno cannot hold the load's connections to {' and '.join(given)}",
-            "Leave it out; sslmode=verify-full checks every connection.",
+            "Leave it out, or move the file away; sslmode=verify-full checks every connection.",
         )
+
+
+def _unchecked(options: Mapping[str, str], tls: Tls) -> Iterator[str]:
+    for name in UNCHECKED:
+        if name in options:
+            yield f"{name}={options[name]}"
+    if options.get("channel_binding") == "require":
+        yield "channel_binding=require"
+    revoked = _default_file("root.crl")
+    if revoked and tls.root_certificates and not {"sslcrl", "sslcrldir"} & {*options}:
+        yield f"the revoked certificates in {revoked}"
+
+
+def place_in(target: str) -> Mapping[str, str]:
+    """Return the options of a target that say which database it is, as which user."""
+    return _options_in(target, PLACE)
+
+
+def parameters_in(target: str) -> Mapping[str, str]:
+    """Return the target's further options, as far as they are known not to be secrets."""
+    return _options_in(target, PARAMETERS)
+
+
+def _options_in(target: str, names: Container[str]) -> dict[str, str]:
+    return {name: str(value) for name, value in _given(target).items() if name in names}
 
 
 def pinned(target: str, connection: Connection) -> str:

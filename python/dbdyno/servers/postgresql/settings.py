@@ -14,6 +14,7 @@ from dbdyno.servers.settings import (
     Machine,
     Setting,
     connections_max,
+    refuse_placed,
     refused_setting,
     unknown_setting,
 )
@@ -49,7 +50,7 @@ def choose_settings(machine: Machine, connections: int, _binaries: Binaries) -> 
 
 def check_settings(binaries: Binaries, settings: Sequence[Setting]) -> None:
     """Let the server's own program check names and values, on an empty configuration."""
-    _refuse_placed(settings)
+    refuse_placed(TITLE, settings, PLACED)
     flags = [flag for s in settings for flag in ("-c", f"{s.name}={s.value}")]
     with tempfile.TemporaryDirectory(prefix="dbdyno-") as folder:
         Path(folder, "postgresql.conf").touch()
@@ -57,18 +58,6 @@ def check_settings(binaries: Binaries, settings: Sequence[Setting]) -> None:
         result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise _bad_setting(binaries.server, result.stderr)
-
-
-def _refuse_placed(settings: Sequence[Setting]) -> None:
-    """Refuse settings that dbdyno would silently override, or that would change the data folder."""
-    for setting in settings:
-        if setting.name.lower() in PLACED:
-            raise DbdynoError(
-                "bad_setting",
-                f"{setting.name} cannot be set: dbdyno chooses where a private {TITLE} keeps its "
-                "data and listens",
-                "for other locations or addresses start a server yourself and use --target",
-            )
 
 
 def _bad_setting(postgres: Path, complaint: str) -> DbdynoError:

@@ -8,18 +8,20 @@ from dbdyno.targets.connection import Connection
 
 DIRTY_PAGES_FEW = 100  # the server itself constantly makes some
 FLUSH_PATIENCE_S = 60
+LOCK = "dbdyno_checkpoint"
+IO_MAX = "innodb_io_capacity_max"
 # While everything is written out, the server may use the disk as fast as it can.
 FLUSHING = {
     "innodb_max_dirty_pages_pct_lwm": "0",
     "innodb_max_dirty_pages_pct": "0",
-    "innodb_io_capacity_max": "20000",
+    IO_MAX: "20000",
     "innodb_io_capacity": "20000",
 }
 # Each after the one that limits it: the server reduces a value that is too high when it is set.
 RESTORED = (
     "innodb_max_dirty_pages_pct",
     "innodb_max_dirty_pages_pct_lwm",
-    "innodb_io_capacity_max",
+    IO_MAX,
     "innodb_io_capacity",
 )
 
@@ -34,14 +36,36 @@ def settle(connection: Connection, tables: Sequence[str]) -> str:
 def checkpoint(connection: Connection) -> str:
     """Write out the dirty pages, so that the next run does not pay for loading.
 
-    There is no command for it: the server is set to keep none for as long as that takes.
+    There is no command for it: the server is set to keep none for as long as that takes. Only one
+    command does this at a time: another would take the settings of that time for the server's own.
+    Returns what is still to be written, or was not as it should be, in words.
     """
+    lock = connection.execute(f"select get_lock('{LOCK}', {2 * FLUSH_PATIENCE_S})").fetchone()
+    if lock[0] != 1:
+        return "another command is writing out dirty pages: what comes next pays for that"
+    left_over = _reset_left_over(connection)
     before = {name: _variable(connection, name) for name in FLUSHING}
     try:
         _set_all(connection, FLUSHING)
-        return _await_clean(connection)
+        return " ".join(filter(None, [left_over, _await_clean(connection)]))
     finally:
-        _set_all(connection, {name: before[name] for name in RESTORED})
+        if not connection.closed:  # an interrupt may have closed it
+            _set_all(connection, {name: before[name] for name in RESTORED})
+            connection.execute(f"select release_lock('{LOCK}')")
+
+
+def _reset_left_over(connection: Connection) -> str:
+    """Set the defaults if a command ended within :func:`checkpoint`; return a note of that."""
+    values = {name: _variable(connection, name) for name in FLUSHING}
+    if any(float(value) != float(FLUSHING[name]) for name, value in values.items()):
+        return ""
+    _set_all(connection, {name: "default" for name in RESTORED if name != IO_MAX})
+    # The server's own rule at its start; its compiled default stands for "not set".
+    _set_all(connection, {IO_MAX: "greatest(2000, 2 * @@global.innodb_io_capacity)"})
+    return (
+        f"{', '.join(RESTORED)} have their defaults now: an earlier command ended before it had "
+        "restored them"
+    )
 
 
 def _set_all(connection: Connection, values: dict[str, str]) -> None:
