@@ -5,7 +5,8 @@ contains a password: the code that raises it redacts what it quotes. The phrases
 share are here, too.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class DbdynoError(Exception):
@@ -24,6 +25,16 @@ class DbdynoError(Exception):
     def __str__(self) -> str:
         """The message and, on a line of its own, the hint."""
         return f"{self.message}\n{self.hint}" if self.hint else self.message
+
+
+@contextmanager
+def errors_about(name: str) -> Iterator[None]:
+    """Put the name of what they are about before the message of errors in the block."""
+    try:
+        yield
+    except DbdynoError as error:
+        message = f"{name}: {error.message}"
+        raise DbdynoError(error.code, message, error.hint, exit_code=error.exit_code) from error
 
 
 def nearest(

@@ -141,7 +141,7 @@ def vacuumed(*, at_work, dead):
         run.counters(VACUUMED, {"n_tup_upd": 1000, "n_tup_del": 0}, of="test")
         run.levels(VACUUMED, {"n_dead_tup": dead, "n_live_tup": 1e6}, of="test")
         for number in range(round(at_work * 10)):
-            run.log(number + 0.9, "autovacuum", table="test", removed=500.0, elapsed_s=1.0)
+            run.log(number + 1.0, "autovacuum", table="test", removed=500.0, elapsed_s=1.0)
         return run.facts(facts("test"))
 
     trials = of_sizes(lambda _: 1000.0, run_of=run_of, duration_s=10.0)
@@ -157,6 +157,23 @@ def test_a_vacuum_with_time_left_keeps_up_however_few_rows_a_pass_removes():
 
 def test_a_vacuum_without_time_left_does_not_keep_up():
     assert vacuumed(at_work=1.0, dead=0.0).endswith("not keep up, because it has no time left.")
+
+
+def test_of_a_vacuum_only_what_lies_in_the_measured_part_counts():
+    """Of a vacuum of 100 s one second lies in it, of four others a second each."""
+
+    def run_of(_at):
+        run = MadeRun(1000, seconds=10, warmup=0)
+        run.counters(VACUUMED, {"n_tup_upd": 1000, "n_tup_del": 0}, of="test")
+        run.levels(VACUUMED, {"n_dead_tup": 0.0, "n_live_tup": 1e6}, of="test")
+        run.log(1.0, "autovacuum", table="test", removed=500.0, elapsed_s=100.0)
+        for number in range(4):
+            run.log(number + 5.0, "autovacuum", table="test", removed=500.0, elapsed_s=1.0)
+        return run.facts(facts("test"))
+
+    trials = of_sizes(lambda _: 1000.0, run_of=run_of, duration_s=10.0)
+    (claim,) = answered("vacuum-pace", trials).claims
+    assert "while running, 50 % of the time: it keeps up" in plain(claim.sentence)
 
 
 def test_a_vacuum_does_not_keep_up_if_the_dead_rows_grow_beyond_its_passes():

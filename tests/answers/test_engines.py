@@ -6,8 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from dbdyno.analysis.metric_samples import like_blocks
 from dbdyno.answers.registry import all_answers
-from dbdyno.answers.variant_pairs import like_blocks
 from tests.answers.costed import changed, costed, facts
 from tests.answers.made import factor, spec, study
 from tests.support.recordings import MadeRun
@@ -46,8 +46,16 @@ def test_the_verdict_names_the_leader_under_each_load():
         "In throughput mariadb leads in oltp_update_index, 1.5"
     )
     assert "postgres leads in oltp_update_non_index, 1.2" in plain(verdict.sentence)
-    assert "cannot be told apart in oltp_write_only" in verdict.sentence
+    assert verdict.sentence.endswith("in oltp_write_only.")
     assert claims[0].effect == pytest.approx(1.5, rel=0.02)
+
+
+def test_variants_that_are_the_same_are_reported_as_such():
+    verdict, *claims = duel(of_engines(noise=0.005, repeats=5)).claims
+    same = "postgres and mariadb are the same within ±3 % in oltp_write_only."
+    assert plain(verdict.sentence).endswith(same)
+    assert "oltp_write_only: both are the same within ±3 %" in plain(claims[2].sentence)
+    assert (claims[2].is_decided, claims[2].doubt) == (True, "")
 
 
 def test_response_times_have_claims_of_their_own():
@@ -261,6 +269,12 @@ def test_equal_durability_is_reported_as_equal():
     found = promising(postgres="full", mariadb="full")
     assert found.claims[0].sentence == "All variants have the same durability: full."
     assert found.shown[0].rows[0] == ("postgres", "1", "full", "fsync=on")
+
+
+def test_a_durability_that_is_no_level_is_not_called_different():
+    (claim,) = promising(postgres=None, mariadb=None).claims
+    assert "is not known (postgres –, mariadb –)" in claim.sentence
+    assert not claim.is_decided
 
 
 def test_an_unequal_promise_comes_before_any_winner():

@@ -152,6 +152,18 @@ def test_the_queue_is_drawn_for_the_fewest_that_can_queue_and_the_most():
     assert many.evidence["shield"] == "pgbench_tellers"
 
 
+def test_runs_whose_queue_was_not_sampled_decide_nothing_about_it():
+    def unsampled(levels):
+        clients = int(levels["clients"])
+        run = MadeRun(TPS[clients], clients=clients, seconds=tpcb.SECONDS)
+        return run.facts(before=tpcb.FACTS)
+
+    (claim,) = queue.answer(study(100, run_of=unsampled), {"over": "clients"}).claims
+    assert claim.sentence == "With 100 clients it is not known what clients wait for"
+    assert not claim.is_decided
+    assert claim.doubt
+
+
 def ordered(levels):
     """TPC-B with its statements in one of the orders."""
     text = SCRIPT.format(rest="\n".join(ORDERS[levels["order"]]))

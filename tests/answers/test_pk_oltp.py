@@ -61,7 +61,7 @@ def test_repeats_that_would_decide_are_those_of_the_contrast():
     assert claim.doubt.partition("(")[2] == throughput.sentence.partition("(")[2]
 
 
-def test_images_that_were_counted_in_every_run_are_beyond_doubt():
+def test_that_images_were_counted_does_not_decide_how_much_they_add():
     trials = costed(
         study(spec(FPW, repeats=2), lambda _: 9000.0, noise=0.3),
         lambda at: (
@@ -73,8 +73,9 @@ def test_images_that_were_counted_in_every_run_are_beyond_doubt():
     noisy = changed(trials, lambda trial: {"costs": _grown(trial.record.costs, trial.block)})
     (claim,) = answered("full-page-writes", noisy).claims
     assert claim.low < 1 < claim.high
-    assert claim.is_decided
+    assert not claim.is_decided
     assert "counted, in every run with it on and in none with it off" in claim.sentence
+    assert claim.doubt.startswith("wal_bytes cannot be told apart at this sample size")
 
 
 def _grown(costs, block):

@@ -1,5 +1,7 @@
 """Temporary files: the setting that they exceed, and the statement."""
 
+import pytest
+
 from dbdyno.explain.rule import NotFound
 from tests.explain.made import facts, made_run, table, with_looks
 from tests.explain.rule_outcomes import outcome_of
@@ -9,11 +11,11 @@ UNITS = {"work_mem": "kB"}
 THIN = "\u202f"
 
 
-def sorting(files):
+def sorting(files, *, wait=("", "")):
     run = made_run("SELECT * FROM accounts ORDER BY owner;", clients=4)
     run.facts(facts(table(), units=UNITS, work_mem="64"))
     run.counters("pg_stat_database", {"temp_files": files, "temp_bytes": files * 3 * 2**20})
-    return with_looks(run, (0, "", "", 4))
+    return with_looks(run, (0, *wait, 4))
 
 
 def test_temporary_files_name_the_setting_and_the_statement():
@@ -23,6 +25,13 @@ def test_temporary_files_name_the_setting_and_the_statement():
     assert f"1 temporary file and 3{THIN}MiB per transaction" in found.summary
     assert "ORDER BY owner" in found.seen[1]
     assert f"above 9{THIN}MiB" in found.advice[0]
+
+
+@pytest.mark.parametrize("event", ["BufFileWrite", "BuffileWrite"])
+def test_waits_for_them_count_however_the_server_spells_them(event):
+    found = outcome_of("temporary_files", sorting(1000, wait=("IO", event)))
+    assert found.severity == "critical"
+    assert found.share > 0.5
 
 
 def test_a_hash_in_many_files_needs_memory_for_all_of_them():

@@ -3,7 +3,6 @@
 import pytest
 
 from dbdyno.errors import DbdynoError
-from dbdyno.study.matrix import points_of
 from dbdyno.study.spec import Overrides
 from tests.study.files import BASE, CLIENTS, HEAD, MINI, MODES, read
 
@@ -20,7 +19,7 @@ scripts.turned.text = "select 1;"
 
 def refusal(tmp_path, text: str, **more) -> str:
     with pytest.raises(DbdynoError) as caught:
-        points_of(read(tmp_path, text, **more))
+        read(tmp_path, text, **more)
     return str(caught.value)
 
 
@@ -183,7 +182,8 @@ def test_exclusions_may_not_take_what_a_contrast_or_a_factor_needs(tmp_path):
     assert "no points to compare 'plain' with 'named'" in refusal(tmp_path, MINI + contrast + apart)
     idle = '[[exclude]]\nmode = "plain"\n'
     assert "leaves only 'named' of the factor mode" in refusal(tmp_path, MINI + idle)
-    assert "leaves no point" in refusal(tmp_path, MINI + "[[exclude]]\nclients = [1, 2]\n")
+    nothing = refusal(tmp_path, MINI + "[[exclude]]\nclients = [1, 2]\n")
+    assert "mini.toml: [[exclude]] leaves no point" in nothing
 
 
 def test_a_server_of_the_command_line_may_not_contradict_a_factor(tmp_path):

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from dbdyno.analysis.effect import Effect, holm, paired_effect, unpaired_effect
-from dbdyno.analysis.metric_samples import MetricSamples, Runs, ratio_of, samples_of
+from dbdyno.analysis.metric_samples import Cell, MetricSamples, Runs, ratio_of, samples_of
 from dbdyno.analysis.metrics import USUAL, is_cost, metrics_of, single_run_decides
 from dbdyno.analysis.statistical_power import detectable, more_repeats
 from dbdyno.analysis.verdicts import alpha_of_next, verdict_of, verdict_sentence, verdict_within
@@ -32,17 +32,17 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     labels: tuple[str, str] = ("before", "after"),
     margin: float = MARGIN,
     paired: bool = False,
-    blocks: Sequence[int] = (),
+    cells: Sequence[Cell] = (),
     unequal: Sequence[str] = (),
     beside: Sequence[float] = (),
 ) -> Comparison:
     """Compare the second variant with the first.
 
-    With ``paired``, runs at the same position are of one block; ``blocks`` are the blocks of the
-    pairs, if one may have several: they share its drift, and their mean is one pair. ``beside`` are
-    the p-values of other tests that are judged together with these: of other variants against the
-    same first one. Without ``metrics`` the usual ones are compared, and every cost of single runs
-    that is not 0 in both.
+    With ``paired``, runs at the same position are of one block; ``cells`` tell which, if one has
+    pairs at several levels: they share its drift, and their mean is one pair. ``beside`` are the
+    p-values of other tests that are judged together with these: of other variants against the same
+    first one. Without ``metrics`` the usual ones are compared, and every cost of single runs that
+    is not 0 in both.
     A metric that the runs of one side lack is left out, and reported as missing if it was
     requested, or if some runs have it and it is a usual one.
     """
@@ -50,9 +50,7 @@ def compare(  # noqa: PLR0913 - what is compared, and how
         raise ValueError("pairs need as many runs of one variant as of the other")
     first, second = ([metrics_of(record) for record in side] for side in (before, after))
     wanted = list(metrics) if metrics is not None else _usual(first, second)
-    samples = {
-        name: samples_of(name, first, second, paired=paired, blocks=blocks) for name in wanted
-    }
+    samples = {name: samples_of(name, first, second, paired=paired, cells=cells) for name in wanted}
     asked = metrics if metrics is not None else _measured(first, second)
     missing = [name for name in asked if samples[name] is None]
     found = [one for one in samples.values() if one is not None]

@@ -1,7 +1,8 @@
 """One metric of all runs of two variants, on the scale on which it is compared."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -11,6 +12,10 @@ from dbdyno.analysis.estimate import Series
 from dbdyno.model.comparison import Metric
 
 Runs = Sequence[Mapping[str, Metric]]
+Cell: TypeAlias = tuple[int, Hashable]
+"""The block of a pair, and its levels of the factors that vary within a block."""
+Levels = TypeVar("Levels", bound=Hashable)
+_Value = TypeVar("_Value")
 
 
 class MetricSamples(Struct, frozen=True):
@@ -64,21 +69,20 @@ class MetricSamples(Struct, frozen=True):
 
 
 def samples_of(
-    name: str, before: Runs, after: Runs, *, paired: bool, blocks: Sequence[int] = ()
+    name: str, before: Runs, after: Runs, *, paired: bool, cells: Sequence[Cell] = ()
 ) -> MetricSamples | None:
     """The runs that have the metric, or the pairs in which both do; None if there are none.
 
-    Of ``blocks``, one for each pair, the mean is the pair; blocks that lack a pair which others
-    have are left out, because they would differ by more than chance.
+    With ``cells``, one for each pair, the mean of a block's pairs is one pair.
     """
     if paired:
-        of_block: dict[int, list[tuple[Metric, Metric]]] = {}
-        pairs = zip(before, after, blocks or range(len(before)), strict=True)
-        for one, other, block in pairs:
+        of_block: dict[int, dict[Hashable, tuple[Metric, Metric]]] = {}
+        each_its_own = [(place, None) for place in range(len(before))]
+        pairs = zip(before, after, cells or each_its_own, strict=True)
+        for one, other, (block, levels) in pairs:
             if name in one and name in other:
-                of_block.setdefault(block, []).append((one[name], other[name]))
-        most = max(map(len, of_block.values()), default=0)
-        whole = [both for both in of_block.values() if len(both) == most]
+                of_block.setdefault(block, {})[levels] = one[name], other[name]
+        whole = like_blocks(of_block)
         sides = (
             tuple(_mean_metric([one for one, _ in of]) for of in whole),
             tuple(_mean_metric([other for _, other in of]) for of in whole),
@@ -86,6 +90,19 @@ def samples_of(
     else:
         sides = _having(name, before), _having(name, after)
     return MetricSamples(*sides, paired) if all(sides) else None
+
+
+def like_blocks(blocks: Mapping[int, Mapping[Levels, _Value]]) -> list[list[_Value]]:
+    """All blocks at the levels that all have, or only the blocks that have all levels.
+
+    A block without one of the levels would differ from the others by that level's ratio, not by
+    chance. The alternative that keeps more values is taken, if it keeps two blocks.
+    """
+    every = {levels for of in blocks.values() for levels in of}
+    common = every.intersection(*blocks.values())
+    whole = [list(of.values()) for of in blocks.values() if len(of) == len(every)]
+    cut = [[of[levels] for levels in common] for of in blocks.values()] if common else []
+    return max(cut, whole, key=lambda kept: (len(kept) > 1, sum(map(len, kept))))
 
 
 def _mean_metric(metrics: Sequence[Metric]) -> Metric:

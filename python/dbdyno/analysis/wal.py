@@ -25,6 +25,8 @@ class Wal(Struct, frozen=True):
     """One element per interval, NaN where it was not read."""
 
     bytes: Series
+    records: Series
+    """As counted, together with the images and as late as they."""
     images: Series
     image_bytes: Series
     is_estimated: bool
@@ -51,9 +53,9 @@ def wal(recording: Recording, intervals: Intervals) -> Wal:
         image_bytes = images  # none, as far as they were counted
     position = _series(recording, "wal_position", "bytes", intervals)
     if np.isnan(position).all():
-        return Wal(counted, images, image_bytes, is_estimated)
+        return Wal(counted, records, images, image_bytes, is_estimated)
     of_all = _written_by_counted(position, counted, intervals)
-    return Wal(position, images * of_all, image_bytes * of_all, is_estimated)
+    return Wal(position, records * of_all, images * of_all, image_bytes * of_all, is_estimated)
 
 
 def _written_by_counted(position: Series, counted: Series, intervals: Intervals) -> float:

@@ -118,8 +118,8 @@ def compared(
     The pairs of one block, at other levels of other factors, are one sample.
     """
     before, after = ([trial.record for trial in side] for side in zip(*of, strict=True))
-    blocks = [trial.block for trial, _ in of]
-    found = compare(before, after, metrics, margin=margin, paired=True, blocks=blocks)
+    cells = [(trial.block, _levels(trial.point)) for trial, _ in of]
+    found = compare(before, after, metrics, margin=margin, paired=True, cells=cells)
     return {each.id: each for each in found.metrics}
 
 

@@ -17,8 +17,11 @@ TABLES = "pg_stat_user_tables"
 
 
 class Vacuum(Struct, frozen=True):
-    """A vacuum that ended while the server's log was followed."""
+    """A vacuum that ended in the measured part of a run, as its server's log reports."""
 
+    table: str
+    end_s: float
+    """Since that part began; the vacuum may have begun before."""
     elapsed_s: float
     removed: float
 
@@ -32,16 +35,13 @@ class Pace(Struct, frozen=True):
     vacuums: Sequence[Vacuum]
     dead_at_end: float
     live: float
+    at_work: float
+    """The share of the time in which the table with the busiest vacuums was being vacuumed."""
 
     @property
     def made_per_s(self) -> float:
         """Row versions per second that updates and deletes left behind."""
         return self.made / self.seconds
-
-    @property
-    def at_work(self) -> float:
-        """The share of the time in which a vacuum was running."""
-        return sum(one.elapsed_s for one in self.vacuums) / self.seconds
 
     @property
     def removed_per_s(self) -> float | None:
@@ -77,13 +77,15 @@ def pace_of(among: Iterable[Trial]) -> Pace | None:
     paces = [one for trial in among if (one := _of_run(trial)) is not None]
     if not paces:
         return None
+    seconds = sum(one.seconds for one in paces)
     return Pace(
         runs=len(paces),
-        seconds=sum(one.seconds for one in paces),
+        seconds=seconds,
         made=sum(one.made for one in paces),
         vacuums=[vacuum for one in paces for vacuum in one.vacuums],
         dead_at_end=sum(one.dead_at_end for one in paces),
         live=sum(one.live for one in paces) / len(paces),
+        at_work=sum(one.at_work * one.seconds for one in paces) / seconds,
     )
 
 
@@ -95,8 +97,17 @@ def vacuums_of(trial: Trial) -> Iterator[Vacuum]:
         elapsed_s, removed = entry.number("elapsed_s"), entry.number("removed")
         is_measured = 0 <= entry.time_s <= (trial.record.duration_s or 0.0)
         is_reported = not math.isnan(elapsed_s + removed)
-        if is_measured and is_reported and entry.values.get("table") in used:
-            yield Vacuum(elapsed_s, removed)
+        table = entry.values.get("table")
+        if is_measured and is_reported and table in used:
+            yield Vacuum(str(table), entry.time_s, elapsed_s, removed)
+
+
+def _at_work(vacuums: Sequence[Vacuum], duration_s: float) -> float:
+    """Vacuums of one table never overlap; of each, what lies in the measured part counts."""
+    spent_s: dict[str, float] = {}
+    for one in vacuums:
+        spent_s[one.table] = spent_s.get(one.table, 0.0) + min(one.elapsed_s, one.end_s)
+    return max(spent_s.values(), default=0.0) / duration_s
 
 
 def _of_run(trial: Trial) -> Pace | None:
@@ -105,11 +116,13 @@ def _of_run(trial: Trial) -> Pace | None:
     dead, live = (level(recording, TABLES, name) for name in ("n_dead_tup", "n_live_tup"))
     if None in made or not duration_s or dead is None or live is None:
         return None
+    vacuums = list(vacuums_of(trial))
     return Pace(
         runs=1,
         seconds=duration_s,
         made=sum(each or 0.0 for each in made),
-        vacuums=list(vacuums_of(trial)),
+        vacuums=vacuums,
         dead_at_end=float(dead.value[-1]),
         live=float(live.value[-1]),
+        at_work=_at_work(vacuums, duration_s),
     )

@@ -15,30 +15,19 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.compare import MARGIN
 from dbdyno.analysis.effect import Effect, Ratio, holm, paired_effect
+from dbdyno.analysis.metric_samples import like_blocks
 from dbdyno.analysis.statistical_power import more_repeats
-from dbdyno.analysis.verdicts import ALPHA, alpha_of_next
+from dbdyno.analysis.verdicts import ALPHA, alpha_of_next, verdict_of
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import Number, pairs, ratio_of
 from dbdyno.explain.sentences import amount
 from dbdyno.formatting import NOTHING, percent, significant
+from dbdyno.model.comparison import Verdict
 
 Pair = tuple[Trial, Trial]
 Levels: TypeAlias = tuple[tuple[str, str], ...]
 Logarithms: TypeAlias = Mapping[Levels, float]
 """Logarithms of one block, by the levels of its pairs."""
-
-
-def like_blocks(blocks: Mapping[int, Logarithms]) -> list[list[float]]:
-    """All blocks at the levels that all have, or only the blocks that have all levels.
-
-    A block without one of the levels would differ from the others by that level's ratio, not by
-    chance. The alternative that keeps more values is taken, if it keeps two blocks.
-    """
-    every = {levels for of in blocks.values() for levels in of}
-    common = every.intersection(*blocks.values())
-    whole = [list(of.values()) for of in blocks.values() if len(of) == len(every)]
-    cut = [[of[levels] for levels in common] for of in blocks.values()] if common else []
-    return max(cut, whole, key=lambda kept: (len(kept) > 1, sum(map(len, kept))))
 
 
 class VariantPair(Struct, frozen=True):
@@ -121,9 +110,21 @@ class DuelResult(Struct, frozen=True):
     alpha: float = ALPHA
 
     @property
+    def verdict(self) -> Verdict:
+        """The verdict on the second, if more is better."""
+        if self.effect is None or self.p is None:
+            return "cannot tell"
+        return verdict_of(self.effect, self.p, MARGIN, "higher")
+
+    @property
     def is_decided(self) -> bool:
-        """Whether chance is ruled out and the difference matters."""
-        return self.p is not None and self.p < ALPHA and abs(self.ratio.value - 1) > MARGIN
+        """Whether one leads, or neither does."""
+        return self.verdict != "cannot tell"
+
+    @property
+    def has_leader(self) -> bool:
+        """Whether one of the two is known to be higher."""
+        return self.verdict in ("better", "worse")
 
     @property
     def inverse(self) -> Ratio:
@@ -180,11 +181,11 @@ def turn_text(duel: VariantPair, number: Number) -> str:
     The levels are judged together: that the lead changes is a claim about the extremes of them.
     """
     results = duel_results(duel.at_each_level(), number)
-    decided = {one.duel.load: one.ratio.value for one in results if one.is_decided}
-    low, high = (pick(decided, key=decided.__getitem__, default="") for pick in (min, max))
-    if not decided or not decided[low] < 1 < decided[high]:
+    leads = {one.duel.load: one.ratio.value for one in results if one.has_leader}
+    low, high = (pick(leads, key=leads.__getitem__, default="") for pick in (min, max))
+    if not leads or not leads[low] < 1 < leads[high]:
         return ""
     return (
-        f"The lead changes with {duel.over}: {significant(decided[low])} times at {low}, "
-        f"{significant(decided[high])} times at {high}."
+        f"The lead changes with {duel.over}: {significant(leads[low])} times at {low}, "
+        f"{significant(leads[high])} times at {high}."
     )

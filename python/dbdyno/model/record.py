@@ -78,7 +78,8 @@ class Throughput(Struct, frozen=True, kw_only=True):
     samples_effective: float | None
     """As many independent samples would give the same interval."""
     coefficient_of_variation: float | None
-    """Standard deviation of the measurement intervals' TPS, divided by their mean."""
+    """Standard deviation of the measurement intervals' TPS around the mean of their stage, divided
+    by the mean of all."""
 
 
 class Latency(Struct, frozen=True, kw_only=True):

@@ -14,13 +14,17 @@ from dbdyno.study.sizes import merged
 
 def points_of(spec: StudySpec) -> list[Point]:
     """Return every combination of levels not excluded, the last factor varying fastest."""
-    _refuse_shared_options(spec.factors)
     choices = product(*(factor.levels for factor in spec.factors))
-    points = [_point(spec, levels) for levels in choices if not _is_excluded(spec, levels)]
+    return [_point(spec, levels) for levels in choices if not _is_excluded(spec, levels)]
+
+
+def refuse_contradictions(spec: StudySpec) -> None:
+    """Refuse factors, exclusions and contrasts that contradict each other."""
+    _refuse_shared_options(spec.factors)
+    points = points_of(spec)
     _refuse_idle_factors(spec, points)
     for contrast in spec.contrasts:
         _refuse_empty(contrast, points)
-    return points
 
 
 def pairs_of(contrast: Contrast, points: Sequence[Point]) -> Iterator[tuple[Point, Point]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from dbdyno.errors import DbdynoError
+from dbdyno.errors import DbdynoError, errors_about
 from dbdyno.model.study import Point, StudySpec
 from dbdyno.run.target import CONNECTIONS_SPARE, placement_of, protocol_of
 from dbdyno.run.tools import Tools
@@ -32,7 +32,6 @@ from dbdyno.study.refusal_grouping import folded
 from dbdyno.study.resolved_point import (
     ResolvedPoint,
     check_scripts,
-    of_point,
     resolve,
     script_texts,
 )
@@ -173,7 +172,7 @@ def _settings_by_server(points: Sequence[ResolvedPoint]) -> Mapping[bytes, Seque
     for one in points:
         key = _server_key(one)
         if one.is_private and key not in found:
-            with of_point(one.key):
+            with errors_about(one.key):
                 blueprint = draw_blueprint(
                     "private",
                     one.server,

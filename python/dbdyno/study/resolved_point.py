@@ -3,15 +3,14 @@
 Invalid points are refused here, by name. Starts nothing, and reads only scripts.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace as with_options
 from functools import cached_property
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from dbdyno.errors import DbdynoError
+from dbdyno.errors import DbdynoError, errors_about
 from dbdyno.model.study import OptionTable, Point
 from dbdyno.run.command_line import arguments_of, command_of
 from dbdyno.run.draft_plan import draft
@@ -110,7 +109,7 @@ class ResolvedPoint:
 
 def resolve(point: Point, scripts_folder: Path, say: Callable[[str], None]) -> ResolvedPoint:
     """Parse a point; an error names it. Warnings are passed to ``say``."""
-    with of_point(point.key):
+    with errors_about(point.key):
         items = items_from(point.options)
         given = options_from(point.options, scripts_folder)
         _refuse_standard_input(given)
@@ -131,21 +130,11 @@ def _refuse_standard_input(options: RunOptions) -> None:
 
 def check_scripts(point: ResolvedPoint, tools: Tools, warn: Callable[[str], None]) -> None:
     """Let the engine check the scripts, as it will have to run them."""
-    with of_point(point.key):
+    with errors_about(point.key):
         protocol = protocol_of(point.options)
         refuse_unknown_mode(point.options.query_mode, protocol)
         drafted = draft(point.options, point.work, protocol, seed=0)
         refuse_bad_scripts(tools, drafted, warn)
-
-
-@contextmanager
-def of_point(key: str) -> Iterator[None]:
-    """Put the point's name before the message of an error in the block."""
-    try:
-        yield
-    except DbdynoError as error:
-        message = f"{key}: {error.message}"
-        raise DbdynoError(error.code, message, error.hint, exit_code=error.exit_code) from error
 
 
 def script_texts(option_tables: Sequence[OptionTable]) -> dict[str, str]:

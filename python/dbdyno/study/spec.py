@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.metrics import KNOWN
 from dbdyno.answers.registry import all_answers
-from dbdyno.errors import DbdynoError
+from dbdyno.errors import DbdynoError, errors_about
 from dbdyno.model.study import Contrast, Factor, OptionTable, Question, Size, StudySpec
 from dbdyno.run.grammar import span_ns
 from dbdyno.run.option_tables import (
@@ -36,6 +36,7 @@ from dbdyno.study.file import (
     read_file,
     size_table,
 )
+from dbdyno.study.matrix import refuse_contradictions
 from dbdyno.study.passwords import ELSEWHERE, holds_password
 from dbdyno.study.sizes import factor_of, merged
 
@@ -61,7 +62,10 @@ AS_WRITTEN = Overrides()
 
 def read_study(path: Path, size: Size, overrides: Overrides = AS_WRITTEN) -> StudySpec:
     """Read a study file and resolve it for a size."""
-    return _Reader(path, read_file(path), size, overrides).spec()
+    spec = _Reader(path, read_file(path), size, overrides).spec()
+    with errors_about(path.name):
+        refuse_contradictions(spec)
+    return spec
 
 
 class _Reader:

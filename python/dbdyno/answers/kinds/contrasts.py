@@ -8,7 +8,8 @@ number of further repeats that would is given.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from dbdyno.analysis.verdicts import changes, ratio_text
+from dbdyno.analysis.effect import holm
+from dbdyno.analysis.verdicts import ALPHA, changes, ratio_text
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import title_of
 from dbdyno.answers.level_contrasts import Contrasted, Levels, contrasted, levels_text
@@ -17,6 +18,8 @@ from dbdyno.model.comparison import VERDICTS, MetricComparison, Repeats, Verdict
 
 _HOPELESS = 10.0
 """A change this large needs no statistics; if not even it is detectable, that says enough."""
+
+CHANGES: tuple[Verdict, ...] = ("better", "worse")
 
 Found: TypeAlias = tuple[Contrasted, MetricComparison]
 
@@ -69,10 +72,11 @@ def _several(trials: Trials, found: Sequence[Found]) -> Claim:
         if any(one[1].verdict == verdict for one in found)
     ]
     of, metric = found[0]
+    metrics = [one for _, one in found]
     return Claim(
         sentence=f"{_heading(trials, of)}: {_lowered(metric.title)} {'; '.join(parts)}",
-        is_decided=any(one.verdict != "cannot tell" for _, one in found),
-        doubt="; ".join([*_unequal(found), *_most_needed([one for _, one in found])]),
+        is_decided=any(one.verdict == "same" for one in metrics) or _is_changed(metrics),
+        doubt="; ".join([*_unequal(found), *_most_needed(metrics), *_by_chance(metrics)]),
         evidence={levels_text(at.others): one.verdict for at, one in found},
     )
 
@@ -101,6 +105,26 @@ def _verdict_text(verdict: Verdict, found: Sequence[Found], factors: Sequence[st
 def _unequal(found: Sequence[Found]) -> list[str]:
     """What differs at any of the points, each stated once."""
     return list(dict.fromkeys(line for of, _ in found for line in of.comparison.unequal))
+
+
+def _is_changed(metrics: Sequence[MetricComparison]) -> bool:
+    """Whether a change at one point or another is beyond chance, over all points together (Holm).
+
+    Each point is a test of its own: of ten where nothing changes, two studies in five would have a
+    change at one of them. A change that single runs decide has no p-value.
+    """
+    chances = holm([one.p_adjusted for one in metrics if one.p_adjusted is not None])
+    by_single_runs = any(one.p_adjusted is None and one.verdict in CHANGES for one in metrics)
+    return by_single_runs or any(chance < ALPHA for chance in chances)
+
+
+def _by_chance(metrics: Sequence[MetricComparison]) -> Iterator[str]:
+    changes_seen = sum(one.verdict in CHANGES for one in metrics)
+    if changes_seen and not _is_changed(metrics):
+        yield (
+            f"{counted(changes_seen, 'change')} among {len(metrics)} points may be due to chance: "
+            "after Holm correction over all points none is significant"
+        )
 
 
 def _most_needed(metrics: Sequence[MetricComparison]) -> list[str]:

@@ -9,6 +9,7 @@ the table rest on few pairs each: they are shown with their intervals and not ju
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from dbdyno.analysis.compare import MARGIN
 from dbdyno.analysis.effect import Ratio
 from dbdyno.answers.answer import (
     Answer,
@@ -35,6 +36,8 @@ from dbdyno.answers.grouping import (
 from dbdyno.answers.measuring import series_over
 from dbdyno.answers.variant_pairs import DuelResult, VariantPair, duel_results, turn_text
 from dbdyno.formatting import milliseconds, percent, tps
+
+_SAME = f"are the same within ±{percent(MARGIN)}"
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
@@ -65,18 +68,18 @@ def _duels(trials: Trials, options: Mapping[str, Any]) -> Iterator[VariantPair]:
 def _verdict(found: Sequence[DuelResult]) -> Claim:
     """All loads in one sentence, by the leading variant; decided if any of them is."""
     first, second = found[0].duel.first, found[0].duel.second
-    decided = [one for one in found if one.is_decided]
+    led = [one for one in found if one.has_leader]
     undecided = [one for one in found if not one.is_decided]
     parts = [
-        *_lead(second, [(one.duel, one.ratio) for one in decided]),
-        *_lead(first, [(one.duel, one.inverse) for one in decided]),
+        *_lead(second, [(one.duel, one.ratio) for one in led]),
+        *_lead(first, [(one.duel, one.inverse) for one in led]),
     ]
-    if undecided:
-        names = ", ".join(one.duel.load for one in undecided)
-        parts.append(f"{first} and {second} cannot be told apart in {names}")
+    for verdict, text in (("same", _SAME), ("cannot tell", "cannot be told apart")):
+        if names := ", ".join(one.duel.load for one in found if one.verdict == verdict):
+            parts.append(f"{first} and {second} {text} in {names}")
     return Claim(
         sentence=f"In throughput {'; '.join(parts)}.",
-        is_decided=bool(decided),
+        is_decided=len(undecided) < len(found),
         doubt=" ".join(f"{one.duel.load}: {one.lack}" for one in undecided),
     )
 
@@ -89,11 +92,15 @@ def _lead(name: str, ratios: Sequence[tuple[VariantPair, Ratio]]) -> list[str]:
 
 def _rate_claim(one: DuelResult) -> Claim:
     duel = one.duel
-    ahead = f"{duel.second} has {times_of(one.ratio)} the throughput of {duel.first}"
-    if one.is_decided and one.ratio.value < 1:
-        ahead = f"{duel.first} has {times_of(one.inverse)} the throughput of {duel.second}"
+    text = f"{duel.second} has {times_of(one.ratio)} the throughput of {duel.first}"
+    if one.verdict == "worse":
+        text = f"{duel.first} has {times_of(one.inverse)} the throughput of {duel.second}"
+    elif one.verdict == "same":
+        text = f"both {_SAME} ({text})"
+    elif not one.is_decided:
+        text = f"cannot be told apart ({text})"
     return Claim(
-        sentence=f"{duel.load}: {ahead if one.is_decided else f'cannot be told apart ({ahead})'}.",
+        sentence=f"{duel.load}: {text}.",
         is_decided=one.is_decided,
         effect=one.ratio.value,
         low=one.ratio.low,
@@ -106,11 +113,11 @@ def _rate_claim(one: DuelResult) -> Claim:
 def _time_claim(one: DuelResult) -> Claim:
     duel, ratio = one.duel, one.ratio
     change = "higher" if ratio.value > 1 else "lower"
-    text = (
-        f"{duel.second}'s 95th percentile is {percent(abs(ratio.value - 1))} {change}"
-        if one.is_decided
-        else "95th percentiles cannot be told apart"
-    )
+    text = "95th percentiles cannot be told apart"
+    if one.has_leader:
+        text = f"{duel.second}'s 95th percentile is {percent(abs(ratio.value - 1))} {change}"
+    elif one.is_decided:
+        text = f"95th percentiles {_SAME}"
     return Claim(
         sentence=f"{duel.load}: {text} ({times_of(ratio)} that of {duel.first}).",
         is_decided=one.is_decided,

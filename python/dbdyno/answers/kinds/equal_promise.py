@@ -12,6 +12,8 @@ from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trial
 from dbdyno.answers.grouping import by_level, chosen
 from dbdyno.formatting import NOTHING
 
+_SEVERAL = ", "
+
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """One claim, and every durability setting of every variant."""
@@ -25,16 +27,23 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 def _values_text(among: Sequence[Trial], field: str) -> str:
     """The value that all runs have, or each value that some of them have."""
     found = dict.fromkeys(str(trial.record.server.get(field) or NOTHING) for trial in among)
-    return ", ".join(found)
+    return _SEVERAL.join(found)
 
 
 def _claim(promises: Mapping[str, str]) -> Claim:
     kept = set(promises.values())
-    if len(kept) == 1 and NOTHING not in kept:
+    levels = ", ".join(f"{name} {promise}" for name, promise in promises.items())
+    if any(NOTHING in promise or _SEVERAL in promise for promise in kept):
+        return Claim(
+            sentence=f"Whether the variants are equally durable is not known ({levels}): the "
+            "settings of some are a mixture of levels, or change from run to run.",
+            is_decided=False,
+            doubt="Compare the settings, or run again with --durability full.",
+        )
+    if len(kept) == 1:
         return Claim(
             sentence=f"All variants have the same durability: {kept.pop()}.", is_decided=True
         )
-    levels = ", ".join(f"{name} {promise}" for name, promise in promises.items())
     return Claim(
         sentence=f"The variants differ in durability ({levels}): a faster one may only be less "
         "durable.",

@@ -65,9 +65,10 @@ def _of_wal(
     on: Sequence[Trial],
     tps: MetricComparison | None,
 ) -> Claim:
-    is_decided = wal.verdict in ("better", "worse") or _is_counted(off, on)
-    despite = ". This is certain, although throughput is inconclusive"
+    is_decided = wal.verdict in ("better", "worse")
+    despite = ". The WAL decides this, although throughput is inconclusive"
     noise = despite if is_decided and tps and tps.verdict == "cannot tell" else ""
+    doubts = [] if is_decided else [wal.sentence]
     return Claim(
         sentence=f"With full_page_writes on a transaction writes {size(wal.after)} of WAL, with it "
         f"off {size(wal.before)}: {times_of(wal)}{_images_text(off, on)}{noise}.",
@@ -75,7 +76,7 @@ def _of_wal(
         effect=wal.ratio,
         low=wal.low,
         high=wal.high,
-        doubt=tps.sentence if tps else "Throughput was not measured in both.",
+        doubt=" ".join([*doubts, tps.sentence if tps else "Throughput was not measured in both."]),
         evidence={
             "wal_bytes_on": wal.after,
             "wal_bytes_off": wal.before,
@@ -96,7 +97,7 @@ def _images_text(off: Sequence[Trial], on: Sequence[Trial]) -> str:
 
 
 def _is_counted(off: Sequence[Trial], on: Sequence[Trial]) -> bool:
-    """A count needs no statistics, only to be seen repeatedly: in every run on, in none off."""
+    """That there are images needs no statistics, only to be seen: in every run on, in none off."""
     return (
         len(on) > 1
         and all((cost_of(IMAGES)(trial) or 0.0) > MANY for trial in on)

@@ -33,11 +33,11 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 def _claims(level: str, over: str, runs: Sequence[Trial]) -> Iterator[Claim]:
     """From the run that is drawn; its doubt is in how many of the others the same row leads."""
-    convoys = [convoy for trial in runs if (convoy := _convoy(trial)) is not None]
+    looked = [_convoy(trial) for trial in runs]
+    convoys = [one for one in looked if isinstance(one, Convoy)]
     if not convoys:
-        yield Claim(
-            sentence=f"With {level} {over} no client was sampled waiting for a row", is_decided=True
-        )
+        lacks = list(dict.fromkeys(str(one) for one in looked if one is not None))
+        yield _without_convoy(f"With {level} {over}", lacks, is_known=None in looked)
         return
     shown = convoys[0]
     alike = sum(convoy.hot.relation == shown.hot.relation for convoy in convoys)
@@ -56,11 +56,23 @@ def _claims(level: str, over: str, runs: Sequence[Trial]) -> Iterator[Claim]:
     )
 
 
-def _convoy(trial: Trial) -> Convoy | None:
+def _without_convoy(at: str, lacks: Sequence[str], *, is_known: bool) -> Claim:
+    """``is_known`` if at least one run was looked at, and clients were found not to wait."""
+    return Claim(
+        sentence=f"{at} no client was sampled waiting for a row"
+        if is_known
+        else f"{at} it is not known what clients wait for",
+        is_decided=is_known,
+        doubt="; ".join(lacks),
+    )
+
+
+def _convoy(trial: Trial) -> Convoy | LackingError | None:
+    """The queue of a run: None if there was none, an error if that cannot be known."""
     try:
         return convoy_of(trial.case)
-    except LackingError:
-        return None
+    except LackingError as lack:
+        return lack
 
 
 def _shielded(convoy: Convoy) -> str:

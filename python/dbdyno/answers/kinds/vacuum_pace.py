@@ -53,7 +53,7 @@ def _claim_at(rows: float, pace: Pace) -> Claim:
     return Claim(
         sentence=f"At {rows_text(rows)} rows updates left {count(pace.made_per_s)} dead rows per "
         f"second, {count(pace.left_to_vacuum_per_s)} of them to vacuum; autovacuum removed "
-        f"{count(removed)} per second while running, {percent(min(pace.at_work, 1.0))} of the "
+        f"{count(removed)} per second while running, {percent(pace.at_work)} of the "
         f"time: {_judged(pace)}.",
         is_decided=not few,
         effect=pace.at_work,
@@ -99,7 +99,7 @@ def _cells(pace: Pace) -> tuple[str, ...]:
         count(pace.left_to_vacuum_per_s),
         str(len(pace.vacuums)),
         NOTHING if removed is None else count(removed),
-        percent(min(pace.at_work, 1.0)) if pace.vacuums else NOTHING,
+        percent(pace.at_work) if pace.vacuums else NOTHING,
         f"{count(pace.dead_of_a_run)} ({percent(pace.dead_of_a_run / max(pace.live, 1.0))})",
     )
 

@@ -33,7 +33,8 @@ OFTEN = 0.1
 RARE = 0.01
 _STATUS = "global_status"
 _DATABASE = "pg_stat_database"
-_EVENTS = ("BufFileRead", "BufFileWrite")
+_EVENTS = frozenset({"buffileread", "buffilewrite"})
+"""In lower case: servers spell them differently."""
 
 
 class _Spilled(Struct, frozen=True):
@@ -146,7 +147,11 @@ def _finding(spilled: _Spilled, suspects: list[str]) -> Finding:
 def _waiting_share(case: Case) -> float | None:
     if case.budget is None:
         return None
-    return sum(case.budget.share("io", event=event) for event in _EVENTS)
+    return sum(
+        case.budget.share("io", event=event)
+        for event in {part.wait_event for part in case.budget.parts}
+        if event.casefold() in _EVENTS
+    )
 
 
 def _may_sort(statement: Statement) -> bool:

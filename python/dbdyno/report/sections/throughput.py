@@ -74,9 +74,14 @@ def _throughput_summary(subject: Subject) -> str:
         return f"{tps(float(measured[0]))} transactions per second in the only measured interval."
     return (
         f"Between {tps(float(measured.min()))} and {tps(float(measured.max()))} transactions "
-        f"per second, median {tps(median(measured))}. Coefficient of variation of the intervals: "
-        f"{percent(float(measured.std() / measured.mean()))}."
+        f"per second, median {tps(median(measured))}.{_variation_text(subject)}"
     )
+
+
+def _variation_text(subject: Subject) -> str:
+    throughput = subject.record.throughput_tps
+    variation = throughput.coefficient_of_variation if throughput else None
+    return "" if variation is None else f" Coefficient of variation: {percent(variation)}."
 
 
 def _failures_summary(subject: Subject) -> str:
