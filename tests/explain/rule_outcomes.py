@@ -4,6 +4,7 @@ import textwrap
 
 from msgspec.structs import replace
 
+from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.case import Case
 from dbdyno.explain.explain import outcome
 from dbdyno.explain.registry import all_rules
@@ -16,6 +17,14 @@ def outcome_of(rule, run):
     """The rule's outcome for a made-up run or a recording, as the report gets it."""
     recording = run.recording() if isinstance(run, MadeRun) else run
     return outcome(all_rules()[rule], Case(recording, HISTOGRAMS))
+
+
+def executed(run, times=60_000):
+    """The run's recording, with the number of executions of each statement."""
+    recording = run.recording()
+    record = full_record(recording, HISTOGRAMS)
+    timed = [replace(one, count=times) for one in record.statements]
+    return replace(recording, record=replace(record, statements=timed))
 
 
 def reached(run, **address):

@@ -1,14 +1,11 @@
 """Missing indexes: what is searched without one, by made-up counters, facts and plans."""
 
-import msgspec
 import pytest
 
-from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.rule import NotFound
 from dbdyno.model.telemetry import PlanFacts, ServerFacts
 from tests.explain.made import facts, made_run, table, with_looks
-from tests.explain.rule_outcomes import outcome_of
-from tests.store.hdr import HISTOGRAMS
+from tests.explain.rule_outcomes import executed, outcome_of
 
 SELECT = "SELECT * FROM accounts WHERE owner = :owner;"
 THIN = "\u202f"
@@ -46,16 +43,6 @@ def scanning(
     counted = {"seq_scan": scans * processes, "seq_tup_read": scans * rows}
     run.counters("pg_stat_user_tables", counted, of="accounts")
     return with_looks(run, *seen, (-1, "idle", "", 1))
-
-
-def executed(run, times=60_000):
-    """The run's recording, with the number of executions of each statement."""
-    recording = run.recording()
-    record = full_record(recording, HISTOGRAMS)
-    timed = [msgspec.structs.replace(one, count=times) for one in record.statements]
-    return msgspec.structs.replace(
-        recording, record=msgspec.structs.replace(record, statements=timed)
-    )
 
 
 def test_a_lookup_without_an_index_is_named_with_the_index_to_make():

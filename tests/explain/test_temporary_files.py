@@ -4,7 +4,7 @@ import pytest
 
 from dbdyno.explain.rule import NotFound
 from tests.explain.made import facts, made_run, table, with_looks
-from tests.explain.rule_outcomes import outcome_of
+from tests.explain.rule_outcomes import executed, outcome_of
 
 UPDATE = "UPDATE accounts SET balance = balance + :delta WHERE id = :id;"
 UNITS = {"work_mem": "kB"}
@@ -44,8 +44,15 @@ def test_a_hash_in_many_files_needs_memory_for_all_of_them():
 
 
 def test_few_temporary_files_are_a_note_and_none_are_nothing():
-    assert outcome_of("temporary_files", sorting(1)).severity == "note"
-    assert isinstance(outcome_of("temporary_files", sorting(0)), NotFound)
+    few = outcome_of("temporary_files", sorting(20))
+    assert (few.severity, few.certainty) == ("note", "likely")
+    for files in (0, 1):
+        assert isinstance(outcome_of("temporary_files", sorting(files)), NotFound)
+
+
+def test_where_few_executions_write_a_file_no_size_is_advised():
+    found = outcome_of("temporary_files", executed(sorting(20).latency(0, 0.1)))
+    assert "Most executions write none" in found.advice[0]
 
 
 def test_few_temporary_files_beside_lookups_are_another_sessions():

@@ -40,3 +40,11 @@ def test_transactions_whose_end_was_not_seen_may_have_committed():
         ],
     )
     assert counter.committed(ended) == {"a": Committed(5, 5 + 1 + 2 + 3)}
+
+
+def test_so_may_those_of_the_warm_up_that_failed_after_it():
+    counter = CommitCounter(["a"])
+    late = interval(ok=4)
+    scripts = [replace(late.scripts[0], ok=4, failed=2)]
+    counter.add(replace(late, scripts=scripts, completed_failed=5))
+    assert counter.committed(done()) == {"a": Committed(4, 4 + 3)}

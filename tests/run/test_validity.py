@@ -44,7 +44,12 @@ def test_a_hair_too_short_is_long_enough():
 def test_a_run_of_a_count_has_no_time_to_miss():
     counted = plan_of(transactions=5)
     assert counted.stages == [Stage(duration_ns=None)]
-    assert reasons(done(measured_ns=1), counted) == []
+    in_all = 5 * counted.clients
+    assert reasons(done(measured_ns=1, counted=counters(in_all, 0)), counted) == []
+    assert reasons(done(measured_ns=1, counted=counters(in_all - 1, 0)), counted) == [
+        f"only {in_all - 1} of the requested {in_all} transactions ended: the scripts of clients "
+        "had ended"
+    ]
 
 
 def test_failures_up_to_the_bound():

@@ -226,6 +226,19 @@ def test_a_study_whose_file_was_edited_is_not_gone_on_with(tmp_path):
     assert resume().status == "done"
 
 
+def test_a_study_whose_script_was_edited_is_not_gone_on_with(tmp_path):
+    script = tmp_path / "mine.sql"
+    script.write_text("select 1;")
+    text = ONCE.replace('"bulk_insert@0"', '["bulk_insert@0", "mine.sql"]')
+    with pytest.raises(KeyboardInterrupt):
+        begin(tmp_path, text, Interrupted)
+    script.write_text("select 2;")
+    with pytest.raises(DbdynoError, match=f"{script} changed since"):
+        resume()
+    script.write_text("select 1;")
+    assert resume().status == "done"
+
+
 def test_a_study_that_is_done_or_running_is_not_gone_on_with(tmp_path):
     path = written(tmp_path, ONCE)
     with begin_study(path, read_study(path, "tiny"), AS_WRITTEN) as writer:

@@ -105,11 +105,11 @@ impl Timeline {
     }
 
     /// The end of the interval that begins at `begin`. Intervals are aligned to the beginning of
-    /// their phase, so that none spans two phases.
+    /// their phase, and end with it and with their stage, so that none spans two.
     pub fn interval_end(&self, begin: Nanos) -> Nanos {
         let (origin, last) = match self.phase(begin) {
             Phase::Warmup => (self.start, self.measure_begin),
-            Phase::Measure => (self.measure_begin, self.measure_end),
+            Phase::Measure => (self.measure_begin, self.measure_end.min(self.next_stage(begin))),
             Phase::Drain => (self.measure_end, Nanos::MAX),
         };
         let passed = (begin - origin).0 / self.interval.0;
@@ -150,6 +150,16 @@ pub(crate) mod tests {
             ends.push((begin - line.start()).0 / 1_000_000);
         }
         assert_eq!(ends, [400, 800, 1000, 1400, 1800, 2000]);
+    }
+
+    #[test]
+    fn intervals_end_with_their_stage() {
+        let line = timeline(0, 1000, vec![stage(1, None, None), stage(1, None, None)]);
+        let line = Timeline { interval: Nanos::from_millis(600), ..line };
+        let ends = [0, 600, 1000, 1200, 1800]
+            .map(|begin| line.interval_end(line.start() + Nanos::from_millis(begin)))
+            .map(|end| (end - line.start()).0 / 1_000_000);
+        assert_eq!(ends, [600, 1000, 1200, 1800, 2000]);
     }
 
     #[test]

@@ -94,6 +94,11 @@ impl Answer {
         }
     }
 
+    /// Whether results of earlier statements of the request are kept.
+    pub(crate) fn has_results(&self) -> bool {
+        !self.results.is_empty()
+    }
+
     /// A statement is complete.
     #[inline]
     pub(crate) fn end_statement(&mut self, keep: Keep, rows_affected: u64) {

@@ -183,6 +183,8 @@ class StudyRecord(Struct, frozen=True, kw_only=True):
     results: list[TurnResult] = []
     source: str = ""
     """The file from which it was read."""
+    scripts: dict[str, str] = {}
+    """The script files that the points run, with the SHA-256 of their texts."""
     overrides: dict[str, Any] = {}
     """What the command line set instead of the file: ``repeats``, ``server``."""
     looks: list[int] = []

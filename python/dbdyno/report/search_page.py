@@ -17,7 +17,7 @@ _DRAWN: tuple[Measure, ...] = ("p50", "p95", "p99", "p999")
 FOOTER = (
     "Response time is done − due: arrivals follow a schedule that does not wait for the server, "
     "so time in the queue counts. Transactions that failed or were unfinished when a trial ended "
-    "count as too late."
+    "count as too late; a mean is that of the successful ones."
 )
 
 

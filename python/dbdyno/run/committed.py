@@ -16,13 +16,14 @@ class CommitCounter:
     def __init__(self, scripts: Sequence[str]) -> None:
         self._ok_of = dict.fromkeys(scripts, 0)
         self._ok_total = 0
-        self._failed_in_warmup = 0
+        self._failed_unmeasured = 0
 
     def add(self, interval: Interval) -> None:
         """Add an interval, of any phase."""
         self._ok_total += interval.completed_ok
-        if interval.phase == "warmup":
-            self._failed_in_warmup += interval.completed_failed
+        is_warmup = interval.phase == "warmup"
+        measured = 0 if is_warmup else sum(script.failed for script in interval.scripts)
+        self._failed_unmeasured += interval.completed_failed - measured
         for name, script in zip(self._ok_of, interval.scripts, strict=True):
             self._ok_of[name] += script.ok
 
@@ -31,7 +32,7 @@ class CommitCounter:
         # Begun in the warm-up and ended after it: counted in the total, but not for any script.
         unattributed = self._ok_total - sum(self._ok_of.values())
         certain = unattributed if len(self._ok_of) == 1 else 0
-        unseen = done.counters.unfinished + self._failed_in_warmup + _cut_off(done)
+        unseen = done.counters.unfinished + self._failed_unmeasured + _cut_off(done)
         return {
             name: Committed(at_least=ok + certain, at_most=ok + unattributed + unseen)
             for name, ok in self._ok_of.items()

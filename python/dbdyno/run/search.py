@@ -160,6 +160,8 @@ def _probed(load: _Load, server: Server, duration_ns: int) -> RunRecord:
             exit_code=2,
         )
     load.observer.say(f"capacity: {tps(record.throughput_tps.value)} TPS")
+    for reason in record.invalid_reasons:
+        load.observer.say(f"the capacity may be higher: {reason}")
     return record
 
 
@@ -173,6 +175,9 @@ def _tried(load: _Load, server: Server, found: Search, rate_tps: float, duration
     while True:
         length_ns = duration_ns * 2 ** max(len(recordings) - 1, 0)
         recordings.append(load.run(server, rate_tps, length_ns))
+        # That the server did not keep up is a result; a reason of the load generator is a doubt.
+        for reason in recordings[-1].record.invalid_reasons:
+            load.observer.say(f"{rate_tps:g} TPS: a run is invalid: {reason}")
         trial = Trial(
             rate_tps=rate_tps,
             runs=[recording.record for recording in recordings],

@@ -6,7 +6,7 @@ invalid. Everything else that weakens a number is a doubt, which ``analysis`` de
 
 from collections.abc import Sequence
 
-from dbdyno.formatting import percent
+from dbdyno.formatting import count, percent
 from dbdyno.model.frame import Done
 from dbdyno.model.plan import Plan
 from dbdyno.run.plan import planned_ns
@@ -35,6 +35,13 @@ def _ended_early(plan: Plan, done: Done) -> list[str]:
     if planned is not None and done.measured_ns < planned * (1 - SHORTFALL_MAX):
         length = f"{done.measured_ns / 1e9:.1f} s of the requested {planned / 1e9:.1f} s"
         return [f"the run ended after {length}: the scripts of all clients had ended"]
+    requested = plan.clients * (plan.transactions_per_client or 0)
+    ended = done.counters.ok + done.counters.failed + done.counters.skipped
+    if ended < requested:
+        return [
+            f"only {count(ended)} of the requested {count(requested)} transactions ended: the "
+            "scripts of clients had ended"
+        ]
     return []
 
 

@@ -217,6 +217,13 @@ def _tps(recording: Recording) -> float:
             message=f"run {recording.record.run_id} did not complete",
             hint=f"See dbdyno report {recording.record.run_id}.",
         )
+    if recording.record.invalid_reasons:
+        raise DbdynoError(
+            code="verify_failed",
+            message=f"run {recording.record.run_id} is invalid: "
+            f"{'; '.join(recording.record.invalid_reasons)}",
+            hint="The orders cannot be compared by it.",
+        )
     return found.value
 
 

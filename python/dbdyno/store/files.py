@@ -38,6 +38,15 @@ def replace_bytes(path: Path, content: bytes) -> None:
         raise
 
 
+def sync(path: Path) -> None:
+    """Sync a file, or a folder's list of names, to disk."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Read the object in a file; an empty one if the run ended before the file was written."""
     try:

@@ -18,6 +18,7 @@ import numpy as np
 from dbdyno.model.recording import Column, Columns
 from dbdyno.store.columns import BLOB, STEPS, U64, ColumnType, Schema, object_array
 from dbdyno.store.errors import StoreError
+from dbdyno.store.files import sync
 from dbdyno.store.tables import SCHEMAS
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ def table_path(folder: Path, name: str) -> Path:
 
 
 def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
-    """Write all tables to temporary files, then rename them: a table is whole or absent."""
+    """Write all tables to temporary files, then rename them: a table is whole or absent.
+
+    They are on the disk then: what they were made from may be removed.
+    """
     import duckdb  # noqa: PLC0415
 
     filled = {name: columns for name, columns in tables.items() if _has_rows(columns)}
@@ -42,8 +46,10 @@ def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
         with _absent_afterwards(unfinished.values()), _connection() as connection:
             for name, columns in filled.items():
                 _write(connection, unfinished[name], columns, SCHEMAS[name])
+                sync(unfinished[name])
             for name, path in unfinished.items():
                 path.replace(table_path(folder, name))
+            sync(folder)
     except (duckdb.Error, OSError) as error:
         raise StoreError(
             "not_converted",

@@ -1,6 +1,7 @@
 """Creates or reopens a study's folder; a reopened study must match its file."""
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
-from dbdyno.model.study import StudyRecord, StudySpec
+from dbdyno.model.study import Point, StudyRecord, StudySpec
+from dbdyno.run.option_tables import items_from
 from dbdyno.store.studies import (
     StudyWriter,
     make_study,
@@ -36,6 +38,7 @@ def begin_study(path: Path, spec: StudySpec, overrides: Overrides) -> Iterator[S
         turns=turns_of(points, spec.repeats, spec.seed),
         started_at=now().text,
         source=str(path.absolute()),
+        scripts=_script_files(points),
         overrides=msgspec.to_builtins(overrides),
     )
     scripts = script_texts([point.options for point in points])
@@ -100,6 +103,7 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[str]:
 
 def _refuse_edited(record: StudyRecord) -> None:
     """Refuse to continue if the study file has changed; if it is gone, continue with the record."""
+    _refuse_edited_scripts(record)
     path = Path(record.source)
     if not path.is_file():
         return
@@ -112,6 +116,30 @@ def _refuse_edited(record: StudyRecord) -> None:
             f"{path.name} has changed since {record.study_id} began: {'; '.join(changed)}",
             "Further runs would not be comparable. Restore the file, or start a new study: "
             f"dbdyno study run {path}",
+        )
+
+
+def _script_files(points: Sequence[Point]) -> dict[str, str]:
+    named = {item.name for point in points for item in items_from(point.options)}
+    files = (Path(name) for name in sorted(named))
+    return {str(path): _digest(path) for path in files if path.is_absolute() and path.is_file()}
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _refuse_edited_scripts(record: StudyRecord) -> None:
+    changed = [
+        name
+        for name, digest in record.scripts.items()
+        if (path := Path(name)).is_file() and _digest(path) != digest
+    ]
+    if changed:
+        raise DbdynoError(
+            "study_edited",
+            f"{', '.join(changed)} changed since {record.study_id} began",
+            "Further runs would not be comparable. Restore the text, or start a new study.",
         )
 
 

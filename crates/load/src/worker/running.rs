@@ -7,7 +7,8 @@ use super::{Port, ShellCall, Worker};
 use crate::Phase;
 use crate::client::{State, Transaction};
 use dbdyno_model::{
-    Arrivals, Flow, Nanos, Purpose, Reply, ServerError, StatementId, Stream, Think, ThinkLaw,
+    Arrivals, Flow, Nanos, Protocol, Purpose, Reply, ServerError, StatementId, Stream, Think,
+    ThinkLaw,
 };
 use dbdyno_script::{Resume, Step};
 
@@ -250,7 +251,9 @@ impl Worker {
         reply: &Reply<'_>,
         port: &mut P,
     ) {
-        self.clients[client].in_transaction = reply.in_transaction;
+        // MySQL's errors do not say, and a procedure that failed may have begun one.
+        let is_unknown = reply.error.is_some() && self.plan.endpoint.protocol == Protocol::Mysql;
+        self.clients[client].in_transaction = reply.in_transaction || is_unknown;
         match self.clients[client].state {
             State::AwaitingReply => {
                 self.part_answered(now, client, reply.error);

@@ -205,7 +205,11 @@ impl Exchange {
         status: u16,
         out: &mut Vec<u8>,
     ) -> Option<Outcome> {
-        self.answer.end_statement(oldest_keep(&self.queue), rows_affected);
+        // In a prepared statement's answer, only a procedure's own OK follows result sets.
+        let is_of_procedure =
+            self.format == Format::Binary && self.stage == Stage::Sent && self.answer.has_results();
+        let keep = if is_of_procedure { Keep::None } else { oldest_keep(&self.queue) };
+        self.answer.end_statement(keep, rows_affected);
         self.in_transaction = status & status::IN_TRANSACTION != 0;
         if status & status::MORE_RESULTS != 0 {
             self.stage = Stage::Sent;

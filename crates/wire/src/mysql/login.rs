@@ -108,7 +108,9 @@ impl Login {
                 self.stage = Stage::Done;
                 Ok(Some(Outcome::Ready))
             }
-            (OTHER_METHOD, Stage::Proving(_)) => self.on_other_method(&body[1..], config, out),
+            (OTHER_METHOD, Stage::Proving(_) | Stage::AwaitingKey(_)) => {
+                self.on_other_method(&body[1..], config, out)
+            }
             (MORE, &Stage::Proving(method)) => {
                 let context = self.auth_context(config);
                 let answer = method.continue_with(&body[1..], context)?;

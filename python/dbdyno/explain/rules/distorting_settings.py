@@ -150,11 +150,12 @@ def _jit(case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
         costs = [plan.cost for plan in plans_of(facts, statement.number).values()]
         is_cheap = max(costs, default=0.0) < JIT_COST_DEFAULT
         is_short = is_cheap or _is_short(case, statement.number)
-        if limit >= 0 and any(cost > limit for cost in costs) and is_short:
+        if limit >= 0 and min(costs, default=0.0) > limit and is_short:
             yield _Distortion(
                 "JIT on short queries",
                 f"“{statement.text}” has an estimated cost of {count(max(costs))}, above "
-                f"jit_above_cost = {count(limit)}, and is compiled at each execution.",
+                f"jit_above_cost = {count(limit)}: it is compiled at each execution, if the server "
+                "has its JIT compiler installed (pg_jit_available()).",
                 "Set jit = off, or raise jit_above_cost.",
             )
             return

@@ -22,12 +22,21 @@ from msgspec import Struct, structs
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.analysis.readings import LevelSeries
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import grown, growth_if_reported, levels, measured, needed
+from dbdyno.explain.needs import (
+    committed,
+    grown,
+    growth_if_reported,
+    levels,
+    measured,
+    needed,
+)
 from dbdyno.explain.rule import MINOR, NOTICED, NotFound, Outcome, Rule, found, severity_of
 from dbdyno.formatting import count, percent, seconds, size
 from dbdyno.model.record import Finding
 
 NEAR = 0.8
+FREE_WAITS_MIN = 0.01
+"""Of the transactions: fewer waits for a free page cost next to nothing."""
 OFTEN_S = 60.0
 """If the load goes through the log in less time, the log is small for it."""
 _LOG = "wal_position"
@@ -55,6 +64,8 @@ def look(case: Case) -> Outcome:
     log = _log(case)
     if log.near < NOTICED and not log.free_waits:
         return NotFound(f"the redo log was never more than {percent(log.peak_share)} full")
+    if log.near < NOTICED and log.free_waits < FREE_WAITS_MIN * committed(case):
+        return NotFound(f"sessions waited for a free page only {count(log.free_waits)} times")
     if log.near < NOTICED:
         return _for_free_pages(log)
     return _finding(log)

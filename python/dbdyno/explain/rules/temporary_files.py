@@ -53,6 +53,11 @@ class _Spilled(Struct, frozen=True):
         return self.bytes / self.files
 
     @property
+    def is_of_each_execution(self) -> bool:
+        """Whether there are as many files as executions, about; also if those are not known."""
+        return self.files >= OFTEN * self.executions
+
+    @property
     def execution_bytes(self) -> float:
         """What one execution wrote, if all of them did; at least a file."""
         return max(self.bytes / (self.executions or 1.0), self.file_bytes)
@@ -103,9 +108,9 @@ def _files(case: Case) -> Outcome:
     files = grown(case, _DATABASE, "temp_files") / committed(case)
     if not files:
         return NotFound("no temporary file was written")
+    if files < RARE:
+        return NotFound("hardly a temporary file was written")
     suspects = [one for one in statements_of(case) if _may_sort(one)]
-    if not suspects and files < RARE:
-        return NotFound("hardly a temporary file was written, and no statement sorts or joins")
     spilled = _Spilled(
         files,
         grown(case, _DATABASE, "temp_bytes") / committed(case),
@@ -126,7 +131,7 @@ def _finding(spilled: _Spilled, suspects: list[str]) -> Finding:
         share=share,
         share_of="client time" if share is not None else "",
         severity=max(least, severity_of(share or 0.0), key=SEVERITIES.index),
-        certainty="sure",
+        certainty="sure" if share else "likely",
         evidence=structs.asdict(spilled) | {"statements": suspects},
         seen=[
             f"{significant(files)} files of {size(spilled.file_bytes)} per transaction.",
@@ -137,7 +142,9 @@ def _finding(spilled: _Spilled, suspects: list[str]) -> Finding:
         "every transaction.",
         advice=[
             f"Set work_mem above {size(3 * spilled.execution_bytes)} for these statements: rows "
-            "take more space in memory than in the file.",
+            "take more space in memory than in the file. Each client may need as much."
+            if spilled.is_of_each_execution
+            else "Find what writes them: log_temp_files = 0. Most executions write none.",
             "Or create an index that provides the sort order.",
         ],
         refute="Raise work_mem and run again: temporary files must disappear.",

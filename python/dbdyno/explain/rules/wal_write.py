@@ -216,10 +216,13 @@ def _counted(case: Case) -> tuple[float, float] | None:
 
 
 def _of_redo(case: Case) -> tuple[float, float] | None:
-    """Timed if the performance schema is on; otherwise each write of the log has its flush."""
-    if was_read(case.recording, "file_io"):
-        names = ("syncs", "sync_us")
-        syncs, sync_us = (_grown(case, "file_io", name, "innodb_log_file") for name in names)
+    """Timed if the performance schema counts them; otherwise each write of the log has its flush.
+
+    MariaDB's does not since 10.8.
+    """
+    names = ("syncs", "sync_us")
+    syncs, sync_us = (_grown(case, "file_io", name, "innodb_log_file") for name in names)
+    if syncs:
         return syncs, sync_us / 1e3
     writes = growth_if_reported(case, "global_status", "Innodb_log_writes")
     return None if writes is None else (writes, 0.0)

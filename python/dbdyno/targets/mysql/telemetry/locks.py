@@ -65,6 +65,7 @@ DEFINITIONS = Part(
 )
 
 GAP, INSERT, RECORD_ALONE = "GAP", "INSERT_INTENTION", "REC_NOT_GAP"
+CHANGES = {"SHARED_WRITE", "SHARED_WRITE_LOW_PRIO"}
 # What each mode excludes: first those of rows and tables, then those of metadata.
 EXCLUDES = {
     "IS": {"X"},
@@ -72,8 +73,13 @@ EXCLUDES = {
     "S": {"IX", "X", "AUTO_INC"},
     "X": {"IS", "IX", "S", "X", "AUTO_INC"},
     "AUTO_INC": {"S", "X", "AUTO_INC"},
-    "SHARED_NO_WRITE": {"SHARED_WRITE"},
-    "SHARED_NO_READ_WRITE": {"SHARED_READ", "SHARED_WRITE", "SHARED_NO_WRITE"},
+    "SHARED_READ_ONLY": CHANGES,
+    "SHARED_UPGRADABLE": {"SHARED_UPGRADABLE"},
+    "SHARED_NO_WRITE": {"SHARED_NO_WRITE", "SHARED_UPGRADABLE", *CHANGES},
+    "SHARED_NO_READ_WRITE": {
+        *("SHARED_READ", "SHARED_READ_ONLY", "SHARED_UPGRADABLE"),
+        *("SHARED_NO_WRITE", "SHARED_NO_READ_WRITE", *CHANGES),
+    },
 }
 ALL_OF_A_DEFINITION = "EXCLUSIVE"
 

@@ -128,7 +128,11 @@ def _state(command: str, *, is_open: bool) -> str:
 
 
 def _wait(its: _Listed, of: Transactions, seen: Wait) -> Wait:
-    """Return the wait: for a row if there is one, else the recorded one, else that of the stage."""
+    """Return the wait: for a lock if there is one, else the recorded one, else that of the stage.
+
+    In a wait for a lock, the recorded one is how the server waits.
+    """
     if int(its.number) in of.waiting:
         return ROW_WAIT
-    return seen if seen.kind else wait_of_stage(its.stage, its.text)
+    of_stage = wait_of_stage(its.stage, its.text)
+    return seen if seen.kind and of_stage.kind != ROW_WAIT.kind else of_stage

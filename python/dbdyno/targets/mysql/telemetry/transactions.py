@@ -20,8 +20,10 @@ from dbdyno.targets.mysql.telemetry.server_context import ServerContext
 
 REFRESHED_AFTER_S = 0.12
 WAITING = "LOCK WAIT"
+# MySQL writes their start in the host's time zone, whatever that of the session.
 AGES_MYSQL = """
-    select trx_mysql_thread_id, timestampdiff(second, trx_started, now())
+    select trx_mysql_thread_id, timestampdiff(second, trx_started,
+        convert_tz(now(), @@session.time_zone, 'SYSTEM'))
     from information_schema.innodb_trx"""
 TRANSACTIONS = Part(("trx_mysql_thread_id", "trx_state"), "from information_schema.innodb_trx")
 

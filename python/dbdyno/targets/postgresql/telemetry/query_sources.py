@@ -49,32 +49,35 @@ REPLICATION = """
     group by application_name"""
 
 # All sessions but ours in one pass. A session whose type is hidden from our role is a client if it
-# has a database. Whatever keeps dead rows of this database from being removed counts as a holder; a
-# standby reports what its queries still read, and a slot keeps it when the standby has gone.
+# has a database. Whatever keeps dead rows of this database from being removed counts as a holder: a
+# transaction that has a snapshot or has written, but no vacuum, which others ignore; a standby
+# reports what its queries still read, and a slot keeps it when the standby has gone. Ages are those
+# of holders.
 SESSIONS = f"""
     select '', count(*) filter (where is_client) as clients,
         count(*) filter (where is_client and state = 'active') as active,
         count(*) filter (where is_client and is_idle) as idle_in_transaction,
         count(*) filter (where is_client and application_name <> 'dbdyno') as foreign_clients,
-        greatest(extract(epoch from max(age) filter (where is_client)),
+        greatest(extract(epoch from max(age) filter (where is_holder)),
             (select extract(epoch from clock_timestamp() - min(prepared)) from pg_prepared_xacts
             where database = current_database()), 0)::float8 as oldest_transaction_s,
-        coalesce(extract(epoch from max(age) filter (where is_client and is_idle)), 0)::float8
+        coalesce(extract(epoch from max(age) filter (where is_holder and is_idle)), 0)::float8
             as oldest_idle_in_transaction_s,
-        greatest(max(held) filter (where is_standby or is_here), max(slots.kept), (select
+        greatest(max(held) filter (where is_standby or is_holder), max(slots.kept), (select
             max(age(transaction)) from pg_prepared_xacts where database = current_database()), 0)
             as horizon_age_transactions,
         greatest(max(held) filter (where is_standby), max(slots.kept), 0)
             as standby_age_transactions
     from (select max(age(xmin)) as kept from pg_replication_slots) as slots, (
-        select state, application_name, state like 'idle in transaction%' as is_idle,
-            clock_timestamp() - xact_start as age,
-            greatest(age(backend_xmin), age(backend_xid)) as held,
-            coalesce(backend_type = 'client backend', datid is not null) as is_client,
-            backend_type = 'walsender' as is_standby,
-            datid = (select oid from pg_database where datname = current_database()) as is_here
-        from pg_stat_get_activity(null)
-        where application_name <> '{APPLICATION_NAME}') as session"""
+        select *, is_client and is_here and held is not null as is_holder from (
+            select state, application_name, state like 'idle in transaction%' as is_idle,
+                clock_timestamp() - xact_start as age,
+                greatest(age(backend_xmin), age(backend_xid)) as held,
+                coalesce(backend_type = 'client backend', datid is not null) as is_client,
+                backend_type = 'walsender' as is_standby,
+                datid = (select oid from pg_database where datname = current_database()) as is_here
+            from pg_stat_get_activity(null)
+            where application_name <> '{APPLICATION_NAME}') as every_session) as session"""
 
 
 def wal_position(
