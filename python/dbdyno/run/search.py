@@ -129,6 +129,9 @@ def search(  # noqa: PLR0913 - the five of a run, and what is searched for
             probe=_probed(load, server, duration_ns),
         )
         known(found)
+        observer.say(f"capacity: {tps(found.capacity_tps)} TPS")
+        for reason in found.probe.invalid_reasons:
+            observer.say(f"the capacity may be higher: {reason}")
         while rate := next_rate(found):
             trial = _tried(load, server, found, rate, duration_ns)
             found = replaced(found, trials=[*found.trials, trial])
@@ -159,9 +162,6 @@ def _probed(load: _Load, server: Server, duration_ns: int) -> RunRecord:
             f"See dbdyno report {record.run_id}.",
             exit_code=2,
         )
-    load.observer.say(f"capacity: {tps(record.throughput_tps.value)} TPS")
-    for reason in record.invalid_reasons:
-        load.observer.say(f"the capacity may be higher: {reason}")
     return record
 
 
