@@ -102,6 +102,25 @@ def test_several_combinations_have_one_sentence_with_the_verdict_at_each():
     assert set(claim.evidence) == {f"clients {level}" for level in (1, 4, 10, 20, 100)}
 
 
+def test_a_change_at_one_of_many_combinations_is_not_taken_for_more_than_chance():
+    """Nothing differs; of ten tests at 5 % each, one alarms in two studies of five."""
+    spec = made.spec(
+        made.factor("clients", *range(1, 11)),
+        ORDER,
+        repeats=5,
+        contrasts=(made.contrast("order", "as-written", "other"),),
+    )
+    claims = [
+        contrasts.answer(made.study(spec, lambda _: 1000.0, noise=0.2, seed=seed), {}).claims[0]
+        for seed in range(20)
+    ]
+    alarmed = [claim for claim in claims if "got " in claim.sentence]
+    assert len(alarmed) > 4
+    assert sum(claim.is_decided for claim in claims) <= 3
+    undecided = [claim for claim in alarmed if not claim.is_decided]
+    assert all("among 10 points may be due to chance" in claim.doubt for claim in undecided)
+
+
 def test_unequal_durability_is_reported_beside_the_verdict():
     trials = two_orders(0.8)
     promise_less = {"durability": {"fsync": "off"}}

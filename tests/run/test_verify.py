@@ -127,6 +127,21 @@ def test_an_interrupt_ends_the_whole_trial(runs, monkeypatch):
     assert len(runs) == 1
 
 
+def test_an_invalid_run_compares_no_order(runs, monkeypatch):
+    finished = verifying.run
+
+    def late(*arguments):
+        found = finished(*arguments)
+        reasons = ["the load generator was late"]
+        return msgspec.structs.replace(
+            found, record=msgspec.structs.replace(found.record, invalid_reasons=reasons)
+        )
+
+    monkeypatch.setattr(verifying, "run", late)
+    with pytest.raises(DbdynoError, match="is invalid: the load generator was late"):
+        verify(explained(), [advice()], Trial(pairs=1), None, lambda _line: None)
+
+
 def test_the_options_of_the_run_apply_to_the_trial(runs):
     options = "--define fillfactor=80 --think 5ms --connect --latency-limit 20ms --time 1h"
     verify(

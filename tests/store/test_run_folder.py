@@ -173,7 +173,12 @@ def test_secrets_of_the_servers_settings_are_not_kept(tmp_path):
         "wsrep_sst_auth": "sst:tiger",
         "app.jwt_secret": "tiger",
     }
-    others = {"password_encryption": "scram-sha-256", "restore_command": "", "work_mem": "4096"}
+    others = {
+        "password_encryption": "scram-sha-256",
+        "restore_command": "",
+        "unset": None,
+        "work_mem": "4096",
+    }
     settings = [
         {"name": name, "value": value, "unit": "", "source": "configuration file"}
         for name, value in (secrets | others).items()

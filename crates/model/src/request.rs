@@ -148,7 +148,7 @@ pub struct ResultSet {
 }
 
 /// The reply to one request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply<'a> {
     /// The error, if there was one; a text's later statements were then not executed.
     pub error: Option<&'a ServerError>,

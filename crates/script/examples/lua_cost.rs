@@ -76,13 +76,7 @@ fn chance(number: u64) -> Stream {
 
 /// Answers every request until the transaction is over, and counts them.
 fn to_the_end(session: &mut dyn Session) -> u64 {
-    let reply = Reply {
-        error: None,
-        results: &[],
-        rows_returned: 1,
-        rows_affected: 0,
-        in_transaction: false,
-    };
+    let reply = Reply { rows_returned: 1, ..Reply::default() };
     let mut requests = 0;
     let mut step = session.resume(Resume::Continue).expect("no fault");
     while let Step::Request(_) = step {

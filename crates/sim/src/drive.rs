@@ -240,13 +240,8 @@ fn deliver(worker: &mut Worker, world: &mut World<'_>, coming: &Coming) {
         Coming::Answer { client, generation, error } if generation == world.generations[client] => {
             let planned = world.server.error.as_ref().filter(|_| error).map(|(_, error)| error);
             let in_transaction = world.in_transaction[client];
-            let reply = Reply {
-                error: planned,
-                results: &[],
-                rows_returned: 1,
-                rows_affected: 0,
-                in_transaction,
-            };
+            let reply =
+                Reply { error: planned, rows_returned: 1, in_transaction, ..Reply::default() };
             worker.on(now, Event::Reply { client, reply }, world);
         }
         Coming::Cut => {

@@ -66,8 +66,7 @@ fn wake(worker: &mut Worker, now: Nanos) {
 }
 
 fn answer(worker: &mut Worker, now: Nanos, client: usize, error: Option<&ServerError>) {
-    let reply =
-        Reply { error, results: &[], rows_returned: 1, rows_affected: 0, in_transaction: false };
+    let reply = Reply { error, rows_returned: 1, ..Reply::default() };
     worker.on(now, Event::Reply { client, reply }, &mut Nowhere);
 }
 
@@ -254,6 +253,23 @@ fn who_waits_for_room_in_vain_is_cut_off_with_the_grace() {
     wake(&mut worker, ms(3100));
     let counters = last_counters(worker, ms(3100));
     assert_eq!((counters.ok, counters.in_flight, counters.unfinished), (1, 0, 1));
+}
+
+#[test]
+fn a_connection_that_is_made_when_its_time_is_over_is_given_up_once() {
+    let mut plan = Plan { reconnect_each_transaction: true, ..ten_seconds(1, 1) };
+    (plan.endpoint.connect_timeout_ns, plan.transactions_per_client) = (ms(1000), Some(3));
+    let mut worker = workers(&plan).remove(0);
+    let connected = || Event::Connected { client: 0, backend: 1 };
+    wake(&mut worker, ms(0));
+    answer(&mut worker, ms(1), 0, None);
+    // Nothing ran for longer than a connect may take; then the worker learns of both.
+    worker.on(ms(2000), connected(), &mut Nowhere);
+    wake(&mut worker, ms(2090));
+    worker.on(ms(2091), connected(), &mut Nowhere);
+    answer(&mut worker, ms(2092), 0, None);
+    let counters = last_counters(worker, ms(2092));
+    assert_eq!((counters.ok, counters.failed, counters.in_flight), (2, 1, 0));
 }
 
 #[test]

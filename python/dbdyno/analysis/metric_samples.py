@@ -98,8 +98,8 @@ def like_blocks(blocks: Mapping[int, Mapping[Levels, _Value]]) -> list[list[_Val
     A block without one of the levels would differ from the others by that level's ratio, not by
     chance. The alternative that keeps more values is taken, if it keeps two blocks.
     """
-    every = {levels for of in blocks.values() for levels in of}
-    common = every.intersection(*blocks.values())
+    every = dict.fromkeys(levels for of in blocks.values() for levels in of)
+    common = [levels for levels in every if all(levels in of for of in blocks.values())]
     whole = [list(of.values()) for of in blocks.values() if len(of) == len(every)]
     cut = [[of[levels] for levels in common] for of in blocks.values()] if common else []
     return max(cut, whole, key=lambda kept: (len(kept) > 1, sum(map(len, kept))))

@@ -22,7 +22,7 @@ from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import Number, pairs, ratio_of
 from dbdyno.explain.sentences import amount
 from dbdyno.formatting import NOTHING, percent, significant
-from dbdyno.model.comparison import Verdict
+from dbdyno.model.comparison import CHANGED, Verdict
 
 Pair = tuple[Trial, Trial]
 Levels: TypeAlias = tuple[tuple[str, str], ...]
@@ -124,7 +124,7 @@ class DuelResult(Struct, frozen=True):
     @property
     def has_leader(self) -> bool:
         """Whether one of the two is known to be higher."""
-        return self.verdict in ("better", "worse")
+        return self.verdict in CHANGED
 
     @property
     def inverse(self) -> Ratio:

@@ -7,6 +7,8 @@ from msgspec import Struct, field
 Verdict: TypeAlias = Literal["better", "worse", "same", "cannot tell"]
 # In order of presentation: clear answers, then no change, then undecided.
 VERDICTS: tuple[Verdict, ...] = ("worse", "better", "same", "cannot tell")
+CHANGED: frozenset[Verdict] = frozenset({"better", "worse"})
+"""The verdicts that state a change."""
 Direction: TypeAlias = Literal["higher", "lower"]
 Method: TypeAlias = Literal[
     "paired t", "paired bootstrap", "Welch t", "Student t", "single runs", "none"

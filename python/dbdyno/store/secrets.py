@@ -98,8 +98,10 @@ def server_to_keep(server: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _setting_to_keep(setting: Mapping[str, Any]) -> dict[str, Any]:
-    name, value = setting["name"], setting["value"]
-    is_secret = value and _SECRET_SETTING.search(name)
+    value = setting["value"]
+    if not value:
+        return dict(setting)
+    is_secret = _SECRET_SETTING.search(setting["name"])
     return {**setting, "value": MASK if is_secret else without_password(value)}
 
 

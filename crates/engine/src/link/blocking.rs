@@ -30,7 +30,12 @@ impl BlockingLink {
                     route.note_login();
                     return Ok(blocking);
                 }
-                Err(_) if blocking.link.awaits_version() && route.may_need_oldest_version() => {
+                // Closed without a word, rather than silent until the deadline.
+                Err(_)
+                    if clock::now() < deadline
+                        && blocking.link.awaits_version()
+                        && route.may_need_oldest_version() =>
+                {
                     route.request_oldest_version();
                 }
                 Err(error) => return Err(error),

@@ -14,12 +14,10 @@ from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import title_of
 from dbdyno.answers.level_contrasts import Contrasted, Levels, contrasted, levels_text
 from dbdyno.formatting import NOTHING, counted, percent, significant
-from dbdyno.model.comparison import VERDICTS, MetricComparison, Repeats, Verdict
+from dbdyno.model.comparison import CHANGED, VERDICTS, MetricComparison, Repeats, Verdict
 
 _HOPELESS = 10.0
 """A change this large needs no statistics; if not even it is detectable, that says enough."""
-
-CHANGES: tuple[Verdict, ...] = ("better", "worse")
 
 Found: TypeAlias = tuple[Contrasted, MetricComparison]
 
@@ -114,12 +112,12 @@ def _is_changed(metrics: Sequence[MetricComparison]) -> bool:
     change at one of them. A change that single runs decide has no p-value.
     """
     chances = holm([one.p_adjusted for one in metrics if one.p_adjusted is not None])
-    by_single_runs = any(one.p_adjusted is None and one.verdict in CHANGES for one in metrics)
+    by_single_runs = any(one.p_adjusted is None and one.verdict in CHANGED for one in metrics)
     return by_single_runs or any(chance < ALPHA for chance in chances)
 
 
 def _by_chance(metrics: Sequence[MetricComparison]) -> Iterator[str]:
-    changes_seen = sum(one.verdict in CHANGES for one in metrics)
+    changes_seen = sum(one.verdict in CHANGED for one in metrics)
     if changes_seen and not _is_changed(metrics):
         yield (
             f"{counted(changes_seen, 'change')} among {len(metrics)} points may be due to chance: "

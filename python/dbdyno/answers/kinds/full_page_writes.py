@@ -23,7 +23,7 @@ from dbdyno.answers.grouping import (
     times_of,
 )
 from dbdyno.formatting import NOTHING, significant, size
-from dbdyno.model.comparison import MetricComparison
+from dbdyno.model.comparison import CHANGED, MetricComparison
 
 FACTOR = "full_page_writes"
 OFF, ON = "off", "on"
@@ -65,7 +65,7 @@ def _of_wal(
     on: Sequence[Trial],
     tps: MetricComparison | None,
 ) -> Claim:
-    is_decided = wal.verdict in ("better", "worse")
+    is_decided = wal.verdict in CHANGED
     despite = ". The WAL decides this, although throughput is inconclusive"
     noise = despite if is_decided and tps and tps.verdict == "cannot tell" else ""
     doubts = [] if is_decided else [wal.sentence]

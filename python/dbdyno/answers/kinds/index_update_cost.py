@@ -13,7 +13,7 @@ from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import by_level, chosen, compared, pairs, times_of
 from dbdyno.answers.hot_updates import hot_share
 from dbdyno.formatting import NOTHING, percent, significant, tps
-from dbdyno.model.comparison import MetricComparison
+from dbdyno.model.comparison import CHANGED, MetricComparison
 
 TELLING = ("wal_records", "buffers_hit")
 METRICS = (*TELLING, "wal_bytes", "server_cpu_us", "throughput_tps")
@@ -51,7 +51,7 @@ def _claims(
     text = _rate_text(telling) if telling is throughput else _cost_text(telling)
     yield Claim(
         sentence=f"{engine}: {_hot_text(plain_hot, indexed_hot)}{text}.",
-        is_decided=telling.verdict in ("better", "worse") or _lost(plain_hot, indexed_hot),
+        is_decided=telling.verdict in CHANGED or _lost(plain_hot, indexed_hot),
         effect=telling.ratio,
         low=telling.low,
         high=telling.high,

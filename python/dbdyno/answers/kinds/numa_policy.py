@@ -23,7 +23,7 @@ from dbdyno.answers.grouping import (
     title_of,
 )
 from dbdyno.formatting import NOTHING, milliseconds, percent, significant, size, tps
-from dbdyno.model.comparison import MetricComparison
+from dbdyno.model.comparison import CHANGED, MetricComparison
 
 MARGIN = 0.01
 """Published differences are about 2 %: a larger margin would call them the same."""
@@ -91,7 +91,7 @@ def _largest(found: Sequence[_Compared]) -> _Compared:
 
 def _false_alarm(metrics: Sequence[MetricComparison]) -> str:
     """Significant differences where none can exist; chance produces them in one study of twenty."""
-    alarms = [one for one in metrics if one.verdict in ("better", "worse")]
+    alarms = [one for one in metrics if one.verdict in CHANGED]
     if not alarms:
         return ""
     return (

@@ -17,7 +17,7 @@ from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trial
 from dbdyno.answers.grouping import by_level, compared_with, over_runs, throughput
 from dbdyno.answers.orders import Orders, Prediction, orders_of
 from dbdyno.formatting import NOTHING, count, milliseconds, percent, tps
-from dbdyno.model.comparison import MetricComparison
+from dbdyno.model.comparison import CHANGED, MetricComparison
 
 _ALIKE = 0.02
 """Bounds that differ by less count as equal: the times behind them are not exact."""
@@ -207,8 +207,7 @@ def _agreement(measured: Sequence[_Measured], clients: str, options: _Options) -
 
 def _undecided(measured: Sequence[_Measured]) -> list[str]:
     """Orders whose difference from the reference the runs do not decide."""
-    decisive = ("better", "worse")
-    return [one.level for one in measured if one.against and one.against.verdict not in decisive]
+    return [one.level for one in measured if one.against and one.against.verdict not in CHANGED]
 
 
 def _agreement_doubts(

@@ -6,9 +6,9 @@ Arithmetic: files and bytes per transaction, as the server counts them. Each byt
 read again; the waits for that are a share of client time, while copying to and from the page cache
 does not show as a wait. Where at least one transaction in ten writes a file, the finding is at
 least minor. A hash that does not fit is split into many small files: it needs memory for those of
-one execution together. Few files are not reported if no statement seems to sort or to join: other
-sessions wrote them. MariaDB and MySQL count temporary tables on disk and merge passes of sorts
-(Created_tmp_disk_tables, Sort_merge_passes), from which telemetry's own are subtracted.
+one execution together. Fewer files than one in a hundred transactions are not reported: other
+sessions may have written them. MariaDB and MySQL count temporary tables on disk and merge passes of
+sorts (Created_tmp_disk_tables, Sort_merge_passes), from which telemetry's own are subtracted.
 
 Source: PostgreSQL manual, pg_stat_database (temp_files, temp_bytes), work_mem, log_temp_files;
 MySQL manual, internal temporary table use.

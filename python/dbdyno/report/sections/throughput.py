@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbdyno.analysis.medians import median
+from dbdyno.analysis.planned_load import has_stages
 from dbdyno.formatting import count, percent, seconds, significant, tps
 from dbdyno.report import resample
 from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
@@ -61,9 +62,12 @@ def _chart(subject: Subject, series: Series, height: int) -> LineChart:
 
 def _point_text(subject: Subject) -> str:
     line = subject.whole_intervals
-    length_s = resample.group_size(len(line.tps)) * median(line.seconds)
+    # Stages cut intervals short.
+    is_cut = has_stages(subject.recording.plan)
+    typical_s = float(line.seconds.max()) if is_cut else median(line.seconds)
+    length = seconds(resample.group_size(len(line.tps)) * typical_s)
     around = shading_text(subject) + lane_text(subject)
-    return f"each point is the mean of {seconds(length_s)}{around}"
+    return f"each point is the mean of {'at most ' if is_cut else ''}{length}{around}"
 
 
 def _throughput_summary(subject: Subject) -> str:
@@ -81,7 +85,10 @@ def _throughput_summary(subject: Subject) -> str:
 def _variation_text(subject: Subject) -> str:
     throughput = subject.record.throughput_tps
     variation = throughput.coefficient_of_variation if throughput else None
-    return "" if variation is None else f" Coefficient of variation: {percent(variation)}."
+    if variation is None:
+        return ""
+    around = " around the means of the stages" if has_stages(subject.recording.plan) else ""
+    return f" Coefficient of variation{around}: {percent(variation)}."
 
 
 def _failures_summary(subject: Subject) -> str:
