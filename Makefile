@@ -20,7 +20,7 @@ FRONTEND_BUNDLE := python/dbdyno/report/static/report.js
 # What these tests find out depends on which other programs run: they run alone.
 MEASURING_TESTS := tests/planted tests/telemetry
 
-.PHONY: help build demo test fast format bench docs lock clean
+.PHONY: help build demo test fast format bench docs gallery lock clean
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -59,6 +59,9 @@ docs: build $(STAMPS)/docs ## Builds the manual into site/.
 	$(BIN)/python -m docs.reference
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "$(CURDIR)/site/index.html"
+
+gallery: build ## Runs the five studies (hours) and writes docs/gallery.md with their answers.
+	$(BIN)/python -m docs.gallery
 
 COMPILE := $(UV) pip compile --quiet --generate-hashes --universal --python-version 3.11 \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
