@@ -50,11 +50,10 @@ would be others. The page of each study describes what is varied, and when its a
 # The first figure of all, and the last one of each other answer: where an answer has several, the
 # last shows the extreme level (the queue of most clients).
 FIGURES = """() => {
-  const first = document.querySelector("section[id^=answer-] figure");
-  const next = [...document.querySelectorAll("section[id^=answer-]")].filter(
-    section => section.querySelector("figure") && !section.contains(first));
-  return [first, ...next.map(section => [...section.querySelectorAll("figure")].pop())]
-    .map(figure => figure.id);
+  const [first, ...next] = [...document.querySelectorAll("section[id^=answer-]")]
+    .map(section => [...section.querySelectorAll("figure")].map(figure => figure.id))
+    .filter(figures => figures.length);
+  return first ? [first[0], ...next.map(figures => figures.pop())] : [];
 }"""
 
 
@@ -106,7 +105,7 @@ def make(name: str, size: str) -> None:
     if record is None or record.spec.size != size:
         WORK.mkdir(exist_ok=True)
         plan_of(name).write_text(dbdyno("study", "plan", name, "--size", size, "--json"))
-        dbdyno("study", "run", name, "--size", size)
+        dbdyno("study", "run", name, "--size", size, "--anyway")
     elif record.status != "done":
         dbdyno("study", "resume", record.study_id)
 

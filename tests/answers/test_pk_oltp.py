@@ -239,10 +239,12 @@ def test_smaller_scale_than_published_is_reported():
     found = answered(
         "scaled-down",
         trials,
-        published={"rows": "50 million", "clients": "26", "checkpoint_timeout": "10 min"},
+        published={"rows": "50 million", "clients": "26", "checkpoint_timeout": "10 min"}
+        | {"time": "5 s"},
     )
     (claim,) = found.claims
     sentence = claim.sentence.replace("\u202f", " ")
     assert "rows 1 000 000 (published: 50 million)" in sentence
     assert "clients 4 (published: 26)" in sentence
     assert "checkpoint_timeout 30 s (published: 10 min)" in sentence
+    assert "time" not in sentence.replace("checkpoint_timeout", "")

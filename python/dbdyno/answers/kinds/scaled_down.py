@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import chosen
-from dbdyno.formatting import NOTHING, count, seconds, size
+from dbdyno.formatting import NOTHING, THIN_SPACE, count, seconds, size
 
 MEGABYTE = 2**20
 
@@ -66,7 +66,13 @@ def _here(among: Sequence[Trial], name: str) -> str:
 
 
 def _claim(rows: Sequence[tuple[str, str, str]]) -> Claim:
-    differences = "; ".join(f"{name} {here} (published: {there})" for name, there, here in rows)
+    differences = "; ".join(
+        f"{name} {here} (published: {there})"
+        for name, there, here in rows
+        if here.replace(THIN_SPACE, " ") != there
+    )
+    if not differences:
+        return Claim(sentence="Every published size is that of this host, too.", is_decided=True)
     return Claim(
         sentence=f"The study is scaled to this host: {differences}.",
         is_decided=True,
