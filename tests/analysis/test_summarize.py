@@ -75,6 +75,29 @@ def test_that_stages_differ_leaves_no_doubt_about_the_mean(tmp_path):
     assert not [one for one in staged.doubts if "coarse" in one]
 
 
+def with_completed(recording, completed):
+    intervals = {**recording.tables["intervals"], "completed_ok": completed.astype(np.uint64)}
+    return msgspec.structs.replace(recording, tables={**recording.tables, "intervals": intervals})
+
+
+@pytest.mark.parametrize("transactions", [1, 4])
+def test_a_handful_of_transactions_has_no_interval_whatever_the_samples_say(tmp_path, transactions):
+    recording = recorded(tmp_path)
+    last = np.zeros(len(recording.tables["intervals"]["time_s"]))
+    last[-1] = transactions
+    found = summarize(with_completed(recording, last), hdr.HISTOGRAMS).throughput_tps
+    assert found.value == pytest.approx(transactions / 24)
+    assert (found.low, found.high) == (None, None)
+
+
+def test_samples_that_are_all_equal_leave_one_transaction_unknown(tmp_path):
+    recording = recorded(tmp_path)
+    equal = np.ones(len(recording.tables["intervals"]["time_s"]))
+    found = summarize(with_completed(recording, equal), hdr.HISTOGRAMS).throughput_tps
+    assert found.high - found.value == pytest.approx(1 / 24)
+    assert found.value - found.low == pytest.approx(1 / 24)
+
+
 def test_closed_loop_response_is_service(tmp_path):
     record = summarize(recorded(tmp_path), hdr.HISTOGRAMS)
     assert record.service_ms == record.response_ms

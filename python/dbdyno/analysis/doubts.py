@@ -10,9 +10,10 @@ from msgspec import Struct
 
 from dbdyno.analysis.arrivals import Arrivals
 from dbdyno.analysis.checkpoint_cycle import MissingCycle
+from dbdyno.analysis.estimate import SAMPLES_MIN
 from dbdyno.analysis.steadiness import Shift
 from dbdyno.analysis.verdicts import change
-from dbdyno.formatting import count, counted, percent, seconds, tps
+from dbdyno.formatting import count, counted, percent, seconds, significant, tps
 from dbdyno.model.record import Throughput, TransactionCounts
 
 DURATION_MIN_S = 10
@@ -58,7 +59,8 @@ def too_short(facts: Facts) -> str | None:
     """
     if facts.duration_s >= DURATION_MIN_S:
         return None
-    return f"too short: {facts.duration_s:.1f} s measured, at least {DURATION_MIN_S} s are needed"
+    measured = seconds(facts.duration_s)
+    return f"too short: {measured} measured, at least {seconds(DURATION_MIN_S)} are needed"
 
 
 def few_samples(facts: Facts) -> str | None:
@@ -77,9 +79,10 @@ def few_samples(facts: Facts) -> str | None:
         return None
     *others, highest = reversed(weak)
     names = f"{', '.join(others)} and {highest}" if others else highest
+    transactions = f"{count(ok)} {'transaction' if ok == 1 else 'transactions'}"
     return (
-        f"few samples for {names}: of {count(ok)} transactions about "
-        f"{beyond[weak[-1]]:.1f} lie beyond {weak[-1]}, at least {TAIL_SAMPLES_MIN} are needed"
+        f"few samples for {names}: of {transactions} about {significant(beyond[weak[-1]])} lie "
+        f"beyond {weak[-1]}, at least {TAIL_SAMPLES_MIN} are needed"
     )
 
 
@@ -114,8 +117,9 @@ def coarse(facts: Facts) -> str | None:
     if mean.value <= 0:
         return None  # nothing completed, which is reported elsewhere
     if mean.high is None:
-        give = "gives" if mean.samples == 1 else "give"
-        return f"coarse: {counted(mean.samples, 'sample')} of throughput {give} no interval"
+        number, what = min((mean.samples, "sample"), (facts.transactions.ok, "transaction"))
+        give = "gives" if number == 1 else "give"
+        return f"coarse: {counted(number, what)} {give} no interval: at least {SAMPLES_MIN} do"
     reach = (mean.high - mean.value) / mean.value
     if reach <= HALF_WIDTH_MAX:
         return None
@@ -189,7 +193,7 @@ def long_transactions(facts: Facts) -> str | None:
     return (
         f"long transactions: one takes {seconds(mean_s)} on average, and each client's last one "
         "completes while the load drains, so response times are too low; measure for at least "
-        f"{mean_s / LONG_MIN:.0f} s"
+        f"{seconds(mean_s / LONG_MIN)}"
     )
 
 

@@ -19,7 +19,7 @@ from dbdyno.analysis.distributions import (
     total_histogram,
 )
 from dbdyno.analysis.doubts import Facts, find_doubts
-from dbdyno.analysis.estimate import Series, estimate_mean
+from dbdyno.analysis.estimate import SAMPLES_MIN, Series, estimate_mean
 from dbdyno.analysis.medians import median
 from dbdyno.analysis.planned_load import without_stage_means
 from dbdyno.analysis.session_samples import unsampled_s
@@ -111,15 +111,19 @@ def _throughput(recording: Recording, measured: Timeline, duration_s: float) -> 
     """The value is completed / time, exactly; the interval comes from the samples.
 
     It uses the variation around the mean of each stage: differences between stages are planned.
+    There is none for fewer than five transactions, however many samples saw nothing; and as a
+    measurement begins and ends within transactions, it reaches at least one of them to either side.
     """
-    value = completed(recording) / duration_s if duration_s else 0.0
+    transactions = completed(recording)
+    value = transactions / duration_s if duration_s else 0.0
     tps = measured.tps
     scattered = without_stage_means(recording.plan, measured.time_s, tps)
-    mean = estimate_mean(scattered)
+    mean = estimate_mean(scattered) if transactions >= SAMPLES_MIN else None
+    half = max(mean.high - mean.value, 1 / duration_s) if mean else 0.0
     return Throughput(
         value=value,
-        low=max(value - (mean.value - mean.low), 0.0) if mean else None,
-        high=value + (mean.high - mean.value) if mean else None,
+        low=max(value - half, 0.0) if mean else None,
+        high=value + half if mean else None,
         min=float(tps.min()) if len(tps) else None,
         max=float(tps.max()) if len(tps) else None,
         samples=len(tps),
