@@ -57,6 +57,8 @@ def answer(capsys, *arguments: str) -> tuple[int, str, str]:
         ("search tpcb --slo p99<9ms --report /nowhere/x.html", "folder /nowhere does not exist"),
         ("load tpcb", "load needs a database that keeps running"),
         ("load tpcb -- --tables=4", "options after -- are for sysbench scripts"),
+        ("run oltp_read_write --threads=4", "sysbench's --threads is -c 4 here"),
+        ("run bulk_insert -- --threads=4", "before it: -c for --threads"),
         ("load tpcb -j 0", "-j 0: must be between 1 and"),
         ("load tpcb --server bench --seed -1", "--seed -1: must be between 0 and"),
         (

@@ -151,6 +151,17 @@ def test_a_script_that_can_never_work_ends_the_run(database, home, tmp_path):
     assert kept.columns("failures")["code"].tolist() == ["42P01"]
 
 
+def test_scripts_that_find_no_table_on_a_new_server_are_told_why(home, tmp_path):
+    script = tmp_path / "mine.sql"
+    script.write_text("select * from orders;\n")
+    observer = Observer()
+    record = run_tpcb(None, items=(str(script),), length=ENDLESS, observer=observer)
+    assert "without --target, the scripts run on a new and empty server" in observer.messages
+    assert record.invalid_reasons[1:] == [
+        "the server was new and empty: name the one that has your tables with --target"
+    ]
+
+
 def test_failures_that_are_allowed_end_nothing(database, home, tmp_path):
     script = tmp_path / "mine.sql"
     script.write_text("select * from nowhere;")

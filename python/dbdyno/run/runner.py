@@ -116,6 +116,8 @@ class _Run:
 
     def measured(self) -> Recording:
         """Do everything from the data to the verdict."""
+        if self._is_new_and_empty():
+            self.observer.say("without --target, the scripts run on a new and empty server")
         self._report_settings()
         self._report_unreadable_log()
         placed = PlacementRecord(self.connected.server, self.options)
@@ -180,6 +182,10 @@ class _Run:
     def _makes_its_data(self) -> bool:
         """Whether the script prepares its data: on request, or on a new server, which has none."""
         return self.options.replace or is_passing(self.options)
+
+    def _is_new_and_empty(self) -> bool:
+        """Whether the server has nothing but what the user's own scripts create."""
+        return is_passing(self.options) and self.work.workload is None and self.work.lua is None
 
     def _report_settings(self) -> None:
         if self.options.durability is not None:
@@ -290,6 +296,10 @@ class _Run:
             ],
         )
         verdict = replace(verdict, invariants_read=watch.read if watch else [])
+        worked = verdict.transactions is not None and verdict.transactions.ok > 0
+        if verdict.status == "failed" and self._is_new_and_empty() and not worked:
+            why = "the server was new and empty: name the one that has your tables with --target"
+            verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, why])
         complete = replace(recording, record=verdict)
         final = explained(complete, self.tools.histograms, partial(self._report, writer))
         writer.finish(replace(complete, record=final))

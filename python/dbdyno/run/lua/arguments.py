@@ -80,6 +80,7 @@ _ADOPTED = {
 _EVENTS = _Adopted("transactions", "-t", _whole, _WHOLE)
 _SETTLED = CONNECTION_OPTIONS | _WITHOUT_MEANING | _ADOPTED.keys() | {"db_driver", "events"}
 PROGRESS_DEFAULT_NS = SECOND_NS
+_DATA_OF_SYSBENCH = {"oltp", "bulk_insert"}
 
 
 def read_arguments(tokens: Sequence[str]) -> dict[str, str]:
@@ -104,7 +105,15 @@ def equip(options: RunOptions, work: Work, say: Say) -> tuple[RunOptions, Work]:
     arguments = read_arguments(options.script_options)
     if work.lua is None:
         if arguments:
-            raise _usage("options after -- are for sysbench scripts", "Name a script to run.")
+            raise _usage(
+                "options after -- are for sysbench scripts",
+                "Write them before it: -c for --threads, -T for --time, -D table_size=100000 for "
+                "--table-size."
+                if _is_of_sysbench(work)
+                else "Name a script to run.",
+            )
+        if _is_of_sysbench(work):
+            _refuse_threads_alone(options)
         return options, work
     if options.query_mode == "extended":
         raise _usage(
@@ -112,14 +121,24 @@ def equip(options: RunOptions, work: Work, say: Say) -> tuple[RunOptions, Work]:
             "Use -M simple or -M prepared, or leave -M out.",
         )
     adopted, left = adopt(options, arguments, say)
-    if adopted.threads is not None and adopted.clients is None:
-        raise _usage(
-            f"--threads {adopted.threads} sets the threads of the load generator, and the number "
-            "of clients is not given",
-            f"sysbench's --threads is -c {adopted.threads} here; both can be given together.",
-        )
+    _refuse_threads_alone(adopted)
     lua = replace_struct(work.lua, arguments=left, allow_unsafe=options.allow_unsafe_lua)
     return adopted, replace(work, lua=lua)
+
+
+def _is_of_sysbench(work: Work) -> bool:
+    """Whether it is one of sysbench's workloads, run without its script."""
+    return work.workload is not None and work.workload.data in _DATA_OF_SYSBENCH
+
+
+def _refuse_threads_alone(options: RunOptions) -> None:
+    """Refuse what would silently run another number of clients than a user of sysbench means."""
+    if options.threads is not None and options.clients is None and options.stages is None:
+        raise _usage(
+            f"--threads {options.threads} sets the threads of the load generator, and the number "
+            "of clients is not given",
+            f"sysbench's --threads is -c {options.threads} here; both can be given together.",
+        )
 
 
 def progress_ns(options: RunOptions) -> int:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -28,6 +29,10 @@ PINNED = {
 }
 
 
+class Downloading(UserWarning):
+    """Something is being downloaded, which takes a while."""
+
+
 def fetch(major: int, majors_here: list[int]) -> Path:
     """Return the folder with the programs of this major version, downloaded if necessary."""
     if major not in PINNED or platform.machine() != "x86_64":
@@ -41,6 +46,11 @@ def fetch(major: int, majors_here: list[int]) -> Path:
                 raise _unavailable(
                     major, majors_here, "mvn, which could download it, is not on PATH"
                 )
+            text = (
+                f"PostgreSQL {version} is not installed here: Maven downloads it, once, into "
+                f"{folder} (about 15 MB; this may take a minute)"
+            )
+            warnings.warn(Downloading(text), stacklevel=2)
             _install(version, digest, folder)
     return folder / "bin"
 
