@@ -5,7 +5,6 @@ expected number of such first changes follows from the rows changed and the page
 the counted images agree with it, this is evidence that they explain the growth of the WAL.
 """
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -20,7 +19,7 @@ from dbdyno.analysis.spans import Mask
 from dbdyno.analysis.timeline import timeline
 from dbdyno.analysis.wal import Wal, wal
 from dbdyno.model.recording import Recording
-from dbdyno.model.telemetry import ServerFacts, TableFacts
+from dbdyno.model.telemetry import TableFacts, facts_of
 
 # Long enough for a mean, short enough that images are still frequent after the begin.
 _SIDE_S = 10.0
@@ -94,11 +93,10 @@ def _first_changes(recording: Recording, span: Span) -> float | None:
     u changes on P pages touch P·(1 − (1 − 1/P)^u) of them, that is (P/u)·(1 − (1 − 1/P)^u) per
     change. An update changes a page of its table and, unless it is HOT, one of each index.
     """
-    facts = recording.facts.get("before") or recording.facts.get("after")
+    facts = facts_of(recording.facts.get("before") or recording.facts.get("after"))
     if not facts or not was_read(recording, _TABLES):
         return None
-    tables = msgspec.convert(facts, ServerFacts).tables
-    return sum(_first_changes_of(recording, table, span) for table in tables)
+    return sum(_first_changes_of(recording, table, span) for table in facts.tables)
 
 
 def _first_changes_of(recording: Recording, table: TableFacts, span: Span) -> float:

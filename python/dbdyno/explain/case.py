@@ -2,8 +2,6 @@
 
 from functools import cached_property
 
-import msgspec
-
 from dbdyno.analysis.arrivals import arrivals
 from dbdyno.analysis.budget import Budget, budget
 from dbdyno.analysis.costs import costs
@@ -16,7 +14,7 @@ from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.timeline import Timeline, timeline
 from dbdyno.model.record import CostRecord, RunRecord
 from dbdyno.model.recording import Histograms, Recording
-from dbdyno.model.telemetry import ServerFacts
+from dbdyno.model.telemetry import ServerFacts, facts_of
 
 
 class Case:
@@ -85,5 +83,4 @@ class Case:
         return self._facts("after")
 
     def _facts(self, when: str) -> ServerFacts | None:
-        found = self.recording.facts.get(when)
-        return msgspec.convert(found, ServerFacts) if found else None
+        return facts_of(self.recording.facts.get(when))

@@ -12,7 +12,9 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 Numbers = Mapping[str, float]
-"""Column names and their values at one instant; unknown ones are left out."""
+"""Column names and their values at one instant; unknown ones are left out or None.
+
+A server may return a number as text. What is none at all, telemetry leaves out and says so."""
 
 Origin = TypeVar("Origin")
 

@@ -6,9 +6,13 @@ telemetry runs. Nothing here is specific to one database: a source names itself 
 ``analysis`` knows what they mean.
 """
 
-from typing import Any, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, get_args
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError
+from msgspec.structs import replace
+
+from dbdyno.model.fitting import fit
 
 Level: TypeAlias = Literal["off", "basic", "full"]
 
@@ -157,6 +161,25 @@ class TelemetryCost(Struct, frozen=True, tag="telemetry_cost", tag_field="kind")
 
 
 TelemetryFrame: TypeAlias = Counts | Waits | LogEntry | Lack | TelemetryCost
+_KINDS: dict[str, type[TelemetryFrame]] = {
+    str(kind.__struct_config__.tag): kind for kind in get_args(TelemetryFrame)
+}
+
+
+def fit_frame(plain: Mapping[str, Any]) -> list[TelemetryFrame]:
+    """Return a frame that has values of another kind than expected: the rest, and what it lacks.
+
+    Raises :class:`KeyError` for what is no frame of telemetry.
+    """
+    kind, at_ns = _KINDS[str(plain.get("kind"))], plain.get("at_ns")
+    source = plain.get("source", plain["kind"])
+    lack = Lack(at_ns if isinstance(at_ns, int) else 0, str(source), "")
+    odd = "were of another kind than expected, and are left out"
+    try:
+        whole, incomplete = fit(plain, kind)
+    except ValidationError as error:
+        return [replace(lack, reason=f"values {odd}: {error}")]
+    return [whole, *(replace(lack, reason=f"some {name} {odd}") for name in incomplete)]
 
 
 class IndexFacts(Struct, frozen=True, kw_only=True):
@@ -222,3 +245,11 @@ class ServerFacts(Struct, frozen=True, kw_only=True):
     is_debug_build: bool | None = None
     extensions: tuple[str, ...] = ()
     details: dict[str, Any] = {}
+
+
+def facts_of(plain: Mapping[str, Any] | None) -> ServerFacts | None:
+    """Return recorded facts as far as they fit; None if there are none, or they do not at all."""
+    try:
+        return fit(plain, ServerFacts).value if plain else None
+    except ValidationError:
+        return None

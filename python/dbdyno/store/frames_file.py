@@ -14,11 +14,12 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from dbdyno.model.frame import Frame
-from dbdyno.model.telemetry import TelemetryFrame
+from dbdyno.model.telemetry import TelemetryFrame, fit_frame
 from dbdyno.store.errors import StoreError
 
 FRAMES = "frames.bin"
@@ -74,9 +75,12 @@ def read_frames(path: Path) -> Iterator[Frame | TelemetryFrame]:
         try:
             yield _DECODER.decode(packed)
         except msgspec.MsgspecError as error:
-            raise StoreError(
-                "damaged", f"Frame {number} of {path} is not in this version's format: {error}"
-            ) from error
+            try:
+                yield from fit_frame(msgspec.msgpack.decode(packed, type=dict[str, Any]))
+            except (msgspec.MsgspecError, KeyError):
+                raise StoreError(
+                    "damaged", f"Frame {number} of {path} is not in this version's format: {error}"
+                ) from error
 
 
 def _messages(path: Path) -> Iterator[bytes]:

@@ -6,7 +6,9 @@ seen for the first time is reported once with a difference of 0, so that one tha
 differs from one that this server does not have.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from dbdyno.model.source import Numbers
 from dbdyno.model.telemetry import Counts
@@ -96,3 +98,35 @@ def _grown(counters: Iterable[_Counter]) -> Increases:
         for of, name, now, past in counters
         if past is not None and now != past
     ]
+
+
+def finite_numbers(answer: Mapping[Any, Mapping[str, Any]]) -> tuple[Reading, set[str]]:
+    """Return the numbers of a server's answer, and the names of the values that are none.
+
+    NULLs are unknown and left out; a number may be written as text. A row whose object has no name
+    is left out, because its counters would be taken for those of another.
+    """
+    reading: dict[str, dict[str, float]] = {}
+    odd = set()
+    for of, values in answer.items():
+        if not isinstance(of, str):
+            odd.add("object")
+            continue
+        numbers = reading[of] = {}
+        for name, value in values.items():
+            number = _finite(value)
+            if not isinstance(name, str):
+                odd.add("name")
+            elif number is not None:
+                numbers[name] = number
+            elif value is not None:
+                odd.add(name)
+    return reading, odd
+
+
+def _finite(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None

@@ -7,17 +7,18 @@ the run is over, everything is.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
 
-from dbdyno.model.telemetry import Lack, TelemetryFrame
+from dbdyno.model.telemetry import Lack, TelemetryFrame, fit_frame
 
 SERVER = "server"
 
 Value = TypeVar("Value")
+_DECODER = msgspec.msgpack.Decoder(TelemetryFrame)
 
 
 class FramePublisher:
@@ -31,17 +32,37 @@ class FramePublisher:
         self._keep = keep
         self._log = log
         self._lock = threading.Lock()
-        self._held: list[TelemetryFrame] | None = []
+        self._held: list[bytes] | None = []
         self._lacks: set[tuple[str, str]] = set()
         self._is_closed = False
 
     def publish(self, *frames: TelemetryFrame) -> None:
         """Keep frames: several at once take little longer than one."""
+        packed = [one for frame in frames for one in self._packed(frame)]
         with self._lock:
             if self._held is not None:
-                self._held += frames
+                self._held += packed
             else:
-                self._write(frames)
+                self._write(packed)
+
+    def _packed(self, frame: TelemetryFrame) -> list[bytes]:
+        """Return the frame as every reader will accept it; report the values that it loses."""
+        try:
+            packed = msgspec.msgpack.encode(frame)
+            _DECODER.decode(packed)
+        except Exception:  # whatever a server may return
+            return self._packed_as_far_as_it_fits(frame)
+        return [packed]
+
+    def _packed_as_far_as_it_fits(self, frame: TelemetryFrame) -> list[bytes]:
+        packed = []
+        with suppress(Exception):  # then nothing of it can be kept
+            for one in fit_frame(msgspec.to_builtins(frame, enc_hook=repr)):
+                if isinstance(one, Lack):
+                    self.publish_lack(one.source, one.reason)
+                else:
+                    packed.append(msgspec.msgpack.encode(one))
+        return packed
 
     def publish_lack(self, source: str, reason: str) -> None:
         """Report that a source cannot be read, once for each reason."""
@@ -67,10 +88,9 @@ class FramePublisher:
             held, self._held = self._held or [], None
             self._write(held)
 
-    def _write(self, frames: Iterable[TelemetryFrame]) -> None:
-        encoded = [msgspec.msgpack.encode(frame) for frame in frames]
-        if encoded:
-            self._deliver(self._keep, encoded)
+    def _write(self, packed: Sequence[bytes]) -> None:
+        if packed:
+            self._deliver(self._keep, packed)
 
     def _deliver(self, take: Callable[[Value], None], value: Value) -> None:
         if self._is_closed:

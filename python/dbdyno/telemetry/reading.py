@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 from dbdyno.model.frame import Started
 from dbdyno.model.source import Source
 from dbdyno.model.telemetry import Counts
-from dbdyno.telemetry.differences import Differences, Reading
+from dbdyno.telemetry.differences import Differences, Reading, finite_numbers
 from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.publisher import FramePublisher, error_line
 from dbdyno.telemetry.telemetry_connection import Unavailable
@@ -95,14 +95,13 @@ class Reader(Generic[Origin]):
         for scheduled in due:
             began_ns, cpu_began_ns = time.monotonic_ns(), time.thread_time_ns()
             try:
-                reading = self._access.call(scheduled.source.read)
+                answer = self._access.call(scheduled.source.read)
+                counts.append(self._counts(scheduled, answer, began_ns))
             except Unavailable as unavailable:
                 self._publisher.publish_unavailable(str(unavailable))
                 continue
             except Exception as error:  # the run continues, whatever the error
                 self._publisher.publish_lack(scheduled.source.name, error_line(error))
-            else:
-                counts.append(self._counts(scheduled, reading, began_ns))
             cost_s = (time.thread_time_ns() - cpu_began_ns) / 1e9
             scheduled.due_ns = (
                 began_ns + int(scheduled.source.next_in_s(cost_s) * 1e9) - GRID_NS // 2
@@ -110,8 +109,12 @@ class Reader(Generic[Origin]):
         self._publisher.publish(*counts)
 
     def _counts(
-        self, scheduled: _ScheduledSource[Origin], reading: Reading, began_ns: int
+        self, scheduled: _ScheduledSource[Origin], answer: Reading, began_ns: int
     ) -> Counts:
+        reading, odd = finite_numbers(answer)
+        for name in sorted(odd):
+            reason = f"{name} was of another kind than expected, and is left out"
+            self._publisher.publish_lack(scheduled.source.name, reason)
         if scheduled.openings not in (0, self._access.openings):
             scheduled.differences.forget()
         scheduled.openings = self._access.openings

@@ -19,6 +19,7 @@ import msgspec
 
 from dbdyno.host.describe import ROOT
 from dbdyno.host.observed_host import observe
+from dbdyno.model.fitting import fit
 from dbdyno.model.frame import Activity, Frame, Hello, Started, Statement
 from dbdyno.model.telemetry import Level, ServerFacts, TelemetryCost
 from dbdyno.targets.connection import Connection
@@ -220,7 +221,11 @@ class Recorder:
         return connection
 
     def _keep_facts(self, when: str, facts: ServerFacts) -> None:
-        self._facts[when] = msgspec.to_builtins(facts)
+        fitted = fit(msgspec.to_builtins(facts), ServerFacts)
+        for name in fitted.incomplete:
+            reason = f"some {name} were of another kind than expected, and are left out"
+            self._publisher.publish_lack("facts", reason)
+        self._facts[when] = msgspec.to_builtins(fitted.value)
         self._publisher.deliver(self._folder.write_facts, self._facts)
 
     def _served_ns(self) -> int | None:

@@ -64,13 +64,12 @@ class ServerTask:
             facts = self._connection.call(
                 lambda connection: self._connection.telemetry.facts(connection, self._statements)
             )
+            self._keep_facts(when, facts)
         except Unavailable as unavailable:
             why = str(unavailable) or "the server cannot be reached"
             self._publisher.publish_lack("facts", f"not known {when} the load: {why}")
         except Exception as error:  # the run continues, whatever the error
             self._publisher.publish_lack("facts", f"not known {when} the load: {error_line(error)}")
-        else:
-            self._keep_facts(when, facts)
 
     def watch(self, started: Started, load_clock: LoadClock) -> None:
         """Read each source when it is due."""
@@ -88,9 +87,9 @@ class ServerTask:
         while not gone and time.monotonic() < deadline:
             try:
                 sessions, _ = self._connection.call(self._connection.telemetry.sample_with_locks)()
+                there = chain.from_iterable(alike.pids for alike in sessions)
+                gone = set(self._load_sessions()).isdisjoint(there)
             except Exception:  # the next reading reports why
                 return
-            there = chain.from_iterable(alike.pids for alike in sessions)
-            gone = set(self._load_sessions()).isdisjoint(there)
             if not gone:
                 time.sleep(_POLL_S)

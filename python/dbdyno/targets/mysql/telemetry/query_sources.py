@@ -1,6 +1,7 @@
 """Sources of one query each: InnoDB's metrics, files, sizes, replication, session counts."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from dbdyno.model.source import Numbers, Source
 from dbdyno.targets.connection import Connection
@@ -43,9 +44,7 @@ def metrics(connection: Connection, context: ServerContext) -> Source[Connection
     query = METRICS.format(is_on=is_on)
     return Source(
         name="innodb_metrics",
-        read=lambda connection: {
-            "": {name: float(count) for name, count in connection.execute(query).fetchall()}
-        },
+        read=lambda connection: {"": dict(connection.execute(query).fetchall())},
         levels=frozenset(name for name, _ in levels),
     )
 
@@ -75,7 +74,7 @@ def sizes(
             return {}
         found = connection.execute(query, [names]).fetchall()
         return {
-            table_name(context.database, name.replace("/", ".", 1)): {"bytes": float(size)}
+            table_name(context.database, name.replace("/", ".", 1)): {"bytes": size}
             for name, size in found
         }
 
@@ -96,15 +95,15 @@ def replication(connection: Connection, context: ServerContext) -> Source[Connec
     return Source(name="replication", read=read, levels=frozenset({"replay_lag_s"}))
 
 
-def _channel(status: dict[str, object]) -> str:
+def _channel(status: dict[str, Any]) -> str:
     return str(status.get("Connection_name") or status.get("Channel_Name") or "source")
 
 
-def _lag(status: dict[str, object]) -> Iterable[float]:
+def _lag(status: dict[str, Any]) -> Iterable[float]:
     """Yield the lag; nothing while it is unknown."""
     for name in ("Seconds_Behind_Master", "Seconds_Behind_Source"):
         if status.get(name) is not None:
-            yield float(str(status[name]))
+            yield status[name]
 
 
 def sessions_in_sum(_connection: Connection, context: ServerContext) -> Source[Connection]:
@@ -140,11 +139,4 @@ def _rows(connection: Connection, query: str) -> dict[str, Numbers]:
     """Return the rows of a query whose first column is the object."""
     cursor = connection.execute(query)
     names = [column[0] for column in cursor.description][1:]
-    return {
-        row[0]: {
-            name: float(value)
-            for name, value in zip(names, row[1:], strict=True)
-            if value is not None
-        }
-        for row in cursor.fetchall()
-    }
+    return {of: dict(zip(names, numbers, strict=True)) for of, *numbers in cursor.fetchall()}

@@ -44,7 +44,7 @@ def wal_position(connection: Connection, context: ServerContext) -> Source[Conne
 
 def _from_counters(connection: Connection, names: tuple[str, ...], usable: float) -> Numbers:
     found = status(connection, names)
-    written, checkpoint, size = (found[name] for name in names)
+    written, checkpoint, size = (float(found[name]) for name in names)
     return {"bytes": written, "age_bytes": written - checkpoint, "age_max_bytes": size * usable}
 
 

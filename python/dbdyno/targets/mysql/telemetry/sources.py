@@ -66,6 +66,8 @@ def _tried(
         if connection.closed:
             raise
         return Missing(name, _message(error))
+    except (TypeError, ValueError, LookupError) as error:
+        return Missing(name, f"the server's answer is of another kind than expected: {error}")
     return source
 
 

@@ -50,9 +50,9 @@ def global_status(_connection: Connection, _context: ServerContext) -> Source[Co
 
 
 def status(connection: Connection, names: tuple[str, ...]) -> Numbers:
-    """Return some of the server's numbers, under these names."""
+    """Return some of the server's numbers, under these names, as text."""
     wanted = {name.lower(): name for name in names}
     marks = ", ".join(["%s"] * len(wanted))
     query = f"show global status where variable_name in ({marks})"
     rows = connection.execute(query, list(wanted)).fetchall()
-    return {wanted[name.lower()]: float(value) for name, value in rows if value}
+    return {wanted[name.lower()]: value for name, value in rows if value}

@@ -99,10 +99,13 @@ class CombinedQuery:
         }
         query = " union all ".join(part.as_rows_of(source) for source, part in parts.items())
         rows = execute(connection, query, *self._parameters(query)).rows()
-        self._answered_by, self._answered_at = connection, self._clock()
-        self._answers = {source: [] for source in parts}
+        answers: dict[str, list[tuple[str, Sequence[float | None]]]] = {
+            source: [] for source in parts
+        }
         for source, of, values in rows:
-            self._answers[source].append((of, values))
+            answers[source].append((of, values))
+        self._answers = answers
+        self._answered_by, self._answered_at = connection, self._clock()
 
     def _read_first(self, connection: Connection, part: _Part) -> dict[str, Numbers]:
         began_s = time.thread_time()

@@ -108,7 +108,7 @@ def progress(
     if not context.sees_all:
         raise SourceUnavailableError(f"the role may not see what others run: {context.grant}")
     parts = " union all ".join(
-        f"select {command} || '/' || coalesce(relid::regclass::text, ''), "
+        f"select concat({command}, '/', relid::regclass), "  # both are NULL for a moment
         f"{done} as done, {total} as total from {view} where datname = current_database()"
         for view, (command, done, total) in PROGRESS.items()
         if _exists(connection, view)

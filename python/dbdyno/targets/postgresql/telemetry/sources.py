@@ -75,6 +75,8 @@ def _tried(
         return Missing(name, f"{_message(error)}: {context.grant}")
     except psycopg.Error as error:
         return Missing(name, _message(error))
+    except (TypeError, ValueError, LookupError) as error:
+        return Missing(name, f"the server's answer is of another kind than expected: {error}")
     return source
 
 

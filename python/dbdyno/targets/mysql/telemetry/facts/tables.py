@@ -53,11 +53,13 @@ def views(connection: Connection, statements: Sequence[ScriptStatement]) -> list
     Without the privilege to see a view's query it is empty.
     """
     found: dict[str, str] = {}
+    asked: set[str] = set()
     wanted = _names_in([one.sql for one in statements])
     while wanted:
+        asked |= wanted
         seen: dict[str, str] = dict(connection.execute(VIEWS, [sorted(wanted)]).fetchall())
         found |= seen
-        wanted = _names_in(list(seen.values())) - found.keys()
+        wanted = _names_in(list(seen.values())) - asked
     return list(found.values())
 
 
