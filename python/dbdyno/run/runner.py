@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.summarize import summarize
 from dbdyno.errors import DbdynoError
+from dbdyno.explain.sql import locked_table, written_table
 from dbdyno.home import home_folder
 from dbdyno.host.describe import describe_host
 from dbdyno.model.frame import Activity, Connected, Frame, Interval, Started, Survey
@@ -123,6 +124,7 @@ class _Run:
         placed = PlacementRecord(self.connected.server, self.options)
         for line in placed.verified:
             self.observer.say(f"placement: {line}")
+        self._refuse_to_write_where_nothing_can_be()
         refuse_too_many(client_count(self.options), self.connected.free_connections)
         values, watch = self._prepared()
         endpoint, sql_dialect = self.connected.server.endpoint(), self.connected.target.sql_dialect
@@ -182,6 +184,24 @@ class _Run:
     def _makes_its_data(self) -> bool:
         """Whether the script prepares its data: on request, or on a new server, which has none."""
         return self.options.replace or is_passing(self.options)
+
+    def _refuse_to_write_where_nothing_can_be(self) -> None:
+        """Refuse a load that would only fail; scripts that read run on such servers, too."""
+        target = self.connected.target
+        with target.understood("ask whether the server can be written to"):
+            why = target.refuses_writes(self.connected.control)
+        if not why:
+            return
+        for script in self.work.scripts(self.work.complete(), target.sql_dialect):
+            written = written_table(script.text)
+            if table := written or locked_table(script.text):
+                does = "writes to" if written else "locks rows of"
+                raise DbdynoError(
+                    "read_only",
+                    f"{why}, and {script.name} {does} {table}",
+                    "Run it on the primary server or as a user who may write; loads that only "
+                    "read, such as select-only, run here.",
+                )
 
     def _is_new_and_empty(self) -> bool:
         """Whether the server has nothing but what the user's own scripts create."""

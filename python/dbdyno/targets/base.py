@@ -119,6 +119,10 @@ class LoadFallback(Struct, frozen=True):
     reason: str
 
 
+def _takes_writes(_connection: Connection) -> str:
+    return ""
+
+
 def _no_load_fallback(_connection: Connection) -> LoadFallback | None:
     return None
 
@@ -132,7 +136,8 @@ class Target:
     inside its block into ours. ``lift_time_limits`` is for sessions that vacuum, build indexes and
     sum up whole tables: limits for the load need not fit that. ``settle`` and ``checkpoint`` return
     what they could not write out, normally nothing. ``load_fallback`` finds out whether rows must
-    be loaded in another way than the usual one. Without ``telemetry`` the database is measured
+    be loaded in another way than the usual one. ``refuses_writes`` returns why sessions of this
+    user can write nothing, normally nothing. Without ``telemetry`` the database is measured
     without telemetry.
     """
 
@@ -150,6 +155,7 @@ class Target:
     lift_time_limits: Callable[[Connection], None]
     telemetry: Telemetry | None
     load_fallback: Callable[[Connection], LoadFallback | None] = _no_load_fallback
+    refuses_writes: Callable[[Connection], str] = _takes_writes
 
     @property
     def sql_dialect(self) -> str:

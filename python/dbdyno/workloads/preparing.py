@@ -66,6 +66,12 @@ def prepare_data(  # noqa: PLR0913 (they are independent)
         return Prepared(values=values, made_by=status.made_by or "")
     if status.state == "incompatible" and not options.replace:
         raise _in_the_way(workload, status, read)
+    if why := place.target.refuses_writes(place.connection):
+        raise DbdynoError(
+            "read_only",
+            f"{why}: the data of {workload.name} cannot be loaded",
+            "Load it on the primary server, or as a user who may write.",
+        )
     values = workload.complete(read)
     order = _order(workload, values, options, replace=status.state != "absent")
     report = Loader(place.target, place.connection, order, watch).load(place.endpoint, bulk)

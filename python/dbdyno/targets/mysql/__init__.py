@@ -2,7 +2,7 @@
 
 from dbdyno.targets.base import Target
 from dbdyno.targets.mysql.connections import free_connections
-from dbdyno.targets.mysql.describe import describe
+from dbdyno.targets.mysql.describe import describe, refuses_writes
 from dbdyno.targets.mysql.dialect import MysqlDialect
 from dbdyno.targets.mysql.load_fallback import load_fallback
 from dbdyno.targets.mysql.maintenance import checkpoint, one_instant, settle
@@ -24,6 +24,7 @@ TARGET = Target(
     one_instant=one_instant,
     understood=understood,
     lift_time_limits=lift_time_limits,
+    refuses_writes=refuses_writes,
     telemetry=TELEMETRY,
     load_fallback=load_fallback,
 )

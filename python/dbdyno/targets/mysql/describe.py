@@ -42,6 +42,32 @@ MYSQL_SETTINGS = """
     order by 1"""
 
 
+READ_ONLY = "select version(), @@global.read_only, @@session.{variable}"
+RIGHTS = "select privilege_type from information_schema.user_privileges"
+
+
+def refuses_writes(connection: Connection) -> str:
+    """Return why sessions of this user can write nothing; empty if they can.
+
+    Since MariaDB 10.11 SUPER does not include the right to write to a read-only server; in MySQL
+    ``super_read_only`` stops those who have it, too.
+    """
+    is_mariadb = "MariaDB" in connection.execute("select version()").fetchone()[0]
+    variable = "tx_read_only" if is_mariadb else "transaction_read_only"
+    version, read_only, session = connection.execute(READ_ONLY.format(variable=variable)).fetchone()
+    if session:
+        return f"{variable} is on for this session"
+    if not read_only:
+        return ""
+    writers = {"READ_ONLY ADMIN", "READ ONLY ADMIN", "CONNECTION_ADMIN"}
+    if not is_mariadb or version_number(version) < 101100:
+        writers.add("SUPER")
+    rights = {right for (right,) in connection.execute(RIGHTS).fetchall()}
+    if not is_mariadb and connection.execute("select @@global.super_read_only").fetchone()[0]:
+        return "super_read_only is on: it may be a replica"
+    return "" if writers & rights else "read_only is on: it may be a replica"
+
+
 def describe(connection: Connection) -> ServerDescription:
     """Describe the server behind this connection, and its current database."""
     facts = connection.execute(FACTS).fetchone()

@@ -2,7 +2,7 @@
 
 from dbdyno.targets.base import Target
 from dbdyno.targets.postgresql.connections import free_connections
-from dbdyno.targets.postgresql.describe import describe
+from dbdyno.targets.postgresql.describe import describe, refuses_writes
 from dbdyno.targets.postgresql.dialect import PostgresqlDialect
 from dbdyno.targets.postgresql.maintenance import checkpoint, one_instant, settle
 from dbdyno.targets.postgresql.server_errors import understood
@@ -23,5 +23,6 @@ TARGET = Target(
     one_instant=one_instant,
     understood=understood,
     lift_time_limits=lift_time_limits,
+    refuses_writes=refuses_writes,
     telemetry=TELEMETRY,
 )

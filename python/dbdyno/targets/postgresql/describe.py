@@ -30,6 +30,21 @@ FACTS = """
     from pg_database where datname = current_database()"""
 
 
+READ_ONLY = """
+    select pg_is_in_recovery(), setting, source
+    from pg_settings where name = 'default_transaction_read_only'"""
+
+
+def refuses_writes(connection: Connection) -> str:
+    """Return why sessions of this role can write nothing; empty if they can."""
+    in_recovery, setting, source = connection.execute(READ_ONLY).fetchone() or (False, "off", "")
+    if in_recovery:
+        return "the server is a standby, which is in recovery"
+    if setting == "on":
+        return f"default_transaction_read_only is on for this session (set by {source})"
+    return ""
+
+
 def describe(connection: Connection) -> ServerDescription:
     """Describe the server behind this connection, and its current database."""
     facts = connection.execute(FACTS).fetchone()
