@@ -1,4 +1,4 @@
-"""A test's own PgBouncer, which lends a server's sessions for one transaction each."""
+"""A test's own PgBouncer, which lends a server's sessions."""
 
 import subprocess
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ listen_addr =
 unix_socket_dir = {folder}
 listen_port = {own_port}
 auth_type = any
-pool_mode = transaction
+pool_mode = {mode}
 default_pool_size = {sessions}
 max_client_conn = 100
 logfile = {folder}/log.txt
@@ -29,12 +29,12 @@ logfile = {folder}/log.txt
 
 
 @contextmanager
-def pooler(server: Path, port: int, sessions: int) -> Iterator[str]:
+def pooler(server: Path, port: int, sessions: int, mode: str = "transaction") -> Iterator[str]:
     """Runs a pooler in front of the server with that socket; yields the pooler's target."""
     with TemporaryDirectory(prefix="dbdyno-test-", dir="/tmp") as name:
         folder = Path(name)
         text = CONFIGURATION.format(
-            server=server, port=port, folder=folder, own_port=PORT, sessions=sessions
+            server=server, port=port, folder=folder, own_port=PORT, sessions=sessions, mode=mode
         )
         (folder / "pgbouncer.ini").write_text(text)
         identity = server_identity()

@@ -1,4 +1,4 @@
-"""Behind a pooler in transaction mode: what works, and the messages about the rest.
+"""Behind a pooler, mostly in transaction mode: what works, and the messages about the rest.
 
 Eight clients share two sessions, with as much telemetry as possible: nothing that telemetry or
 the control connection does may reach the load through a session that both have used.
@@ -103,3 +103,15 @@ def test_a_script_that_empties_its_session_is_named(home, target, tmp_path):
     record = measured(target, script, query_mode="prepared", clients=1)
     (lost,) = (finding for finding in record.findings if finding.id == "statements_lost")
     assert "forgetful.sql" in lost.advice[0]
+
+
+def test_a_pooler_with_too_few_sessions_is_named(home, server, tmp_path):
+    """Each session serves one client for good: the control connection, and two clients of eight."""
+    script = tmp_path / "mine.sql"
+    script.write_text("select 1;\n")
+    with (
+        pooler(server.folder, server.port, sessions=3, mode="session") as target,
+        pytest.raises(DbdynoError, match="although other clients are connected") as caught,
+    ):
+        measured(f"{target}&connect_timeout=2", script)
+    assert "default_pool_size" in caught.value.hint

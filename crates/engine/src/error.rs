@@ -2,6 +2,7 @@
 
 use crate::odbc;
 use dbdyno_hist::frame::Failed;
+use dbdyno_load::WAITED_BESIDE_OTHERS;
 use dbdyno_model::{FailureClass, Protocol, ServerError};
 use dbdyno_script::Problem;
 use std::fmt;
@@ -38,6 +39,11 @@ impl EngineError {
             (_, SHARED_SESSION) => {
                 "use -M simple or -M extended, which keep nothing in a session, or let the pooler \
                  know of prepared statements (PgBouncer, from 1.21 on: max_prepared_statements)"
+            }
+            (_, WAITED_BESIDE_OTHERS) => {
+                "a pooler without a free session keeps a client waiting: use fewer clients (-c), or \
+                 let it have more sessions or lend them for a transaction (PgBouncer: \
+                 default_pool_size, pool_mode = transaction)"
             }
             (_, odbc::NO_DRIVER) => {
                 "install the database's ODBC driver; odbcinst -q -d lists the installed ones"

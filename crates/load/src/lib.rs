@@ -16,5 +16,6 @@ pub use schedule::Schedule;
 pub use script_viability::{HOPELESS_AFTER, ScriptViability};
 pub use timeline::{Phase, Timeline};
 pub use worker::{
-    ClosedInterval, Event, HopelessScript, Outage, OutageEvent, Port, Settings, ShellCall, Worker,
+    ClosedInterval, Event, HopelessScript, Outage, OutageEvent, Port, Settings, ShellCall,
+    WAITED_BESIDE_OTHERS, Worker,
 };

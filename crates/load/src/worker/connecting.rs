@@ -9,6 +9,9 @@ use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, StatementId, Strea
 use dbdyno_script::Resume;
 use std::sync::atomic::Ordering;
 
+/// The code of a client's connect that was not answered while others of the run were: a pooler that
+/// has no session left keeps it waiting.
+pub const WAITED_BESIDE_OTHERS: &str = "waited_beside_others";
 /// Limit on concurrent connects per thread, when many are to be made.
 const CONNECTS_AT_ONCE: usize = 16;
 /// The first pause after a failed attempt; it doubles with each further one, up to a maximum.
@@ -44,11 +47,14 @@ impl Worker {
     pub(super) fn connect_timed_out<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         port.close(client);
         let seconds = self.plan.endpoint.connect_timeout_ns.as_secs_f64();
-        let error = ServerError::new(
-            FailureClass::Connection,
-            "connect_timeout",
-            format!("no connection within {seconds} s"),
-        );
+        let are_others = self.last_reached_by_all.load(Ordering::Relaxed) > 0;
+        let (code, beside) = if are_others && self.timeline.is_none() {
+            (WAITED_BESIDE_OTHERS, ", although other clients are connected")
+        } else {
+            ("connect_timeout", "")
+        };
+        let message = format!("no connection within {seconds} s{beside}");
+        let error = ServerError::new(FailureClass::Connection, code, message);
         self.connect_failed(now, client, &error, false, port);
     }
 

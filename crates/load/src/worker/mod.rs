@@ -34,6 +34,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+pub use connecting::WAITED_BESIDE_OTHERS;
 pub use intervals::ClosedInterval;
 pub use port::{Event, HopelessScript, Outage, OutageEvent, Port, Settings, ShellCall};
 
