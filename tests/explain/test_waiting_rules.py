@@ -210,12 +210,24 @@ Transactions spend 87.5 % of client time on the network: 7 round trips of 10 ms
 each.
 With so many round trips no transaction can be faster than 70 ms, whatever the
 server does.
+The CPU of the server's host was not seen: sessions that wait there for a CPU
+look the same.
 """)
+    assert finding.certainty == "hint"
+
+
+def test_within_a_host_nothing_is_said_of_a_network_without_the_cpu_time():
+    """A run of two seconds, or one that was killed: the wait may be one for a CPU."""
+    outcome = outcome_of("round_trips", reached(far_away(), tcp={"host": "127.0.0.1"}))
+    assert isinstance(outcome, CouldNotLook)
+    assert "the server's CPU time was not read for long enough" in outcome.reason
 
 
 def test_what_lies_between_two_programs_of_one_host_is_no_distance():
     """A proxy, or a network that is emulated on the loopback interface."""
-    finding = outcome_of("round_trips", reached(far_away(), tcp={"host": "127.0.0.1"}))
+    idle = with_processors(far_away(), server=0.2, engine=0.1)
+    idle.counters("processes", {"run_queue_us": 1}, of="server")
+    finding = outcome_of("round_trips", reached(idle, tcp={"host": "127.0.0.1"}))
     assert not any("closer" in advice for advice in finding.advice)
     assert any("Connect directly" in advice for advice in finding.advice)
     assert "over a Unix socket" in finding.refute

@@ -2,7 +2,8 @@
 
 Looks for: clients that have sent a request which the server is not working on, for longer at each
 round trip than it takes within one host, over a network, while the server's CPU is not saturated.
-If it is saturated, and is that of this host, a slow network cannot be told from waiting for CPU.
+If it is saturated, and is that of this host, a slow network cannot be told from waiting for CPU;
+nor can it within one host whose server's CPU time was not read.
 
 Arithmetic: client time on the network, with the lock waits behind clients on the network, over the
 number of round trips is the time R of one. A transaction of k statements sent one after the other
@@ -16,7 +17,7 @@ Wrong when: a proxy or pooler in between is what takes the time: then look there
 
 from dbdyno.analysis.bounds import pipelining_saves_s, round_trip_floor_s
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import LackingError
+from dbdyno.explain.needs import LackingError, client_time
 from dbdyno.explain.network_time import (
     WITHIN_A_MACHINE_S,
     NetworkTime,
@@ -30,6 +31,9 @@ from dbdyno.explain.sentences import gain_of_waits
 from dbdyno.formatting import milliseconds, percent, significant
 
 _NEARER = "Run the application closer to the server: in the same zone or on the same host."
+_UNSEEN = (
+    "The CPU of the server's host was not seen: sessions that wait there for a CPU look the same."
+)
 _DIRECTLY = (
     "Connect directly to the server, best over a Unix socket: both are on one host, so something "
     "between them takes this time (a proxy, a pooler, an emulated network)."
@@ -48,6 +52,12 @@ def look(case: Case) -> Outcome:
         return NotFound(f"a round trip took {each}, over a Unix socket: there is no network")
     if _has_full_processors(case):
         return _beside_full_processors(case, each)
+    sees_processors = client_time(case).knows_cpu_queue
+    if stays_within_machine(case) and not sees_processors:
+        raise LackingError(
+            f"a round trip took {each}: because of something on the way, or because sessions "
+            "waited for a CPU; the server's CPU time was not read for long enough to tell"
+        )
     floor_s = round_trip_floor_s(network.trips, network.trip_s)
     saved_s = pipelining_saves_s(network.trips, network.trip_s)
     return found(
@@ -55,7 +65,7 @@ def look(case: Case) -> Outcome:
         f"{significant(network.trips)} round trips of {each} each.",
         share=network.share,
         share_of="client time",
-        certainty="likely",
+        certainty="likely" if sees_processors else "hint",
         evidence={
             "round_trips_per_transaction": network.trips,
             "round_trip_ms": network.trip_s * 1e3,
@@ -66,6 +76,7 @@ def look(case: Case) -> Outcome:
             f"With so many round trips no transaction can be faster than "
             f"{milliseconds(floor_s * 1e3)}, whatever the server does.",
             *_behind_locks(network),
+            *([] if sees_processors else [_UNSEEN]),
         ],
         why="While a transaction is on the network the server does no work for it, but its locks "
         "are held.",
