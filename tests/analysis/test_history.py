@@ -66,6 +66,24 @@ def test_costs_that_changed_with_throughput_are_named_with_their_interval():
     assert [one.index for one in of_wal.changes] == [13]
 
 
+@pytest.mark.parametrize(
+    ("tps", "index"),
+    [((48, 60, 2800, 2000), 2), ((48, 2800, 2790, 2805), 1), ((1000, 990, 1010, 1005, 300), 4)],
+)
+def test_a_jump_among_few_runs_is_suspected(tps, index):
+    (found,) = history([record(value) for value in tps], ["throughput_tps"])
+    assert found.changes == ()
+    assert found.suspected.index == index
+
+
+@pytest.mark.parametrize("runs", [4, 10, 30])
+def test_a_level_history_rarely_gives_cause_for_suspicion(runs):
+    chance = np.random.default_rng(4)
+    made = (np.exp(series([(1000, runs)], chance)) for _ in range(200))
+    found = (history([record(value) for value in tps], ["throughput_tps"])[0] for tps in made)
+    assert sum(one.suspected is not None for one in found) <= 4
+
+
 def test_a_change_too_small_to_matter_is_none():
     """A level known to the last digit differs with certainty, but by nothing that matters."""
     runs = [record(costs={"round_trips": trips}) for trips in [7.0] * 10 + [7.001] * 10]

@@ -76,11 +76,22 @@ def test_a_value_that_the_latest_run_does_not_have_is_not_called_its(capsys):
 
 
 def test_a_change_in_the_latest_run_alone_shows_beside_earlier_ones(capsys):
-    """It is not a level yet, and the line that no level has changed would hide it."""
-    upgraded_after(3, number=4)
+    """It is not a level yet, and a line that no level has changed would be false."""
+    ids = upgraded_after(3, number=4)
     assert main(["history"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "WAL: 2.54 KiB in the latest run, 1.95 KiB in the 3 before it, no change of level" in out
+    assert "in the 3 before it, perhaps a change of level" in out
+    assert f"from run {ids[3]} on: too few runs to be sure" in out
+    assert "the version is postgres 18.1 in the run before, postgres 18.2 in this one" in out
+
+
+def test_runs_whose_tag_returns_are_variants_and_others_are_the_course_of_time(capsys):
+    for number in range(4):
+        made_up.run(tps=48.0 + number, tags={"index": "none", "commit": str(number)})
+        made_up.run(tps=2800.0 + number, tags={"index": "extra", "commit": str(number)})
+    first, second = found(capsys, "--metric", "tps")
+    assert {first["variant"], second["variant"]} == {"index=none", "index=extra"}
+    assert [len(series["runs"]) for series in (first, second)] == [4, 4]
 
 
 def test_a_level_history_has_no_change(capsys):

@@ -7,6 +7,10 @@ changes; first a lenient limit, because a change beside another looks weak until
 then all changes that do not stand out between their neighbours are dropped, the weakest first. On
 logarithms, since a change is a ratio.
 
+Few runs cannot give a change of that significance, and a level takes two of them: what a single
+t-test would call a change among the runs since the last one is *suspected*, so that "no change" is
+claimed only where nothing looks like one.
+
 Months may lie between runs: runs are not paired, and the effect of an upgrade of the host is found
 like any other change.
 """
@@ -32,6 +36,7 @@ _WEAK_P = 0.01
 # At Otava's 0.001 one in twenty histories of a hundred runs without a change shows one; at this
 # limit one in forty does, and the changes that the tests insert are still found.
 _STRONG_P = 0.0003
+_SUSPECTED_P = 0.01
 
 
 class Change(Struct, frozen=True, kw_only=True):
@@ -46,6 +51,14 @@ class Change(Struct, frozen=True, kw_only=True):
     """Costs that moved at the same run, the largest change first."""
 
 
+class Suspected(Struct, frozen=True, kw_only=True):
+    """The level may have changed at the run at ``index``: too few runs to say so."""
+
+    index: int
+    before: float
+    after: float
+
+
 class MetricHistory(Struct, frozen=True, kw_only=True):
     """One metric over all runs; None for runs that did not measure it."""
 
@@ -53,6 +66,7 @@ class MetricHistory(Struct, frozen=True, kw_only=True):
     """The metric in the latest run that has it."""
     values: tuple[float | None, ...]
     changes: tuple[Change, ...]
+    suspected: Suspected | None = None
 
     @property
     def latest(self) -> float:
@@ -95,7 +109,26 @@ def _history(name: str, runs: Runs) -> MetricHistory | None:
         metric=runs[having[-1]][name],
         values=tuple(run[name].value if name in run else None for run in runs),
         changes=tuple(change for change in changes if abs(change.ratio - 1) >= CHANGE_MIN),
+        suspected=_suspected(having, logarithms, bounds[-2]),
     )
+
+
+def _suspected(having: Sequence[int], logarithms: Series, since: int) -> Suspected | None:
+    """The clearest place among the runs since the last change, corrected for their number.
+
+    One run alone may be a side: it is compared with the scatter of the others.
+    """
+    recent = logarithms[since:]
+    places = range(1, len(recent))
+    if len(recent) < _SEGMENT_MIN + 1:
+        return None
+    place = min(places, key=lambda at: _t_test(recent[:at], recent[at:]))
+    before, after = float(recent[:place].mean()), float(recent[place:].mean())
+    if _t_test(recent[:place], recent[place:]) * len(places) >= _SUSPECTED_P:
+        return None
+    if abs(math.expm1(after - before)) < CHANGE_MIN:
+        return None
+    return Suspected(index=having[since + place], before=math.exp(before), after=math.exp(after))
 
 
 def level_changes(logarithms: Series) -> list[int]:
@@ -113,6 +146,10 @@ def _p(before: Series, after: Series) -> float:
     """The p of Student's t-test with equal variances; 1 if a part is too short to be a level."""
     if min(len(before), len(after)) < _SEGMENT_MIN:
         return 1.0
+    return _t_test(before, after)
+
+
+def _t_test(before: Series, after: Series) -> float:
     freedom = len(before) + len(after) - 2
     squares = float(((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum())
     error = math.sqrt(squares / freedom * (1 / len(before) + 1 / len(after)))

@@ -3,13 +3,17 @@
 A kind is defined by the request: workload, place, clients, arrivals, limits, data, query
 mode, and the options of a sysbench script. What may change from run to run is the subject of a
 history: the server's version, its settings, the host, a script's text. Private servers of one
-product are one place, wherever their data was.
+product are one place, wherever their data was. Runs with a tag whose values return (a, b, a) were
+made to be compared with each other: each value is a series of its own. Values that never return,
+such as those of a commit, are the course of time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dbdyno.analysis.history import MetricHistory, history
 from dbdyno.analysis.unequal_conditions import CLOSED, Conditions, loop_of, tries_of, unequal
@@ -31,11 +35,13 @@ class Kind(Struct, frozen=True, kw_only=True):
     load: str
     data: str
     query_mode: str
+    variant: str = ""
+    """The tags that tell it from other series of the same work."""
 
     @property
     def text(self) -> str:
         """The kind in one line."""
-        rest = (self.load, self.query_mode, self.data)
+        rest = (self.load, self.query_mode, self.data, self.variant)
         return f"{self.workload} on {self.place}: {', '.join(filter(None, rest))}"
 
 
@@ -71,6 +77,7 @@ def series_of(
     kinds: dict[Kind, list[Conditions]] = {}
     for run in sorted(runs, key=lambda run: run.record.started_at):
         kinds.setdefault(kind_of(run, defaults), []).append(run)
+    kinds = dict(chain.from_iterable(_by_variant(kind, of) for kind, of in kinds.items()))
     found = [
         RunSeries(
             kind=kind,
@@ -81,6 +88,23 @@ def series_of(
         for kind, of_kind in kinds.items()
     ]
     return sorted(found, key=lambda series: -len(series.runs))
+
+
+def _by_variant(kind: Kind, runs: Sequence[Conditions]) -> Iterator[tuple[Kind, list[Conditions]]]:
+    """Divide runs of one kind by the tags whose values return."""
+    names = dict.fromkeys(name for run in runs for name in run.record.tags)
+    returning = [name for name in names if _returns([run.record.tags.get(name) for run in runs])]
+    variants: dict[str, list[Conditions]] = {}
+    for run in runs:
+        tags = [f"{name}={run.record.tags.get(name, '')}" for name in sorted(returning)]
+        variants.setdefault(", ".join(tags), []).append(run)
+    return ((replace(kind, variant=variant), of) for variant, of in variants.items())
+
+
+def _returns(values: Sequence[str | None]) -> bool:
+    """Whether a value comes again after another one."""
+    turns = [value for value, _ in groupby(values)]
+    return len(turns) > len(set(turns))
 
 
 def kind_of(run: Conditions, defaults: Defaults = NO_DEFAULTS) -> Kind:

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from dbdyno.analysis.history import Change, MetricHistory
+from dbdyno.analysis.history import Change, MetricHistory, Suspected
 from dbdyno.analysis.run_series import RunSeries
 from dbdyno.analysis.verdicts import change
 from dbdyno.layout import Line, Paragraph, laid_out
@@ -47,7 +47,16 @@ def _metric_object(series: RunSeries, found: MetricHistory) -> dict[str, Any]:
         }
         for one in found.changes
     ]
-    return {**asdict(found.metric), "values": found.values, "changes": changes}
+    suspected = found.suspected and {
+        **asdict(found.suspected),
+        "run_id": series.runs[found.suspected.index].record.run_id,
+    }
+    return {
+        **asdict(found.metric),
+        "values": found.values,
+        "changes": changes,
+        "suspected": suspected,
+    }
 
 
 def _lines(series: RunSeries) -> Iterator[Line]:
@@ -58,6 +67,9 @@ def _lines(series: RunSeries) -> Iterator[Line]:
         for one in found.changes:
             yield _set_in(4, change_text(series, found, one))
             yield from (_set_in(6, line) for line in evidence(series, one))
+        if found.suspected:
+            yield _set_in(4, suspected_text(series, found, found.suspected))
+            yield from (_set_in(6, line) for line in series.differs(found.suspected.index))
 
 
 def _set_in(columns: int, text: str) -> Paragraph:
@@ -76,7 +88,17 @@ def state_text(found: MetricHistory) -> str:
     number = len(found.changes)
     changes = {0: "no change", 1: "1 change"}.get(number, f"{number} changes")
     now = f"{value_text(found, found.latest)} in {when}"
-    return f"{now}, {_before_text(found)}{changes} of level"
+    perhaps = ", and perhaps one more" if found.suspected and number else ""
+    if found.suspected and not number:
+        changes = "perhaps a change"
+    return f"{now}, {_before_text(found)}{changes} of level{perhaps}"
+
+
+def suspected_text(series: RunSeries, found: MetricHistory, one: Suspected) -> str:
+    """Where the level may have changed, and what would tell."""
+    levels = f"{value_text(found, one.before)} to {value_text(found, one.after)}"
+    run = series.runs[one.index].record.run_id
+    return f"perhaps {levels}, from run {run} on: too few runs to be sure; run again to tell"
 
 
 def _before_text(found: MetricHistory) -> str:

@@ -9,7 +9,13 @@ from dbdyno.answers.answer import CurveOf, CurveSeries
 from dbdyno.explain.sentences import capitalized
 from dbdyno.report.content import Block, Sentence
 from dbdyno.report.curves import curve_figure
-from dbdyno.report.history import change_text, evidence, period_text, state_text
+from dbdyno.report.history import (
+    change_text,
+    evidence,
+    period_text,
+    state_text,
+    suspected_text,
+)
 from dbdyno.report.page import Page, PageSection, render_page
 
 FOOTER = (
@@ -21,16 +27,18 @@ FOOTER = (
 def render_history_html(series: Sequence[RunSeries]) -> str:
     """The whole page."""
     runs = sum(len(one.runs) for one in series)
+    suspected = sum(found.suspected is not None for one in series for found in one.metrics)
+    is_decided = bool(series) and not suspected
     return render_page(
         Page(
             name="history",
             title="Runs over time",
             question="When did results of comparable runs change, and what changed with them?",
             when=f"{runs} runs in {len(series)} series",
-            verdict=_verdict(series),
-            status="Decided by the runs" if series else "Not decided by the runs",
-            is_decided=bool(series),
-            doubts=["A level needs two runs: a change in the latest run alone is not shown yet."],
+            verdict=_verdict(series, suspected),
+            status="Decided by the runs" if is_decided else "Not decided by the runs",
+            is_decided=is_decided,
+            doubts=["A level needs two runs: a change in the latest run alone is only suspected."],
             sections=[
                 PageSection(id=f"series-{number}", title=one.kind.text, blocks=_blocks(one, number))
                 for number, one in enumerate(series, 1)
@@ -40,12 +48,15 @@ def render_history_html(series: Sequence[RunSeries]) -> str:
     )
 
 
-def _verdict(series: Sequence[RunSeries]) -> str:
+def _verdict(series: Sequence[RunSeries], suspected: int) -> str:
     """The number of changes; without comparable runs, that there are too few."""
     if not series:
         return f"Too few runs for a history: {RUNS_MIN} comparable ones are needed."
     changes = sum(len(found.changes) for one in series for found in one.metrics)
-    return f"{changes or 'No'} {'change' if changes == 1 else 'changes'}."
+    certain = f"{changes or 'No'} {'change' if changes == 1 else 'changes'}"
+    if not suspected:
+        return f"{certain}."
+    return f"{certain} for certain; {suspected} suspected, for which the runs are too few."
 
 
 def _blocks(series: RunSeries, number: int) -> list[Block]:
@@ -58,6 +69,11 @@ def _sentences(series: RunSeries) -> Iterator[Block]:
             text = f"{found.metric.title}, {change_text(series, found, one)}."
             doubt = " ".join(capitalized(line) for line in evidence(series, one))
             yield Sentence(text=text, is_decided=True, doubt=doubt)
+        if found.suspected:
+            text = f"{found.metric.title}, {suspected_text(series, found, found.suspected)}."
+            differs = series.differs(found.suspected.index)
+            doubt = " ".join(capitalized(line) for line in differs)
+            yield Sentence(text=text, is_decided=False, doubt=doubt)
 
 
 def _figures(series: RunSeries, number: int) -> Iterator[Block]:
