@@ -6,6 +6,7 @@ import duckdb
 import pytest
 
 from dbdyno.store import parquet
+from dbdyno.store.errors import StoreError
 from dbdyno.store.parquet import interruptible, read_table, write_tables
 from dbdyno.store.query import sql
 from dbdyno.store.run import open_run
@@ -57,7 +58,7 @@ def test_a_count_that_an_older_folder_lacks_is_zero(tmp_path):
 
 def test_another_absent_column_is_damage(tmp_path):
     folder = folder_without("phase", tmp_path)
-    with pytest.raises(KeyError, match="phase"):
+    with pytest.raises(StoreError, match=r"intervals.parquet is damaged: it has no column 'phase'"):
         read_table(folder, "intervals")
 
 

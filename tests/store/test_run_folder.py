@@ -3,6 +3,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -215,21 +216,25 @@ def test_running_until_the_writer_is_gone(tmp_path, frames):
     assert list_runs(tmp_path) == []
 
 
-def test_a_folder_elsewhere_is_removed_only_if_it_is_a_run(tmp_path, frames):
-    project = tmp_path / "project"
-    project.mkdir()
-    for record in ('{"of": "another program"}', None):
-        if record is None:
-            with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
-                (project / "run.json").write_bytes((writer.folder / "run.json").read_bytes())
-        else:
-            (project / "run.json").write_text(record)
-        with pytest.raises(StoreError):
-            remove_run(project, tmp_path)
-        assert project.exists()
-    moved = writer.folder.rename(tmp_path / writer.folder.name)
-    remove_run(moved, tmp_path)
-    assert not moved.exists()
+def test_a_removal_never_leaves_the_home(tmp_path):
+    """Neither by a path, nor by a link in the home, nor by what a record says of itself."""
+    home = tmp_path / "home"
+    with RunWriter(synthetic.record(), synthetic.plan(), home) as writer:
+        ours = writer.folder
+    elsewhere = tmp_path / "project"
+    shutil.copytree(ours, elsewhere)
+    with pytest.raises(StoreError, match="is not in"):
+        remove_run(elsewhere, home)
+    (home / "runs" / "linked").symlink_to(elsewhere)
+    with pytest.raises(StoreError, match="is not in"):
+        remove_run("linked", home)
+    assert (elsewhere / "run.json").exists()
+    claim = (ours / "run.json").read_text().replace(ours.name, "../../project")
+    (ours / "run.json").write_text(claim)
+    assert open_run(ours).run_id == ours.name
+    remove_run(ours.name, home)
+    assert not ours.exists()
+    assert (elsewhere / "run.json").exists()
 
 
 WRITE_FOR_EVER = """

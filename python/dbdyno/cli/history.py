@@ -20,6 +20,7 @@ from dbdyno.formatting import counted
 from dbdyno.report.history import history_object, render_history_text
 from dbdyno.report.history_page import render_history_html
 from dbdyno.servers.connecting import names_database
+from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.places import runs_folder
 from dbdyno.store.run import Run
 from dbdyno.store.summary import read_records
@@ -80,7 +81,7 @@ def history(
 def _runs(workload: str | None, target: str | None) -> list[Run]:
     """Return the selected runs; if there are none, raise an error that says what there is."""
     every = [Run(runs_folder() / record.run_id) for record in read_records()]
-    usable = [run for run in every if is_of_a_history(run)]
+    usable = [run for run in every if is_of_a_history(run) and _has_plan(run)]
     meant = [
         run
         for run in usable
@@ -90,6 +91,15 @@ def _runs(workload: str | None, target: str | None) -> list[Run]:
     if not meant:
         raise _none_meant(usable)
     return meant
+
+
+def _has_plan(run: Run) -> bool:
+    """Whether a run's conditions can be read; a damaged run is left out with a warning."""
+    try:
+        return bool(run.plan)
+    except StoreError as error:
+        leave_out(run.folder, error)
+        return False
 
 
 def _none_meant(usable: Sequence[Run]) -> DbdynoError:

@@ -16,7 +16,7 @@ from dbdyno.explain.needs import LackingError
 from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import SEVERITIES, CouldNotLook, Outcome, Rule, TimeKind
 from dbdyno.model.record import Certainty, Finding, UnevaluatedRule
-from dbdyno.model.recording import Histograms, Recording
+from dbdyno.model.recording import Histograms, Recording, UnreadableTableError
 
 _CERTAINTIES: tuple[Certainty, ...] = ("hint", "likely", "sure")
 # Clients that had nothing to do, or had to wait by plan, need no explanation.
@@ -73,7 +73,7 @@ def outcome(rule: Rule, case: Case) -> Outcome:
         return CouldNotLook(NOTHING_DONE)
     try:
         found = rule.look(case)
-    except LackingError as lacking:
+    except (LackingError, UnreadableTableError) as lacking:
         return CouldNotLook(str(lacking))
     if not isinstance(found, Finding):
         return found

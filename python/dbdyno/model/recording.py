@@ -12,10 +12,32 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from dbdyno.errors import DbdynoError
 from dbdyno.model.record import RunRecord
 
 Column: TypeAlias = NDArray[Any]
 Columns: TypeAlias = dict[str, Column]
+
+
+class UnreadableTableError(DbdynoError):
+    """A table whose file is damaged: what needs it cannot be known. The message names the file."""
+
+
+class Tables(dict[str, Columns]):
+    """The tables of a run; one that cannot be read raises UnreadableTableError when it is used.
+
+    As an empty table it would be taken for a run in which nothing of the kind happened.
+    """
+
+    def __init__(self, readable: Mapping[str, Columns], damaged: Mapping[str, str]) -> None:
+        super().__init__(readable)
+        self.damaged = damaged
+
+    def __missing__(self, name: str) -> Columns:
+        """Raise the error of a damaged table."""
+        if name not in self.damaged:
+            raise KeyError(name)
+        raise UnreadableTableError("damaged", self.damaged[name])
 
 
 class Recording(Struct, frozen=True, kw_only=True, eq=False, weakref=True):

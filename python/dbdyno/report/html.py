@@ -7,6 +7,7 @@ forbids the browser to load or to run anything else.
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,9 @@ from markupsafe import Markup
 
 from dbdyno import formatting
 from dbdyno.errors import DbdynoError
-from dbdyno.model.recording import Histograms, Recording
+from dbdyno.model.recording import Histograms, Recording, UnreadableTableError
 from dbdyno.report import costs, verdict
-from dbdyno.report.content import Subject
+from dbdyno.report.content import Block, Section, Subject, Text
 from dbdyno.report.phrases import phrases
 from dbdyno.report.registry import all_sections
 from dbdyno.report.server_label import server_label
@@ -35,7 +36,7 @@ def render_html(recording: Recording, histograms: Histograms) -> str:
     """Render the whole page."""
     script = bundle()
     subject = Subject(recording, histograms)
-    sections = [(section, section.build(subject)) for section in all_sections()]
+    sections = [(section, _built(section, subject)) for section in all_sections()]
     return template("report.html").render(
         record=subject.record,
         sections=[(section, blocks) for section, blocks in sections if blocks],
@@ -43,6 +44,14 @@ def render_html(recording: Recording, histograms: Histograms) -> str:
         script=Markup(script),
         script_hash=_hash(script),
     )
+
+
+def _built(section: Section, subject: Subject) -> Sequence[Block]:
+    """Return a section's blocks; if a table that it needs is damaged, it says so instead."""
+    try:
+        return section.build(subject)
+    except UnreadableTableError as error:
+        return [Text(text=f"Not shown: {error}", note=True)]
 
 
 @cache

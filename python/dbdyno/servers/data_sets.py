@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -90,9 +91,15 @@ def find_data_set(key: str) -> DataSet | None:
 
 
 def list_data_sets() -> list[DataSet]:
-    """Return all sets, by key."""
-    found = map(_read, sorted(_place().glob("[!.]*")))
-    return [data for data in found if data is not None]
+    """Return all sets, by key; a warning names the file of one that cannot be read."""
+    found = []
+    for folder in sorted(_place().glob("[!.]*")):
+        data = _read(folder)
+        if data is not None:
+            found.append(data)
+        elif (folder / ABOUT).exists():
+            warnings.warn(f"{folder / ABOUT} is damaged: the data set is left out", stacklevel=2)
+    return found
 
 
 def _place() -> Path:
@@ -229,7 +236,7 @@ def _read(folder: Path) -> DataSet | None:
         path = folder / ABOUT
         written = msgspec.json.decode(path.read_bytes(), type=_Written)
         used = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return DataSet(
         key=folder.name, folder=folder, used_at=_moment(used), **msgspec.structs.asdict(written)

@@ -7,6 +7,7 @@ data. Its folder is ``DBDYNO_HOME/servers/NAME``, and its lock makes dbdyno proc
 import re
 import signal
 import subprocess
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -67,11 +68,20 @@ def start_kept(name: str, spec: ServerSpec, connections: int, *, tcp: bool = Fal
 
 
 def list_kept() -> list[KeptServer]:
-    """Return all kept servers, by name, including those that have died."""
+    """Return all kept servers, by name, including those that have died.
+
+    A warning names the record that cannot be read.
+    """
     place = _where()
     folders = sorted(path for path in place.iterdir() if path.is_dir()) if place.exists() else ()
-    records = ((folder, read_record(folder)) for folder in folders)
-    return [_line(folder, record) for folder, record in records if record is not None]
+    lines = []
+    for folder in folders:
+        record = read_record(folder)
+        if record is not None:
+            lines.append(_line(folder, record))
+        elif (folder / FILE).exists():
+            warnings.warn(f"{folder / FILE} is damaged: its server is left out", stacklevel=2)
+    return lines
 
 
 def find_kept(name: str) -> Server:

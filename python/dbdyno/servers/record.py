@@ -56,7 +56,7 @@ def read_record(folder: Path) -> ServerRecord | None:
     """Return the record in a server's folder; None if there is none that can be read."""
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=ServerRecord)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 

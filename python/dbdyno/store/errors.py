@@ -11,6 +11,9 @@ from dbdyno.errors import DbdynoError
 NO_SPACE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
+FROM_A_COPY = "Restore it from a copy, if there is one; other runs are not affected."
+
+
 class StoreError(DbdynoError):
     """A run folder cannot be written or read."""
 

@@ -13,6 +13,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from dbdyno.store.errors import FROM_A_COPY, StoreError
+
 LOCK = "lock"
 LOOK_S = 0.02
 LOOKS_MAX = 20  # tries, enough to wait for a reader even on a busy host
@@ -48,11 +50,20 @@ def sync(path: Path) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read the object in a file; an empty one if the run ended before the file was written."""
+    """Read the object in a file; an empty one if the run ended before the file was written.
+
+    Raises :class:`StoreError`, which names the file and what is wrong with it.
+    """
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise StoreError("damaged", f"{path} is not a file.", FROM_A_COPY)
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except FileNotFoundError:
         return {}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise StoreError("damaged", f"{path} is damaged: {error}", FROM_A_COPY) from error
+    except OSError as error:
+        raise StoreError("unreadable", f"{path} cannot be read: {error.strerror}") from error
 
 
 def hold_lock(folder: Path) -> BinaryIO:

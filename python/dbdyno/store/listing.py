@@ -7,7 +7,6 @@ from dbdyno.store.errors import StoreError, explained, leave_out
 from dbdyno.store.files import is_locked
 from dbdyno.store.ids import RecordKind, folder_meant
 from dbdyno.store.places import RECORD, runs_folder
-from dbdyno.store.record import read_record
 
 RUN = RecordKind(
     noun="run",
@@ -48,20 +47,12 @@ def find_run(id_or_path: str | Path, home: Path | None = None) -> Path:
 def remove_run(id_or_path: str | Path, home: Path | None = None) -> Path:
     """Delete a run folder, unless it is still being written; return its path."""
     folder = find_run(id_or_path, home)
-    if not folder.resolve().is_relative_to(runs_folder(home).resolve()):
-        _refuse_other_folder(folder)
+    if folder.resolve().parent != runs_folder(home).resolve():
+        raise StoreError(
+            "not_in_home", f"{folder} is not in {runs_folder(home)}.", "Remove it yourself."
+        )
     if is_locked(folder):
         raise StoreError("running", f"{folder.name} is still running.", "Stop it first.")
     with explained("removing", folder):
         shutil.rmtree(folder)
     return folder
-
-
-def _refuse_other_folder(folder: Path) -> None:
-    """Refuse a folder elsewhere that only contains a run's record, or a file of that name."""
-    if read_record(folder).run_id != folder.name:
-        raise StoreError(
-            "not_a_run",
-            f"{folder} is not the folder of its run, and may contain other files.",
-            "Remove it yourself.",
-        )

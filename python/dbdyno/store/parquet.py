@@ -17,7 +17,7 @@ import numpy as np
 
 from dbdyno.model.recording import Column, Columns
 from dbdyno.store.columns import BLOB, STEPS, U64, ColumnType, Schema, object_array
-from dbdyno.store.errors import StoreError
+from dbdyno.store.errors import FROM_A_COPY, StoreError
 from dbdyno.store.files import sync
 from dbdyno.store.tables import SCHEMAS
 
@@ -119,15 +119,26 @@ def typed_column(name: str, kind: ColumnType) -> str:
 def read_table(folder: Path, name: str) -> Columns:
     """Read one table as columns; NULL becomes NaN.
 
-    A count that folders of an older dbdyno do not have is 0.
+    A count that folders of an older dbdyno do not have is 0. Raises :class:`StoreError` for a file
+    that is damaged, or has columns of other types.
     """
-    with _connection() as connection:
-        relation = connection.sql(f"FROM read_parquet({_quoted(table_path(folder, name))})")
-        fetched = relation.fetchnumpy()
-    schema, rows = SCHEMAS[name], len(next(iter(fetched.values())))
-    counts = {column: np.zeros(rows, U64.numpy) for column, kind in schema.items() if kind is U64}
-    columns = counts | fetched
-    return {column: _restored(columns[column], kind) for column, kind in schema.items()}
+    import duckdb  # noqa: PLC0415
+
+    path, schema = table_path(folder, name), SCHEMAS[name]
+    try:
+        with _connection() as connection:
+            fetched = connection.sql(f"FROM read_parquet({_quoted(path)})").fetchnumpy()
+        rows = len(next(iter(fetched.values())))
+        counts = {
+            column: np.zeros(rows, U64.numpy) for column, kind in schema.items() if kind is U64
+        }
+        columns = counts | fetched
+        return {column: _restored(columns[column], kind) for column, kind in schema.items()}
+    except KeyError as error:
+        raise StoreError("damaged", f"{path} is damaged: it has no column {error}") from error
+    except (duckdb.Error, ValueError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise StoreError("damaged", f"{path} is damaged: {reason}", FROM_A_COPY) from error
 
 
 def _restored(values: Column, kind: ColumnType) -> Column:
@@ -136,7 +147,8 @@ def _restored(values: Column, kind: ColumnType) -> Column:
         return object_array([bytes(value) for value in values])
     if kind is STEPS:
         return object_array([list(value) for value in values])
-    return np.ma.filled(values, np.nan) if np.ma.isMaskedArray(values) else values
+    values = np.ma.filled(values, np.nan) if np.ma.isMaskedArray(values) else values
+    return values if values.dtype == kind.numpy else values.astype(kind.numpy)
 
 
 def _quoted(path: Path) -> str:

@@ -67,6 +67,8 @@ RUNS: Schema = {
 _TABLES = ("runs", *SCHEMAS, "buckets")
 _LIST_OF_TABLES = "tables"  # as in SHOW TABLES and information_schema.tables
 _RAW = "unfinished"
+_OF_QUERIES = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
+"""Errors of a query that no file has caused."""
 _READING = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.MULTI})
 
 
@@ -75,21 +77,41 @@ def sql(query: str, home: Path | None = None) -> duckdb.DuckDBPyRelation:
 
     The query has been executed: what is wrong with the values it reads, DuckDB tells only then.
     """
-    connection = duckdb.connect()
-    try:
-        with interruptible(), ThreadPoolExecutor(1) as thread:
-            answering = thread.submit(_answer, connection, query, home)
-            return _interrupting(connection, answering)
-    except duckdb.Error as error:
-        raise StoreError("query", str(error), f"The tables are {', '.join(_TABLES)}.") from error
+    folders = run_folders(home)
+    with interruptible(), ThreadPoolExecutor(1) as thread:
+        while True:
+            connection = duckdb.connect()
+            try:
+                answering = thread.submit(_answer, connection, query, home, folders)
+                return _interrupting(connection, answering)
+            except (duckdb.Error, UnicodeDecodeError) as error:
+                readable = folders
+                if not isinstance(error, _OF_QUERIES):
+                    readable = [folder for folder in folders if _is_readable(folder, query)]
+                if len(readable) == len(folders):
+                    hint = f"The tables are {', '.join(_TABLES)}."
+                    raise StoreError("query", str(error), hint) from error
+                folders = readable
 
 
 def _answer(
-    connection: duckdb.DuckDBPyConnection, query: str, home: Path | None
+    connection: duckdb.DuckDBPyConnection, query: str, home: Path | None, folders: list[Path]
 ) -> duckdb.DuckDBPyRelation:
     _refuse_writing(connection, query)
-    _create_views(connection, query, home)
+    _create_views(connection, query, home, folders)
     return _without_time_zones(connection.sql(query)).materialize()
+
+
+def _is_readable(folder: Path, query: str) -> bool:
+    """Whether the tables of a failed query can be read from a run, which is left out if not."""
+    try:
+        run = Run(folder)
+        for name in SCHEMAS.keys() & _tables_of(query):
+            run.columns(name)
+    except StoreError as error:
+        leave_out(folder, error)
+        return False
+    return True
 
 
 def _interrupting(connection: duckdb.DuckDBPyConnection, answering: Future[T]) -> T:
@@ -129,7 +151,9 @@ def _refuse_writing(connection: duckdb.DuckDBPyConnection, query: str) -> None:
     )
 
 
-def _create_views(connection: duckdb.DuckDBPyConnection, query: str, home: Path | None) -> None:
+def _create_views(
+    connection: duckdb.DuckDBPyConnection, query: str, home: Path | None, folders: list[Path]
+) -> None:
     names = _tables_of(query)
     if "runs" in names:
         columns = _runs_columns(list_runs(home))
@@ -137,7 +161,6 @@ def _create_views(connection: duckdb.DuckDBPyConnection, query: str, home: Path 
         connection.execute(f"CREATE TABLE runs AS SELECT {_typed(RUNS)} FROM runs_columns")
         connection.unregister("runs_columns")
     connection.execute(f"CREATE SCHEMA {_RAW}")  # apart, so that SHOW TABLES does not list them
-    folders = run_folders(home)
     if "buckets" in names:
         names |= set(_BUCKET_TABLES.values())
     for name in SCHEMAS.keys() & names:

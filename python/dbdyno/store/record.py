@@ -6,22 +6,26 @@ from typing import Any
 import msgspec
 
 from dbdyno.model.record import FORMAT_VERSION, RunRecord
-from dbdyno.store.errors import StoreError
+from dbdyno.store.errors import FROM_A_COPY, StoreError
 from dbdyno.store.files import is_locked, read_json
 from dbdyno.store.places import RECORD
 
 
 def read_record(folder: Path) -> RunRecord:
-    """Return the record, with its current status."""
+    """Return the record, with its current status.
+
+    Its ID is the folder's name, whatever somebody else's record may claim.
+    """
     path = folder / RECORD
     try:
         found = read_json(path)
         _check_format(path, found)
-        record = msgspec.convert(found, RunRecord)
+        record = msgspec.convert(found | {"run_id": folder.resolve().name}, RunRecord)
         if record.status == "running" and not is_locked(folder):
             record = msgspec.structs.replace(record, status="interrupted")
     except msgspec.MsgspecError as error:
-        raise StoreError("damaged", f"{path} is not a run's record: {error}") from error
+        message = f"{path} is not a run's record: {error}"
+        raise StoreError("damaged", message, FROM_A_COPY) from error
     except OSError as error:
         raise StoreError("unreadable", f"{path} cannot be read: {error.strerror}") from error
     return record

@@ -4,15 +4,19 @@ Reading never changes a folder. As long as ``frames.bin`` exists, it is authorit
 are made from it in memory; afterwards they come from the Parquet files.
 """
 
+import warnings
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from dbdyno.model.plan import Plan
 from dbdyno.model.record import Status
-from dbdyno.model.recording import Columns, Recording
-from dbdyno.store.errors import StoreError
+from dbdyno.model.recording import Columns, Recording, Tables
+from dbdyno.store.errors import FROM_A_COPY, LeftOut, StoreError
 from dbdyno.store.files import read_json
 from dbdyno.store.frames_file import FRAMES, read_frames
 from dbdyno.store.listing import find_run
@@ -50,22 +54,28 @@ class Run:
     @cached_property
     def plan(self) -> dict[str, Any]:
         """The plan that the engine executed."""
-        return read_json(self.folder / PLAN)
+        path = self.folder / PLAN
+        found = read_json(path)
+        try:
+            msgspec.convert(found, Plan)
+        except msgspec.ValidationError as error:
+            raise StoreError("damaged", f"{path} is not a plan: {error}", FROM_A_COPY) from error
+        return found
 
     @cached_property
     def host(self) -> dict[str, Any]:
         """The host."""
-        return read_json(self.folder / HOST)
+        return self._if_readable(HOST)
 
     @cached_property
     def server(self) -> dict[str, Any]:
         """The server and its settings."""
-        return read_json(self.folder / SERVER)
+        return self._if_readable(SERVER)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """The server's tables, plans and settings before the load and after it."""
-        return read_json(self.folder / FACTS)
+        return self._if_readable(FACTS)
 
     @property
     def log(self) -> str:
@@ -75,7 +85,15 @@ class Run:
     @property
     def engine(self) -> dict[str, Any]:
         """What the engine reported about itself."""
-        return self._raw.engine if self._raw else read_json(self.folder / ENGINE)
+        return self._raw.engine if self._raw else self._if_readable(ENGINE)
+
+    def _if_readable(self, name: str) -> dict[str, Any]:
+        """Return a file that a run may lack, as if it did where it is damaged, with a warning."""
+        try:
+            return read_json(self.folder / name)
+        except StoreError as error:
+            warnings.warn(LeftOut(f"{name} is left out: {error.message}"), stacklevel=2)
+            return {}
 
     def columns(self, name: str) -> Columns:
         """Return a table as numpy columns of equal length."""
@@ -93,7 +111,18 @@ class Run:
         return _as_data_frame(self.columns(name))
 
     def recording(self) -> Recording:
-        """Return the whole run, in memory, for analysis and report."""
+        """Return the whole run, in memory, for analysis and report.
+
+        A damaged table is left out with a warning: only what needs it cannot be known. Without
+        record or plan nothing can, and :class:`StoreError` names the file.
+        """
+        readable, damaged = {}, {}
+        for name in self.tables:
+            try:
+                readable[name] = self.columns(name)
+            except StoreError as error:
+                damaged[name] = error.message
+                warnings.warn(LeftOut(f"table {name} is left out: {error.message}"), stacklevel=2)
         return Recording(
             record=self.record,
             plan=self.plan,
@@ -101,16 +130,24 @@ class Run:
             server=self.server,
             engine=self.engine,
             facts=self.facts,
-            tables={name: self.columns(name) for name in self.tables},
+            tables=Tables(readable, damaged),
         )
 
     @cached_property
     def _raw(self) -> Tabulator | None:
         """The tables of the frames; None once the Parquet files have replaced them."""
+        path = self.folder / FRAMES
+        tabulator = Tabulator()
         try:
-            return Tabulator().take(read_frames(self.folder / FRAMES))
+            tabulator.take(read_frames(path))
         except FileNotFoundError:
             return None
+        except (StoreError, ValueError, TypeError, OverflowError, AttributeError) as error:
+            if not tabulator.engine:
+                raise
+            reason = f"{path} is damaged, and is read as far as that: {error}"
+            warnings.warn(LeftOut(reason), stacklevel=2)
+        return tabulator
 
     @cached_property
     def _raw_tables(self) -> dict[str, Columns]:

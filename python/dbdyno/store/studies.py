@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 
@@ -116,12 +116,12 @@ def find_study_folder(id_or_path: str, home: Path | None = None) -> Path:
 def read_study_record(folder: Path) -> StudyRecord:
     """Return the record, with its current status."""
     path = folder / RECORD
-    found = _decoded(path)
-    if found.get("format_version", 0) > STUDY_FORMAT_VERSION:
+    found = read_json(path)
+    version = found.get("format_version")
+    if isinstance(version, int) and version > STUDY_FORMAT_VERSION:
         raise StoreError(
             "newer_format",
-            f"{path} has format {found['format_version']}; this dbdyno reads up to "
-            f"{STUDY_FORMAT_VERSION}.",
+            f"{path} has format {version}; this dbdyno reads up to {STUDY_FORMAT_VERSION}.",
             "Open it with the version that wrote it, or a later one.",
         )
     try:
@@ -137,8 +137,8 @@ def read_rates(home: Path | None = None) -> dict[str, float]:
     """Return what earlier studies measured on this host, for the plans of later ones."""
     path = studies_folder(home) / RATES
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, float])
-    except (OSError, msgspec.MsgspecError):
+        return msgspec.convert(read_json(path), dict[str, float])
+    except (StoreError, msgspec.ValidationError):
         return {}  # only estimates depend on it
 
 
@@ -152,10 +152,3 @@ def keep_rates(rates: Mapping[str, float]) -> None:
 def _folders(home: Path | None) -> list[Path]:
     folder = studies_folder(home)
     return sorted(path.parent for path in folder.glob(f"*/{RECORD}")) if folder.is_dir() else []
-
-
-def _decoded(path: Path) -> dict[str, Any]:
-    try:
-        return read_json(path)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise StoreError("damaged", f"{path} cannot be read: {error}") from error

@@ -2,9 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from msgspec import MsgspecError, Struct
+from msgspec import Struct, ValidationError, convert
 
 from dbdyno.model.record import RunRecord, Status
 from dbdyno.store.errors import StoreError, leave_out
@@ -76,7 +75,19 @@ def _readable(home: Path | None) -> list[tuple[Path, RunRecord]]:
     return found
 
 
-def _summary(record: RunRecord, plan: dict[str, Any]) -> RunSummary:
+class _Stage(Struct):
+    rate_tps: float | None = None
+
+
+class _Plan(Struct):
+    """What the list shows of a plan."""
+
+    clients: int | None = None
+    query_mode: str | None = None
+    stages: list[_Stage] = []
+
+
+def _summary(record: RunRecord, plan: _Plan) -> RunSummary:
     counts, throughput, response = record.transactions, record.throughput_tps, record.response_ms
     return RunSummary(
         run_id=record.run_id,
@@ -87,9 +98,9 @@ def _summary(record: RunRecord, plan: dict[str, Any]) -> RunSummary:
         product=record.server.get("product"),
         version=record.server.get("version"),
         promise=record.server.get("promise"),
-        clients=plan.get("clients"),
+        clients=plan.clients,
         rate_tps=_rate_tps(plan),
-        query_mode=plan.get("query_mode"),
+        query_mode=plan.query_mode,
         valid=record.valid,
         duration_s=record.duration_s,
         ok=getattr(counts, "ok", None),
@@ -105,14 +116,14 @@ def _summary(record: RunRecord, plan: dict[str, Any]) -> RunSummary:
     )
 
 
-def _plan(folder: Path) -> dict[str, Any]:
+def _plan(folder: Path) -> _Plan:
     """Return the plan; a damaged file yields an empty one and does not hide the run."""
     try:
-        return read_json(folder / PLAN)
-    except (OSError, MsgspecError):
-        return {}
+        return convert(read_json(folder / PLAN), _Plan)
+    except (StoreError, ValidationError):
+        return _Plan()
 
 
-def _rate_tps(plan: dict[str, Any]) -> float | None:
-    rates = {stage["rate_tps"] for stage in plan.get("stages", ())}
+def _rate_tps(plan: _Plan) -> float | None:
+    rates = {stage.rate_tps for stage in plan.stages}
     return rates.pop() if len(rates) == 1 else None
