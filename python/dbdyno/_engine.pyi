@@ -3,6 +3,9 @@
 def check_plan(plan: bytes) -> str:
     """Problems of a plan's scripts, as JSON, for a plan as JSON. Raises ValueError."""
 
+def statements_with_variables(plan: bytes) -> str:
+    """Statements of a plan's scripts that have variables, as JSON. Raises ValueError."""
+
 def make_room(clients: int, threads: int) -> tuple[str, str, str] | None:
     """Raise the limit on open files for a run; why it cannot be: code, message, hint."""
 

@@ -19,7 +19,7 @@ import msgspec
 from dbdyno import _engine
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Failed, Frame, Loaded, Progress, ScriptProblem, Survey
-from dbdyno.model.plan import LoadPlan, Plan
+from dbdyno.model.plan import LoadPlan, Plan, Statement
 
 _AGENT = Path(__file__).with_name("agent.py")
 _LENGTH_BYTES = 4
@@ -53,6 +53,12 @@ def check_plan(plan: Plan) -> list[Problem]:
     :func:`survey` does this for sysbench scripts.
     """
     return msgspec.json.decode(_engine.check_plan(msgspec.json.encode(plan)), type=list[Problem])
+
+
+def statements_with_variables(plan: Plan) -> list[Statement]:
+    """Return the statements of pgbench scripts that have variables, unless sent as text anyway."""
+    encoded = _engine.statements_with_variables(msgspec.json.encode(plan))
+    return msgspec.json.decode(encoded, type=list[Statement])
 
 
 def make_room(plan: Plan) -> None:

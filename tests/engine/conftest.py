@@ -50,7 +50,8 @@ def start(folder: Path, **settings: str) -> Iterator[Postgres]:
 @pytest.fixture(scope="session")
 def local() -> Iterator[Postgres]:
     """A server that supports at most protocol 3.0."""
-    yield from start(local_binaries()[0].folder, listen_addresses="127.0.0.1,::1")
+    settings = {"listen_addresses": "127.0.0.1,::1", "max_prepared_transactions": "4"}
+    yield from start(local_binaries()[0].folder, **settings)
 
 
 @pytest.fixture(scope="session")

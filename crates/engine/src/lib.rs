@@ -24,7 +24,7 @@ mod usage;
 pub use bulk::load;
 pub use error::EngineError;
 pub use limits::{files_beside_clients, raise_file_limit};
-pub use run::{Engine, RunHandle, problems};
+pub use run::{Engine, RunHandle, problems, statements_with_variables};
 pub use script_survey::survey_script;
 
 /// Where frames go: encoded, in order. An error ends the run.

@@ -134,6 +134,10 @@ pub struct Script {
     pub weight: u32,
     /// The text, in pgbench's language or in Lua.
     pub text: String,
+    /// The commands (by index, as in [`Statement`](crate::Statement)) whose values are written into
+    /// their text in every query mode, because the server takes no parameters there, and why.
+    #[serde(default)]
+    pub as_text: BTreeMap<u32, String>,
 }
 
 /// Which kernel interface drives the sockets.

@@ -2,6 +2,7 @@
 //! share.
 
 use crate::{ServerError, Value};
+use serde::Serialize;
 
 /// A statement's index in the table of all statements of a plan, over all its scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,7 +19,7 @@ impl StatementId {
 pub struct PreparedId(pub u32);
 
 /// One SQL command of a script, known before the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Statement {
     /// Its script, counted from 0 in the order of the plan.
     pub script: u32,
@@ -33,6 +34,9 @@ pub struct Statement {
     pub sql: String,
     /// The number of parameters.
     pub parameters: u32,
+    /// Why its values are written into its text although the query mode has parameters; such a
+    /// statement is never prepared.
+    pub as_text: Option<String>,
 }
 
 /// Which rows of an answer the script needs. All are received and counted; few are kept.
@@ -62,6 +66,15 @@ pub enum Flow {
 pub enum Request<'a> {
     /// This text through the simple protocol; it may contain several statements.
     Text {
+        /// The statement, for the statistics.
+        statement: StatementId,
+        /// The text, including the values.
+        sql: &'a str,
+        /// What to keep of the answer.
+        keep: Keep,
+    },
+    /// This text, of one statement, as a part of a pipeline.
+    TextInPipeline {
         /// The statement, for the statistics.
         statement: StatementId,
         /// The text, including the values.
@@ -120,6 +133,7 @@ impl Request<'_> {
     pub fn statement(&self) -> StatementId {
         match self {
             Self::Text { statement, .. }
+            | Self::TextInPipeline { statement, .. }
             | Self::Parameterized { statement, .. }
             | Self::Sync { statement, .. }
             | Self::Prepare { statement, .. }
@@ -131,6 +145,7 @@ impl Request<'_> {
     pub fn flow(&self) -> Flow {
         match self {
             Self::Text { .. } | Self::Prepare { .. } | Self::Execute { .. } => Flow::Wait,
+            Self::TextInPipeline { .. } => Flow::Queue,
             Self::Parameterized { flow, .. } | Self::Sync { flow, .. } => *flow,
         }
     }

@@ -17,7 +17,7 @@ mod _engine {
     #[pymodule_export]
     use super::{
         agent_main, check_plan, files_beside_clients, histogram_bars, histogram_merge,
-        histogram_quantiles, make_room,
+        histogram_quantiles, make_room, statements_with_variables,
     };
 }
 
@@ -30,6 +30,14 @@ fn value_error(message: impl Display) -> PyErr {
 fn check_plan(plan: &[u8]) -> PyResult<String> {
     let plan: Plan = serde_json::from_slice(plan).map_err(value_error)?;
     serde_json::to_string(&dbdyno_engine::problems(&plan)).map_err(value_error)
+}
+
+/// The statements of a plan's scripts that have variables in them; the plan and the result are
+/// JSON.
+#[pyfunction]
+fn statements_with_variables(plan: &[u8]) -> PyResult<String> {
+    let plan: Plan = serde_json::from_slice(plan).map_err(value_error)?;
+    serde_json::to_string(&dbdyno_engine::statements_with_variables(&plan)).map_err(value_error)
 }
 
 /// Raises this process's limit on open files for this many clients; returns code, message and hint

@@ -59,7 +59,9 @@ fn logged(value: &Value) -> String {
 
 fn sent(request: &Request<'_>, statements: &[Statement]) -> Option<Sent> {
     match request {
-        Request::Text { sql, .. } => Some(((*sql).into(), vec![])),
+        Request::Text { sql, .. } | Request::TextInPipeline { sql, .. } => {
+            Some(((*sql).into(), vec![]))
+        }
         Request::Parameterized { statement, parameters, .. } => {
             let sql = statements[statement.0 as usize].sql.clone();
             Some((sql, parameters.iter().map(logged).collect()))

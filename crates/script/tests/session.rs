@@ -3,13 +3,13 @@
 mod common;
 
 use common::{
-    OPTIONS, chance, compiled, fault, problems, program, reply, row, serialization_failure, text,
-    texts,
+    OPTIONS, chance, compiled, fault, problems, program, reply, row, scripts,
+    serialization_failure, text, texts,
 };
 use dbdyno_model::{
     Flow, Keep, Nanos, QueryMode, Reply, Request, ResultSet, Scalar, StatementId, Value,
 };
-use dbdyno_script::{PgbenchSession, Resume, Session, Step};
+use dbdyno_script::{PgbenchSession, Resume, Session, Step, compile};
 use std::collections::BTreeMap;
 
 const TPCB: &str = "\
@@ -85,10 +85,11 @@ fn values_go_into_simple_text_as_pgbench_writes_them() {
 #[test]
 fn only_code_has_parameters_each_mention_one() {
     let script =
-        "\\set i 5\n\\set n null\nselect :i, :i, :n, ':i', \"x:i\", 1::int4, $$:i$$, e'\\':i';";
+        "\\set i 5\n\\set n null\nselect :i, :i, :n, ':j', \"x:j\", 1::int4 /* :i */ -- :i;";
     let program = program(&[script], QueryMode::Extended);
     let sql = &program.statements()[0].sql;
-    assert_eq!(sql, "select $1, $2, $3, ':i', \"x:i\", 1::int4, $$:i$$, e'\\':i'");
+    assert_eq!(sql, "select $1, $2, $3, ':j', \"x:j\", 1::int4 /* :i */ -- :i;");
+    assert_eq!(program.statements()[0].as_text, None);
     let mut session = program.session(0);
     session.begin(0, chance(0));
     let sent = parameters(&mut session, Resume::Continue);
@@ -355,6 +356,76 @@ fn the_largest_expressions_allowed_fit_in_the_stack_of_a_thread() {
 }
 
 #[test]
+fn where_no_server_takes_a_parameter_values_are_written_into_the_text() {
+    for (sql, sent, place) in [
+        ("select * from t where c = ':n'", "select * from t where c = '3'", "inside quotes"),
+        ("select e'\\':n'", "select e'\\'3'", "inside quotes"),
+        ("do $$begin perform :n; end$$", "do $$begin perform 3; end$$", "inside quotes"),
+        ("select \"c:n\" /*:n*/", "select \"c3\" /*:n*/", "inside quotes"),
+        ("select 1 /*+ rows(:n) */", "select 1 /*+ rows(3) */", "inside quotes"),
+        ("select /*! :n */ 1", "select /*! 3 */ 1", "inside quotes"),
+        ("select * from `a_:n`", "select * from `a_3`", "inside quotes"),
+        ("select * from part_:n", "select * from part_3", "a part of a name"),
+        (
+            "select 1 from t order by :n, 2",
+            "select 1 from t order by 3, 2",
+            "the number of a column",
+        ),
+        (
+            "(select 1)order by a.b desc, :n",
+            "(select 1)order by a.b desc, 3",
+            "the number of a column",
+        ),
+        ("select :n from t GROUP\nBY :n", "select 3 from t GROUP\nBY 3", "the number of a column"),
+    ] {
+        let script = format!("\\set n 3\n{sql};");
+        for mode in [QueryMode::Extended, QueryMode::Prepared] {
+            let program = program(&[&script], mode);
+            let as_text = program.statements()[0].as_text.clone();
+            assert_eq!(as_text, Some(format!(":n is {place}")), "{sql}");
+            assert_eq!(texts(&mut program.session(0), 0, 0), [sent]);
+        }
+        assert_eq!(program(&[&script], QueryMode::Simple).statements()[0].as_text, None);
+    }
+}
+
+#[test]
+fn other_numbers_beside_a_list_of_columns_are_parameters() {
+    for sql in [
+        "select a from t order by a + :n",
+        "select a from t order by a limit :n",
+        "select a from t order by a limit a, :n",
+        "select a from t group by f(a, :n)",
+        "select reorder by, :n",
+    ] {
+        let program = program(&[&format!("\\set n 3\n{sql};")], QueryMode::Prepared);
+        assert_eq!(program.statements()[0].as_text, None, "{sql}");
+    }
+}
+
+#[test]
+fn the_plan_may_say_that_a_command_takes_no_parameters() {
+    let mut scripts = scripts(&["\\set n 3\nbegin;\nfetch :n from c;\nselect :n;"]);
+    scripts[0].as_text.insert(2, "it is so".into());
+    let compiled = compile(&scripts, &BTreeMap::new(), QueryMode::Prepared, OPTIONS);
+    let statements = compiled.program.unwrap().statements().to_vec();
+    let found = statements.iter().map(|one| (one.sql.as_str(), one.as_text.as_deref()));
+    let expected = [("begin", None), ("fetch :n from c", Some("it is so")), ("select $1", None)];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn text_in_a_pipeline_is_a_part_of_it() {
+    let script = "\\set n 3\n\\startpipeline\nselect ':n';\n\\endpipeline\n";
+    let program = program(&[script], QueryMode::Prepared);
+    let mut session = program.session(0);
+    session.begin(0, chance(0));
+    let Step::Request(request) = session.resume(Resume::Continue).unwrap() else { panic!() };
+    assert_eq!(request.flow(), Flow::Queue);
+    assert!(matches!(request, Request::TextInPipeline { sql: "select '3'", .. }), "{request:?}");
+}
+
+#[test]
 fn statements_are_numbered_over_all_scripts() {
     let program = program(&["select 1;select 2;", "select 3;"], QueryMode::Prepared);
     let mut session = program.session(0);
@@ -364,12 +435,12 @@ fn statements_are_numbered_over_all_scripts() {
     assert_eq!((program.statements()[2].script, program.statements()[2].index), (1, 0));
 }
 
-const TEXT: &str = "\\settext c ##-@@\ninsert into t (c, n) values (:c, ':c');\n";
+const TEXT: &str = "\\settext c ##-@@\ninsert into t (c, n) values (:c, 'x');\n";
 
 #[test]
 fn text_by_a_pattern_is_a_parameter_or_a_string() {
     let program = program(&[TEXT], QueryMode::Prepared);
-    assert_eq!(program.statements()[0].sql, "insert into t (c, n) values ($1, ':c')");
+    assert_eq!(program.statements()[0].sql, "insert into t (c, n) values ($1, 'x')");
     let mut session = program.session(0);
     session.begin(0, chance(1));
     let drawn = parameters(&mut session, Resume::Continue);
@@ -377,7 +448,7 @@ fn text_by_a_pattern_is_a_parameter_or_a_string() {
 
     let program = compiled(&[TEXT], &BTreeMap::new(), QueryMode::Simple).unwrap();
     let sent = texts(&mut program.session(0), 0, 1);
-    assert_eq!(sent, [format!("insert into t (c, n) values ('{drawn}', '{drawn}')")]);
+    assert_eq!(sent, [format!("insert into t (c, n) values ('{drawn}', 'x')")]);
 }
 
 #[test]

@@ -205,11 +205,15 @@ def _script_counts(recording: Recording, number: int) -> dict[str, int]:
 
 
 def _statements(recording: Recording, histograms: Histograms) -> list[StatementRecord]:
-    names = script_names(recording)
+    scripts = recording.plan.get("scripts", [])
     texts = rows(recording.tables["statement_texts"], ("statement", "script", "index", "sql"))
     return [
         StatementRecord(
-            script=names[script], index=index, sql=sql, **_times(recording, histograms, number)
+            script=scripts[script]["name"],
+            index=index,
+            sql=sql,
+            as_text=scripts[script].get("as_text", {}).get(str(index), ""),
+            **_times(recording, histograms, number),
         )
         for number, script, index, sql in texts
     ]

@@ -27,6 +27,17 @@ _CLOSED_FOR = {
     "1153": "Raise max_allowed_packet on the server, or send shorter statements: it ends the "
     "connection of a client that sends more.",
 }
+# By the server's code for a variable that cannot be a parameter where it stands. Most of these are
+# found before the run; the tables that a script itself creates do not exist then.
+_WRITE_IT = "or use -M simple, which writes its value into the text."
+_AGAINST_CODE = {
+    "08P01": "The statement has another number of parameters than of variables: where one of them "
+    f"is only text to the server (inside quotes), use a variable that stands outside, {_WRITE_IT}",
+    "22003": "Draw values that the statement's expressions and columns accept. If the column does, "
+    "the server has inferred a narrower type for a variable from what stands beside it "
+    f"(integer for :n + 10): cast the variable (:n::bigint), {_WRITE_IT}",
+    "42P18": f"The server cannot infer the type of a variable: cast it (:n::bigint), {_WRITE_IT}",
+}
 # By the engine's class of a failure.
 _AGAINST = {
     "duplicate_key": "Draw keys that do not exist yet, let the server generate them, or handle "
@@ -71,7 +82,10 @@ def kind_and_code(failure: FailureRecord) -> str:
 def advice_against(failures: Sequence[FailureRecord]) -> list[str]:
     """Advice for their codes and classes, each once."""
     against = (
-        _CLOSED_FOR.get(one.code) or _AGAINST.get(one.failure_class, _READ_ON) for one in failures
+        _CLOSED_FOR.get(one.code)
+        or _AGAINST_CODE.get(one.code)
+        or _AGAINST.get(one.failure_class, _READ_ON)
+        for one in failures
     )
     return list(dict.fromkeys(against))
 

@@ -95,11 +95,28 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
 
 class Script(Struct, frozen=True, kw_only=True):
-    """What one client does in one transaction, in pgbench's language or in Lua."""
+    """What one client does in one transaction, in pgbench's language or in Lua.
+
+    ``as_text``: by index, the commands whose values are written into their text, because no
+    parameter is possible there, and why.
+    """
 
     name: str
     weight: int = 1
     text: str
+    as_text: dict[int, str] = {}
+
+
+class Statement(Struct, frozen=True, kw_only=True):
+    """A statement of a script that has variables; ``sql`` is the text as it would be prepared."""
+
+    script: int
+    index: int
+    line: int
+    source: str
+    sql: str
+    parameters: int
+    as_text: str | None
 
 
 class Think(Struct, frozen=True, kw_only=True):

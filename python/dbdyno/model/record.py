@@ -163,6 +163,9 @@ class StatementRecord(Struct, frozen=True, kw_only=True):
     """95th percentile."""
     p99_ms: float | None
     """99th percentile."""
+    as_text: str = ""
+    """Why its values are written into its text although the query mode has parameters; empty if it
+    is sent as the query mode says."""
 
 
 class ClientCost(Struct, frozen=True, kw_only=True):

@@ -33,6 +33,7 @@ def render_text(record: RunRecord, screen: int | None = None) -> str:
         list(_latencies(record)),
         list(_stages(record.stages)),
         list(_statements(record.statements, width)),
+        list(_sent_as_text(record.statements)),
         list(_failures("failures", record.failures, width)),
         list(_failures("retried", record.tried_again, width)),
         list(_judgement(record)),
@@ -106,6 +107,14 @@ def _statements(statements: Sequence[StatementRecord], width: int) -> Iterator[s
     labels = ["statement", *(printable(_label(one, statements)) for one in statements)]
     for line, label in zip(numbers, labels, strict=True):
         yield f"{line}  {shortened(label, room)}"
+
+
+def _sent_as_text(statements: Sequence[StatementRecord]) -> Iterator[Line]:
+    as_text = [one for one in statements if one.as_text]
+    if as_text:
+        yield "These statements are sent as text, with the values in it:"
+    for one in as_text:
+        yield from _items([f"{in_short(_label(one, statements))}: {printable(one.as_text)}"])
 
 
 def _statement_row(one: StatementRecord) -> tuple[str, ...]:

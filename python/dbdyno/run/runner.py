@@ -22,6 +22,7 @@ from dbdyno.host.describe import describe_host
 from dbdyno.model.frame import Activity, Connected, Frame, Interval, Started, Survey
 from dbdyno.model.plan import Plan
 from dbdyno.model.recording import Recording
+from dbdyno.run.as_text import with_statements_as_text
 from dbdyno.run.command_line import arguments_of
 from dbdyno.run.connected_server import ConnectedServer, connect_to
 from dbdyno.run.data_preparation import load_summary, prepare, settle
@@ -131,6 +132,9 @@ class _Run:
         plan = plan_of(
             self.options, self.work, values, endpoint, sql_dialect=sql_dialect, seed=self.seed
         )
+        if plan.lua is None:
+            statements = self.tools.statements_with_variables(plan)
+            plan = with_statements_as_text(plan, statements, self.connected, self.observer.say)
         description = self.connected.description()
         record = first_record(
             plan, self.work.name, self.connected.server, description, self.options

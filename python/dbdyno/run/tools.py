@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from dbdyno.model.frame import Survey
-from dbdyno.model.plan import Plan
+from dbdyno.model.plan import Plan, Statement
 from dbdyno.model.recording import Histograms
 from dbdyno.run.measure import Engine
 from dbdyno.workloads.loading import Bulk
@@ -19,6 +19,7 @@ class Tools:
     """The functions of the engine."""
 
     check_plan: Callable[[Plan], list["Problem"]]
+    statements_with_variables: Callable[[Plan], list[Statement]]
     make_room: Callable[[Plan], None]
     start: Callable[[Plan, IO[str]], Engine]
     survey: Callable[[Plan, IO[str] | None], Survey]
@@ -32,6 +33,7 @@ def engine_tools() -> Tools:
 
     return Tools(
         check_plan=engine.check_plan,
+        statements_with_variables=engine.statements_with_variables,
         make_room=engine.make_room,
         start=engine.EngineProcess,
         survey=engine.survey,

@@ -127,6 +127,10 @@ def _no_load_fallback(_connection: Connection) -> LoadFallback | None:
     return None
 
 
+def _not_asked(_connection: Connection, _sql: str, _count: int) -> str:
+    return ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Target:
     """A database that dbdyno can measure.
@@ -137,8 +141,9 @@ class Target:
     sum up whole tables: limits for the load need not fit that. ``settle`` and ``checkpoint`` return
     what they could not write out, normally nothing. ``load_fallback`` finds out whether rows must
     be loaded in another way than the usual one. ``refuses_writes`` returns why sessions of this
-    user can write nothing, normally nothing. Without ``telemetry`` the database is measured
-    without telemetry.
+    user can write nothing, normally nothing. ``parameters_refused`` returns why the server does not
+    take this number of parameters in a statement, and nothing if it does. Without ``telemetry`` the
+    database is measured without telemetry.
     """
 
     name: str
@@ -156,6 +161,7 @@ class Target:
     telemetry: Telemetry | None
     load_fallback: Callable[[Connection], LoadFallback | None] = _no_load_fallback
     refuses_writes: Callable[[Connection], str] = _takes_writes
+    parameters_refused: Callable[[Connection, str, int], str] = _not_asked
 
     @property
     def sql_dialect(self) -> str:

@@ -32,6 +32,7 @@ pub(super) enum Command {
 impl Command {
     pub(super) fn of(request: &Request<'_>) -> Self {
         match *request {
+            Request::TextInPipeline { .. } => Self::Pipelined(Flow::Queue),
             Request::Sync { flow, .. }
             | Request::Parameterized { flow: flow @ Flow::Queue, .. } => Self::Pipelined(flow),
             Request::Text { sql, keep, .. } => Self::Text { sql: sql.to_owned(), keep },

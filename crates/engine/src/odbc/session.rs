@@ -69,7 +69,9 @@ impl Session {
             .statements
             .iter()
             .map(|statement| {
-                let plain = wanted && self.control_of(&statement.sql).is_none();
+                let plain = wanted
+                    && statement.as_text.is_none()
+                    && self.control_of(&statement.sql).is_none();
                 plain.then(|| self.prepare(&statement.sql).ok()).flatten()
             })
             .collect();

@@ -37,7 +37,15 @@ mod tests {
 
     fn statement(line: u32, source: &str) -> Statement {
         let sql = source.to_owned();
-        Statement { script: 0, index: 0, line, source: source.into(), sql, parameters: 0 }
+        Statement {
+            script: 0,
+            index: 0,
+            line,
+            source: source.into(),
+            sql,
+            parameters: 0,
+            as_text: None,
+        }
     }
 
     fn message(statement: Option<&Statement>) -> String {

@@ -20,7 +20,7 @@ use coordinator::Coordinator;
 use dbdyno_hist::Shape;
 use dbdyno_hist::frame::{Frame, Hello, StatementInfo};
 use dbdyno_load::{ScriptViability, Settings};
-use dbdyno_model::{Arrivals, Nanos, Plan};
+use dbdyno_model::{Arrivals, Nanos, Plan, Protocol, Statement};
 use dbdyno_script::Problem;
 use lanes::Transport;
 use std::collections::HashMap;
@@ -150,6 +150,21 @@ impl Engine {
 /// The problems of the scripts of a plan.
 pub fn problems(plan: &Plan) -> Vec<Problem> {
     Program::of(plan).1
+}
+
+/// The statements of a plan's scripts that have variables and are not sent by the simple protocol,
+/// their text as it would be prepared; none when the scripts have errors.
+pub fn statements_with_variables(plan: &Plan) -> Vec<Statement> {
+    let Some(program) = Program::of(plan).0 else { return Vec::new() };
+    let has_variables = |one: &&Statement| one.parameters > 0 || one.as_text.is_some();
+    let mut statements: Vec<_> =
+        program.statements().iter().filter(has_variables).cloned().collect();
+    if plan.endpoint.protocol == Protocol::Mysql {
+        for statement in &mut statements {
+            statement.sql = dbdyno_wire::mysql::as_prepared(&statement.sql);
+        }
+    }
+    statements
 }
 
 fn emit(sink: &mut Sink<'_>, frame: &Frame) -> Result<(), EngineError> {

@@ -58,6 +58,7 @@ impl Known {
         let place = StatementId(self.list.len() as u32);
         self.places.insert(normal.to_owned(), place);
         self.list.push(Statement {
+            as_text: None,
             script: 0,
             index: place.0,
             line: 0,

@@ -6,14 +6,14 @@
 use super::Options;
 use super::meta::Meta;
 use super::names::Names;
-use super::program::{Body, Chunk, Instruction, Operation, Query};
+use super::program::{Body, Instruction, Operation, Query};
 use super::read::{Action, Command, Sql};
 use super::source::{Flaw, Source};
 use super::sql::Kind;
-use super::template::{numbered, template};
+use super::template::{Template, numbered, template};
 use crate::problem::{Problem, Severity};
 use dbdyno_model::{Flow, QueryMode, Statement, StatementId};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 /// The maximum number of parameters in PostgreSQL's protocol.
@@ -27,15 +27,18 @@ pub(super) struct Context<'a> {
     pub(super) statements: &'a mut Vec<Statement>,
 }
 
-/// Lowers script number `script`: its instructions, and its problems.
+/// Lowers script number `script`: its instructions, and its problems. The values of the commands
+/// `as_text` are parts of their text.
 pub(super) fn lower(
     script: u32,
+    as_text: &BTreeMap<u32, String>,
     source: &Source<'_>,
     commands: Vec<Command>,
     context: &mut Context<'_>,
 ) -> (Vec<Instruction>, Vec<Problem>) {
     let mut lowering = Lowering {
         script,
+        as_text,
         source,
         context,
         command: 0,
@@ -57,6 +60,7 @@ pub(super) fn lower(
 
 struct Lowering<'a, 's, 'c> {
     script: u32,
+    as_text: &'a BTreeMap<u32, String>,
     source: &'a Source<'s>,
     context: &'a mut Context<'c>,
     /// The command being lowered, and its position.
@@ -147,15 +151,14 @@ impl Lowering<'_, '_, '_> {
         if self.context.mode != QueryMode::Simple {
             self.check_not_combined(sql);
         }
-        let (chunks, warnings) =
-            template(self.source.text, sql, self.context.mode, self.context.names);
-        for warning in warnings {
+        let mut template = template(self.source.text, sql, self.context.mode, self.context.names);
+        for warning in template.warnings.drain(..) {
             self.warn(warning);
         }
         if sql.store.is_some() && self.pipeline.is_some() {
             self.error("rows cannot be stored inside a pipeline: their answer comes later");
         }
-        let (statement, body) = self.body(sql, chunks);
+        let (statement, body) = self.body(sql, template);
         self.emit(Operation::Query(Query { statement, body, store: sql.store }));
     }
 
@@ -173,21 +176,24 @@ impl Lowering<'_, '_, '_> {
     }
 
     /// Adds the command to the table of statements; returns how its values are sent.
-    fn body(&mut self, sql: &Sql, chunks: Vec<Chunk>) -> (StatementId, Body) {
-        if self.context.mode == QueryMode::Simple {
+    fn body(&mut self, sql: &Sql, template: Template) -> (StatementId, Body) {
+        let Template { chunks, obstacle, .. } = template;
+        let flow = if self.pipeline.is_some() { Flow::Queue } else { Flow::Wait };
+        let is_simple = self.context.mode == QueryMode::Simple;
+        let as_text = self.as_text.get(&self.command).cloned().or(obstacle).filter(|_| !is_simple);
+        if is_simple || as_text.is_some() {
             let text = self.source.text[sql.span.clone()].into();
-            return (self.statement(text, 0), Body::Text(chunks));
+            return (self.statement(text, 0, as_text), Body::Text(chunks, flow));
         }
         let (sql, slots) = numbered(chunks);
         if slots.len() > PARAMETERS_MAX {
             self.error("a statement cannot have more than 65535 parameters");
         }
-        let flow = if self.pipeline.is_some() { Flow::Queue } else { Flow::Wait };
-        (self.statement(sql, slots.len() as u32), Body::Parameters(slots, flow))
+        (self.statement(sql, slots.len() as u32, None), Body::Parameters(slots, flow))
     }
 
     /// Adds a statement of the command being lowered to the table.
-    fn statement(&mut self, sql: String, parameters: u32) -> StatementId {
+    fn statement(&mut self, sql: String, parameters: u32, as_text: Option<String>) -> StatementId {
         let id = StatementId(self.context.statements.len() as u32);
         self.context.statements.push(Statement {
             script: self.script,
@@ -196,6 +202,7 @@ impl Lowering<'_, '_, '_> {
             source: self.source.text[self.span.clone()].into(),
             sql,
             parameters,
+            as_text,
         });
         id
     }
@@ -284,7 +291,7 @@ impl Lowering<'_, '_, '_> {
         if self.pipeline.is_none() {
             return self.error("no pipeline is open");
         }
-        let statement = self.statement(String::new(), 0);
+        let statement = self.statement(String::new(), 0, None);
         self.emit(Operation::Sync(statement, flow));
     }
 

@@ -68,7 +68,7 @@ pub struct Compilation {
 /// use std::{collections::BTreeMap, sync::Arc};
 ///
 /// let text = "\\set id random(1, 10 * :scale)\nselect * from t where id = :id;".into();
-/// let scripts = [Script { name: "by_id".into(), weight: 1, text }];
+/// let scripts = [Script { name: "by_id".into(), weight: 1, text, as_text: BTreeMap::new() }];
 /// let options = Options { seed: 1, allow_shell: false, print: |line| eprintln!("{line}") };
 /// let compilation = compile(&scripts, &BTreeMap::new(), QueryMode::Prepared, options);
 /// assert!(compilation.problems.is_empty());
@@ -96,7 +96,7 @@ pub fn compile(
     let mut statements = Vec::new();
     let mut context =
         lower::Context { mode, options: &options, names: &mut names, statements: &mut statements };
-    let code = lower_all(readings, &mut context, &mut problems);
+    let code = lower_all(readings, scripts, &mut context, &mut problems);
     let is_sound = problems.iter().all(|problem| problem.severity != Severity::Error);
     let program = is_sound.then(|| Program {
         scripts: code,
@@ -113,12 +113,19 @@ pub fn compile(
 /// The instructions of all scripts. A script's problems are sorted by their position.
 fn lower_all(
     readings: Vec<Reading<'_>>,
+    scripts: &[Script],
     context: &mut lower::Context<'_>,
     problems: &mut Vec<Problem>,
 ) -> Vec<Vec<Instruction>> {
     let lower = |(index, reading): (usize, Reading<'_>)| {
         let mut found = reading.problems(context.names);
-        let (code, more) = lower::lower(index as u32, &reading.source, reading.commands, context);
+        let (code, more) = lower::lower(
+            index as u32,
+            &scripts[index].as_text,
+            &reading.source,
+            reading.commands,
+            context,
+        );
         found.extend(more);
         found.sort_by_key(|problem| (problem.line, problem.column));
         problems.extend(found);

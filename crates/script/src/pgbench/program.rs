@@ -75,7 +75,7 @@ pub(super) struct Query {
 #[derive(Debug)]
 pub(super) enum Body {
     /// As parts of the text.
-    Text(Vec<Chunk>),
+    Text(Vec<Chunk>, Flow),
     /// As parameters of the statement.
     Parameters(Vec<Slot>, Flow),
 }

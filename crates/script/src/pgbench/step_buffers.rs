@@ -7,7 +7,7 @@ use super::meta::{Amount, ShellWord, Sleep};
 use super::names::Slot;
 use super::program::{Body, Chunk, Query};
 use super::variables::Variables;
-use dbdyno_model::{Keep, Nanos, Request, Value, prefetch};
+use dbdyno_model::{Flow, Keep, Nanos, Request, Value, prefetch};
 
 /// Values and text of the current step.
 #[derive(Debug, Default)]
@@ -32,8 +32,12 @@ impl StepBuffers {
         let statement = query.statement;
         let keep = if query.store.is_some() { Keep::LastRow } else { Keep::None };
         match &query.body {
-            Body::Text(chunks) => {
-                Request::Text { statement, sql: self.text(chunks, variables, names), keep }
+            Body::Text(chunks, flow) => {
+                let sql = self.text(chunks, variables, names);
+                match flow {
+                    Flow::Wait => Request::Text { statement, sql, keep },
+                    Flow::Queue => Request::TextInPipeline { statement, sql, keep },
+                }
             }
             Body::Parameters(slots, flow) => {
                 let parameters = self.parameters(slots, variables);

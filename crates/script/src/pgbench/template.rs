@@ -1,8 +1,9 @@
 //! SQL text with its variables found: what stays as it is, and what a value replaces.
 //!
-//! `:name` is a variable where it is not quoted and something can set it. Simple mode, which works
-//! on the text itself, replaces inside quoted text too, as pgbench does. `::cast` and names that
-//! nothing sets are left unchanged.
+//! `:name` is a variable where something can set it, also inside quoted text, as in pgbench's simple
+//! mode. `::cast` and names that nothing sets are left unchanged. No server takes a parameter inside
+//! quoted text, as a part of a name, or for the number of a column: where a variable stands there,
+//! the values have to be written into the text, whatever the query mode.
 
 use super::chars::{is_name, is_name_start, skip_while};
 use super::names::{Names, Slot};
@@ -13,38 +14,52 @@ use super::sql::{Kind, Piece};
 use dbdyno_model::QueryMode;
 use std::ops::Range;
 
-/// The chunks of a command, and warnings about names that nothing sets.
-pub(super) fn template(
-    text: &str,
-    sql: &Sql,
-    mode: QueryMode,
-    names: &mut Names,
-) -> (Vec<Chunk>, Vec<Flaw>) {
-    let mut builder = Builder { text, names, chunks: Vec::new(), warnings: Vec::new() };
+/// A command's text with its variables found.
+pub(super) struct Template {
+    pub(super) chunks: Vec<Chunk>,
+    /// About names that nothing sets.
+    pub(super) warnings: Vec<Flaw>,
+    /// Why its values cannot be parameters on any server.
+    pub(super) obstacle: Option<String>,
+}
+
+/// Finds the variables of a command. In a comment they matter to simple mode alone.
+pub(super) fn template(text: &str, sql: &Sql, mode: QueryMode, names: &mut Names) -> Template {
+    let template = Template { chunks: Vec::new(), warnings: Vec::new(), obstacle: None };
+    let before = sql.span.start;
+    let mut builder = Builder { text, before, names, template };
     for piece in &sql.pieces {
+        let is_comment = piece.kind == Kind::Quoted && is_comment(&text[piece.span.clone()]);
         match piece.kind {
             Kind::Escaped => builder.literal(piece.span.start + 1..piece.span.end),
-            Kind::Quoted if mode != QueryMode::Simple => builder.literal(piece.span.clone()),
+            _ if is_comment && mode != QueryMode::Simple => builder.literal(piece.span.clone()),
             Kind::Quoted | Kind::Code => builder.piece(piece),
         }
     }
-    (builder.chunks, builder.warnings)
+    builder.template
+}
+
+/// Whether a quoted text is a comment to the server. `/*!` and `/*+` begin text that is not.
+fn is_comment(quoted: &str) -> bool {
+    let is_read = quoted.starts_with("/*!") || quoted.starts_with("/*+");
+    quoted.starts_with("--") || quoted.starts_with("/*") && !is_read
 }
 
 struct Builder<'a> {
     text: &'a str,
+    /// Where the command begins.
+    before: usize,
     names: &'a mut Names,
-    chunks: Vec<Chunk>,
-    warnings: Vec<Flaw>,
+    template: Template,
 }
 
 impl Builder<'_> {
     fn literal(&mut self, span: Range<usize>) {
         let text = &self.text[span];
-        if let Some(Chunk::Literal(before)) = self.chunks.last_mut() {
+        if let Some(Chunk::Literal(before)) = self.template.chunks.last_mut() {
             before.push_str(text);
         } else if !text.is_empty() {
-            self.chunks.push(Chunk::Literal(text.into()));
+            self.template.chunks.push(Chunk::Literal(text.into()));
         }
     }
 
@@ -53,7 +68,13 @@ impl Builder<'_> {
         for span in mentions(self.text, piece.span.clone()) {
             let Some(slot) = self.variable(&span, piece.kind) else { continue };
             self.literal(literal_start..span.start);
-            self.chunks.push(match piece.kind {
+            if self.template.obstacle.is_none()
+                && let Some(place) =
+                    place_without_parameter(&self.text[self.before..span.start], piece.kind)
+            {
+                self.template.obstacle = Some(format!("{} is {place}", &self.text[span.clone()]));
+            }
+            self.template.chunks.push(match piece.kind {
                 Kind::Code if self.names.is_text(slot) => Chunk::Quoted(slot),
                 _ => Chunk::Variable(slot),
             });
@@ -70,10 +91,39 @@ impl Builder<'_> {
         }
         if kind == Kind::Code {
             let message = "nothing sets this variable: it is left in the SQL unchanged";
-            self.warnings.push(Flaw::new(span.clone(), message));
+            self.template.warnings.push(Flaw::new(span.clone(), message));
         }
         None
     }
+}
+
+/// What a variable is, after this text of its command, if no server takes a parameter there.
+fn place_without_parameter(before: &str, kind: Kind) -> Option<&'static str> {
+    // Names in MySQL's quotes, which are code to us: elsewhere this character hardly occurs.
+    let is_in_backquotes = before.bytes().filter(|byte| *byte == b'`').count() % 2 == 1;
+    if kind == Kind::Quoted || is_in_backquotes {
+        return Some("inside quotes");
+    }
+    if before.ends_with(|c| is_name(c) || c == '$') {
+        return Some("a part of a name");
+    }
+    is_list_of_columns(before).then_some("the number of a column")
+}
+
+/// Whether what follows this text is an item of `order by` or `group by`. A number there is that of
+/// a column; a parameter would be a constant, which orders nothing.
+fn is_list_of_columns(before: &str) -> bool {
+    let before = before.to_ascii_lowercase();
+    let lists = ["order", "group"].iter().filter_map(|word| before.rfind(word));
+    let Some(start) = lists.max().filter(|&at| !before[..at].ends_with(is_name)) else {
+        return false;
+    };
+    let Some(items) = before[start + "order".len()..].trim_start().strip_prefix("by") else {
+        return false;
+    };
+    let items = items.trim();
+    let is_plain = items.chars().all(|c| is_name(c) || matches!(c, ' ' | '.' | ',' | ':'));
+    items.is_empty() || is_plain && items.ends_with(',') && !items.contains("limit")
 }
 
 /// Where the piece contains `:name`, with exactly one colon.

@@ -30,6 +30,7 @@ pub(crate) fn scripts(texts: &[&str]) -> Vec<Script> {
         name: format!("s{index}"),
         weight: 1,
         text: (*text).into(),
+        as_text: BTreeMap::new(),
     };
     texts.iter().enumerate().map(script).collect()
 }

@@ -46,7 +46,8 @@ pub(crate) fn with_options(options: &[&str]) -> Settings {
 }
 
 pub(crate) fn program_with(text: &str, settings: Settings) -> Result<Program, Vec<Problem>> {
-    let script = Script { name: "test.lua".into(), weight: 1, text: text.into() };
+    let script =
+        Script { name: "test.lua".into(), weight: 1, text: text.into(), as_text: BTreeMap::new() };
     compile(&script, settings)
 }
 

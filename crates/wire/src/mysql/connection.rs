@@ -165,9 +165,10 @@ impl Connection {
     }
 
     /// Prepares all statements of the table; returns whether an [`Event::Prepared`] will follow. In
-    /// the other query modes, and for an empty table, there is nothing to do.
+    /// the other query modes, and if no statement is to be prepared, there is nothing to do.
     pub fn prepare_all(&mut self, out: &mut Vec<u8>) -> bool {
-        let wanted = self.config.query_mode == QueryMode::Prepared && !self.statements.is_empty();
+        let wanted = self.config.query_mode == QueryMode::Prepared
+            && self.statements.iter().any(|statement| statement.as_text.is_none());
         if wanted {
             self.exchange.prepare_all(&self.statements, out);
         }

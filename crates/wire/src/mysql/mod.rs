@@ -35,4 +35,5 @@ mod statements;
 pub use config::{Channel, Config, Opening};
 pub use connection::Connection;
 pub use event::{Event, PrepareFailure};
+pub use placeholder::as_prepared;
 pub use session::Session;

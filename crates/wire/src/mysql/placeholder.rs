@@ -12,6 +12,11 @@ pub(super) struct Translated {
     pub(super) order: Vec<u16>,
 }
 
+/// A statement's text as it is prepared, with `?` for its parameters.
+pub fn as_prepared(sql: &str) -> String {
+    String::from_utf8_lossy(&translate(sql).sql).into_owned()
+}
+
 pub(super) fn translate(sql: &str) -> Translated {
     let mut rest = sql.as_bytes();
     let mut translated = Translated { sql: Vec::with_capacity(rest.len()), order: Vec::new() };

@@ -57,16 +57,19 @@ impl Exchange {
                 let command = Command::Prepare { place, sql: sql.into() };
                 self.submit(meta(Keep::None, Flow::Wait), command, out);
             }
-            Request::Text { sql, keep, .. } => {
-                self.submit(meta(keep, Flow::Wait), Command::Query(sql.into()), out);
+            Request::Text { sql, keep, .. } | Request::TextInPipeline { sql, keep, .. } => {
+                self.submit(meta(keep, request.flow()), Command::Query(sql.into()), out);
             }
             Request::Sync { flow, .. } => self.submit(meta(Keep::None, flow), Command::Ping, out),
         }
     }
 
-    /// Prepares every statement of the plan.
+    /// Prepares every statement of the plan that is not sent as text.
     pub(super) fn prepare_all(&mut self, statements: &[Statement], out: &mut Vec<u8>) {
         for (number, statement) in (0..).zip(statements) {
+            if statement.as_text.is_some() {
+                continue;
+            }
             let id = StatementId(number);
             let place = Preparations::planned(id);
             let command = Command::Prepare { place, sql: statement.sql.as_str().into() };

@@ -41,7 +41,7 @@ enum Phase {
 impl Connection {
     /// A connection that has not been started.
     pub fn new(config: Arc<Config>, statements: Arc<[Statement]>) -> Self {
-        let exchange = Exchange::new(statements.len());
+        let exchange = Exchange::new(Arc::clone(&statements));
         Self {
             config,
             statements,
@@ -144,13 +144,10 @@ impl Connection {
     }
 
     /// Prepares all statements of the table; returns whether an [`Event::Prepared`] will follow. In
-    /// the other query modes, and for an empty table, there is nothing to do.
+    /// the other query modes, and if no statement is to be prepared, there is nothing to do.
     pub fn prepare_all(&mut self, out: &mut Vec<u8>) -> bool {
-        let wanted = self.config.query_mode == QueryMode::Prepared && !self.statements.is_empty();
-        if wanted {
-            self.exchange.prepare_all(&self.statements, out);
-        }
-        wanted
+        self.config.query_mode == QueryMode::Prepared
+            && self.exchange.prepare_all(&self.statements, out)
     }
 
     /// Encodes a request. An [`Event::Reply`] will follow.

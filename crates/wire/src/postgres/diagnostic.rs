@@ -2,7 +2,7 @@
 
 use super::message::Fields;
 use crate::ProtocolError;
-use dbdyno_model::ServerError;
+use dbdyno_model::{FailureClass, ServerError};
 
 /// An error or a notice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +42,15 @@ impl Diagnostic {
 
 impl From<Diagnostic> for ServerError {
     fn from(diagnostic: Diagnostic) -> Self {
-        Self::from_sqlstate(&diagnostic.code, diagnostic.message)
+        let mut error = Self::from_sqlstate(&diagnostic.code, diagnostic.message);
+        // An error after which the connection stays, whatever class its code is of: a statement
+        // that takes other parameters than were sent, or a state of the script's own choice.
+        if error.class == FailureClass::Connection && diagnostic.severity == "ERROR" {
+            error.class = match error.code.as_str() {
+                "08P01" => FailureClass::Statement,
+                _ => FailureClass::Other,
+            };
+        }
+        error
     }
 }

@@ -102,12 +102,15 @@ pub(crate) fn query(sql: &str, out: &mut Vec<u8>) {
     message(out, b'Q', |out| text(out, sql));
 }
 
-/// Parse without parameter types: the server infers them.
-pub(crate) fn parse(name: Name, sql: &str, out: &mut Vec<u8>) {
+/// Parse with the types of the first parameters; the server infers those of the others.
+pub(crate) fn parse(name: Name, sql: &str, types: &[u32], out: &mut Vec<u8>) {
     message(out, b'P', |out| {
         name.write(out);
         text(out, sql);
-        out.extend_from_slice(&[0, 0]);
+        out.extend_from_slice(&(types.len() as u16).to_be_bytes());
+        for oid in types {
+            out.extend_from_slice(&oid.to_be_bytes());
+        }
     });
 }
 

@@ -16,7 +16,8 @@ use super::session::Session;
 use super::stage::Stage;
 use super::{encode, event};
 use crate::{ProtocolError, ReceiveBuffer};
-use dbdyno_model::{FailureClass, Flow, Queue, Reply, ServerError, StatementId};
+use dbdyno_model::{FailureClass, Flow, Queue, Reply, ServerError, Statement, StatementId};
+use std::sync::Arc;
 
 /// The outstanding requests of one connection.
 #[derive(Debug)]
@@ -31,13 +32,18 @@ pub(super) struct Exchange {
     answered: (StatementId, Flow),
     in_transaction: bool,
     pub(super) preparations: Preparations,
+    statements: Arc<[Statement]>,
+    /// The last use of a prepared statement, as sent.
+    pub(super) last_bound: Vec<u8>,
+    /// The types of the parameters of the oldest request, which is to be sent again.
+    again: Option<Box<[u32]>>,
     /// Outstanding preparations before the run.
     preparing: usize,
     failures: Vec<event::PrepareFailure>,
 }
 
 impl Exchange {
-    pub(super) fn new(statements: usize) -> Self {
+    pub(super) fn new(statements: Arc<[Statement]>) -> Self {
         Self {
             queue: Queue::default(),
             stage: Stage::Idle,
@@ -46,7 +52,10 @@ impl Exchange {
             answer: Answer::default(),
             answered: (StatementId(0), Flow::Wait),
             in_transaction: false,
-            preparations: Preparations::of(statements),
+            preparations: Preparations::of(statements.len()),
+            statements,
+            last_bound: Vec::new(),
+            again: None,
             preparing: 0,
             failures: Vec::new(),
         }
@@ -60,6 +69,7 @@ impl Exchange {
         self.answer.clear();
         self.preparations.forget_all();
         self.preparing = 0;
+        self.again = None;
         self.failures.clear();
     }
 
@@ -71,6 +81,11 @@ impl Exchange {
         if self.queue.len() == 1 {
             self.begin_oldest();
         }
+    }
+
+    /// Whether preparations before the run are outstanding.
+    pub(super) fn has_preparations(&self) -> bool {
+        self.preparing > 0
     }
 
     /// The answer that [`Outcome::Reply`] refers to.
@@ -127,7 +142,7 @@ impl Exchange {
             b'D' => self.answer.row(oldest.keep, message.body)?,
             b'C' => return Ok(self.on_complete(oldest, message.body)),
             b'I' if !oldest.ends_synchronized() => return Ok(self.finish()),
-            b'Z' => return self.on_ready(oldest, before, message.body),
+            b'Z' => return self.on_ready(oldest, before, message.body, out),
             b'T' => self.answer.begin_rows(oldest.keep, message.body)?,
             b't' => self.learn(oldest, message.body)?,
             b'E' => return self.on_error(oldest, message.body),
@@ -140,6 +155,9 @@ impl Exchange {
     #[inline]
     fn on_complete(&mut self, oldest: Pending, tag: &[u8]) -> Option<Outcome> {
         self.answer.complete(oldest.keep, tag);
+        if tag.starts_with(b"ALTER ") {
+            self.preparations.retire_all();
+        }
         if oldest.ends_synchronized() { None } else { self.finish() }
     }
 
@@ -149,6 +167,7 @@ impl Exchange {
         oldest: Pending,
         before: Stage,
         body: &[u8],
+        out: &mut Vec<u8>,
     ) -> Result<Option<Outcome>, ProtocolError> {
         let too_early = before == Stage::Planned && oldest.executes();
         if too_early || !oldest.ends_synchronized() {
@@ -163,7 +182,25 @@ impl Exchange {
             self.answer.fail(skipped());
         }
         self.skipping = false;
+        if let Some(types) = self.again.take()
+            && self.repeat_oldest(&types, out)
+        {
+            return Ok(None);
+        }
         Ok(self.finish())
+    }
+
+    /// Sends the only outstanding request once more, if its text is known.
+    fn repeat_oldest(&mut self, types: &[u32], out: &mut Vec<u8>) -> bool {
+        let Some(oldest) = self.queue.front_mut() else { return false };
+        let Some(slot) = oldest.slot else { return false };
+        oldest.prepares = true;
+        let statements = Arc::clone(&self.statements);
+        let Some(statement) = statements.get(slot.0 as usize) else { return false };
+        self.answer.clear();
+        self.stage = Stage::Parsing;
+        self.send_again(slot, &statement.sql, types, out);
+        true
     }
 
     fn on_error(&mut self, oldest: Pending, body: &[u8]) -> Result<Option<Outcome>, ProtocolError> {
@@ -172,6 +209,19 @@ impl Exchange {
             return Ok(Some(Outcome::Fatal(diagnostic.into())));
         }
         if let (true, Some(slot)) = (statement_is_stale(&diagnostic.code), oldest.slot) {
+            // Outside a transaction nothing is lost yet: prepared anew, the statement may work. A
+            // statement that is gone is reported: something between us and the server may lose
+            // them all the time.
+            let can_repeat = diagnostic.code == TABLES_CHANGED
+                && !oldest.prepares
+                && oldest.flow == Flow::Wait
+                && self.queue.len() == 1;
+            self.again = match self.preparations.at(slot) {
+                Preparation::Ready(types) if can_repeat && !self.in_transaction => {
+                    Some(types.clone())
+                }
+                _ => None,
+            };
             self.preparations.set(slot, Preparation::Stale);
         }
         self.answer.fail(diagnostic.into());
@@ -296,8 +346,11 @@ fn skipped() -> ServerError {
 /// The prepared statement is gone (`DISCARD ALL`), or its tables have changed: the next use
 /// prepares it again.
 fn statement_is_stale(code: &str) -> bool {
-    matches!(code, "26000" | "0A000")
+    matches!(code, "26000" | TABLES_CHANGED)
 }
+
+/// Also the code of what the server does not support.
+const TABLES_CHANGED: &str = "0A000";
 
 fn unexpected(tag: u8, stage: Stage) -> ProtocolError {
     ProtocolError::Unexpected { tag, state: stage.name() }

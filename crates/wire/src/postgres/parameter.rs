@@ -1,8 +1,9 @@
 //! Parameters of a statement, in binary where that is sure to have the same meaning.
 //!
 //! Text is always correct: the server reads it like a literal. Binary is used where the server has
-//! reported the type and the value fits it exactly; a number that is too large is sent as text, so
-//! that the server reports its own error.
+//! reported the type and the value fits it exactly. The server infers types from the statement
+//! alone (`integer` for `$1 + 10`, whatever the column): where a number does not fit, [`wider`]
+//! returns the type that the server gives to the same number as a literal.
 
 use dbdyno_model::Value;
 use std::io::Write;
@@ -15,6 +16,7 @@ const INT2: u32 = 21;
 const INT4: u32 = 23;
 const FLOAT4: u32 = 700;
 const FLOAT8: u32 = 701;
+const NUMERIC: u32 = 1700;
 
 /// The format of a parameter, as in Bind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,32 @@ pub(crate) fn write(type_oid: u32, value: &Value, out: &mut Vec<u8>) -> Format {
     }
     write_text(value, out);
     Format::Text
+}
+
+/// The parameters' types with those made wider that a number does not fit into; none if all fit.
+#[inline]
+pub(crate) fn wider(types: &[u32], values: &[Value]) -> Option<Box<[u32]>> {
+    let each = || types.iter().zip(values).map(|(&oid, value)| wide_enough(oid, value));
+    each().zip(types).any(|(wide, &oid)| wide != oid).then(|| each().collect())
+}
+
+#[inline]
+fn wide_enough(type_oid: u32, value: &Value) -> u32 {
+    match (type_oid, value) {
+        (INT2 | INT4, &Value::Int(number)) => {
+            match (i16::try_from(number), i32::try_from(number)) {
+                (_, Err(_)) => INT8,
+                (Err(_), Ok(_)) => INT4,
+                _ => type_oid,
+            }
+        }
+        (INT2 | INT4 | INT8, Value::Double(number))
+            if number.is_finite() && (number.fract() != 0.0 || number.abs() >= 1e15) =>
+        {
+            NUMERIC
+        }
+        _ => type_oid,
+    }
 }
 
 #[inline]
@@ -95,7 +123,7 @@ fn write_text(value: &Value, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{BOOL, FLOAT4, FLOAT8, Format, INT2, INT4, INT8, UNKNOWN, write};
+    use super::{BOOL, FLOAT4, FLOAT8, Format, INT2, INT4, INT8, NUMERIC, UNKNOWN, wider, write};
     use dbdyno_model::Value;
 
     fn written(type_oid: u32, value: &Value) -> (Format, Vec<u8>) {
@@ -138,6 +166,31 @@ mod tests {
         ] {
             let expected = (Format::Text, text.as_bytes().to_vec());
             assert_eq!(written(type_oid, &value), expected, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_does_not_fit_gets_the_type_of_its_literal() {
+        for (oid, value, expected) in [
+            (INT2, Value::Int(32767), None),
+            (INT2, Value::Int(32768), Some(INT4)),
+            (INT2, Value::Int(1 << 40), Some(INT8)),
+            (INT4, Value::Int(i64::from(i32::MIN)), None),
+            (INT4, Value::Int(1 << 31), Some(INT8)),
+            (INT8, Value::Int(i64::MAX), None),
+            (INT4, Value::Double(6.0), None),
+            (INT4, Value::Double(2.5), Some(NUMERIC)),
+            (INT8, Value::Double(1e20), Some(NUMERIC)),
+            (FLOAT8, Value::Double(2.5), None),
+            (INT4, Value::Null, None),
+            (INT4, Value::Text("x".into()), None),
+        ] {
+            let expected = expected.map(|oid| Box::from([FLOAT4, oid]));
+            assert_eq!(
+                wider(&[FLOAT4, oid], &[Value::Int(1), value.clone()]),
+                expected,
+                "{value:?}"
+            );
         }
     }
 

@@ -75,6 +75,15 @@ impl Preparations {
         }
     }
 
+    /// The tables may look different now: each next use prepares its statement anew.
+    pub(crate) fn retire_all(&mut self) {
+        for place in &mut self.places {
+            if matches!(place, Preparation::Ready(_)) {
+                *place = Preparation::Stale;
+            }
+        }
+    }
+
     /// Reads a `ParameterDescription`.
     pub(crate) fn learn(&mut self, slot: Slot, body: &[u8]) -> Result<(), ProtocolError> {
         let mut fields = Fields(body);

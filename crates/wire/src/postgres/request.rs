@@ -2,6 +2,7 @@
 
 use super::encode::{self, Name};
 use super::exchange::Exchange;
+use super::parameter;
 use super::pending::{Pending, Purpose};
 use super::prepared::{Preparation, Preparations, Slot};
 use super::stage::Stage;
@@ -50,18 +51,26 @@ impl Exchange {
             Request::Text { statement, sql, keep } => {
                 self.text(statement, Purpose::Statement, sql, keep, out);
             }
+            Request::TextInPipeline { statement, sql, keep } => {
+                let (parameters, flow) = (&[][..], Flow::Queue);
+                self.unnamed(Parameterized { statement, sql, parameters, keep, flow }, out);
+            }
             Request::Sync { statement, flow } => self.sync(statement, flow, out),
         }
     }
 
-    /// Prepares every statement; each has its own synchronization point, so that one that fails
-    /// does not affect others.
-    pub(super) fn prepare_all(&mut self, statements: &[Statement], out: &mut Vec<u8>) {
+    /// Prepares every statement that is not sent as text; each has its own synchronization point,
+    /// so that one that fails does not affect others. Returns whether there was any.
+    pub(super) fn prepare_all(&mut self, statements: &[Statement], out: &mut Vec<u8>) -> bool {
         for (number, statement) in (0..).zip(statements) {
+            if statement.as_text.is_some() {
+                continue;
+            }
             let id = StatementId(number);
             let slot = Preparations::planned(id);
             self.prepare(id, slot, Purpose::Preparation, &statement.sql, out);
         }
+        self.has_preparations()
     }
 
     fn prepare(
@@ -72,7 +81,7 @@ impl Exchange {
         sql: &str,
         out: &mut Vec<u8>,
     ) {
-        self.parse_and_describe(slot, sql, out);
+        self.parse_and_describe(slot, sql, &[], out);
         encode::sync(out);
         self.push(Pending {
             statement,
@@ -121,21 +130,39 @@ impl Exchange {
 
     #[inline]
     fn prepared(&mut self, request: Parameterized<'_>, slot: Slot, out: &mut Vec<u8>) {
-        let preparation = self.preparations.at(slot);
-        let prepares = matches!(preparation, Preparation::Absent | Preparation::Stale);
-        if prepares {
-            self.parse_and_describe(slot, request.sql, out);
-        }
-        let types = match self.preparations.at(slot) {
-            Preparation::Ready(types) => types,
-            _ => &[][..],
+        let mut wider = None;
+        let prepares = match self.preparations.at(slot) {
+            Preparation::Absent | Preparation::Stale => true,
+            Preparation::Underway => false,
+            Preparation::Ready(types) => {
+                wider = parameter::wider(types, request.parameters);
+                wider.is_some()
+            }
         };
+        if prepares {
+            self.preparations.retire(slot);
+            self.parse_and_describe(slot, request.sql, wider.as_deref().unwrap_or_default(), out);
+        }
+        let types = match (self.preparations.at(slot), &wider) {
+            (Preparation::Ready(types), _) | (_, Some(types)) => &types[..],
+            _ => &[],
+        };
+        let start = out.len();
         encode::bind(Name::Numbered(slot.0), types, request.parameters, out);
         self.execute(request, Some(slot), prepares, out);
+        self.last_bound.clear();
+        self.last_bound.extend_from_slice(&out[start..]);
+    }
+
+    /// Sends the last request again, with its statement prepared anew: its parameters keep their
+    /// types, since they are encoded for them.
+    pub(super) fn send_again(&mut self, slot: Slot, sql: &str, types: &[u32], out: &mut Vec<u8>) {
+        self.parse_and_describe(slot, sql, types, out);
+        out.extend_from_slice(&self.last_bound);
     }
 
     fn unnamed(&mut self, request: Parameterized<'_>, out: &mut Vec<u8>) {
-        encode::parse(Name::Unnamed, request.sql, out);
+        encode::parse(Name::Unnamed, request.sql, &[], out);
         encode::bind(Name::Unnamed, &[], request.parameters, out);
         self.execute(request, None, false, out);
     }
@@ -162,12 +189,12 @@ impl Exchange {
         self.push(Pending { statement, slot, purpose, keep, flow, first, prepares });
     }
 
-    fn parse_and_describe(&mut self, slot: Slot, sql: &str, out: &mut Vec<u8>) {
+    fn parse_and_describe(&mut self, slot: Slot, sql: &str, types: &[u32], out: &mut Vec<u8>) {
         let name = Name::Numbered(slot.0);
         if *self.preparations.at(slot) == Preparation::Stale {
             encode::close_statement(name, out);
         }
-        encode::parse(name, sql, out);
+        encode::parse(name, sql, types, out);
         encode::describe_statement(name, out);
         self.preparations.set(slot, Preparation::Underway);
     }

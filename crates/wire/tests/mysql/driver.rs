@@ -63,6 +63,7 @@ fn statement(sql: &str) -> Statement {
         source: sql.into(),
         sql: sql.into(),
         parameters: sql.matches('$').count() as u32,
+        as_text: None,
     }
 }
 

@@ -67,8 +67,21 @@ def build(subject: Subject) -> Sequence[Block]:
             key=_key(rows),
             table=_table(rows),
             svg=at_each_width(partial(_draw, rows)),
-        )
+        ),
+        *_sent_as_text([row.record for row in rows]),
     ]
+
+
+def _sent_as_text(statements: Sequence[StatementRecord]) -> Sequence[Table]:
+    """The statements whose values are parts of their text, if the others have parameters."""
+    rows = [(one.sql, one.as_text) for one in statements if one.as_text]
+    table = Table(
+        caption="Sent as text, with the values in it",
+        columns=("Statement", "Why"),
+        rows=rows,
+        code=frozenset({0}),
+    )
+    return [table] if rows else []
 
 
 def _key(rows: Sequence[Row]) -> Sequence[tuple[str, str]]:

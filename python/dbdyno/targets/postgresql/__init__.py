@@ -5,6 +5,7 @@ from dbdyno.targets.postgresql.connections import free_connections
 from dbdyno.targets.postgresql.describe import describe, refuses_writes
 from dbdyno.targets.postgresql.dialect import PostgresqlDialect
 from dbdyno.targets.postgresql.maintenance import checkpoint, one_instant, settle
+from dbdyno.targets.postgresql.parameters import parameters_refused
 from dbdyno.targets.postgresql.server_errors import understood
 from dbdyno.targets.postgresql.tables import find_tables
 from dbdyno.targets.postgresql.telemetry import TELEMETRY
@@ -25,4 +26,5 @@ TARGET = Target(
     lift_time_limits=lift_time_limits,
     refuses_writes=refuses_writes,
     telemetry=TELEMETRY,
+    parameters_refused=parameters_refused,
 )

@@ -29,7 +29,12 @@ fn plan(duration: Option<Nanos>) -> Plan {
             connect_timeout_ns: Nanos::from_secs(10),
         },
         query_mode: QueryMode::Simple,
-        scripts: vec![Script { name: "only".into(), weight: 1, text: String::new() }],
+        scripts: vec![Script {
+            name: "only".into(),
+            weight: 1,
+            text: String::new(),
+            as_text: BTreeMap::new(),
+        }],
         variables: BTreeMap::new(),
         seed: 42,
         clients: 2,
