@@ -5,8 +5,8 @@ import type { Unit } from "./data";
 
 const THIN_SPACE = "\u202f";
 const NOTHING = "–";
-// Where numbers would be written in powers of ten.
-const POWERS_BELOW = 1e-4;
+// Less of any unit is rounding error, or of no concern.
+const LEAST = 1e-4;
 
 export function formatValue(value: number | null | undefined, unit: Unit): string {
   if (value === null || value === undefined || Number.isNaN(value)) return NOTHING;
@@ -25,8 +25,8 @@ function significant(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return "0";
   if (size >= 99.95) return withSpaces(value.toFixed(0));
-  if (size >= POWERS_BELOW) return String(Number(value.toPrecision(3)));
-  return value.toFixed(2 - Math.floor(Math.log10(size))).replace(/0+$/, "");
+  if (size >= LEAST) return String(Number(value.toPrecision(3)));
+  return value > 0 ? `<${THIN_SPACE}${LEAST}` : `>${THIN_SPACE}${-LEAST}`;
 }
 
 function withSpaces(digits: string): string {

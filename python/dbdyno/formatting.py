@@ -8,8 +8,8 @@ import math
 
 THIN_SPACE = "\u202f"
 NOTHING = "–"
-# Below this, Python's general format writes powers of ten.
-_POWERS_BELOW = 1e-4
+_LEAST = 1e-4
+"""Less of any unit is rounding error, or of no concern."""
 PRODUCTS = {"postgres": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL"}
 
 
@@ -32,13 +32,13 @@ def milliseconds(value: float | None) -> str:
 
 
 def significant(value: float) -> str:
-    """Format with three significant digits, never in powers of ten."""
+    """Format with three significant digits, never in powers of ten, and no digits of dust."""
     if value == 0 or math.isnan(value):
         return "0" if value == 0 else NOTHING
     if abs(value) >= 99.95:
         return count(value)
-    if abs(value) < _POWERS_BELOW:
-        return f"{value:.{2 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
+    if abs(value) < _LEAST:
+        return f"{'<' if value > 0 else '>'}{THIN_SPACE}{math.copysign(_LEAST, value)}"
     return f"{value:.3g}"
 
 

@@ -100,8 +100,8 @@ def test_a_stage_has_dips_and_falls_of_its_own():
 
 
 def test_an_event_near_a_stage_border_is_compared_with_its_own_stage():
-    (before,) = found(staged((1, 4)).log(28.5, "deadlock"))
-    assert before.depth == pytest.approx(0, abs=0.1)
+    made = staged((1, 4)).log(26.0, "checkpoint_start").log(29.0, "checkpoint_end")
+    assert found(made)[0].depth == pytest.approx(0, abs=0.1)
     made = staged((1, 4)).log(25.0, "checkpoint_start").log(35.0, "checkpoint_end")
     assert found(made)[0].depth is None
 
@@ -120,6 +120,13 @@ def test_a_checkpoint_in_the_log_has_its_phases():
     assert event.phases == (("write", 10, 18), ("sync", 18, 19.5))
     assert event.values["buffers"] == 700
     assert event.depth == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("length_s", [0.0, 0.1])
+def test_an_event_too_short_for_the_loss_of_its_interval_has_no_depth(length_s):
+    made = run(per_second(t20=-320) + 1000).log(20.2, "checkpoint_start")
+    made.log(20.2 + length_s, "checkpoint_end", write_s=0.0, sync_s=0.0, total_s=length_s)
+    assert [event.depth for event in found(made, "checkpoint")] == [None]
 
 
 def test_checkpoints_at_the_edges_of_the_run():
@@ -198,7 +205,7 @@ def test_deadlocks_that_follow_each_other_closely_are_one_event():
         made.log(time_s, "deadlock")
     first, second = found(made, "deadlock")
     assert (first.begin_s, first.end_s, first.values["count"]) == (10, 11.2, 3)
-    assert second.depth == pytest.approx(0, abs=0.05)
+    assert second.depth is None
     counted = run().counters("pg_stat_database", {"deadlocks": per_second(t20=2)})
     (event,) = found(counted, "deadlock")
     assert (event.begin_s, event.end_s, event.values["count"]) == (20, 21, 2)

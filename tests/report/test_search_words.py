@@ -75,3 +75,33 @@ def test_the_page_draws_the_curve_with_its_limit():
 def test_one_rate_makes_no_curve():
     page = render_search_html(made_up_search.search(trials_max=1))
     assert "A curve needs at least two rates." in page
+
+
+def with_late_runs(found, trials):
+    """The same search, whose load generator was late in all runs at these rates."""
+    late = {"valid": False, "invalid_reasons": ["the generator was late"]}
+    return replace(
+        found,
+        trials=[
+            replace(one, runs=[replace(run, **late) for run in one.runs], results=[])
+            if place in trials
+            else one
+            for place, one in enumerate(found.trials)
+        ],
+    )
+
+
+def test_nothing_is_concluded_from_runs_that_are_not_valid():
+    found = made_up_search.search(limit_ms=0.1)
+    of_all = with_late_runs(found, range(len(found.trials)))
+    assert {trial.outcome for trial in of_all.trials} == {"open"}
+    assert "is not known: at no rate was a run valid" in verdict(of_all)
+    some = with_late_runs(found, [2, 3])
+    assert "met at no rate that could be judged: at 78 TPS" in verdict(with_late_runs(found, [0]))
+    text = " ".join(render_search_text(some).split())
+    number = sum(len(trial.runs) for trial in found.trials)
+    assert f"2 of {number} runs were not valid and were not judged, the first because the" in text
+    assert [row[-2] for row in rows(some)].count("not valid") == 2
+    above = with_late_runs(made_up_search.search(limit_ms=40.0), [])
+    place = above.trials.index(above.not_met)
+    assert "at 4\u202f490, no run was valid" in verdict(with_late_runs(above, [place]))

@@ -8,6 +8,8 @@ const BUSY_SHARE_MAX: f64 = 0.9;
 /// A shorter time does not show how busy it was: the kernel credits processor time in ticks of up
 /// to 10 ms a thread, and initialization is most of the work.
 const BUSY_TIME_MIN: Nanos = Nanos::from_secs(1);
+/// A generator that is late though it used less than this share was not given a processor in time.
+const IDLE_SHARE_MAX: f64 = 0.5;
 /// A lateness below this never makes a run invalid.
 const LATENESS_MIN: Nanos = Nanos::from_millis(1);
 /// Nor does a lateness below this share of the 99th percentile it would distort.
@@ -68,9 +70,18 @@ pub(crate) fn invalid_reasons(work: &OwnWork<'_>) -> Vec<String> {
     let bound = LATENESS_MIN.max(Nanos((work.response_p99.0 as f64 * LATENESS_SHARE_MAX) as u64));
     if work.open_loop && !work.broke_off && late > bound {
         reasons.push(format!(
-            "the generator was late: 1 % of the transactions were sent more than {:.1} ms after they were due though a client was free (bound: {:.1} ms)",
+            "the generator was late: 1 % of the transactions were sent more than {:.1} ms after they were due though a client was free (bound: {:.1} ms){}",
             late.as_secs_f64() * 1e3,
-            bound.as_secs_f64() * 1e3
+            bound.as_secs_f64() * 1e3,
+            if busy < IDLE_SHARE_MAX {
+                format!(
+                    "; it used {:.0} % of the processor time that its threads can use, so it \
+                     waited for a processor that the server or other programs had",
+                    busy * 100.0
+                )
+            } else {
+                String::new()
+            },
         ));
     }
     reasons
@@ -117,6 +128,9 @@ mod tests {
         );
         assert!(reasons(open, TEN_SECONDS, 0, Nanos::from_micros(2100))[0].contains("2.1 ms"));
         assert!(reasons(closed, TEN_SECONDS, 0, Nanos::from_secs(1)).is_empty());
+        let waited = "waited for a processor";
+        assert!(reasons(open, TEN_SECONDS, 800_000, Nanos::from_secs(1))[0].contains(waited));
+        assert!(!reasons(open, TEN_SECONDS, 16_000_000, Nanos::from_secs(1))[0].contains(waited));
     }
 
     #[test]

@@ -19,6 +19,8 @@ __all__ = ["EventKind", "RunEvent", "events"]
 
 _NEIGHBOURS_MIN_S, _NEIGHBOURS_MAX_S = 5.0, 60.0
 _NEIGHBOURS_MIN = 3
+_LOSS_MAX = 2
+"""An event stops the load for as long as it lasts at most; twice that allows for recovery."""
 
 
 def events(recording: Recording) -> list[RunEvent]:
@@ -42,13 +44,13 @@ def events(recording: Recording) -> list[RunEvent]:
 def _with_depth(event: RunEvent, of: Curve) -> RunEvent:
     """1 − mean during the event / median of the neighbours, as long on both sides as it was.
 
-    An event without a length is taken to last the interval that it was in. None without neighbours,
-    as for an event that fills the run or its stage, and if the load was changed in that time.
+    None without neighbours, as for an event that fills the run or its stage, and if the load was
+    changed in that time. None also for a loss that the event is too short for, above all one
+    without a length: its interval was low by coincidence, or because of what came after it.
     """
-    if event.depth is not None:
+    if event.depth is not None or event.end_s <= event.begin_s:
         return event
     inside = (of.begin_s < event.end_s) & (of.end_s > event.begin_s)
-    inside |= (of.begin_s <= event.begin_s) & (event.begin_s < of.end_s)
     reach_s = min(max(event.end_s - event.begin_s, _NEIGHBOURS_MIN_S), _NEIGHBOURS_MAX_S)
     near = (of.end_s > event.begin_s - reach_s) & (of.begin_s < event.end_s + reach_s) & ~inside
     stages = np.unique(of.stage[inside])
@@ -56,4 +58,8 @@ def _with_depth(event: RunEvent, of: Curve) -> RunEvent:
     usual = median(of.tps[near]) if near.sum() >= _NEIGHBOURS_MIN else 0.0
     if not usual or len(stages) != 1:
         return event
-    return msgspec.structs.replace(event, depth=1 - float(of.tps[inside].mean()) / usual)
+    depth = 1 - float(of.tps[inside].mean()) / usual
+    inside_s = float((of.end_s - of.begin_s)[inside].sum())
+    if depth * inside_s > _LOSS_MAX * (event.end_s - event.begin_s):
+        return event
+    return msgspec.structs.replace(event, depth=depth)

@@ -22,10 +22,20 @@ _STEPS = (0.25, 0.5, 0.75)
 _LEAST = 0.01
 
 
-class Trial(Struct, frozen=True, kw_only=True):
-    """All runs at one rate, and the judgement of each objective by them, in order.
+def counts(run: RunRecord) -> bool:
+    """Whether a run shows what the server can do.
 
-    ``open``: could not be decided in the time allowed for one rate.
+    One that is not valid shows what the load generator could not do; but that no transaction
+    completed is the server's result.
+    """
+    return run.valid is not False or not (run.transactions and run.transactions.ok)
+
+
+class Trial(Struct, frozen=True, kw_only=True):
+    """All runs at one rate, and the judgement of each objective by those that count, in order.
+
+    ``open``: could not be decided in the time allowed for one rate, or no run counts: then there
+    are no results.
     """
 
     rate_tps: float
@@ -38,7 +48,7 @@ class Trial(Struct, frozen=True, kw_only=True):
         judgements = {one.judgement for one in self.results}
         if "missed" in judgements:
             return "missed"
-        return "open" if "open" in judgements else "met"
+        return "open" if "open" in judgements or not judgements else "met"
 
 
 class Search(Struct, frozen=True, kw_only=True):

@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from dbdyno.analysis.rate_search import Search, Trial
-from dbdyno.formatting import NOTHING, milliseconds, percent, plain, tps
+from dbdyno.analysis.rate_search import Search, Trial, counts
+from dbdyno.formatting import NOTHING, counted, milliseconds, percent, plain, tps
 from dbdyno.layout import Columns, Line, Paragraph, laid_out
 from dbdyno.model.record import RunRecord
 from dbdyno.report.server_label import server_label
@@ -55,6 +55,7 @@ def _trial_object(trial: Trial) -> dict[str, Any]:
                 "run_id": run.run_id,
                 "throughput_tps": run.throughput_tps,
                 "response_ms": run.response_ms,
+                "valid": run.valid,
             }
             for run in trial.runs
         ],
@@ -86,9 +87,17 @@ def verdict(found: Search) -> str:
 
 
 def _none_met(found: Search) -> str:
-    lowest = in_order(found)[0]
+    judged = [trial for trial in in_order(found) if trial.results]
+    if not judged:
+        return f"Whether {wanted(found)} is met is not known: at no rate was a run valid."
+    lowest = judged[0]
     how = "is missed" if lowest.outcome == "missed" else "is undecided"
     rate = tps(lowest.rate_tps)
+    if len(judged) < len(found.trials):
+        return (
+            f"{wanted(found)} is met at no rate that could be judged: at {rate} TPS, the lowest of "
+            f"{len(judged)}, it {how}."
+        )
     return f"{wanted(found)} is met at no rate tried: even at {rate} TPS it {how}."
 
 
@@ -105,6 +114,8 @@ def _above(found: Search) -> str:
         return f", and a closed loop reached no more than {tps(found.capacity_tps)}"
     if above.outcome == "missed":
         return f" and missed at {tps(above.rate_tps)}"
+    if not above.results:
+        return f"; at {tps(above.rate_tps)}, no run was valid"
     return f"; at {tps(above.rate_tps)}, {len(above.runs)} runs could not decide"
 
 
@@ -116,7 +127,14 @@ def bounds(found: Search) -> Iterator[str]:
     )
     capacity = tps(found.capacity_tps)
     yield f"A closed loop with as many clients reached {capacity} transactions per second."
-    if any(trial.outcome == "open" for trial in found.trials):
+    runs = [run for trial in found.trials for run in trial.runs]
+    if left_out := [run for run in runs if not counts(run)]:
+        reasons = dict.fromkeys(reason for run in left_out for reason in run.invalid_reasons)
+        yield (
+            f"{len(left_out)} of {counted(len(runs), 'run')} were not valid and were not judged, "
+            f"the first because {next(iter(reasons), 'it did not end')}."
+        )
+    if any(trial.outcome == "open" and trial.results for trial in found.trials):
         yield "To decide undecided rates, use longer trials (-T)."
 
 
@@ -132,7 +150,7 @@ def _row(trial: Trial, run: RunRecord) -> tuple[str, ...]:
         tps(done.value) if done else NOTHING,
         *(milliseconds(getattr(times, name)) if times else NOTHING for name in _TIMES),
         _failed(run),
-        _OUTCOMES[trial.outcome],
+        _OUTCOMES[trial.outcome] if counts(run) else "not valid",
         run.run_id,
     )
 

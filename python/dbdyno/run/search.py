@@ -15,7 +15,7 @@ from msgspec.structs import replace as replaced
 
 from dbdyno.analysis.objective import Objective
 from dbdyno.analysis.objective_windows import concatenated, evaluate, objective_windows
-from dbdyno.analysis.rate_search import Search, Trial, error_each, next_rate
+from dbdyno.analysis.rate_search import Search, Trial, counts, error_each, next_rate
 from dbdyno.analysis.sequential import LOOKS_MAX
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import tps
@@ -169,13 +169,15 @@ def _tried(load: _Load, server: Server, found: Search, rate_tps: float, duration
     """Run at one rate until it can be judged, or the maximum number of runs is reached.
 
     From the second on, each run is as long as all before it together: stalls are rare, and a few
-    more windows hardly settle what the windows so far have left open.
+    more windows hardly settle what the windows so far have left open. Runs that are not valid say
+    nothing about the server: they are shown, and not judged.
     """
     recordings: list[Recording] = []
     while True:
-        length_ns = duration_ns * 2 ** max(len(recordings) - 1, 0)
+        judged = [one for one in recordings if counts(one.record)]
+        length_ns = duration_ns * 2 ** max(len(judged) - 1, 0)
         recordings.append(load.run(server, rate_tps, length_ns))
-        # That the server did not keep up is a result; a reason of the load generator is a doubt.
+        judged = [one for one in recordings if counts(one.record)]
         for reason in recordings[-1].record.invalid_reasons:
             load.observer.say(f"{rate_tps:g} TPS: a run is invalid: {reason}")
         trial = Trial(
@@ -185,11 +187,12 @@ def _tried(load: _Load, server: Server, found: Search, rate_tps: float, duration
                 evaluate(
                     one,
                     concatenated(
-                        objective_windows(each, load.tools.histograms, one) for each in recordings
+                        objective_windows(each, load.tools.histograms, one) for each in judged
                     ),
                     error_each(found),
                 )
                 for one in found.objectives
+                if judged
             ],
         )
         if trial.outcome != "open" or len(recordings) == LOOKS_MAX:
