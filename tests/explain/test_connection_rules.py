@@ -40,6 +40,15 @@ def test_a_queue_that_stands_before_the_generator_counts():
     assert finding.evidence["queued_share"] == pytest.approx(0.98, rel=0.01)
 
 
+@pytest.mark.parametrize("rule", ["too_many_connections", "row_lock_convoy"])
+def test_clients_in_stages_are_not_judged_by_one_number(rule):
+    run = MadeRun(20_000, clients=64, seconds=20, stages=[(10, 8), (10, 64)])
+    with_looks(run, (0, "", "", 63), (0, "Lock", "transactionid", 1))
+    outcome = outcome_of(rule, with_processors(run, server=1.8, engine=0.15))
+    assert isinstance(outcome, CouldNotLook | NotFound)
+    assert rule != "too_many_connections" or "in stages" in outcome.reason
+
+
 @pytest.mark.parametrize("clients", [2, 4, 8, 12])
 def test_as_many_as_keep_the_processors_busy_are_not_too_many(clients):
     assert isinstance(outcome_of("too_many_connections", crowd(clients)), NotFound)

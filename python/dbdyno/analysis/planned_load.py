@@ -26,6 +26,11 @@ def has_stages(plan: Plan) -> bool:
     return len(plan.get("stages", ())) > 1
 
 
+def has_client_stages(plan: Plan) -> bool:
+    """Whether the number of clients was meant to change: then no single number describes it."""
+    return len({stage.get("clients") for stage in plan.get("stages", ())}) > 1
+
+
 def is_constant_load(plan: Plan) -> bool:
     """Whether the same clients run in a closed loop all the time: the server sets the throughput.
 

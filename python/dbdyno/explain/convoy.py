@@ -13,7 +13,7 @@ from dbdyno.analysis.bounds import EXCEEDED, let_past
 from dbdyno.analysis.budget import Budget
 from dbdyno.explain.case import Case
 from dbdyno.explain.deadlock_time import pending_share
-from dbdyno.explain.needs import client_time
+from dbdyno.explain.needs import client_time, clients_at_once
 from dbdyno.explain.row_holds import RowHold, bound_tps, row_holds
 from dbdyno.explain.rule import NOTICED
 
@@ -133,7 +133,7 @@ def _convoy(case: Case, spent: Budget, holds: list[RowHold]) -> Convoy:
     is_known = not behind_pauses
     known = {of: bound for of, bound in bounds.items() if is_known and bound is not None}
     hot = _hot(holds, known, measured_tps, spent.total)
-    clients: int = case.recording.plan["clients"]
+    clients = clients_at_once(case)
     return Convoy(
         clients=clients,
         share=_waited_share(case, spent, holds),

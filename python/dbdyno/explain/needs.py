@@ -13,7 +13,7 @@ from dbdyno.analysis.budget import Budget
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.lock_queue import LockQueue
 from dbdyno.analysis.losses import Losses
-from dbdyno.analysis.planned_load import has_stages
+from dbdyno.analysis.planned_load import has_client_stages, has_stages
 from dbdyno.analysis.readings import (
     LevelSeries,
     Span,
@@ -154,6 +154,16 @@ def losses_of(case: Case) -> Losses:
     if has_stages(case.recording.plan):
         raise LackingError("the load changed in stages: there is no single baseline")
     return needed(case.losses, "the run has too few intervals for a baseline")
+
+
+def clients_at_once(case: Case) -> int:
+    """The number of clients, for rules that judge it; the mean of several stages is nobody's."""
+    if has_client_stages(case.recording.plan):
+        raise LackingError(
+            "the number of clients changed in stages: run the stage in question alone, with -c"
+        )
+    clients: int | None = case.recording.plan.get("clients")
+    return needed(clients, "the plan has no number of clients")
 
 
 def committed(case: Case) -> int:

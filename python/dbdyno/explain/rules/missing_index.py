@@ -20,9 +20,10 @@ bytes. Scans that no statement explains get the part of the server's time that t
 a thousand rows for each statement.
 
 MariaDB and MySQL count the rows read in order over all tables together (Handler_read_rnd_next,
-Handler_read_next); there the plan of a statement shows which table they belong to. It does not
-show what a trigger or a function reads, nor by which columns a view is searched whose rows are
-computed first (GROUP BY, UNION). Foreign keys always have an index there.
+Handler_read_next); there the plan of a statement shows which table they belong to, and each of its
+executions is a scan. It does not show what a trigger or a function reads, nor by which columns a
+view is searched whose rows are computed first (GROUP BY, UNION). Foreign keys always have an index
+there.
 
 Source: PostgreSQL manual, pg_stat_user_tables (seq_scan, seq_tup_read) and EXPLAIN; MySQL manual,
 server status variables and EXPLAIN output format.
@@ -66,11 +67,30 @@ _STATUS = "global_status"
 
 
 class _Scanned(Struct, frozen=True):
-    """A table, its sequential scans per transaction, and the rows that each read."""
+    """A table, its sequential scans per transaction, and the rows that each read.
+
+    If the server does not count scans, they are the executions of statements planned that way.
+    """
 
     table: TableFacts
     scans: float
     rows: float
+    are_scans_counted: bool = True
+
+    @property
+    def text(self) -> str:
+        """What was counted."""
+        name, rows = self.table.name, count(self.rows)
+        if self.are_scans_counted:
+            return (
+                f"Sequential scans of {name}: {significant(self.scans)} per transaction, {rows} "
+                "rows each."
+            )
+        return (
+            f"Rows read in order, of all tables together: {rows} for each of "
+            f"{significant(self.scans)} executions per transaction; by the server's estimate "
+            f"{name} has {count(self.table.rows)}."
+        )
 
 
 class _Blamed(Struct, frozen=True):
@@ -105,8 +125,12 @@ def _by_plan(case: Case) -> Outcome:
     for table in sorted(server_facts(case).tables, key=lambda table: table.rows, reverse=True):
         planned = [one for one in lookups(case, table) if one.is_planned]
         if planned and per_transaction >= ROWS_MIN and table.rows >= ROWS_MIN:
-            scans = per_transaction / table.rows
-            return _finding(case, _Blamed(_Scanned(table, scans, table.rows), planned[0]))
+            ran = sum(
+                times_run(case, number) for number in {one.statement.number for one in planned}
+            )
+            scans = (ran or committed(case)) / committed(case)
+            scanned = _Scanned(table, scans, per_transaction / scans, are_scans_counted=False)
+            return _finding(case, _Blamed(scanned, planned[0]))
     return NotFound("no statement that looks for one value is planned to read a large table")
 
 
@@ -187,8 +211,7 @@ def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Find
             "others": [one.statement.sql for one in others],
         },
         seen=[
-            f"Sequential scans of {table}: {significant(scanned.scans)} per transaction, "
-            f"{count(scanned.rows)} rows each.",
+            scanned.text,
             *(planned if lookup.is_planned else []),
             *_estimate_text(case, worst),
             *(f"Likewise {one.reads}" for one in others),

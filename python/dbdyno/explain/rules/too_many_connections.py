@@ -27,7 +27,14 @@ from msgspec import Struct
 from dbdyno.analysis.bounds import clients_at_work
 from dbdyno.analysis.budget import Budget
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import LackingError, client_time, committed, grown, needed
+from dbdyno.explain.needs import (
+    LackingError,
+    client_time,
+    clients_at_once,
+    committed,
+    grown,
+    needed,
+)
 from dbdyno.explain.network_time import network_time_of, stays_within_machine
 from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
@@ -59,6 +66,7 @@ class _Crowd(Struct, frozen=True, kw_only=True):
 
 def look(case: Case) -> Outcome:
     """There can be too many clients for the CPU only if it is saturated."""
+    clients = clients_at_once(case)
     spent = client_time(case)
     needed(spent.knows_cpu_queue or None, "the server's CPU time was not read")
     used = processor_time(case)
@@ -66,7 +74,7 @@ def look(case: Case) -> Outcome:
         return NotFound(f"CPU utilization was {percent(used.in_use)}")
     if (not_seen := spent.not_seen / spent.total) > NOT_SEEN_MAX:
         raise LackingError(f"{percent(not_seen)} of client time was not sampled")
-    crowd = _crowd(case, spent, used)
+    crowd = _crowd(case, spent, used, clients)
     if crowd.share < NOTICED:
         return NotFound(
             f"{crowd.clients} clients where {significant(crowd.knee)} keep the CPU busy"
@@ -74,7 +82,7 @@ def look(case: Case) -> Outcome:
     return _finding(case, crowd)
 
 
-def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
+def _crowd(case: Case, spent: Budget, used: ProcessorTime, clients: int) -> _Crowd:
     transactions = committed(case)
     server_us = sum(grown(case, "processes", name, "server") for name in ("user_us", "system_us"))
     demand_s = server_us / 1e6 / transactions / used.cores
@@ -86,7 +94,7 @@ def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
     unqueued_s = response_s - spent.total * (queued + for_others) / transactions
     throughput = case.record.throughput_tps
     return _Crowd(
-        clients=case.recording.plan["clients"],
+        clients=clients,
         knee=max(unqueued_s / needed(demand_s or None, "the server used no CPU time"), 1.0),
         queued=queued,
         response_s=response_s,
