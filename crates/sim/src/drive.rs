@@ -39,7 +39,7 @@ pub struct Outcome {
     /// The error that kept the load from beginning.
     pub fatal: Option<ServerError>,
     /// How the server stopped answering, as seen by the workers.
-    pub stalled: Option<&'static str>,
+    pub stalled: Option<String>,
     /// What the clients were doing at the plan's sampling instants, worker after worker.
     pub activities: Vec<Activity>,
     /// When the last worker was over, since the start of the load.
@@ -321,7 +321,7 @@ impl Merged {
             hopeless: self.workers.iter().find_map(|worker| worker.hopeless().cloned()),
             faults: self.workers.iter().flat_map(|worker| worker.faults().to_vec()).collect(),
             fatal: self.workers.iter().find_map(|worker| worker.fatal().cloned()),
-            stalled: self.workers.iter().find_map(Worker::stalled),
+            stalled: self.workers.iter().find_map(Worker::stalled).map(str::to_owned),
         }
     }
 }

@@ -86,7 +86,7 @@ pub(crate) struct ConnectedLane {
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
     pub(crate) fatal: Option<ServerError>,
-    pub(crate) stalled: Option<&'static str>,
+    pub(crate) stalled: Option<String>,
     pub(crate) faults: Vec<(u64, Fault)>,
     pub(crate) unfinished_ages: Vec<Nanos>,
     pub(crate) last_end: Nanos,

@@ -77,7 +77,7 @@ impl Reporter {
 pub(super) fn ending(worker: &Worker) -> Ending {
     Ending {
         fatal: worker.fatal().cloned(),
-        stalled: worker.stalled(),
+        stalled: worker.stalled().map(str::to_owned),
         faults: worker.faults().to_vec(),
         unfinished_ages: worker.unfinished_ages().to_vec(),
         last_end: worker.last_end(),

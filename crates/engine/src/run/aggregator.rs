@@ -35,8 +35,8 @@ struct LaneState {
 }
 
 impl LaneState {
-    fn stalled(&self) -> Option<&'static str> {
-        self.ending.as_ref()?.stalled
+    fn stalled(&self) -> Option<&str> {
+        self.ending.as_ref()?.stalled.as_deref()
     }
 }
 

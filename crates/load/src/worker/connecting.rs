@@ -61,6 +61,7 @@ impl Worker {
     pub(super) fn connected<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         let Some(since) = self.end_connecting(client) else { return };
         self.tally.connects.record(now - since);
+        self.connect_error = None;
         let own = &mut self.clients[client];
         own.enter(State::Idle(now));
         own.connected = true;
@@ -87,6 +88,7 @@ impl Worker {
         port: &mut P,
     ) {
         let Some(since) = self.end_connecting(client) else { return };
+        self.connect_error = Some(error.message.clone());
         let begun = *self.clients[client].server_busy_since.get_or_insert(since);
         let may_wait = busy && now - begun < self.plan.endpoint.connect_timeout_ns;
         if !may_wait {

@@ -65,7 +65,7 @@ impl Worker {
         if self.outage.as_ref().is_some_and(is_out)
             && self.clients.iter().all(|client| !client.connected)
         {
-            self.stalled = Some("closed its connections and accepted no new ones");
+            self.stalled = Some("closed its connections and accepted no new ones".into());
         }
         for client in 0..self.clients.len() {
             if self.clients[client].transaction.is_none() && !self.clients[client].awaits_server() {
@@ -85,7 +85,7 @@ impl Worker {
         if matches!(self.ending, Some(Ending::Grace(_))) {
             self.cancel_all(now, port);
         } else {
-            self.stalled = Some("did not answer a cancellation");
+            self.stalled = Some("did not answer a cancellation".into());
             self.finish_all(port);
         }
     }
@@ -136,7 +136,10 @@ impl Worker {
             self.last_heard_by_all.fetch_max(self.last_heard.0, Ordering::Relaxed);
         let silent_since = self.last_unasked.max(self.last_heard).max(Nanos(heard_elsewhere));
         if self.ending.is_none() && now - silent_since >= self.plan.stall_limit_ns {
-            self.stalled = Some("stopped answering");
+            self.stalled = Some(match &self.connect_error {
+                None => "stopped answering".into(),
+                Some(why) => format!("stopped answering; new connections failed: {why}"),
+            });
             self.take_arrivals(now);
             (0..self.clients.len()).for_each(|client| self.cut_off(now, client));
             self.finish_all(port);

@@ -40,8 +40,9 @@ impl Worker {
         let Some(timeline) = &self.timeline else { return };
         let begin = self.interval_begin;
         let phase = timeline.phase(begin);
-        if self.tally.bytes_received > 0 {
-            self.last_heard = self.last_heard.max(end); // part of a long answer counts, too
+        // Part of a long answer counts, too; logins that fail do not, whatever they exchange.
+        if self.tally.bytes_received > 0 && self.clients.iter().any(|client| client.connected) {
+            self.last_heard = self.last_heard.max(end);
         }
         self.interval_begin = end;
         self.interval_end = timeline.interval_end(end);

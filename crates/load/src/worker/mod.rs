@@ -83,7 +83,9 @@ pub struct Worker {
     faults: Vec<(u64, Fault)>,
     hopeless: Option<HopelessScript>,
     fatal: Option<ServerError>,
-    stalled: Option<&'static str>,
+    stalled: Option<String>,
+    /// Why the last connect failed, if none has succeeded since.
+    connect_error: Option<String>,
 }
 
 impl Worker {
@@ -139,6 +141,7 @@ impl Worker {
             hopeless: None,
             fatal: None,
             stalled: None,
+            connect_error: None,
         }
     }
 
@@ -284,8 +287,8 @@ impl Worker {
     }
 
     /// How the server stopped answering, if it did.
-    pub fn stalled(&self) -> Option<&'static str> {
-        self.stalled
+    pub fn stalled(&self) -> Option<&str> {
+        self.stalled.as_deref()
     }
 
     /// Clients whose scripts failed: (client over the whole run, error).

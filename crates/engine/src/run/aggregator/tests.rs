@@ -153,7 +153,7 @@ fn an_aborted_run_reports_only_the_reason() {
 fn lane(stalled: Option<&'static str>, refused: bool) -> LaneState {
     let crowded = || ServerError::new(FailureClass::Resource, "1040", "Too many connections");
     LaneState {
-        ending: Some(Ending { stalled, ..Ending::default() }),
+        ending: Some(Ending { stalled: stalled.map(str::to_owned), ..Ending::default() }),
         cancel_failed: refused.then(crowded),
         ..LaneState::default()
     }
