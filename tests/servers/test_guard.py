@@ -13,8 +13,8 @@ from dbdyno.errors import DbdynoError
 from dbdyno.servers import guard as guard_program
 from dbdyno.servers.guard_client import StillEnding
 from dbdyno.servers.postgresql.binaries import embedded_binaries
-from dbdyno.servers.private import start_private
-from dbdyno.servers.processes import end, is_running, mark_of, parent_of
+from dbdyno.servers.private import PrivateServer, start_private
+from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of, parent_of
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL
 from tests.support.patience import PATIENCE_S, wait_until
@@ -38,32 +38,43 @@ def spec() -> ServerSpec:
     return ServerSpec(path=embedded_binaries()[0].folder, settings=SMALL)
 
 
-def test_a_server_that_lost_its_guard_ends_at_the_next_start(home: Path) -> None:
+def orphaned() -> tuple[PrivateServer, ProcessMark]:
+    """A server whose guard was killed, and its process."""
     orphan = start_private(spec(), connections=8)
     assert orphan.process_id is not None
     process = mark_of(orphan.process_id)
     guard = parent_of(orphan.process_id)
     assert guard is not None
-    os.kill(guard, signal.SIGKILL)
-    orphan.stop()
+    assert end(mark_of(guard), signal.SIGKILL, PATIENCE_S)
     assert is_running(process)
+    return orphan, process
+
+
+def assert_gone(orphan: PrivateServer, process: ProcessMark) -> None:
+    assert not is_running(process)
+    assert orphan.data_directory is not None
+    assert not orphan.data_directory.parent.exists()
+
+
+def test_a_server_that_lost_its_guard_ends_with_the_run(home: Path) -> None:
+    orphan, process = orphaned()
+    orphan.stop()
+    assert_gone(orphan, process)
+
+
+def test_a_server_that_lost_its_guard_and_dbdyno_ends_at_the_next_start(home: Path) -> None:
+    orphan, process = orphaned()
     with start_private(spec(), connections=8):
-        assert not is_running(process)
-        assert orphan.data_directory is not None
-        assert not orphan.data_directory.exists()
+        assert_gone(orphan, process)
+    orphan.stop()
 
 
 def test_a_server_without_its_guard_is_no_clean_one(home: Path) -> None:
-    orphan = start_private(spec(), connections=8)
-    assert orphan.process_id is not None
-    guard = parent_of(orphan.process_id)
-    assert guard is not None
-    assert end(mark_of(guard), signal.SIGKILL, PATIENCE_S)
+    orphan, process = orphaned()
     with pytest.raises(DbdynoError, match=r"not shut down cleanly .*unknown: its guard is gone"):
         orphan.shut_down()
     orphan.stop()
-    with start_private(spec(), connections=8):  # which removes the other one
-        pass
+    assert_gone(orphan, process)
 
 
 def test_a_slow_guard_is_reported_and_not_waited_for(

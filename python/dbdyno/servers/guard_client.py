@@ -63,6 +63,8 @@ class Guard:
         message = self._received()
         if message.startswith("refused "):
             raise _refused(message.removeprefix("refused "))
+        if not message and self._has_been_killed():
+            raise _killed(cluster)
         if not message.isdecimal():
             raise not_started(cluster)
         try:
@@ -97,6 +99,17 @@ class Guard:
             self.process.wait(STOP_PATIENCE_S)
         except subprocess.TimeoutExpired:
             _warn_still_running(self.process.pid)
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether it has ended without cleaning up."""
+        return self.process.poll() not in (None, 0)
+
+    def _has_been_killed(self) -> bool:
+        """Wait for the end that a closed pipe announces; return whether it was a kill."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(STOP_PATIENCE_S)
+        return self.was_killed
 
     def _send(self, message: str) -> None:
         """Send a command, even if the guard has ended: the reply then shows that."""
@@ -148,6 +161,15 @@ def _not_clean(cluster: Cluster, message: str) -> DbdynoError:
         "not_shut_down",
         f"{product.title} did not shut down cleanly (exit code {code})",
         f"its log is {cluster.log}",
+    )
+
+
+def _killed(cluster: Cluster) -> DbdynoError:
+    return DbdynoError(
+        "guard_killed",
+        f"the guard of the private {cluster.blueprint.product.title} was killed before the server "
+        "had started",
+        "was it the kernel, for lack of memory? (dmesg)",
     )
 
 

@@ -21,7 +21,7 @@ from dbdyno.servers.data_sets import DataSet, in_use, refuse_other_server, resto
 from dbdyno.servers.guard_client import Guard
 from dbdyno.servers.page_cache import drop_files
 from dbdyno.servers.placement import ANYWHERE, Placement
-from dbdyno.servers.processes import ProcessMark, end
+from dbdyno.servers.processes import ProcessMark, end, outwait_group
 from dbdyno.servers.product import Blueprint, Cluster
 from dbdyno.servers.record import read_record, server_of, write_record
 from dbdyno.servers.settings import choose_settings
@@ -94,9 +94,9 @@ def start_private(
             remove(folder)
             raise
     try:
-        return _first_started(cluster, guard)
+        return _first_started(cluster, guard, blueprint.place)
     except BaseException:
-        guard.dismiss()
+        _stop(guard, blueprint.place)
         raise
 
 
@@ -113,15 +113,23 @@ def _laid_out(folder: Path, blueprint: Blueprint, data: DataSet | None) -> Clust
     return cluster
 
 
-def _first_started(cluster: Cluster, guard: Guard) -> PrivateServer:
+def _first_started(cluster: Cluster, guard: Guard, place: Path) -> PrivateServer:
     mark = guard.announced(cluster)
+    record = write_record(cluster, mark)  # by which it is found if the guard is killed
     wait_until_ready(cluster, mark)
-    server = server_of("private", write_record(cluster, mark))
     return PrivateServer(
-        **{**vars(server), "stopper": guard.dismiss},
+        **{**vars(server_of("private", record)), "stopper": lambda: _stop(guard, place)},
         cluster=cluster,
         guard=guard,
     )
+
+
+def _stop(guard: Guard, place: Path) -> None:
+    """Have the guard stop the server and remove its folder; if it was killed, do so ourselves."""
+    guard.dismiss()
+    if guard.was_killed:
+        with locked(place / "lock"):
+            _clear_up(place, guard.process.pid)
 
 
 def _answering(server: PrivateServer, cluster: Cluster, mark: ProcessMark) -> PrivateServer:
@@ -155,14 +163,21 @@ def _new_folder(place: Path) -> Iterator[tuple[Path, int]]:
         os.close(lock)
 
 
-def _clear_up(place: Path) -> None:
-    """Remove folders that no guard holds any more."""
+def _clear_up(place: Path, group: int | None = None) -> None:
+    """Remove folders that no guard holds any more.
+
+    ``group`` is the process group of a guard that was killed. An installer that it had started has
+    no record, and is left to finish: PostgreSQL's leaves shared memory behind if it is cut off, or
+    if its folder is removed meanwhile.
+    """
     for folder in place.iterdir():
         if not folder.is_dir() or _is_held(folder / "lock"):
             continue
         record = read_record(folder)
         if record is not None:
             end(record.process, record.stop_signal, STOP_PATIENCE_S)
+        if group is not None:
+            outwait_group(group, STOP_PATIENCE_S)
         remove(folder)
 
 

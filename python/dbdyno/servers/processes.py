@@ -1,7 +1,9 @@
 """Identifies processes for good: a PID is reused; with start time and boot ID it is unique."""
 
 import os
+import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -35,6 +37,28 @@ def parent_of(pid: int) -> int | None:
         return int(_stat(pid)[1]) or None
     except OSError:
         return None
+
+
+def outwait_group(group: int, patience_s: float) -> None:
+    """Wait until all processes of a group have ended by themselves; then kill those that remain."""
+    deadline = time.monotonic() + patience_s
+    while left := _members(group):
+        if time.monotonic() > deadline:
+            for process in left:
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def _members(group: int) -> list[int]:
+    """Return the processes of a group, without zombies."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            state, _, its_group = _stat(int(folder.name))[:3]
+            if int(its_group) == group and state != "Z":
+                found.append(int(folder.name))
+    return found
 
 
 def end(mark: ProcessMark, number: int, patience_s: float) -> bool:
