@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -52,10 +51,9 @@ def check_settings(binaries: Binaries, settings: Sequence[Setting]) -> None:
     """Let the server's own program check names and values, on an empty configuration."""
     refuse_placed(TITLE, settings, PLACED)
     flags = [flag for s in settings for flag in ("-c", f"{s.name}={s.value}")]
-    with tempfile.TemporaryDirectory(prefix="dbdyno-") as folder:
-        Path(folder, "postgresql.conf").touch()
-        command = [str(binaries.server), "-C", "max_connections", "-D", folder, *flags]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    empty = ("-D", "/", "-c", "config_file=/dev/null")  # it writes nothing, and reads no data
+    command = [str(binaries.server), "-C", "max_connections", *empty, *flags]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise _bad_setting(binaries.server, result.stderr)
 
