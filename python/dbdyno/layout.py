@@ -47,10 +47,13 @@ Line: TypeAlias = str | Paragraph | Command | Columns
 
 
 def laid_out(lines: Iterable[Line], screen: int | None = None, flow: int | None = FLOW) -> str:
-    """Format lines for a screen of this width; for a pipe (None), wrap paragraphs to ``flow``."""
+    """Format lines for a screen of this width; for a pipe (None), wrap paragraphs to ``flow``.
+
+    Whoever wrote the words in them (a server, a file's name, a tag): none controls the terminal.
+    """
     widths = [width for width in (screen, flow) if width is not None]
     rendered = (one for line in lines for one in _rendered(line, screen, min(widths, default=None)))
-    return plain("\n".join(rendered))
+    return plain("\n".join(visible(one) for text in rendered for one in text.split("\n")))
 
 
 def printable(text: str) -> str:

@@ -31,13 +31,24 @@ _HERE = Path(__file__).parent
 _BUNDLE = _HERE / "static" / "report.js"
 _JSON_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&'\u2028\u2029"}
 
+# Controls, and the marks and overrides of writing direction, with which a name could make the text
+# around it read differently.
+_STEERING = dict.fromkeys(
+    [
+        *(sign for sign in (*range(0x20), *range(0x7F, 0xA0)) if chr(sign) not in "\n\t"),
+        *(0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)),
+    ],
+    " ",
+)
+
 
 def render_html(recording: Recording, histograms: Histograms) -> str:
     """Render the whole page."""
     script = bundle()
     subject = Subject(recording, histograms)
     sections = [(section, _built(section, subject)) for section in all_sections()]
-    return template("report.html").render(
+    return rendered(
+        "report.html",
         record=subject.record,
         sections=[(section, blocks) for section, blocks in sections if blocks],
         style=style("report.css"),
@@ -80,6 +91,11 @@ def style(*names: str) -> Markup:
     """Style sheets of the pages, concatenated."""
     texts = ((_HERE / "templates" / name).read_text(encoding="utf-8") for name in names)
     return Markup("".join(texts))
+
+
+def rendered(name: str, **values: object) -> str:
+    """Render a template; no character of the page steers the direction or the end of its text."""
+    return template(name).render(**values).translate(_STEERING)
 
 
 @cache

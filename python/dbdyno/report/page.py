@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbdyno.report.content import Block
-from dbdyno.report.html import style, template
+from dbdyno.report.html import rendered, style
 
 
 class PageSection(Struct, frozen=True, kw_only=True):
@@ -39,7 +39,8 @@ class Page(Struct, frozen=True, kw_only=True):
 def render_page(page: Page) -> str:
     """Render the whole page as one file."""
     sections = [section for section in page.sections if section.blocks]
-    return template("page.html").render(
+    return rendered(
+        "page.html",
         page=replace(page, sections=sections),
         style=style("report.css", "curves.css", "page.css"),
     )

@@ -44,7 +44,7 @@ def render_text(record: RunRecord, screen: int | None = None) -> str:
 
 def _head(record: RunRecord) -> Iterator[Line]:
     length = f", {seconds(record.duration_s)} measured" if record.duration_s else ""
-    yield f"{record.workload} on {server_label(record.target, record.server)}{length}"
+    yield f"{printable(record.workload)} on {server_label(record.target, record.server)}{length}"
     found = record.throughput_tps
     if found:
         yield f"throughput    {tps(found.value)} TPS"
