@@ -1,0 +1,169 @@
+"""Full disks, homes that cannot be written, many starts at once, and a clock that is set."""
+
+import json
+import struct
+import subprocess
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dbdyno.servers.base import Server
+from dbdyno.store.run import open_run
+from dbdyno.store.summary import list_runs
+from tests.reliability.conftest import AnyServer, url_of
+from tests.reliability.matrix import ROWS
+from tests.run.test_end_to_end import DBDYNO, begin, dbdyno
+from tests.run.test_interrupts import servers_left, wait_for
+from tests.support.patience import PATIENCE_S
+from tests.support.program import Program
+from tests.support.rights import mounts
+
+LONG = ("-c", "2", "-T", "600", "--warmup", "0", "--stall-limit", "4s")
+# Each makes a small disk at $1, runs dbdyno on it, and reports what it left there.
+FULL_HOME = """
+mount -t tmpfs -o size=4m tmpfs "$1"; home=$1; shift
+"$@"; code=$?
+rm "$home/fill"; "$1" -m dbdyno report last --json; exit $code
+"""
+FULL_SERVER = """
+mkdir -p "$1/private" && mount -t tmpfs -o size=$2 tmpfs "$1/private"; home=$1; shift 2
+"$@"; code=$?
+ls "$home/private"; exit $code
+"""
+READ_ONLY = """
+mount --bind "$1" "$1" && mount -o remount,bind,ro "$1"; shift
+"$@"
+"""
+
+
+def mounted(script: str, *arguments: object) -> Program[str]:
+    return Program(
+        ["unshare", "--mount", "sh", "-c", script, "sh", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@mounts
+def test_no_room_for_the_run_folder(server: AnyServer, home: Path, script: Path) -> None:
+    home.mkdir()
+    command = (*DBDYNO, "run", script, "--target", url_of(server), *LONG)
+    with mounted(FULL_HOME, home, *command) as process:
+        wait_for("measure", process)
+        inside = Path(f"/proc/{process.pid}/root{home}/fill")
+        with inside.open("wb", buffering=0) as fill:
+            while True:
+                try:
+                    fill.write(bytes(4096))
+                except OSError:
+                    break
+        out, err = process.communicate(timeout=PATIENCE_S)
+    ROWS["the disk is full for the run folder"].is_met_by(process.returncode, err)
+    kept = json.loads(out)
+    assert kept["transactions"]["ok"] > 0
+    assert kept["status"] != "running"
+
+
+# Room for an empty server and little more; the redo log of MariaDB is in it from the start.
+SMALL_DISKS = [
+    ("postgresql", "80m", "postgres,shared_buffers=16MB,wal_recycle=off,min_wal_size=32MB"),
+    ("mariadb", "150m", "mariadb,innodb_log_file_size=16M,innodb_buffer_pool_size=16M"),
+]
+
+
+@mounts
+@pytest.mark.parametrize(("database", "size", "spec"), SMALL_DISKS)
+def test_no_room_for_a_private_server(home: Path, database: str, size: str, spec: str) -> None:
+    command = (*DBDYNO, "run", "volume", "-D", "rows=2000000", "--server", spec, *LONG)
+    with mounted(FULL_SERVER, home, size, *command) as process:
+        out, err = process.communicate(timeout=PATIENCE_S)
+    ROWS["the disk of a private server fills"].is_met_by(process.returncode, err)
+    assert out.split() == ["lock"]
+
+
+@mounts
+def test_a_home_that_may_only_be_read(server: AnyServer, home: Path, script: Path) -> None:
+    run = ("run", script, "--target", url_of(server), "-c", "1", "-t", "3", "--warmup", "0")
+    assert dbdyno(*run).returncode in {0, 3}
+
+    def with_it(*arguments: object) -> tuple[int, str]:
+        with mounted(READ_ONLY, home, *DBDYNO, *arguments) as process:
+            out, err = process.communicate(timeout=PATIENCE_S)
+        return process.returncode, out + err
+
+    ROWS["a home that may only be read"].is_met_by(*with_it(*run))
+    for reading in (
+        ("runs",),
+        ("report", "last", "--text"),
+        ("explain", "last"),
+        ("sql", "select count(*) from runs"),
+        ("home",),
+        ("history", "one"),
+        ("data", "list"),
+        ("server", "list"),
+        ("study", "list"),
+    ):
+        code, said = with_it(*reading)
+        assert (code, "Traceback" in said) == (0, False), (reading, said)
+
+
+def test_twenty_starts_at_once(
+    postgres_server: Server, mariadb_server: Server, home: Path, script: Path
+) -> None:
+    """Some start a server of their own, and clear up what others have left meanwhile."""
+    places = [
+        ("--target", postgres_server.url),
+        ("--target", mariadb_server.url),
+        ("--server", "postgres,shared_buffers=16MB"),
+        ("--server", "mariadb,innodb_buffer_pool_size=16M,innodb_log_file_size=16M"),
+    ]
+    once = ("-c", "1", "-t", "1", "--warmup", "0")
+    starts = [begin("run", script, *places[turn % 4], *once) for turn in range(20)]
+    row = ROWS["20 starts at once in one home"]
+    for start in starts:
+        with start:
+            out, err = start.communicate(timeout=10 * PATIENCE_S)
+        row.is_met_by(start.returncode, out + err)
+    assert [run.status for run in list_runs()] == ["done"] * 20
+    assert servers_left(home) == []
+    assert [path.name for path in home.glob("private/*")] == ["lock"]
+
+
+@pytest.fixture
+def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
+    """Set the wall clock that the programs of this test see; without effect on any other."""
+    library, shared = tmp_path / "steps.so", tmp_path / "step"
+    source = Path(__file__).with_name("steps.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+    shared.write_bytes(struct.pack("q", 0))
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    monkeypatch.setenv("CLOCK_STEP", str(shared))
+
+    def step(by: timedelta) -> None:
+        with shared.open("r+b") as file:
+            file.write(struct.pack("q", int(by.total_seconds() * 1e9)))
+
+    return step
+
+
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_the_clock_is_set(
+    server: AnyServer, home: Path, script: Path, steps: Callable[[timedelta], None], hours: int
+) -> None:
+    by = timedelta(hours=hours)
+    command = ("run", script, "--target", url_of(server), "-c", "2", "-T", "3", "--warmup", "0")
+    with begin(*command) as process:
+        wait_for("measure", process)
+        steps(by)
+        out, err = process.communicate(timeout=PATIENCE_S)
+    ROWS["the clock is set"].is_met_by(process.returncode, out)
+    run = open_run("last")
+    assert run.record.throughput_tps is not None
+    assert 2.9 < run.record.duration_s < 3.5
+    assert run.columns("intervals")["interval"].tolist()[:3] == [0, 1, 2]
+    ended = datetime.fromtimestamp((run.folder / "run.json").stat().st_mtime).astimezone()
+    assert abs(ended - datetime.fromisoformat(run.record.started_at)) < timedelta(minutes=5)
+    assert "Traceback" not in err
