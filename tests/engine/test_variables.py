@@ -8,8 +8,14 @@ import pytest
 
 from dbdyno.engine import statements_with_variables
 from dbdyno.model.plan import Plan, QueryMode
+from dbdyno.report.html import render_html
+from dbdyno.report.text import render_text
 from dbdyno.run.as_text import with_statements_as_text
 from dbdyno.run.connected_server import ConnectedServer
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.options import RunOptions
+from dbdyno.run.runner import run
+from dbdyno.run.tools import engine_tools
 from dbdyno.servers.base import Server
 from dbdyno.servers.mysql.connection import MysqlConnection
 from dbdyno.servers.mysql.login import Login
@@ -18,6 +24,7 @@ from dbdyno.targets.postgresql import TARGET as POSTGRESQL
 from tests.engine.mariadb import MariaDB
 from tests.engine.postgres import Postgres
 from tests.engine.running import plan_for, times
+from tests.run.test_runner import Observer
 
 QUOTED, NAME, NUMBER = "inside quotes", "a part of a name", "the number of a column"
 SYNTAX = "the server takes no parameter there (syntax error"
@@ -214,3 +221,28 @@ def test_a_script_does_on_mariadb_what_it_does_as_text(mariadb, checked, script)
         assert results[1] == results[0]
     finally:
         mariadb.execute("drop table seen, part_3")
+
+
+def test_record_text_and_page_say_what_was_sent_as_text(local, seen, tmp_path, monkeypatch):
+    monkeypatch.setenv("DBDYNO_HOME", str(tmp_path / "home"))
+    script = tmp_path / "mixed.sql"
+    script.write_text("\\set n 3\nselect ':n';\nselect :n;\n")
+    options = RunOptions(
+        target=f"postgresql://postgres@127.0.0.1:{local.port}/postgres",
+        clients=1,
+        transactions=5,
+        warmup_ns=0,
+        telemetry="off",
+    )
+    said: list[str] = []
+    observer = Observer()
+    observer.say = said.append
+    items = [WeightedName(str(script), 1)]
+    recording = run(items, options, engine_tools(), observer)
+    why = ":n is inside quotes"
+    assert [one.as_text for one in recording.record.statements] == [why, ""]
+    assert any(why in line for line in said)
+    assert why in render_text(recording.record)
+    page = render_html(recording, engine_tools().histograms)
+    assert "Sent as text" in page
+    assert why in page

@@ -97,14 +97,14 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 class Script(Struct, frozen=True, kw_only=True):
     """What one client does in one transaction, in pgbench's language or in Lua.
 
-    ``as_text``: by index, the commands whose values are written into their text, because no
-    parameter is possible there, and why.
+    ``as_text``: the commands whose values are written into their text, because no parameter is
+    possible there, and why; by index, which is text, as the keys of JSON are.
     """
 
     name: str
     weight: int = 1
     text: str
-    as_text: dict[int, str] = {}
+    as_text: dict[str, str] = {}
 
 
 class Statement(Struct, frozen=True, kw_only=True):

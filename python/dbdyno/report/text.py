@@ -23,6 +23,8 @@ from dbdyno.report.verdict import (
 )
 
 _SET_IN = " " * 14
+_NAMED = 60
+"""Characters of a statement that is named in a sentence."""
 
 
 def render_text(record: RunRecord, screen: int | None = None) -> str:
@@ -114,7 +116,9 @@ def _sent_as_text(statements: Sequence[StatementRecord]) -> Iterator[Line]:
     if as_text:
         yield "These statements are sent as text, with the values in it:"
     for one in as_text:
-        yield from _items([f"{in_short(_label(one, statements))}: {printable(one.as_text)}"])
+        yield from _items(
+            [f"{shortened(printable(_label(one, statements)), _NAMED)}: {printable(one.as_text)}"]
+        )
 
 
 def _statement_row(one: StatementRecord) -> tuple[str, ...]:

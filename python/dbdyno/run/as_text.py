@@ -24,7 +24,7 @@ def with_statements_as_text(
     for statement in statements:
         if why := statement.as_text or _refusal(connected, statement):
             script = scripts[statement.script]
-            as_text = {**script.as_text, statement.index: why}
+            as_text = {**script.as_text, str(statement.index): why}
             scripts[statement.script] = replace(script, as_text=as_text)
             text = " ".join(statement.source.split())
             say(f"{script.name}:{statement.line}: sent as text, because {why}: {text}")
