@@ -56,7 +56,10 @@ FAULTS = {
         "a swapped RSA key without TLS",
         "a request for a local file",
     },
-    "texts": {
+    "folders and texts": {
+        "a damaged file of a run folder, a study, a data set or a kept server",
+        "a run folder from somebody else",
+        "removals of what is not in the home",
         "markup, escape sequences, line breaks and marks of direction in names and messages",
         "secrets by every road",
     },
