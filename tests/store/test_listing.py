@@ -1,4 +1,6 @@
+import json
 import os
+import shutil
 import tempfile
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -10,6 +12,7 @@ from msgspec.structs import replace
 from dbdyno.model.plan import Stage
 from dbdyno.model.record import ClientCost, Latency, Throughput, TransactionCounts
 from dbdyno.store.errors import LeftOut, StoreError
+from dbdyno.store.files import replace_json
 from dbdyno.store.listing import find_run
 from dbdyno.store.query import sql
 from dbdyno.store.run import open_run
@@ -288,3 +291,41 @@ def test_a_damaged_run_does_not_hide_the_others_from_sql(home):
         writer.append_frame(b"\x00 no frame")
     with pytest.warns(LeftOut, match=f"{writer.run_id} is left out: Frame 0"):
         assert sql("SELECT count(*) FROM intervals", home).fetchall() == [(28,)]
+
+
+def test_the_index_of_runs_is_never_the_truth(home):
+    """It follows changed, new and removed folders, and is made again if lost or damaged."""
+    index = home / "runs" / ".index"
+    listed = list_runs(home)
+    assert index.exists()
+    for damage in (b"", b"\x93 no index", index.read_bytes()[:-5]):
+        index.write_bytes(damage)
+        assert list_runs(home) == listed
+    index.unlink()
+    assert list_runs(home) == listed
+
+    newest = home / "runs" / listed[0].run_id
+    record = json.loads((newest / "run.json").read_text())
+    replace_json(newest / "run.json", record | {"workload": "renamed"})
+    assert list_runs(home)[0].workload == "renamed"
+    shutil.copytree(newest, newest.with_name(f"{newest.name}-copy"))
+    assert [run.run_id for run in list_runs(home)][:2] == [f"{newest.name}-copy", newest.name]
+    shutil.rmtree(newest.with_name(f"{newest.name}-copy"))
+    assert [run.run_id for run in list_runs(home)] == [run.run_id for run in listed]
+
+
+def test_a_run_that_goes_on_is_not_taken_from_the_index(home):
+    with RunWriter(synthetic.record(workload="live"), synthetic.plan(), home) as writer:
+        for _ in range(2):
+            assert {run.run_id: run.status for run in list_runs(home)}[writer.run_id] == "running"
+    assert {run.run_id: run.status for run in list_runs(home)}[writer.run_id] == "interrupted"
+
+
+def test_the_index_cannot_be_written(home, monkeypatch):
+    def refuse(*_arguments):
+        raise PermissionError("a home that may only be read")
+
+    listed = list_runs(home)
+    (home / "runs" / ".index").unlink()
+    monkeypatch.setattr("dbdyno.store.summary.replace_bytes", refuse)
+    assert list_runs(home) == listed

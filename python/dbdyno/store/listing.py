@@ -1,12 +1,18 @@
 """Finds run folders by name, lists them, and removes them."""
 
+import os
 import shutil
+import stat
 from pathlib import Path
+from typing import TypeAlias
 
 from dbdyno.store.errors import StoreError, explained, leave_out
 from dbdyno.store.files import is_locked
 from dbdyno.store.ids import RecordKind, folder_meant
 from dbdyno.store.places import RECORD, runs_folder
+
+Stamp: TypeAlias = tuple[int, int, int]
+"""Time of the last change in nanoseconds, size in bytes, and number of a file."""
 
 RUN = RecordKind(
     noun="run",
@@ -20,20 +26,33 @@ RUN = RecordKind(
 def run_folders(home: Path | None = None) -> list[Path]:
     """Return all run folders, oldest first."""
     runs = runs_folder(home)
-    if not runs.is_dir():
-        return []
-    return sorted(filter(_is_run, runs.iterdir()))
+    return [runs / name for name in record_stamps(home)]
 
 
-def _is_run(folder: Path) -> bool:
-    """Whether a folder is a run; one that cannot be read is left out with a warning."""
-    if folder.name.startswith("."):
-        return False
+def record_stamps(home: Path | None = None) -> dict[str, Stamp]:
+    """Return the names of all run folders, oldest first, each with the stamp of its record.
+
+    A record is replaced and never rewritten, so that an equal stamp means the same record. A folder
+    that cannot be read is left out with a warning. Paths are text here: there may be thousands.
+    """
+    runs = str(runs_folder(home))
     try:
-        return (folder / RECORD).is_file()
-    except OSError as error:
-        leave_out(folder, StoreError("unreadable", f"it cannot be read: {error.strerror}"))
-        return False
+        names = sorted(name for name in os.listdir(runs) if not name.startswith("."))  # noqa: PTH208
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    stamps = {}
+    for name in names:
+        try:
+            found = os.stat(f"{runs}/{name}/{RECORD}")  # noqa: PTH116
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            why = StoreError("unreadable", f"it cannot be read: {error.strerror}")
+            leave_out(Path(runs, name), why)
+            continue
+        if stat.S_ISREG(found.st_mode):
+            stamps[name] = (found.st_mtime_ns, found.st_size, found.st_ino)
+    return stamps
 
 
 def find_run(id_or_path: str | Path, home: Path | None = None) -> Path:

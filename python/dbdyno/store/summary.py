@@ -1,17 +1,25 @@
-"""The list of runs: one line each, from plan and record, without reading a table."""
+"""The list of runs: one line each, from plan and record, without reading a table.
 
+The summaries of runs that have ended are kept in an index, because reading ten thousand records
+takes seconds. It is only derived: what differs from the folders is read again, whoever finds the
+index missing or damaged makes a new one, and of several that write it, one wins.
+"""
+
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import MsgspecError, Struct, ValidationError, convert
+from msgspec.msgpack import decode, encode
 
 from dbdyno.model.record import RunRecord, Status
 from dbdyno.store.errors import StoreError, leave_out
-from dbdyno.store.files import read_json
-from dbdyno.store.listing import run_folders
-from dbdyno.store.places import PLAN
+from dbdyno.store.files import read_json, replace_bytes
+from dbdyno.store.listing import Stamp, record_stamps, run_folders
+from dbdyno.store.places import PLAN, runs_folder
 from dbdyno.store.record import read_record
 
+_INDEX = ".index"
 _OF_RESPONSES = ("mean", "p50", "p95", "p99", "p999", "max")
 
 
@@ -55,9 +63,50 @@ class RunSummary(Struct, frozen=True, kw_only=True):
         return (now or datetime.now(UTC)) - datetime.fromisoformat(self.started_at)
 
 
+class _Indexed(Struct, array_like=True):
+    stamp: Stamp
+    summary: RunSummary
+
+
+class _Index(Struct, array_like=True):
+    """The summaries by run; ``columns`` are those of the version that made the index."""
+
+    columns: tuple[str, ...]
+    runs: dict[str, _Indexed]
+
+
+_COLUMNS = RunSummary.__struct_fields__
+
+
 def list_runs(home: Path | None = None) -> list[RunSummary]:
     """Return all runs that can be read, newest first."""
-    return [_summary(record, _plan(folder)) for folder, record in reversed(_readable(home))]
+    runs = runs_folder(home)
+    known = _read_index(runs / _INDEX)
+    found: dict[str, _Indexed] = {}
+    for name, stamp in record_stamps(home).items():
+        indexed = known.get(name)
+        if indexed is None or indexed.stamp != stamp:
+            try:
+                record = read_record(runs / name)
+            except StoreError as error:
+                leave_out(runs / name, error)
+                continue
+            indexed = _Indexed(stamp, _summary(record, _plan(runs / name)))
+        found[name] = indexed
+    ended = {name: its for name, its in found.items() if its.summary.status != "running"}
+    if ended != known:
+        with suppress(OSError, UnicodeEncodeError):  # a home that may only be read, or odd names
+            replace_bytes(runs / _INDEX, encode(_Index(_COLUMNS, ended)))
+    return [indexed.summary for indexed in reversed(found.values())]
+
+
+def _read_index(path: Path) -> dict[str, _Indexed]:
+    """Return the index; empty if there is none, or one of another version."""
+    try:
+        index = decode(path.read_bytes(), type=_Index)
+    except (OSError, MsgspecError, UnicodeDecodeError):
+        return {}
+    return index.runs if index.columns == _COLUMNS else {}
 
 
 def read_records(home: Path | None = None) -> list[RunRecord]:
