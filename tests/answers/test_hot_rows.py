@@ -115,6 +115,26 @@ def test_what_is_without_lock_waits_is_not_called_without_waits():
     assert "waits for other internal locks of the server are part of the rest" in curve.summary
 
 
+def test_a_part_is_not_above_its_whole_where_samples_show_it_in_some_runs_only():
+    """The runs whose samples miss a statement are the ones in which it is fast."""
+    made_runs = iter(range(100))
+
+    def sampled_in_part(levels):
+        if next(made_runs) % 3 == 0:
+            return crowd(levels)
+        run = MadeRun(1000, clients=int(levels["clients"]), seconds=tpcb.SECONDS)
+        for number, sql in enumerate(tpcb.SQL):
+            run.statement(sql)
+            run.latency(number, 0.05, count=1000)
+        return run.facts(before=tpcb.FACTS)
+
+    curve = statement_split.answer(study(4, 20, run_of=sampled_in_part), OPTIONS).shown[1]
+    for whole, part in zip(curve.series[:2], curve.series[2:], strict=True):
+        assert part.x
+        whole_ms = dict(zip(whole.x, whole.y, strict=True))
+        assert all(ms < whole_ms[at] for at, ms in zip(part.x, part.y, strict=True))
+
+
 def test_without_samples_the_statements_are_timed_but_not_split():
     def unwatched(levels):
         run = MadeRun(1000, clients=int(levels["clients"]), seconds=5)

@@ -51,9 +51,9 @@ def test_more_clients_than_tellers_tellers_shield_branches():
     assert text_of(finding) == snapshot("""\
 critical: Row-lock convoy: pgbench_tellers shields pgbench_branches
 The 10 rows of pgbench_tellers let at most 10 of 16 clients through to the 1 row
-of pgbench_branches (held for 400 µs each time, which allows about 2 500 TPS;
-measured: 2 000): clients spend 87.5 % of their time waiting for each other's
-row locks.
+of pgbench_branches (held for 400 µs each time, which allows about 2 500 TPS
+(937 to 3 333); measured: 2 000): clients spend 87.5 % of their time waiting for
+each other's row locks.
 On average 6 clients wait for the 10 rows of pgbench_tellers at “UPDATE
 pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;”: 37.5 % of
 client time.
@@ -71,8 +71,8 @@ def test_as_many_clients_as_tellers_the_queue_is_at_branches():
     assert text_of(finding) == snapshot("""\
 critical: Row-lock convoy on pgbench_branches
 Clients queue for the 1 row of pgbench_branches (held for 400 µs each time,
-which allows about 2 500 TPS; measured: 2 000): they spend 80 % of their time
-waiting for each other's row locks.
+which allows about 2 500 TPS (870 to 3 333); measured: 2 000): they spend 80 %
+of their time waiting for each other's row locks.
 On average 1 client waits for the 10 rows of pgbench_tellers at “UPDATE
 pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;”: 10 % of
 client time.
@@ -118,6 +118,15 @@ def test_no_bound_is_claimed_where_holders_pause():
     assert finding.certainty == "likely"
     assert finding.seen[-1].startswith("75\u202f% of client time is spent waiting behind clients")
     assert finding.advice[0].startswith("End the transaction before")
+
+
+def test_a_bound_has_the_error_of_what_clients_cannot_see():
+    """It is none that 297 measured can exceed where 289 are allowed: the interval has both."""
+    finding = outcome_of(RULE, queue(6, 8, tps=2600))
+    low, high = finding.evidence["bound_range_tps"]
+    assert low < finding.evidence["bound_tps"] < 2600 < high
+    assert high == pytest.approx(1 / 0.3e-3)  # less one round trip: the fastest statement's 0.1 ms
+    assert finding.seen[-1].startswith("Throughput is what the row allows, within the error")
 
 
 def test_no_bound_is_claimed_that_was_exceeded():

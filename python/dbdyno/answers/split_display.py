@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dbdyno.answers.answer import BarOf, CurveOf, CurveSeries, PartsOf, TableOf, Trial, Trials
 from dbdyno.answers.grouping import over_runs, throughput, title_of
 from dbdyno.answers.measuring import series_over
-from dbdyno.answers.statement_times import clients_text, mean_ms_of, update_of, working_ms_of
+from dbdyno.answers.statement_times import clients_text, mean_ms_of, update_of
 from dbdyno.answers.two_updates import Level, Pair
 from dbdyno.formatting import NOTHING, milliseconds, percent, significant, tps
 
@@ -52,14 +52,17 @@ def _split_cells(level: Level, table: str) -> tuple[str, str]:
     return milliseconds(mean_ms * share), milliseconds(mean_ms * (1 - share))
 
 
-def split_curve(trials: Trials, among: Sequence[Trial], pair: Pair, over: str) -> CurveOf:
-    """The latency of both, with and without waits for locks of rows and tables."""
+def split_curve(
+    trials: Trials, among: Sequence[Trial], pair: Pair, levels: Sequence[Level], over: str
+) -> CurveOf:
+    """The latency of both, with and without waits for locks of rows and tables.
+
+    Samples may show the waits in some of the runs only: their share is applied to the latency of
+    all, so that a part is never above its whole.
+    """
     labels = (pair.first, pair.second)
     full = [series_over(label, among, over, mean_ms_of(pair.table(label))) for label in labels]
-    working = [
-        series_over(f"{label} without lock waits", among, over, working_ms_of(pair.table(label)))
-        for label in labels
-    ]
+    working = [_without_lock_waits(whole, pair.table(whole.label), levels) for whole in full]
     return CurveOf(
         title="Latency of the two updates",
         summary=" ".join([*map(_ends, full), LOCK_NOTE]),
@@ -68,6 +71,21 @@ def split_curve(trials: Trials, among: Sequence[Trial], pair: Pair, over: str) -
         series=[series for series in (*full, *working) if series.x],
         x_axis="log",
         y_axis="log",
+    )
+
+
+def _without_lock_waits(whole: CurveSeries, table: str, levels: Sequence[Level]) -> CurveSeries:
+    """The part of each point of a latency that is not spent waiting for locks, where known."""
+    shares = {level.clients: level.lock_share(table) for level in levels}
+    points = [
+        (clients, mean_ms * (1 - share))
+        for clients, mean_ms in zip(whole.x, whole.y, strict=True)
+        if (share := shares.get(clients)) is not None
+    ]
+    return CurveSeries(
+        label=f"{whole.label} without lock waits",
+        x=[clients for clients, _ in points],
+        y=[part_ms for _, part_ms in points],
     )
 
 

@@ -14,7 +14,7 @@ from dbdyno.analysis.budget import Budget
 from dbdyno.explain.case import Case
 from dbdyno.explain.deadlock_time import pending_share
 from dbdyno.explain.needs import client_time, clients_at_once
-from dbdyno.explain.row_holds import RowHold, bound_tps, row_holds
+from dbdyno.explain.row_holds import RowHold, bound_range_tps, bound_tps, row_holds
 from dbdyno.explain.rule import NOTICED
 
 BURSTS = 3.0
@@ -32,6 +32,8 @@ class Convoy(Struct, frozen=True, kw_only=True):
     shield: RowHold | None
     bound_tps: float | None
     """None also if holders pause, because the length of their pauses is not known."""
+    bound_range_tps: tuple[float, float] | None
+    """Between what the bound is; None if it is not known."""
     measured_tps: float
     behind_pauses: float
     """The share of client time in waits for clients that pause in their transaction."""
@@ -142,6 +144,7 @@ def _convoy(case: Case, spent: Budget, holds: list[RowHold]) -> Convoy:
         hot=hot,
         shield=_shield(holds, hot, clients),
         bound_tps=known.get(hot.relation),
+        bound_range_tps=bound_range_tps(holds, hot.relation) if hot.relation in known else None,
         measured_tps=measured_tps,
         behind_pauses=behind_pauses,
         is_uneven=hot.relation in uneven,

@@ -5,7 +5,9 @@
 
 Lock waits of later statements are excluded: they are other rows' queues. The time of the locking
 statement after it gets its row is excluded, and the way back of the commit, by which time the row
-is free, is included: the two are about equal. Outside of a transaction block only the statement
+is free, is included: the two are about equal. They are the error of the hold: it is longer by at
+most the locking statement without its lock waits, and shorter by at most a round trip, which the
+fastest statement of the run bounds. Outside of a transaction block only the statement
 itself counts. The rules decide what a queue means.
 """
 
@@ -72,6 +74,8 @@ class RowHold(Struct, frozen=True, kw_only=True):
     waiting_s: float
     rows: float | None
     hold_s: float | None
+    hold_range_s: tuple[float, float] | None = None
+    """Between what the hold is, given what a client cannot see of it."""
     taken_s: float | None = None
     is_alone: bool = False
     is_named: bool = True
@@ -162,6 +166,7 @@ def _row_hold(case: Case, queue: LockQueue, of: _Queue) -> RowHold:
         waiting_s=sum(edge.client_seconds for edge in of.edges),
         rows=None if locks_all else _rows_to_lock(case, statement, of.relation),
         hold_s=hold_s(case, queue, statement),
+        hold_range_s=_hold_range_s(case, queue, statement),
         taken_s=_taken_s(case, statement),
         is_alone=while_held(case, statement) == [statement],
         is_named=_names(_sql_of(case, statement), of.relation),
@@ -241,13 +246,26 @@ def bound_tps(holds: list[RowHold], relation: str) -> float | None:
 
     The rows are taken to be equally likely.
     """
+    return _bound_tps([(hold, hold.hold_s) for hold in holds if hold.relation == relation])
+
+
+def bound_range_tps(holds: list[RowHold], relation: str) -> tuple[float, float] | None:
+    """Between what the bound is, by what is not known of the holds."""
     of_it = [hold for hold in holds if hold.relation == relation]
+    low, high = (
+        _bound_tps([(hold, hold.hold_range_s and hold.hold_range_s[end]) for hold in of_it])
+        for end in (1, 0)
+    )
+    return (low, high) if low is not None and high is not None else None
+
+
+def _bound_tps(held: list[tuple[RowHold, float | None]]) -> float | None:
     ways = [
-        (hold.script_share / hold.rows, hold.hold_s)
-        for hold in of_it
-        if hold.rows and hold.hold_s is not None
+        (hold.script_share / hold.rows, hold_s)
+        for hold, hold_s in held
+        if hold.rows and hold_s is not None
     ]
-    return row_hold_bound_tps(ways) if of_it and len(ways) == len(of_it) else None
+    return row_hold_bound_tps(ways) if held and len(ways) == len(held) else None
 
 
 def hold_s(case: Case, queue: LockQueue, statement: int) -> float | None:
@@ -258,6 +276,19 @@ def hold_s(case: Case, queue: LockQueue, statement: int) -> float | None:
     if any(later not in means_ms for later in held):
         return None
     return sum(means_ms[later] - lock_ms.get(later, 0.0) for later in held) / 1e3
+
+
+def _hold_range_s(case: Case, queue: LockQueue, statement: int) -> tuple[float, float] | None:
+    """From one that ends a round trip earlier to one that begins with the locking statement."""
+    means_ms, held_s = statement_means_ms(case.recording), hold_s(case, queue, statement)
+    if held_s is None or statement not in means_ms:
+        return None
+    if while_held(case, statement) == [statement]:
+        begun_s = 0.0
+    else:
+        waited_ms = sum(one.lock_ms for one in queue.statements if one.statement == statement)
+        begun_s = (means_ms[statement] - waited_ms) / 1e3
+    return max(held_s - min(means_ms.values()) / 1e3, 0.0), held_s + begun_s
 
 
 def _taken_s(case: Case, statement: int) -> float | None:

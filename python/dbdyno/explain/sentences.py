@@ -1,5 +1,7 @@
 """Sentences that several rules share."""
 
+import math
+
 from dbdyno.analysis.bounds import gain_factor
 from dbdyno.explain.case import Case
 from dbdyno.explain.failing import did_nothing
@@ -45,6 +47,15 @@ def in_throughput(case: Case, gain: str) -> str:
     if case.has_its_rate:
         return "Response times fall; the rate stays as requested."
     return gain
+
+
+def bound_text(bound_tps: float, range_tps: tuple[float, float] | None) -> str:
+    """A bound with its interval: ``2 500 TPS (2 310 to 2 720)``."""
+    if range_tps is None:
+        return f"{tps(bound_tps)} TPS"
+    low, high = range_tps
+    upper = "" if math.isinf(high) else f" to {tps(high)}"
+    return f"{tps(bound_tps)} TPS ({tps(low)}{upper or ' or more'})"
 
 
 def bound_exceeded_text(bound_tps: float, measured_tps: float) -> str:

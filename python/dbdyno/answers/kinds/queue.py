@@ -13,6 +13,7 @@ from dbdyno.answers.grouping import by_level, chosen
 from dbdyno.explain.convoy import Convoy, convoy_of
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.row_holds import RowHold
+from dbdyno.explain.sentences import bound_text
 from dbdyno.formatting import count, milliseconds, percent, significant, tps
 
 
@@ -104,7 +105,8 @@ def _bound(convoy: Convoy, runs: int) -> str:
             "run is too short to time it)"
         )
     return (
-        f" (held for {held} each time, which allows about {tps(convoy.bound_tps)} TPS; "
+        f" (held for {held} each time, which allows about "
+        f"{bound_text(convoy.bound_tps, convoy.bound_range_tps)}; "
         f"measured: {measured}{' in the run shown' if runs > 1 else ''})"
     )
 

@@ -40,7 +40,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
         claims=[_verdict(pair, levels, found, untimed), *_behind(pair, levels[-1])],
         shown=[
             split_table(pair, levels, over),
-            split_curve(trials, among, pair, over),
+            split_curve(trials, among, pair, levels, over),
             *where_time_goes(trials, pair, levels, over),
         ],
     )

@@ -9,7 +9,9 @@ rows lets at most min(N, K) of N clients past it; statements after it see only t
 stands in front of the statement with the few rows while N is small compared with the K of the
 statements before, and moves to those as N grows: they shield the hotter row. p is the share of the
 transactions that run the statement, over the table's rows; h is the sum of the mean latencies of
-the statements after it, without their lock waits.
+the statements after it, without their lock waits. The bound's interval is from what clients cannot
+see of a hold: it may begin as early as the locking statement is sent, and end a round trip before
+the commit is received, which the fastest statement bounds.
 
 Source: utilization law (Denning and Buzen, Computing Surveys 10, 1978). The queue of pgbench's
 TPC-B at scale 1, at tellers with many clients and at branches with few, is its best known case.
@@ -40,7 +42,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.convoy import Convoy, convoy_of
 from dbdyno.explain.row_holds import RowHold
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import amount, bound_exceeded_text, gain_of_waits
+from dbdyno.explain.sentences import amount, bound_exceeded_text, bound_text, gain_of_waits
 from dbdyno.explain.statements import statements_of
 from dbdyno.formatting import count, milliseconds, percent, significant, tps
 from dbdyno.model.record import Certainty
@@ -107,7 +109,8 @@ def _bound(convoy: Convoy) -> str:
         return ""
     held = milliseconds((convoy.hot.hold_s or 0.0) * 1e3)
     return (
-        f" (held for {held} each time, which allows about {tps(convoy.bound_tps)} TPS; "
+        f" (held for {held} each time, which allows about "
+        f"{bound_text(convoy.bound_tps, convoy.bound_range_tps)}; "
         f"measured: {tps(convoy.measured_tps)})"
     )
 
@@ -147,6 +150,8 @@ def _bound_text(convoy: Convoy) -> list[str]:
         return []
     if convoy.is_bound_exceeded:
         return [bound_exceeded_text(convoy.bound_tps or 0.0, convoy.measured_tps)]
+    if convoy.of_bound > 1:
+        return ["Throughput is what the row allows, within the error of the hold time."]
     return [f"Throughput is {percent(convoy.of_bound)} of what the row allows."]
 
 
@@ -212,6 +217,7 @@ def _evidence(convoy: Convoy) -> dict[str, Any]:
         "hot_relation": convoy.hot.relation,
         "shield_relation": convoy.shield.relation if convoy.shield else None,
         "bound_tps": convoy.bound_tps,
+        "bound_range_tps": convoy.bound_range_tps,
         "measured_tps": convoy.measured_tps,
         "behind_pauses_share": convoy.behind_pauses,
         "waits": [
