@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from pymysql import MySQLError
+
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.connecting import open_connection
 from dbdyno.servers.kept import find_kept
@@ -119,7 +121,7 @@ def victims(
             if database == "postgresql":
                 kill(session)
             else:
-                with contextlib.suppress(DbdynoError), connect() as control:
+                with contextlib.suppress(DbdynoError, MySQLError), connect() as control:
                     control.execute(f"kill {session}")
 
         yield of_sessions, kill_one

@@ -37,7 +37,9 @@ class Row(Struct, frozen=True):
         """Assert that a command ended as the row says; lines of its output may be wrapped."""
         flat = " ".join(output.split())
         assert exit_code in self.exits, f"{exit_code}: {output}"
-        assert any(text in flat for text in self.texts), f"none of {self.texts} in: {output}"
+        assert not self.texts or any(text in flat for text in self.texts), (
+            f"none of {self.texts} in: {output}"
+        )
 
 
 def read_rows() -> Iterator[Row]:
