@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 
-from bench import ceiling, compare_command, footprint, loading, telemetry
+from bench import ceiling, compare_command, footprint, home, loading, telemetry
 from bench.cases import Case, cases
 from bench.ceiling import Report
 from bench.compare import compare_all
@@ -67,6 +67,7 @@ def _parts(kind: Kind, tally: Tally, options: argparse.Namespace) -> Mapping[str
     return scripts | {
         "loading": lambda at: loading.measure(report, at.server, at.socket, pairs),
         "footprint": lambda at: footprint.measure(report, at.server, options.io),
+        "home": lambda at: home.measure(report, at.server),
         "telemetry": lambda at: telemetry.measure(report, at.server, at.socket),
         **{name: partial(_compare, report, part) for name, part in compare_command.PARTS.items()},
     }
