@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import dbdyno
@@ -255,6 +256,18 @@ def test_sql_without_runs(capsys):
     assert json.loads(out) == {"columns": ["runs"], "rows": [[0]]}
     _, out, _ = answer(capsys, "sql", "select 1 as one, null as nothing")
     assert out.split() == ["one", "nothing", "1"]
+
+
+def test_sql_writes_what_other_programs_read(capsys, tmp_path):
+    query = "select 'a, b' as text, 1 as one, null as nothing, true as yes"
+    assert answer(capsys, "sql", query, "--csv")[1] == 'text,one,nothing,yes\n"a, b",1,,true\n'
+    file = tmp_path / "it.parquet"
+    assert answer(capsys, "sql", query, "--parquet", str(file))[:2] == (0, "")
+    assert duckdb.read_parquet(str(file)).fetchall() == [("a, b", 1, None, True)]
+    code, _, err = answer(capsys, "sql", query, "--parquet", str(file))
+    assert (code, "exists" in err) == (1, True)
+    code, _, err = answer(capsys, "sql", query, "--parquet", str(tmp_path / "no" / "it.parquet"))
+    assert (code, "does not exist" in err) == (1, True)
 
 
 def test_the_doctor_answers_in_both_ways(capsys):

@@ -6,6 +6,7 @@ Nothing is run: the commands are only parsed.
 
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from dbdyno.study.file import SIZES
 from dbdyno.study.matrix import points_of
 from dbdyno.study.resolved_point import resolve
 from dbdyno.study.spec import read_study
+from dbdyno.workloads.registry import all_workloads
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -64,6 +66,28 @@ def test_the_command_line_accepts_it(command):
     arguments = arguments_of(command)
     parse = make_app(arguments).parse_args
     parse(with_script_options(arguments), exit_on_error=False, print_error=False)
+
+
+def defined_in(arguments: list[str]) -> list[tuple[str, str]]:
+    """The workloads and the parameters that a command defines for them."""
+    named = [
+        word.partition("@")[0] for word in arguments if word.partition("@")[0] in all_workloads()
+    ]
+    defined = [
+        value.partition("=")[0] for flag, value in pairwise(arguments) if flag in {"-D", "--define"}
+    ]
+    return [(workload, name) for workload in named for name in defined]
+
+
+def test_parameters_in_commands_exist():
+    found = [
+        pair
+        for command in {*commands_in_help(), *commands_in_the_manual()}
+        for pair in defined_in(arguments_of(command))
+    ]
+    assert len(found) > 5
+    known = {name: {one.name for one in each.parameters} for name, each in all_workloads().items()}
+    assert [pair for pair in found if pair[1] not in known[pair[0]]] == []
 
 
 @pytest.mark.parametrize("text", blocks_of("toml"), ids=lambda text: text.splitlines()[0])

@@ -1,11 +1,24 @@
 """``dbdyno sql``: queries all runs at once, with DuckDB."""
 
+import csv as csv_module
+import io
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_json, print_table
+from dbdyno.cli.output import (
+    Exit,
+    Json,
+    print_json,
+    print_result,
+    print_table,
+    refuse_several_forms,
+)
+from dbdyno.cli.pages import refuse_unwritable
+from dbdyno.errors import DbdynoError
 from dbdyno.store.parquet import interruptible
 from dbdyno.store.query import sql as run_query
 
@@ -13,13 +26,20 @@ app = command(
     "sql",
     'dbdyno sql "select run_id, tps, p99_ms from runs order by tps desc"',
     'dbdyno sql "select class, code, sum(count) from failures group by all"',
+    "dbdyno sql \"from runs where tags not like '%search%'\" --csv   no searches",
+    'dbdyno sql "from intervals" --parquet intervals.parquet',
     'dbdyno sql "describe intervals"   the columns of a table',
 )
 
 
 @app.default
 def sql(
-    query: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, json: Json = False
+    query: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    csv: Annotated[bool, Parameter(negative=(), help="Print CSV with a header.")] = False,
+    parquet: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    json: Json = False,
 ) -> int:
     """Query all runs with SQL.
 
@@ -33,15 +53,39 @@ def sql(
         recorded data: intervals, scripts, statements, failures and more, each with the column
         run_id. Counts are per interval and can be summed; NAME_so_far counts from the start of
         the measured part.
+    parquet
+        Write the result into this new Parquet file, which keeps the types.
     """
+    refuse_several_forms('sql "QUERY"', {"--csv": csv, "--json": json, "--parquet": bool(parquet)})
+    refuse_unwritable(parquet)
+    if parquet is not None and parquet.exists():
+        raise DbdynoError("usage", f"{parquet} exists", "Name a new file, or remove it first.")
     answer = run_query(query)
+    if parquet is not None:
+        try:
+            with interruptible():
+                answer.write_parquet(str(parquet))
+        except OSError as error:
+            raise DbdynoError(
+                "file", f"cannot write {parquet}: {error}", "Name another."
+            ) from error
+        return Exit.OK
     with interruptible():
         columns, rows = answer.columns, answer.fetchall()
+    if csv:
+        print_result(_csv_text([columns, *rows]))
+        return Exit.OK
     if json:
         print_json({"columns": columns, "rows": rows})
         return Exit.OK
     print_table(columns, ([_word(value) for value in row] for row in rows))
     return Exit.OK
+
+
+def _csv_text(rows: Iterable[Iterable[object]]) -> str:
+    text = io.StringIO()
+    csv_module.writer(text, lineterminator="\n").writerows([map(_word, row) for row in rows])
+    return text.getvalue().removesuffix("\n")
 
 
 def _word(value: object) -> str:

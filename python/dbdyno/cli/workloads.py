@@ -14,7 +14,7 @@ app = command(
     "workloads",
     "dbdyno workloads",
     "dbdyno workloads pk               its parameters",
-    "dbdyno run pk -D operation=select -D rows=100000",
+    "dbdyno run pk -D operation=select -D scale=10",
 )
 
 
