@@ -113,5 +113,5 @@ def test_a_pooler_with_too_few_sessions_is_named(home, server, tmp_path):
         pooler(server.folder, server.port, sessions=3, mode="session") as target,
         pytest.raises(DbdynoError, match="although other clients are connected") as caught,
     ):
-        measured(f"{target}&connect_timeout=2", script)
+        measured(f"{target}&connect_timeout=5", script)
     assert "default_pool_size" in caught.value.hint

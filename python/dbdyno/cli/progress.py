@@ -69,11 +69,10 @@ class ProgressLines:
             return
         self._reported = self._reported or _Reported(self._now_s())
         line = f"loading: {progress.phase}"
+        if progress.phase == "fill":
+            line += f", {count(progress.rows)} of {count(progress.rows_total)} rows"
         if progress.left_s is not None:
-            line += (
-                f", {count(progress.rows)} of {count(progress.rows_total)} rows, "
-                f"{count(progress.rows_per_s)} rows/s, {clock(progress.left_s)} left"
-            )
+            line += f", {count(progress.rows_per_s)} rows/s, {clock(progress.left_s)} left"
         if self._line.is_in_terminal or self._reported.is_due(progress.phase, self._now_s()):
             self._write(line)
 

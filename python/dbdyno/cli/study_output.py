@@ -18,6 +18,7 @@ from dbdyno.report.study import doubts, render_study_html
 from dbdyno.report.study_object import study_object
 from dbdyno.report.study_text import render_study_text
 from dbdyno.run.tools import engine_tools
+from dbdyno.study.feasibility import span
 from dbdyno.study.trials import lost_runs, trials_of
 
 
@@ -62,9 +63,18 @@ def _print_next_command(trials: Trials) -> None:
     where = f" at {levels_text(of.others)}" if of.others else ""
     sides = f"{of.contrast.after} against {of.contrast.before}"
     what = f"{first.title}, {title_of(trials, of.contrast.factor)} {sides}{where}"
-    command = trials.study.further(first.pairs + first.more_pairs)
-    print_lines(["", Paragraph(f"To decide the first open question ({what}):")])
+    repeats = first.pairs + first.more_pairs
+    command = trials.study.further(repeats)
+    takes = span((repeats - trials.spec.repeats) * _block_s(trials.study))
+    print_lines(["", Paragraph(f"To decide the first open question ({what}), in about {takes}:")])
     print_lines([Command(f"  {command}")])
+
+
+def _block_s(study: StudyRecord) -> float:
+    """How long a block of this study takes: each point once, as long as its turns took so far."""
+    spent = [result.spent for result in study.results]
+    whole_s = sum(one.prepare_s + one.run_s + one.other_s for one in spent)
+    return whole_s / len(spent) * len(study.points) if spent else 0.0
 
 
 def _answered(record: StudyRecord) -> tuple[Trials, Answers]:

@@ -72,7 +72,7 @@ def _shown(shown: Shown, name: str) -> Iterator[Block]:
     elif isinstance(shown, PartsOf):
         yield parts_figure(shown, name)
     else:
-        yield from _queue(shown, name)
+        yield from queue_blocks(shown, name)
 
 
 def table_blocks(table: TableOf) -> Iterator[Block]:
@@ -82,8 +82,8 @@ def table_blocks(table: TableOf) -> Iterator[Block]:
         yield Text(text=table.note, note=True)
 
 
-def _queue(queue: QueueOf, name: str) -> Sequence[Block]:
-    """The lock diagram of that run's own report."""
+def queue_blocks(queue: QueueOf, name: str) -> Sequence[Figure | Text]:
+    """The lock diagram of that run's own report, or that nobody waited."""
     case = queue.trial.case
     drawn = locks.build(Subject(case.recording, case.histograms))
     if not drawn:

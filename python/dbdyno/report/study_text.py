@@ -5,13 +5,14 @@ Plain text of about 100 columns, or as wide as the screen; charts appear as thei
 
 from collections.abc import Iterator, Sequence
 
-from dbdyno.answers.answer import Answered, Claim, Shown, TableOf, Trials
+from dbdyno.answers.answer import Answered, Claim, QueueOf, Shown, TableOf, Trials
 from dbdyno.answers.answering import Answers, title_of, verdict
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import counted
 from dbdyno.layout import Columns, Line, Paragraph, laid_out, printable
+from dbdyno.report.content import Figure
 from dbdyno.report.study import doubts, status_text, when_text
-from dbdyno.report.study_answers import without_verdict
+from dbdyno.report.study_answers import queue_blocks, without_verdict
 from dbdyno.report.study_making import preparation_facts, time_facts
 
 
@@ -44,6 +45,7 @@ def _answer(trials: Trials, claim: Claim) -> Iterator[Line]:
         yield "Doubts:"
         for doubt in found:
             yield _flowing(doubt, "  - ")
+    yield "Below, * marks what the data decides, ? what it does not."
 
 
 def _answered(title: str, answer: Answered) -> Iterator[Line]:
@@ -63,10 +65,11 @@ def _answered(title: str, answer: Answered) -> Iterator[Line]:
 def _shown(shown: Shown) -> Iterator[Line]:
     if isinstance(shown, TableOf):
         yield from _table(shown)
-    elif hasattr(shown, "summary"):
-        yield _flowing(f"{shown.title}. {shown.summary}")
+    elif isinstance(shown, QueueOf):
+        for block in queue_blocks(shown, "queue"):
+            yield _flowing(block.summary if isinstance(block, Figure) else block.text)
     else:
-        yield f"{shown.title}: see the HTML report."
+        yield _flowing(f"{shown.title}. {shown.summary}")
 
 
 def _table(table: TableOf) -> Iterator[Line]:

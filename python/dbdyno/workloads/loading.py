@@ -27,6 +27,10 @@ ROWS_PER_PIECE_MIN = 50_000  # below, a separate transaction costs more than it 
 Bulk: TypeAlias = Callable[[LoadPlan], Iterable[Progress | Loaded]]
 
 
+RATE_KNOWN_S, RATE_KNOWN_SHARE = 1.0, 0.1
+"""The rate of loading counts as known after this time, or this share of the rows."""
+
+
 class LoadProgress(Struct, frozen=True):
     """The progress of loading. ``left_s`` is None while it is unknown."""
 
@@ -201,8 +205,12 @@ class Loader:
                 self.watch(self._progress(sum(rows_of.values()), time.monotonic() - began))
 
     def _progress(self, rows: int, elapsed_s: float) -> LoadProgress:
+        """The first rows, often those of small tables, say nothing of the time that is left."""
         rate = rows / elapsed_s if elapsed_s > 0 else 0.0
-        left_s = (self.rows_total - rows) / rate if rate > 0 else None
+        is_known = rows and (
+            elapsed_s >= RATE_KNOWN_S or rows >= RATE_KNOWN_SHARE * self.rows_total
+        )
+        left_s = (self.rows_total - rows) / rate if is_known and rate > 0 else None
         return LoadProgress("fill", rows, self.rows_total, rate, left_s)
 
     def _run(self, phase: str, statements: Iterable[str]) -> None:
