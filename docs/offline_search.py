@@ -4,12 +4,13 @@ A browser refuses a worker from ``file://``; the theme then loads a replacement 
 network. Here that is a file of the manual.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-FROM_THE_NETWORK = "https://unpkg.com/iframe-worker/shim"
+FROM_THE_NETWORK = re.compile(r"https://[^\"]*/iframe-worker/shim")
 HERE = "assets/javascripts/iframe-worker.js"
 SOURCE = Path(__file__).parents[1] / "frontend/node_modules/iframe-worker/shim/index.js"
 
@@ -22,4 +23,4 @@ def on_files(files: Files, config: Any, **_others: Any) -> Files:
 
 def on_post_page(output: str, page: Any, **_others: Any) -> str:
     """Point the page to it."""
-    return output.replace(FROM_THE_NETWORK, "../" * page.url.count("/") + HERE)
+    return FROM_THE_NETWORK.sub("../" * page.url.count("/") + HERE, output)
