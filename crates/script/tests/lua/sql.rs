@@ -148,7 +148,10 @@ fn values_are_converted_as_by_luajit() {
     );
     let requests = Client::new(&program, nothing).live(1).expect("no fault");
     assert_eq!(requests[1..], ["execute 0 (1, 3.0)", "execute 0 (0, 0.5)"]);
-    assert_eq!(printed(), ["0", "false\tUnsupported argument type: 1", "0"]);
+    assert_eq!(
+        printed(),
+        ["0", "false\tset_rand_str() sets text: bind the parameter as CHAR or VARCHAR", "0"]
+    );
 }
 
 #[test]
@@ -259,6 +262,19 @@ fn on_postgresql_the_block_is_rolled_back_first() {
 }
 
 #[test]
+fn statements_lost_behind_a_pooler_come_with_what_to_do() {
+    let text = "function event() con = con or sysbench.sql.driver():connect() con:prepare('x') end";
+    for (state, is_pooler) in [("42P05", true), ("26000", true), ("42601", false)] {
+        let postgres = Settings { driver: Driver::Pgsql, ..settings() };
+        let program = program_with(text, postgres).unwrap();
+        let refuse = |_: &str| Answer::Error(ServerError::from_sqlstate(state, "refused"));
+        let fault = Client::new(&program, refuse).live(1).expect_err("a fault");
+        assert!(fault.message.contains(state), "{}", fault.message);
+        assert_eq!(fault.message.contains("use -M simple"), is_pooler, "{}", fault.message);
+    }
+}
+
+#[test]
 fn a_hook_can_make_an_error_ignorable() {
     let text = "function sysbench.hooks.sql_error_ignorable(e) return e.sql_errno == 1062 end \
                 function event() con = con or sysbench.sql.driver():connect() con:query('x') end";
@@ -326,14 +342,17 @@ fn values_of_a_wrong_type_are_refused() {
     let lines = event(
         "local stmt = con:prepare('x') local t = sysbench.sql.type \
          local function try(...) local ok, message = pcall(...) print((message:gsub('^test.lua:1: ', ''))) end \
-         try(stmt.bind_create, stmt, t.DATE) try(stmt.bind_create, stmt, t.CHAR) \
+         try(stmt.bind_create, stmt, t.DATETIME) try(stmt.bind_create, stmt, nil) try(stmt.bind_create, stmt, t.CHAR) \
          local int, text = stmt:bind_create(t.INT), stmt:bind_create(t.CHAR, 2) \
          try(int.set, int, 'x') try(int.set, int, {}) try(text.set, text, 5)",
     );
     assert_eq!(
         lines,
         [
-            "Unsupported argument type: 8",
+            "Unsupported argument type: DATETIME (use VARCHAR and bind the value as text, \
+             '2024-01-31 12:00:00' for example)",
+            "Unsupported argument type: nil (use one of sysbench.sql.type, such as INT, DOUBLE or \
+             VARCHAR)",
             "the longest length of a text is missing",
             "cannot convert 'string' to a whole number",
             "cannot convert 'table' to a whole number",

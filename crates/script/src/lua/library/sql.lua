@@ -24,6 +24,17 @@ local kinds = {
    [types.FLOAT] = "d", [types.DOUBLE] = "d", [types.CHAR] = "s", [types.VARCHAR] = "s",
 }
 
+local function unsupported(number)
+   for name, known in pairs(types) do
+      if known == number then
+         return "Unsupported argument type: " .. name
+            .. " (use VARCHAR and bind the value as text, '2024-01-31 12:00:00' for example)"
+      end
+   end
+   return "Unsupported argument type: " .. tostring(number)
+      .. " (use one of sysbench.sql.type, such as INT, DOUBLE or VARCHAR)"
+end
+
 local result = {}
 result.__index = result
 result.__tostring = function() return "<sql_result>" end
@@ -89,6 +100,11 @@ local function answered(self, query, results, failure)
    return results and setmetatable(results[1], result)
 end
 
+-- What to do where PostgreSQL does not know a statement that the client prepared, or knows it already.
+local session_is_shared = " (a pooler lends one session to several clients: use -M simple, "
+   .. "or let the pooler know of prepared statements; PgBouncer, from 1.21 on: "
+   .. "max_prepared_statements)"
+
 function connection:check_error(found, query)
    if found ~= nil or self.error == errors.NONE then
       return found
@@ -103,8 +119,9 @@ function connection:check_error(found, query)
       description.errcode = library.errors.RESTART_EVENT
       error(description, 2)
    end
-   error(string.format("SQL error, errno = %d, state = '%s': %s",
-                       self.sql_errno, self.sql_state, self.sql_errmsg), 2)
+   local shared = host.driver == "pgsql" and (self.sql_state == "42P05" or self.sql_state == "26000")
+   error(string.format("SQL error, errno = %d, state = '%s': %s%s", self.sql_errno, self.sql_state,
+                       self.sql_errmsg, shared and session_is_shared or ""), 2)
 end
 
 function connection:query(query)
@@ -237,7 +254,7 @@ end
 
 function parameter:set_rand_str(template)
    if self.kind ~= "s" then
-      error("Unsupported argument type: " .. self.type, 2)
+      error("set_rand_str() sets text: bind the parameter as CHAR or VARCHAR", 2)
    end
    self:set(host.string(template))
 end
@@ -260,7 +277,7 @@ end
 function statement:bind_create(kind_of, length)
    local kind = kinds[kind_of]
    if not kind then
-      error("Unsupported argument type: " .. tostring(kind_of), 2)
+      error(unsupported(kind_of), 2)
    end
    if kind == "s" and type(length) ~= "number" then
       error("the longest length of a text is missing", 2)
