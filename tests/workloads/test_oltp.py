@@ -252,3 +252,14 @@ def test_without_collisions_each_client_has_rows_of_its_own() -> None:
 def test_new_rows_are_numbered_as_sysbench_numbers_them() -> None:
     assert "VALUES (0, " in text("oltp_insert", "mysql")
     assert "VALUES (:fresh, " in text("oltp_insert", "postgresql")
+
+
+@pytest.mark.parametrize(
+    ("auto_inc", "dialect", "row"),
+    [(True, "mysql", "(0,"), (False, "mysql", "(:fresh,"), (False, "postgresql", "(:fresh,")],
+)
+def test_rows_are_numbered_by_the_server_only_if_it_can(auto_inc, dialect, row):
+    workload = find_workload("oltp_insert")
+    values = {parameter.name: parameter.default for parameter in workload.parameters}
+    (script,) = workload.scripts(values | {"auto_inc": auto_inc}, dialect)
+    assert f"VALUES {row}" in script.text

@@ -69,9 +69,10 @@ def _rows_are_replaced(values: Values) -> tuple[Law, ...]:
     return () if values["skip_trx"] else (NotFewer(data.ROWS),)
 
 
-def _insert(_values: Values, sql_dialect: str) -> list[Group]:
-    """Return an insert as sysbench does: numbered by MySQL, elsewhere with negative IDs."""
-    return [scripts.numbered_insert() if sql_dialect == "mysql" else scripts.scattered_insert()]
+def _insert(values: Values, sql_dialect: str) -> list[Group]:
+    """Return an insert as sysbench does: MySQL numbers it, or it has a negative ID."""
+    is_numbered = values["auto_inc"] and sql_dialect == "mysql"
+    return [scripts.numbered_insert() if is_numbered else scripts.scattered_insert()]
 
 
 def _one(values: Values, name: str) -> Values:
