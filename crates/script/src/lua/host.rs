@@ -10,6 +10,7 @@ use super::counters::{Counter, Counters};
 use super::laws::{Law, Laws, NAMES};
 use super::placeholders;
 use super::printer::Printer;
+use super::seeded::Seeded;
 use super::{program::Source, yielded};
 use crate::dist::{Span, Unique, uniform};
 use dbdyno_model::{Purpose, Stream, text_by_pattern};
@@ -24,6 +25,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct ClientContext {
     pub(super) chance: Stream,
     pub(super) unique: Unique,
+    /// What `math.random` draws from once the script has seeded it.
+    pub(super) seeded: Option<Seeded>,
 }
 
 thread_local! {
@@ -31,6 +34,7 @@ thread_local! {
     static CURRENT: RefCell<ClientContext> = RefCell::new(ClientContext {
         chance: Stream::keyed(0, Purpose::Script, 0, 0),
         unique: Unique::new(0, 1, 0),
+        seeded: None,
     });
 }
 
@@ -128,7 +132,8 @@ fn add_chance(lua: &Lua, host: &Table) -> mlua::Result<()> {
     host.set("uniform_halves", draw(lua, |context| halves(context.chance.next_u64()))?)?;
     host.set("string", text_function(lua)?)?;
     host.set("varstring", varied_text(lua)?)?;
-    host.set("random", lua_random(lua)?)
+    host.set("random", lua_random(lua)?)?;
+    host.set("randomseed", lua_random_seed(lua)?)
 }
 
 fn draw<T: mlua::IntoLuaMulti>(
@@ -164,16 +169,30 @@ fn text_of_drawn_length(chance: &mut Stream, span: Span) -> String {
     (0..length).map(|_| char::from(b'0' + chance.up_to(u64::from(b'z' - b'0')) as u8)).collect()
 }
 
-/// `math.random`: a fraction, or an integer of a range.
+/// `math.random`: a fraction, or a number of a range, by LuaJIT's arithmetic: whatever fits a double.
 fn lua_random(lua: &Lua) -> mlua::Result<Function> {
     lua.create_function(|_, (first, second): (Option<f64>, Option<f64>)| {
+        let fraction = with_current(|context| match &mut context.seeded {
+            Some(seeded) => seeded.next_fraction(),
+            None => context.chance.next_f64(),
+        });
         let (low, high) = match (first, second) {
-            (None, _) => return Ok(with_current(|context| context.chance.next_f64())),
+            (None, _) => return Ok(fraction),
             (Some(high), None) => (1.0, high),
             (Some(low), Some(high)) => (low, high),
         };
-        let span = Span::new(low as i64, high as i64).map_err(Error::runtime)?;
-        Ok(with_current(|context| uniform(&mut context.chance, span)) as f64)
+        if low > high {
+            return Err(Error::runtime(format!("the range from {low} to {high} is empty")));
+        }
+        Ok((fraction * (high - low + 1.0)).floor() + low)
+    })
+}
+
+/// `math.randomseed`: of the running client alone.
+fn lua_random_seed(lua: &Lua) -> mlua::Result<Function> {
+    lua.create_function(|_, seed: f64| {
+        with_current(|context| context.seeded = Some(Seeded::new(seed)));
+        Ok(())
     })
 }
 

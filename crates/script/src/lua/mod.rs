@@ -20,6 +20,7 @@ mod printer;
 mod program;
 mod reporter;
 mod result_usage;
+mod seeded;
 mod session;
 mod settings;
 mod statements;

@@ -88,7 +88,7 @@ fn refuse_unknown_command(source: &Source, survey: &Table) -> Result<(), String>
 fn no_client(seed: u64) -> ClientContext {
     // A stream that no client and no transaction has.
     let chance = Stream::keyed(seed, Purpose::Script, u64::MAX, u64::MAX);
-    ClientContext { chance, unique: Unique::new(0, 1, seed) }
+    ClientContext { chance, unique: Unique::new(0, 1, seed), seeded: None }
 }
 
 fn problem(script: &Script, message: &str) -> Problem {

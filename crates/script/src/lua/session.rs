@@ -67,7 +67,8 @@ impl LuaSession {
         let settings = &lane.source.settings;
         let unique = Unique::new(number, settings.clients, settings.seed);
         let chance = Stream::keyed(0, Purpose::Script, 0, 0);
-        let coroutine = Coroutine::new(number, ClientContext { chance, unique }, entry);
+        let coroutine =
+            Coroutine::new(number, ClientContext { chance, unique, seeded: None }, entry);
         let ignorable = settings.argument("mysql_ignore_errors");
         let exchange = Exchange::new(Ignorable::new(settings.driver, ignorable));
         Self { lane, coroutine, exchange }

@@ -37,6 +37,36 @@ fn another_try_draws_new_values() {
 }
 
 #[test]
+fn a_script_that_seeds_repeats_luajits_own_sequence() {
+    let text = "local real = getmetatable(math).__index \
+                local function same(...) assert(math.random(...) == real.random(...)) end \
+                function event() for _, seed in ipairs{0, 1, 42, -7.5, 2^40, 1e300} do \
+                math.randomseed(seed) real.randomseed(seed) \
+                for i = 1, 50 do same() same(9) same(-5, 5) same(1, 2^52) end end \
+                print(math.random(1, 2^40)) end";
+    Client::new(&program(text), nothing).live(1).expect("no fault");
+    printed();
+}
+
+#[test]
+fn a_seed_lasts_over_events_and_is_each_clients_own() {
+    let text = "function thread_init() if sysbench.tid < 2 then math.randomseed(42) end end \
+                function event() print(math.random(1, 2^40)) end";
+    let program = program_with(text, dbdyno_script::lua::Settings { clients: 3, ..settings() });
+    let clients = program.expect("no problem").sessions(0..3).expect("a lane");
+    let sequences: Vec<_> = clients
+        .into_iter()
+        .map(|session| {
+            Client::of(session, nothing).live(2).expect("no fault");
+            printed()
+        })
+        .collect();
+    assert_eq!(sequences[0], sequences[1]);
+    assert_ne!(sequences[0][0], sequences[0][1]);
+    assert_ne!(sequences[0], sequences[2]);
+}
+
+#[test]
 fn numbers_stay_within_their_range() {
     let text = "function event() for _, law in ipairs{'default', 'uniform', 'gaussian', 'special', \
                 'pareto', 'zipfian'} do for i = 1, 200 do local n = sysbench.rand[law](3, 5) \

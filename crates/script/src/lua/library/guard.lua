@@ -174,7 +174,7 @@ local base = {
    collectgarbage = collectgarbage, newproxy = newproxy, setmetatable = setmetatable,
    getmetatable = getmetatable, setfenv = setfenv,
    string = string, table = table, bit = bit,
-   math = setmetatable({random = host.random, randomseed = function() end}, {__index = math}),
+   math = setmetatable({random = host.random, randomseed = host.randomseed}, {__index = math}),
    coroutine = coroutines,
    debug = host.unsafe and debug or {traceback = debug.traceback},
    jit = host.unsafe and jit or {version = jit.version, os = jit.os, arch = jit.arch},
