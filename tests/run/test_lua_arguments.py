@@ -7,6 +7,7 @@ from dbdyno.model.plan import Lua
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip
 from dbdyno.run.lua.script_commands import read_script
+from dbdyno.run.lua.script_files import modules_for
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.work import Work
 
@@ -119,3 +120,45 @@ def test_a_command_has_one_thread_unless_more_are_given(tmp_path, token):
     request = read_script(item, RunOptions(script_options=(token,)), messages.append)
     assert (request.options.clients, messages) == (4, [])
     assert read_script(item, RunOptions(), messages.append).options.clients == 1
+
+
+def test_a_configuration_file_gives_general_options_that_the_command_line_overrides(tmp_path):
+    file = tmp_path / "sysbench.conf"
+    file.write_text(
+        "# of all runs\nthreads=4\nmysql-host=there\nrand-type=uniform\ntables=9\n[x]\n"
+    )
+    given = (f"--config-file={file}", "--threads=6", "--time=20")
+    options, work, messages = equipped(*given)
+    assert (options.clients, options.duration_ns, messages) == (6, 20 * SECOND_NS, [])
+    assert options.target == "mysql://sbtest@there/sbtest"
+    assert options.script_options == ("--rand-type=uniform",)
+    assert "tables" not in work.lua.arguments, "sysbench applies only its general options"
+    assert "config_file" not in work.lua.arguments
+    with pytest.raises(DbdynoError, match=r"cannot read --config-file=.*none: No such file"):
+        equipped(f"--config-file={tmp_path}/none")
+
+
+def test_modules_come_from_every_folder_that_sysbench_would_search(tmp_path, monkeypatch):
+    script = tmp_path / "scripts/my.lua"
+    files = ("cwd", "lib/listed", "far/added", "far/deep/init", "near/run", "near/unmentioned")
+    for name in files:
+        path = tmp_path / f"{name}.lua"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"return '{name}'")
+    script.parent.mkdir()
+    script.write_text(
+        f"""package.path = package.path .. ";{tmp_path}/far/?.lua"
+        require('cwd') require("listed") require("added") require("deep")
+        dofile('../near/run.lua')"""
+    )
+    (tmp_path / "here").mkdir()
+    (tmp_path / "cwd.lua").rename(tmp_path / "here/cwd.lua")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("LUA_PATH", f"{tmp_path}/lib/?.lua;;")
+    modules = modules_for(script, script.read_text())
+    wanted = {"cwd": "cwd", "listed": "lib/listed", "added": "far/added", "deep": "far/deep/init"}
+    wanted["run"] = "near/run"
+    assert {name: modules[name] for name in wanted} == {
+        name: f"return '{path}'" for name, path in wanted.items()
+    }
+    assert "unmentioned" not in modules

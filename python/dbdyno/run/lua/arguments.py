@@ -8,11 +8,12 @@ equip a second time changes nothing and prints nothing. The script checks its ow
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace as replace_struct
 
-from dbdyno.errors import DbdynoError
+from dbdyno.errors import DbdynoError, why_unreadable
 from dbdyno.run.grammar import span_ns
 from dbdyno.run.lua.sysbench_target import CONNECTION_OPTIONS, target_of
 from dbdyno.run.options import SECOND_NS, RunOptions
@@ -84,15 +85,40 @@ _DATA_OF_SYSBENCH = {"oltp", "bulk_insert"}
 
 
 def read_arguments(tokens: Sequence[str]) -> dict[str, str]:
-    """Parse ``--name=value`` and ``--flag``: names with underscores; a flag's value is empty."""
-    arguments = {}
+    """Parse ``--name=value`` and ``--flag``: names with underscores; a flag's value is empty.
+
+    Options of a ``--config-file`` apply unless they are also given here.
+    """
+    arguments: dict[str, str] = {}
     for token in tokens:
         if not token.startswith("--") or token.partition("=")[0] == "--":
             raise _usage(
                 f'"{token}" is not a script option', "Write --name=value, as for sysbench."
             )
         arguments[_name_of(token)] = token.partition("=")[2]
-    return arguments
+    path = arguments.pop("config_file", None)
+    return arguments if path is None else _general_options(path) | arguments
+
+
+def _general_options(path: str) -> dict[str, str]:
+    """Read sysbench's general options from its configuration file: lines of ``name=value``.
+
+    As in sysbench, a script's own options in that file have no effect: they keep their defaults.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise _usage(
+            f"cannot read --config-file={path}: {why_unreadable(error)}",
+            "It contains sysbench's general options, one name=value in each line.",
+        ) from error
+    pairs = (line.strip().partition("=") for line in lines if not line.lstrip().startswith("#"))
+    options = {_name_of(name.rstrip()): text.lstrip() for name, equals, text in pairs if equals}
+    return {
+        name: text
+        for name, text in options.items()
+        if name in _SETTLED or name.startswith("rand_") or name == "validate"
+    }
 
 
 def _name_of(token: str) -> str:
@@ -154,15 +180,16 @@ def adopt(
     options: RunOptions, arguments: Mapping[str, str], say: Say
 ) -> tuple[RunOptions, dict[str, str]]:
     """Return our options with sysbench's merged in, and the arguments for the script."""
-    if "config_file" in arguments:
-        raise _usage("--config-file is not supported", "Give its options after --.")
     for name in sorted(_WITHOUT_MEANING & arguments.keys()):
         say(f"--{_dashed(name)} has no effect here and is ignored")
     adopted = target_of(_with_events(options, arguments, say), arguments, say)
     for name, option in _ADOPTED.items():
         if name in arguments and not (name == "time" and _ends_otherwise(adopted)):
             adopted = _merge(adopted, name, arguments[name], option, say)
-    kept = tuple(token for token in options.script_options if _name_of(token) not in _SETTLED)
+    own = ((name, text) for name, text in arguments.items() if name not in _SETTLED)
+    kept = tuple(
+        f"--{_dashed(name)}={text}" if text else f"--{_dashed(name)}" for name, text in own
+    )
     return replace(adopted, script_options=kept), _for_the_script(arguments, adopted)
 
 

@@ -1,13 +1,15 @@
 """Where sysbench scripts are, and the texts of modules that they may require.
 
 A name is first looked up as a file, then as a script of an installed sysbench. What a script
-requires is not known before it runs: every module beside it, or in sysbench's folder, whose name
-occurs in its text is sent along; the engine opens no files.
+requires is not known before it runs: every module whose name occurs in its text is sent along, from
+its own folder, the current one, those that its text names, those of LUA_PATH, and sysbench's; the
+engine opens no files.
 """
 
+import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from glob import glob
 from pathlib import Path
 
@@ -15,7 +17,9 @@ from dbdyno.errors import DbdynoError, why_unreadable
 
 ENDING = ".lua"
 _FOLDERS = ("/usr/local/share/sysbench", "/usr/share/sysbench")
+_PATTERNS = (f"*{ENDING}", f"*/*{ENDING}", f"*/*/init{ENDING}")
 _IDENTIFIER = re.compile(r"[\w-]+")
+_QUOTED = re.compile(r"""(["'])(.*?)\1|\[\[(.*?)\]\]""")
 
 
 def find_script(name: str) -> Path | None:
@@ -50,32 +54,53 @@ def read_script(path: Path) -> str:
 
 def modules_for(script: Path, text: str) -> dict[str, str]:
     """Return texts by the names under which the script or its modules may require them."""
-    known = {name: path for name, path in _modules_near(script).items() if path != script}
     found: dict[str, str] = {}
+    folders = [script.parent, Path()]
     unread = [text]
     while unread:
-        for name in _mentioned(unread.pop(), known.keys() - found.keys()):
+        read = unread.pop()
+        folders += _folders_named(read, script.parent)
+        beyond = (*_folders_in_path(os.environ.get("LUA_PATH", "")), *sysbench_folders())
+        known = _modules_in(dict.fromkeys((*folders, *beyond)), script)
+        for name in _mentioned("\n".join((read, *found.values())), known.keys() - found.keys()):
             found[name] = read_script(known[name])
             unread.append(found[name])
     return found
 
 
-def _modules_near(script: Path) -> Mapping[str, Path]:
-    """Return modules by name; the script's own folder has precedence over sysbench's."""
+def _folders_named(text: str, beside: Path) -> list[Path]:
+    """Return existing folders of the paths, templates (``lib/?.lua``) and files in quotes."""
+    quoted = ("".join(parts) for _, *parts in _QUOTED.findall(text))
+    named = [Path(folder) for words in quoted for folder in _folders_in_path(words)]
+    return [start / folder for folder in named for start in (Path(), beside)]
+
+
+def _folders_in_path(path: str) -> list[Path]:
+    """Return the folders of a Lua path: what precedes ``?``, a file's name, or the end."""
+    parts = (part.partition("?")[0] for part in path.split(";"))
+    heads = (part.rpartition("/")[0] for part in parts)
+    return [Path(head) for head in heads if head]
+
+
+def _modules_in(folders: Iterable[Path], script: Path) -> Mapping[str, Path]:
+    """Return modules by name; those of earlier folders have precedence."""
     modules: dict[str, Path] = {}
-    for folder in (script.parent, *sysbench_folders()):
+    for folder in folders:
         for path in _files_in(folder):
             parts = path.relative_to(folder).with_suffix("").parts
-            modules.setdefault(".".join(parts), path)
+            if path.resolve() != script.resolve():
+                modules.setdefault(".".join(parts), path)
+                if parts[-1] == "init":
+                    modules.setdefault(".".join(parts[:-1]), path)
     return modules
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
-    """Return Lua files there and one folder below, so that no whole home directory is searched.
+    """Return Lua files there and a folder below, so that no whole home directory is searched.
 
     Files that vanish meanwhile are skipped, unlike with :meth:`Path.glob`.
     """
-    found = (glob(pattern, root_dir=folder) for pattern in (f"*{ENDING}", f"*/*{ENDING}"))  # noqa: PTH207
+    found = (glob(pattern, root_dir=folder) for pattern in _PATTERNS)  # noqa: PTH207
     return (folder / name for names in found for name in sorted(names))
 
 

@@ -295,7 +295,8 @@ function library.loaders(environment)
       local chunk = package.preload[name] or chunk_of(name) or chunk_in_folders(name)
       if not chunk then
          error("module '" .. name .. "' not found: no file '" .. name:gsub("%.", "/")
-            .. ".lua' beside the script or in sysbench's folder", 2)
+            .. ".lua' beside the script, in the current folder, in one that the script names in "
+            .. "quotes, in LUA_PATH, or in sysbench's folder", 2)
       end
       loaded[name] = true
       local result = chunk(name)
