@@ -208,7 +208,8 @@ def test_a_login_is_written_down_whole() -> None:
     [
         ("mysql://clerk:hush@host:port/db", "its port must be a number up to 65535"),
         ("mysql://clerk:hush@host:99999/db", "its port must be a number up to 65535"),
-        ("mysql://clerk:hu/sh@host/db", "its port must be a number up to 65535"),
+        ("mysql://clerk:hu/sh@host/db", "a character of its password is not encoded"),
+        ("mysql://clerk:12/34@host/db", "a character of its password is not encoded"),
         ("mysql://clerk:hush@[::1/db", "it is not a URL"),
         ("mysql://cl%ffrk:hush@host/db", "user is not UTF-8 text"),
         ("mysql://clerk:hush@host/db?soket=/x", "'soket'"),

@@ -72,6 +72,11 @@ def open_connection(target: str) -> MysqlConnection:
     except pymysql.Error as error:
         connection.close()  # the driver leaves it open after some errors
         raise refusal(error, login) from None
+    except Exception as error:
+        # A plugin that needs a missing library, or an answer that the driver cannot read.
+        connection.close()
+        why = f"the driver's authentication plugin failed: {error}"
+        raise refusal(pymysql.OperationalError(2059, why), login) from None
     connection.wait_without_limit()
     return connection
 

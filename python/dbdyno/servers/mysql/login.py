@@ -17,6 +17,7 @@ from msgspec import Struct
 from dbdyno.errors import DbdynoError, nearest
 from dbdyno.model.plan import Address, TcpAddress, UnixSocket
 from dbdyno.servers.mysql.option_files import Option, read_option_files
+from dbdyno.servers.passwords import refuse_unencoded
 
 TlsSetting: TypeAlias = Literal["DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"]
 TLS_SETTINGS: tuple[TlsSetting, ...] = get_args(TlsSetting)
@@ -121,6 +122,7 @@ def _defaults(environment: Mapping[str, str]) -> dict[str, Option]:
 
 def _given(target: str) -> dict[str, str]:
     """Return the non-empty parts of the URL, by the names of options."""
+    refuse_unencoded(target, ends_at_last_at=True)
     try:
         parts = urlsplit(target)
         query = dict(parse_qsl(parts.query, keep_blank_values=True, errors="surrogateescape"))

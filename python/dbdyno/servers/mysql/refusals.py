@@ -8,6 +8,7 @@ import pymysql
 
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.mysql.login import Login
+from dbdyno.servers.passwords import masked
 
 # The server's error number → our code and hint.
 NUMBERS = {
@@ -62,9 +63,8 @@ CLIENT_NUMBERS = range(2000, 3000)
 def refusal(error: pymysql.Error, login: Login) -> DbdynoError:
     """Return the error for a connection that the server, or the network, refused."""
     number, text = _parts(error)
-    if login.password:
-        text = text.replace(login.password, "***")
     code, hint = _cause(number, text)
+    text = masked(text, login.password)
     return DbdynoError(code, f"cannot connect: {_place(login, number)}{text}", hint)
 
 

@@ -18,6 +18,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.home import user_folder
 from dbdyno.model.plan import Address, Endpoint, TcpAddress, Tls, TlsMode, UnixSocket
 from dbdyno.servers.locked_keys import locked_key
+from dbdyno.servers.passwords import refuse_unencoded
 from dbdyno.servers.postgresql.refusals import malformed, refusal
 
 APPLICATION_NAME = "dbdyno"
@@ -25,6 +26,7 @@ CONNECT_TIMEOUT_S = 10
 CONNECT_TIMEOUT_MAX_S = 365 * 24 * 3600
 """libpq takes any number; the engine counts nanoseconds in 64 bits."""
 # Conditions on the login that the engine does not check: it would log in where they do not hold.
+UTF8 = frozenset({"utf8", "unicode"})
 UNCHECKED = ("require_auth", "sslcrl", "sslcrldir")
 PLACE = frozenset({"host", "port", "dbname", "user"})
 PARAMETERS = frozenset(
@@ -45,6 +47,7 @@ def open_connection(target: str) -> Connection:
     after a rollback the driver deallocates all statements, even those that it did not prepare.
     """
     given = _given(target)
+    _refuse_other_encoding(given)
     required = {"application_name": APPLICATION_NAME, "client_encoding": "UTF8"}
     dsn = conninfo.make_conninfo("", **{**given, **_patience(given), **required})
     try:
@@ -54,10 +57,23 @@ def open_connection(target: str) -> Connection:
 
 
 def _given(target: str) -> Mapping[str, Any]:
+    refuse_unencoded(target)
     try:
         return conninfo.conninfo_to_dict(target)
     except (psycopg.ProgrammingError, UnicodeDecodeError) as error:
         raise malformed(target, error) from None
+
+
+def _refuse_other_encoding(given: Mapping[str, Any]) -> None:
+    """Refuse an encoding that neither this connection nor the load's would use."""
+    encoding = str(given.get("client_encoding") or os.environ.get("PGCLIENTENCODING") or "UTF8")
+    if encoding.lower().replace("-", "").replace("_", "") not in UTF8:
+        raise DbdynoError(
+            "bad_target",
+            f"dbdyno exchanges text as UTF-8, and not as client_encoding={encoding} says",
+            "leave client_encoding and PGCLIENTENCODING out; a database whose text is not UTF-8 "
+            "(SQL_ASCII with other bytes) cannot be read",
+        )
 
 
 def _patience(given: Mapping[str, object]) -> dict[str, int]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import psycopg
 
 from dbdyno.errors import DbdynoError
+from dbdyno.servers.passwords import masked
 
 NO_ENTRY = "no pg_hba.conf entry"
 BAD_OPTION = "check that part of the target, or its PG… variable"
@@ -102,10 +103,8 @@ SECRET = re.compile(
 def refusal(error: psycopg.Error, given: Mapping[str, object]) -> DbdynoError:
     """Return the error for a connection that the server, or the network, refused."""
     text = _tidy(str(error))
-    password = str(given.get("password") or "")
-    if password:
-        text = text.replace(password, "***")
     code, hint = _cause(text)
+    text = masked(text, str(given.get("password") or ""))
     return DbdynoError(code, f"cannot connect: {text}", hint)
 
 

@@ -1,0 +1,46 @@
+"""Passwords in targets: refused where a URL cannot hold them, masked where an error quotes them.
+
+Whatever is raised here quotes no part of the target.
+"""
+
+import re
+
+from dbdyno.errors import DbdynoError
+
+MASK = "***"
+_QUERY = re.compile(r"\?[a-z_-]+=")
+_NOT_ENCODED = re.compile("%(?![0-9a-fA-F]{2})")
+
+
+def refuse_unencoded(target: str, *, ends_at_last_at: bool = False) -> None:
+    """Refuse a URL whose password would be read as host, port or database, and then be shown.
+
+    A login ends at the first ``@``, for some drivers at the last one, and before any ``/``. A URL
+    whose database has an ``@`` of its own looks the same: it is refused as well.
+    """
+    _, is_url, rest = target.partition("://")
+    rest = _QUERY.split(rest, maxsplit=1)[0]
+    authority, _, path = rest.partition("/")
+    login, _, _ = rest.rpartition("@")
+    if not is_url or ":" not in login:
+        return
+    is_refused = "@" in path
+    if not ends_at_last_at:
+        is_refused |= authority.count("@") > 1 or bool(_NOT_ENCODED.search(login))
+    if is_refused:
+        raise DbdynoError(
+            "bad_target",
+            "cannot read the target: a character of its password is not encoded",
+            "in a URL write %40 for @, %25 for %, %2F for /, %3A for : and %3F for ?",
+        )
+
+
+def masked(text: str, password: str | None) -> str:
+    """Mask the password where it stands as a word of its own.
+
+    Not inside other words: a password of one letter would take that letter out of the message, and
+    show what it is.
+    """
+    if not password:
+        return text
+    return re.sub(rf"(?<!\w){re.escape(password)}(?!\w)", MASK, text)
