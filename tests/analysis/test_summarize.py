@@ -57,7 +57,10 @@ def test_that_stages_differ_leaves_no_doubt_about_the_mean(tmp_path):
             msgspec.structs.replace(
                 recording,
                 plan={**recording.plan, "stages": planned},
-                tables={**recording.tables, "intervals": {**intervals, "completed_ok": tripled}},
+                tables={
+                    **recording.tables,
+                    "intervals": {**intervals, "completed_committed": tripled},
+                },
             ),
             hdr.HISTOGRAMS,
         )
@@ -76,7 +79,10 @@ def test_that_stages_differ_leaves_no_doubt_about_the_mean(tmp_path):
 
 
 def with_completed(recording, completed):
-    intervals = {**recording.tables["intervals"], "completed_ok": completed.astype(np.uint64)}
+    intervals = {
+        **recording.tables["intervals"],
+        "completed_committed": completed.astype(np.uint64),
+    }
     return msgspec.structs.replace(recording, tables={**recording.tables, "intervals": intervals})
 
 

@@ -70,3 +70,10 @@ def test_nothing_but_what_was_due_before_was_done():
 
 def test_nothing_completed():
     assert reasons(done(counted=counters(0, 0)), failures_max=1.0) == ["no transaction completed"]
+
+
+def test_a_run_that_committed_nothing():
+    counted = counters(30, committed=0, rolled_back=20, aborted=10)
+    assert reasons(done(counted=counted)) == [
+        "no transaction was committed: 20 rolled back by the script, 10 rolled back by the server"
+    ]

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 from msgspec.structs import replace
 
@@ -76,6 +77,24 @@ def test_a_run_of_another_account_hides_no_other(frames, closed):
         with without_roots_rights(), pytest.warns(LeftOut, match=f"{others} is left out"):
             assert [run.run_id for run in list_runs(home)] == [kept]
         (home / "runs" / others / closed).chmod(0o755)
+
+
+def test_what_older_folders_did_not_distinguish_was_all_committed(home):
+    folder = find_run("last", home)
+    for name, column, of in (
+        ("intervals", "completed_committed", "completed_ok"),
+        ("intervals", "committed", "ok"),
+        ("scripts", "committed", "ok"),
+    ):
+        path = folder / f"{name}.parquet"
+        older = folder / "older.parquet"
+        duckdb.sql(f"COPY (SELECT * EXCLUDE ({column}) FROM '{path}') TO '{older}'")
+        older.replace(path)
+        columns = open_run(folder).columns(name)
+        assert columns[column].tolist() == columns[of].tolist()
+        query = f"select sum({column}), sum({of}) from {name} where run_id = '{folder.name}'"
+        ((committed, ok),) = sql(query, home).fetchall()
+        assert committed == ok > 0
 
 
 def test_studies_are_meant_by_the_same_words(tmp_path):

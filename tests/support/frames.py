@@ -17,7 +17,9 @@ SECOND_NS = 1_000_000_000
 
 def counters(ok: int = 100, failed: int = 0, **others: int) -> Counters:
     names = dict.fromkeys(Counters.__struct_fields__, 0)
-    return Counters(**{**names, "ok": ok, "failed": failed, "due": ok, "started": ok, **others})
+    return Counters(
+        **{**names, "ok": ok, "committed": ok, "failed": failed, "due": ok, "started": ok, **others}
+    )
 
 
 def distribution(buckets: dict[int, int]) -> Distribution:

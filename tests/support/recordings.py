@@ -87,6 +87,7 @@ class MadeRun:
                 "started": ok[index] + failed[index],
                 "waiting": waiting[index],
                 "ok": ok[index],
+                "committed": ok[index],
                 "failed": failed[index],
             }
             self._builders["intervals"].add(
@@ -96,14 +97,15 @@ class MadeRun:
                 self.interval_s,
                 UNIX_BEGIN_S + begin,
                 self.ok[index],
+                self.ok[index],
                 self.failed[index],
                 *counted.values(),
                 *(engine[name][index] for name in ENGINE_COUNTS),
             )
             for script, count in enumerate(self._by_script[index].tolist()):
                 took_ms = self._response_ms[index] if count else np.nan
-                times_ms = [took_ms] * (len(SCHEMAS["scripts"]) - 6)
-                self._builders["scripts"].add(index, script, count, 0, 0, count, *times_ms)
+                times_ms = [took_ms] * (len(SCHEMAS["scripts"]) - 7)
+                self._builders["scripts"].add(index, script, count, count, 0, 0, count, *times_ms)
 
     def counters(
         self,
@@ -287,6 +289,7 @@ class MadeRun:
                 "counters": _no_counts()
                 | {
                     "ok": self._measured(self.ok),
+                    "committed": self._measured(self.ok),
                     "failed": self._measured(self.failed),
                     "waiting": int(self._waiting[-1:].sum()),
                 },

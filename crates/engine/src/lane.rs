@@ -307,19 +307,17 @@ impl<I: Io> Lane<I> {
 }
 
 fn reply_event(client: usize, flow: Flow, answer: &Answer) -> Event<'_> {
-    let error = answer.error.as_ref();
+    let reply = Reply {
+        error: answer.error.as_ref(),
+        results: &answer.results,
+        rows_returned: answer.rows_returned,
+        rows_affected: answer.rows_affected,
+        in_transaction: answer.in_transaction,
+        rolled_back: answer.rolled_back,
+    };
     match flow {
-        Flow::Queue => Event::Part { client, error },
-        Flow::Wait => Event::Reply {
-            client,
-            reply: Reply {
-                error,
-                results: &answer.results,
-                rows_returned: answer.rows_returned,
-                rows_affected: answer.rows_affected,
-                in_transaction: answer.in_transaction,
-            },
-        },
+        Flow::Queue => Event::Part { client, reply },
+        Flow::Wait => Event::Reply { client, reply },
     }
 }
 

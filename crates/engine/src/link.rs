@@ -63,6 +63,7 @@ pub(crate) struct Answer {
     pub(crate) rows_returned: u64,
     pub(crate) rows_affected: u64,
     pub(crate) in_transaction: bool,
+    pub(crate) rolled_back: bool,
 }
 
 /// One connection.

@@ -150,6 +150,7 @@ impl Collector {
             begin_ns: begin.0,
             end_ns: end.0,
             completed_ok: tally.completed_ok,
+            completed_committed: tally.completed_committed,
             completed_failed: tally.completed_failed,
             counters: tally.counters,
             failures: failure_counts(&self.failures),
@@ -256,6 +257,7 @@ impl Collector {
     fn script_interval(&self, script: &crate::ScriptTally) -> ScriptInterval {
         ScriptInterval {
             ok: script.ok,
+            committed: script.committed,
             failed: script.failed,
             skipped: script.skipped,
             response: script.response.distribution(),

@@ -8,6 +8,7 @@ use std::ops::AddAssign;
 /// ```text
 /// due     = started + skipped + waiting
 /// started = ok + failed + in_flight + unfinished
+/// ok      = committed + rolled_back + aborted + left_open
 /// ```
 ///
 /// In addition: `failed = Σ by class` and `count(response) = ok`, whose totals are passed to
@@ -22,8 +23,16 @@ pub struct Counters {
     pub skipped: u64,
     /// Are due and not begun.
     pub waiting: u64,
-    /// Succeeded.
+    /// Ran to the script's end without an error.
     pub ok: u64,
+    /// Those of `ok` whose last transaction block was committed, or that had none.
+    pub committed: u64,
+    /// Those of `ok` whose last block the script rolled back.
+    pub rolled_back: u64,
+    /// Those of `ok` whose last block the server rolled back, although it was to be committed.
+    pub aborted: u64,
+    /// Those of `ok` that ended within a block.
+    pub left_open: u64,
     /// Failed without a (further) retry.
     pub failed: u64,
     /// Are in flight.
@@ -50,6 +59,11 @@ impl Counters {
                 self.started + self.skipped + self.waiting,
             ),
             ("started = ok + failed + in_flight + unfinished", self.started, begun),
+            (
+                "ok = committed + rolled_back + aborted + left_open",
+                self.ok,
+                self.committed + self.rolled_back + self.aborted + self.left_open,
+            ),
             ("failed = sum by class", self.failed, failed_by_class),
             ("count(response) = ok", responses, self.ok),
         ] {
@@ -68,6 +82,10 @@ impl AddAssign for Counters {
         self.skipped += other.skipped;
         self.waiting += other.waiting;
         self.ok += other.ok;
+        self.committed += other.committed;
+        self.rolled_back += other.rolled_back;
+        self.aborted += other.aborted;
+        self.left_open += other.left_open;
         self.failed += other.failed;
         self.in_flight += other.in_flight;
         self.unfinished += other.unfinished;
@@ -89,6 +107,10 @@ mod tests {
             skipped: 1,
             waiting: 1,
             ok: 5,
+            committed: 2,
+            rolled_back: 1,
+            aborted: 1,
+            left_open: 1,
             failed: 1,
             in_flight: 1,
             unfinished: 1,
@@ -97,6 +119,7 @@ mod tests {
         assert_eq!(good.check(1, 5), Ok(()));
         assert!(Counters { due: 11, ..good }.check(1, 5).is_err());
         assert!(Counters { in_flight: 0, ..good }.check(1, 5).is_err());
+        assert!(Counters { committed: 3, ..good }.check(1, 5).is_err());
         assert!(good.check(0, 5).is_err());
         assert!(good.check(1, 4).is_err());
     }

@@ -82,6 +82,7 @@ pub struct FailureCount {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ScriptInterval {
     pub ok: u64,
+    pub committed: u64,
     pub failed: u64,
     pub skipped: u64,
     pub response: Distribution,
@@ -162,6 +163,7 @@ pub struct Interval {
     pub begin_ns: u64,
     pub end_ns: u64,
     pub completed_ok: u64,
+    pub completed_committed: u64,
     pub completed_failed: u64,
     pub counters: Counters,
     pub failures: Vec<FailureCount>,

@@ -54,6 +54,8 @@ pub struct Shape {
 pub struct ScriptTally {
     /// Transactions that succeeded.
     pub ok: u64,
+    /// Those of them that were committed.
+    pub committed: u64,
     /// Transactions that failed.
     pub failed: u64,
     /// Transactions that were skipped, counted under the script they would have run.
@@ -122,6 +124,8 @@ pub(crate) fn merge_statements(own: &mut Vec<Latencies>, added: &[Latencies]) {
 pub struct Tally {
     /// Transactions that succeeded in the interval, whenever they were due.
     pub completed_ok: u64,
+    /// Those of them that were committed.
+    pub completed_committed: u64,
     /// Transactions that failed in the interval, whenever they were due.
     pub completed_failed: u64,
     /// Cumulative counts of the measured transactions.
@@ -155,6 +159,7 @@ impl Tally {
     pub fn new(shape: Shape) -> Self {
         Self {
             completed_ok: 0,
+            completed_committed: 0,
             completed_failed: 0,
             counters: Counters::default(),
             failures: Failures::new(),
@@ -174,12 +179,14 @@ impl Tally {
     /// Resets all values, keeping the memory.
     pub fn clear(&mut self) {
         self.completed_ok = 0;
+        self.completed_committed = 0;
         self.completed_failed = 0;
         self.counters = Counters::default();
         self.failures.clear();
         self.tried_again.clear();
         for script in &mut self.scripts {
-            (script.ok, script.failed, script.skipped) = (0, 0, 0);
+            (script.ok, script.committed) = (0, 0);
+            (script.failed, script.skipped) = (0, 0);
             script.response.clear();
             script.service.clear();
         }
@@ -194,12 +201,14 @@ impl Tally {
     /// Adds what another worker counted in the same interval.
     pub fn merge(&mut self, other: &Self) {
         self.completed_ok += other.completed_ok;
+        self.completed_committed += other.completed_committed;
         self.completed_failed += other.completed_failed;
         self.counters += other.counters;
         merge_failures(&mut self.failures, &other.failures);
         merge_failures(&mut self.tried_again, &other.tried_again);
         for (own, added) in self.scripts.iter_mut().zip(&other.scripts) {
             own.ok += added.ok;
+            own.committed += added.committed;
             own.failed += added.failed;
             own.skipped += added.skipped;
             own.response.merge(&added.response);

@@ -1,6 +1,8 @@
 //! One client: the state of its connection and its current transaction.
 
-use dbdyno_model::{Nanos, Queue, ServerError, StatementId, Stream};
+use dbdyno_model::{
+    BlockEnd, BlockWords, Flow, Nanos, Queue, Reply, ServerError, StatementId, Stream,
+};
 use dbdyno_script::{Fault, Resume, Session, Step};
 
 /// The state of a client.
@@ -73,6 +75,30 @@ pub(crate) struct Transaction {
     pub(crate) measured: bool,
 }
 
+/// MySQL's and MariaDB's code of a deadlock, which rolls the whole block back.
+const MYSQL_DEADLOCK: &str = "1213";
+
+/// A script's last transaction block. Statements outside of a block commit themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// Not ended.
+    Open,
+    /// Committed, or there was none.
+    Committed,
+    /// By the script's ROLLBACK.
+    RolledBackByScript,
+    /// A COMMIT was answered by a rollback, or a deadlock that the script caught ended it.
+    RolledBackByServer,
+}
+
+/// A request without an answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) statement: StatementId,
+    pub(crate) sent: Nanos,
+    pub(crate) words: BlockWords,
+}
+
 /// One client.
 pub struct Client {
     /// Its number over the whole run.
@@ -90,7 +116,7 @@ pub struct Client {
     pub(crate) generation: u32,
     pub(crate) transaction: Option<Transaction>,
     /// Requests without an answer yet, oldest first.
-    pub(crate) outstanding: Queue<(StatementId, Nanos)>,
+    pub(crate) outstanding: Queue<Asked>,
     /// Statements of this try and their latencies.
     pub(crate) timings: Vec<(StatementId, Nanos)>,
     /// The error of the current try.
@@ -98,6 +124,9 @@ pub struct Client {
     /// The statement that the latest error answered.
     pub(crate) failing: StatementId,
     pub(crate) in_transaction: bool,
+    /// The last transaction block that this try of the transaction opened or found open, as far as
+    /// answers have come.
+    pub(crate) block: Block,
     /// Scripts that failed permanently here while it was undecided whether they can work.
     pub(crate) failed_scripts: Vec<usize>,
     /// Transactions begun, warm-up included: the next one's number in a closed loop.
@@ -132,6 +161,7 @@ impl Client {
             error: None,
             failing: StatementId::UNCOUNTED,
             in_transaction: false,
+            block: Block::Committed,
             failed_scripts: Vec::new(),
             begun: 0,
             measured: 0,
@@ -159,6 +189,41 @@ impl Client {
     pub(crate) fn leave_session(&mut self) {
         self.connected = false;
         self.in_transaction = false;
+        if self.block == Block::Open {
+            self.block = Block::RolledBackByScript;
+        }
+    }
+
+    /// A try begins: of earlier blocks, only one that is still open concerns it.
+    pub(crate) fn forget_ended_block(&mut self) {
+        if self.block != Block::Open {
+            self.block = Block::Committed;
+        }
+    }
+
+    /// Notes what an answer to a text with these words means for the script's transaction block.
+    pub(crate) fn note_block(&mut self, words: BlockWords, reply: &Reply<'_>, flow: Flow) {
+        if let Some(error) = reply.error {
+            // PostgreSQL keeps a failed block open. MySQL rolls it back after a deadlock, and does
+            // not say so with errors.
+            if self.block == Block::Open && error.code == MYSQL_DEADLOCK {
+                self.block = Block::RolledBackByServer;
+            }
+            return;
+        }
+        let was_open = self.block == Block::Open || words.begins;
+        let is_open = match flow {
+            Flow::Wait => reply.in_transaction,
+            Flow::Queue => was_open && words.ends.is_none(),
+        };
+        self.block = match words.ends {
+            _ if is_open => Block::Open,
+            _ if !was_open => return,
+            Some(BlockEnd::Rollback) => Block::RolledBackByScript,
+            Some(BlockEnd::Commit) if reply.rolled_back => Block::RolledBackByServer,
+            // Some other statement may have ended it: MySQL commits before it changes a schema.
+            Some(BlockEnd::Commit) | None => Block::Committed,
+        };
     }
 
     /// Its number over the whole run.

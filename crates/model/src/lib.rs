@@ -3,6 +3,7 @@
 //! Each concept that crosses a crate boundary is defined here: the plan, the requests of scripts
 //! and the replies, failure classes, instants and durations, and seeded random streams.
 
+mod block;
 mod failure;
 mod nanos;
 mod number;
@@ -14,6 +15,7 @@ mod request;
 mod seed;
 mod value;
 
+pub use block::{BlockEnd, BlockWords};
 pub use failure::{FailureClass, ServerError};
 pub use nanos::Nanos;
 pub use number::write_double;

@@ -175,4 +175,7 @@ pub struct Reply<'a> {
     pub rows_affected: u64,
     /// Whether a transaction block is open now, failed or not.
     pub in_transaction: bool,
+    /// Whether the server reports that it rolled the last block back that it ended. PostgreSQL
+    /// answers the COMMIT of a failed block so; MySQL's protocol never says it.
+    pub rolled_back: bool,
 }

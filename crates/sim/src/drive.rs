@@ -161,6 +161,7 @@ pub fn simulate(
             plan: Arc::clone(&plan),
             thread,
             shape,
+            block_words: Arc::default(),
             sessions,
             // Workers run one after the other here, so they share no knowledge of the server.
             last_heard_by_all: Arc::default(),

@@ -36,6 +36,7 @@ fn workers(plan: &Plan) -> Vec<Worker> {
             plan: Arc::new(plan.clone()),
             thread,
             shape: Shape { scripts: plan.scripts.len(), statements: 1, service_differs: false },
+            block_words: Arc::default(),
             sessions: clients.map(|_| Asking::boxed(1, &Drawn::default())).collect(),
             last_heard_by_all: Arc::clone(&heard),
             last_reached_by_all: Arc::clone(&met),

@@ -25,6 +25,8 @@ pub(crate) struct Answer {
     rows_returned: u64,
     rows_affected: u64,
     kept_bytes: usize,
+    /// Whether the block that ended last was rolled back, as far as the server says.
+    pub(crate) rolled_back: bool,
 }
 
 impl Answer {
@@ -32,6 +34,7 @@ impl Answer {
     #[inline]
     pub(crate) fn clear(&mut self) {
         (self.row_count, self.rows_returned, self.rows_affected) = (0, 0, 0);
+        self.rolled_back = false;
         if self.error.is_some() || !self.results.is_empty() || self.kept_bytes > 0 {
             *self = Self::default();
         }
@@ -44,6 +47,7 @@ impl Answer {
             rows_returned: self.rows_returned,
             rows_affected: self.rows_affected,
             in_transaction,
+            rolled_back: self.rolled_back,
         }
     }
 

@@ -33,7 +33,7 @@ def measured_intervals(recording: Recording) -> Intervals:
     seconds = table["seconds"]
     place = np.flatnonzero((table["phase"] == "measure") & are_whole(seconds))
     begin_s = table["time_s"][place]
-    committed = table["completed_ok"][place].astype(float)
+    committed = table["completed_committed"][place].astype(float)
     return Intervals(place, begin_s, begin_s + seconds[place], committed)
 
 

@@ -55,7 +55,7 @@ def _ended_by_script(
     table = recording.tables["scripts"]
     number = recording.tables["intervals"]["interval"]
     ended = np.zeros((len(number), scripts))
-    ended[np.searchsorted(number, table["interval"]), table["script"]] = table["ok"]
+    ended[np.searchsorted(number, table["interval"]), table["script"]] = table["committed"]
     return ended[intervals.place]
 
 

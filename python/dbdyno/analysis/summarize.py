@@ -101,7 +101,8 @@ def _transactions(recording: Recording) -> TransactionCounts:
     names = TransactionCounts.__struct_fields__
     done = recording.engine.get("done")
     if done:
-        return TransactionCounts(**{name: done["counters"][name] for name in names})
+        counted = done["counters"]
+        return TransactionCounts(**{name: counted[name] for name in names if name in counted})
     intervals = recording.tables["intervals"]
     last = {name: intervals[name][-1:].tolist() for name in names}
     return TransactionCounts(**{name: found[0] if found else 0 for name, found in last.items()})
@@ -201,7 +202,9 @@ def _script_counts(recording: Recording, number: int) -> dict[str, int]:
     """Counts over the measured intervals; those of the warm-up are excluded."""
     scripts = recording.tables["scripts"]
     wanted = (scripts["script"] == number) & is_measured(recording, "scripts")
-    return {name: int(scripts[name][wanted].sum()) for name in ("ok", "failed", "skipped")}
+    return {
+        name: int(scripts[name][wanted].sum()) for name in ("ok", "committed", "failed", "skipped")
+    }
 
 
 def _statements(recording: Recording, histograms: Histograms) -> list[StatementRecord]:

@@ -62,16 +62,16 @@ def timeline(recording: Recording) -> Timeline:
         phase=intervals["phase"],
         time_s=intervals["time_s"],
         seconds=seconds,
-        tps=intervals["completed_ok"] / seconds,
+        tps=intervals["completed_committed"] / seconds,
         failed_per_s=intervals["completed_failed"] / seconds,
         latencies_ms=_latencies_ms(recording),
     )
 
 
 def completed(recording: Recording) -> int:
-    """Transactions that succeeded within the measured intervals, whenever they were due."""
+    """Transactions that were committed within the measured intervals, whenever they were due."""
     intervals = recording.tables["intervals"]
-    return int(intervals["completed_ok"][intervals["phase"] == "measure"].sum())
+    return int(intervals["completed_committed"][intervals["phase"] == "measure"].sum())
 
 
 def _latencies_ms(recording: Recording) -> dict[str, Series]:

@@ -85,7 +85,7 @@ class ProgressLines:
     def interval(self, interval: Interval) -> None:
         """Add an interval, and show the total since the last line once the next is due."""
         self._ns += interval.end_ns - interval.begin_ns
-        self._ok += interval.completed_ok
+        self._committed += interval.completed_committed
         self._failed += interval.completed_failed
         for script in interval.scripts:
             self._buckets.update(dict(_PACKED.iter_unpack(script.response.buckets)))
@@ -94,12 +94,12 @@ class ProgressLines:
             self._begin()
 
     def _begin(self) -> None:
-        self._ns, self._ok, self._failed = 0, 0, 0
+        self._ns, self._committed, self._failed = 0, 0, 0
         self._buckets: Counter[int] = Counter()
 
     def _show(self, interval: Interval) -> None:
         self._write(
-            f"{interval.phase:7} {tps(self._ok * 1e9 / self._ns):>10} TPS   "
+            f"{interval.phase:7} {tps(self._committed * 1e9 / self._ns):>10} TPS   "
             f"p50 {_time(self._buckets, 0.5)}   p99 {_time(self._buckets, 0.99)}   "
             f"{count(self._failed)} failed   {self._left(interval)}"
         )

@@ -66,7 +66,9 @@ class StudyLines:
         seconds = (interval.end_ns - interval.begin_ns) / 1e9
         self._left_s -= seconds
         if seconds:
-            self._renew(plain(f"{interval.phase} {tps(interval.completed_ok / seconds)} TPS"))
+            self._renew(
+                plain(f"{interval.phase} {tps(interval.completed_committed / seconds)} TPS")
+            )
 
     def close(self) -> None:
         """Keep the last line."""

@@ -8,6 +8,7 @@ concluded, never how to draw it. The text below a field is its description in th
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 FORMAT_VERSION = 1
 
@@ -20,7 +21,16 @@ class TransactionCounts(Struct, frozen=True, kw_only=True):
     """Transactions that became due in the measured part, under the names of ``intervals``."""
 
     ok: int
-    """Transactions that succeeded."""
+    """Transactions that ran to their end without an error."""
+    committed: int = -1
+    """Those of ``ok`` that were committed, which throughput and costs count; in older runs, where
+    it was not distinguished, all."""
+    rolled_back: int = 0
+    """Those of ``ok`` that their script rolled back."""
+    aborted: int = 0
+    """Those of ``ok`` whose COMMIT the server answered by rolling back."""
+    left_open: int = 0
+    """Those of ``ok`` that ended within a transaction block."""
     failed: int
     """Transactions that failed, and were not retried."""
     skipped: int
@@ -33,6 +43,11 @@ class TransactionCounts(Struct, frozen=True, kw_only=True):
     """Those of ``ok`` that took longer than ``-L``."""
     retried: int
     """Transactions that took more than one try."""
+
+    def __post_init__(self) -> None:
+        """Older ones do not distinguish."""
+        if self.committed < 0:
+            force_setattr(self, "committed", self.ok)
 
 
 class FailureRecord(Struct, frozen=True, kw_only=True):
@@ -133,7 +148,9 @@ class ScriptRecord(Struct, frozen=True, kw_only=True):
     weight: int
     """Its weight among the scripts."""
     ok: int
-    """Transactions that succeeded."""
+    """Transactions that ran to their end without an error."""
+    committed: int | None = None
+    """Those of ``ok`` that were committed; None in older runs."""
     failed: int
     """Transactions that failed, and were not retried."""
     skipped: int

@@ -68,5 +68,12 @@ def transaction_text(record: RunRecord) -> str:
         return ""
     rest = ("failed", "skipped", "unfinished", "waiting", "retried")
     others = [f"{count(getattr(counts, name))} {name}" for name in rest if getattr(counts, name)]
-    late = f" ({count(counts.late)} of them late)" if counts.late else ""
-    return ", ".join([f"{count(counts.ok)} ok{late}", *others])
+    of_them = {
+        "late": counts.late,
+        "rolled back by the script": counts.rolled_back,
+        "rolled back by the server": counts.aborted,
+        "left open": counts.left_open,
+    }
+    said = ", ".join(f"{count(number)} {what}" for what, number in of_them.items() if number)
+    noted = f" (of them {said})" if said else ""
+    return ", ".join([f"{count(counts.ok)} ok{noted}", *others])

@@ -49,6 +49,15 @@ def _failed_too_often(done: Done, failures_max: float) -> list[str]:
     ended = done.counters.ok + done.counters.failed
     if not done.counters.ok:
         return [_nothing_done(done)] if done.end == "complete" else []  # the end's reason says why
+    if not done.counters.committed:
+        counted = done.counters
+        ends = {
+            "rolled back by the script": counted.rolled_back,
+            "rolled back by the server": counted.aborted,
+            "left open": counted.left_open,
+        }
+        outcomes = ", ".join(f"{count(n)} {what}" for what, n in ends.items() if n)
+        return [f"no transaction was committed: {outcomes}"]
     share = done.counters.failed / ended
     if share <= failures_max:
         return []

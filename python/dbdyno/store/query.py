@@ -23,7 +23,7 @@ from dbdyno.store.listing import run_folders
 from dbdyno.store.parquet import interruptible, table_path, typed_column
 from dbdyno.store.run import Run
 from dbdyno.store.summary import RunSummary, list_runs
-from dbdyno.store.tables import RISING, SCHEMAS
+from dbdyno.store.tables import MEANT_BY_OLDER, RISING, SCHEMAS
 
 T = TypeVar("T")
 _BUCKET_TABLES = {
@@ -49,6 +49,7 @@ RUNS: Schema = {
     "valid": _TRUTH,
     "duration_s": F64,
     "ok": _COUNT,
+    "committed": _COUNT,
     "failed": _COUNT,
     "retried": _COUNT,
     "tps": F64,
@@ -200,6 +201,13 @@ def _create_view(connection: duckdb.DuckDBPyConnection, name: str, folders: list
             f"FROM read_parquet([{listed}], union_by_name = true, filename = true)"
         )
     united = " UNION ALL BY NAME ".join(parts)
+    known = ", ".join(
+        f"coalesce({column}, {of}) AS {column}"
+        for column, of in MEANT_BY_OLDER.items()
+        if column in SCHEMAS[name]
+    )
+    if known:
+        united = f"SELECT * REPLACE ({known}) FROM ({united})"
     connection.execute(f"CREATE VIEW {name} AS {_of_each_interval(name)} FROM ({united})")
 
 

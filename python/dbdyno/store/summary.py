@@ -43,6 +43,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     valid: bool | None
     duration_s: float | None
     ok: int | None
+    committed: int | None
     failed: int | None
     retried: int | None
     tps: float | None
@@ -153,6 +154,7 @@ def _summary(record: RunRecord, plan: _Plan) -> RunSummary:
         valid=record.valid,
         duration_s=record.duration_s,
         ok=getattr(counts, "ok", None),
+        committed=getattr(counts, "committed", None),
         failed=getattr(counts, "failed", None),
         retried=getattr(counts, "retried", None),
         tps=getattr(throughput, "value", None),

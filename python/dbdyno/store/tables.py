@@ -5,7 +5,7 @@ Only declares them: ``store/tabulator.py`` turns frames into rows.
 ``time_s`` counts from the end of the warm-up, so the warm-up has negative times. Latencies are in
 milliseconds with the engine's 3 significant digits, for which single precision is enough. Counters
 of ``intervals`` are cumulative over the measured part, as the engine counts them (``RISING``);
-``completed_ok`` and ``completed_failed`` refer to the single interval.
+``completed_ok`` and the like refer to the single interval.
 """
 
 from collections.abc import Mapping
@@ -46,6 +46,7 @@ SCHEMAS: Mapping[str, Schema] = {
         "seconds": F64,
         "unix_s": F64,
         "completed_ok": U32,
+        "completed_committed": U32,
         "completed_failed": U32,
     }
     | dict.fromkeys(COUNTERS, U64)
@@ -54,6 +55,7 @@ SCHEMAS: Mapping[str, Schema] = {
         "interval": U32,
         "script": U16,
         "ok": U32,
+        "committed": U32,
         "failed": U32,
         "skipped": U32,
         **LATENCY,
@@ -134,6 +136,9 @@ SCHEMAS: Mapping[str, Schema] = {
     },
     "lacks": {"time_s": F64, "source": TEXT, "reason": TEXT},
 }
+
+# What folders of an older dbdyno, without these columns, mean by them: it did not distinguish.
+MEANT_BY_OLDER: Mapping[str, str] = {"committed": "ok", "completed_committed": "completed_ok"}
 
 LEVELS = frozenset({"waiting", "in_flight"})
 

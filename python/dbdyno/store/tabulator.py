@@ -96,13 +96,14 @@ class Tabulator:
             (frame.end_ns - frame.begin_ns) / 1e9,
             (frame.begin_ns + self._unix_offset_ns) / 1e9,
             frame.completed_ok,
+            frame.completed_committed,
             frame.completed_failed,
             *msgspec.structs.astuple(frame.counters),
             *(getattr(frame.engine, name) for name in ENGINE_COUNTS),
         )
 
     def _add_script(self, interval: int, number: int, script: frames.ScriptInterval) -> None:
-        counts = (script.ok, script.failed, script.skipped)
+        counts = (script.ok, script.committed, script.failed, script.skipped)
         self._tables["scripts"].add(interval, number, *counts, *_latency(script.response))
         self._buckets["script_buckets"].add(interval, number, script.response.buckets)
         if script.service is not None:

@@ -241,6 +241,7 @@ fn owned_reply(flow: Flow, reply: &Reply<'_>) -> LinkEvent {
         rows_returned: reply.rows_returned,
         rows_affected: reply.rows_affected,
         in_transaction: reply.in_transaction,
+        rolled_back: reply.rolled_back,
     };
     LinkEvent::Reply(flow, answer)
 }

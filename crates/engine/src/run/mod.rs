@@ -20,7 +20,7 @@ use coordinator::Coordinator;
 use dbdyno_hist::Shape;
 use dbdyno_hist::frame::{Frame, Hello, StatementInfo};
 use dbdyno_load::{ScriptViability, Settings};
-use dbdyno_model::{Arrivals, Nanos, Plan, Protocol, Statement};
+use dbdyno_model::{Arrivals, BlockWords, Nanos, Plan, Protocol, Statement};
 use dbdyno_script::Problem;
 use lanes::Transport;
 use std::collections::HashMap;
@@ -105,10 +105,12 @@ impl Engine {
     fn settings(&self, thread: u32) -> Result<Settings, EngineError> {
         let clients = (thread..self.plan.clients).step_by(self.plan.threads as usize);
         let sessions = self.program.sessions(clients, colocation::may_move(&self.plan));
+        let statements = self.program.statements();
         Ok(Settings {
             plan: Arc::clone(&self.plan),
             thread,
             shape: self.shape(),
+            block_words: statements.iter().map(|one| BlockWords::of(&one.sql)).collect(),
             sessions: sessions.map_err(|problem| EngineError::bad_script(&[problem]))?,
             last_heard_by_all: Arc::clone(&self.last_heard),
             last_reached_by_all: Arc::clone(&self.last_reached),

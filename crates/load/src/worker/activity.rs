@@ -76,7 +76,7 @@ impl Client {
             State::AwaitingReply => self
                 .outstanding
                 .front()
-                .map_or(Doing::UNLISTED, |(statement, _)| Doing::awaiting(*statement)),
+                .map_or(Doing::UNLISTED, |asked| Doing::awaiting(asked.statement)),
         };
         (self.id, doing, if self.connected { self.backend } else { 0 })
     }

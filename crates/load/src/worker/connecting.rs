@@ -138,7 +138,7 @@ impl Worker {
         }
         if self.clients[client].transaction.is_some() {
             let awaited = self.clients[client].outstanding.front();
-            let statement = awaited.map_or(StatementId::UNCOUNTED, |(statement, _)| *statement);
+            let statement = awaited.map_or(StatementId::UNCOUNTED, |asked| asked.statement);
             self.fail_transaction(now, client, error, statement);
         }
         self.reconnect_later(now, client, port);

@@ -27,7 +27,7 @@ use crate::{Phase, Schedule, ScriptViability, Timeline};
 use activity::SampleTimes;
 use arrivals::Pending;
 use dbdyno_hist::{Activity, Latencies, Shape, Tally};
-use dbdyno_model::{Arrivals, Nanos, Plan, ServerError};
+use dbdyno_model::{Arrivals, BlockWords, Flow, Nanos, Plan, ServerError};
 use dbdyno_script::Fault;
 use ending::Ending;
 use std::collections::VecDeque;
@@ -43,6 +43,7 @@ pub struct Worker {
     plan: Arc<Plan>,
     thread: u32,
     shape: Shape,
+    block_words: Arc<[BlockWords]>,
     total_weight: u64,
     clients: Vec<Client>,
     /// Indexes in it whose clients have moved to another thread.
@@ -95,6 +96,7 @@ impl Worker {
             plan,
             thread,
             shape,
+            block_words,
             sessions,
             last_heard_by_all,
             last_reached_by_all,
@@ -108,6 +110,7 @@ impl Worker {
             plan,
             thread,
             shape,
+            block_words,
             clients,
             vacant: Vec::new(),
             timeline: None,
@@ -199,7 +202,7 @@ impl Worker {
         match event {
             Event::Wake => {}
             Event::Reply { client, reply } => self.replied(now, client, &reply, port),
-            Event::Part { client, error } => self.part_answered(now, client, error),
+            Event::Part { client, reply } => self.part_answered(now, client, &reply, Flow::Queue),
             Event::Connected { client, backend } => {
                 self.clients[client].backend = backend;
                 self.connected(now, client, port);

@@ -6,7 +6,7 @@
 
 use super::{Port, Worker};
 use crate::Phase;
-use crate::client::{State, Transaction};
+use crate::client::{Block, State, Transaction};
 use dbdyno_hist::{FailedTry, Slow, add_failure};
 use dbdyno_model::{Keep, Nanos, Request, ServerError, StatementId};
 use dbdyno_script::{Fault, Resume};
@@ -57,6 +57,7 @@ impl Worker {
     ) {
         let own = &mut self.clients[client];
         own.in_transaction = false;
+        own.block = Block::Committed;
         let statement = own.failing;
         if let Some(error) = own.error.take() {
             if retry {
@@ -86,6 +87,7 @@ impl Worker {
         transaction.tries += 1;
         transaction.try_began = now;
         own.timings.clear();
+        own.forget_ended_block();
         own.session.restart();
     }
 
@@ -116,12 +118,16 @@ impl Worker {
         self.viability.mark_viable(transaction.script);
         let warmup = self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
         let response = now - transaction.due;
+        let block = self.clients[client].block;
+        let committed = u64::from(block == Block::Committed);
         self.tally.completed_ok += 1;
+        self.tally.completed_committed += committed;
         if !transaction.measured && !warmup {
             return;
         }
         let script = &mut self.tally.scripts[transaction.script];
         script.ok += 1;
+        script.committed += committed;
         script.response.record(response);
         if self.shape.service_differs {
             script.service.record(now - transaction.sent.unwrap_or(transaction.due));
@@ -131,6 +137,12 @@ impl Worker {
             self.end_measured(now, transaction);
             let counters = &mut self.tally.counters;
             counters.ok += 1;
+            *match block {
+                Block::Open => &mut counters.left_open,
+                Block::Committed => &mut counters.committed,
+                Block::RolledBackByScript => &mut counters.rolled_back,
+                Block::RolledBackByServer => &mut counters.aborted,
+            } += 1;
             counters.late +=
                 u64::from(self.plan.latency_limit_ns.is_some_and(|limit| response > limit));
             self.consider_slow(now, client, transaction);

@@ -4,7 +4,7 @@
 
 use crate::ScriptViability;
 use dbdyno_hist::Shape;
-use dbdyno_model::{Nanos, Plan, Reply, Request, ServerError, StatementId};
+use dbdyno_model::{BlockWords, Nanos, Plan, Reply, Request, ServerError, StatementId};
 use dbdyno_script::Session;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -72,8 +72,8 @@ pub enum Event<'a> {
     Part {
         /// Which client.
         client: usize,
-        /// Its error, if it has one.
-        error: Option<&'a ServerError>,
+        /// The answer; whether a block is open is known with the pipeline's last one only.
+        reply: Reply<'a>,
     },
     /// The connection is lost.
     Lost {
@@ -152,6 +152,8 @@ pub struct Settings {
     pub thread: u32,
     /// The counters and histograms to keep.
     pub shape: Shape,
+    /// What the statements known before the run ask of transaction blocks, by their IDs.
+    pub block_words: Arc<[BlockWords]>,
     /// The sessions of this thread's clients: client `i` here is client `thread + i · threads` of
     /// the run.
     pub sessions: Vec<Box<dyn Session>>,

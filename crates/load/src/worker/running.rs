@@ -5,10 +5,9 @@
 use super::arrivals::NO_CLIENT;
 use super::{Port, ShellCall, Worker};
 use crate::Phase;
-use crate::client::{State, Transaction};
+use crate::client::{Asked, State, Transaction};
 use dbdyno_model::{
-    Arrivals, Flow, Nanos, Protocol, Purpose, Reply, ServerError, StatementId, Stream, Think,
-    ThinkLaw,
+    Arrivals, BlockWords, Flow, Nanos, Protocol, Purpose, Reply, Request, Stream, Think, ThinkLaw,
 };
 use dbdyno_script::{Resume, Step};
 
@@ -127,6 +126,7 @@ impl Worker {
         own.measured += u64::from(measured);
         own.session.begin(script, chance);
         own.timings.clear();
+        own.forget_ended_block();
         own.error = None;
         let (sent, tries, try_began) = (None, 1, now);
         own.transaction =
@@ -182,8 +182,19 @@ impl Worker {
             match own.session.resume(input) {
                 Ok(Step::Request(request)) => {
                     port.send(client, &request);
-                    let (statement, flow) = (request.statement(), request.flow());
-                    if self.request_sent(now, client, statement, flow) {
+                    let words = match request {
+                        Request::Text { sql, .. }
+                        | Request::TextInPipeline { sql, .. }
+                        | Request::Execute { sql, .. } => BlockWords::of(sql),
+                        Request::Parameterized { statement, .. } => {
+                            let place = statement.0 as usize;
+                            self.block_words.get(place).copied().unwrap_or_default()
+                        }
+                        Request::Prepare { .. } | Request::Sync { .. } => BlockWords::default(),
+                    };
+                    let asked = Asked { statement: request.statement(), sent: now, words };
+                    let flow = request.flow();
+                    if self.request_sent(client, asked, flow) {
                         return false;
                     }
                 }
@@ -224,17 +235,11 @@ impl Worker {
     }
 
     /// A request was sent; true when the script waits for its answer.
-    fn request_sent(
-        &mut self,
-        now: Nanos,
-        client: usize,
-        statement: StatementId,
-        flow: Flow,
-    ) -> bool {
+    fn request_sent(&mut self, client: usize, asked: Asked, flow: Flow) -> bool {
         let own = &mut self.clients[client];
-        own.outstanding.push_back((statement, now));
+        own.outstanding.push_back(asked);
         if let Some(transaction) = &mut own.transaction {
-            transaction.sent.get_or_insert(now);
+            transaction.sent.get_or_insert(asked.sent);
         }
         let waits = flow == Flow::Wait;
         if waits {
@@ -256,7 +261,7 @@ impl Worker {
         self.clients[client].in_transaction = reply.in_transaction || is_unknown;
         match self.clients[client].state {
             State::AwaitingReply => {
-                self.part_answered(now, client, reply.error);
+                self.part_answered(now, client, reply, Flow::Wait);
                 let own = &self.clients[client];
                 if own.error.is_none() || own.session.handles_own_errors() {
                     self.run(now, client, Resume::Reply(reply), port);
@@ -271,10 +276,18 @@ impl Worker {
     }
 
     /// One statement is answered: the last one that the script waits for, or a queued one.
-    pub(super) fn part_answered(&mut self, now: Nanos, client: usize, error: Option<&ServerError>) {
+    pub(super) fn part_answered(
+        &mut self,
+        now: Nanos,
+        client: usize,
+        reply: &Reply<'_>,
+        flow: Flow,
+    ) {
         let own = &mut self.clients[client];
-        let Some((statement, sent)) = own.outstanding.pop_front() else { return };
-        if let Some(error) = error {
+        let Some(asked) = own.outstanding.pop_front() else { return };
+        let Asked { statement, sent, words } = asked;
+        own.note_block(words, reply, flow);
+        if let Some(error) = reply.error {
             // In a pipeline the first error is the cause; a script that handles its own errors
             // sends further requests.
             if own.error.is_none() || own.session.handles_own_errors() {

@@ -85,7 +85,7 @@ pub(crate) fn row(columns: &[&str], fields: &[Option<&str>]) -> ResultSet {
 
 /// A reply with these answers, outside a transaction.
 pub(crate) fn reply(results: &[ResultSet]) -> Reply<'_> {
-    Reply { error: None, results, rows_returned: 0, rows_affected: 0, in_transaction: false }
+    Reply { error: None, results, rows_returned: 0, rows_affected: 0, ..Reply::default() }
 }
 
 /// A retryable failure.

@@ -206,7 +206,7 @@ fn resume(session: &mut dyn Session, answer: Option<(Answer, Keep)>) -> Result<S
         rows_returned: results.iter().map(|result| result.row_count).sum(),
         results: if keep == Keep::None { &[] } else { &results },
         rows_affected,
-        in_transaction: false,
+        ..Reply::default()
     }))
 }
 

@@ -32,6 +32,11 @@ impl Answer {
     /// A `CommandComplete`: a statement is complete.
     #[inline]
     pub(crate) fn complete(&mut self, keep: Keep, body: &[u8]) {
+        match body {
+            b"COMMIT\0" => self.rolled_back = false,
+            b"ROLLBACK\0" => self.rolled_back = true, // also to a savepoint: the text tells
+            _ => {}
+        }
         self.end_statement(keep, rows_affected(body));
     }
 }

@@ -4,6 +4,7 @@ Frames are composed of these; none of them is sent alone.
 """
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 
 class Distribution(Struct, frozen=True, array_like=True):
@@ -36,7 +37,10 @@ class Counters(Struct, frozen=True):
     """Transactions that became due after the end of the warm-up, cumulative.
 
     ``due = started + skipped + waiting`` · ``started = ok + failed + in_flight + unfinished`` ·
-    ``failed = Σ by class`` · ``count(response) = ok``. ``retried`` counts transactions that needed
+    ``ok = committed + rolled_back + aborted + left_open`` · ``failed = Σ by class`` ·
+    ``count(response) = ok``. ``rolled_back`` counts those that the script rolled back, ``aborted``
+    those that the server rolled back although they were to be committed, ``left_open`` those that
+    ended within a transaction block. ``retried`` counts transactions that needed
     more than one try, ``retries`` the additional tries, ``late`` those of ``ok`` above the latency
     limit.
     """
@@ -52,6 +56,16 @@ class Counters(Struct, frozen=True):
     retried: int
     retries: int
     late: int
+    committed: int = -1
+    """In frames of an older engine, which did not look, all of ``ok``."""
+    rolled_back: int = 0
+    aborted: int = 0
+    left_open: int = 0
+
+    def __post_init__(self) -> None:
+        """Older ones do not distinguish."""
+        if self.committed < 0:
+            force_setattr(self, "committed", self.ok)
 
     def broken_identity(self, failed_by_class: int, responses: int) -> str | None:
         """Return the first identity that does not hold, with its two sides; None if all do."""
@@ -62,6 +76,10 @@ class Counters(Struct, frozen=True):
                 self.started + self.skipped + self.waiting,
             ),
             "started = ok + failed + in_flight + unfinished": (self.started, begun),
+            "ok = committed + rolled_back + aborted + left_open": (
+                self.ok,
+                self.committed + self.rolled_back + self.aborted + self.left_open,
+            ),
             "failed = sum by class": (self.failed, failed_by_class),
             "count(response) = ok": (responses, self.ok),
         }
@@ -99,6 +117,13 @@ class ScriptInterval(Struct, frozen=True):
     response: Distribution
     service: Distribution | None
     """None if it equals ``response`` (closed loop)."""
+    committed: int = -1
+    """Those of ``ok`` that were committed; in frames of an older engine all."""
+
+    def __post_init__(self) -> None:
+        """Older ones do not distinguish."""
+        if self.committed < 0:
+            force_setattr(self, "committed", self.ok)
 
 
 class EngineInterval(Struct, frozen=True):

@@ -4,6 +4,7 @@ From the engine's greeting to the frame with the totals that ends a run, or with
 """
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from dbdyno.model.frame.measured import (
     Counters,
@@ -69,7 +70,8 @@ class Interval(Struct, frozen=True, tag="interval", tag_field="kind"):
     """One measurement interval. ``phase`` is ``warmup``, ``measure`` or ``drain``.
 
     ``completed_ok`` and ``completed_failed`` count every transaction that ended in the interval,
-    whenever it was due: the throughput curve. ``counters`` are cumulative over the measured
+    whenever it was due. ``completed_committed`` are those of ``completed_ok`` that were committed:
+    the throughput curve. ``counters`` are cumulative over the measured
     transactions. The distributions contain the measured transactions that ended in this interval
     (in the warm-up: all).
     """
@@ -90,6 +92,12 @@ class Interval(Struct, frozen=True, tag="interval", tag_field="kind"):
     """Connection attempts that ended in this interval (``-C``, and reconnects after a loss)."""
     engine: EngineInterval
     slowest: list[SlowTransaction]
+    completed_committed: int = -1
+
+    def __post_init__(self) -> None:
+        """Older ones do not distinguish."""
+        if self.completed_committed < 0:
+            force_setattr(self, "completed_committed", self.completed_ok)
 
 
 class Activity(Struct, frozen=True, tag="activity", tag_field="kind"):

@@ -62,8 +62,13 @@ fn plan(duration: Option<Nanos>) -> Plan {
 fn closed(phase: Phase, [begin_ms, end_ms]: [u64; 2], ok: u64, ok_in_all: u64) -> ClosedInterval {
     let mut tally = Box::new(Tally::new(SHAPE));
     (0..ok).for_each(|_| tally.scripts[0].response.record(Nanos::from_millis(1)));
-    tally.counters =
-        Counters { due: ok_in_all, started: ok_in_all, ok: ok_in_all, ..Counters::default() };
+    tally.counters = Counters {
+        due: ok_in_all,
+        started: ok_in_all,
+        ok: ok_in_all,
+        committed: ok_in_all,
+        ..Counters::default()
+    };
     let (begin, end) = (Nanos::from_millis(begin_ms), Nanos::from_millis(end_ms));
     ClosedInterval { phase, begin, end, tally }
 }
