@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from psycopg import Connection
 
+from dbdyno.errors import DbdynoError
 from dbdyno.servers.base import Server
 from dbdyno.targets.postgresql import TARGET
 from dbdyno.workloads.registry import find_workload
@@ -123,6 +124,18 @@ def test_pgbenchs_tables_are_used_as_they_are(prepare: Prepare, database: Server
     assert prepared.made_by == "pgbench"
     assert not prepared.is_loaded_by_dbdyno
     assert prepared.report is None
+
+
+@pytest.mark.parametrize("rest", ["aid <= 500", "aid % 200 = 0", "false"])
+def test_tables_that_lack_most_rows_of_their_scale_are_refused(
+    prepare: Prepare, connection: Connection, database: Server, rest: str
+) -> None:
+    """A load that was interrupted, a sample, an emptied table: reads would find nothing."""
+    run_pgbench(database, "-i", "-q", "-s", "1")
+    connection.execute(f"delete from pgbench_accounts where not ({rest})")
+    with pytest.raises(DbdynoError, match=r"pgbench_accounts has [0-5] of 1000 rows") as caught:
+        prepare("select-only")
+    assert "--replace" in caught.value.hint
 
 
 def test_keys_widen_at_large_scale(

@@ -63,7 +63,7 @@ def test_requested_storage_must_exist(prepare: Prepare, name: str, value: Any) -
 
 
 def test_storage_that_was_not_requested_may_be_anything(prepare: Prepare) -> None:
-    prepare("tpcb", bulk=no_rows, fillfactor=70, partitions=2)
+    prepare("tpcb", fillfactor=70, partitions=2)
     assert prepare("tpcb", bulk=no_rows, fillfactor=70).report is None
     assert prepare("tpcb", bulk=no_rows).report is None
 
@@ -71,10 +71,10 @@ def test_storage_that_was_not_requested_may_be_anything(prepare: Prepare) -> Non
 def test_replace_drops_and_reloads(prepare: Prepare, connection: Connection) -> None:
     prepare("tpcb", bulk=no_rows, scale=3)
     connection.execute("create table other (id int)")
-    replaced = prepare("tpcb", bulk=no_rows, scale=5, replace=True)
+    replaced = prepare("tpcb", scale=1, replace=True)
     assert replaced.report is not None
     assert replaced.report.phases[0].name == "drop"
-    assert prepare("tpcb", bulk=no_rows).values["scale"] == 5
+    assert prepare("tpcb", bulk=no_rows).values["scale"] == 1
     assert connection.execute("select count(*) from other").fetchone() == (0,)
 
 

@@ -13,6 +13,9 @@ from dbdyno.workloads.base import Workload
 from dbdyno.workloads.mark import Mark, read_mark
 from dbdyno.workloads.parameters import Value
 
+_KEYS_LOOKED_UP = 1000
+_ROWS_SHARE_MIN = 0.5
+
 
 class DataStatus(Struct, frozen=True, kw_only=True):
     """Which data exists: ``why`` it does not fit, or else its ``scale`` and who made it."""
@@ -45,7 +48,11 @@ def _status(
         return DataStatus(state="incompatible", why=obstacle)
     scale = mark.scale if mark else _measured_scale(workload, connection)
     actual = workload.tables(workload.complete({**given, workload.scale_name: max(scale, 1)}))
-    obstacle = _other_scale(workload, scale, given) or _other_storage(actual, found, given)
+    obstacle = (
+        _other_scale(workload, scale, given)
+        or _other_storage(actual, found, given)
+        or _lacking_rows(actual, connection)
+    )
     if obstacle:
         return DataStatus(state="incompatible", scale=scale, why=obstacle)
     return DataStatus(state="compatible", scale=scale, made_by=_maker(workload, mark))
@@ -117,6 +124,29 @@ def _other_scale(workload: Workload, scale: int, given: Mapping[str, Value]) -> 
     name = workload.scale_name
     wanted = given.get(name, scale)
     return "" if wanted == scale else f"its {name} is {scale}, and {wanted} was requested"
+
+
+def _lacking_rows(actual: tuple[Table, ...], connection: Connection) -> str:
+    """Return which table lacks most of the rows that its scale promises; empty if none does.
+
+    Counting takes minutes on a large table: a thousand keys, evenly spread, are looked up instead.
+    Half of them may be gone, because loads that delete rows leave such tables behind.
+    """
+    for table in actual:
+        columns = [column for column in table.columns if column.name == table.primary_key]
+        if not table.rows or not columns or not isinstance(columns[0].generator, dict):
+            continue
+        first = int(columns[0].generator["sequence"]["start"])
+        wanted = min(table.rows, _KEYS_LOOKED_UP)
+        keys = ", ".join(str(first + place * table.rows // wanted) for place in range(wanted))
+        query = f"select count(*) from {table.name} where {table.primary_key} in ({keys})"
+        there = int(connection.execute(query).fetchone()[0])
+        if there < wanted * _ROWS_SHARE_MIN:
+            return (
+                f"{table.name} has {there} of {wanted} rows looked up, evenly spread over its "
+                "scale: its loading was interrupted, or they were deleted"
+            )
+    return ""
 
 
 def _same_fillfactor(table: Table, there: FoundTable) -> bool:
