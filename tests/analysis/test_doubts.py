@@ -100,7 +100,7 @@ def test_a_sound_run_has_no_doubts():
         ),
         (
             changed(transactions=msgspec.structs.replace(COUNTS, ok=999_999, unfinished=1)),
-            "censored: 1 unfinished transaction (0.0001\u202f%) is not in the percentiles",
+            "censored: 1 unfinished transaction (<\u202f0.0001\u202f%) is not in the percentiles",
         ),
         (
             changed(

@@ -242,7 +242,7 @@ def test_record_text_and_page_say_what_was_sent_as_text(local, seen, tmp_path, m
     why = ":n is inside quotes"
     assert [one.as_text for one in recording.record.statements] == [why, ""]
     assert any(why in line for line in said)
-    assert why in render_text(recording.record)
+    assert why in render_text(recording.record, recording.plan)
     page = render_html(recording, engine_tools().histograms)
     assert "Sent as text" in page
     assert why in page

@@ -42,9 +42,28 @@ def test_doubts_and_reasons_come_before_any_section(ordinary):
     )
     page = render_html(msgspec.structs.replace(ordinary, record=record), hdr.HISTOGRAMS)
     top = page[: page.index('<section id="throughput"')]
-    assert "Not valid: do not use these results." in top
+    assert "Not valid: do not use these results." in top[: top.index('class="numbers"')]
     assert "The generator was the bottleneck." in top
     assert f"Few samples for p99.99: of 22{THIN_SPACE}637" in top
+
+
+def test_the_head_shows_conditions_and_command(ordinary):
+    record = msgspec.structs.replace(ordinary.record, command=["tpcb", "--clients", "8"])
+    page = render_html(msgspec.structs.replace(ordinary, record=record), hdr.HISTOGRAMS)
+    head = page[: page.index("</header>")]
+    assert "8 clients, 2 threads, closed loop, query mode prepared" in head
+    assert "<code>dbdyno run tpcb --clients 8</code>" in head
+
+
+def test_long_scripts_and_modules_are_behind_folds(ordinary):
+    module = "-- a line\n" * 700
+    lua = {"path": "oltp.lua", "modules": {"oltp_common": module}}
+    recording = msgspec.structs.replace(ordinary, plan={**ordinary.plan, "lua": lua})
+    page = render_html(recording, hdr.HISTOGRAMS)
+    plan = page[page.index('<section id="plan"') :]
+    assert "<summary>Module oltp_common: 700 lines</summary>" in plan
+    assert plan.count("-- a line") == 700
+    assert "-- a line" not in re.sub("<details.*?</details>", "", plan, flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("text", [HOSTILE, "</SCRIPT>", "<!--<script>", "\u2029"])

@@ -54,7 +54,7 @@ def report(
     if json:
         print_json(_record(recording))
     elif text:
-        print_result(render_text(_record(recording), screen(sys.stdout)).rstrip())
+        print_result(render_text(_record(recording), recording.plan, screen(sys.stdout)).rstrip())
     else:
         path = output or found.folder / "report.html"
         write_html(recording, path)

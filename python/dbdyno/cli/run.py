@@ -71,7 +71,7 @@ def _show(recording: Recording, options: RunOptions) -> None:
     if options.json:
         print_json(recording.record)
     else:
-        print_result(render_text(recording.record, screen(sys.stdout)).rstrip())
+        print_result(render_text(recording.record, recording.plan, screen(sys.stdout)).rstrip())
 
 
 def exit_of(record: RunRecord) -> Exit:

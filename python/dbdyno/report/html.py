@@ -50,6 +50,7 @@ def render_html(recording: Recording, histograms: Histograms) -> str:
     return rendered(
         "report.html",
         record=subject.record,
+        plan=recording.plan,
         sections=[(section, blocks) for section, blocks in sections if blocks],
         style=style("report.css"),
         script=Markup(script),

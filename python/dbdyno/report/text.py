@@ -4,18 +4,32 @@ No colours and no boxes: it is pasted into mails and issues. Statements and mess
 truncated at the end of the line; the HTML report has them in full.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from dbdyno.explain.explanation_text import summary_lines
 from dbdyno.explain.sql import in_short
 from dbdyno.formatting import count, counted, milliseconds, seconds, significant, tps
-from dbdyno.layout import FLOW, Columns, Line, Paragraph, aligned, laid_out, printable, shortened
+from dbdyno.layout import (
+    FLOW,
+    Columns,
+    Command,
+    Line,
+    Paragraph,
+    aligned,
+    laid_out,
+    printable,
+    shortened,
+)
 from dbdyno.model.record import FailureRecord, Latency, RunRecord, StageRecord, StatementRecord
 from dbdyno.report.costs import cost_text, first_costs
 from dbdyno.report.server_label import server_label
 from dbdyno.report.verdict import (
+    command,
+    conditions,
     doubts,
     interval_text,
+    is_for_use,
     percentiles,
     reasons,
     transaction_text,
@@ -27,26 +41,38 @@ _NAMED = 60
 """Characters of a statement that is named in a sentence."""
 
 
-def render_text(record: RunRecord, screen: int | None = None) -> str:
-    """Render the whole summary, ending in a newline, for a screen of this width."""
+def render_text(record: RunRecord, plan: Mapping[str, Any], screen: int | None = None) -> str:
+    """Render the whole summary, ending in a newline, for a screen of this width.
+
+    The verdict on numbers that must not be used precedes them.
+    """
     width = FLOW if screen is None else min(screen, FLOW)
     blocks: list[list[Line]] = [
-        list(_head(record)),
+        list(_head(record, plan)),
+        [] if is_for_use(record) else list(_verdict(record)),
+        list(_results(record)),
         list(_latencies(record)),
         list(_stages(record.stages)),
         list(_statements(record.statements, width)),
         list(_sent_as_text(record.statements)),
         list(_failures("failures", record.failures, width)),
         list(_failures("retried", record.tried_again, width)),
-        list(_judgement(record)),
+        [*(_verdict(record) if is_for_use(record) else ()), *_doubts(record)],
         list(_explanation(record)),
     ]
     return "\n\n".join(laid_out(block, screen) for block in blocks if block) + "\n"
 
 
-def _head(record: RunRecord) -> Iterator[Line]:
+def _head(record: RunRecord, plan: Mapping[str, Any]) -> Iterator[Line]:
     length = f", {seconds(record.duration_s)} measured" if record.duration_s else ""
     yield f"{printable(record.workload)} on {server_label(record.target, record.server)}{length}"
+    if text := conditions(record, plan):
+        yield Paragraph(f"  {text}", "  ")
+    if text := command(record):
+        yield Command(f"  {printable(text)}")
+
+
+def _results(record: RunRecord) -> Iterator[Line]:
     found = record.throughput_tps
     if found:
         yield f"throughput    {tps(found.value)} TPS"
@@ -149,9 +175,12 @@ def _first_message(failure: FailureRecord) -> str:
     return printable(place + failure.message)
 
 
-def _judgement(record: RunRecord) -> Iterator[Line]:
+def _verdict(record: RunRecord) -> Iterator[Line]:
     yield verdict(record)
     yield from _items(reasons(record))
+
+
+def _doubts(record: RunRecord) -> Iterator[Line]:
     found = doubts(record)
     if found:
         yield "Doubts:"

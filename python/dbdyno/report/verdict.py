@@ -1,14 +1,20 @@
-"""The sentences at the top of every report: whether these numbers can be used, and how far.
+"""The sentences at the top of every report: the conditions, whether the numbers can be used.
 
 ``text`` and ``html`` show the same sentences.
 """
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from dbdyno.analysis.unequal_conditions import loop_of, tries_of
+from dbdyno.analysis.workload_parameters import workload_parameters
 from dbdyno.explain.sentences import capitalized
-from dbdyno.formatting import count, tps
+from dbdyno.formatting import count, counted, significant, tps
+from dbdyno.layout import printable, shortened
 from dbdyno.model.record import Latency, RunRecord
 
+_PARAMETER_LENGTH_MAX = 40
 PERCENTILE_NAMES = {
     "p50": "p50",
     "p90": "p90",
@@ -31,6 +37,54 @@ def verdict(record: RunRecord) -> str:
     if record.valid is None:
         return "Validity was not determined."
     return "Valid." if record.valid else "Not valid: do not use these results."
+
+
+def is_for_use(record: RunRecord) -> bool:
+    """Whether the run ended and is valid: if not, the verdict precedes the numbers."""
+    return record.status == "done" and record.valid is not False
+
+
+def conditions(record: RunRecord, plan: Mapping[str, Any]) -> str:
+    """Load, data and durability level: numbers of other conditions cannot be set beside these."""
+    return ", ".join([*_load(plan), *_data(record, plan), *_durability(record)])
+
+
+def command(record: RunRecord) -> str:
+    """The command that repeats the run; empty for runs of older versions."""
+    return shlex.join(["dbdyno", "run", *record.command]) if record.command else ""
+
+
+def _load(plan: Mapping[str, Any]) -> Iterator[str]:
+    if "clients" in plan:
+        stages = {stage["clients"] for stage in plan["stages"]} - {None, plan["clients"]}
+        yield f"{'up to ' if stages else ''}{counted(plan['clients'], 'client')}"
+        yield counted(plan["threads"], "thread")
+    if loop := loop_of(plan):
+        kind, comma, rest = loop.partition(",")
+        yield f"{kind} loop{comma}{rest}"
+    if rates := [stage["rate_tps"] for stage in plan.get("stages", ()) if stage["rate_tps"]]:
+        lowest, highest = significant(min(rates)), significant(max(rates))
+        yield f"{lowest if lowest == highest else f'{lowest} to {highest}'} TPS requested"
+    if per_client := plan.get("transactions_per_client"):
+        yield f"{counted(per_client, 'transaction')} per client"
+    if mode := plan.get("query_mode"):
+        yield f"query mode {mode}"
+    if plan.get("reconnect_each_transaction"):
+        yield "a new connection for each transaction"
+    if limit_ns := plan.get("latency_limit_ns"):
+        yield f"latency limit {limit_ns / 1e6:g} ms"
+    if (tries := tries_of(plan)) not in (None, "1"):
+        yield f"tries: {tries}"
+
+
+def _data(record: RunRecord, plan: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in workload_parameters(record, plan).items():
+        yield shortened(printable(f"{name} {value}"), _PARAMETER_LENGTH_MAX)
+
+
+def _durability(record: RunRecord) -> Iterator[str]:
+    if level := record.server.get("promise"):
+        yield f"durability {level}"
 
 
 def reasons(record: RunRecord) -> list[str]:

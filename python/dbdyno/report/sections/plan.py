@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from dbdyno.formatting import NOTHING, seconds, significant
-from dbdyno.report.content import Block, Facts, Section, Subject, Table, Text
+from dbdyno.formatting import NOTHING, counted, seconds, significant
+from dbdyno.report.content import Block, Facts, Folded, Section, Subject, Table, Text
 from dbdyno.report.facts import readable_pairs
 
 STAGE_COLUMNS = ("Stage", "Duration", "Clients", "Rate, TPS")
@@ -12,17 +12,29 @@ Stage: TypeAlias = Mapping[str, float | None]
 
 
 def build(subject: Subject) -> Sequence[Block]:
-    """The plan, its stages, and the scripts as they were written."""
+    """The plan, its stages, and behind folds the scripts as they were written.
+
+    Those of sysbench come with their modules: thousands of lines.
+    """
     plan = dict(subject.recording.plan)
+    lua = dict(plan.pop("lua", None) or {})
+    modules = lua.pop("modules", {})
     scripts = plan.pop("scripts", [])
     stages = plan.pop("stages", [])
+    plan |= {"lua": lua} if lua else {}
     blocks: list[Block] = [Facts(pairs=readable_pairs(plan))] if plan else []
     if stages:
         blocks.append(_stages(stages))
     for script in scripts:
-        blocks.append(Text(text=f"Script {script['name']}, weight {script['weight']}"))
-        blocks.append(Text(text=script["text"], code=True))
+        title = f"Script {script['name']}, weight {script['weight']}"
+        blocks.append(_source(title, script["text"]))
+    blocks += [_source(f"Module {name}", text) for name, text in modules.items()]
     return blocks
+
+
+def _source(title: str, text: str) -> Folded:
+    lines = counted(len(text.splitlines()), "line")
+    return Folded(title=f"{title}: {lines}", blocks=[Text(text=text, code=True)])
 
 
 def _stages(stages: Sequence[Stage]) -> Table:
