@@ -141,7 +141,7 @@ def test_transactions_slower_than_the_limit_are_reported(
 ):
     arguments = ("run", script, "-c", "1", "-t", "20", "--warmup", "0", "-L", "0.001ms")
     ended = dbdyno(*arguments, "--target", postgres_server.conninfo)
-    assert "20 ok (20 of them late)" in ended.stdout
+    assert "20 ok (of them 20 late)" in ended.stdout
     assert open_run("last").record.transactions.late == 20
 
 
