@@ -10,7 +10,7 @@ from tests.support.frames import counters, done, interval
 
 def of_two(ok: int, first: int, second: int, phase: str = "measure", failed: int = 0):
     one = interval(phase=phase, ok=ok)
-    scripts = [replace(one.scripts[0], ok=count) for count in (first, second)]
+    scripts = [replace(one.scripts[0], ok=count, committed=count) for count in (first, second)]
     return replace(one, scripts=scripts, completed_failed=failed)
 
 

@@ -40,8 +40,8 @@ impl EngineError {
                 "use -M simple or -M extended, which keep nothing in a session, or let the pooler \
                  know of prepared statements (PgBouncer, from 1.21 on: max_prepared_statements)"
             }
-            (_, WAITED_BESIDE_OTHERS) => {
-                "a pooler without a free session keeps a client waiting: use fewer clients (-c), or \
+            (_, WAITED_BESIDE_OTHERS | "connect_timeout") => {
+                "check that the server answers; a pooler without a free session keeps a client waiting: use fewer clients (-c), or \
                  let it have more sessions or lend them for a transaction (PgBouncer: \
                  default_pool_size, pool_mode = transaction)"
             }
