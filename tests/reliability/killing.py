@@ -32,7 +32,7 @@ mount --bind "$1" /mnt && mount -t tmpfs tmpfs /tmp && mount -t tmpfs tmpfs /dev
 mkdir -p "$1" && { mountpoint -q "$1" || mount --bind /mnt "$1"; } && cd "$1" && shift && exec "$@"
 """
 HOME = Path("/tmp/home")
-PATIENCE_S = 10.0  # a server that is stopped at once is gone within one second
+PATIENCE_S = 40.0  # a server that is stopped at once is gone within one second, on a quiet host
 SERVERS = {
     "postgresql": "postgres,shared_buffers=16MB",
     "mariadb": "mariadb,innodb_buffer_pool_size=16M,innodb_log_file_size=16M",

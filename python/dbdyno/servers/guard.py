@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, NoReturn
 
-STOP_PATIENCE_S = 10
+STOP_PATIENCE_S = 25  # less than dbdyno waits for the guard
 REMOVAL_PATIENCE_S = 2
 SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237}  # the number of the system call
 MESSAGE_MAX = 64
@@ -55,7 +55,7 @@ def main(order: dict[str, Any]) -> None:
 def _serve(order: dict[str, Any]) -> None:
     *preparations, server = order["commands"]
     for command in preparations:
-        with _running(command, order) as process:
+        with _running(command, order, stop_signal=None) as process:
             code = _wait(process)
         if code != 0:
             _send(f"ended {code}")
@@ -72,7 +72,7 @@ def _serve(order: dict[str, Any]) -> None:
 
 def _serve_once(command: list[str], order: dict[str, Any]) -> None:
     """Run the server until a command arrives or the server ends by itself."""
-    with _running(command, order) as process:
+    with _running(command, order, order["stop_signal"]) as process:
         _send(str(process.pid))
         if not _has_ended(process):
             process.send_signal(order["clean_signal"])
@@ -81,8 +81,14 @@ def _serve_once(command: list[str], order: dict[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def _running(command: list[str], order: dict[str, Any]) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a child process that does not outlive the block."""
+def _running(
+    command: list[str], order: dict[str, Any], stop_signal: int | None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a child process that does not outlive the block.
+
+    Without a signal that stops it, it is left to finish: the installer of a database has children
+    of its own, and PostgreSQL's leave shared memory behind if their folder is removed under them.
+    """
     with open(order["log"], "ab") as log:  # noqa: PTH123 - see above
         process = subprocess.Popen(
             command,
@@ -95,7 +101,7 @@ def _running(command: list[str], order: dict[str, Any]) -> Iterator[subprocess.P
     try:
         yield process
     finally:
-        _stop(process, order["stop_signal"])
+        _stop(process, stop_signal)
 
 
 def credentials(account: str | None) -> dict[str, Any]:
@@ -192,15 +198,20 @@ def _receive() -> str:
     return message
 
 
-def _stop(process: subprocess.Popen[bytes], number: int) -> None:
-    """Stop the process in the quickest way: nothing in the folder will be read again."""
-    if process.poll() is None:
-        process.send_signal(number)
-    try:
-        process.wait(STOP_PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+def _stop(process: subprocess.Popen[bytes], number: int | None) -> None:
+    """Stop the process in the quickest way: nothing in the folder will be read again.
+
+    The signal is repeated, since one that comes while a server starts may do nothing. Killing is
+    the last resort: a PostgreSQL that was killed leaves shared memory behind.
+    """
+    for _ in range(STOP_PATIENCE_S):
+        if process.poll() is None and number is not None:
+            process.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(1)
+            return
+    process.kill()
+    process.wait()
 
 
 def _dismiss(number: int, _frame: FrameType | None) -> None:
