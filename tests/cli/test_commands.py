@@ -268,6 +268,8 @@ def test_sql_writes_what_other_programs_read(capsys, tmp_path):
     assert (code, "exists" in err) == (1, True)
     code, _, err = answer(capsys, "sql", query, "--parquet", str(tmp_path / "no" / "it.parquet"))
     assert (code, "does not exist" in err) == (1, True)
+    code, _, err = answer(capsys, "sql", query, "--parquet", "/proc/it.parquet")
+    assert (code, "cannot write /proc/it.parquet" in err) == (1, True)
 
 
 def test_the_doctor_answers_in_both_ways(capsys):

@@ -2,7 +2,6 @@
 
 import csv as csv_module
 import io
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +19,7 @@ from dbdyno.cli.output import (
 from dbdyno.cli.pages import refuse_unwritable
 from dbdyno.errors import DbdynoError
 from dbdyno.store.parquet import interruptible
-from dbdyno.store.query import sql as run_query
+from dbdyno.store.query import sql as run_query, write_parquet
 
 app = command(
     "sql",
@@ -62,30 +61,21 @@ def sql(
         raise DbdynoError("usage", f"{parquet} exists", "Name a new file, or remove it first.")
     answer = run_query(query)
     if parquet is not None:
-        try:
-            with interruptible():
-                answer.write_parquet(str(parquet))
-        except OSError as error:
-            raise DbdynoError(
-                "file", f"cannot write {parquet}: {error}", "Name another."
-            ) from error
+        write_parquet(answer, parquet)
         return Exit.OK
     with interruptible():
         columns, rows = answer.columns, answer.fetchall()
     if csv:
-        print_result(_csv_text([columns, *rows]))
+        text = io.StringIO()
+        writer = csv_module.writer(text, lineterminator="\n")
+        writer.writerows([map(_word, row) for row in [columns, *rows]])
+        print_result(text.getvalue().removesuffix("\n"))
         return Exit.OK
     if json:
         print_json({"columns": columns, "rows": rows})
         return Exit.OK
     print_table(columns, ([_word(value) for value in row] for row in rows))
     return Exit.OK
-
-
-def _csv_text(rows: Iterable[Iterable[object]]) -> str:
-    text = io.StringIO()
-    csv_module.writer(text, lineterminator="\n").writerows([map(_word, row) for row in rows])
-    return text.getvalue().removesuffix("\n")
 
 
 def _word(value: object) -> str:

@@ -95,6 +95,20 @@ def sql(query: str, home: Path | None = None) -> duckdb.DuckDBPyRelation:
                 folders = readable
 
 
+def write_parquet(answer: duckdb.DuckDBPyRelation, path: Path) -> None:
+    """Write a result into a new file, which is whole or not there."""
+    try:
+        with interruptible():
+            answer.write_parquet(str(path))
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if not isinstance(error, duckdb.Error):
+            raise
+        raise StoreError(
+            "file", f"cannot write {path}: {error}", "Name a file elsewhere."
+        ) from error
+
+
 def _answer(
     connection: duckdb.DuckDBPyConnection, query: str, home: Path | None, folders: list[Path]
 ) -> duckdb.DuckDBPyRelation:
