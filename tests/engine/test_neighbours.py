@@ -97,7 +97,7 @@ def exchanges(
 ) -> Callable[[EngineProcess], None]:
     """Pin half of the server's tasks to each CPU, then exchange the halves: all clients must move.
 
-    This happens three times, since on a busy host the engine may notice late.
+    This happens five times, since on a busy host the engine may notice late.
     """
     one, other = processors
 
@@ -105,7 +105,7 @@ def exchanges(
         time.sleep(0.3)
         tasks = meet(engine)
         pin_lanes(engine, processors)
-        for turn in range(3):
+        for turn in range(5):
             pin(tasks[turn % 2 :: 2], one)
             pin(tasks[1 - turn % 2 :: 2], other)
             time.sleep(2 * LOOK_EVERY_S)

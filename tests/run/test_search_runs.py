@@ -60,7 +60,9 @@ def test_an_objective_below_the_sleep_is_met_at_no_rate(script, home, database):
     assert process.returncode == 4, err
     found = json.loads(out)
     assert found["highest_rate_tps"]["value"] is None
-    assert {trial["outcome"] for trial in found["trials"]} == {"missed"}
+    outcomes = {trial["outcome"] for trial in found["trials"]}
+    assert "missed" in outcomes
+    assert "met" not in outcomes  # undecided are those whose generator a busy host kept late
 
 
 def test_a_script_that_can_never_work_ends_the_search_with_its_first_run(script, home, database):
