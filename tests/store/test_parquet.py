@@ -69,7 +69,7 @@ def interrupted(*_arguments):
 def test_an_interrupt_while_a_table_is_read_stays_one(tmp_path, monkeypatch):
     write_run(tmp_path, synthetic.packed(synthetic.Shape(seconds=2, tps=50)))
     folder = open_run("last", tmp_path).folder
-    monkeypatch.setattr(parquet, "_quoted", interrupted)
+    monkeypatch.setattr(parquet, "quoted", interrupted)
     with pytest.raises(KeyboardInterrupt):
         read_table(folder, "intervals")
 

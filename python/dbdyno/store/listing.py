@@ -2,14 +2,13 @@
 
 import os
 import shutil
-import stat
 from pathlib import Path
 from typing import TypeAlias
 
 from dbdyno.store.errors import StoreError, explained, leave_out
 from dbdyno.store.files import is_locked
 from dbdyno.store.ids import RecordKind, folder_meant
-from dbdyno.store.places import RECORD, runs_folder
+from dbdyno.store.places import MERGED, RECORD, runs_folder
 
 Stamp: TypeAlias = tuple[int, int, int]
 """Time of the last change in nanoseconds, size in bytes, and number of a file."""
@@ -43,16 +42,23 @@ def record_stamps(home: Path | None = None) -> dict[str, Stamp]:
     stamps = {}
     for name in names:
         try:
-            found = os.stat(f"{runs}/{name}/{RECORD}")  # noqa: PTH116
-        except (FileNotFoundError, NotADirectoryError):
-            continue
+            stamp = stamp_of(f"{runs}/{name}/{RECORD}")
         except OSError as error:
             why = StoreError("unreadable", f"it cannot be read: {error.strerror}")
             leave_out(Path(runs, name), why)
             continue
-        if stat.S_ISREG(found.st_mode):
-            stamps[name] = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if stamp:
+            stamps[name] = stamp
     return stamps
+
+
+def stamp_of(path: str) -> Stamp | None:
+    """Return a file's stamp; None if there is no such file."""
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def find_run(id_or_path: str | Path, home: Path | None = None) -> Path:
@@ -73,5 +79,6 @@ def remove_run(id_or_path: str | Path, home: Path | None = None) -> Path:
     if is_locked(folder):
         raise StoreError("running", f"{folder.name} is still running.", "Stop it first.")
     with explained("removing", folder):
+        shutil.rmtree(runs_folder(home) / MERGED, ignore_errors=True)  # it has the run's rows, too
         shutil.rmtree(folder)
     return folder

@@ -24,7 +24,7 @@ from dbdyno.store.tables import MEANT_BY_OLDER, SCHEMAS
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_OPTIONS = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 6, PARQUET_VERSION v2"
+OPTIONS = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 6, PARQUET_VERSION v2"
 _INTERRUPTED = "Query interrupted"
 
 
@@ -104,7 +104,7 @@ def _database() -> "DuckDBPyConnection":
 def _write(connection: "DuckDBPyConnection", path: Path, columns: Columns, schema: Schema) -> None:
     view = connection.register("columns_of_run", columns)
     selected = ", ".join(typed_column(name, kind) for name, kind in schema.items())
-    view.execute(f"COPY (SELECT {selected} FROM columns_of_run) TO {_quoted(path)} ({_OPTIONS})")
+    view.execute(f"COPY (SELECT {selected} FROM columns_of_run) TO {quoted(path)} ({OPTIONS})")
     connection.unregister("columns_of_run")
 
 
@@ -127,7 +127,7 @@ def read_table(folder: Path, name: str) -> Columns:
     path, schema = table_path(folder, name), SCHEMAS[name]
     try:
         with _connection() as connection:
-            fetched = connection.sql(f"FROM read_parquet({_quoted(path)})").fetchnumpy()
+            fetched = connection.sql(f"FROM read_parquet({quoted(path)})").fetchnumpy()
         rows = len(next(iter(fetched.values())))
         counts = {
             column: np.zeros(rows, U64.numpy) for column, kind in schema.items() if kind is U64
@@ -152,5 +152,6 @@ def _restored(values: Column, kind: ColumnType) -> Column:
     return values if values.dtype == kind.numpy else values.astype(kind.numpy)
 
 
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
+def quoted(text: Path | str) -> str:
+    """Return SQL for a path or another text."""
+    return "'" + str(text).replace("'", "''") + "'"

@@ -7,6 +7,7 @@ from dbdyno.home import home as dbdyno_home
 RECORD = "run.json"
 PLAN = "plan.json"
 RUNS = "runs"
+MERGED = ".tables"
 
 
 def runs_folder(home: Path | None = None) -> Path:

@@ -19,7 +19,8 @@ from dbdyno.model.recording import Columns
 from dbdyno.store.columns import F64, TEXT, ColumnType, Schema
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.frames_file import FRAMES
-from dbdyno.store.listing import run_folders
+from dbdyno.store.listing import run_folders, stamp_of
+from dbdyno.store.merged import drop_damaged, listed, rows_of, sources_of
 from dbdyno.store.parquet import interruptible, table_path, typed_column
 from dbdyno.store.run import Run
 from dbdyno.store.summary import RunSummary, list_runs
@@ -86,10 +87,10 @@ def sql(query: str, home: Path | None = None) -> duckdb.DuckDBPyRelation:
                 answering = thread.submit(_answer, connection, query, home, folders)
                 return _interrupting(connection, answering)
             except (duckdb.Error, UnicodeDecodeError) as error:
-                readable = folders
+                readable = None
                 if not isinstance(error, _OF_QUERIES):
-                    readable = [folder for folder in folders if _is_readable(folder, query)]
-                if len(readable) == len(folders):
+                    readable = _without_damaged(query, home, folders)
+                if readable is None:
                     hint = f"The tables are {', '.join(_TABLES)}."
                     raise StoreError("query", str(error), hint) from error
                 folders = readable
@@ -117,16 +118,24 @@ def _answer(
     return _without_time_zones(connection.sql(query)).materialize()
 
 
-def _is_readable(folder: Path, query: str) -> bool:
-    """Whether the tables of a failed query can be read from a run, which is left out if not."""
-    try:
-        run = Run(folder)
-        for name in SCHEMAS.keys() & _tables_of(query):
-            run.columns(name)
-    except StoreError as error:
-        leave_out(folder, error)
-        return False
-    return True
+def _without_damaged(query: str, home: Path | None, folders: list[Path]) -> list[Path] | None:
+    """Return the runs for another try of a failed query; None if no file was at fault."""
+    connection = duckdb.connect()
+    damaged: set[Path] = set()
+    mended = False
+    for table in _stored_tables_of(query):
+        found = sources_of(connection, table, folders, home)
+        mended |= drop_damaged(connection, found.merged)
+        for folder in found.folders:
+            try:
+                Run(folder).columns(table)
+            except StoreError as error:
+                if folder not in damaged:
+                    leave_out(folder, error)
+                damaged.add(folder)
+    if not damaged and not mended:
+        return None
+    return [folder for folder in folders if folder not in damaged]
 
 
 def _interrupting(connection: duckdb.DuckDBPyConnection, answering: Future[T]) -> T:
@@ -176,10 +185,8 @@ def _create_views(
         connection.execute(f"CREATE TABLE runs AS SELECT {_typed(RUNS)} FROM runs_columns")
         connection.unregister("runs_columns")
     connection.execute(f"CREATE SCHEMA {_RAW}")  # apart, so that SHOW TABLES does not list them
-    if "buckets" in names:
-        names |= set(_BUCKET_TABLES.values())
-    for name in SCHEMAS.keys() & names:
-        _create_view(connection, name, folders)
+    for name in _stored_tables_of(query):
+        _create_view(connection, name, folders, home)
     if "buckets" in names:
         _create_buckets_view(connection)
 
@@ -188,6 +195,14 @@ def _tables_of(query: str) -> set[str]:
     """Return the words of the query that may be tables; all tables if it lists them."""
     words = set(re.findall(r"\w+", query.lower()))
     return {*_TABLES} if _LIST_OF_TABLES in words else words
+
+
+def _stored_tables_of(query: str) -> set[str]:
+    """Return the tables of run folders that the query may read."""
+    names = _tables_of(query)
+    if "buckets" in names:
+        names |= set(_BUCKET_TABLES.values())
+    return SCHEMAS.keys() & names
 
 
 def _create_buckets_view(connection: duckdb.DuckDBPyConnection) -> None:
@@ -199,21 +214,18 @@ def _create_buckets_view(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(f"CREATE VIEW buckets AS {' UNION ALL BY NAME '.join(parts)}")
 
 
-def _create_view(connection: duckdb.DuckDBPyConnection, name: str, folders: list[Path]) -> None:
-    raw = [folder for folder in folders if (folder / FRAMES).exists()]
-    finished = [
-        table_path(folder, name)
-        for folder in folders
-        if folder not in raw and table_path(folder, name).exists()
-    ]
+def _create_view(
+    connection: duckdb.DuckDBPyConnection, name: str, folders: list[Path], home: Path | None
+) -> None:
+    raw = [folder for folder in folders if stamp_of(f"{folder}/{FRAMES}")]
+    whole = set(folders) - set(raw)
+    merged, apart = sources_of(connection, name, whole, home)
     _create_raw_table(connection, name, raw)
     parts = [f"FROM {_RAW}.{name}"]
-    if finished:
-        listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in finished)
-        parts.append(
-            "SELECT parse_path(filename)[-2] AS run_id, * EXCLUDE (filename) "
-            f"FROM read_parquet([{listed}], union_by_name = true, filename = true)"
-        )
+    if merged:
+        parts.append(f"FROM read_parquet({listed(merged)}, union_by_name = true)")
+    if apart:
+        parts.append(rows_of(table_path(folder, name) for folder in apart))
     united = " UNION ALL BY NAME ".join(parts)
     known = ", ".join(
         f"coalesce({column}, {of}) AS {column}"

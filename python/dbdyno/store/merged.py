@@ -1,0 +1,123 @@
+"""One table of many runs in few files, because opening ten thousand takes seconds.
+
+Each file holds the rows of hundreds of runs, and the stamps of the files that they came from. It is
+only derived: a file with a run that has changed or is gone is thrown away, and its runs are read
+from their folders until they are merged again. Of several processes, one merges. The folder may be
+deleted at any time.
+"""
+
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import msgspec
+
+from dbdyno.errors import DbdynoError
+from dbdyno.home import locked, make_closed
+from dbdyno.store.listing import Stamp, stamp_of
+from dbdyno.store.parquet import OPTIONS, quoted, table_path
+from dbdyno.store.places import MERGED, runs_folder
+
+FEWEST = 200
+"""So many runs are worth a file: reading them from their folders takes a tenth of a second."""
+
+
+class Sources(NamedTuple):
+    """Where the rows of a table are: in files of many runs, or in the runs' own folders."""
+
+    merged: list[Path]
+    folders: list[Path]
+
+
+def sources_of(
+    connection: duckdb.DuckDBPyConnection, table: str, folders: Iterable[Path], home: Path | None
+) -> Sources:
+    """Return where the rows of these runs are; merge them first if many are apart.
+
+    Folders without a file of the table are in neither list. Where files are damaged, no more are
+    merged: who reads them learns it.
+    """
+    place = runs_folder(home) / MERGED / table
+    of_name = {folder.name: folder for folder in folders}
+    stamps = {
+        name: stamp
+        for name, folder in of_name.items()
+        if (stamp := stamp_of(f"{folder}/{table}.parquet"))
+    }
+    merged, outdated = [], []
+    for path in sorted(place.glob("*.parquet")):
+        its = _stamps_in(connection, path)
+        if its and its.items() <= stamps.items():
+            merged.append(path)
+            stamps = {name: stamp for name, stamp in stamps.items() if name not in its}
+        else:
+            outdated.append(path)
+    if outdated or len(stamps) >= FEWEST:
+        # A home that may only be read, another process that merges, a damaged file.
+        with suppress(OSError, DbdynoError, duckdb.Error):
+            make_closed(runs_folder(home), MERGED, table)
+            with locked(place / "lock", waits=False):
+                for path in outdated:
+                    path.unlink(missing_ok=True)
+                if len(stamps) >= FEWEST:
+                    paths = [table_path(of_name[name], table) for name in stamps]
+                    merged.append(_merge(connection, place, paths, stamps))
+                    stamps = {}
+    return Sources(merged, [of_name[name] for name in stamps])
+
+
+def drop_damaged(connection: duckdb.DuckDBPyConnection, merged: Iterable[Path]) -> bool:
+    """Remove those of the merged files that cannot be read; return whether there were any."""
+    before = list(merged)
+    for path in before:
+        try:
+            connection.execute(f"SELECT max(hash(all_of_it)) FROM {quoted(path)} all_of_it")
+        except duckdb.Error:
+            path.unlink(missing_ok=True)
+    return not all(path.exists() for path in before)
+
+
+def rows_of(paths: Iterable[Path]) -> str:
+    """Return SQL for the rows of a table in the folders of runs, with the run's ID in front."""
+    return (
+        "SELECT parse_path(filename)[-2] AS run_id, * EXCLUDE (filename) FROM "
+        f"read_parquet({listed(paths)}, union_by_name = true, filename = true)"
+    )
+
+
+def listed(paths: Iterable[Path]) -> str:
+    """Return SQL for a list of files."""
+    return f"[{', '.join(quoted(path) for path in paths)}]"
+
+
+def _merge(
+    connection: duckdb.DuckDBPyConnection,
+    place: Path,
+    paths: Iterable[Path],
+    stamps: Mapping[str, Stamp],
+) -> Path:
+    """Write a new file, which is whole or not there."""
+    path = place / f"{time.time_ns()}.parquet"
+    unfinished = path.with_suffix(".new")
+    source = quoted(msgspec.json.encode(stamps).decode())
+    try:
+        connection.execute(
+            f"COPY ({rows_of(paths)}) TO {quoted(unfinished)} "
+            f"({OPTIONS}, KV_METADATA {{stamps: {source}}})"
+        )
+        return unfinished.rename(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _stamps_in(connection: duckdb.DuckDBPyConnection, path: Path) -> dict[str, Stamp]:
+    """Return the runs in a file; none if it is damaged, or was deleted just now."""
+    query = f"SELECT value FROM parquet_kv_metadata({quoted(path)}) WHERE key = 'stamps'"
+    try:
+        ((text,),) = connection.execute(query).fetchall()
+        return msgspec.json.decode(text, type=dict[str, Stamp])
+    except (duckdb.Error, ValueError, msgspec.MsgspecError):
+        return {}
