@@ -119,16 +119,27 @@ def _suspected(having: Sequence[int], logarithms: Series, since: int) -> Suspect
     One run alone may be a side: it is compared with the scatter of the others.
     """
     recent = logarithms[since:]
-    places = range(1, len(recent))
     if len(recent) < _SEGMENT_MIN + 1:
         return None
-    place = min(places, key=lambda at: _t_test(recent[:at], recent[at:]))
+    place = _clearest_place(recent)
     before, after = float(recent[:place].mean()), float(recent[place:].mean())
-    if _t_test(recent[:place], recent[place:]) * len(places) >= _SUSPECTED_P:
+    if _t_test(recent[:place], recent[place:]) * (len(recent) - 1) >= _SUSPECTED_P:
         return None
     if abs(math.expm1(after - before)) < CHANGE_MIN:
         return None
     return Suspected(index=having[since + place], before=math.exp(before), after=math.exp(after))
+
+
+def _clearest_place(values: Series) -> int:
+    """Return where a t-test of the values before and from there on has the smallest p.
+
+    The squares within both parts and those between them add up to the same sum for every place, so
+    that this is where those between them are largest.
+    """
+    counts = np.arange(1, len(values))
+    sums = np.cumsum(values - values.mean())[:-1]
+    between = sums**2 * len(values) / (counts * (len(values) - counts))
+    return 1 + int(between.argmax())
 
 
 def level_changes(logarithms: Series) -> list[int]:

@@ -8,7 +8,7 @@ made to be compared with each other: each value is a series of its own. Values t
 such as those of a commit, are the course of time.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from typing import Any
 
@@ -19,6 +19,7 @@ from dbdyno.analysis.history import MetricHistory, history
 from dbdyno.analysis.unequal_conditions import CLOSED, Conditions, loop_of, tries_of, unequal
 from dbdyno.analysis.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
 from dbdyno.formatting import PRODUCTS
+from dbdyno.model.record import Status
 from dbdyno.model.study import STUDY
 
 # Two levels of two runs each: fewer runs cannot show a change.
@@ -59,10 +60,9 @@ class RunSeries(Struct, frozen=True, kw_only=True):
         return unequal([self.runs[index - 1]], [self.runs[index]], labels, self.defaults)
 
 
-def is_of_a_history(run: Conditions) -> bool:
-    """Whether this is a complete and valid run that was made on its own."""
-    record = run.record
-    return record.status == "done" and bool(record.valid) and not record.tags.keys() & {*MADE_FOR}
+def is_of_a_history(status: Status, valid: bool | None, tags: Collection[str]) -> bool:
+    """Whether this is a complete and valid run that was made on its own, by the tags it has."""
+    return status == "done" and bool(valid) and not {*tags} & {*MADE_FOR}
 
 
 def series_of(

@@ -16,7 +16,7 @@ from dbdyno.model.study import BLOCK, POINT, STUDY, levels_of
 from dbdyno.store.listing import find_run
 from dbdyno.store.places import runs_folder
 from dbdyno.store.run import Run
-from dbdyno.store.summary import read_records
+from dbdyno.store.summary import RunSummary, list_runs
 
 PAIR_TAGS = (BLOCK, "pair")
 _ALL_RUNS = "dbdyno runs lists all runs with their tags."
@@ -96,20 +96,24 @@ def _named(text: str) -> tuple[str, list[Run]]:
 
 def _tagged(wanted: Mapping[str, str]) -> list[Run]:
     """Return the runs with all of these tags."""
-    return [_run(record) for record in read_records() if wanted.items() <= record.tags.items()]
+    return [_run(listed) for listed in _oldest_first() if wanted.items() <= listed.tags.items()]
 
 
-def _run(record: RunRecord) -> Run:
-    return Run(runs_folder() / record.run_id)
+def _oldest_first() -> list[RunSummary]:
+    return list_runs()[::-1]
+
+
+def _run(listed: RunSummary) -> Run:
+    return Run(runs_folder() / listed.run_id)
 
 
 def _of_study(name: str, wanted: Mapping[str, str]) -> list[Run]:
     """Return the runs of the one point of a study with these levels."""
-    study_id, records = _study(name)
-    points = {record.tags[POINT]: levels_of(record.tags[POINT]) for record in records}
+    study_id, runs = _study(name)
+    points = {run.tags[POINT]: levels_of(run.tags[POINT]) for run in runs}
     meant = [key for key, levels in points.items() if wanted.items() <= levels.items()]
     if len(meant) == 1:
-        return [_run(record) for record in records if record.tags[POINT] == meant[0]]
+        return [_run(run) for run in runs if run.tags[POINT] == meant[0]]
     text = ", ".join(f"{factor}={level}" for factor, level in wanted.items())
     raise DbdynoError(
         "no_point" if not meant else "several_points",
@@ -119,9 +123,9 @@ def _of_study(name: str, wanted: Mapping[str, str]) -> list[Run]:
     )
 
 
-def _study(name: str) -> tuple[str, list[RunRecord]]:
+def _study(name: str) -> tuple[str, list[RunSummary]]:
     """Return the runs of the newest study with this name, or of the one with this ID."""
-    of_studies = [run for run in read_records() if {STUDY, POINT} <= run.tags.keys()]
+    of_studies = [run for run in _oldest_first() if {STUDY, POINT} <= run.tags.keys()]
     ids = [run.tags[STUDY] for run in of_studies if name in run.tags[STUDY]]
     exact = [study_id for study_id in ids if study_id == name]
     if not ids:

@@ -1,7 +1,7 @@
 """``dbdyno history``: comparable runs over time, and when their level changed."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dbdyno.analysis.metrics import metrics_of
 from dbdyno.analysis.run_series import (
@@ -17,13 +17,14 @@ from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result,
 from dbdyno.cli.pages import ReportFile, print_report_path, write_page
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
+from dbdyno.model.record import RunRecord
 from dbdyno.report.history import history_object, render_history_text
 from dbdyno.report.history_page import render_history_html
 from dbdyno.servers.connecting import names_database
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.places import runs_folder
 from dbdyno.store.run import Run
-from dbdyno.store.summary import read_records
+from dbdyno.store.summary import RunSummary, list_runs
 from dbdyno.workloads.registry import default_texts
 
 app = command(
@@ -80,31 +81,34 @@ def history(
 
 def _runs(workload: str | None, target: str | None) -> list[Run]:
     """Return the selected runs; if there are none, raise an error that says what there is."""
-    every = [Run(runs_folder() / record.run_id) for record in read_records()]
-    usable = [run for run in every if is_of_a_history(run) and _has_plan(run)]
-    meant = [
+    usable = [run for run in list_runs() if is_of_a_history(run.status, run.valid, run.tags)]
+    meant = _opened(
         run
         for run in usable
-        if workload in (None, run.record.workload)
-        and (target is None or names_database(target, run.record.target))
-    ]
+        if workload in (None, run.workload)
+        and (target is None or names_database(target, run.target))
+    )
     if not meant:
-        raise _none_meant(usable)
+        raise _none_meant([run.record for run in _opened(usable)])
     return meant
 
 
-def _has_plan(run: Run) -> bool:
-    """Whether a run's conditions can be read; a damaged run is left out with a warning."""
-    try:
-        return bool(run.plan)
-    except StoreError as error:
-        leave_out(run.folder, error)
-        return False
+def _opened(listed: Iterable[RunSummary]) -> list[Run]:
+    """Return the runs whose conditions can be read; a damaged one is left out with a warning."""
+    runs = []
+    for one in listed:
+        folder = runs_folder() / one.run_id
+        try:
+            run = Run(folder)
+            if run.plan:
+                runs.append(run)
+        except StoreError as error:
+            leave_out(folder, error)
+    return runs
 
 
-def _none_meant(usable: Sequence[Run]) -> DbdynoError:
-    records = [run.record for run in usable]
-    there = sorted({f"{one.workload} on {place_of(one.target, one.server)}" for one in records})
+def _none_meant(usable: Sequence[RunRecord]) -> DbdynoError:
+    there = sorted({f"{one.workload} on {place_of(one.target, one.server)}" for one in usable})
     return DbdynoError(
         "no_run",
         "no valid run matches",

@@ -15,7 +15,7 @@ from msgspec.msgpack import decode, encode
 from dbdyno.model.record import RunRecord, Status
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.files import read_json, replace_bytes
-from dbdyno.store.listing import Stamp, record_stamps, run_folders
+from dbdyno.store.listing import Stamp, record_stamps
 from dbdyno.store.places import PLAN, runs_folder
 from dbdyno.store.record import read_record
 
@@ -108,21 +108,6 @@ def _read_index(path: Path) -> dict[str, _Indexed]:
     except (OSError, MsgspecError, UnicodeDecodeError):
         return {}
     return index.runs if index.columns == _COLUMNS else {}
-
-
-def read_records(home: Path | None = None) -> list[RunRecord]:
-    """Return the records of all runs that can be read, oldest first."""
-    return [record for _, record in _readable(home)]
-
-
-def _readable(home: Path | None) -> list[tuple[Path, RunRecord]]:
-    found = []
-    for folder in run_folders(home):
-        try:
-            found.append((folder, read_record(folder)))
-        except StoreError as error:
-            leave_out(folder, error)
-    return found
 
 
 class _Stage(Struct):
