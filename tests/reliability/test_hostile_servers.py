@@ -20,8 +20,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from dbdyno.engine import EngineProcess
+from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Done, Failed, Frame
 from dbdyno.model.plan import Address, Endpoint
+from dbdyno.servers.connecting import open_connection
 from tests.engine.proxies import Behaviour, listening, listening_tcp
 from tests.engine.running import SECOND, plan_for
 from tests.support.patience import PATIENCE_S
@@ -334,3 +336,26 @@ def test_a_request_for_the_password_in_the_clear_is_granted_without_tls(log: IO[
     with listening_tcp(ask) as address:
         engine_meets(endpoint("postgresql", address), log)
     assert message(b"p", b"planted\0") in received
+
+
+@pytest.mark.parametrize("method", [b"mysql_clear_password", b"dialog"])
+def test_a_request_for_the_password_in_the_clear_is_refused_by_mariadbs_clients(
+    method: bytes, log: IO[str]
+) -> None:
+    """By the load's connections and by the control connection."""
+    received: list[bytes] = []
+
+    def ask(visitor: socket.socket) -> None:
+        visitor.sendall(greeting())
+        received.append(visitor.recv(4096))
+        visitor.sendall(packet(2, b"\xfe" + method + b"\0\x04Password: "))
+        received.append(visitor.recv(4096))
+
+    with listening_tcp(ask) as address:
+        assert address.tcp
+        engine_meets(endpoint("mysql", address), log)
+        expected = f"asks for the authentication method {method.decode()}, which is not supported"
+        with pytest.raises(DbdynoError, match=expected):
+            open_connection(f"mysql://u:planted@127.0.0.1:{address.tcp.port}/?ssl-mode=DISABLED")
+    assert len(received) >= 4
+    assert b"planted" not in b"".join(received)

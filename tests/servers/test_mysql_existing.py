@@ -45,6 +45,7 @@ def tcp_server(certificate: Path) -> Iterator[Server]:
         "ssl_key": str(certificate / "server.key"),
         "ssl_ca": str(certificate / "server.crt"),
         "extra_max_connections": "1",
+        "plugin_load_add": "auth_pam_v1",
     }
     spec = ServerSpec("mariadb", settings=settings)
     with start_private(spec, connections=8, tcp=True) as server:
@@ -55,6 +56,12 @@ def tcp_server(certificate: Path) -> Iterator[Server]:
                     f"create user {account}@'%' identified by '{SECRET}' require {needs}"
                 )
                 connection.execute(f"grant all on dbdyno.* to {account}@'%'")
+            connection.execute("install soname 'auth_ed25519'")
+            connection.execute(
+                f"create user signer@'%' identified via ed25519 using password('{SECRET}')"
+            )
+            connection.execute("create user questioned@'%' identified via pam")
+            connection.execute("grant all on dbdyno.* to signer@'%', questioned@'%'")
             connection.execute("create user busy@'%' with max_user_connections 1")
             connection.execute("create user closed@'%' account lock")
         yield server
@@ -162,6 +169,31 @@ def test_a_refusal_states_the_problem_and_the_remedy(
     assert (caught.value.code, expected in caught.value.message) == (code, True), caught.value
     assert caught.value.hint
     assert SECRET not in str(caught.value)
+
+
+def test_a_run_with_an_account_of_ed25519(url: str, home: Path, tmp_path: Path) -> None:
+    """Telemetry, the checks and the load: each logs in by it."""
+    script = tmp_path / "one.sql"
+    script.write_text("select 1;")
+    load = ["run", str(script), "-c", "2", "-t", "5", "--warmup", "0", "--telemetry", "full"]
+    assert main([*load, "--target", f"mysql://signer@{url}/dbdyno"]) in ENDED
+
+
+def test_a_wrong_password_of_an_account_of_ed25519(url: str) -> None:
+    with pytest.raises(DbdynoError, match="Access denied for user 'signer'") as caught:
+        use_existing(f"mysql://signer:wrong@{url}/dbdyno")
+    assert caught.value.code == "wrong_password"
+
+
+@pytest.mark.parametrize("command", ["run", "load", "check"])
+def test_an_account_of_pam_is_refused_by_the_name_of_its_method(
+    url: str, home: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "tpcb", "--target", f"mysql://questioned@{url}/dbdyno"]) == 1
+    said = capsys.readouterr().err
+    assert "the authentication method dialog, which is not supported" in said
+    assert "use an account with one of mysql_native_password" in said
+    assert "PAM" in said
 
 
 @pytest.mark.parametrize("mode", ["PREFERRED", "REQUIRED"])

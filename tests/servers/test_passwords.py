@@ -1,6 +1,7 @@
 """Passwords in targets: no error quotes one, or tells which letters it has."""
 
 import socket
+from pathlib import Path
 
 import pymysql
 import pytest
@@ -52,17 +53,34 @@ def test_a_password_is_masked_where_it_stands_alone(
     assert masked(text, password) == expected
 
 
-@pytest.mark.parametrize("given", ["?client_encoding=LATIN1", ""])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "?client_encoding=LATIN1",
+        "?options=-c%20client_encoding%3Dlatin1",
+        "?service=western",
+        "PGSERVICE",
+        "PGCLIENTENCODING",
+        "PGOPTIONS",
+    ],
+)
 def test_another_encoding_is_refused_wherever_it_is_given(
-    given: str, monkeypatch: pytest.MonkeyPatch
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PGCLIENTENCODING", "" if given else "latin1")
+    file = tmp_path / "pg_service.conf"
+    file.write_text("[western]\nport=1\nclient_encoding=LATIN1\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(file))
+    if not given.startswith("?"):
+        values = {"PGSERVICE": "western", "PGOPTIONS": "-cclient_encoding=latin1"}
+        monkeypatch.setenv(given, values.get(given, "latin1"))
+        given = ""
     with pytest.raises(DbdynoError, match=r"(?i)client_encoding=latin1"):
-        open_connection(f"postgresql://clerk@127.0.0.1:1/db{given}")
+        open_connection(f"postgresql://clerk@127.0.0.1/db{given}")
 
 
 def test_utf8_in_any_spelling_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGCLIENTENCODING", "utf-8")
+    monkeypatch.setenv("PGOPTIONS", "-c client_encoding=UTF8")
     with pytest.raises(DbdynoError, match="refused"):
         open_connection("postgresql://clerk@127.0.0.1:1/db")
 

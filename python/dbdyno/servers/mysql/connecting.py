@@ -18,7 +18,7 @@ from pymysql.cursors import Cursor
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint, Tls, TlsMode
 from dbdyno.servers.locked_keys import locked_key
-from dbdyno.servers.mysql import sha256
+from dbdyno.servers.mysql.authentication import AuthenticatingConnection
 from dbdyno.servers.mysql.connection import MysqlConnection
 from dbdyno.servers.mysql.login import Login, TlsSetting, login_of
 from dbdyno.servers.mysql.refusals import refusal
@@ -47,7 +47,7 @@ def open_connection(target: str) -> MysqlConnection:
     """Open a control connection to ``target``, a URL completed by option files and environment."""
     login = login_of(target)
     _refuse_missing_socket(login)
-    driver = pymysql.Connection(
+    driver = AuthenticatingConnection(
         **_address(login),
         user=login.user,
         password=login.password.encode(),  # the driver would encode it in Latin-1
@@ -61,7 +61,6 @@ def open_connection(target: str) -> MysqlConnection:
         init_command=STAY,
         ssl=None if _is_open(login) else _tls_context(login),
         ssl_disabled=_is_open(login),
-        auth_plugin_map={sha256.METHOD: sha256.Sha256Password},
         defer_connect=True,
     )
     if login.certificate and not _is_open(login):

@@ -7,6 +7,7 @@ contains a password.
 import pymysql
 
 from dbdyno.errors import DbdynoError
+from dbdyno.servers.mysql.authentication import METHODS
 from dbdyno.servers.mysql.login import Login
 from dbdyno.servers.passwords import masked
 
@@ -54,6 +55,12 @@ TEXTS = (
         "the socket's path is too long for the kernel: use a symbolic link to its folder",
     ),
     ("Permission denied", "no_rights", "this user may not open the server's socket"),
+    (
+        "authentication method",
+        "no_rights",
+        f"use an account with one of {', '.join(METHODS)}: dbdyno answers no questions of PAM "
+        "(dialog), and sends no password in the clear",
+    ),
     ("authentication plugin", "no_rights", "this kind of account is not supported: use another"),
 )
 # For error numbers of the client, the text says more.

@@ -6,13 +6,14 @@ answered. Nothing here prints a password.
 """
 
 import os
+import re
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import psycopg
 from psycopg import Connection, conninfo
-from psycopg.pq import Conninfo
+from psycopg.pq import PGconn, abc as pq
 
 from dbdyno.errors import DbdynoError
 from dbdyno.home import user_folder
@@ -25,8 +26,10 @@ APPLICATION_NAME = "dbdyno"
 CONNECT_TIMEOUT_S = 10
 CONNECT_TIMEOUT_MAX_S = 365 * 24 * 3600
 """libpq takes any number; the engine counts nanoseconds in 64 bits."""
-# Conditions on the login that the engine does not check: it would log in where they do not hold.
+NO_PORT = 0
 UTF8 = frozenset({"utf8", "unicode"})
+ENCODING = re.compile(r"client[_-]encoding\s*=\s*'?([\w-]+)", re.IGNORECASE)
+# Conditions on the login that the engine does not check: it would log in where they do not hold.
 UNCHECKED = ("require_auth", "sslcrl", "sslcrldir")
 PLACE = frozenset({"host", "port", "dbname", "user"})
 PARAMETERS = frozenset(
@@ -47,9 +50,11 @@ def open_connection(target: str) -> Connection:
     after a rollback the driver deallocates all statements, even those that it did not prepare.
     """
     given = _given(target)
-    _refuse_other_encoding(given)
+    resolved = _resolved(given)
+    _refuse_other_encoding(resolved)
     required = {"application_name": APPLICATION_NAME, "client_encoding": "UTF8"}
-    dsn = conninfo.make_conninfo("", **{**given, **_patience(given), **required})
+    patience = {} if "connect_timeout" in resolved else {"connect_timeout": CONNECT_TIMEOUT_S}
+    dsn = conninfo.make_conninfo("", **{**given, **patience, **required})
     try:
         return psycopg.connect(dsn, autocommit=True, prepare_threshold=None)
     except psycopg.Error as error:
@@ -64,29 +69,36 @@ def _given(target: str) -> Mapping[str, Any]:
         raise malformed(target, error) from None
 
 
-def _refuse_other_encoding(given: Mapping[str, Any]) -> None:
+def _resolved(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the options that libpq would use, also those of the environment and of service files.
+
+    Nothing is connected to: libpq reads everything, and then refuses the port.
+    """
+    dsn = conninfo.make_conninfo("", **{**given, "port": NO_PORT})
+    refused = PGconn.connect_start(dsn.encode())
+    try:
+        return _options(refused)
+    finally:
+        refused.finish()
+
+
+def _refuse_other_encoding(options: Mapping[str, str]) -> None:
     """Refuse an encoding that neither this connection nor the load's would use."""
-    encoding = str(given.get("client_encoding") or os.environ.get("PGCLIENTENCODING") or "UTF8")
-    if encoding.lower().replace("-", "").replace("_", "") not in UTF8:
+    encodings = [options.get("client_encoding", ""), *ENCODING.findall(options.get("options", ""))]
+    for encoding in filter(None, encodings):
+        if encoding.lower().replace("-", "").replace("_", "") in UTF8:
+            continue
         raise DbdynoError(
             "bad_target",
             f"dbdyno exchanges text as UTF-8, and not as client_encoding={encoding} says",
-            "leave client_encoding and PGCLIENTENCODING out; a database whose text is not UTF-8 "
-            "(SQL_ASCII with other bytes) cannot be read",
+            "leave client_encoding out of target, service file and PGCLIENTENCODING; a database "
+            "whose text is not UTF-8 (SQL_ASCII with other bytes) cannot be read",
         )
-
-
-def _patience(given: Mapping[str, object]) -> dict[str, int]:
-    """Return our timeout, unless the target, the environment or a service file sets one."""
-    if "connect_timeout" in given or "service" in given:
-        return {}
-    defaults = {option.keyword: option.val for option in Conninfo.get_defaults()}
-    return {} if defaults.get(b"connect_timeout") else {"connect_timeout": CONNECT_TIMEOUT_S}
 
 
 def endpoint_of(connection: Connection) -> Endpoint:
     """Return the endpoint of this connection, for the engine."""
-    options = _options(connection)
+    options = _options(connection.pgconn)
     tls = _tls(connection, options)
     _refuse_unchecked(options, tls)
     info = connection.info
@@ -168,12 +180,10 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in given.items() if value.lower() not in {"", "default"}}
 
 
-def _options(connection: Connection) -> dict[str, str]:
+def _options(connection: pq.PGconn) -> dict[str, str]:
     """Return every option of the connection that has a value, given or by default."""
     return {
-        option.keyword.decode(): option.val.decode()
-        for option in connection.pgconn.info
-        if option.val
+        option.keyword.decode(): option.val.decode() for option in connection.info if option.val
     }
 
 
