@@ -20,6 +20,7 @@ from dbdyno import _engine
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Failed, Frame, Loaded, Progress, ScriptProblem, Survey
 from dbdyno.model.plan import LoadPlan, Plan, Statement
+from dbdyno.model.secrets import Masker, secrets_of
 
 _AGENT = Path(__file__).with_name("agent.py")
 _LENGTH_BYTES = 4
@@ -76,6 +77,8 @@ class EngineProcess:
         self._start({"run": plan}, log)
 
     def _start(self, job: Mapping[str, Plan | LoadPlan], log: IO[str] | int) -> None:
+        (plan,) = job.values()
+        self._masker = Masker(secrets_of(plan))
         frames, for_engine = os.pipe()
         try:
             self._process = subprocess.Popen(
@@ -101,10 +104,14 @@ class EngineProcess:
                 stdin.flush()
 
     def __iter__(self) -> Iterator[tuple[bytes, Frame]]:
-        """Yield (bytes of the frame without its length, frame) until the engine has ended."""
+        """Yield (bytes of the frame without its length, frame) until the engine has ended.
+
+        Secrets of the plan are masked: servers quote in errors what they were given.
+        """
         with self._frames:
             while raw := self._next_frame():
-                yield raw, _decode(raw)
+                masked = self._masker.packed(raw)
+                yield masked, _decode(masked)
         self._process.communicate()  # closes its input and waits
 
     def _next_frame(self) -> bytes | None:

@@ -167,6 +167,27 @@ def test_no_planted_secret_is_anywhere(
         assert_none(output_of(*command), f"dbdyno {command[0]}")
 
 
+def test_what_the_server_quotes_in_errors_is_masked(
+    server: AnyServer, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In failures, in its log, and in the last words of a run that cannot work."""
+    script, report = tmp_path / "quoting.sql", tmp_path / "report.html"
+    script.write_text(
+        "select cast(':password' as int);"
+        if isinstance(server, Postgres)
+        else "signal sqlstate '45000' set message_text = 'not :password';"
+    )
+    target = take("file", server, tmp_path, monkeypatch)
+    options = ("-D", f"password={IN_OPTION}", "-M", "simple", "--report", report)
+    said = output_of("run", script, *target, *PERIOD, "--telemetry", "full", *options)
+    assert "***" in said
+    assert_none(said, "the output")
+    assert "***" in everything_kept(home)
+    assert_none(everything_kept(home), "the run folder")
+    assert_none(report.read_text(), "the report")
+    assert_none(output_of("explain", "last"), "dbdyno explain")
+
+
 @pytest.mark.parametrize("wrong", ["user", "database", "port"])
 def test_no_error_message_holds_it(
     wrong: str, server: AnyServer, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,12 +3,14 @@
 import socket
 from pathlib import Path
 
+import msgspec
 import pymysql
 import pytest
 
 from dbdyno.errors import DbdynoError
+from dbdyno.model.secrets import Masker
 from dbdyno.servers.mysql.connecting import open_connection as open_mysql
-from dbdyno.servers.passwords import masked, refuse_unencoded
+from dbdyno.servers.passwords import refuse_unencoded
 from dbdyno.servers.postgresql.connecting import open_connection
 
 
@@ -39,18 +41,23 @@ def test_a_driver_that_ends_the_login_at_the_last_at_takes_it_as_it_is() -> None
 
 
 @pytest.mark.parametrize(
-    ("password", "text", "expected"),
+    ("secrets", "text", "expected"),
     [
-        ("s", "Access denied for user 'clerk'", "Access denied for user 'clerk'"),
-        ("hush", "no host hush: denied", "no host ***: denied"),
-        ("(+", "not (+ here", "not *** here"),
-        (None, "as it is", "as it is"),
+        (["s"], "Access denied for user 'clerk'", "Access denied for user 'clerk'"),
+        (["hush"], "no host hush: denied", "no host ***: denied"),
+        (["(+"], "not (+ here", "not *** here"),
+        (["a", "a b"], "a bit of 'a b'", "*** bit of '***'"),
+        (["", None], "as it is", "as it is"),
     ],
 )
-def test_a_password_is_masked_where_it_stands_alone(
-    password: str | None, text: str, expected: str
+def test_secrets_are_masked_where_they_stand_alone(
+    secrets: list[str], text: str, expected: str
 ) -> None:
-    assert masked(text, password) == expected
+    masker = Masker(secrets)
+    assert masker.text(text) == expected
+    message = msgspec.msgpack.encode({"text": [text], "user": secrets[0], "octets": b"\0\xff"})
+    kept = {"text": [expected], "user": secrets[0], "octets": b"\0\xff"}
+    assert msgspec.msgpack.decode(masker.packed(message)) == kept
 
 
 @pytest.mark.parametrize(

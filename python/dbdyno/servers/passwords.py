@@ -1,13 +1,9 @@
-"""Passwords in targets: refused where a URL cannot hold them, masked where an error quotes them.
-
-Whatever is raised here quotes no part of the target.
-"""
+"""Passwords in targets: refused where a URL cannot hold them, without quoting a part of it."""
 
 import re
 
 from dbdyno.errors import DbdynoError
 
-MASK = "***"
 _QUERY = re.compile(r"\?[a-z_-]+=")
 _NOT_ENCODED = re.compile("%(?![0-9a-fA-F]{2})")
 
@@ -33,14 +29,3 @@ def refuse_unencoded(target: str, *, ends_at_last_at: bool = False) -> None:
             "cannot read the target: a character of its password is not encoded",
             "in a URL write %40 for @, %25 for %, %2F for /, %3A for : and %3F for ?",
         )
-
-
-def masked(text: str, password: str | None) -> str:
-    """Mask the password where it stands as a word of its own.
-
-    Not inside other words: a password of one letter would take that letter out of the message, and
-    show what it is.
-    """
-    if not password:
-        return text
-    return re.sub(rf"(?<!\w){re.escape(password)}(?!\w)", MASK, text)

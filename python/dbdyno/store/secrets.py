@@ -8,15 +8,12 @@ import msgspec
 
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
+from dbdyno.model.secrets import MASK, SECRET_NAME, names_secret
 
-MASK = "***"
 TARGET = "--target"
 # As in libpq, everything before the @ is the login, unless there is a / before it.
 _IN_URL = re.compile(r"(?P<before>://[^/@:\s]*:)[^/]*(?=@)")
-# Also as the end of a longer name, in either spelling: mysql-password, mysql_password.
-_SECRET = r"(?<![a-zA-Z0-9])(?:password|passwd|pwd|sslpassword)"
-_NAME = rf"(?P<before>{_SECRET}\s*=\s*)"
-_NAMED_SECRET = re.compile(rf"{_SECRET}$", re.IGNORECASE)
+_NAME = rf"(?P<before>{SECRET_NAME}\s*=\s*)"
 # Of servers, also those of extensions. A command may contain a secret in any form.
 _SECRET_SETTING = re.compile(
     r"(?<![a-z])(?:password|pwd|secret|token|auth|command)$", re.IGNORECASE
@@ -81,7 +78,7 @@ def plan_to_keep(plan: Plan) -> dict[str, Any]:
 
 
 def _mask_named(values: dict[str, Any]) -> None:
-    for name in filter(_NAMED_SECRET.search, values):
+    for name in filter(names_secret, values):
         values[name] = MASK
 
 
@@ -103,14 +100,3 @@ def _setting_to_keep(setting: Mapping[str, Any]) -> dict[str, Any]:
         return dict(setting)
     is_secret = _SECRET_SETTING.search(setting["name"])
     return {**setting, "value": MASK if is_secret else without_password(value)}
-
-
-class Masker:
-    """Masks one known password wherever it occurs in a text."""
-
-    def __init__(self, password: str | None) -> None:
-        self._password = password
-
-    def mask(self, text: str) -> str:
-        """Return the text without the password."""
-        return text.replace(self._password, MASK) if self._password else text

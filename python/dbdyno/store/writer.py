@@ -20,6 +20,7 @@ from dbdyno.home import make_closed
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
 from dbdyno.model.recording import Recording
+from dbdyno.model.secrets import Masker, secrets_of
 from dbdyno.store.errors import explained
 from dbdyno.store.files import hold_lock, replace_json
 from dbdyno.store.frames_file import FRAMES, FrameAppender
@@ -27,7 +28,7 @@ from dbdyno.store.ids import new_id
 from dbdyno.store.listing import RUN
 from dbdyno.store.parquet import write_tables
 from dbdyno.store.places import PLAN, RECORD, runs_folder
-from dbdyno.store.secrets import Masker, plan_to_keep, record_to_keep, server_to_keep
+from dbdyno.store.secrets import plan_to_keep, record_to_keep, server_to_keep
 
 HOST = "host.json"
 SERVER = "server.json"
@@ -53,7 +54,7 @@ class RunWriter:
             )
             self.folder = runs / self.record.run_id
             self._fill(plan)
-        self._masker = Masker(plan.endpoint.password)
+        self._masker = Masker(secrets_of(plan))
         self._log_lock = threading.Lock()
 
     def _fill(self, plan: Plan) -> None:
@@ -88,7 +89,7 @@ class RunWriter:
 
     def write_facts(self, facts: Mapping[str, Any]) -> None:
         """Write the server's state apart from its work: ``before`` the load and ``after`` it."""
-        self._write_json(FACTS, facts)
+        self._write_json(FACTS, self._masker.values(facts))
 
     def _write_json(self, name: str, value: object) -> None:
         path = self.folder / name
@@ -100,17 +101,17 @@ class RunWriter:
         self.append_frames([frame])
 
     def append_frames(self, frames: Sequence[bytes]) -> None:
-        """Append frames that arrived together, as those of telemetry do."""
+        """Append frames that arrived together, as those of telemetry do; masks their texts."""
         path = self.folder / FRAMES
         with explained("writing", path):
-            self._frames.append(frames)
+            self._frames.append([self._masker.packed(frame) for frame in frames])
 
     def log(self, line: str) -> None:
         """Append a line to the log, with the time."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         path = self.folder / LOG
         with explained("writing", path), self._log_lock:
-            self._log.write(f"{now} {self._masker.mask(line)}\n")
+            self._log.write(f"{now} {self._masker.text(line)}\n")
 
     def finish(self, whole: Recording) -> None:
         """Write the final record, then the tables made from the frames.

@@ -7,9 +7,9 @@ contains a password.
 import pymysql
 
 from dbdyno.errors import DbdynoError
+from dbdyno.model.secrets import Masker
 from dbdyno.servers.mysql.authentication import METHODS
 from dbdyno.servers.mysql.login import Login
-from dbdyno.servers.passwords import masked
 
 # The server's error number → our code and hint.
 NUMBERS = {
@@ -71,7 +71,7 @@ def refusal(error: pymysql.Error, login: Login) -> DbdynoError:
     """Return the error for a connection that the server, or the network, refused."""
     number, text = _parts(error)
     code, hint = _cause(number, text)
-    text = masked(text, login.password)
+    text = Masker([login.password]).text(text)
     return DbdynoError(code, f"cannot connect: {_place(login, number)}{text}", hint)
 
 

@@ -58,7 +58,7 @@ def open_connection(target: str) -> Connection:
     try:
         return psycopg.connect(dsn, autocommit=True, prepare_threshold=None)
     except psycopg.Error as error:
-        raise refusal(error, given) from None
+        raise refusal(error, resolved) from None
 
 
 def _given(target: str) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import psycopg
 
 from dbdyno.errors import DbdynoError
-from dbdyno.servers.passwords import masked
+from dbdyno.model.secrets import Masker
 
 NO_ENTRY = "no pg_hba.conf entry"
 BAD_OPTION = "check that part of the target, or its PG… variable"
@@ -100,11 +100,11 @@ SECRET = re.compile(
 )
 
 
-def refusal(error: psycopg.Error, given: Mapping[str, object]) -> DbdynoError:
+def refusal(error: psycopg.Error, given: Mapping[str, str]) -> DbdynoError:
     """Return the error for a connection that the server, or the network, refused."""
     text = _tidy(str(error))
     code, hint = _cause(text)
-    text = masked(text, str(given.get("password") or ""))
+    text = Masker([given.get("password", "")]).text(text)
     return DbdynoError(code, f"cannot connect: {text}", hint)
 
 
