@@ -52,7 +52,8 @@ FAULTS = {
         "endless rounds of authentication",
         "a handshake that never ends",
         "no encryption, or plain bytes instead of it",
-        "a request for the password in the clear",
+        "PostgreSQL: a request for the password in the clear",
+        "MariaDB, MySQL: a request for the password in the clear",
         "a swapped RSA key without TLS",
         "a request for a local file",
     },
@@ -61,7 +62,7 @@ FAULTS = {
         "a run folder from somebody else",
         "removals of what is not in the home",
         "markup, escape sequences, line breaks and marks of direction in names and messages",
-        "secrets by every road",
+        "secrets by every road, and quoted by the server in errors and in its log",
     },
 }
 
