@@ -53,7 +53,7 @@ def laid_out(lines: Iterable[Line], screen: int | None = None, flow: int | None 
     """
     widths = [width for width in (screen, flow) if width is not None]
     rendered = (one for line in lines for one in _rendered(line, screen, min(widths, default=None)))
-    return plain("\n".join(visible(one) for text in rendered for one in text.split("\n")))
+    return "\n".join(visible(one) for text in rendered for one in plain(text).split("\n"))
 
 
 def printable(text: str) -> str:
@@ -63,6 +63,8 @@ def printable(text: str) -> str:
 
 def visible(text: str) -> str:
     """Replace each unprintable character by a blank; keep the thin space within numbers."""
+    if text.isprintable():  # a list has thousands of lines
+        return text
     return "".join(one if one.isprintable() or one == THIN_SPACE else " " for one in text)
 
 

@@ -1,15 +1,19 @@
 """Runs listed, filtered and removed, by name, tag and age. Nothing here was measured."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from dbdyno.cli import main
+from dbdyno.model import plan as plans
 from dbdyno.store.listing import find_run
 from dbdyno.store.summary import list_runs
 from tests.cli import made_up_runs as made_up
 from tests.run.test_end_to_end import dbdyno
+from tests.store import synthetic
 
 pytestmark = pytest.mark.usefixtures("home", "own_signals")
 
@@ -42,6 +46,60 @@ def test_words_narrow_the_list_by_name_and_by_tag(capsys):
     assert (code, out) == (0, "")
     assert "No runs with nothing-like-it in " in err
     assert "dbdyno runs lists all." in err
+
+
+def lines(capsys, *arguments: str) -> list[list[str]]:
+    """The cells of the list, the headings first."""
+    return [re.split(r"  +", line) for line in answer(capsys, *arguments)[1].splitlines()]
+
+
+def test_the_list_has_the_conditions_of_the_runs(capsys):
+    scaled = replace(synthetic.plan(), variables={"scale": 50})
+    closed = made_up.run(plan=scaled)
+    opened = made_up.run(
+        valid=False,
+        plan=replace(
+            synthetic.plan(),
+            arrivals=plans.Arrivals(open=plans.OpenArrivals(law="poisson")),
+            stages=[plans.Stage(duration_ns=10**9, rate_tps=400.0)],
+        ),
+    )
+    assert lines(capsys, "--columns", "status,clients,threads,scale,rate,mode,durability,wal") == [
+        ["run", "status", "clients", "threads", "scale", "rate", "mode", "durability", "WAL/txn"],
+        [opened, "not valid", "8", "2", "400", "prepared", "full", "1.95 KiB"],
+        [closed, "valid", "8", "2", "50", "prepared", "full", "1.95 KiB"],
+    ]
+    assert lines(capsys, "--columns", "command")[1] == [opened, "tpcb --clients 8"]
+    code, _, err = answer(capsys, "--columns", "tps,walnut")
+    assert (code, "Columns are status, tps, " in err) == (1, True)
+
+
+def test_filters_narrow_the_list(capsys):
+    valid = made_up.run(started_at=began(1))
+    wrong = made_up.run(started_at=began(3), valid=False)
+    other = made_up.run(started_at=began(5), workload="other")
+    trial = made_up.run(started_at=began(4), tags={"search": "20261120-214205-search-51d2"})
+    assert listed(capsys, "--status", "not-valid") == {wrong}
+    assert listed(capsys, "--since", "2d") == {valid}
+    assert listed(capsys, "--workload", "other", "--since", "9") == {other}
+    assert listed(capsys, "--made-for", "search") == {trial}
+    assert listed(capsys, "--made-for", "nothing") == {valid, wrong, other}
+    assert "No runs like that in " in answer(capsys, "--status", "failed")[2]
+
+
+def test_runs_made_for_one_result_are_one_line_until_asked_for(capsys):
+    study = {"study": "20261120-214205-mini-51d2", "point": "p"}
+    of_study = {made_up.run(tags=study) for _ in range(3)}
+    own = made_up.run()
+    search = made_up.run(tags={"search": "20261120-214206-tpcb-77aa"})
+    _, out, err = answer(capsys)
+    assert {line.split()[0] for line in out.splitlines()[1:]} == {search, own, study["study"]}
+    assert out.count("study: 3") == 1
+    assert f"dbdyno runs {study['study']}" in err
+    for words in (["mini"], ["--made-for", "study"]):
+        assert {line[0] for line in lines(capsys, *words)[1:]} == of_study
+    assert {line[0] for line in lines(capsys, "--all")[1:]} == {*of_study, own, search}
+    assert listed(capsys) == {*of_study, own, search}
 
 
 def test_runs_are_removed_by_name_and_by_tag(capsys):

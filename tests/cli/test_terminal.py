@@ -13,6 +13,7 @@ import threading
 import pytest
 
 from dbdyno.cli import main
+from dbdyno.store.summary import list_runs
 from tests.cli import made_up_runs as made_up
 from tests.support.numbers import wal
 
@@ -49,10 +50,10 @@ def _runs(home, own_signals, monkeypatch):
         )
 
 
-def in_a_terminal(monkeypatch, command):
+def in_a_terminal(monkeypatch, command, columns=COLUMNS):
     """What a command writes to its own terminal; a thread empties the kernel's buffer."""
     controller, terminal_fd = pty.openpty()
-    fcntl.ioctl(terminal_fd, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
+    fcntl.ioctl(terminal_fd, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     seen = bytearray()
     reader = threading.Thread(target=drain, args=(controller, seen))
     reader.start()
@@ -79,8 +80,20 @@ def test_every_line_fits_but_for_words_that_do_not(monkeypatch, command):
     assert [line for line in wide if len(line.split()) > 1] == []
 
 
+@pytest.mark.parametrize(("columns", "last"), [(60, "p99"), (80, "age"), (120, "mode")])
+def test_runs_are_told_apart_at_each_width(monkeypatch, columns, last):
+    """Names keep their time and their last part; columns are left out before that."""
+    ids = [run.run_id for run in list_runs() if not run.made_for]
+    heading, *lines = in_a_terminal(monkeypatch, "runs", columns)
+    assert heading.split()[-1] == last
+    assert max(map(len, [heading, *lines])) <= columns
+    shown = [line.split()[0] for line in lines if not line.startswith(" ")]
+    for run_id in ids:
+        assert sum(one[:15] == run_id[:15] and one[-4:] == run_id[-4:] for one in shown) == 1
+
+
 def test_in_a_pipe_tables_are_as_wide_as_they_are_and_words_flow_to_a_hundred_columns(capsys):
-    rows = in_a_pipe(capsys, "runs")
+    rows = in_a_pipe(capsys, "runs --all")
     (line,) = (line for line in rows if LONG["study"] in line)
     assert "oltp-update-non-index" in line
     assert LONG["point"] in line

@@ -33,6 +33,17 @@ def test_a_workloads_name_is_of_its_data_alone(tmp_path, monkeypatch, items, nam
     assert found.name == name
 
 
+@pytest.mark.parametrize(
+    ("text", "variables"),
+    [("select 1;", {}), ("\\set id random(1, 100000 * :scale)\nselect :id;", {"scale": 1})],
+)
+def test_only_scripts_that_read_the_scale_have_its_default(tmp_path, text, variables):
+    """Beside the result of others, "scale 1" would claim data that is not there."""
+    script = tmp_path / "mine.sql"
+    script.write_text(text)
+    assert find_work([WeightedName(str(script), 1)], (), ANY_SIZE).variables == variables
+
+
 def test_a_folder_that_vanishes_beside_a_script_is_passed_over(tmp_path, monkeypatch):
     script, beside = tmp_path / "mine.lua", tmp_path / "beside" / "help.lua"
     script.write_text("require('beside.help')")

@@ -20,12 +20,10 @@ from dbdyno.analysis.unequal_conditions import CLOSED, Conditions, loop_of, trie
 from dbdyno.analysis.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
 from dbdyno.formatting import PRODUCTS
 from dbdyno.model.record import Status
-from dbdyno.model.study import STUDY
+from dbdyno.model.study import MADE_FOR
 
 # Two levels of two runs each: fewer runs cannot show a change.
 RUNS_MIN = 4
-# Runs that were made to differ, or to be judged by the command that made them.
-MADE_FOR = (STUDY, "search", "verifies")
 
 
 class Kind(Struct, frozen=True, kw_only=True):

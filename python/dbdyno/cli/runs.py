@@ -1,15 +1,19 @@
 """``dbdyno runs``: lists the runs, one per line; ``runs rm`` removes some.
 
-Runs of studies are never removed by age: a study's report is made from them, and they are removed
-with it.
+Runs that a study or a search made for its own result are one line together, so that they do not
+hide the user's. Runs of studies are never removed by age: a study's report is made from them, and
+they are removed with it.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from cyclopts import Parameter
 
 from dbdyno.cli.age_option import Age
 from dbdyno.cli.app import command, examples
@@ -17,8 +21,8 @@ from dbdyno.cli.lookup import find_all
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_lines, print_result, screen
 from dbdyno.cli.tags import tags_of
 from dbdyno.errors import DbdynoError
-from dbdyno.formatting import milliseconds, plain, seconds, tps
-from dbdyno.layout import Line, Paragraph, aligned, shortened, visible
+from dbdyno.formatting import milliseconds, seconds, size, tps
+from dbdyno.layout import Columns, Line, Paragraph, aligned, visible
 from dbdyno.model.study import STUDY
 from dbdyno.store.listing import RUN, find_run, remove_run
 from dbdyno.store.places import runs_folder
@@ -29,42 +33,178 @@ app = command(
     "dbdyno runs                        all runs, newest first",
     "dbdyno runs 20261120 tpcb          runs of one day and workload",
     "dbdyno runs tag:index=none         runs with a tag",
+    "dbdyno runs --since 2d --status not-valid",
+    "dbdyno runs --columns tps,wal,command",
     "dbdyno runs rm 20261120-2142 last  remove two; part of a name is enough",
     "dbdyno runs rm --older 90d         remove runs older than 90 days",
 )
 
-HEADINGS = ("status", "valid", "TPS", "p99", "measured", "age")
+State = Literal["valid", "not-valid", "done", "running", "failed", "interrupted"]
+_OF_NOTHING = "nothing"
+_GAP = 2
 
 
-class _Cells(NamedTuple):
-    """The texts of a run's line."""
+def _state(run: RunSummary) -> str:
+    if run.status != "done" or run.valid is None:
+        return run.status
+    return "valid" if run.valid else "not-valid"
+
+
+def _rate(run: RunSummary) -> str:
+    if run.loop != "open":
+        return ""
+    return "varies" if run.rate_tps is None else tps(run.rate_tps)
+
+
+def _known(write: Callable[[float], str], value: float | None) -> str:
+    return "" if value is None else write(value)
+
+
+class _Column(NamedTuple):
+    heading: str
+    cell: Callable[[RunSummary], str]
+
+
+_TEXTS: Mapping[str, _Column] = {
+    "tags": _Column("tags", lambda run: visible(" ".join(map("=".join, run.tags.items())))),
+    "command": _Column("command", lambda run: visible(run.command)),
+}
+"""Columns of any width: the last ones, or on a narrow screen below the others."""
+# The most important first: on a narrow screen, the last are left out.
+_COLUMNS: Mapping[str, _Column] = {
+    "status": _Column("status", lambda run: _state(run).replace("-", " ")),
+    "tps": _Column("TPS", lambda run: tps(run.tps)),
+    "p99": _Column("p99", lambda run: milliseconds(run.p99_ms)),
+    "clients": _Column("clients", lambda run: _known(str, run.clients)),
+    "age": _Column("age", lambda run: _age(run.age())),
+    "rate": _Column("rate", _rate),
+    "scale": _Column("scale", lambda run: _known(str, run.scale)),
+    "wal": _Column("WAL/txn", lambda run: _known(size, run.wal_bytes)),
+    "durability": _Column("durability", lambda run: run.promise or ""),
+    "mode": _Column("mode", lambda run: run.query_mode or ""),
+    "threads": _Column("threads", lambda run: _known(str, run.threads)),
+    "measured": _Column("measured", lambda run: _known(seconds, run.duration_s)),
+}
+_ALWAYS = 3
+_BY_NAME = {
+    **_COLUMNS,
+    **_TEXTS,
+    "workload": _Column("workload", lambda run: visible(run.workload)),
+}
+
+
+class _Entry(NamedTuple):
+    """A line of the list: a run, or a group of them by its newest."""
 
     name: str
-    numbers: Sequence[str]
-    tags: str
+    run: RunSummary
+    number: int = 1
+
+    def cell(self, name: str) -> str:
+        """Return the text of a column."""
+        if self.number == 1:
+            return _BY_NAME[name].cell(self.run)
+        cells = {"status": f"{self.run.made_for}: {self.number}", "age": _age(self.run.age())}
+        return cells.get(name, "")
 
 
 @app.default
-def runs(*which: str, json: Json = False) -> int:
+def runs(  # noqa: PLR0913 - filters, and what is shown
+    *which: str,
+    workload: str | None = None,
+    status: State | None = None,
+    since: Age = None,
+    made_for: Literal["study", "search", "verifies", "nothing"] | None = None,
+    every: Annotated[bool, Parameter(name="--all", negative=())] = False,
+    columns: Annotated[str | None, Parameter(metavar="NAME[,…]")] = None,
+    json: Json = False,
+) -> int:
     """List the runs, newest first, with their tags.
 
     A run's name begins with its time (UTC) and workload. Other commands accept the name, a
-    unique part of it, the path, or last, last~1 and so on.
+    unique part of it, the path, or last, last~1 and so on. The runs of a study, a search or a
+    verification are one line together, unless they are selected by WHICH or --made-for.
 
     Parameters
     ----------
     which
-        Only runs that match all of these: a part of the name of the run or of its study, or
-        tag:NAME=VALUE.
+        Only runs that match all of these: a part of the name of the run, or of the study or
+        search that made it, or tag:NAME=VALUE.
+    workload
+        Only runs of this workload or these scripts.
+    status
+        Only runs with this status.
+    since
+        Only runs that began at most this long ago: 2d, 12h; a bare number is in days.
+    made_for
+        Only runs that a study, a search or explain --verify made; nothing: all others.
+    every
+        One line for every run.
+    columns
+        What to show, in this order: status, tps, p99, clients, age, rate, scale, wal, durability,
+        mode, threads, measured, tags, command, workload. Default: as many as the screen has room
+        for, in this order, with the tags.
     """
-    found = [run for run in list_runs() if all(_is_meant(run, word) for word in which)]
+    chosen = None if columns is None else _chosen(columns)
+    found = [
+        run
+        for run in list_runs()
+        if all(_is_meant(run, word) for word in which)
+        and workload in (None, run.workload)
+        and status in (None, _state(run))
+        and made_for in (None, run.made_for or _OF_NOTHING)
+        and (since is None or run.age() <= since)
+    ]
+    is_narrowed = bool(which or workload or status or since or made_for)
     if json:
         print_json({"runs": found})
     elif not found:
-        print_aside(_none_found(which))
+        print_aside(_none_found(which, is_narrowed=is_narrowed))
     else:
-        print_lines(_lines([_cells(run) for run in found], screen(sys.stdout)))
+        is_folded = not (which or made_for or every)
+        _show(list(_folded(found) if is_folded else _each(found)), chosen)
     return Exit.OK
+
+
+def _chosen(text: str) -> list[str]:
+    names = [name.strip().lower() for name in text.split(",")]
+    if unknown := [name for name in names if name not in _BY_NAME]:
+        raise DbdynoError(
+            "usage", f'no column "{unknown[0]}"', f"Columns are {', '.join(_BY_NAME)}."
+        )
+    return names
+
+
+def _each(found: Sequence[RunSummary]) -> Iterator[_Entry]:
+    return (_Entry(run.run_id, run) for run in found)
+
+
+def _folded(found: Sequence[RunSummary]) -> Iterator[_Entry]:
+    """Put the runs that were made for one result on one line, where the newest of them is."""
+    results = [(run.made_for, run.tags[run.made_for]) if run.made_for else None for run in found]
+    numbers = Counter(results)
+    for run, result in zip(found, results, strict=True):
+        if result is None:
+            yield _Entry(run.run_id, run)
+        elif number := numbers.pop(result, 0):
+            is_one = number == 1
+            yield _Entry(run.run_id if is_one else result[1], run, number)
+
+
+def _show(entries: Sequence[_Entry], chosen: Sequence[str] | None) -> None:
+    columns = screen(sys.stdout)
+    if chosen is not None:
+        rows = [[entry.name, *map(entry.cell, chosen)] for entry in entries]
+        headings = ["run", *(_BY_NAME[name].heading for name in chosen)]
+        print_lines([Columns([headings, *rows], left=1)])
+    else:
+        print_lines(_lines(entries, columns))
+    group = next((entry for entry in entries if entry.number > 1), None)
+    if group is not None:
+        print_aside(
+            f"Each run of a {group.run.made_for}: dbdyno runs {group.name}. "
+            "Of all: dbdyno runs --all."
+        )
 
 
 @app.command(
@@ -100,16 +240,17 @@ def rm(*runs: str, older: Age = None) -> int:
     return Exit.OK
 
 
-def _none_found(which: Sequence[str]) -> str:
-    if which:
-        return f"No runs with {' and '.join(which)} in {runs_folder()}. dbdyno runs lists all."
+def _none_found(which: Sequence[str], *, is_narrowed: bool) -> str:
+    if is_narrowed:
+        words = f" with {' and '.join(which)}" if which else " like that"
+        return f"No runs{words} in {runs_folder()}. dbdyno runs lists all."
     return f"No runs in {runs_folder()}. {RUN.first}"
 
 
 def _is_meant(run: RunSummary, word: str) -> bool:
     tags = tags_of(word)
     if tags is None:
-        return word in run.run_id or word in run.tags.get(STUDY, "")
+        return word in run.run_id or word in run.tags.get(run.made_for or "", "")
     return tags.items() <= run.tags.items()
 
 
@@ -131,17 +272,22 @@ def _folder(run: RunSummary) -> Path:
     return runs_folder() / run.run_id
 
 
-def _lines(found: Sequence[_Cells], columns: int | None) -> Iterator[Line]:
-    """Format one line per run; on a narrow screen, tags are on indented lines below."""
-    numbers = list(aligned([HEADINGS, *(run.numbers for run in found)], left=2))
-    longest = max(len(run.name) for run in found)
-    room = longest if columns is None else min(longest, columns - len(numbers[0]) - 2)
-    names = ["run", *(shortened(run.name, room) for run in found)]
+def _lines(entries: Sequence[_Entry], columns: int | None) -> Iterator[Line]:
+    """Format one line per entry; on a narrow screen, tags are on indented lines below."""
+    longest = max(len(entry.name) for entry in entries)
+    grid = _fitting(entries, None if columns is None else columns - longest - _GAP)
+    numbers = list(aligned(grid, left=1))
+    widest = max(map(len, numbers))
+    room = longest if columns is None else min(longest, columns - widest - _GAP)
+    names = ["run", *(_cut_within(entry.name, room) for entry in entries)]
     lines = [f"{name.ljust(room)}  {line}" for name, line in zip(names, numbers, strict=True)]
-    tags = ["tags", *(run.tags for run in found)]
-    beside = [f"{line}  {own}".rstrip() for line, own in zip(lines, tags, strict=True)]
+    tags = ["tags", *(entry.cell("tags") for entry in entries)]
+    beside = [
+        f"{line.ljust(room + _GAP + widest)}  {own}".rstrip()
+        for line, own in zip(lines, tags, strict=True)
+    ]
     if columns is None or max(map(len, beside)) <= columns:
-        yield from beside
+        yield from beside if any(tags[1:]) else lines
         return
     yield lines[0]
     for line, own in zip(lines[1:], tags[1:], strict=True):
@@ -149,14 +295,24 @@ def _lines(found: Sequence[_Cells], columns: int | None) -> Iterator[Line]:
         yield from [Paragraph(f"  {own}", "    ")] if own else []
 
 
-def _cells(run: RunSummary) -> _Cells:
-    valid = {True: "yes", False: "no", None: ""}[run.valid]
-    tags = " ".join(f"{key}={value}" for key, value in run.tags.items())
-    length = "" if run.duration_s is None else seconds(run.duration_s)
-    numbers = (tps(run.tps), milliseconds(run.p99_ms), length)
-    return _Cells(
-        run.run_id, (run.status, valid, *map(plain, numbers), _age(run.age())), visible(tags)
-    )
+def _fitting(entries: Sequence[_Entry], room: int | None) -> list[tuple[str, ...]]:
+    """Return headings and cells of the columns for which there is room, but for empty ones."""
+    columns = [
+        [column.heading, *(entry.cell(name) for entry in entries)]
+        for name, column in _COLUMNS.items()
+    ]
+    filled = [column for column in columns if any(column[1:])]
+    ends = accumulate(max(map(len, column)) + _GAP for column in filled)
+    fitting = sum(room is None or end - _GAP <= room for end in ends)
+    return list(zip(*filled[: max(fitting, _ALWAYS)], strict=True))
+
+
+def _cut_within(name: str, room: int) -> str:
+    """Shorten a run's name before its last part: its ends, time and number, tell runs apart."""
+    if len(name) <= room:
+        return name
+    end = min(len(name) - name.rfind("-"), room - 1)
+    return f"{name[: room - end - 1]}…{name[-end:]}"
 
 
 def _age(age: timedelta) -> str:

@@ -14,6 +14,8 @@ from msgspec import Struct, field
 STUDY_FORMAT_VERSION = 1
 # The tags that identify a study's runs.
 STUDY, POINT, BLOCK = "study", "point", "block"
+# The tags of runs that were made to differ, or to be judged by the command that made them.
+MADE_FOR = (STUDY, "search", "verifies")
 
 Size: TypeAlias = Literal["tiny", "small", "full"]
 Cache: TypeAlias = Literal["warm", "cold", "as it is"]

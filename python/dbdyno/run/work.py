@@ -95,11 +95,12 @@ def find_work(
             "or a sysbench script.",
         )
     workload = find_workload(workloads[0].name) if workloads else None
-    given, variables = _assigned(options, workload, has_files=bool(scripts))
+    own = tuple(map(_read, scripts))
+    given, variables = _assigned(options, workload, own)
     return Work(
         workload=workload,
         weight=workloads[0].weight if workloads else 0,
-        files=tuple(_read(script) for script in scripts),
+        files=own,
         given=given,
         variables=variables,
     )
@@ -142,20 +143,22 @@ def looks_like_file(name: str) -> bool:
 
 
 def _assigned(
-    options: SizeOptions, workload: Workload | None, *, has_files: bool
+    options: SizeOptions, workload: Workload | None, files: Sequence[Script]
 ) -> tuple[dict[str, Value], dict[str, Scalar]]:
     """Separate ``-s`` and ``-D`` into the workload's parameters and the scripts' variables.
 
     Without scripts of the user nothing could read a variable: the name is then taken for a misspelt
-    parameter, which the workload reports.
+    parameter, which the workload reports. Scripts that read ``:scale`` get pgbench's default; of
+    others, a scale would say nothing.
     """
     assigned = dict(options.define)
     if options.scale is not None:
         assigned["scale"] = str(options.scale)
     if workload is None:
-        return {}, {"scale": 1, **_scalars(assigned)}
+        default = {"scale": 1} if any("scale" in script.text for script in files) else {}
+        return {}, {**default, **_scalars(assigned)}
     known = {parameter.name for parameter in workload.parameters}
-    own = {name: value for name, value in assigned.items() if name in known or not has_files}
+    own = {name: value for name, value in assigned.items() if name in known or not files}
     others = {name: value for name, value in assigned.items() if name not in own}
     return workload.read(own), _scalars(others)
 

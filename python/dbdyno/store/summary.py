@@ -5,14 +5,18 @@ takes seconds. It is only derived: what differs from the folders is read again, 
 index missing or damaged makes a new one, and of several that write it, one wins.
 """
 
+import shlex
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from msgspec import MsgspecError, Struct, ValidationError, convert
 from msgspec.msgpack import decode, encode
 
+from dbdyno.model.plan import Scalar
 from dbdyno.model.record import RunRecord, Status
+from dbdyno.model.study import MADE_FOR
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.files import read_json, replace_bytes
 from dbdyno.store.listing import Stamp, record_stamps
@@ -27,17 +31,22 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     """The data by which users choose runs: their conditions and main results.
 
     ``rate_tps`` is set for runs with a single rate; ``p999_ms`` and the like are response times.
+    ``made_for`` is the tag by which a command marks the runs that it makes for a result of its own.
     """
 
     run_id: str
     status: Status
     started_at: str
     workload: str
+    command: str
     target: str
     product: str | None
     version: str | None
     promise: str | None
     clients: int | None
+    threads: int | None
+    scale: int | None
+    loop: str | None
     rate_tps: float | None
     query_mode: str | None
     valid: bool | None
@@ -57,6 +66,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     max_ms: float | None
     server_cpu_us: float | None
     engine_cpu_us: float | None
+    wal_bytes: float | None
+    made_for: str | None
     tags: dict[str, str]
 
     def age(self, now: datetime | None = None) -> timedelta:
@@ -118,22 +129,31 @@ class _Plan(Struct):
     """What the list shows of a plan."""
 
     clients: int | None = None
+    threads: int | None = None
+    variables: dict[str, Scalar] = {}
+    arrivals: dict[str, Any] = {}
     query_mode: str | None = None
     stages: list[_Stage] = []
 
 
 def _summary(record: RunRecord, plan: _Plan) -> RunSummary:
     counts, throughput, response = record.transactions, record.throughput_tps, record.response_ms
+    scale = plan.variables.get("scale")
+    wal = (one.value for one in record.costs if one.id == "wal_bytes" and not one.script)
     return RunSummary(
         run_id=record.run_id,
         status=record.status,
         started_at=record.started_at,
         workload=record.workload,
+        command=shlex.join(record.command),
         target=record.target,
         product=record.server.get("product"),
         version=record.server.get("version"),
         promise=record.server.get("promise"),
         clients=plan.clients,
+        threads=plan.threads,
+        scale=scale if isinstance(scale, int) else None,
+        loop=next(iter(plan.arrivals), None),
         rate_tps=_rate_tps(plan),
         query_mode=plan.query_mode,
         valid=record.valid,
@@ -148,6 +168,8 @@ def _summary(record: RunRecord, plan: _Plan) -> RunSummary:
         **{f"{name}_ms": getattr(response, name, None) for name in _OF_RESPONSES},
         server_cpu_us=record.server.get("cpu_us_per_transaction"),
         engine_cpu_us=getattr(record.client, "cpu_us_per_transaction", None),
+        wal_bytes=next(wal, None),
+        made_for=next((name for name in MADE_FOR if name in record.tags), None),
         tags=record.tags,
     )
 

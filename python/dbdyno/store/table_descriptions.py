@@ -65,11 +65,15 @@ _RUNS = {
     "status": "`running`, `done`, `failed` or `interrupted`",
     "started_at": "beginning in UTC, as text; `started_at::timestamp` is an instant",
     "workload": "name of the workload or the scripts",
+    "command": "the arguments of `dbdyno run`, without passwords",
     "target": "the database, without password",
     "product": "`postgres`, `mariadb`, `mysql` …",
     "version": "the server's version",
     "promise": "durability level: `full`, `relaxed` or `none`",
     "clients": "clients requested",
+    "threads": "threads of the load generator",
+    "scale": "the value of `:scale` in the scripts; NULL if they have none",
+    "loop": "`closed` or `open`",
     "rate_tps": "rate requested; NULL in a closed loop and with several rates",
     "query_mode": "`simple`, `extended` or `prepared`",
     "valid": "whether the run is valid; NULL until it is known",
@@ -80,6 +84,9 @@ _RUNS = {
     "tps_high": "upper end of it",
     "server_cpu_us": "CPU time of the server per transaction",
     "engine_cpu_us": "CPU time of the load generator per transaction",
+    "wal_bytes": "WAL, or redo log, per transaction",
+    "made_for": "`study`, `search` or `verifies` for runs that a command made for a result of its "
+    "own, with the tag of this name; else NULL",
     "tags": "the tags, a JSON object",
 }
 
