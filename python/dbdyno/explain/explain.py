@@ -22,6 +22,8 @@ _CERTAINTIES: tuple[Certainty, ...] = ("hint", "likely", "sure")
 # Clients that had nothing to do, or had to wait by plan, need no explanation.
 _REQUESTED: tuple[TimeKind, ...] = ("idle", "pause")
 _MOST = 0.5
+_DIGITS = 9
+"""Of shares: what subtraction leaves behind is not left over."""
 NOTHING_MEASURED = "nothing was measured"
 NOTHING_DONE = (
     "nearly every transaction failed: what limits such a load says nothing about one that succeeds"
@@ -154,7 +156,7 @@ def unexplained(
         return None
     too_much = max(-budget.not_seen / budget.total, 0.0)
     left = sum(left_over(findings, rules, budget).values())
-    return min(max(left - too_much, 0.0), 1.0)
+    return min(max(round(left - too_much, _DIGITS), 0.0), 1.0)
 
 
 def left_over(
@@ -175,7 +177,11 @@ def left_over(
     ]
     for kinds, share in sorted(claims, key=_kind_count):
         _take(left, kinds, share)
-    return {kind: share for kind, share in left.items() if share and kind not in _REQUESTED}
+    return {
+        kind: share
+        for kind, share in left.items()
+        if round(share, _DIGITS) and kind not in _REQUESTED
+    }
 
 
 def _by_name(budget: Budget, left: Mapping[TimeKind, float]) -> dict[str, float]:
