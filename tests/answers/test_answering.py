@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from dbdyno.answers.answer import Answer, Answered, Claim
-from dbdyno.answers.answering import answered, verdict
+from dbdyno.answers.answering import answered, verdict, without_verdict
 from dbdyno.answers.registry import all_answers
 from dbdyno.model.study import Question
 from tests.answers import made
@@ -33,8 +33,32 @@ def test_the_verdict_is_the_first_claim_of_the_first_answer(monkeypatch):
         "two": Answer(id="two", title="", answer=lambda *_: Answered(claims=[second])),
     }
     monkeypatch.setattr("dbdyno.answers.answering.all_answers", lambda: kinds)
-    assert verdict(answered(of(Question(answer="one"), Question(answer="two")))) is first
-    assert verdict(answered(of(Question(answer="two"), Question(answer="one")))) is second
+    assert (
+        verdict(answered(of(Question(answer="one"), Question(answer="two")))).sentence == "First."
+    )
+    assert (
+        verdict(answered(of(Question(answer="two"), Question(answer="one")))).sentence == "Second."
+    )
+
+
+def test_the_marked_answers_make_the_verdict_together(monkeypatch):
+    claims = {
+        "one": Claim(sentence="first.", is_decided=True, effect=2.0),
+        "two": Claim(sentence="second.", is_decided=False, doubt="few runs."),
+        "three": Claim(sentence="third.", is_decided=True, effect=3.0),
+    }
+    kinds = {
+        name: Answer(id=name, title="", answer=lambda *_, its=claim: Answered(claims=[its]))
+        for name, claim in claims.items()
+    }
+    monkeypatch.setattr("dbdyno.answers.answering.all_answers", lambda: kinds)
+    marked = [Question(answer=name, verdict=name != "one") for name in kinds]
+    answers = answered(of(*marked))
+    found = verdict(answers)
+    assert found.sentence == "Second. Third."
+    assert (found.is_decided, found.effect, found.doubt) == (False, None, "Few runs.")
+    left = [len(answer.claims) for _, answer in without_verdict(answers)][:3]
+    assert left == [1, 0, 0]
 
 
 def test_an_answer_that_only_shows_leaves_the_verdict_to_the_next():

@@ -211,7 +211,12 @@ def test_hot_updates_and_growth_are_counted():
 def test_averages_stand_beside_the_lowest_and_highest_interval():
     trials = study(spec(FPW, repeats=2), lambda _: 1000.0, noise=0.0)
     found = answered("extremes", trials, by="full_page_writes")
-    on, _off = found.claims
+    both, on, _off = found.claims
+    assert both.sentence == (
+        "transactions per second: on 1\u202f000 (95 %: 1\u202f000 to 1\u202f000), "
+        "off 1\u202f000 (95 %: 1\u202f000 to 1\u202f000); "
+        "the lowest measurement interval as a share of that: on 90\u202f%, off 90\u202f%."
+    )
     assert "measurement intervals from 900 to 1\u202f100" in on.sentence
     (table,) = found.shown
     assert table.rows[0][-1] == "90\u202f%"

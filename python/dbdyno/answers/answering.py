@@ -1,14 +1,18 @@
-"""A study's answers, in the order of its file, and the verdict that they begin with.
+"""A study's answers, in the order of its file, and the verdict of their first claims.
 
 An answer that fails is a defect of dbdyno: it reports so in its place and does not affect the
 others.
 """
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from dbdyno.answers.answer import Answered, Claim, Trials
 from dbdyno.answers.registry import all_answers
+from dbdyno.explain.sentences import capitalized
 from dbdyno.model.study import Question, StudySpec
 
 CONTRASTS = "contrasts"
@@ -43,18 +47,45 @@ def title_of(question: Question) -> str:
 
 
 def verdict(answers: Answers) -> Claim:
-    """The first claim; none, with the reason, if an answer before it lacks what it needs."""
+    """The first claims of the answers that the file marks; else that of the first that judges.
+
+    None, with the reason, if one of these lacks what it needs. The effect is that of the first.
+    """
     if not answers:
         return Claim(sentence="No verdict: the study asks for no answer.", is_decided=False)
-    judging = (
-        answer
-        for question, answer in answers
+    judging = _judging(answers)
+    missing = [answers[place][1].missing for place in judging if not answers[place][1].claims]
+    if missing or not judging:
+        reason = "; ".join(missing) or NOTHING_COMPARED
+        return Claim(sentence=f"No verdict: {reason}.", is_decided=False)
+    first, *others = (answers[place][1].claims[0] for place in judging)
+    claims = [first, *others]
+    return replace(
+        first,
+        sentence=" ".join(capitalized(claim.sentence) for claim in claims),
+        is_decided=all(claim.is_decided for claim in claims),
+        doubt=" ".join(capitalized(claim.doubt) for claim in claims if claim.doubt),
+    )
+
+
+def without_verdict(answers: Answers) -> Answers:
+    """The answers without the claims of the verdict, which is shown before them."""
+    judging = _judging(answers)
+    return [
+        (question, replace(answer, claims=answer.claims[1:]) if place in judging else answer)
+        for place, (question, answer) in enumerate(answers)
+    ]
+
+
+def _judging(answers: Answers) -> list[int]:
+    """Places of the answers that make the verdict."""
+    marked = [place for place, (question, _) in enumerate(answers) if question.verdict]
+    unmarked = (
+        place
+        for place, (question, answer) in enumerate(answers)
         if (answer.claims or answer.missing) and _judges(question)
     )
-    first = next(judging, Answered(claims=[], missing=NOTHING_COMPARED))
-    if first.claims:
-        return first.claims[0]
-    return Claim(sentence=f"No verdict: {first.missing}.", is_decided=False)
+    return marked or [*islice(unmarked, 1)]
 
 
 def _judges(question: Question) -> bool:

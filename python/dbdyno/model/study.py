@@ -73,6 +73,8 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     answer: str
     options: dict[str, Any] = {}
+    verdict: bool = False
+    """Whether its first claim is a part of the verdict."""
 
 
 class Published(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

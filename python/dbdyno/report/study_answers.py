@@ -13,7 +13,7 @@ from dbdyno.answers.answer import (
     Shown,
     TableOf,
 )
-from dbdyno.answers.answering import Answers, title_of
+from dbdyno.answers.answering import Answers, title_of, without_verdict
 from dbdyno.explain.sentences import capitalized
 from dbdyno.report.content import Block, Figure, Sentence, Subject, Table, Text
 from dbdyno.report.curves import curve_figure
@@ -32,14 +32,6 @@ def answer_sections(answers: Answers) -> list[PageSection]:
             blocks=answer_blocks(answer, f"answer-{number}"),
         )
         for number, (question, answer) in enumerate(without_verdict(answers), 1)
-    ]
-
-
-def without_verdict(answers: Answers) -> Answers:
-    """The answers without the verdict, which is shown before them."""
-    return [
-        (question, replace(answer, claims=answer.claims[1:]) if place == 0 else answer)
-        for place, (question, answer) in enumerate(answers)
     ]
 
 

@@ -6,13 +6,13 @@ Plain text of about 100 columns, or as wide as the screen; charts appear as thei
 from collections.abc import Iterator, Sequence
 
 from dbdyno.answers.answer import Answered, Claim, QueueOf, Shown, TableOf, Trials
-from dbdyno.answers.answering import Answers, title_of, verdict
+from dbdyno.answers.answering import Answers, title_of, verdict, without_verdict
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import counted
 from dbdyno.layout import Columns, Line, Paragraph, laid_out, printable
 from dbdyno.report.content import Figure
 from dbdyno.report.study import doubts, status_text, when_text
-from dbdyno.report.study_answers import queue_blocks, without_verdict
+from dbdyno.report.study_answers import queue_blocks
 from dbdyno.report.study_making import preparation_facts, time_facts
 
 

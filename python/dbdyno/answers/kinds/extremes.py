@@ -4,7 +4,7 @@ The lowest interval shows the dips that a mean hides; it depends on the length o
 is therefore given with it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -26,12 +26,37 @@ from dbdyno.formatting import NOTHING, percent, seconds, tps
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
-    """A claim for each level of ``by``, from the runs at ``at``; a table of all points."""
+    """A claim on all levels of ``by``, one for each, from the runs at ``at``; a table of all."""
     levels = by_level(trials, chosen(trials, options.get("at")), str(options["by"]))
     if not levels:
         return Answered(claims=[], missing="no run at these levels")
     claims = [_claim(level, among) for level, among in levels.items()]
-    return Answered(claims=claims, shown=[_table(trials, chosen(trials))])
+    return Answered(claims=[*_together(levels), *claims], shown=[_table(trials, chosen(trials))])
+
+
+def _together(levels: Mapping[str, Sequence[Trial]]) -> Iterator[Claim]:
+    """All averages in one sentence, and how far below them the lowest intervals are."""
+    means = {level: over_runs(among, throughput) for level, among in levels.items()}
+    known = {level: mean for level, mean in means.items() if mean is not None}
+    if len(known) < 2:
+        return
+    averages = (f"{level} {interval_sentence(mean, tps)}" for level, mean in known.items())
+    lowest = {
+        level: low / mean.value
+        for level, mean in known.items()
+        if (low := _range(levels[level])[0]) is not None
+    }
+    shares = ", ".join(f"{level} {percent(share)}" for level, share in lowest.items())
+    below = f"; the lowest measurement interval as a share of that: {shares}" if lowest else ""
+    first = next(iter(known.values()))
+    yield Claim(
+        sentence=f"transactions per second: {', '.join(averages)}{below}.",
+        is_decided=True,
+        effect=first.value,
+        low=first.low,
+        high=first.high,
+        evidence={f"lowest_share_{level}": share for level, share in lowest.items()},
+    )
 
 
 def _claim(level: str, among: Sequence[Trial]) -> Claim:
