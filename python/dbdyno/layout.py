@@ -109,18 +109,19 @@ def shortened(text: str, length: int) -> str:
 def aligned(rows: Sequence[Sequence[str]], left: int, screen: int | None = None) -> Iterator[str]:
     """Align columns, no wider than the screen; if that is impossible, print each row as a list."""
     widths = [max(map(_length, column)) for column in zip(*rows, strict=True)]
-    least = [max(map(_longest_word, column)) for column in zip(*rows, strict=True)]
     room = None if screen is None else screen - len(_GAP) * (len(widths) - 1)
     if room is None or sum(widths) <= room:
         yield from _grid(rows, left, widths)
-    elif sum(least) <= room:
+        return
+    least = [max(map(_longest_word, column)) for column in zip(*rows, strict=True)]
+    if sum(least) <= room:
         yield from _grid(rows, left, _narrowed(widths, least, room))
     else:
         yield from _lists(rows, screen or 0)
 
 
 def _length(cell: str) -> int:
-    return max(map(len, cell.split("\n")))
+    return max(map(len, cell.split("\n"))) if "\n" in cell else len(cell)
 
 
 def _longest_word(cell: str) -> int:
@@ -157,6 +158,8 @@ def _grid(rows: Sequence[Sequence[str]], left: int, widths: Sequence[int]) -> It
 
 def _folded_cell(cell: str, width: int) -> list[str]:
     """Wrap a cell; text that fits stays as it is, including its blanks."""
+    if len(cell) <= width and "\n" not in cell:  # nearly all: a list has thousands of lines
+        return [cell]
     folds = ([part] if len(part) <= width else folded(part, width) for part in cell.split("\n"))
     return [line for lines in folds for line in lines]
 
