@@ -28,9 +28,11 @@ class Conditions(Struct):
     plan: Any
     server: Any
     host: Any
+    facts: Any = {}
+    schema: Any = {}
 
 
-def conditions(*, plan=None, host=None, server=None, size=100, settings=(), **described):
+def conditions(*, plan=None, host=None, server=None, size=100, settings=(), schema=None, **described):
     known = {"product": "postgres", "version": "15.1", "promise": "full", "durability": DURABLE}
     return Conditions(
         record=replace(record(100), server={**known, **described}),
@@ -41,6 +43,7 @@ def conditions(*, plan=None, host=None, server=None, size=100, settings=(), **de
             **(server or {}),
         },
         host={"name": "here", "cpu": {"cores_available": 2}, **(host or {})},
+        schema=schema or {},
     )
 
 

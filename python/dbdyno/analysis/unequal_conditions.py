@@ -1,8 +1,9 @@
 """What differs between the runs of two variants, durability first.
 
 A server that does not wait for its disk is faster, so unequal durability is reported first. Then
-follow the server's version, its settings, the host, the workload, the load, the data and the
-placement. Whether a difference was intended is for the user to judge.
+follow the server's version and build, the schema, the plans of the statements, the settings, the
+host, the workload, the load, the data and the placement. Whether a difference was intended is for
+the user to judge.
 """
 
 import json
@@ -15,6 +16,13 @@ from typing import Any, Protocol, TypeAlias
 from msgspec import Struct
 
 from dbdyno.analysis.planned_load import is_open_loop
+from dbdyno.analysis.server_facts import (
+    REMARKS,
+    build_facts,
+    cut,
+    plan_facts,
+    schema_facts,
+)
 from dbdyno.analysis.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
 from dbdyno.formatting import size
 from dbdyno.model.record import RunRecord
@@ -23,6 +31,7 @@ _SIZES_ALIKE = 1.1
 _LENGTH_MAX = 60
 _DEFAULT = "the default"
 _ABSENT = "not set"
+_MISSING = "absent"
 _UNKNOWN = "not known"
 _EMPTY = "empty"
 _PROMISE = "the durability level"
@@ -42,6 +51,10 @@ class Conditions(Protocol):
     def server(self) -> Mapping[str, Any]: ...  # noqa: D102
     @property
     def host(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def facts(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def schema(self) -> Mapping[str, Any]: ...  # noqa: D102
 
 
 class Aspect(Struct, frozen=True):
@@ -50,6 +63,8 @@ class Aspect(Struct, frozen=True):
     title: str
     facts: Callable[[Conditions], Facts]
     absent: str = _ABSENT
+    is_cut: bool = False
+    """Whether a long value is shown by its beginning, if that tells the two apart."""
 
     def value(self, name: str, run: Conditions) -> str:
         """One fact of a run."""
@@ -66,6 +81,10 @@ class _Variants(Struct, frozen=True):
         """The different values on each side."""
         before, after = ([*dict.fromkeys(map(of, side))] for side in self.runs)
         return before, after
+
+    def all_have(self, of: Callable[[Conditions], Any]) -> bool:
+        """Whether this is known of every run."""
+        return all(of(run) for side in self.runs for run in side)
 
     @property
     def are_of_one_product(self) -> bool:
@@ -85,7 +104,8 @@ def unequal(
     ``defaults`` are those of each workload's parameters: an explicit default equals none.
     """
     variants = _Variants((before, after), labels)
-    of_aspects = [line for aspect in _aspects(defaults) for line in _differences(aspect, variants)]
+    aspects = _aspects(variants, defaults)
+    of_aspects = [line for aspect in aspects for line in _differences(aspect, variants)]
     return [*of_aspects, *_sizes(variants)]
 
 
@@ -114,6 +134,8 @@ class _RecordOnly(Struct, frozen=True):
     plan: Mapping[str, Any] = {}
     server: Mapping[str, Any] = {}
     host: Mapping[str, Any] = {}
+    facts: Mapping[str, Any] = {}
+    schema: Mapping[str, Any] = {}
 
 
 def _differences(aspect: Aspect, variants: _Variants) -> Iterator[str]:
@@ -124,7 +146,8 @@ def _differences_by_name(aspect: Aspect, variants: _Variants) -> Iterator[tuple[
     for name in _names(aspect, variants):
         before, after = variants.values(partial(aspect.value, name))
         if sorted(before) != sorted(after):
-            yield name, f"{aspect.title}: {name} {_difference(before, after, variants.labels)}"
+            values = _difference(before, after, variants.labels, is_cut=aspect.is_cut)
+            yield name, f"{aspect.title}: {name} {values}{REMARKS.get(name, '')}"
 
 
 def _names(aspect: Aspect, variants: _Variants) -> list[str]:
@@ -137,9 +160,15 @@ def _names(aspect: Aspect, variants: _Variants) -> list[str]:
     return sorted(names, key=lambda name: (name != _PROMISE, name))
 
 
-def _difference(before: Sequence[str], after: Sequence[str], labels: tuple[str, str]) -> str:
+def _difference(
+    before: Sequence[str], after: Sequence[str], labels: tuple[str, str], *, is_cut: bool = False
+) -> str:
     """The values of each side, or only that they differ if they are too long to print."""
-    if max(map(len, [*before, *after])) > _LENGTH_MAX:
+    if is_cut:
+        before, after = ([*dict.fromkeys(map(cut, side))] for side in (before, after))
+        if sorted(before) == sorted(after):
+            return "differs"
+    elif max(map(len, [*before, *after])) > _LENGTH_MAX:
         return "differs"
     first, second = (" or ".join(values) for values in (before, after))
     return f"is {first} in {labels[0]}, {second} in {labels[1]}"
@@ -157,6 +186,14 @@ def _durability(run: Conditions) -> Facts:
 def _version(run: Conditions) -> Facts:
     server = run.record.server
     return {"the version": f"{server.get('product', '')} {server.get('version', '')}".strip()}
+
+
+def _build(run: Conditions) -> Facts:
+    return build_facts(run.server.get("build") or {}, run.record.dbdyno_version)
+
+
+def _plans(run: Conditions) -> Facts:
+    return plan_facts(run.facts, [statement.sql for statement in run.record.statements])
 
 
 def _settings(run: Conditions) -> Facts:
@@ -195,6 +232,7 @@ def _host(run: Conditions) -> Facts:
         "kernel.sched_autogroup_enabled": of("kernel").get("sched_autogroup_enabled"),
         "the file system": of("disk").get("file_system"),
         "the disk": of("disk").get("device"),
+        "the operating system": of("kernel").get("distribution"),
         "the CPU limit": of("cgroup").get("cpu_cores"),
         "the memory limit": of("cgroup").get("memory_bytes"),
     }
@@ -287,11 +325,12 @@ def _plain(value: Any) -> str:
 _DURABILITY = Aspect("Unequal durability", _durability, _UNKNOWN)
 
 
-def _aspects(defaults: Defaults) -> tuple[Aspect, ...]:
-    """All aspects, the most important first."""
+def _aspects(variants: _Variants, defaults: Defaults) -> tuple[Aspect, ...]:
+    """All aspects that can be compared, the most important first."""
     return (
         _DURABILITY,
         Aspect("Different server", _version),
+        *_aspects_within_a_product(variants),
         Aspect("Different setting", _settings, _DEFAULT),
         Aspect("Different host", _host),
         Aspect("Different workload", _work),
@@ -299,6 +338,20 @@ def _aspects(defaults: Defaults) -> tuple[Aspect, ...]:
         Aspect("Different data", partial(_data, defaults)),
         Aspect("Different placement", _placement),
     )
+
+
+def _aspects_within_a_product(variants: _Variants) -> Iterator[Aspect]:
+    """What has the same names and terms only in servers of one product, where it was recorded."""
+    if not variants.are_of_one_product:
+        return
+    if variants.all_have(lambda run: run.server.get("build")):
+        yield Aspect("Different build", _build, is_cut=True)
+    if variants.all_have(lambda run: run.schema):
+        schemas = [run.schema for side in variants.runs for run in side]
+        facts = partial(schema_facts, schemas)
+        yield Aspect("Different schema", lambda run: facts(run.schema), _MISSING, is_cut=True)
+    if variants.all_have(_plans):
+        yield Aspect("Different plan", _plans, "not known", is_cut=True)
 
 
 def _sizes(variants: _Variants) -> Iterator[str]:

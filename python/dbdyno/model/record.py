@@ -282,6 +282,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """The seed of everything that was drawn at random."""
     command: list[str] = []
     """The arguments of ``dbdyno run``, without passwords."""
+    dbdyno_version: str = ""
+    """The version of dbdyno that made the run; empty in older runs."""
     tags: dict[str, str] = {}
     """The tags (``--tag``)."""
     valid: bool | None = None

@@ -54,6 +54,8 @@ class Recording(Struct, frozen=True, kw_only=True, eq=False, weakref=True):
     """The engine's frames about itself: ``hello``, ``connected``, ``started``, ``done``."""
     facts: Mapping[str, Any] = {}
     """``before`` and ``after`` the load: each a ``ServerFacts`` as plain values."""
+    schema: Mapping[str, Any] = {}
+    """A ``RecordedSchema`` as plain values; empty if it was not recorded."""
     tables: Mapping[str, Columns]
 
 

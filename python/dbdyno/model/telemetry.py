@@ -221,7 +221,8 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     are its steps: (type, relation or empty, estimated rows). ``converted`` are columns (relation,
     column) that it cannot look up in an index, because it compares them in another type or
     collation than their own. ``compared`` are columns that a scan of the whole table compares with
-    a value, if the server says so: known also for tables that only a view names.
+    a value, if the server says so: known also for tables that only a view names. ``indexes`` names
+    the index that each of the steps uses, or is empty for it.
     """
 
     statement: int
@@ -231,6 +232,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     text: str
     converted: tuple[tuple[str, str], ...] = ()
     compared: tuple[tuple[str, str], ...] = ()
+    indexes: tuple[str, ...] = ()
 
 
 class ServerFacts(Struct, frozen=True, kw_only=True):

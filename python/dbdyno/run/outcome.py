@@ -5,6 +5,7 @@ The numbers themselves come from ``analysis``.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from importlib import metadata
 
 from msgspec.structs import replace
 
@@ -37,6 +38,7 @@ def first_record(
             "durability": description.durability,
         },
         seed=plan.seed,
+        dbdyno_version=metadata.version("dbdyno"),
         tags=dict(options.tags),
         telemetry={"level": options.telemetry},
     )

@@ -150,6 +150,7 @@ class _Run:
                 )
                 placed.record_memory("begin")
                 self._describe(writer, description, placed)
+                self._record_schema(writer, plan)
                 script.begin(writer.folder / LOG)
                 following = watching(self.options, self.connected, plan, writer)
             with _as_failed_run():
@@ -266,6 +267,19 @@ class _Run:
         chosen = msgspec.to_builtins(self.connected.server.settings)
         described = msgspec.to_builtins(description)
         writer.write_server({**described, "chosen": chosen, "placement": placed.as_record()})
+
+    def _record_schema(self, writer: RunWriter, plan: Plan) -> None:
+        """Record the schema; a run without it is still a run."""
+        target = self.connected.target
+        texts = [script.text for script in plan.scripts]
+        try:
+            with target.understood("read the schema"):
+                schema = target.recorded_schema(self.connected.control, texts)
+        except DbdynoError as error:
+            self._report(writer, f"the schema is not recorded: {error.message}")
+            return
+        if schema is not None:
+            writer.write_schema(msgspec.to_builtins(schema))
 
     def _measure(
         self,

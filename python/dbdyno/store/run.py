@@ -25,7 +25,7 @@ from dbdyno.store.places import PLAN
 from dbdyno.store.record import read_record
 from dbdyno.store.tables import SCHEMAS, no_rows
 from dbdyno.store.tabulator import Tabulator
-from dbdyno.store.writer import ENGINE, FACTS, HOST, LOG, SERVER
+from dbdyno.store.writer import ENGINE, FACTS, HOST, LOG, SCHEMA, SERVER
 
 
 class Run:
@@ -76,6 +76,11 @@ class Run:
     def facts(self) -> dict[str, Any]:
         """The server's tables, plans and settings before the load and after it."""
         return self._if_readable(FACTS)
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The database's schema before the load; empty if it was not recorded."""
+        return self._if_readable(SCHEMA)
 
     @property
     def log(self) -> str:
@@ -130,6 +135,7 @@ class Run:
             server=self.server,
             engine=self.engine,
             facts=self.facts,
+            schema=self.schema,
             tables=Tables(readable, damaged),
         )
 

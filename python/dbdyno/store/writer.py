@@ -34,6 +34,7 @@ HOST = "host.json"
 SERVER = "server.json"
 ENGINE = "engine.json"
 FACTS = "facts.json"
+SCHEMA = "schema.json"
 LOG = "log.txt"
 
 
@@ -90,6 +91,10 @@ class RunWriter:
     def write_facts(self, facts: Mapping[str, Any]) -> None:
         """Write the server's state apart from its work: ``before`` the load and ``after`` it."""
         self._write_json(FACTS, self._masker.values(facts))
+
+    def write_schema(self, schema: Mapping[str, Any]) -> None:
+        """Write the database's schema as it was before the load."""
+        self._write_json(SCHEMA, schema)
 
     def _write_json(self, name: str, value: object) -> None:
         path = self.folder / name

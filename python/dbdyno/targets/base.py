@@ -7,6 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from dbdyno.model.recorded_schema import RecordedSchema
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.schema import ForeignKey, FoundTable, Index, Table
 from dbdyno.targets.telemetry import Telemetry
@@ -47,6 +48,8 @@ class ServerDescription(Struct, frozen=True, kw_only=True):
     database_bytes: int
     cache_bytes: int
     capabilities: frozenset[str]
+    build: dict[str, str] = {}
+    """What is known of how the program was built: its compiler, its flags, who built it."""
 
 
 class FreeConnections(Struct, frozen=True):
@@ -123,6 +126,10 @@ def _takes_writes(_connection: Connection) -> str:
     return ""
 
 
+def _no_schema(_connection: Connection, _texts: Sequence[str]) -> None:
+    return None
+
+
 def _no_load_fallback(_connection: Connection) -> LoadFallback | None:
     return None
 
@@ -142,8 +149,9 @@ class Target:
     what they could not write out, normally nothing. ``load_fallback`` finds out whether rows must
     be loaded in another way than the usual one. ``refuses_writes`` returns why sessions of this
     user can write nothing, normally nothing. ``parameters_refused`` returns why the server does not
-    take this number of parameters in a statement, and nothing if it does. Without ``telemetry`` the
-    database is measured without telemetry.
+    take this number of parameters in a statement, and nothing if it does. ``recorded_schema`` returns
+    the schema for a run's record, the tables and routines that the given texts name first; None if
+    the database cannot tell. Without ``telemetry`` the database is measured without telemetry.
     """
 
     name: str
@@ -161,6 +169,7 @@ class Target:
     telemetry: Telemetry | None
     load_fallback: Callable[[Connection], LoadFallback | None] = _no_load_fallback
     refuses_writes: Callable[[Connection], str] = _takes_writes
+    recorded_schema: Callable[[Connection, Sequence[str]], RecordedSchema | None] = _no_schema
     parameters_refused: Callable[[Connection, str, int], str] = _not_asked
 
     @property

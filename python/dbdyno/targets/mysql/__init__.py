@@ -7,6 +7,7 @@ from dbdyno.targets.mysql.dialect import MysqlDialect
 from dbdyno.targets.mysql.load_fallback import load_fallback
 from dbdyno.targets.mysql.maintenance import checkpoint, one_instant, settle
 from dbdyno.targets.mysql.parameters import parameters_refused
+from dbdyno.targets.mysql.recorded_schema import recorded_schema
 from dbdyno.targets.mysql.server_errors import understood
 from dbdyno.targets.mysql.tables import find_tables
 from dbdyno.targets.mysql.telemetry import TELEMETRY
@@ -26,6 +27,7 @@ TARGET = Target(
     understood=understood,
     lift_time_limits=lift_time_limits,
     refuses_writes=refuses_writes,
+    recorded_schema=recorded_schema,
     telemetry=TELEMETRY,
     load_fallback=load_fallback,
     parameters_refused=parameters_refused,

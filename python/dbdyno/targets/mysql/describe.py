@@ -11,6 +11,7 @@ DURABILITY = (
     "innodb_flush_method",
     "log_bin",
 )
+BUILD = ("version", "version_comment", "version_compile_machine", "version_compile_os")
 BINARY_LOG = ("sync_binlog", "binlog_format")  # meaningless without a binary log
 
 # What telemetry may read: the first version of MariaDB, and of MySQL (None: never).
@@ -88,6 +89,7 @@ def describe(connection: Connection) -> ServerDescription:
         database_bytes=int(database_bytes),
         cache_bytes=int(cache_bytes),
         capabilities=capabilities(number, is_mariadb=is_mariadb) | schema,
+        build=_variables(connection, BUILD),
     )
 
 

@@ -30,6 +30,17 @@ FACTS = """
     from pg_database where datname = current_database()"""
 
 
+# The program and its compiler; its options only for those who may see them (pg_config).
+BUILD = """
+    select 'version', version()
+    union all select replace(name, '_', ' '), setting from pg_settings
+        where name = 'debug_assertions'"""
+BUILD_OPTIONS = """
+    select name, setting from pg_config()
+    where name in ('CFLAGS', 'CONFIGURE') and setting <> 'not recorded'"""
+
+MAY_SEE_OPTIONS = "select has_function_privilege('pg_config()', 'execute')"
+
 READ_ONLY = """
     select pg_is_in_recovery(), setting, source
     from pg_settings where name = 'default_transaction_read_only'"""
@@ -63,12 +74,19 @@ def describe(connection: Connection) -> ServerDescription:
         database_bytes=database_bytes,
         cache_bytes=cache_bytes,
         capabilities=capabilities(number),
+        build=_build(connection),
     )
 
 
 def capabilities(version_number: int) -> frozenset[str]:
     """Return the capabilities of a server of this version."""
     return frozenset(name for name, since in CAPABILITIES.items() if version_number >= since)
+
+
+def _build(connection: Connection) -> dict[str, str]:
+    found = dict(connection.execute(BUILD).fetchall())
+    (may_see,) = connection.execute(MAY_SEE_OPTIONS).fetchone() or (False,)
+    return found | (dict(connection.execute(BUILD_OPTIONS).fetchall()) if may_see else {})
 
 
 def _settings(connection: Connection) -> tuple[ServerSetting, ...]:

@@ -101,6 +101,7 @@ def _explained(
         text="\n".join(line for (line,) in as_text),
         converted=tuple(_converted(plan)),
         compared=tuple(_compared(plan)),
+        indexes=tuple(_indexes(plan)),
     )
 
 
@@ -108,6 +109,12 @@ def _nodes(plan: Mapping[str, Any]) -> Iterator[tuple[str, str, float]]:
     yield plan["Node Type"], _relation(plan), float(plan["Plan Rows"])
     for child in plan.get("Plans", ()):
         yield from _nodes(child)
+
+
+def _indexes(plan: Mapping[str, Any]) -> Iterator[str]:
+    yield plan.get("Index Name", "")
+    for child in plan.get("Plans", ()):
+        yield from _indexes(child)
 
 
 def _converted(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

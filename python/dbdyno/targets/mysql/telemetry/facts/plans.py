@@ -88,6 +88,7 @@ def _plan(connection: Connection, statement: ScriptStatement) -> PlanFacts | Non
             for table, column in converted(warnings, [table for _, table, _ in nodes])
         ),
         compared=tuple((_of(known, table), column) for table, column in compared(plan)),
+        indexes=tuple(table.get("key") or "" for table in _tables(plan)),
     )
 
 

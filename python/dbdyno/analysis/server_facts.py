@@ -1,0 +1,101 @@
+"""What a server is besides its settings, as named values: its build, its schema, its plans.
+
+Plain values in, texts out, so that two runs can be compared name by name. Nothing is judged here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_CUT = 90
+_ASSERTIONS = "debug_assertions"
+# The names under which the parts of a build are shown.
+_BUILD = {
+    "debug assertions": _ASSERTIONS,
+    "CFLAGS": "the flags of its compiler",
+    "CONFIGURE": "the options of its build",
+    "version_comment": "who built it",
+    "version_compile_machine": "the machine for which it was built",
+    "version_compile_os": "the system for which it was built",
+}
+REMARKS = {
+    _ASSERTIONS: ": assertions make every operation slower, by a large and uneven factor; compare "
+    "only builds without them"
+}
+"""What a reader must know of a difference, by its name."""
+
+
+def cut(text: str) -> str:
+    """The beginning of a long text."""
+    return text if len(text) <= _CUT else text[: _CUT - 1] + "…"
+
+
+def build_facts(build: Mapping[str, str], dbdyno_version: str) -> dict[str, str]:
+    """How the server was built, and the version of dbdyno.
+
+    PostgreSQL says ``PostgreSQL 18.1 on x86_64-pc-linux-gnu, compiled by gcc …``; its version is
+    compared elsewhere.
+    """
+    found = {_BUILD[name]: value for name, value in build.items() if name in _BUILD}
+    if platform := build.get("version", "").partition(" on ")[2]:
+        found["the platform of its build"] = platform
+    if dbdyno_version:
+        found["the version of dbdyno"] = dbdyno_version
+    return found
+
+
+def schema_facts(
+    all_schemas: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]
+) -> dict[str, str]:
+    """Definitions of tables, of the parts of those that all schemas have, and of routines.
+
+    If not everything was recorded somewhere, what is missing there may exist: then only the tables
+    of all schemas count.
+    """
+    tables = schema.get("tables", {})
+    common = [name for name in tables if all(name in of.get("tables", {}) for of in all_schemas)]
+    is_whole = not any(of.get("left_out") for of in all_schemas)
+    found = {name: _definition(tables[name]) for name in (tables if is_whole else common)}
+    for name in common:
+        for part, definition in tables[name].get("parts", {}).items():
+            kind, _, own = part.partition(" ")
+            found[f"{kind} {own} of {name}"] = definition
+    return {**found, **(schema.get("routines", {}) if is_whole else {})}
+
+
+def _definition(table: Mapping[str, Any]) -> str:
+    definition: str = table["definition"]
+    article = "an" if definition.startswith("u") else "a"
+    return f"{article} {definition}"
+
+
+def plan_facts(facts: Mapping[str, Any], statements: Sequence[str]) -> dict[str, str]:
+    """The steps of each statement's plan; both if a prepared one has two that differ.
+
+    Those before the load, or after it if there were none yet.
+    """
+    moments = [facts.get(when) or {} for when in ("before", "after")]
+    plans = next((of["plans"] for of in moments if of.get("plans")), [])
+    steps: dict[str, dict[str, str]] = {}
+    for plan in plans:
+        if plan["statement"] < len(statements):
+            text = " ".join(statements[plan["statement"]].split())
+            steps.setdefault(f"that of “{cut(text)}”", {})[plan["variant"]] = _steps(plan)
+    return {statement: _of_variants(variants) for statement, variants in steps.items()}
+
+
+def _of_variants(variants: Mapping[str, str]) -> str:
+    different = {*variants.values()}
+    if len(different) == 1:
+        return different.pop()
+    return "; ".join(f"{variant}: {steps}" for variant, steps in sorted(variants.items()))
+
+
+def _steps(plan: Mapping[str, Any]) -> str:
+    """``Index Scan on orders using orders_pkey, Seq Scan on lines``: without its estimates."""
+    nodes = plan.get("nodes") or []
+    indexes = plan.get("indexes") or [""] * len(nodes)
+    return ", ".join(
+        kind + (f" on {table}" if table else "") + (f" using {index}" if index else "")
+        for (kind, table, _), index in zip(nodes, indexes, strict=True)
+        if kind != "ModifyTable"
+    )
