@@ -10,6 +10,7 @@ from dbdyno.analysis.compare import compare, compare_levels
 from dbdyno.analysis.metrics import KNOWN
 from dbdyno.analysis.verdicts import change, changes, ratio_text
 from dbdyno.model.comparison import Comparison
+from dbdyno.model.record import Finding
 from tests.analysis.records import record, records
 
 TPS = "throughput_tps"
@@ -314,3 +315,80 @@ def test_both_ends_of_an_interval_have_one_form():
     assert changes(0.06, 26.4) == "0.06 to 26.4 times"
     assert changes(0.98, 1.04) == "−2\u202f% to +4\u202f%"
     assert changes(1.04, 1.04) == "+4\u202f%"
+
+
+PLAN = ["the plan of “select 1” changed"]
+
+
+@pytest.mark.parametrize(
+    ("tps", "costs", "plans", "verdict"),
+    [
+        ((70, 2525), {}, PLAN, "better"),
+        ((2525, 70), {}, PLAN, "worse"),
+        ((70, 2525), {}, [], "cannot tell"),  # a disturbed host may do that
+        ((700, 2525), {}, PLAN, "cannot tell"),  # and this, even with another plan
+        ((70, 2525), {"server_cpu_us": ((900, 890, 910), (30, 29, 31))}, [], "better"),
+        # The work is 1.5 times as much, or more: neither explains more transactions.
+        ((70, 2525), {"server_cpu_us": ((45, 44, 46), (30, 29, 31))}, [], "cannot tell"),
+        ((70, 2525), {"server_cpu_us": ((30, 29, 31), (900, 890, 910))}, [], "cannot tell"),
+        # Without an interval it is no evidence; WAL is none for throughput.
+        ((70, 2525), {"server_cpu_us": (900, 30)}, [], "cannot tell"),
+        ((70, 2525), {"wal_bytes": ((900, 890, 910), (30, 29, 31))}, [], "cannot tell"),
+    ],
+)
+def test_single_runs_that_differ_much_are_judged_if_plan_or_work_says_why(
+    tps, costs, plans, verdict
+):
+    sides = [
+        [record(tps[side], costs={name: values[side] for name, values in costs.items()})]
+        for side in (0, 1)
+    ]
+    compared = compare(*sides, changed_plans=plans)
+    throughput = next(one for one in compared.metrics if one.id == TPS)
+    assert throughput.verdict == verdict
+    assert throughput.p is None
+    if verdict == "cannot tell":
+        return
+    assert throughput.method == "size"
+    assert throughput.sentence.endswith(f"(one run of each, by the size): {verdict}.")
+    (doubt,) = (doubt for doubt in compared.doubts if doubt.startswith("one run of each"))
+    assert "is not a test" in doubt
+    assert (PLAN[0] if plans else "server_cpu_us −97") in doubt
+
+
+def test_several_runs_are_never_judged_by_the_size():
+    sides = [records([70, 500]), records([2525, 300])]
+    assert only(compare(*sides, [TPS], changed_plans=PLAN)).verdict == "cannot tell"
+
+
+def finding(rule, severity="major", **evidence):
+    return Finding(id=rule, title=rule, severity=severity, summary=f"{rule}.", evidence=evidence)
+
+
+def test_findings_that_appear_and_vanish_are_named_with_their_share():
+    def runs(*of_each):
+        return [replace(record(100), findings=list(findings)) for findings in of_each]
+
+    scan, lock = finding("scan", table="items"), finding("lock", "critical")
+    before = runs([scan], [scan], [scan, lock])
+    after = runs([lock, finding("scan", table="lines")], [lock], [lock])
+    assert compare(before, after, [TPS]).findings == [
+        "only in after (3 of 3 runs), critical: lock.",
+        "only in before (3 of 3 runs), major: scan.",
+    ]
+    assert compare(before, before, [TPS]).findings == []
+
+
+def test_further_costs_that_changed_have_their_intervals_between_pairs():
+    sides = [
+        [record(100, costs={"buffers_hit": hit * drift}) for drift in (1, 2, 3.01)]
+        for hit in (10, 20)
+    ]
+    (moved,) = compare(*sides, paired=True).moved
+    assert (moved.id, round(moved.ratio)) == ("buffers_hit", 2)
+    assert compare(*sides).moved == []  # as two sets, they drift by more than that
+
+
+def test_what_is_left_of_a_large_fall_is_shown():
+    assert change(0.0016) == "−99.8\u202f%"
+    assert change(0.02) == "−98\u202f%"

@@ -6,8 +6,9 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbdyno.analysis.unequal_conditions import unequal
+from dbdyno.analysis.unequal_conditions import changed_plans, unequal
 from dbdyno.analysis.workload_parameters import workload_parameters
+from dbdyno.model.record import StatementRecord
 from tests.analysis.records import record
 
 DURABLE = {"fsync": "on", "synchronous_commit": "on"}
@@ -32,7 +33,9 @@ class Conditions(Struct):
     schema: Any = {}
 
 
-def conditions(*, plan=None, host=None, server=None, size=100, settings=(), schema=None, **described):
+def conditions(
+    *, plan=None, host=None, server=None, size=100, settings=(), schema=None, **described
+):
     known = {"product": "postgres", "version": "15.1", "promise": "full", "durability": DURABLE}
     return Conditions(
         record=replace(record(100), server={**known, **described}),
@@ -140,6 +143,123 @@ def test_a_script_is_the_same_in_another_folder():
     assert unequal(
         [conditions(plan={"scripts": both})], [conditions(plan={"scripts": changed})]
     ) == ["Different workload: the text or weight of app.sql differs"]
+
+
+def schema_of(left_out=0, routines=None, **tables):
+    return {
+        "tables": {name: {"definition": "table", "parts": parts} for name, parts in tables.items()},
+        "routines": routines or {},
+        "left_out": left_out,
+    }
+
+
+ITEMS = schema_of(items={"index items_pkey": "primary key btree (id)"})
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        (
+            schema_of(items={**ITEMS["tables"]["items"]["parts"], "index by_day": "btree (day)"}),
+            ["index by_day of items is absent in before, btree (day) in after"],
+        ),
+        (
+            schema_of(items={"index items_pkey": "primary key hash (id)"}),
+            [
+                "index items_pkey of items is primary key btree (id) in before, "
+                "primary key hash (id) in after"
+            ],
+        ),
+        # A new table, whose parts are as new as it is; and a routine.
+        (
+            {**schema_of(new={"column id": "int"}), "routines": {"f()": "begin"}}
+            | {"tables": {**ITEMS["tables"], **schema_of(new={"column id": "int"})["tables"]}},
+            [
+                "f() is absent in before, begin in after",
+                "new is absent in before, a table in after",
+            ],
+        ),
+        # Tables were left out: what is missing may exist.
+        (schema_of(left_out=3, new={}), []),
+        ({}, []),
+    ],
+    ids=["index", "other index", "table", "left out", "not recorded"],
+)
+def test_each_difference_of_the_schema_is_named(schema, expected):
+    found = unequal([conditions(schema=ITEMS)], [conditions(schema=schema)])
+    assert found == [f"Different schema: {line}" for line in expected]
+
+
+def test_a_long_definition_is_shown_by_its_beginning_if_that_tells_the_two_apart():
+    texts = ["a" * 200 + "1", "a" * 200 + "2", "b" * 200]
+    one, other, third = (conditions(schema=schema_of(items={"trigger t": text})) for text in texts)
+    assert unequal([one], [other]) == ["Different schema: trigger t of items differs"]
+    (line,) = unequal([one], [third])
+    assert "aaa…" in line
+    assert "bbb…" in line
+
+
+def planned(*plans, product="postgres"):
+    found = conditions(product=product)
+    found.record = replace(found.record, statements=[statement("select 1 from items")])
+    found.facts = {
+        "before": {
+            "plans": [
+                {
+                    "statement": 0,
+                    "variant": variant,
+                    "nodes": [[kind, "items", 5.0]],
+                    "indexes": [index],
+                }
+                for variant, kind, index in plans
+            ]
+        }
+    }
+    return found
+
+
+def statement(sql):
+    return StatementRecord(
+        script="one", index=0, sql=sql, count=1, mean_ms=1, p50_ms=1, p95_ms=1, p99_ms=1
+    )
+
+
+def test_another_plan_is_named_with_its_statement_and_indexes():
+    seq = planned(("generic", "Seq Scan", ""), ("custom", "Seq Scan", ""))
+    index = planned(("generic", "Seq Scan", ""), ("custom", "Index Scan", "by_day"))
+    assert unequal([seq], [index]) == [
+        "Different plan: that of “select 1 from items” is Seq Scan on items in before, "
+        "custom: Index Scan on items using by_day; generic: Seq Scan on items in after"
+    ]
+    assert changed_plans([seq], [index]) == ["the plan of “select 1 from items” changed"]
+    assert changed_plans([seq], [seq]) == []
+
+
+def test_plans_and_schemas_of_two_products_are_not_compared():
+    one, other = (
+        planned(("custom", "Seq Scan", "")),
+        planned(("custom", "ALL", ""), product="mariadb"),
+    )
+    one.schema, other.schema = ITEMS, schema_of(items={"index PRIMARY": "btree (id)"})
+    assert [line.partition(":")[0] for line in unequal([one], [other])] == ["Different server"]
+    assert changed_plans([one], [other]) == []
+
+
+def test_a_build_with_assertions_is_warned_of():
+    builds = [{"debug assertions": value, "CFLAGS": "-O2"} for value in ("off", "on")]
+    one, other = (conditions(server={"build": build}) for build in builds)
+    (line,) = unequal([one], [other])
+    assert line.startswith("Different build: debug_assertions is off in before, on in after: ")
+    assert "compare only builds without them" in line
+
+
+def test_another_version_of_dbdyno_is_named():
+    one, other = (conditions(server={"build": {"CFLAGS": "-O2"}}) for _ in range(2))
+    other.record = replace(other.record, dbdyno_version="0.2")
+    one.record = replace(one.record, dbdyno_version="0.1")
+    assert unequal([one], [other]) == [
+        "Different build: the version of dbdyno is 0.1 in before, 0.2 in after"
+    ]
 
 
 def test_what_is_not_known_of_a_server_elsewhere_differs_in_nothing():

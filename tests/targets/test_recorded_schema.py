@@ -78,7 +78,10 @@ def test_mariadb_every_kind_of_object_is_recorded(mariadb_server, new_database):
     assert orders.parts["column day"] == "date not null"
     assert orders.parts["index PRIMARY"] == "unique btree (id)"
     assert orders.parts["index orders_day"] == "btree (day desc, amount) (ignored)"
-    assert "foreign key (customer) references customer (id)" in orders.parts["constraint orders_ibfk_1"]
+    assert (
+        "foreign key (customer) references customer (id)"
+        in orders.parts["constraint orders_ibfk_1"]
+    )
     assert orders.parts["trigger touched"] == "before update set new.amount = 1"
     assert found.tables["recent"].definition.startswith("view: select")
     assert found.tables["log"].definition.endswith("by HASH to_days(`day`) in 4")

@@ -1,8 +1,9 @@
 """Compares two variants by their runs: for each metric an effect, its uncertainty and a verdict.
 
 The run is the unit. Pairs (runs of one block) are compared by the differences within them, two
-unpaired sets by Welch's test, two single runs by their costs alone: one run does not show how runs
-vary. Other differences between the variants are the concern of ``analysis/unequal_conditions.py``.
+unpaired sets by Welch's test, two single runs by their costs, and by the size of a change that has
+a reason (``large_changes.py``): one run does not show how runs vary. Other differences between the
+variants are the concern of ``analysis/unequal_conditions.py``.
 """
 
 import math
@@ -11,7 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from dbdyno.analysis.changed_costs import moved_costs
+from dbdyno.analysis.changed_findings import changed_findings
 from dbdyno.analysis.effect import Effect, holm, paired_effect, unpaired_effect
+from dbdyno.analysis.large_changes import with_large_changes
 from dbdyno.analysis.metric_samples import Cell, MetricSamples, Runs, ratio_of, samples_of
 from dbdyno.analysis.metrics import USUAL, is_cost, metrics_of, single_run_decides
 from dbdyno.analysis.statistical_power import detectable, more_repeats
@@ -34,6 +38,7 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     paired: bool = False,
     cells: Sequence[Cell] = (),
     unequal: Sequence[str] = (),
+    changed_plans: Sequence[str] = (),
     beside: Sequence[float] = (),
 ) -> Comparison:
     """Compare the second variant with the first.
@@ -44,7 +49,8 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     first one. Without ``metrics`` the usual ones are compared, and every cost of single runs that
     is not 0 in both.
     A metric that the runs of one side lack is left out, and reported as missing if it was
-    requested, or if some runs have it and it is a usual one.
+    requested, or if some runs have it and it is a usual one. ``changed_plans`` are statements with
+    another plan, in words: a reason for which two single runs may differ much.
     """
     if paired and len(before) != len(after):
         raise ValueError("pairs need as many runs of one variant as of the other")
@@ -54,12 +60,22 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     asked = metrics if metrics is not None else _measured(first, second)
     missing = [name for name in asked if samples[name] is None]
     found = [one for one in samples.values() if one is not None]
+    judged, by_size = _with_verdicts(found, margin, beside), ""
+    if all(one.is_single for one in found):
+        judged, by_size = with_large_changes(judged, changed_plans)
+    moved = moved_costs(first, second, paired=paired) if metrics is None else []
     return Comparison(
         before=labels[0],
         after=labels[1],
-        metrics=_with_verdicts(found, margin, beside),
+        metrics=judged,
         unequal=list(unequal),
-        doubts=[*_missing(missing), *_doubts(found), *_doubts_of_runs([*before, *after])],
+        findings=changed_findings(before, after, labels),
+        moved=[one for one in moved if one.id not in wanted],
+        doubts=[
+            *_missing(missing),
+            *_doubts(found, by_size),
+            *_doubts_of_runs([*before, *after]),
+        ],
     )
 
 
@@ -204,9 +220,11 @@ def _missing(names: Sequence[str]) -> Iterator[str]:
     return (f"{name} was not measured in runs of both variants" for name in names)
 
 
-def _doubts(samples: Sequence[MetricSamples]) -> Iterator[str]:
+def _doubts(samples: Sequence[MetricSamples], by_size: str) -> Iterator[str]:
     """What the numbers cannot reveal about how they were measured."""
-    if any(one.is_single for one in samples):
+    if by_size:
+        yield by_size
+    elif any(one.is_single for one in samples):
         yield (
             "one run of each: the intervals are within-run intervals, which understate how much "
             "runs differ; throughput, response times and context switches have none"

@@ -21,13 +21,13 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.changed_costs import CHANGE_MIN, Moved, moved_costs
+from dbdyno.analysis.changed_costs import CHANGE_MIN, moved_costs
 from dbdyno.analysis.e_divisive import e_divisive, significant_changes
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.metric_samples import Runs
 from dbdyno.analysis.metrics import USUAL, metrics_of
 from dbdyno.analysis.probability import student_p
-from dbdyno.model.comparison import Metric
+from dbdyno.model.comparison import Metric, MovedCost
 from dbdyno.model.record import RunRecord
 
 WINDOW_RUNS = 30
@@ -47,7 +47,7 @@ class Change(Struct, frozen=True, kw_only=True):
     after: float
     ratio: float
     p: float
-    moved: tuple[Moved, ...]
+    moved: tuple[MovedCost, ...]
     """Costs that moved at the same run, the largest change first."""
 
 

@@ -8,18 +8,20 @@ from typing import Any
 
 _CUT = 90
 _ASSERTIONS = "debug_assertions"
+_CONFIGURE = "its configure line"
 # The names under which the parts of a build are shown.
 _BUILD = {
     "debug assertions": _ASSERTIONS,
-    "CFLAGS": "the flags of its compiler",
-    "CONFIGURE": "the options of its build",
+    "CFLAGS": "the value of CFLAGS",
+    "CONFIGURE": _CONFIGURE,
     "version_comment": "who built it",
     "version_compile_machine": "the machine for which it was built",
     "version_compile_os": "the system for which it was built",
 }
 REMARKS = {
     _ASSERTIONS: ": assertions make every operation slower, by a large and uneven factor; compare "
-    "only builds without them"
+    "only builds without them",
+    _CONFIGURE: ": a part of a difference in speed may come from how they were built",
 }
 """What a reader must know of a difference, by its name."""
 

@@ -109,6 +109,15 @@ def unequal(
     return [*of_aspects, *_sizes(variants)]
 
 
+def changed_plans(before: Sequence[Conditions], after: Sequence[Conditions]) -> list[str]:
+    """The statements with another plan, in words; empty where plans were not recorded."""
+    variants = _Variants((before, after), ("", ""))
+    if not variants.are_of_one_product or not variants.all_have(_plans):
+        return []
+    found = dict(_differences_by_name(_PLANS, variants))
+    return [f"the plan {name.removeprefix('that ')} changed" for name in found]
+
+
 def unequal_durability(
     before: Sequence[RunRecord],
     after: Sequence[RunRecord],
@@ -323,6 +332,7 @@ def _plain(value: Any) -> str:
 
 
 _DURABILITY = Aspect("Unequal durability", _durability, _UNKNOWN)
+_PLANS = Aspect("Different plan", _plans, _UNKNOWN, is_cut=True)
 
 
 def _aspects(variants: _Variants, defaults: Defaults) -> tuple[Aspect, ...]:
@@ -351,7 +361,7 @@ def _aspects_within_a_product(variants: _Variants) -> Iterator[Aspect]:
         facts = partial(schema_facts, schemas)
         yield Aspect("Different schema", lambda run: facts(run.schema), _MISSING, is_cut=True)
     if variants.all_have(_plans):
-        yield Aspect("Different plan", _plans, "not known", is_cut=True)
+        yield _PLANS
 
 
 def _sizes(variants: _Variants) -> Iterator[str]:

@@ -149,15 +149,21 @@ def changes(low: float, high: float) -> str:
 
 
 def _rounded(share: float) -> str:
-    """Two digits, or whole percent: the numbers compared here are no more precise."""
+    """Two digits, or whole percent: the numbers compared here are no more precise.
+
+    Close to 100 %, of which nothing is left, the digits of what is left.
+    """
     value = abs(share) * 100
+    if 99 < value < 100:
+        return f"{100 - float(f'{100 - value:.1g}'):g}{THIN_SPACE}%"
     return f"{value:.0f}{THIN_SPACE}%" if value >= 9.95 else f"{value:.2g}{THIN_SPACE}%"
 
 
 def _evidence(found: MetricComparison, runs: str) -> str:
     parts = [runs]
     if found.low is not None and found.high is not None:
-        within = " within the runs" if found.method == "single runs" else ""
+        is_within = found.method in ("single runs", "size")
+        within = " within the runs" if is_within else ""
         parts.insert(0, f"{changes(found.low, found.high)} at 95{THIN_SPACE}%{within}")
     if found.p is not None and found.p_adjusted is not None and found.p < ALPHA:
         among = "" if found.p_adjusted < ALPHA else " after Holm correction"

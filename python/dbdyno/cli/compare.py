@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from dbdyno.analysis.compare import MARGIN, compare as compare_metrics
 from dbdyno.analysis.metrics import USUAL, metrics_of
-from dbdyno.analysis.unequal_conditions import unequal
+from dbdyno.analysis.unequal_conditions import changed_plans, unequal
 from dbdyno.cli.app import command
 from dbdyno.cli.compared_runs import ComparedRuns, select_runs
 from dbdyno.cli.metric_names import metric_named
@@ -148,6 +148,7 @@ def _comparison(compared: ComparedRuns, metrics: Sequence[str] | None, margin: f
         labels=labels,
         margin=margin,
         paired=compared.paired,
+        changed_plans=changed_plans(before.runs, after.runs),
         unequal=unequal(before.runs, after.runs, labels, default_texts()),
     )
     return replace(

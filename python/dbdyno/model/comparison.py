@@ -11,8 +11,23 @@ CHANGED: frozenset[Verdict] = frozenset({"better", "worse"})
 """The verdicts that state a change."""
 Direction: TypeAlias = Literal["higher", "lower"]
 Method: TypeAlias = Literal[
-    "paired t", "paired bootstrap", "Welch t", "Student t", "single runs", "none"
+    "paired t", "paired bootstrap", "Welch t", "Student t", "single runs", "size", "none"
 ]
+
+
+class MovedCost(Struct, frozen=True, kw_only=True):
+    """A cost whose level changed together with a metric's, with its 95 % interval."""
+
+    id: str
+    """The ID of the cost."""
+    title: str
+    """What it is, in words."""
+    ratio: float
+    """After over before."""
+    low: float
+    """Lower end of the ratio's 95 % interval between runs."""
+    high: float
+    """Upper end of it."""
 
 
 # The size of a first series when the noise between runs is unknown; it shows how many are needed.
@@ -107,6 +122,10 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """The metrics, in the order requested."""
     unequal: list[str] = []
     """What else differs between the two, the durability level first."""
+    findings: list[str] = []
+    """Findings of the runs of one side that those of the other lack, the most severe first."""
+    moved: list[MovedCost] = []
+    """Of several runs of each: further costs per transaction that changed by more than chance."""
     doubts: list[str] = []
     """What a reader of the verdicts should know, each a sentence."""
     decide_with: str = ""

@@ -7,7 +7,7 @@ from ``analysis/compare.py``.
 from collections.abc import Iterator, Sequence
 from math import isinf
 
-from dbdyno.analysis.verdicts import change, is_left_open, lacks_interval, ratio_text
+from dbdyno.analysis.verdicts import change, changes, is_left_open, lacks_interval, ratio_text
 from dbdyno.formatting import NOTHING, THIN_SPACE, percent
 from dbdyno.layout import Columns, Command, Line, Paragraph, laid_out
 from dbdyno.model.comparison import VERDICTS, Comparison, MetricComparison, Verdict
@@ -16,6 +16,7 @@ from dbdyno.report.costs import amount_text
 
 HEADINGS = ("verdict", "metric", "before", "after", "ratio", "95 % interval")
 _LEFT = 2
+_UNDECIDED_MAX = 5
 
 
 def render_comparison_text(
@@ -27,6 +28,8 @@ def render_comparison_text(
         _flowing([headline(comparison)]),
         [Columns([HEADINGS, *map(_row, comparison.metrics)], left=_LEFT)],
         _flowing(list(_sentences(comparison.metrics))),
+        _flowing(_moved(comparison)),
+        _flowing(_findings(comparison)),
         _flowing(_listed("Doubts:", comparison.doubts)),
         [_pasted(line) for line in _decide(comparison)],
         _flowing([one.sentence for one in results]),
@@ -53,6 +56,8 @@ def render_comparison_markdown(comparison: Comparison, results: Sequence[GateRes
         [_escaped(line) for line in _unequal(comparison)],
         [f"**{_escaped(headline(comparison))}**"],
         list(_markdown_table(comparison.metrics)),
+        [_escaped(line) for line in _moved(comparison)],
+        [_escaped(line) for line in _findings(comparison)],
         _listed("Doubts:\n", [_escaped(doubt) for doubt in comparison.doubts], "- "),
         [f"To decide:\n\n```sh\n{comparison.decide_with}\n```"] if comparison.decide_with else [],
         [f"- {_escaped(one.sentence)}" for one in results],
@@ -68,10 +73,17 @@ def headline(comparison: Comparison) -> str:
         for verdict in VERDICTS
     }
     return " ".join(
-        f"{_verdict_text(verdict, metrics)}: {', '.join(map(_change, metrics))}."
+        f"{_verdict_text(verdict, metrics)}: {_named(verdict, metrics)}."
         for verdict, metrics in by_verdict.items()
         if metrics
     )
+
+
+def _named(verdict: Verdict, metrics: Sequence[MetricComparison]) -> str:
+    """The metrics with their changes; of many that cannot tell, the first."""
+    shown = metrics[:_UNDECIDED_MAX] if verdict == "cannot tell" else metrics
+    more = len(metrics) - len(shown)
+    return ", ".join(map(_change, shown)) + (f" and {more} more" if more else "")
 
 
 def _sentences(metrics: Sequence[MetricComparison]) -> Iterator[str]:
@@ -120,6 +132,22 @@ def _interval(metric: MetricComparison) -> str:
 
 def _unequal(comparison: Comparison) -> list[str]:
     return _listed("The two sides also differ in:", comparison.unequal)
+
+
+def _moved(comparison: Comparison) -> list[str]:
+    """Further costs that changed, each with its interval between runs."""
+    return _listed(
+        "Other costs per transaction that changed:",
+        [
+            f"{one.title} {change(one.ratio)} "
+            f"({changes(one.low, one.high)} at 95{THIN_SPACE}% between runs)"
+            for one in comparison.moved
+        ],
+    )
+
+
+def _findings(comparison: Comparison) -> list[str]:
+    return _listed("Findings of one side:", comparison.findings)
 
 
 def _decide(comparison: Comparison) -> list[str]:

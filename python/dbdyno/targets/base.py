@@ -149,9 +149,9 @@ class Target:
     what they could not write out, normally nothing. ``load_fallback`` finds out whether rows must
     be loaded in another way than the usual one. ``refuses_writes`` returns why sessions of this
     user can write nothing, normally nothing. ``parameters_refused`` returns why the server does not
-    take this number of parameters in a statement, and nothing if it does. ``recorded_schema`` returns
-    the schema for a run's record, the tables and routines that the given texts name first; None if
-    the database cannot tell. Without ``telemetry`` the database is measured without telemetry.
+    take this number of parameters in a statement, and nothing if it does. ``recorded_schema``
+    returns the schema for a run's record, what the given texts name first; None if the database
+    cannot tell. Without ``telemetry`` the database is measured without telemetry.
     """
 
     name: str

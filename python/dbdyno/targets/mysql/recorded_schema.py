@@ -28,7 +28,7 @@ TABLES = f"""
     order by t.table_name in %s desc, t.table_name
     limit {TABLES_MAX}"""
 
-# Without a comparison of its own, an index that the optimizer must ignore would look like any other.
+# An index that the optimizer must ignore; MariaDB and MySQL say so in columns of their own.
 IGNORED = {True: "ignored = 'YES'", False: "is_visible = 'NO'"}
 INDEXES = """
     select table_name, concat('index ', index_name),
