@@ -76,7 +76,7 @@ def plan_facts(facts: Mapping[str, Any], statements: Sequence[str]) -> dict[str,
     Those before the load, or after it if there were none yet.
     """
     moments = [facts.get(when) or {} for when in ("before", "after")]
-    plans = next((of["plans"] for of in moments if of.get("plans")), [])
+    plans: list[dict[str, Any]] = next((of["plans"] for of in moments if of.get("plans")), [])
     steps: dict[str, dict[str, str]] = {}
     for plan in plans:
         if plan["statement"] < len(statements):

@@ -16,9 +16,11 @@ from dbdyno.cli.compared_runs import ComparedRuns, select_runs
 from dbdyno.cli.metric_names import metric_named
 from dbdyno.cli.more_pairs import more_pairs_command
 from dbdyno.cli.output import Exit, Json, print_json, print_result, refuse_several_forms, screen
+from dbdyno.cli.pages import ReportFile, print_report_path, refuse_unwritable, write_page
 from dbdyno.model.comparison import Comparison
 from dbdyno.report.comparison import render_comparison_markdown, render_comparison_text
 from dbdyno.report.comparison_gates import Gate, GateResult, apply_gates, is_broken
+from dbdyno.report.comparison_page import render_comparison_html
 from dbdyno.run.grammar import percentage
 from dbdyno.run.option_parameters import each, parsed
 from dbdyno.workloads.registry import default_texts
@@ -30,6 +32,7 @@ app = command(
     "dbdyno compare hot-rows:clients=20,order=as-written \\\n"
     "      hot-rows:clients=20,order=branches-first",
     "dbdyno compare A1,A2,A3 B1,B2,B3 --metric tps --metric wal_bytes --markdown",
+    "dbdyno compare last~1 last --report compare.html",
     "dbdyno compare tag:build=main tag:build=mine \\\n"
     "      --fail-if worse:3% --fail-if p99:worse:10%",
 )
@@ -68,14 +71,17 @@ def compare(  # noqa: PLR0913 - one for each option
     margin: Margin = None,
     fail_if: Gates = (),
     markdown: bool = False,
+    report: ReportFile = None,
     json: Json = False,
 ) -> int:
     """Compare two variants by their runs: better, worse, same, or cannot tell.
 
     The unit of comparison is the run. Runs of one block of a study are pairs, and so are your
-    own runs with the same value of the tag pair; all others are compared as two sets. Two
-    single runs allow only costs per transaction to be compared; for the rest dbdyno prints the
-    commands that would decide it.
+    own runs with the same value of the tag pair; all others are compared as two sets. Listed are
+    differences of durability, version, build, schema, plans, settings, host and load, and
+    findings of one side. Two single runs decide costs per transaction, and changes to more than 4
+    times with another plan or other work as the reason; for the rest dbdyno prints the commands
+    that would decide it.
 
     Parameters
     ----------
@@ -95,12 +101,19 @@ def compare(  # noqa: PLR0913 - one for each option
         metric that cannot be decided does not fail, and is reported.
     markdown
         Print Markdown, for a merge request.
+    report
+        Write the comparison as an HTML page to this file.
     """
     refuse_several_forms(f"compare {before} {after}", {"--markdown": markdown, "--json": json})
+    refuse_unwritable(report)
     compared = select_runs(before, after)
     gates = _meant(fail_if, compared)
     comparison = _comparison(compared, _metrics(metric, gates, compared), _margin(margin, gates))
     results = apply_gates(comparison, gates)
+    if report is not None:
+        runs = (len(compared.before.runs), len(compared.after.runs))
+        write_page(render_comparison_html(comparison, results, runs), report)
+        print_report_path(report)
     _show(compared, comparison, results, markdown=markdown, json=json)
     return Exit.VERDICT_FAILED if is_broken(results) else Exit.OK
 

@@ -15,7 +15,10 @@ from dbdyno.report.comparison_gates import GateResult
 from dbdyno.report.costs import amount_text
 
 HEADINGS = ("verdict", "metric", "before", "after", "ratio", "95 % interval")
-_LEFT = 2
+LEFT = 2
+UNEQUAL = "The two sides also differ in:"
+MOVED = "Other costs per transaction that changed:"
+FINDINGS = "Findings of one side:"
 _UNDECIDED_MAX = 5
 
 
@@ -24,12 +27,17 @@ def render_comparison_text(
 ) -> str:
     """Render for a terminal of this width, or a log; ends in a newline."""
     blocks: list[Sequence[Line]] = [
-        _flowing([f"{comparison.after} against {comparison.before}", *_unequal(comparison)]),
+        _flowing(
+            [
+                f"{comparison.after} against {comparison.before}",
+                *_listed(UNEQUAL, comparison.unequal),
+            ]
+        ),
         _flowing([headline(comparison)]),
-        [Columns([HEADINGS, *map(_row, comparison.metrics)], left=_LEFT)],
+        [Columns([HEADINGS, *map(metric_row, comparison.metrics)], left=LEFT)],
         _flowing(list(_sentences(comparison.metrics))),
-        _flowing(_moved(comparison)),
-        _flowing(_findings(comparison)),
+        _flowing(_listed(MOVED, moved_lines(comparison))),
+        _flowing(_listed(FINDINGS, comparison.findings)),
         _flowing(_listed("Doubts:", comparison.doubts)),
         [_pasted(line) for line in _decide(comparison)],
         _flowing([one.sentence for one in results]),
@@ -53,11 +61,11 @@ def render_comparison_markdown(comparison: Comparison, results: Sequence[GateRes
     """Render for a merge request or an issue; ends in a newline."""
     blocks = [
         [f"### {_escaped(comparison.after)} against {_escaped(comparison.before)}"],
-        [_escaped(line) for line in _unequal(comparison)],
+        _listed(UNEQUAL + "\n", [*map(_escaped, comparison.unequal)], "- "),
         [f"**{_escaped(headline(comparison))}**"],
         list(_markdown_table(comparison.metrics)),
-        [_escaped(line) for line in _moved(comparison)],
-        [_escaped(line) for line in _findings(comparison)],
+        _listed(MOVED + "\n", [*map(_escaped, moved_lines(comparison))], "- "),
+        _listed(FINDINGS + "\n", [*map(_escaped, comparison.findings)], "- "),
         _listed("Doubts:\n", [_escaped(doubt) for doubt in comparison.doubts], "- "),
         [f"To decide:\n\n```sh\n{comparison.decide_with}\n```"] if comparison.decide_with else [],
         [f"- {_escaped(one.sentence)}" for one in results],
@@ -112,7 +120,8 @@ def _change(metric: MetricComparison) -> str:
     return f"{metric.title} ({change(metric.ratio)})"
 
 
-def _row(metric: MetricComparison) -> tuple[str, ...]:
+def metric_row(metric: MetricComparison) -> tuple[str, ...]:
+    """The cells of a metric, under the headings."""
     unit = metric.unit.removesuffix("per transaction").strip()
     return (
         metric.verdict,
@@ -130,24 +139,13 @@ def _interval(metric: MetricComparison) -> str:
     return f"{ratio_text(metric.low)} to {ratio_text(metric.high)}"
 
 
-def _unequal(comparison: Comparison) -> list[str]:
-    return _listed("The two sides also differ in:", comparison.unequal)
-
-
-def _moved(comparison: Comparison) -> list[str]:
+def moved_lines(comparison: Comparison) -> list[str]:
     """Further costs that changed, each with its interval between runs."""
-    return _listed(
-        "Other costs per transaction that changed:",
-        [
-            f"{one.title} {change(one.ratio)} "
-            f"({changes(one.low, one.high)} at 95{THIN_SPACE}% between runs)"
-            for one in comparison.moved
-        ],
-    )
-
-
-def _findings(comparison: Comparison) -> list[str]:
-    return _listed("Findings of one side:", comparison.findings)
+    return [
+        f"{one.title} {change(one.ratio)} "
+        f"({changes(one.low, one.high)} at 95{THIN_SPACE}% between runs)"
+        for one in comparison.moved
+    ]
 
 
 def _decide(comparison: Comparison) -> list[str]:
@@ -159,8 +157,8 @@ def _listed(title: str, lines: Sequence[str], mark: str = "  - ") -> list[str]:
 
 
 def _markdown_table(metrics: Sequence[MetricComparison]) -> Iterator[str]:
-    rules = ("---",) * _LEFT + ("---:",) * (len(HEADINGS) - _LEFT)
-    for row in (HEADINGS, rules, *map(_row, metrics)):
+    rules = ("---",) * LEFT + ("---:",) * (len(HEADINGS) - LEFT)
+    for row in (HEADINGS, rules, *map(metric_row, metrics)):
         yield f"| {' | '.join(cell if cell in rules else _escaped(cell) for cell in row)} |"
 
 

@@ -84,7 +84,7 @@ def capabilities(version_number: int) -> frozenset[str]:
 
 
 def _build(connection: Connection) -> dict[str, str]:
-    found = dict(connection.execute(BUILD).fetchall())
+    found: dict[str, str] = dict(connection.execute(BUILD).fetchall())
     (may_see,) = connection.execute(MAY_SEE_OPTIONS).fetchone() or (False,)
     return found | (dict(connection.execute(BUILD_OPTIONS).fetchall()) if may_see else {})
 
