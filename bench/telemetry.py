@@ -12,7 +12,7 @@ share or a little more.
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
@@ -132,7 +132,7 @@ def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bo
     """The effect on one load; with the level ``off`` nothing is switched: a control."""
     options = watched.options(level, len(turns))
     work = find_work([WeightedName(watched.workload, 1)], (), options)
-    with closing(connect_to(server)) as connected:
+    with connect_to(server) as connected:
         prepared = prepare(
             connected, work, options, seed=SEED, bulk=load, watch=lambda _: None, say=print
         )

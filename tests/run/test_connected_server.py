@@ -1,7 +1,5 @@
 """Control connections have no limits on time, which are for the load; the record still has them."""
 
-from contextlib import closing
-
 from dbdyno.run.connected_server import connect_to
 from dbdyno.servers.base import Server
 
@@ -13,7 +11,7 @@ def test_postgresql(database: Server) -> None:
     with database.connect() as connection:
         for limit in LIMITS:
             connection.execute(f"alter database {name} set {limit} = '1min'".encode())
-    with closing(connect_to(database)) as connected:
+    with connect_to(database) as connected:
         for limit in LIMITS:
             assert connected.control.execute(f"show {limit}".encode()).fetchone() == ("0",)
         recorded = {one.name: one.value for one in connected.description().settings}
@@ -24,7 +22,7 @@ def test_mariadb(mariadb_server: Server) -> None:
     with mariadb_server.connect() as administrator:
         administrator.execute("set global max_statement_time = 60")
         try:
-            with closing(connect_to(mariadb_server)) as connected:
+            with connect_to(mariadb_server) as connected:
                 limit = connected.control.execute("select @@max_statement_time").fetchone()
                 recorded = {one.name: one.value for one in connected.description().settings}
         finally:

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from contextlib import closing
 
 import pytest
 
@@ -24,7 +23,7 @@ def lines_while_dropping(server: Server) -> list[str]:
         lines.append(line)
         told.set()
 
-    with closing(connect_to(server)) as connected, server.connect() as holder:
+    with connect_to(server) as connected, server.connect() as holder:
         holder.execute("create table wanted (id int primary key)")
         holder.execute("begin")
         holder.execute("select id from wanted")
@@ -56,7 +55,7 @@ def test_a_lock_on_mariadb(
 
 def test_a_server_that_works_is_not_reported(database: Server) -> None:
     lines: list[str] = []
-    with closing(connect_to(database)) as connected, lookout(connected, lines.append, SOON_S):
+    with connect_to(database) as connected, lookout(connected, lines.append, SOON_S):
         connected.control.execute(
             "select count(*) from generate_series(1, 3000) a, generate_series(1, 3000) b"
         )
@@ -70,7 +69,7 @@ def test_no_look_is_no_harm(database: Server, monkeypatch: pytest.MonkeyPatch) -
         looks.set()
         raise DbdynoError("too_many_connections", "sorry, too many clients already")
 
-    with closing(connect_to(database)) as connected:
+    with connect_to(database) as connected:
         monkeypatch.setattr(Server, "connect", refused)
         with lookout(connected, pytest.fail, SOON_S):
             wait_until(looks.is_set, "a look")

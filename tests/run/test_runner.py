@@ -1,5 +1,8 @@
 """Whole runs on real servers: what is recorded, and what is refused with nothing touched."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
@@ -249,11 +252,13 @@ def test_nothing_is_kept_of_a_run_that_did_not_begin(database, home):
 
 
 def test_a_server_that_goes_before_the_first_transaction(database, home, monkeypatch):
-    def lose(server: Server) -> ConnectedServer:
-        connected = connect_to(server)
-        with server.connect() as control:
-            control.execute("select pg_terminate_backend(%s)", [connected.control.info.backend_pid])
-        return connected
+    @contextmanager
+    def lose(server: Server) -> Iterator[ConnectedServer]:
+        with connect_to(server) as connected:
+            pid = connected.control.info.backend_pid
+            with server.connect() as control:
+                control.execute("select pg_terminate_backend(%s)", [pid])
+            yield connected
 
     monkeypatch.setattr("dbdyno.run.runner.connect_to", lose)
     with pytest.raises(DbdynoError) as refused:

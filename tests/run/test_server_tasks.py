@@ -1,7 +1,6 @@
 """The engine learns which of a server's threads serve its clients, where only the server knows."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
 
 from dbdyno.model.frame import Frame
@@ -29,7 +28,7 @@ class Listener:
 
 def test_the_engine_receives_the_threads_of_all_sessions(mariadb_server):
     listener = Listener()
-    with closing(connect_to(mariadb_server)) as connected, mariadb_server.connect() as other:
+    with connect_to(mariadb_server) as connected, mariadb_server.connect() as other:
         ids = {
             connection.execute("select connection_id()").fetchone()[0]
             for connection in (connected.control, other)
@@ -43,6 +42,6 @@ def test_the_engine_receives_the_threads_of_all_sessions(mariadb_server):
 
 def test_the_engine_receives_nothing_that_it_knows(postgres_server):
     listener = Listener()
-    with closing(connect_to(postgres_server)) as connected:
+    with connect_to(postgres_server) as connected:
         send_server_tasks(connected, listener)
     assert not listener.received

@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 import time
-from contextlib import closing
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -150,7 +149,7 @@ def test_nothing_is_watched_when_it_is_off(database: Server, one_row: str):
 
 def test_work_before_a_run_is_counted_before_it(database: Server):
     """Otherwise loading appears ten seconds into the run, as if clients had read and written it."""
-    with closing(connect_to(database)) as connected:
+    with connect_to(database) as connected:
         connected.control.execute("create table t (id int)")
         connected.control.execute("insert into t select generate_series(1, 1000)")
         watching(RunOptions(target=database.url), connected, Mock(scripts=()), Mock())

@@ -1,7 +1,5 @@
 """Estimates of a table's size, compared with the actual size of the loaded tables."""
 
-from contextlib import closing
-
 import pytest
 
 from dbdyno.run.connected_server import connect_to
@@ -19,7 +17,7 @@ SIZE = "select sum(pg_total_relation_size(oid)) from pg_class where relname = an
 def test_tables_are_about_as_large_as_was_estimated(database, fillfactor):
     options = RunOptions(define=(("fillfactor", fillfactor),))
     work = find_work([WeightedName("tpcb", 1)], (), options)
-    with closing(connect_to(database)) as connected:
+    with connect_to(database) as connected:
         prepared = prepare(
             connected,
             work,

@@ -1,7 +1,5 @@
 """``dbdyno check``: checks a workload's invariants on existing data."""
 
-from contextlib import closing
-
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
 from dbdyno.errors import DbdynoError
@@ -47,7 +45,7 @@ def check(
     work = find_work([WeightedName(workload, 1)], (), data)
     if work.workload is None:
         raise DbdynoError("usage", f"{workload} is not a workload", "Give a workload's name.")
-    with open_server(target, clients=0) as server, closing(connect_to(server)) as connected:
+    with open_server(target, clients=0) as server, connect_to(server) as connected:
         status = data_status(work.workload, connected.target, connected.control, work.given)
         if status.state != "compatible":
             hint = status.why or f"Load it: dbdyno load {workload}"

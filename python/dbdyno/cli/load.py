@@ -85,7 +85,7 @@ def _loaded(work: Work, target: TargetOptions, data: DataOptions, jobs: int | No
     with (
         closing(ProgressLines(SECOND_NS)) as progress,
         open_server(target, clients=0) as server,
-        closing(connect_to(server)) as connected,
+        connect_to(server) as connected,
     ):
         return prepare(
             connected,

@@ -1,5 +1,7 @@
 """A running server with a control connection to it, as runs, loads and checks use it."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from dbdyno.servers.base import Server
@@ -26,15 +28,16 @@ class ConnectedServer:
         with self.target.understood("describe the server"):
             return self.target.describe(self.control)
 
-    def close(self) -> None:
-        """Close the control connection; whoever opened the server closes it."""
-        self.control.close()
 
+@contextmanager
+def connect_to(server: Server) -> Iterator[ConnectedServer]:
+    """Connect to a running server, without limits on the time that statements may take.
 
-def connect_to(server: Server) -> ConnectedServer:
-    """Connect to a running server, without limits on the time that statements may take."""
-    control = server.connect()
-    target = find_target(server.target_name(control))
-    with target.understood("lift limits on the time of statements"):
-        target.lift_time_limits(control)
-    return ConnectedServer(server, control, target)
+    Errors of the driver that nobody inside the block has turned into ours are turned here.
+    """
+    with closing(server.connect()) as control:
+        target = find_target(server.target_name(control))
+        with target.understood("work with the server"):
+            with target.understood("lift limits on the time of statements"):
+                target.lift_time_limits(control)
+            yield ConnectedServer(server, control, target)

@@ -1,6 +1,5 @@
 """The workload's invariants over one run: the numbers before and after, and what was violated."""
 
-from contextlib import closing
 from dataclasses import dataclass, field
 
 from dbdyno.errors import DbdynoError
@@ -31,7 +30,7 @@ class Watch:
             return []
         try:
             with (
-                closing(connect_to(connected.server)) as again,
+                connect_to(connected.server) as again,
                 again.target.understood("check invariants"),
             ):
                 after = self.workload.snapshot(again.target, again.control, self.values)

@@ -10,7 +10,6 @@ from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import NamedTuple
 
-from dbdyno.errors import DbdynoError
 from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.targets.telemetry import Locks, Sessions, Telemetry
 from dbdyno.telemetry.blocking import find_waits
@@ -56,8 +55,8 @@ def _watch(
     last, told = None, set[ControlWait]()
     while not is_over():
         wait = None
-        # Presence reports a server that no longer answers.
-        with suppress(DbdynoError):
+        # Presence reports a server that no longer answers; no other error may disturb the load.
+        with suppress(Exception):
             wait = look()
         if wait is not None and wait == last and wait not in told:
             told.add(wait)

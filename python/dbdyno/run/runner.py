@@ -6,7 +6,7 @@ refused before a server is started or a table touched.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace as with_options
 from functools import partial
 from pathlib import Path
@@ -91,7 +91,7 @@ def run(
     tools.make_room(drafted)
     home_folder(RUNS)
     opened = nullcontext(server) if server else open_server(options, client_count(options))
-    with opened as reached, closing(connect_to(reached)) as connected:
+    with opened as reached, connect_to(reached) as connected:
         command = arguments_of(items, _repeatable(options, reached))
         return _Run(options, work, survey, command, seed, tools, observer, connected).measured()
 

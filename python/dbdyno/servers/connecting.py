@@ -4,7 +4,8 @@
 them, since they take long to import and most runs need one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,7 @@ from urllib.parse import quote, urlencode
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint, Protocol
 from dbdyno.targets.connection import Connection
+from dbdyno.targets.registry import find_target
 
 SCHEMES: dict[str, Protocol] = {
     "postgresql": "postgresql",
@@ -72,10 +74,21 @@ def open_connection(target: str) -> Connection:
     return driver_of(protocol_of(target)).open(target)
 
 
+@contextmanager
+def inspecting(target: str) -> Iterator[tuple[Driver, Connection]]:
+    """Open a control connection for the block, to find out about its server."""
+    protocol = protocol_of(target)
+    driver = driver_of(protocol)
+    with (
+        driver.open(target) as connection,
+        find_target(protocol).understood("find out about the server"),
+    ):
+        yield driver, connection
+
+
 def endpoint_at(target: str) -> Endpoint:
     """Return the endpoint of a target, for the engine."""
-    driver = driver_of(protocol_of(target))
-    with driver.open(target) as connection:
+    with inspecting(target) as (driver, connection):
         return driver.endpoint_of(connection)
 
 

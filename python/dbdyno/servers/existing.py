@@ -1,13 +1,12 @@
 """An existing server: inspected and used, never started, stopped or reconfigured."""
 
 from dbdyno.servers.base import Server
-from dbdyno.servers.connecting import driver_of, protocol_of
+from dbdyno.servers.connecting import inspecting
 
 
 def use_existing(target: str = "") -> Server:
     """Return the server at ``target``: a URL, a conninfo string, or empty for libpq's default."""
-    driver = driver_of(protocol_of(target))
-    with driver.open(target) as connection:
+    with inspecting(target) as (driver, connection):
         return Server(
             kind="existing",
             conninfo=driver.pinned(target, connection),

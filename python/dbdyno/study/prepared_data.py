@@ -7,7 +7,6 @@ others.
 
 import hashlib
 from collections.abc import Mapping
-from contextlib import closing
 from time import monotonic
 from typing import Any
 
@@ -65,7 +64,7 @@ class PreparedData:
     def _made(self, point: ResolvedPoint, blueprint: Blueprint, key: str) -> DataSet:
         began_s = monotonic()
         with start_private(_loading_spec(point.server, blueprint), LOADING_CONNECTIONS) as server:
-            with closing(connect_to(server)) as connected:
+            with connect_to(server) as connected:
                 prepared = prepare(
                     connected,
                     point.work,

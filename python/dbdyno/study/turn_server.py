@@ -4,7 +4,6 @@ A turn that needs another server or other data than the one before always starts
 it must not be affected by what ran before it.
 """
 
-from contextlib import closing
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
@@ -87,7 +86,7 @@ class TurnServer:
         tables = [table.name for table in point.tables]
         if self._spec.cache == "warm" and tables:
             with (
-                closing(connect_to(server)) as connected,
+                connect_to(server) as connected,
                 connected.target.understood("warm the caches"),
             ):
                 self.notes.append(f"cache: {warmed(server, connected.control, tables)}")
@@ -101,7 +100,7 @@ class TurnServer:
 
     def _settle(self, point: ResolvedPoint, server: PrivateServer) -> None:
         found = Prepared(values=dict(point.work.complete()), made_by="dbdyno")
-        with closing(connect_to(server)) as connected:
+        with connect_to(server) as connected:
             settle(connected, point.work.workload, found)
 
     def _is_cold(self, point: ResolvedPoint) -> bool:

@@ -1,7 +1,6 @@
 """Runs the commands of a sysbench script on a server, without measuring."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import IO
 
@@ -66,7 +65,7 @@ def execute(
 ) -> None:
     """Execute the checked commands, one after the other."""
     clients = request.options.clients or 1
-    with open_server(request.options, clients) as server, closing(connect_to(server)) as connected:
+    with open_server(request.options, clients) as server, connect_to(server) as connected:
         plan = plan_of(
             request.options,
             request.work,

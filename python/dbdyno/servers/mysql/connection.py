@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import pymysql
 from msgspec.structs import replace
+from pymysql.constants import CR
 from pymysql.cursors import Cursor
 
 from dbdyno.model.plan import Address
@@ -29,7 +30,14 @@ class MysqlConnection:
     def execute(self, statement: str, parameters: Sequence[Any] | None = None) -> Cursor:
         """Execute a statement; its rows have been received when this returns."""
         cursor = self._driver.cursor()
-        cursor.execute(statement, parameters)
+        try:
+            cursor.execute(statement, parameters)
+        except pymysql.Error:
+            raise
+        except Exception as error:  # an answer that the driver cannot read
+            self.close()
+            why = f"the driver cannot read the server's answer: {error}"
+            raise pymysql.OperationalError(CR.CR_MALFORMED_PACKET, why) from error
         return cursor
 
     @property
