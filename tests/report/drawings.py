@@ -1,18 +1,23 @@
 """What a browser shows of the drawings in a page."""
 
+import base64
 import re
 import zlib
 
-from tests.support.patience import eventually
-
-RECORD = """() => {
-    window.written = [];
-    const write = CanvasRenderingContext2D.prototype.fillText;
-    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
-        const figure = this.canvas.closest("figure").id;
-        window.written.push({ figure, text, x, y, colour: this.fillStyle });
-        return write.apply(this, arguments);
-    };
+COUNT = """async ([source, wanted]) => {
+    const image = new Image();
+    image.src = source;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.width, image.height];
+    const context = canvas.getContext("2d");
+    context.drawImage(image, 0, 0);
+    const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+    let found = 0;
+    for (let at = 0; at < data.length; at += 4) {
+        found += wanted.every((part, index) => Math.abs(data[at + index] - part) < 80);
+    }
+    return found;
 }"""
 MISPLACED = """() => {
     const overlap = (one, other) =>
@@ -39,17 +44,30 @@ MISPLACED = """() => {
 }"""
 
 
-def written_in(page, figure, text):
-    """The texts of a chart over time by what they say, once it has been drawn again in the dark."""
-    page.evaluate(RECORD)
-    page.emulate_media(color_scheme="dark")
+def colour_of(page, name):
+    """A custom property of the style sheet, as computed colours are written."""
+    return page.evaluate(
+        """(name) => {
+            const probe = document.body.appendChild(document.createElement("i"));
+            probe.style.color = `var(${name})`;
+            const { color } = getComputedStyle(probe);
+            probe.remove();
+            return color;
+        }""",
+        name,
+    )
 
-    def texts():
-        return {
-            one["text"]: one for one in page.evaluate("window.written") if one["figure"] == figure
-        }
 
-    return eventually(texts, lambda found: text in found)
+def coloured(page, selector, name):
+    """How many pixels where an element is on the screen have about a colour of the style sheet."""
+    element = page.locator(selector)
+    element.scroll_into_view_if_needed()
+    shot = base64.b64encode(page.screenshot(clip=element.bounding_box())).decode()
+    wanted = [int(part) for part in re.findall(r"\d+", colour_of(page, name))[:3]]
+    counting = page.context.browser.new_page()  # the page may have no scripts
+    found = counting.evaluate(COUNT, [f"data:image/png;base64,{shot}", wanted])
+    counting.close()
+    return found
 
 
 def scale_of_print(pdf):
@@ -62,5 +80,5 @@ def scale_of_print(pdf):
 
 
 def misplaced_texts(page):
-    """Texts that leave their drawing, or lie on another text; those of charts over time aside."""
+    """Texts that leave their drawing, or lie on another text."""
     return page.evaluate(MISPLACED)

@@ -14,7 +14,7 @@ from tests.store import hdr
 
 def test_findings_come_first_and_the_gravest_first(ordinary):
     page = render_html(ordinary, hdr.HISTOGRAMS)
-    places = [page.index(f"</span> {finding.title}") for finding in explained.FINDINGS[:2]]
+    places = [page.index(f">{finding.title}</a></h3>") for finding in explained.FINDINGS[:2]]
     assert places == sorted(places)
     assert places[1] < page.index('<section id="throughput"')
 

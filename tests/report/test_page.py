@@ -1,13 +1,17 @@
 """The page in a real browser."""
 
+import re
+
 import msgspec
 import numpy as np
 import pytest
 
-from tests.report.drawings import misplaced_texts, scale_of_print, written_in
+from dbdyno.report.html import render_html
+from tests.report.drawings import colour_of, coloured, misplaced_texts, scale_of_print
+from tests.store import hdr
 from tests.support.recordings import MadeRun
 
-WIDTHS = (1280, 400)
+WIDTHS = (1280, 390)
 SCHEMES = ("light", "dark")
 
 
@@ -38,7 +42,7 @@ def test_the_name_of_a_studys_point_fits_the_page(open_page, ordinary, width):
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
-@pytest.mark.parametrize("width", [1280, 850, 700, 400])
+@pytest.mark.parametrize("width", [1280, 850, 700, 390])
 def test_texts_of_drawings_can_be_read_at_each_width(open_page, ordinary, width):
     """A wide drawing on a page half as wide would have letters half as high."""
     page = open_page(ordinary, width)
@@ -56,15 +60,27 @@ def test_ids_are_unique(open_page, ordinary):
     assert len(set(ids)) == len(ids)
 
 
-def test_every_chart_over_time_is_drawn(open_page, ordinary):
-    page = open_page(ordinary)
-    drawn = page.evaluate(
-        """[...document.querySelectorAll("canvas")].map((canvas) => {
-            const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-            return pixels.data.some((value) => value > 0);
-        })"""
-    )
-    assert drawn == [True, True, True, True]
+@pytest.mark.parametrize("media", ["screen", "print"])
+@pytest.mark.parametrize("width", [1280, 800, 390])
+def test_every_chart_over_time_is_drawn_without_scripts(open_html, ordinary, media, width):
+    page = open_html(render_html(ordinary, hdr.HISTOGRAMS), width, scripts=False)
+    page.emulate_media(media=media)
+    for figure, colour in (
+        ("throughput-chart", "--blue"),
+        ("failures-chart", "--red"),
+        ("waits-chart", "--wait-lock"),
+        ("latency-chart", "--amber"),
+    ):
+        plot = page.locator(f"#{figure} .plot:visible").bounding_box()
+        curves = page.locator(f"#{figure} use:visible").bounding_box()
+        assert curves["width"] == pytest.approx(plot["width"], rel=0.06)
+        assert coloured(page, f"#{figure} .plot:visible", colour) > 100
+
+
+def test_a_chart_of_a_long_run_takes_as_much_of_the_page_as_it_has_room_for():
+    page = render_html(MadeRun(seconds=8 * 3600).recording(), hdr.HISTOGRAMS)
+    curves = re.findall(r' d="M[\d .lLzMhHvV-]*"', page)
+    assert 500 < max(map(len, curves)) < 10_000
 
 
 def test_the_heat_map_is_an_image_the_browser_can_read(open_page, ordinary):
@@ -92,7 +108,7 @@ def test_the_heat_map_has_the_time_axis_of_the_chart_above_it(open_page, request
                 const { left, right } = boxes.find(({ width }) => width > 0);
                 return [left, right];
             };
-            const [left, right] = edges("#latency-chart .u-over");
+            const [left, right] = edges("#latency-chart .plot");
             const json = document.querySelector("#latency-chart script").textContent;
             const { begin_s, end_s } = JSON.parse(json);
             const at = (time_s) => left + (time_s - begin_s) / (end_s - begin_s) * (right - left);
@@ -102,38 +118,48 @@ def test_the_heat_map_has_the_time_axis_of_the_chart_above_it(open_page, request
     assert found == pytest.approx(wanted, abs=1.5)
 
 
-def test_the_legend_shows_the_values_under_the_pointer(open_page, ordinary):
+def test_the_values_under_the_pointer_are_shown(open_page, ordinary):
     page = open_page(ordinary)
-    page.locator("#latency-chart .u-over").hover()
-    legend = page.locator("#latency-chart .u-legend").inner_text()
-    assert "p99" in legend
-    assert "ms" in legend
+    page.locator("#latency-chart .readout").scroll_into_view_if_needed()
+    plot = page.locator("#latency-chart .plot:visible").bounding_box()
+    page.mouse.move(plot["x"] + plot["width"] / 2, plot["y"] + 5)
+    readout = page.locator("#latency-chart .readout")
+    assert re.fullmatch(
+        r"time.*\bs.*p50.*ms.*p95.*ms.*p99.*ms.*max.*ms", readout.inner_text(), re.DOTALL
+    )
+    page.mouse.move(0, 0)
+    assert readout.inner_text() == ""
 
 
 def test_a_point_without_neighbours_is_drawn(open_page):
     """A run of one interval has no line."""
     page = open_page(MadeRun(seconds=1, warmup=0).recording())
-    blues = page.evaluate(
-        """() => {
-            const canvas = document.querySelector("#throughput-chart canvas");
-            const { data } = canvas.getContext("2d").getImageData(
-                canvas.width * 0.3, 0, canvas.width * 0.4, canvas.height);
-            let found = 0;
-            for (let at = 0; at < data.length; at += 4) {
-                found += data[at + 2] - data[at] > 100;
-            }
-            return found;
-        }"""
+    assert coloured(page, "#throughput-chart .plot:visible", "--blue") > 9
+
+
+def test_the_contents_lead_to_every_section_and_finding(open_page, ordinary):
+    page = open_page(ordinary)
+    targets = page.evaluate(
+        "[...document.querySelectorAll('.contents a')].map((one) => one.getAttribute('href'))"
     )
-    assert blues > 9
+    sections = page.evaluate(
+        "[...document.querySelectorAll('main > section[id]')].map((one) => `#${one.id}`)"
+    )
+    findings = [one for one in targets if one.startswith("#finding-")]
+    assert [one for one in targets if one not in findings] == sections
+    assert len(findings) == 2
+    page.locator(".contents a").filter(has_text="Row-lock").click()
+    assert page.locator(f"{findings[0]}:target").count() == 1
 
 
 def test_names_of_lines_that_end_at_the_top_are_not_cut(open_page):
     """At a rate beyond the server's capacity, all percentiles end close to the maximum."""
     page = open_page(MadeRun(seconds=20, response_ms=4990).recording())
-    written = written_in(page, "latency-chart", "p50")
-    heights = sorted(written[name]["y"] for name in ("p50", "p95", "p99", "max"))
-    assert heights[0] >= 6
+    heights = sorted(
+        page.locator(f"#latency-chart text.name:visible:text-is('{name}')").bounding_box()["y"]
+        for name in ("p50", "p95", "p99", "max")
+    )
+    assert heights[0] >= page.locator("#latency-chart svg:visible").bounding_box()["y"]
     assert np.diff(heights).min() >= 12
 
 
@@ -141,18 +167,16 @@ def test_names_of_lines_that_end_at_the_top_are_not_cut(open_page):
 def test_the_warm_up_is_named_above_the_plot(open_page, ordinary, figure):
     """In the plot, areas would hide the name, and lines would cross it."""
     page = open_page(ordinary)
-    written = written_in(page, figure, "warm-up")
-    plot = page.locator(f"#{figure} .u-over").bounding_box()
-    canvas = page.locator(f"#{figure} canvas").bounding_box()
-    assert written["warm-up"]["y"] < plot["y"] - canvas["y"]
+    name = page.locator(f"#{figure} text:visible:text-is('warm-up')").bounding_box()
+    plot = page.locator(f"#{figure} .plot:visible").bounding_box()
+    assert name["y"] + name["height"] <= plot["y"] + 1
 
 
 def test_names_of_bands_can_be_read(open_page, ordinary):
     """The colours of the areas are too faint for text on the page."""
     page = open_page(ordinary)
-    written = written_in(page, "waits-chart", "lock")
-    muted = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--muted')")
-    assert written["lock"]["colour"] == muted
+    name = page.locator("#waits-chart text:visible:text-is('lock')")
+    assert name.evaluate("(one) => getComputedStyle(one).fill") == colour_of(page, "--muted")
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -84,8 +84,8 @@ def with_failed_turn(trials):
 def test_the_page_opens_with_question_answer_and_doubt():
     page = page_of(study())
     places = [page.index(text) for text in ("Does it matter?", "Decided by the data", "worse at")]
-    places += [page.index("Size tiny:"), page.index("What the order changes</h2>")]
-    places += [page.index("Published results and ours"), page.index("Method</h2>")]
+    places += [page.index("Size tiny:"), page.index("What the order changes</a></h2>")]
+    places += [page.index("Published results and ours</a></h2>"), page.index("Method</a></h2>")]
     assert places == sorted(places)
 
 

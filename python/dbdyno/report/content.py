@@ -85,7 +85,7 @@ class Lane(Struct, frozen=True):
 
 
 class LineChart(Struct, frozen=True, kw_only=True):
-    """A chart over time, drawn in the browser.
+    """A chart over time.
 
     Stacked series are drawn on top of each other, the first uppermost. ``x`` is between the ends.
     """
@@ -125,6 +125,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     ``code`` are titles, each with lines to be shown verbatim.
     """
 
+    id: str
     severity: Severity
     title: str
     summary: str

@@ -23,6 +23,7 @@ from dbdyno.report.content import Block, Section, Subject, Text
 from dbdyno.report.phrases import phrases
 from dbdyno.report.registry import all_sections
 from dbdyno.report.server_label import server_label
+from dbdyno.report.time_chart import time_chart
 
 if TYPE_CHECKING:
     import jinja2
@@ -118,6 +119,7 @@ def template(name: str) -> "jinja2.Template":
         "costs": costs,
         "phrases": phrases,
         "safe_json": safe_json,
+        "time_chart": time_chart,
     }
     environment.globals.update(helpers)
     return environment.get_template(name)

@@ -42,5 +42,6 @@ def render_page(page: Page) -> str:
     return rendered(
         "page.html",
         page=replace(page, sections=sections),
+        sections=[(section, section.blocks) for section in sections],
         style=style("report.css", "curves.css", "page.css"),
     )

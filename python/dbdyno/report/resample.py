@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-POINTS_MAX = 1500
+POINTS_MAX = 800
 
 Values = NDArray[np.float64]
 

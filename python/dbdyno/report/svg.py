@@ -87,6 +87,18 @@ class Drawing:
             )
         )
 
+    def reuse(self, symbol: str, x: float, y: float, width: float, height: float) -> None:
+        """A symbol of the page, stretched into a box."""
+        self._parts.append(
+            Markup('<use href="#{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>').format(
+                symbol, x, y, width, height
+            )
+        )
+
+    def strokes(self, steps: str, style: str) -> None:
+        """The lines of a path in SVG's own language."""
+        self._parts.append(Markup('<path d="{}" class="{}"/>').format(steps, style))
+
     def text(  # noqa: PLR0913 - where, what, and how it looks
         self,
         x: float,

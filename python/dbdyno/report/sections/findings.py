@@ -42,6 +42,7 @@ def _claim(finding: Finding) -> Claim:
         ("When this is wrong", [finding.wrong_when]),
     )
     return Claim(
+        id=finding.id,
         severity=finding.severity,
         title=finding.title,
         summary=finding.summary,

@@ -17,14 +17,12 @@ from dbdyno.report.over_time import span_s
 from dbdyno.report.plot import NARROW, at_each_width
 from dbdyno.report.scales import Scale, log_ticks, time_ticks
 from dbdyno.report.svg import Drawing, png_of_rgba
+from dbdyno.report.time_chart import BOTTOM, LEFT, LEFT_OF_EVENTS, RIGHT
 
 _COLUMNS_MAX = 240
 _COLOUR = (0, 95, 168)
 _HEIGHT, _HEIGHT_NARROW = 260, 220
-_TOP, _BOTTOM = 10, 26
-# The edges of the charts over time (frontend/src/chart.ts), so that one looks straight down from
-# an instant there: they leave more room on the left if it has the names of events.
-_LEFT, _LEFT_OF_EVENTS, _RIGHT = 62, 80, 58
+_TOP = 10
 
 
 class Grid(Struct, frozen=True):
@@ -123,8 +121,8 @@ def _table(grid: Grid) -> Table:
 def _draw(grid: Grid, width: int) -> Markup:
     height = _HEIGHT_NARROW if width == NARROW else _HEIGHT
     drawing = Drawing(width, height)
-    left = _LEFT_OF_EVENTS if grid.has_events else _LEFT
-    right, bottom = width - _RIGHT, height - _BOTTOM
+    left = LEFT_OF_EVENTS if grid.has_events else LEFT
+    right, bottom = width - RIGHT, height - BOTTOM
     times = Scale(*grid.run_s, left, right)
     begin, end = times(grid.begin_s), times(grid.end_s)
     drawing.image(begin, _TOP, end - begin, bottom - _TOP, _pixels(grid, bottom - _TOP))
