@@ -14,14 +14,9 @@ Wrong when: only one of several scripts needs much CPU (Lua, heavy arithmetic): 
 threads then hides the one that is saturated.
 """
 
+from dbdyno.analysis.processor_time import SATURATED, ProcessorTime
 from dbdyno.explain.case import Case
-from dbdyno.explain.processors import (
-    FULL,
-    SATURATED,
-    ProcessorTime,
-    engine_fullness,
-    processor_time,
-)
+from dbdyno.explain.processors import FULL, engine_fullness, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
 from dbdyno.explain.sentences import gain_text
 from dbdyno.formatting import percent

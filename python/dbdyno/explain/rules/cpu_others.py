@@ -21,14 +21,10 @@ kernel threads for storage and network): then they are part of the cost of a tra
 """
 
 from dbdyno.analysis.budget import Budget, PartKind
+from dbdyno.analysis.processor_time import SATURATED
 from dbdyno.explain.case import Case
 from dbdyno.explain.network_time import network_time_of, stays_within_machine
-from dbdyno.explain.processors import (
-    SATURATED,
-    busiest_others,
-    foreign_sessions,
-    processor_time,
-)
+from dbdyno.explain.processors import busiest_others, foreign_sessions, processor_time
 from dbdyno.explain.rule import (
     NOTICED,
     SEVERITIES,

@@ -17,14 +17,10 @@ Wrong when: two hardware threads share a core. The kernel counts each as a CPU, 
 pair adds far less than the first, so a host is saturated well before 100 %.
 """
 
+from dbdyno.analysis.processor_time import SATURATED, ProcessorTime
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import committed
-from dbdyno.explain.processors import (
-    SATURATED,
-    ProcessorTime,
-    foreign_sessions,
-    processor_time,
-)
+from dbdyno.explain.processors import foreign_sessions, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import in_throughput
 from dbdyno.formatting import count, milliseconds, percent

@@ -12,8 +12,9 @@ Wrong when: the hypervisor does not report steal (many do not): it is then hidde
 own time, and this rule sees nothing.
 """
 
+from dbdyno.analysis.processor_time import ProcessorTime
 from dbdyno.explain.case import Case
-from dbdyno.explain.processors import ProcessorTime, processor_time
+from dbdyno.explain.processors import processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import gain_text
 from dbdyno.formatting import percent

@@ -26,16 +26,11 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from dbdyno.analysis.planned_load import is_constant_load
+from dbdyno.analysis.processor_time import SATURATED, ProcessorTime
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import client_time, needed
 from dbdyno.explain.network_time import WITHIN_A_MACHINE_S, network_time_of, stays_within_machine
-from dbdyno.explain.processors import (
-    FULL,
-    SATURATED,
-    ProcessorTime,
-    engine_fullness,
-    processor_time,
-)
+from dbdyno.explain.processors import FULL, engine_fullness, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import in_throughput
 from dbdyno.explain.shares import MUCH

@@ -16,6 +16,7 @@ Wrong when: a proxy or pooler in between is what takes the time: then look there
 """
 
 from dbdyno.analysis.bounds import pipelining_saves_s, round_trip_floor_s
+from dbdyno.analysis.processor_time import SATURATED
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError, client_time
 from dbdyno.explain.network_time import (
@@ -25,7 +26,7 @@ from dbdyno.explain.network_time import (
     network_time_of,
     stays_within_machine,
 )
-from dbdyno.explain.processors import SATURATED, processor_time
+from dbdyno.explain.processors import processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import gain_of_waits
 from dbdyno.formatting import milliseconds, percent, significant

@@ -26,6 +26,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.bounds import clients_at_work
 from dbdyno.analysis.budget import Budget
+from dbdyno.analysis.processor_time import SATURATED, ProcessorTime
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import (
     LackingError,
@@ -36,7 +37,7 @@ from dbdyno.explain.needs import (
     needed,
 )
 from dbdyno.explain.network_time import network_time_of, stays_within_machine
-from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
+from dbdyno.explain.processors import processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import in_throughput
 from dbdyno.formatting import count, milliseconds, percent, significant, tps
