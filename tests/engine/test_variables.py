@@ -233,6 +233,7 @@ def test_record_text_and_page_say_what_was_sent_as_text(local, seen, tmp_path, m
         transactions=5,
         warmup_ns=0,
         telemetry="off",
+        disturbance_max=1.0,
     )
     said: list[str] = []
     observer = Observer()

@@ -8,6 +8,12 @@ from dbdyno.run.command_line import arguments_of, command_of, flags, parse_argum
 from dbdyno.run.options import RunOptions
 
 
+@pytest.fixture(autouse=True)
+def _own_defaults(monkeypatch):
+    """The tests' environment allows any disturbance, which is an option of each command."""
+    monkeypatch.delenv("DBDYNO_MAX_DISTURBANCE")
+
+
 def read(*tokens):
     """The options that the command line reads from these tokens."""
     app = App(result_action="return_value")
@@ -31,6 +37,7 @@ def _parsed(*what: What, options: RunOptions = RunOptions()):
         "select-only --stages 30s:8c,1m:64c",
         "select-only --stages 30s:100/s,1m:64.5/s --max-failures 0.05",
         "tpcb --max-failures 100% --time 1.2345s --stall-limit 90.5s",
+        "tpcb --max-disturbance 0.4 --when-quiet",
         "tpcb --think 10ms,exponential --max-tries 3 --retry-time 2s --telemetry full",
         "tpcb --file a.sql --file b.sql@4 --transactions 7 --server-log pg.log --interval 250ms",
     ],
@@ -66,3 +73,8 @@ def test_a_command_can_be_pasted_into_a_shell():
 
 def test_every_option_has_a_long_flag():
     assert all(flag.startswith("--") for flag in flags().values())
+
+
+def test_what_the_environment_allows_is_written(monkeypatch):
+    monkeypatch.setenv("DBDYNO_MAX_DISTURBANCE", "40%")
+    assert arguments_of(*read("tpcb")) == ["tpcb", "--max-disturbance", "0.4"]

@@ -65,7 +65,7 @@ def run_tpcb(
     url: str, doors: Tools | None = None, items=("tpcb",), observer=None, length=SHORT, **options
 ):
     named = [WeightedName(item, 1) for item in items]
-    chosen = RunOptions(target=url, telemetry="off", **length, **options)
+    chosen = RunOptions(target=url, telemetry="off", disturbance_max=1.0, **length, **options)
     return run(named, chosen, doors or engine_tools(), observer or Observer()).record
 
 

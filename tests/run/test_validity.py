@@ -3,16 +3,20 @@
 import pytest
 from msgspec import structs
 
+from dbdyno.analysis.disturbance import Disturbance
 from dbdyno.model.plan import Stage
-from dbdyno.run.validity import invalid_reasons
+from dbdyno.run.validity import Limits, invalid_reasons
 from tests.support.frames import SECOND_NS, counters, done
 from tests.support.plans import plan_of
 
 PLAN = plan_of(duration_ns=30 * SECOND_NS)
 
 
-def reasons(finished, plan=PLAN, failures_max=0.01, violations=()):
-    return invalid_reasons(plan, finished, failures_max=failures_max, violations=violations)
+def reasons(finished, plan=PLAN, failures_max=0.01, violations=(), disturbance=None):
+    limits = Limits(failures_max=failures_max, disturbance_max=0.25)
+    return invalid_reasons(
+        plan, finished, limits=limits, violations=violations, disturbance=disturbance
+    )
 
 
 def test_a_complete_run_is_valid():
@@ -77,3 +81,20 @@ def test_a_run_that_committed_nothing():
     assert reasons(done(counted=counted)) == [
         "no transaction was committed: 20 rolled back by the script, 10 rolled back by the server"
     ]
+
+
+def test_a_run_is_invalid_if_others_took_more_than_allowed():
+    taken = Disturbance(
+        cores=2,
+        sees_server=True,
+        others=0.4,
+        stolen=0.0,
+        taken=0.3,
+        seconds=30,
+        duration_s=30,
+        programs={},
+    )
+    (reason,) = reasons(done(), disturbance=taken)
+    assert reason.startswith("the host was disturbed: others took 30")
+    assert "more than the 25" in reason
+    assert reasons(done(), disturbance=structs.replace(taken, taken=0.25)) == []

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.changed_costs import moved_costs
 from dbdyno.analysis.changed_findings import changed_findings
+from dbdyno.analysis.doubts import DISTURBED, disturbed_text, kind_of
 from dbdyno.analysis.effect import Effect, holm, paired_effect, unpaired_effect
 from dbdyno.analysis.large_changes import with_large_changes
 from dbdyno.analysis.metric_samples import Cell, MetricSamples, Runs, ratio_of, samples_of
@@ -72,6 +73,7 @@ def compare(  # noqa: PLR0913 - what is compared, and how
         findings=changed_findings(before, after, labels),
         moved=[one for one in moved if one.id not in wanted],
         doubts=[
+            *_disturbed([*before, *after]),
             *_missing(missing),
             *_doubts(found, by_size),
             *_doubts_of_runs([*before, *after]),
@@ -235,9 +237,16 @@ def _doubts(samples: Sequence[MetricSamples], by_size: str) -> Iterator[str]:
         yield "one variant has a single run: its variance is assumed to be that of the other's runs"
 
 
+def _disturbed(records: Sequence[RunRecord]) -> Iterator[str]:
+    """How many runs were disturbed, and the first of them in its own words."""
+    if told := disturbed_text(records):
+        yield told
+
+
 def _doubts_of_runs(records: Sequence[RunRecord]) -> Iterator[str]:
     """Doubts about single runs, grouped by kind: the text before the colon."""
-    kinds = Counter(doubt.partition(":")[0] for record in records for doubt in record.doubts)
+    kinds = Counter(kind_of(doubt) for record in records for doubt in record.doubts)
+    del kinds[DISTURBED]
     return (
         f"{count} of {len(records)} runs: {_KINDS.get(kind, kind)}" for kind, count in kinds.items()
     )

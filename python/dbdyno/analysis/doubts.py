@@ -4,17 +4,18 @@ Each takes the same facts and returns a sentence or None. A doubt is listed in t
 changes a number and never makes a run invalid.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
 from dbdyno.analysis.arrivals import Arrivals
 from dbdyno.analysis.checkpoint_cycle import MissingCycle
+from dbdyno.analysis.disturbance import Disturbance, busiest_programs
 from dbdyno.analysis.estimate import SAMPLES_MIN
 from dbdyno.analysis.steadiness import Shift
 from dbdyno.analysis.verdicts import change
 from dbdyno.formatting import count, counted, percent, seconds, significant, tps
-from dbdyno.model.record import Throughput, TransactionCounts
+from dbdyno.model.record import RunRecord, Throughput, TransactionCounts
 
 DURATION_MIN_S = 10
 TAIL_SAMPLES_MIN = 10
@@ -24,6 +25,10 @@ DOWN_TO_NOTHING = 1.0
 UNSAMPLED_MIN, UNSAMPLED_MIN_S = 0.1, 1.0
 FOREIGN_MIN = 0.03
 LONG_MIN = 0.1
+THROTTLED_MIN = 0.03
+DISTURBED = "disturbed"
+CAUSE_MIN = 0.01
+"""Of the host's CPU time: less is not worth its name."""
 _CENSORED = ("skipped", "unfinished", "waiting")
 _TAILS = {"p99.99": 1e-4, "p99.9": 1e-3, "p99": 1e-2}
 
@@ -49,6 +54,57 @@ class Facts(Struct, frozen=True, kw_only=True):
     mean_response_s: float = 0.0
     foreign_of_work: float = 0.0
     """The part of the server's work, as session samples show it, for sessions outside the load."""
+    disturbance: Disturbance | None = None
+    throttled: Mapping[str, float] = {}
+    """The part of the time in which the cgroups of ``server`` and ``engine`` were throttled, but
+    for a limit of the server that the run requested."""
+
+
+def disturbed(facts: Facts) -> str | None:
+    """Other programs and the hypervisor used 5 % or more of the host's CPU time.
+
+    Programs through which the load's connections pass and the kernel's own threads do not count
+    (:mod:`~dbdyno.analysis.disturbance`).
+    """
+    found = facts.disturbance
+    if found is None or not found.is_noticed:
+        return None
+    cores = f"{found.cores:.0f} {'CPU' if found.cores == 1 else 'CPUs'}"
+    used = {
+        f"other programs used {{}} of {cores} during the measurement{_names(found)}": found.others,
+        f"the hypervisor withheld {{}} of {cores} (steal)": found.stolen,
+    }
+    causes = [
+        cause.format(f"{share * found.cores:.2f}")
+        for cause, share in used.items()
+        if share >= CAUSE_MIN
+    ]
+    where = "" if found.sees_server else "on the load generator's host, "
+    unseen = "" if found.sees_server else "; the server's processes could not be observed"
+    covering = f"noticeably in {found.seconds:.0f} of {found.duration_s:.0f} s"
+    return f"{DISTURBED}: {where}{' and '.join(causes)}, {covering}{unseen}"
+
+
+def _names(found: Disturbance) -> str:
+    cores = {name: share * found.cores for name, share in found.programs.items()}
+    unnamed = "too short-lived to be listed, or in other containers"
+    return f" ({busiest_programs(cores, CAUSE_MIN * found.cores) or unnamed})"
+
+
+def throttled(facts: Facts) -> str | None:
+    """The kernel throttled the server or the load generator for 3 % of the time or more.
+
+    Its cgroup had exhausted its CPU quota, and not by ``--server-cores``, which requests that.
+    """
+    who = {"server": "the server", "engine": "the load generator"}
+    parts = [
+        f"{who.get(name, name)} was throttled for up to {percent(share)} of the time"
+        for name, share in facts.throttled.items()
+        if share >= THROTTLED_MIN
+    ]
+    if not parts:
+        return None
+    return f"throttled: {' and '.join(parts)}, because the CPU quota of its cgroup was exhausted"
 
 
 def too_short(facts: Facts) -> str | None:
@@ -286,6 +342,8 @@ def stalled(facts: Facts) -> str | None:
 
 
 DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
+    disturbed,
+    throttled,
     overrun,
     paused,
     stalled,
@@ -306,3 +364,17 @@ DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
 def find_doubts(facts: Facts) -> list[str]:
     """Return all doubts, the weightiest first."""
     return [text for doubt in DOUBTS if (text := doubt(facts))]
+
+
+def kind_of(doubt: str) -> str:
+    """The beginning of a doubt, which is the same in all runs: ``coarse``."""
+    return doubt.partition(":")[0]
+
+
+def disturbed_text(records: Sequence[RunRecord]) -> str | None:
+    """How many runs were disturbed, with what disturbed the first of them; None without any."""
+    found = [doubt for record in records for doubt in record.doubts if kind_of(doubt) == DISTURBED]
+    if not found:
+        return None
+    of = f"{len(found)} of {len(records)} runs were disturbed"
+    return f"{of}{', the first: ' if len(found) > 1 else ':'}{found[0].partition(':')[2]}"

@@ -18,6 +18,7 @@ from dbdyno.analysis.distributions import (
     sample_count,
     total_histogram,
 )
+from dbdyno.analysis.disturbance import disturbance, throttled_shares
 from dbdyno.analysis.doubts import Facts, find_doubts
 from dbdyno.analysis.estimate import SAMPLES_MIN, Series, estimate_mean
 from dbdyno.analysis.medians import median
@@ -60,6 +61,8 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         paused_s=_paused_s(recording),
         mean_response_s=response_ms.mean / 1e3 if response_ms else 0.0,
         foreign_of_work=foreign_of_work(recording),
+        disturbance=disturbance(recording, duration_s),
+        throttled=_throttled(recording, duration_s),
     )
     return msgspec.structs.replace(
         recording.record,
@@ -235,6 +238,16 @@ def _times(recording: Recording, histograms: Histograms, statement: int) -> dict
 def _client_cpu_us(recording: Recording) -> float | None:
     done, transactions = recording.engine.get("done"), completed(recording)
     return done["cpu_us"] / transactions if done and transactions else None
+
+
+def _throttled(recording: Recording, duration_s: float) -> dict[str, float]:
+    """The shares of throttled time that the run did not ask for."""
+    asked = recording.server.get("placement", {}).get("asked", {})
+    return {
+        who: share
+        for who, share in (throttled_shares(recording, duration_s) if duration_s else {}).items()
+        if who != "server" or "server-cores" not in asked
+    }
 
 
 def _paused_s(recording: Recording) -> float:

@@ -6,10 +6,11 @@ waits for another.
 
 import numpy as np
 
-from dbdyno.analysis.readings import level, was_read
+from dbdyno.analysis.disturbance import throttled_shares as of_recording
+from dbdyno.analysis.readings import level
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import LackingError, grown, known_objects, levels, needed
-from dbdyno.explain.processors import processor_time, sees_server
+from dbdyno.explain.needs import levels, needed
+from dbdyno.explain.processors import sees_server
 
 
 def is_withheld(case: Case, at_least: float) -> bool:
@@ -20,33 +21,8 @@ def is_withheld(case: Case, at_least: float) -> bool:
 
 def throttled_shares(case: Case) -> dict[str, float]:
     """The part of the run for which each cgroup was throttled, of those that were read."""
-    return {who: _throttled_share(case, who) for who in _groups(case)}
-
-
-def _groups(case: Case) -> list[str]:
-    """Whose cgroup was read; without one there is no quota to exhaust."""
-    if not was_read(case.recording, "control_group"):
-        return []
-    return known_objects(case, "control_group")
-
-
-def _throttled_share(case: Case, who: str) -> float:
-    periods = grown(case, "control_group", "periods", who)
-    if not periods:
-        return 0.0
-    ran_out = grown(case, "control_group", "throttled_periods", who) / periods
-    throttled_s = grown(case, "control_group", "throttled_us", who) / 1e6
     duration_s = needed(case.record.duration_s or None, "nothing was measured")
-    return min(ran_out, throttled_s / duration_s, 1.0 - _ran_at_least(case, who))
-
-
-def _ran_at_least(case: Case, who: str) -> float:
-    """The part of the time in which a cgroup ran, if it had all cores whenever it did."""
-    try:
-        used = processor_time(case)
-    except LackingError:
-        return 0.0
-    return {"server": used.server, "engine": used.engine}.get(who, 0.0)
+    return of_recording(case.recording, duration_s)
 
 
 def stopped_share(case: Case) -> float:

@@ -20,8 +20,9 @@ TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
 # The list is reused for this time: sources that are read in sequence share it.
 _FRESH_S = 0.5
 
-# One of a process's flags, from the kernel's include/linux/sched.h.
+# Flags of a process, from the kernel's include/linux/sched.h.
 _PF_EXITING = 0x4
+_PF_KTHREAD = 0x200000
 
 
 class Used(Struct, frozen=True):
@@ -59,6 +60,8 @@ class Process(Struct, frozen=True):
     """Ticks since boot: together with the number it identifies a process for good."""
     ending: bool
     """Whether it is exiting, or waits to be reaped."""
+    of_kernel: bool
+    """Whether it is a thread of the kernel, which works for all programs."""
     used: Used
     buried: Used
     """What the exited children that it has waited for had used, and theirs."""
@@ -92,6 +95,7 @@ def read_process(root: Path, pid: int | str) -> Process | None:
         threads=int(fields[17]),
         started=int(fields[19]),
         ending=bool(int(fields[6]) & _PF_EXITING),
+        of_kernel=bool(int(fields[6]) & _PF_KTHREAD),
         used=Used(user * TICK_US, system * TICK_US, minor, major),
         buried=Used(user_buried * TICK_US, system_buried * TICK_US, minor_buried, major_buried),
     )

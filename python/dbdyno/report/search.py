@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from dbdyno.analysis.doubts import disturbed_text
 from dbdyno.analysis.rate_search import Search, Trial, counts
 from dbdyno.formatting import NOTHING, counted, milliseconds, percent, plain, tps
 from dbdyno.layout import Columns, Line, Paragraph, laid_out
@@ -120,14 +121,16 @@ def _above(found: Search) -> str:
 
 
 def bounds(found: Search) -> Iterator[str]:
-    """How certain the answer is, and the capacity of the server."""
+    """How certain the answer is, and the capacity of the server; first what disturbed its runs."""
+    runs = [run for trial in found.trials for run in trial.runs]
+    if told := disturbed_text([found.probe, *runs]):
+        yield f"{told}."
     yield (
         f"At most {percent(found.error)} of such searches call a rate met that misses the "
         "objective, or missed that meets it."
     )
     capacity = tps(found.capacity_tps)
     yield f"A closed loop with as many clients reached {capacity} transactions per second."
-    runs = [run for trial in found.trials for run in trial.runs]
     if left_out := [run for run in runs if not counts(run)]:
         reasons = dict.fromkeys(reason for run in left_out for reason in run.invalid_reasons)
         yield (

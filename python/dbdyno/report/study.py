@@ -6,6 +6,7 @@ made. Nothing is measured or read here.
 
 from collections.abc import Iterator
 
+from dbdyno.analysis.doubts import disturbed_text
 from dbdyno.answers.answer import Claim, Trials
 from dbdyno.answers.answering import Answers, verdict
 from dbdyno.explain.sentences import capitalized
@@ -55,7 +56,9 @@ def status_text(claim: Claim) -> str:
 
 
 def doubts(trials: Trials, claim: Claim) -> Iterator[str]:
-    """The verdict's own doubt, then what weakens the study as a whole."""
+    """What disturbed its runs, the verdict's own doubt, then what else weakens the whole study."""
+    if told := disturbed_text([trial.record for trial in trials.trials]):
+        yield f"{told}."
     if claim.doubt:
         yield capitalized(claim.doubt)
     if trials.study.looks:

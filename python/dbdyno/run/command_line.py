@@ -22,6 +22,7 @@ from dbdyno.run.options import RunOptions
 
 # These concern only the output: another run of the same kind has its own.
 _NOT_OF_THE_RUN = frozenset({"progress_ns", "tags", "report", "json"})
+_SHARES = frozenset({"failures_max", "disturbance_max"})
 
 
 def arguments_of(items: Sequence[WeightedName], options: RunOptions) -> list[str]:
@@ -68,7 +69,7 @@ def _written(flag: str, field: str, value: Any) -> Iterator[str]:
             yield from (f"{flag}={one}",) if one.startswith("-") else (flag, one)
     elif field.endswith("_ns"):
         yield from (flag, span_text(value))
-    elif field == "failures_max":
+    elif field in _SHARES:
         yield from (flag, share_text(value))
     else:
         yield from (flag, _text(value))

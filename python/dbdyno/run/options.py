@@ -253,6 +253,26 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     A script that can never succeed (an invalid statement, a missing privilege) ends the run;
     100% lets it continue."""
 
+    disturbance_max: Annotated[
+        float,
+        flag(
+            "--max-disturbance",
+            group=LIMITS,
+            converter=parsed(grammar.percentage),
+            metavar="SHARE",
+            env_var="DBDYNO_MAX_DISTURBANCE",
+            show_default=lambda share: f"{share:.0%}",
+        ),
+    ] = 0.25
+    """Share of the host's CPU time that other programs and the hypervisor may take from the run
+    while it waits for a CPU; above it the run is invalid.
+
+    100% accepts any disturbance, for hosts that are never quiet: it is then only a doubt."""
+
+    when_quiet: Annotated[bool, flag("--when-quiet", group=LIMITS)] = False
+    """Wait until no other program uses 5 % of the host's CPU time, for ten minutes at most; then
+    give up. Without it, busy programs are named before the run, which goes on."""
+
     stall_limit_ns: Annotated[
         int, span("--stall-limit", group=LIMITS, show_default=grammar.span_text)
     ] = 60 * SECOND_NS

@@ -9,12 +9,13 @@ from importlib import metadata
 
 from msgspec.structs import replace
 
+from dbdyno.analysis.disturbance import Disturbance
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord, Status
 from dbdyno.run.lua.commands import silence_reason
 from dbdyno.run.measure import Measured
 from dbdyno.run.options import RunOptions
-from dbdyno.run.validity import invalid_reasons
+from dbdyno.run.validity import Limits, invalid_reasons
 from dbdyno.servers.base import Server
 from dbdyno.targets.base import ServerDescription
 from dbdyno.targets.durability import promise_of
@@ -49,12 +50,18 @@ def with_validity(  # noqa: PLR0913 - everything that a verdict rests on
     plan: Plan,
     measured: Measured,
     *,
-    failures_max: float,
+    limits: Limits,
     violations: Sequence[str],
+    disturbance: Disturbance | None,
     doubts: Sequence[str],
 ) -> RunRecord:
-    """Return the summary with its verdict."""
-    reasons = _reasons(plan, measured, failures_max, violations)
+    """Return the summary with its verdict; ``doubts`` follow those of the summary."""
+    if measured.done is None:
+        reasons = [_no_end(plan, measured)]
+    else:
+        reasons = invalid_reasons(
+            plan, measured.done, limits=limits, violations=violations, disturbance=disturbance
+        )
     if measured.script_failure is not None:
         reasons = [*reasons, measured.script_failure]
     return replace(
@@ -62,24 +69,19 @@ def with_validity(  # noqa: PLR0913 - everything that a verdict rests on
         status=_status(measured),
         valid=not reasons,
         invalid_reasons=reasons,
-        doubts=[*doubts, *summary.doubts],
+        doubts=[*summary.doubts, *doubts],
     )
 
 
-def _reasons(
-    plan: Plan, measured: Measured, failures_max: float, violations: Sequence[str]
-) -> list[str]:
-    if measured.done is not None:
-        return invalid_reasons(
-            plan, measured.done, failures_max=failures_max, violations=violations
-        )
+def _no_end(plan: Plan, measured: Measured) -> str:
+    """Return why the engine reported no end."""
     if measured.was_silent:
-        return [_silence_reason(plan)]
+        return _silence_reason(plan)
     if measured.failed is not None:
-        return [f"the engine gave up: {measured.failed.message}"]
+        return f"the engine gave up: {measured.failed.message}"
     if measured.was_interrupted:
-        return ["the run was interrupted, and ended at once when it was interrupted again"]
-    return ["the engine ended before the run did"]
+        return "the run was interrupted, and ended at once when it was interrupted again"
+    return "the engine ended before the run did"
 
 
 def _silence_reason(plan: Plan) -> str:

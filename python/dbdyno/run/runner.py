@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from dbdyno.analysis.disturbance import disturbance
 from dbdyno.analysis.summarize import summarize
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.sql import locked_table, written_table
@@ -44,11 +45,13 @@ from dbdyno.run.placement import (
     refuse_missing_engine_cpus,
 )
 from dbdyno.run.plan import client_count, refuse_contradictions
+from dbdyno.run.quiet import BeforeRun
 from dbdyno.run.refusals import refuse_bad_scripts, refuse_too_many, refuse_unknown_mode
 from dbdyno.run.seeds import seed_of
 from dbdyno.run.server_tasks import send_server_tasks
 from dbdyno.run.target import is_passing, open_server, protocol_of
 from dbdyno.run.tools import Tools
+from dbdyno.run.validity import Limits
 from dbdyno.run.watching import Follower, watching
 from dbdyno.run.work import Work, find_work
 from dbdyno.servers.base import Server
@@ -128,6 +131,7 @@ class _Run:
         self._refuse_to_write_where_nothing_can_be()
         refuse_too_many(client_count(self.options), self.connected.free_connections)
         values, watch = self._prepared()
+        host = BeforeRun(self.options, self.connected.server.process_id, self.observer.say)
         endpoint, sql_dialect = self.connected.server.endpoint(), self.connected.target.sql_dialect
         plan = plan_of(
             self.options, self.work, values, endpoint, sql_dialect=sql_dialect, seed=self.seed
@@ -136,6 +140,7 @@ class _Run:
             statements = self.tools.statements_with_variables(plan)
             plan = with_statements_as_text(plan, statements, self.connected, self.observer.say)
         description = self.connected.description()
+        host.look()
         record = first_record(
             plan, self.work.name, self.connected.server, description, self.options
         )
@@ -322,12 +327,14 @@ class _Run:
             watch.violations(self.connected, measured.done) if watch and measured.done else []
         )
         recording = Run(writer.folder).recording()
+        summary = summarize(recording, self.tools.histograms)
         verdict = with_validity(
-            summarize(recording, self.tools.histograms),
+            summary,
             plan,
             measured,
-            failures_max=self.options.failures_max,
+            limits=Limits(self.options.failures_max, self.options.disturbance_max),
             violations=violations,
+            disturbance=disturbance(recording, summary.duration_s or 0.0),
             doubts=[
                 *(watch.doubts if watch else []),
                 *placement_doubts(self.connected.server, self.options),

@@ -1,11 +1,13 @@
 """Whether a run's results may be used, and why not. Pure.
 
-*Valid* is defined narrowly, so that it means something: only the four reasons below make a run
+*Valid* is defined narrowly, so that it means something: only the five reasons below make a run
 invalid. Everything else that weakens a number is a doubt, which ``analysis`` determines.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from dbdyno.analysis.disturbance import Disturbance
 from dbdyno.formatting import count, percent
 from dbdyno.model.frame import Done
 from dbdyno.model.plan import Plan
@@ -15,15 +17,42 @@ from dbdyno.run.plan import planned_ns
 SHORTFALL_MAX = 0.01
 
 
+@dataclass(frozen=True)
+class Limits:
+    """The shares above which a run is invalid: of failed transactions, and of lost CPU time."""
+
+    failures_max: float
+    disturbance_max: float
+
+
 def invalid_reasons(
-    plan: Plan, done: Done, *, failures_max: float, violations: Sequence[str]
+    plan: Plan,
+    done: Done,
+    *,
+    limits: Limits,
+    violations: Sequence[str],
+    disturbance: Disturbance | None,
 ) -> list[str]:
     """Return every reason why the run is invalid, in words for users."""
     return [
+        *_disturbed(disturbance, limits.disturbance_max),
         *done.invalid_reasons,
         *_ended_early(plan, done),
-        *_failed_too_often(done, failures_max),
+        *_failed_too_often(done, limits.failures_max),
         *(f"invariant violated: {violation}" for violation in violations),
+    ]
+
+
+def _disturbed(found: Disturbance | None, disturbance_max: float) -> list[str]:
+    """Return the reason if others took so much that the result is not the server's.
+
+    If all want the CPUs, a share that others take is missing from the throughput of a closed loop.
+    """
+    if found is None or found.taken <= disturbance_max:
+        return []
+    return [
+        f"the host was disturbed: others took {percent(found.taken)} of the CPU time while the run "
+        f"waited for it, more than the {percent(disturbance_max)} allowed (--max-disturbance)"
     ]
 
 

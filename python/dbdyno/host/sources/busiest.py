@@ -1,7 +1,10 @@
 """Busy processes that do not belong to the run."""
 
+from msgspec.structs import replace
+
 from dbdyno.host.observed_host import HostSource, ObservedHost
 from dbdyno.host.other_processes import SHARE_MIN
+from dbdyno.host.processes import Process
 from dbdyno.model.source import Numbers
 
 
@@ -10,8 +13,13 @@ def read(host: ObservedHost) -> dict[str, Numbers]:
     table = host.processes
     of_the_run = {process.pid for its in host.groups.values() for process in its.members(table)}
     strangers = (its for its in table.listed().values() if its.pid not in of_the_run)
-    busy = host.others.read(table.again(strangers))
+    busy = host.others.read(map(_named, table.again(strangers)))
     return {name: {"cpu_us": busy_us} for name, busy_us in busy.items()}
+
+
+def _named(process: Process) -> Process:
+    """Return it with the name that ``ps`` shows: a thread of the kernel in brackets."""
+    return replace(process, name=f"[{process.name}]") if process.of_kernel else process
 
 
 SOURCE = HostSource(
@@ -19,7 +27,7 @@ SOURCE = HostSource(
     read=read,
     watches="other processes, by name, during periods of five seconds or more in which they used "
     f"more than {SHARE_MIN:.0%} of a core",
-    objects="`name/number` of the process",
+    objects="`name/number` of the process; the kernel's threads as `[name]/number`",
     counters=frozenset({"cpu_us"}),
     every_s=5.0,
     share_max=0.0002,  # listing hundreds of processes is expensive, and it rarely matters

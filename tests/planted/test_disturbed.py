@@ -1,0 +1,105 @@
+"""A real program that takes CPU time gives the doubt, with its name and share; a heavy one more."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from dbdyno.host.describe import ROOT
+from dbdyno.host.processes import read_process
+from tests.planted.planting import DBDYNO
+
+NAME = "planted-burner"
+HALF = 0.5
+BURN = """
+import time
+while True:
+    began = time.process_time()
+    while time.process_time() - began < 0.02 * {share}: pass
+    if {share} < 1: time.sleep(0.02 * (1 - {share}))
+"""
+RUN = ("run", "select-only", "-s", "1", "-c", "8", "--warmup", "1", "--json")
+ALLOWED = ("--max-disturbance", "25%")
+
+
+@contextmanager
+def burning(folder: Path, processes: int, share: float) -> Iterator[list[int]]:
+    """Run busy programs under a name of their own, each pinned to a CPU; return their numbers."""
+    link = folder / NAME
+    if not link.exists():
+        link.symlink_to(Path(sys.executable).resolve())
+    cpus = sorted(os.sched_getaffinity(0))
+    started = [
+        subprocess.Popen([link, "-S", "-c", BURN.format(share=share)]) for _ in range(processes)
+    ]
+    try:
+        for number, process in enumerate(started):
+            os.sched_setaffinity(process.pid, {cpus[number % len(cpus)]})
+        yield [process.pid for process in started]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def run(home: Path):
+    def measured(*options: str, seconds: int = 11) -> tuple[int, dict]:
+        command = [*DBDYNO, *RUN, "-T", str(seconds), *options]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        assert ended.returncode in (0, 3), ended.stderr
+        return ended.returncode, json.loads(ended.stdout)
+
+    return measured
+
+
+def test_a_program_at_a_known_share_is_named_with_it(run, tmp_path: Path) -> None:
+    began_s = time.monotonic()
+    with burning(tmp_path, 1, HALF) as (pid,):
+        _, record = run(*ALLOWED)
+        burner, lived_s = read_process(ROOT, pid), time.monotonic() - began_s
+    assert burner is not None
+    doubt = record["doubts"][0]
+    assert doubt.startswith("disturbed: other programs used ")
+    named = re.search(rf"{NAME}/\d+ (\d\.\d\d)", doubt)
+    assert named, doubt
+    # On a busy host it gets less than it wants.
+    assert float(named[1]) == pytest.approx(burner.used.cpu_us / 1e6 / lived_s, abs=0.15)
+
+
+def test_a_heavy_one_makes_the_run_not_valid(run, tmp_path: Path) -> None:
+    processes = 4 * len(os.sched_getaffinity(0))
+    with burning(tmp_path, processes, 1.0):
+        code, record = run(*ALLOWED, seconds=6)
+        _, accepted = run("--max-disturbance", "100%", seconds=6)
+    assert (code, record["valid"]) == (3, False)
+    assert record["invalid_reasons"][0].startswith("the host was disturbed: others took ")
+    assert f"{NAME} ({processes} processes)" in record["doubts"][0]
+    assert not any("disturbed" in reason for reason in accepted["invalid_reasons"])
+    assert accepted["doubts"][0].startswith("disturbed: ")
+
+
+def test_ctrl_c_ends_the_wait_for_a_quiet_host(home: Path, tmp_path: Path) -> None:
+    with burning(tmp_path, 1, 1.0):
+        waiting = subprocess.Popen(
+            [*DBDYNO, *RUN, "--when-quiet"], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert waiting.stderr is not None
+        said = ""
+        while "waiting for at most" not in " ".join(said.split()):
+            line = waiting.stderr.readline().decode()
+            assert line, said
+            said += line
+        waiting.send_signal(signal.SIGINT)
+        waiting.communicate(timeout=60)
+    assert f"{NAME}/" in said
+    assert waiting.returncode == 130
+    assert not list((home / "runs").iterdir())
