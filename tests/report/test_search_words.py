@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from dbdyno.report.search import render_search_text, rows, search_object, verdict
+from dbdyno.report.search import bounds, render_search_text, rows, search_object, verdict
 from dbdyno.report.search_page import render_search_html
 from tests.report import made_up_search
 
@@ -105,3 +105,15 @@ def test_nothing_is_concluded_from_runs_that_are_not_valid():
     above = with_late_runs(made_up_search.search(limit_ms=40.0), [])
     place = above.trials.index(above.not_met)
     assert "at 4\u202f490, no run was valid" in verdict(with_late_runs(above, [place]))
+
+
+def test_disturbed_runs_are_counted_before_anything_else():
+    found = made_up_search.search()
+    doubts = ["disturbed: other programs used 1.00 of 2 CPUs", "coarse: it is"]
+    first = found.trials[0]
+    disturbed = replace(first, runs=[replace(run, doubts=doubts) for run in first.runs])
+    bound = next(iter(bounds(replace(found, trials=[disturbed, *found.trials[1:]]))))
+    number = 1 + sum(len(trial.runs) for trial in found.trials)
+    what = "runs were disturbed: other programs used 1.00 of 2 CPUs."
+    assert bound == f"{len(first.runs)} of {number} {what}"
+    assert not any("disturbed" in one for one in bounds(found))

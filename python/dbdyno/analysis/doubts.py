@@ -377,4 +377,4 @@ def disturbed_text(records: Sequence[RunRecord]) -> str | None:
     if not found:
         return None
     of = f"{len(found)} of {len(records)} runs were disturbed"
-    return f"{of}{', the first: ' if len(found) > 1 else ':'}{found[0].partition(':')[2]}"
+    return f"{of}{', the first:' if len(found) > 1 else ':'}{found[0].partition(':')[2]}"
