@@ -102,8 +102,13 @@ def test_beside_a_server_that_cannot_be_seen_only_other_programs_count():
     )
 
 
-def test_without_telemetry_it_is_not_known():
-    assert disturbance(MadeRun().recording(), 60) is None
+def test_without_telemetry_it_is_not_known_and_said():
+    run = MadeRun(seconds=SECONDS)
+    assert disturbance(run.recording(), SECONDS) is None
+    record = msgspec.structs.replace(run.recording().record, telemetry={"level": "off"})
+    assert doubts_of(run, record=record)[-1].startswith("not observed: without telemetry")
+    observed = run_beside(0.0)
+    assert not any("observed" in one for one in doubts_of(observed, record=record))
 
 
 def test_throttling_is_a_doubt_unless_it_was_requested():

@@ -26,7 +26,10 @@ from dbdyno.model.record import RunRecord
 
 MARGIN = 0.03
 # Kinds of doubt whose name alone says too little.
-_KINDS = {"coarse": "throughput is known only imprecisely"}
+_KINDS = {
+    "coarse": "throughput is known only imprecisely",
+    "not observed": "without telemetry, disturbances are not known",
+}
 
 
 def compare(  # noqa: PLR0913 - what is compared, and how

@@ -55,6 +55,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     foreign_of_work: float = 0.0
     """The part of the server's work, as session samples show it, for sessions outside the load."""
     disturbance: Disturbance | None = None
+    is_observed: bool = True
+    """Whether telemetry, on or off, has shown what others did on the load generator's host."""
     throttled: Mapping[str, float] = {}
     """The part of the time in which the cgroups of ``server`` and ``engine`` were throttled, but
     for a limit of the server that the run requested."""
@@ -89,6 +91,16 @@ def _names(found: Disturbance) -> str:
     cores = {name: share * found.cores for name, share in found.programs.items()}
     unnamed = "too short-lived to be listed, or in other containers"
     return f" ({busiest_programs(cores, CAUSE_MIN * found.cores) or unnamed})"
+
+
+def not_observed(facts: Facts) -> str | None:
+    """The run was measured without telemetry, which shows what disturbs a run."""
+    if facts.is_observed:
+        return None
+    return (
+        "not observed: without telemetry it is not known whether other programs took CPU time "
+        "during the measurement"
+    )
 
 
 def throttled(facts: Facts) -> str | None:
@@ -358,6 +370,7 @@ DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
     not_alone,
     long_transactions,
     censored,
+    not_observed,
 )
 
 

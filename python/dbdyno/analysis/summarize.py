@@ -23,6 +23,7 @@ from dbdyno.analysis.doubts import Facts, find_doubts
 from dbdyno.analysis.estimate import SAMPLES_MIN, Series, estimate_mean
 from dbdyno.analysis.medians import median
 from dbdyno.analysis.planned_load import without_stage_means
+from dbdyno.analysis.readings import was_read
 from dbdyno.analysis.session_samples import unsampled_s
 from dbdyno.analysis.stages import stages_of
 from dbdyno.analysis.steadiness import unasked_shift
@@ -62,6 +63,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         mean_response_s=response_ms.mean / 1e3 if response_ms else 0.0,
         foreign_of_work=foreign_of_work(recording),
         disturbance=disturbance(recording, duration_s),
+        is_observed=was_read(recording, "machine") or not recording.record.telemetry,
         throttled=_throttled(recording, duration_s),
     )
     return msgspec.structs.replace(
