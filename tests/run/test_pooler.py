@@ -47,6 +47,7 @@ def measured(target, item="tpcb", clients=8, telemetry="full", **changes):
         warmup_ns=0,
         telemetry=telemetry,
         failures_max=1.0,
+        disturbance_max=1.0,
         **changes,
     )
     return run([WeightedName(str(item), 1)], options, engine_tools(), Observer()).record
