@@ -89,8 +89,11 @@ def disturbed(facts: Facts) -> str | None:
 
 def _names(found: Disturbance) -> str:
     cores = {name: share * found.cores for name, share in found.programs.items()}
+    named = busiest_programs(cores, CAUSE_MIN * found.cores)
     unnamed = "too short-lived to be listed, or in other containers"
-    return f" ({busiest_programs(cores, CAUSE_MIN * found.cores) or unnamed})"
+    if named and sum(found.programs.values()) < found.others / 2:
+        return f" ({named}; most of them {unnamed})"
+    return f" ({named or unnamed})"
 
 
 def not_observed(facts: Facts) -> str | None:
