@@ -30,7 +30,7 @@ build: $(STAMPS)/engine $(STAMPS)/bytecode $(FRONTEND_BUNDLE) ## Builds everythi
 
 demo: build ## Measures a private PostgreSQL for a few seconds; writes demo/report.html.
 	@mkdir -p demo
-	DBDYNO_HOME=$(CURDIR)/demo/home $(BIN)/dbdyno run tpcb --server postgres -s 2 -c 8 -T 10 --warmup 2 --report demo/report.html
+	DBDYNO_HOME=$(CURDIR)/demo/home $(BIN)/dbdyno run tpcb --server postgres -s 2 -c 8 -T 10 --warmup 2 --max-disturbance 100% --report demo/report.html
 	@echo "$(CURDIR)/demo/report.html"
 
 test: build ## Runs every test of both languages.
