@@ -41,6 +41,7 @@ GARBAGE_THRESHOLD = 100_000
 GROUPS = {
     "Measure": {
         "run": "Run a workload or scripts against a database and measure it.",
+        "pair": "Run a load before and after a change, in pairs, and compare.",
         "search": "Find the highest transaction rate that meets an objective.",
         "study": "Run an experiment: factors, repeats, randomized blocks, a verdict.",
         "workloads": "List the workloads, or the parameters of one.",

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -108,13 +109,11 @@ def compare(  # noqa: PLR0913 - one for each option
     refuse_unwritable(report)
     compared = select_runs(before, after)
     gates = _meant(fail_if, compared)
-    comparison = _comparison(compared, _metrics(metric, gates, compared), _margin(margin, gates))
+    comparison = comparison_of(compared, _metrics(metric, gates, compared), _margin(margin, gates))
     results = apply_gates(comparison, gates)
     if report is not None:
-        runs = (len(compared.before.runs), len(compared.after.runs))
-        write_page(render_comparison_html(comparison, results, runs), report)
-        print_report_path(report)
-    _show(compared, comparison, results, markdown=markdown, json=json)
+        write_comparison(report, compared, comparison, results)
+    show_comparison(compared, comparison, results, markdown=markdown, as_json=json)
     return Exit.VERDICT_FAILED if is_broken(results) else Exit.OK
 
 
@@ -150,7 +149,9 @@ def _margin(requested: float | None, gates: Sequence[Gate]) -> float:
     return requested if requested is not None else min((one.share for one in gates), default=MARGIN)
 
 
-def _comparison(compared: ComparedRuns, metrics: Sequence[str] | None, margin: float) -> Comparison:
+def comparison_of(
+    compared: ComparedRuns, metrics: Sequence[str] | None, margin: float = MARGIN
+) -> Comparison:
     """Compare; add notes on omitted runs to the doubts, and the command to decide the rest."""
     before, after = compared.before, compared.after
     labels = (before.label, after.label)
@@ -171,15 +172,25 @@ def _comparison(compared: ComparedRuns, metrics: Sequence[str] | None, margin: f
     )
 
 
-def _show(
+def write_comparison(
+    path: Path, compared: ComparedRuns, comparison: Comparison, results: Sequence[GateResult] = ()
+) -> None:
+    """Write the page, and say where it is."""
+    runs = (len(compared.before.runs), len(compared.after.runs))
+    write_page(render_comparison_html(comparison, results, runs), path)
+    print_report_path(path)
+
+
+def show_comparison(
     compared: ComparedRuns,
     comparison: Comparison,
-    results: Sequence[GateResult],
+    results: Sequence[GateResult] = (),
     *,
-    markdown: bool,
-    json: bool,
+    markdown: bool = False,
+    as_json: bool = False,
 ) -> None:
-    if json:
+    """Print it in one of its forms."""
+    if as_json:
         runs = {
             "before": [run.run_id for run in compared.before.runs],
             "after": [run.run_id for run in compared.after.runs],

@@ -302,9 +302,7 @@ def _made(writer: StudyWriter, report: Path | None, *, as_json: bool) -> int:
         record = execute(writer, engine_tools(), lines, rates_from(read_rates()))
     except KeyboardInterrupt:
         lines.close()
-        print_aside(
-            f"Results so far are kept. Continue: dbdyno study resume {writer.record.study_id}"
-        )
+        print_aside(f"Results so far are kept. Continue: {writer.record.to_continue}")
         raise
     finally:
         lines.close()

@@ -34,6 +34,8 @@ class Level(Struct, frozen=True, kw_only=True):
 
     name: str
     options: OptionTable = field(name="words")
+    hook: str = ""
+    """The shell command before each of its runs, which brings the server into its state."""
 
 
 class Factor(Struct, frozen=True, kw_only=True):
@@ -119,6 +121,8 @@ class Point(Struct, frozen=True, kw_only=True):
     levels: dict[str, str]
     """Maps a factor's name to the level's name."""
     options: OptionTable = field(name="words")
+    hook: str = ""
+    """The shell command before each of its runs."""
 
 
 def key_of(levels: Mapping[str, str]) -> str:
@@ -198,6 +202,16 @@ class StudyRecord(Struct, frozen=True, kw_only=True):
     stopped: dict[str, str] | None = None
     """Why it ended before its last turn: ``code``, ``message`` and ``hint``."""
 
+    @property
+    def has_hooks(self) -> bool:
+        """Whether it is a pair: a study whose points differ by their hooks."""
+        return any(point.hook for point in self.points)
+
+    @property
+    def to_continue(self) -> str:
+        """The command that continues it."""
+        return f"dbdyno {'pair --resume' if self.has_hooks else 'study resume'} {self.study_id}"
+
     def further(self, repeats: int) -> str:
         """Return the command that continues the study until it has this many repeats."""
-        return f"dbdyno study resume {self.study_id} --repeats {repeats}"
+        return f"{self.to_continue} --{'pairs' if self.has_hooks else 'repeats'} {repeats}"

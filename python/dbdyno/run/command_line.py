@@ -30,6 +30,20 @@ def arguments_of(items: Sequence[WeightedName], options: RunOptions) -> list[str
     return [*map(_text, items), *_option_arguments(options)]
 
 
+def option_table(options: RunOptions) -> dict[str, Any]:
+    """Return the options as words in a table, as ``options_from`` reads them."""
+    table: dict[str, Any] = {}
+    for field in fields(RunOptions):
+        value = getattr(options, field.name)
+        if field.name in _NOT_OF_THE_RUN or value == field.default:
+            continue
+        flag = flags()[field.name]
+        words = [word.removeprefix(f"{flag}=") for word in _written(flag, field.name, value)]
+        values = [word for word in words if word != flag]
+        table[flag.removeprefix("--")] = values if values else True
+    return table
+
+
 def parse_arguments(arguments: Sequence[str]) -> tuple[list[WeightedName], RunOptions]:
     """Parse the words of a run: the inverse of :func:`arguments_of`."""
     items = list(takewhile(lambda argument: not argument.startswith("-"), arguments))

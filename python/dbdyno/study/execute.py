@@ -137,5 +137,5 @@ class _Session:
             self._bench.observer.say("the reason could not be written; the results so far are kept")
 
     def _resumable(self, error: DbdynoError) -> DbdynoError:
-        hint = f"{error.hint} To continue: dbdyno study resume {self._record.study_id}".strip()
+        hint = f"{error.hint} To continue: {self._record.to_continue}".strip()
         return DbdynoError(error.code, f"stopped: {error.message}", hint, exit_code=2)

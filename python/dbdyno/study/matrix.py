@@ -41,7 +41,8 @@ def pairs_of(contrast: Contrast, points: Sequence[Point]) -> Iterator[tuple[Poin
 def _point(spec: StudySpec, levels: Sequence[Level]) -> Point:
     named = _named(spec, levels)
     options = merged(spec.base, *(level.options for level in levels))
-    return Point(key=key_of(named), levels=named, options=options)
+    hook = next((level.hook for level in levels if level.hook), "")
+    return Point(key=key_of(named), levels=named, options=options, hook=hook)
 
 
 def _named(spec: StudySpec, levels: Sequence[Level]) -> dict[str, str]:

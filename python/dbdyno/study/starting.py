@@ -28,8 +28,11 @@ from dbdyno.study.spec import Overrides, read_study
 
 
 @contextmanager
-def begin_study(path: Path, spec: StudySpec, overrides: Overrides) -> Iterator[StudyWriter]:
-    """Create the folder of a new study; refused while another study is running."""
+def begin_study(path: Path | None, spec: StudySpec, overrides: Overrides) -> Iterator[StudyWriter]:
+    """Create the folder of a new study; refused while another study is running.
+
+    ``path`` is its file, if it has one.
+    """
     points = points_of(spec)
     record = StudyRecord(
         study_id=new_study_id(spec.name),
@@ -37,13 +40,13 @@ def begin_study(path: Path, spec: StudySpec, overrides: Overrides) -> Iterator[S
         points=points,
         turns=turns_of(points, spec.repeats, spec.seed),
         started_at=now().text,
-        source=str(path.absolute()),
+        source=str(path.absolute()) if path else "",
         scripts=_script_files(points),
         overrides=msgspec.to_builtins(overrides),
     )
     scripts = script_texts([point.options for point in points])
     with machine_held(record.study_id):
-        folder = make_study(record, text_of(path), scripts)
+        folder = make_study(record, text_of(path) if path else "", scripts)
         with StudyWriter(folder, record) as writer:
             yield writer
 
@@ -61,7 +64,7 @@ def reopen_study(folder: Path, repeats: int | None = None) -> Iterator[StudyWrit
         raise DbdynoError(
             "study_done",
             f"{record.study_id} is complete: all {len(record.turns)} turns have been run",
-            f"--repeats {2 * record.spec.repeats} adds as many; "
+            f"{record.further(2 * record.spec.repeats)} adds as many; "
             f"dbdyno study report {record.study_id} shows the results.",
         )
     _refuse_edited(record)

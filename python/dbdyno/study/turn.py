@@ -7,7 +7,8 @@ stops the study instead, and so does its user.
 
 import errno
 import traceback
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from msgspec import structs
@@ -19,8 +20,11 @@ from dbdyno.model.study import BLOCK, POINT, STUDY, Turn, TurnResult
 from dbdyno.run.interrupts import end_with
 from dbdyno.run.options import RunOptions
 from dbdyno.run.runner import run
+from dbdyno.run.target import open_server
 from dbdyno.run.tools import Tools
+from dbdyno.servers.base import Server
 from dbdyno.study.clocks import Clock, clock_jumps
+from dbdyno.study.hook import HOOK_FAILED, run_hook
 from dbdyno.study.machine import disk_free_bytes
 from dbdyno.study.observer import StudyObserver
 from dbdyno.study.resolved_point import ResolvedPoint
@@ -32,7 +36,7 @@ DISK_LEFT_MIN_BYTES = 1_000_000
 """A server that dies of a full disk leaves its clients only a lost connection."""
 
 NO_SPACE = "no space left"
-STOPPING_CODES = frozenset({"disk_full", "not_writable", "home_unwritable"})
+STOPPING_CODES = frozenset({"disk_full", "not_writable", "home_unwritable", HOOK_FAILED})
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Bench:
     tools: Tools
     observer: StudyObserver
     clock: Clock
+    hooked: list[Turn] = field(default_factory=list)
+    """The turns whose hooks succeeded, in their order."""
 
 
 def make_turn(bench: Bench, turn: Turn, point: ResolvedPoint) -> TurnResult:
@@ -89,7 +95,16 @@ def tagged(options: RunOptions, study_id: str, turn: Turn) -> RunOptions:
 def _measured(bench: Bench, turn: Turn, point: ResolvedPoint, watch: TurnWatch) -> RunRecord:
     server = bench.turn_server.server_for(point, turn.block)
     options = tagged(bench.turn_server.options_for(point), bench.study_id, turn)
+    if point.point.hook:
+        _hook(bench, turn, point, server)
     return run(point.items, options, bench.tools, watch, server).record
+
+
+def _hook(bench: Bench, turn: Turn, point: ResolvedPoint, server: Server | None) -> None:
+    reached = nullcontext(server) if server else open_server(point.options, point.clients)
+    with reached as known:
+        run_hook(point.point.hook, turn, known, bench.hooked[-1] if bench.hooked else None)
+    bench.hooked.append(turn)
 
 
 def _outcome(record: RunRecord) -> dict[str, Any]:

@@ -1,0 +1,211 @@
+"""``dbdyno pair``: the same load before and after a change, in pairs, and what it changed."""
+
+import math
+from typing import Annotated
+
+from cyclopts import Parameter
+from msgspec.structs import replace
+
+from dbdyno.analysis.metrics import KNOWN
+from dbdyno.cli.app import command
+from dbdyno.cli.compare import comparison_of, show_comparison, write_comparison
+from dbdyno.cli.compared_runs import ComparedRuns, select_runs
+from dbdyno.cli.metric_names import metric_named
+from dbdyno.cli.output import Exit, print_aside, showing_kept_result
+from dbdyno.cli.pages import refuse_unwritable
+from dbdyno.cli.run import What
+from dbdyno.cli.study_progress import StudyLines
+from dbdyno.cli.study_text import time_summary
+from dbdyno.errors import DbdynoError
+from dbdyno.model.comparison import Comparison
+from dbdyno.model.study import StudyRecord
+from dbdyno.run.grammar import percentage
+from dbdyno.run.option_parameters import parsed
+from dbdyno.run.options import RunOptions
+from dbdyno.run.tools import engine_tools
+from dbdyno.store.studies import StudyWriter, find_study_folder, read_rates, read_study_record
+from dbdyno.study.execute import execute
+from dbdyno.study.hook import side_of
+from dbdyno.study.machine import read_machine
+from dbdyno.study.pairing import AFTER, BEFORE, SIDE, pair_spec
+from dbdyno.study.plan import plan_study, unfit
+from dbdyno.study.rates import rates_from
+from dbdyno.study.spec import AS_WRITTEN
+from dbdyno.study.starting import begin_study, reopen_study
+
+app = command(
+    "pair",
+    "dbdyno pair tpcb --target postgresql://db/bench -c 8 -T 20 \\\n"
+    "      --before 'psql -c \"drop index if exists by_bid\"' \\\n"
+    "      --after 'psql -c \"create index if not exists by_bid on pgbench_accounts (bid)\"'",
+    "dbdyno pair app.sql --target postgresql://db/app --before ./old.sh --after ./new.sh \\\n"
+    "      --pairs 10 --precision 5% --report pair.html",
+    "dbdyno pair --resume last                continue after an interruption",
+    "dbdyno pair --resume last --pairs 12     continue until there are 12 pairs",
+)
+
+PAIRS = 5
+PAIRS_OF_PRECISION_MIN = 3
+_MORE_MAX = 10
+Precision = Annotated[
+    float | None, Parameter(converter=parsed(percentage), n_tokens=1, metavar="SHARE")
+]
+Command = Annotated[str, Parameter(metavar="COMMAND")]
+
+
+@app.default
+def pair(  # noqa: PLR0913 - one for each option
+    *what: What,
+    before: Command = "",
+    after: Command = "",
+    pairs: int | None = None,
+    precision: Precision = None,
+    metric: tuple[str, ...] = (),
+    resume: Annotated[str | None, Parameter(metavar="PAIR")] = None,
+    options: RunOptions = RunOptions(),
+) -> int:
+    """Compare before and after a change: run the same load in pairs, with a command before each.
+
+    In each pair both sides run once, in random order. Before each run its side's command brings
+    the server into the side's state; since the order is random, it must work on whatever state
+    the other leaves. psql and mariadb find the run's server by themselves (PGHOST and so on,
+    MYSQL_HOME); DBDYNO_TARGET, DBDYNO_SIDE and DBDYNO_PAIR name server and run. Without --target
+    each run has a new private server, with the data loaded. The result is that of dbdyno compare.
+
+    Parameters
+    ----------
+    what
+        A workload, or script files; @3 after a name gives it the weight 3.
+    before
+        Shell command before each run of the first side, in quotes.
+    after
+        Shell command before each run of the second side.
+    pairs
+        Number of pairs; default 5.
+    precision
+        Add pairs until the 95 % interval of the ratio is within ±SHARE of it, at most ten times
+        as many; the metric is the first of --metric, or throughput.
+    metric
+        Metric to compare: its id or a part of it, such as tps, p99 or wal_bytes; repeatable.
+    resume
+        Continue this pair: its name, a part of it, or last.
+    """
+    refuse_unwritable(options.report)
+    wanted = [metric_named(name, KNOWN) for name in metric]
+    _refuse_wrong(pairs, precision)
+    if resume is not None:
+        _refuse_beside_resume(what, before, after)
+        folder = find_study_folder(resume)
+        _refuse_other_study(read_study_record(folder))
+        with reopen_study(folder, pairs) as writer:
+            record = _made(writer)
+    else:
+        hooks = _hooks(before, after)
+        spec = pair_spec(what, options, hooks, pairs or PAIRS)
+        rates = rates_from(read_rates())
+        if error := unfit(plan_study(spec, engine_tools(), read_machine(), rates), smaller=""):
+            raise error
+        with begin_study(None, spec, AS_WRITTEN) as writer:
+            record = _made(writer)
+    if precision is not None:
+        record = _until_precise(record, precision, wanted)
+    return _shown(record, wanted, options)
+
+
+def _refuse_wrong(pairs: int | None, precision: float | None) -> None:
+    if pairs is not None and pairs < 1:
+        raise DbdynoError("usage", f"--pairs {pairs}: must be at least 1", "")
+    if precision is not None and not 0 < precision < 1:
+        raise DbdynoError("usage", "--precision must be above 0 and below 100%", "")
+
+
+def _refuse_beside_resume(what: tuple[object, ...], before: str, after: str) -> None:
+    if what or before or after:
+        raise DbdynoError(
+            "usage",
+            "--resume continues a pair as it began: load and commands cannot be given again",
+            "Leave them out, or start a new pair without --resume.",
+        )
+
+
+def _refuse_other_study(record: StudyRecord) -> None:
+    if not record.has_hooks:
+        raise DbdynoError(
+            "usage",
+            f"{record.study_id} is a study, not a pair",
+            f"To continue it: dbdyno study resume {record.study_id}",
+        )
+
+
+def _hooks(before: str, after: str) -> dict[str, str]:
+    if not before.strip() or not after.strip():
+        missing = "--before" if not before.strip() else "--after"
+        raise DbdynoError(
+            "usage",
+            f"{missing} is missing: each side needs the command that brings the server into its "
+            "state",
+            "The order is random, so one side must undo what the other does; true does nothing.",
+        )
+    return {BEFORE: before, AFTER: after}
+
+
+def _made(writer: StudyWriter) -> StudyRecord:
+    """Run the remaining turns; on Ctrl-C say how to continue."""
+    lines = StudyLines()
+    try:
+        record = execute(writer, engine_tools(), lines, rates_from(read_rates()))
+    except KeyboardInterrupt:
+        lines.close()
+        print_aside(f"Results so far are kept. Continue: {writer.record.to_continue}")
+        raise
+    finally:
+        lines.close()
+    return record
+
+
+def _until_precise(record: StudyRecord, precision: float, metrics: list[str]) -> StudyRecord:
+    """Add pairs, one at a time, until the first metric's interval is narrow enough."""
+    most = _MORE_MAX * record.spec.repeats
+    while record.spec.repeats < most:
+        reach = _reach(record, metrics)
+        if reach is not None and reach <= precision:
+            return record
+        shown = "unknown" if reach is None else f"±{reach * 100:.2g}%"
+        print_aside(f"{record.spec.repeats} pairs: the interval is {shown}, one more pair")
+        with reopen_study(find_study_folder(record.study_id), record.spec.repeats + 1) as writer:
+            record = _made(writer)
+    print_aside(f"not within ±{precision * 100:g}% after {most} pairs, which is the most")
+    return record
+
+
+def _reach(record: StudyRecord, metrics: list[str]) -> float | None:
+    """The larger half of the first metric's interval, as a share of the ratio; None if unknown."""
+    first = _compared(record, metrics)[1].metrics[:1]
+    if not first or first[0].pairs < PAIRS_OF_PRECISION_MIN or not first[0].low:
+        return None
+    return math.expm1(math.log(first[0].ratio / first[0].low))
+
+
+def _compared(record: StudyRecord, metrics: list[str]) -> tuple[ComparedRuns, Comparison]:
+    found = select_runs(*(f"{record.study_id}:{SIDE}={side}" for side in (BEFORE, AFTER)))
+    compared = replace(
+        found,
+        before=replace(found.before, label=BEFORE),
+        after=replace(found.after, label=AFTER),
+    )
+    return compared, comparison_of(compared, metrics or None)
+
+
+def _shown(record: StudyRecord, metrics: list[str], options: RunOptions) -> Exit:
+    print_aside(time_summary(record))
+    if record.results:
+        side = side_of(max(record.results, key=lambda result: result.turn.number).turn)
+        print_aside(f"the last command was that of --{side}: the server is as it left it")
+    again = " ".join(f"{record.study_id}:{SIDE}={side}" for side in (BEFORE, AFTER))
+    with showing_kept_result(f"The runs are kept: dbdyno compare {again}"):
+        compared, comparison = _compared(record, metrics)
+        if options.report is not None:
+            write_comparison(options.report, compared, comparison)
+        show_comparison(compared, comparison, as_json=options.json)
+    done = all(result.status == "done" for result in record.results)
+    return Exit.OK if done else Exit.NOT_VALID
