@@ -37,11 +37,11 @@ app = command(
     "pair",
     "dbdyno pair tpcb --target postgresql://db/bench -c 8 -T 20 \\\n"
     "      --before 'psql -c \"drop index if exists by_bid\"' \\\n"
-    "      --after 'psql -c \"create index if not exists by_bid on pgbench_accounts (bid)\"'",
-    "dbdyno pair app.sql --target postgresql://db/app --before ./old.sh --after ./new.sh \\\n"
-    "      --pairs 10 --precision 5% --report pair.html",
-    "dbdyno pair --resume last                continue after an interruption",
-    "dbdyno pair --resume last --pairs 12     continue until there are 12 pairs",
+    "      --after 'psql -f create-by_bid.sql -v ON_ERROR_STOP=1'",
+    "dbdyno pair app.sql --target postgresql://db/app --precision 5% \\\n"
+    "      --before ./old.sh --after ./new.sh --report pair.html",
+    "dbdyno pair --resume last             continue after an interruption",
+    "dbdyno pair --resume last --pairs 12  continue until there are 12 pairs",
 )
 
 PAIRS = 5
