@@ -65,6 +65,8 @@ class Aspect(Struct, frozen=True):
     absent: str = _ABSENT
     is_cut: bool = False
     """Whether a long value is shown by its beginning, if that tells the two apart."""
+    varies: bool = False
+    """Whether it may vary by chance: then a value that both sides have is no difference."""
 
     def value(self, name: str, run: Conditions) -> str:
         """One fact of a run."""
@@ -154,7 +156,7 @@ def _differences(aspect: Aspect, variants: _Variants) -> Iterator[str]:
 def _differences_by_name(aspect: Aspect, variants: _Variants) -> Iterator[tuple[str, str]]:
     for name in _names(aspect, variants):
         before, after = variants.values(partial(aspect.value, name))
-        if sorted(before) != sorted(after):
+        if sorted(before) != sorted(after) and not (aspect.varies and {*before} & {*after}):
             values = _difference(before, after, variants.labels, is_cut=aspect.is_cut)
             yield name, f"{aspect.title}: {name} {values}{REMARKS.get(name, '')}"
 
@@ -332,7 +334,7 @@ def _plain(value: Any) -> str:
 
 
 _DURABILITY = Aspect("Unequal durability", _durability, _UNKNOWN)
-_PLANS = Aspect("Different plan", _plans, _UNKNOWN, is_cut=True)
+_PLANS = Aspect("Different plan", _plans, _UNKNOWN, is_cut=True, varies=True)
 
 
 def _aspects(variants: _Variants, defaults: Defaults) -> tuple[Aspect, ...]:
