@@ -61,6 +61,7 @@ FAULTS = {
         "a damaged file of a run folder, a study, a data set or a kept server",
         "a run folder from somebody else",
         "removals of what is not in the home",
+        "a changed record of a kept server",
         "markup, escape sequences, line breaks and marks of direction in names and messages",
         "secrets by every road, and quoted by the server in errors and in its log",
     },

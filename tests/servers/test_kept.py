@@ -7,17 +7,21 @@ import sys
 import threading
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec import structs
 
 from dbdyno.cli.app import main
 from dbdyno.cli.output import Exit
 from dbdyno.errors import DbdynoError
 from dbdyno.servers import kept
+from dbdyno.servers.base import Server
+from dbdyno.servers.cluster import FOLDERS
 from dbdyno.servers.postgresql.binaries import embedded_binaries
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
-from dbdyno.servers.record import FILE, read_record
+from dbdyno.servers.record import FILE, ServerRecord, read_record
 from dbdyno.servers.spec import KINDS, ServerSpec
-from tests.conftest import SMALL
+from tests.conftest import SMALL, SMALL_INNODB
 from tests.support.patience import PATIENCE_S
 
 STARTER = """
@@ -32,6 +36,8 @@ print(start_kept("bench", spec, connections=8).url)
 KILLED = """
 import os, signal
 from dbdyno.servers import kept
+from dbdyno.servers.base import Server
+from dbdyno.servers.cluster import FOLDERS
 kept.{step} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -185,6 +191,97 @@ def test_names_stay_inside_the_home(home: Path, name: str) -> None:
     with pytest.raises(DbdynoError) as caught:
         kept.start_kept(name, spec(), connections=8)
     assert caught.value.code == "bad_name"
+
+
+@pytest.mark.parametrize("name", ["../mine", "..", "", "a b"])
+def test_no_name_leads_out_of_the_home(home: Path, name: str) -> None:
+    outside = home / "mine"
+    outside.mkdir(parents=True)
+    (outside / FILE).write_bytes(msgspec.json.encode(record_of(outside, mark_of(os.getpid()))))
+    for use in (kept.stop_kept, kept.find_kept, kept.log_of_kept):
+        with pytest.raises(DbdynoError) as caught:
+            use(name)
+        assert caught.value.code == "unknown_server"
+    assert (outside / FILE).exists()
+
+
+def record_of(folder: Path, process: ProcessMark) -> ServerRecord:
+    """A record as somebody could write it."""
+    return ServerRecord(
+        process=process,
+        product="postgres",
+        version="18",
+        stop_signal=signal.SIGTERM,
+        conninfo="host=/nowhere",
+        folder=str(folder),
+        data=str(folder / "data"),
+        settings=(),
+    )
+
+
+def test_a_record_that_was_changed_stops_and_removes_nothing_else(
+    home: Path, tmp_path: Path
+) -> None:
+    folder = home / "servers" / "mine"
+    folder.mkdir(parents=True)
+    made, alike = tmp_path / "dbdyno-a1b2c3d4", tmp_path / "dbdyno-project1"
+    for path in (made, alike):
+        path.mkdir(mode=0o700)
+    alike.chmod(0o755)
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (folder / FOLDERS).write_text("\0".join(map(str, (made, alike, precious))))
+    with subprocess.Popen(["sleep", "600"], cwd=tmp_path) as bystander:
+        record = record_of(folder, mark_of(bystander.pid))
+        (folder / FILE).write_bytes(msgspec.json.encode(record))
+        for use in (kept.stop_kept, kept.find_kept):
+            with pytest.raises(
+                DbdynoError, match=f"process {bystander.pid}, which works elsewhere"
+            ):
+                use("mine")
+        assert bystander.poll() is None
+        bystander.kill()
+    kept.stop_kept("mine")
+    assert [path.exists() for path in (folder, made, alike, precious)] == [False, False, True, True]
+
+
+def test_a_link_among_the_kept_servers_is_not_followed(home: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / FILE).write_bytes(msgspec.json.encode(record_of(elsewhere, mark_of(os.getpid()))))
+    (home / "servers").mkdir(parents=True)
+    (home / "servers" / "mine").symlink_to(elsewhere)
+    with pytest.raises(DbdynoError, match=f"a link to {elsewhere}"):
+        kept.stop_kept("mine")
+    assert (elsewhere / FILE).exists()
+
+
+@pytest.mark.usefixtures("_stop_all")
+@pytest.mark.parametrize("field", ["conninfo", "data", "folder"])
+def test_a_record_that_leads_to_another_server_is_refused(
+    home: Path, postgres_server: Server, field: str
+) -> None:
+    """That server would be vacuumed, emptied and restarted like ours."""
+    kept.start_kept("mine", spec(), connections=8)
+    path = home / "servers" / "mine" / FILE
+    record = read_record(path.parent)
+    assert record is not None
+    wrong = postgres_server.conninfo if field == "conninfo" else "/somewhere/else"
+    path.write_bytes(msgspec.json.encode(structs.replace(record, **{field: wrong})))
+    with pytest.raises(DbdynoError) as caught:
+        kept.find_kept("mine")
+    assert caught.value.code == "changed_record"
+    with postgres_server.connect() as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
+
+
+@pytest.mark.usefixtures("_stop_all")
+def test_a_kept_mariadb_is_found_and_stopped(home: Path) -> None:
+    kept.start_kept("mine", ServerSpec("mariadb", settings=SMALL_INNODB), connections=8, tcp=True)
+    with kept.find_kept("mine").connect() as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
+    kept.stop_kept("mine")
+    assert kept.list_kept() == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,17 +5,20 @@ long. Only its owner can connect, over the Unix socket; loopback TCP, if request
 password, since every user of the host can reach it.
 """
 
+import re
 import secrets
 import shutil
 import socket
 import tempfile
 from pathlib import Path
+from stat import S_IMODE
 
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.durability import promised_settings
 from dbdyno.servers.huge_pages import refuse_missing_huge_pages
 from dbdyno.servers.placement import ANYWHERE, Placement, refuse_impossible
 from dbdyno.servers.privileges import server_identity
+from dbdyno.servers.processes import ProcessMark
 from dbdyno.servers.product import Blueprint, Cluster
 from dbdyno.servers.products import product_of
 from dbdyno.servers.server_folders import place_for
@@ -29,6 +32,8 @@ LOG_ROOM_BYTES = 1 << 20  # with less, an empty log does not mean that there was
 LOG_END_LINES = 3  # number of a log's last lines shown if none of them reports an error
 
 PREFIX = "dbdyno-"  # of folders in places that others use, too
+MADE = re.compile(rf"{PREFIX}[a-z0-9_]{{8}}")
+CLOSED = 0o700
 FOLDERS = "folders"  # a list of the folders elsewhere
 END = "\0"  # the only character that no path contains
 
@@ -99,10 +104,29 @@ def remove(folder: Path) -> None:
         elsewhere = [Path(line) for line in (folder / FOLDERS).read_text().split(END)]
     except OSError:
         elsewhere = []
-    # The server's account may have written into its folder, so only names with our prefix are
-    # trusted.
-    for path in (*(path for path in elsewhere if path.name.startswith(PREFIX)), folder):
+    # The server's account may have written into its folder, so a list of folders is no proof.
+    for path in (*filter(_is_made_by_us, elsewhere), folder):
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_made_by_us(folder: Path) -> bool:
+    """Whether the folder looks as :func:`_new_folder` makes it: by its name, and closed to all."""
+    try:
+        return MADE.fullmatch(folder.name) is not None and S_IMODE(folder.lstat().st_mode) == CLOSED
+    except OSError:
+        return False
+
+
+def is_in_place(folder: Path, process: ProcessMark) -> bool:
+    """Whether the process works in the server's folder, or in one of its folders elsewhere.
+
+    Each of our servers does. A record that names another process has been changed.
+    """
+    try:
+        place = Path(f"/proc/{process.pid}/cwd").readlink()
+    except OSError:
+        return False
+    return place.is_relative_to(folder.resolve()) or _is_made_by_us(place)
 
 
 def not_started(cluster: Cluster) -> DbdynoError:

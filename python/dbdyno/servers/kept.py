@@ -18,12 +18,19 @@ from msgspec import Struct
 from dbdyno.errors import DbdynoError
 from dbdyno.home import locked
 from dbdyno.servers.base import Server
-from dbdyno.servers.cluster import FOLDERS, draw_blueprint, lay_out, not_started, remove
+from dbdyno.servers.cluster import (
+    FOLDERS,
+    draw_blueprint,
+    is_in_place,
+    lay_out,
+    not_started,
+    remove,
+)
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
 from dbdyno.servers.product import Cluster, Product
 from dbdyno.servers.products import product_of
-from dbdyno.servers.record import FILE, ServerRecord, read_record, server_of, write_record
+from dbdyno.servers.record import FILE, LOG, ServerRecord, read_record, server_of, write_record
 from dbdyno.servers.server_folders import place_for, place_of
 from dbdyno.servers.spec import EXAMPLE, KINDS, ServerSpec
 from dbdyno.servers.starting import wait_until_ready
@@ -86,13 +93,17 @@ def list_kept() -> list[KeptServer]:
 
 def find_kept(name: str) -> Server:
     """Return the running server with this name."""
-    record = _record(name, WHAT_ELSE)
+    record, folder = _record(name, WHAT_ELSE), _where() / name
+    _refuse_changed(record, folder)
     if not is_running(record.process):
         raise DbdynoError(
             "server_died",
             f"the server {name!r} is no longer running",
             f"read its log, then: dbdyno server stop {name}",
         )
+    for place in (record.folder, record.data):
+        if not Path(place).resolve().is_relative_to(folder.resolve()):
+            raise _changed(folder, f"says that the server is in {place}")
     return server_of("kept", record)
 
 
@@ -102,6 +113,7 @@ def stop_kept(name: str) -> None:
     with _named(name) as folder:
         record = _record(name)
         _refuse_copied(record, folder)
+        _refuse_changed(record, folder)
         if not end(record.process, record.stop_signal, STOP_PATIENCE_S):
             end(record.process, signal.SIGKILL, STOP_PATIENCE_S)
         remove(folder)
@@ -113,8 +125,9 @@ def product_of_kept(name: str) -> Product:
 
 
 def log_of_kept(name: str) -> Path:
-    """Return the log file of the server with this name."""
-    return _record(name).log
+    """Return the log file of the server with this name, in its folder, whatever the record says."""
+    _record(name)
+    return _where() / name / LOG
 
 
 def _where() -> Path:
@@ -217,8 +230,24 @@ def _refuse_copied(record: ServerRecord, folder: Path) -> None:
         )
 
 
+def _refuse_changed(record: ServerRecord, folder: Path) -> None:
+    """Refuse what would stop another process, or remove another folder."""
+    if folder.is_symlink():
+        raise _changed(folder, f"is in a folder that is a link to {folder.readlink()}")
+    if is_running(record.process) and not is_in_place(folder, record.process):
+        raise _changed(folder, f"names process {record.process.pid}, which works elsewhere")
+
+
+def _changed(folder: Path, how: str) -> DbdynoError:
+    return DbdynoError(
+        "changed_record",
+        f"{folder / FILE} {how}: it has been changed, or copied from elsewhere",
+        f"remove {folder} yourself, once no server runs in it",
+    )
+
+
 def _record(name: str, hint: str = "") -> ServerRecord:
-    record = read_record(_where() / name)
+    record = read_record(_where() / name) if NAME.fullmatch(name) else None
     if record is None:
         names = [line.name for line in list_kept()]
         message = f"no server is named {name!r}; there are: {', '.join(names) or 'none'}"
@@ -235,5 +264,5 @@ def _line(folder: Path, record: ServerRecord) -> KeptServer:
         running=is_running(record.process),
         version=record.version,
         started_at=started.isoformat(timespec="seconds"),
-        log=record.log,
+        log=folder / LOG,
     )

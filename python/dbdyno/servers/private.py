@@ -16,7 +16,7 @@ from msgspec import structs
 
 from dbdyno.home import locked
 from dbdyno.servers.base import Server
-from dbdyno.servers.cluster import draw_blueprint, lay_out, remove
+from dbdyno.servers.cluster import draw_blueprint, is_in_place, lay_out, remove
 from dbdyno.servers.data_sets import DataSet, in_use, refuse_other_server, restore
 from dbdyno.servers.guard_client import Guard
 from dbdyno.servers.page_cache import drop_files
@@ -174,7 +174,7 @@ def _clear_up(place: Path, group: int | None = None) -> None:
         if not folder.is_dir() or _is_held(folder / "lock"):
             continue
         record = read_record(folder)
-        if record is not None:
+        if record is not None and is_in_place(folder, record.process):
             end(record.process, record.stop_signal, STOP_PATIENCE_S)
         if group is not None:
             outwait_group(group, STOP_PATIENCE_S)

@@ -5,14 +5,16 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from dbdyno.errors import DbdynoError
 from dbdyno.servers.base import Server, Use
-from dbdyno.servers.connecting import endpoint_at
+from dbdyno.servers.connecting import inspecting
 from dbdyno.servers.processes import ProcessMark
 from dbdyno.servers.product import Cluster
 from dbdyno.servers.settings import Setting
 from dbdyno.servers.spec import Kind
 
 FILE = "server.json"
+LOG = "log.txt"
 
 
 class ServerRecord(Struct, frozen=True):
@@ -30,7 +32,7 @@ class ServerRecord(Struct, frozen=True):
     @property
     def log(self) -> Path:
         """The server's log file."""
-        return Path(self.folder, "log.txt")
+        return Path(self.folder, LOG)
 
 
 def write_record(cluster: Cluster, process: ProcessMark) -> ServerRecord:
@@ -61,11 +63,24 @@ def read_record(folder: Path) -> ServerRecord | None:
 
 
 def server_of(use: Use, record: ServerRecord) -> Server:
-    """Return the running server that the record describes. It has no stopper yet."""
+    """Return the running server that the record describes. It has no stopper yet.
+
+    Refuses a record that was changed, so that another server answers at its address: that one would
+    be vacuumed and restarted like ours.
+    """
+    with inspecting(record.conninfo) as (driver, connection):
+        endpoint, answering = driver.endpoint_of(connection), driver.process_id(connection)
+    if answering not in {None, record.process.pid}:
+        raise DbdynoError(
+            "changed_record",
+            f"{Path(record.folder, FILE)} leads to another server: process {answering} answers, "
+            f"and not {record.process.pid}",
+            "use that server with --target, and remove the folder yourself once nothing runs in it",
+        )
     return Server(
         kind=use,
         conninfo=record.conninfo,
-        resolved=endpoint_at(record.conninfo),
+        resolved=endpoint,
         process_id=record.process.pid,
         data_directory=Path(record.data),
         log_path=record.log,
