@@ -14,15 +14,20 @@ from typing import Any
 import pytest
 
 from dbdyno.cli.app import main
+from dbdyno.cli.output import Exit
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.base import Server
 from dbdyno.store.errors import LeftOut
+from dbdyno.store.files import is_locked
+from dbdyno.store.query import sql
 from dbdyno.store.run import open_run
+from dbdyno.store.tables import SCHEMAS
 from dbdyno.store.writer import RunWriter
 from tests.cli import made_up_runs
 from tests.store import synthetic
 from tests.telemetry.watched import measure
 
+LINKED = "linked"
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _content: b"",
     "cut": lambda content: content[: len(content) // 2],
@@ -30,10 +35,26 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
         255 - octet if place % 97 == 3 else octet for place, octet in enumerate(content)
     ),
     "of another kind": lambda _content: b"[1, 2]",
+    # A link out of the folder to the very content: who followed it would notice nothing.
+    LINKED: lambda content: content,
 }
+COMPARING = {"compare", "history"}
 # Only the first two cannot be done without; a log is text.
 NEEDED = {"run.json", "plan.json"}
 NOT_DATA = {"log.txt", "lock"}
+
+
+def damage(path: Path, how: str, content: bytes) -> None:
+    """Put a file in place whose content was damaged so."""
+    if how == LINKED:
+        outside = path.parent.parent.parent / "outside"
+        outside.mkdir(exist_ok=True)
+        target = outside / path.name
+        target.write_bytes(content)
+        path.unlink(missing_ok=True)
+        path.symlink_to(target)
+    else:
+        path.write_bytes(DAMAGES[how](content))
 
 
 @pytest.fixture(scope="module")
@@ -60,17 +81,16 @@ def damaged(
     shutil.copytree(home / "runs", tmp_path / "runs")
     copy = tmp_path / "runs" / folder.name
 
-    def damage(name: str) -> Path:
-        for path in folder.iterdir():
-            shutil.copy(path, copy / path.name)
-        content = (folder / name).read_bytes()
-        (copy / name).write_bytes(DAMAGES[request.param](content))
+    def damage_one(name: str) -> Path:
+        shutil.rmtree(copy)
+        shutil.copytree(folder, copy)
+        damage(copy / name, request.param, (folder / name).read_bytes())
         return copy
 
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", LeftOut)
         patch.setenv("DBDYNO_HOME", str(tmp_path))
-        yield damage
+        yield damage_one
 
 
 def files_of(folder: Path) -> list[str]:
@@ -82,13 +102,14 @@ def test_every_command_names_the_file_or_reads_the_rest(
 ) -> None:
     names = files_of(whole[1])
     assert {"intervals.parquet", "waits.parquet", "counters.parquet", "host.json"} <= {*names}
+    (other,) = {path.name for path in whole[1].parent.iterdir()} - {whole[1].name, ".index"}
     for name in names:
         folder = damaged(name)
         commands = {
             "explain": ["explain", folder.name],
             "report": ["report", folder.name],
             "text": ["report", folder.name, "--text"],
-            "compare": ["compare", folder.name, folder.name],
+            "compare": ["compare", other, folder.name],
             "history": ["history"],
             "sql": ["sql", f"select count(*) from {Path(name).stem}"],
             "runs": ["runs"],
@@ -96,15 +117,59 @@ def test_every_command_names_the_file_or_reads_the_rest(
         if name.endswith(".json"):
             commands["sql"] = ["sql", "select count(*) from runs"]
         for command, words in commands.items():
-            code = main(words)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", LeftOut)
+                code = main(words)
             shown = capsys.readouterr()
-            if code and command not in {"compare", "history"}:
-                assert (code, name in shown.err) == (1, True), (name, command, shown.err)
+            said = shown.err + "".join(str(one.message) for one in caught)
+            if code == Exit.NOTHING_RUN:
+                assert name in said, (name, command, said)
+            else:
+                verdicts = {Exit.OK, *([Exit.VERDICT_FAILED] if command in COMPARING else [])}
+                assert code in verdicts, (name, command, code, said)
             assert "internal error" not in shown.out, (name, command, shown.out)
             if command in {"runs", "sql"}:
                 assert code == 0, (name, command, shown.err)
         if name not in NEEDED:
             assert main(["report", folder.name, "--text"]) == 0, (name, capsys.readouterr().err)
+
+
+def test_no_link_out_of_a_folder_is_followed(
+    whole: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could lead to any file of the reader, who would then publish the report."""
+    home, folder = whole
+    monkeypatch.setenv("DBDYNO_HOME", str(tmp_path))
+    copy = tmp_path / "runs" / folder.name
+    for name in [*files_of(folder), *NOT_DATA]:
+        shutil.copytree(home / "runs", tmp_path / "runs")
+        damage(copy / name, LINKED, (folder / name).read_bytes())
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            said = _everything_read(copy)
+        said += "".join(str(one.message) for one in caught)
+        assert f"{name} is a link to " in said, (name, said)
+        shutil.rmtree(tmp_path / "runs")
+
+
+def _everything_read(folder: Path) -> str:
+    """What goes wrong when all of a folder is read."""
+    said = []
+    reads: list[Callable[[], Any]] = [
+        lambda: is_locked(folder),
+        lambda: open_run(folder).recording(),
+        lambda: open_run(folder).log,
+    ]
+    for read in reads:
+        try:
+            read()
+        except DbdynoError as error:
+            said.append(error.message)
+    for table in SCHEMAS:
+        (rows,) = sql(f"select count(*) from {table} where run_id = '{folder.name}'").fetchall()
+        path = folder / f"{table}.parquet"
+        assert not path.is_symlink() or rows == (0,), table
+    return "".join(said)
 
 
 def test_from_python_only_the_damaged_part_is_missing(
@@ -132,7 +197,7 @@ def test_frames_of_a_run_that_was_killed(
         for frame in synthetic.packed(synthetic.Shape(seconds=5, tps=50, done=False)):
             writer.append_frame(frame)
     path = writer.folder / "frames.bin"
-    path.write_bytes(DAMAGES[how](path.read_bytes()))
+    damage(path, how, path.read_bytes())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeftOut)
         for words in (["explain"], ["report", "--text"], ["runs"]):
@@ -158,7 +223,7 @@ def test_other_folders_of_the_home(
     file, command, code = case
     path = home / file
     path.parent.mkdir(parents=True)
-    path.write_bytes(DAMAGES[how](b'{"format_version": 1, "study_id": "mine", "name": "mine"}'))
+    damage(path, how, b'{"format_version": 1, "study_id": "mine", "name": "mine"}')
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert main(command) == code

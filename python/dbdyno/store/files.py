@@ -49,15 +49,30 @@ def sync(path: Path) -> None:
         os.close(file)
 
 
+def own_file(path: Path) -> Path:
+    """Return the path, which may be of no file, unless reading it would leave its folder.
+
+    The folder may be somebody else's: a link in it could lead to any file of ours, and a pipe would
+    be waited for. Raises :class:`StoreError`, which names the file.
+    """
+    if path.is_symlink() and not path.resolve().is_relative_to(path.parent.resolve()):
+        raise StoreError(
+            "leads_outside",
+            f"{path} is a link to {path.readlink()}, outside of its folder, and is not followed.",
+            "If it is yours, put a copy of that file in its place.",
+        )
+    if path.exists() and not path.is_file():
+        raise StoreError("damaged", f"{path} is not a file.", FROM_A_COPY)
+    return path
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Read the object in a file; an empty one if the run ended before the file was written.
 
     Raises :class:`StoreError`, which names the file and what is wrong with it.
     """
     try:
-        if path.exists() and not path.is_file():  # a pipe would be waited for
-            raise StoreError("damaged", f"{path} is not a file.", FROM_A_COPY)
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        return msgspec.json.decode(own_file(path).read_bytes(), type=dict[str, Any])
     except FileNotFoundError:
         return {}
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -97,7 +112,7 @@ def _take(lock: BinaryIO) -> None:
 def is_locked(folder: Path) -> bool:
     """Whether the process that writes this run is still alive."""
     try:
-        with (folder / LOCK).open("rb") as file:
+        with own_file(folder / LOCK).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False

@@ -2,11 +2,13 @@
 
 import os
 import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from stat import S_ISREG
 from typing import TypeAlias
 
 from dbdyno.store.errors import StoreError, explained, leave_out
-from dbdyno.store.files import is_locked
+from dbdyno.store.files import is_locked, own_file
 from dbdyno.store.ids import RecordKind, folder_meant
 from dbdyno.store.places import MERGED, RECORD, runs_folder
 
@@ -39,26 +41,39 @@ def record_stamps(home: Path | None = None) -> dict[str, Stamp]:
         names = sorted(name for name in os.listdir(runs) if not name.startswith("."))  # noqa: PTH208
     except (FileNotFoundError, NotADirectoryError):
         return {}
+    return _stamps(((name, f"{runs}/{name}") for name in names), RECORD, os.lstat)
+
+
+def stamps_of(folders: Iterable[Path], file: str) -> dict[str, Stamp]:
+    """Return the names of those of the run folders that have this file, each with its stamp.
+
+    A folder in which it cannot be read, or is a link to elsewhere, is left out with a warning.
+    """
+    return _stamps(((folder.name, str(folder)) for folder in folders), file, _stat_of_own)
+
+
+def _stamps(
+    folders: Iterable[tuple[str, str]], file: str, stat_of: Callable[[str], os.stat_result]
+) -> dict[str, Stamp]:
     stamps = {}
-    for name in names:
+    for name, folder in folders:
         try:
-            stamp = stamp_of(f"{runs}/{name}/{RECORD}")
+            found = stat_of(f"{folder}/{file}")
+        except (FileNotFoundError, NotADirectoryError):
+            continue
         except OSError as error:
             why = StoreError("unreadable", f"it cannot be read: {error.strerror}")
-            leave_out(Path(runs, name), why)
-            continue
-        if stamp:
-            stamps[name] = stamp
+            leave_out(Path(folder), why)
+        except StoreError as error:
+            leave_out(Path(folder), error)
+        else:
+            stamps[name] = found.st_mtime_ns, found.st_size, found.st_ino
     return stamps
 
 
-def stamp_of(path: str) -> Stamp | None:
-    """Return a file's stamp; None if there is no such file."""
-    try:
-        found = os.stat(path)  # noqa: PTH116
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+def _stat_of_own(path: str) -> os.stat_result:
+    found = os.lstat(path)
+    return found if S_ISREG(found.st_mode) else own_file(Path(path)).stat()
 
 
 def find_run(id_or_path: str | Path, home: Path | None = None) -> Path:

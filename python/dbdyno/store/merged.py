@@ -17,7 +17,7 @@ import msgspec
 
 from dbdyno.errors import DbdynoError
 from dbdyno.home import locked, make_closed
-from dbdyno.store.listing import Stamp, stamp_of
+from dbdyno.store.listing import Stamp, stamps_of
 from dbdyno.store.parquet import OPTIONS, quoted, table_path
 from dbdyno.store.places import MERGED, runs_folder
 
@@ -42,11 +42,7 @@ def sources_of(
     """
     place = runs_folder(home) / MERGED / table
     of_name = {folder.name: folder for folder in folders}
-    stamps = {
-        name: stamp
-        for name, folder in of_name.items()
-        if (stamp := stamp_of(f"{folder}/{table}.parquet"))
-    }
+    stamps = stamps_of(of_name.values(), f"{table}.parquet")
     merged, outdated = [], []
     for path in sorted(place.glob("*.parquet")):
         its = _stamps_in(connection, path)

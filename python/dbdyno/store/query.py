@@ -19,7 +19,7 @@ from dbdyno.model.recording import Columns
 from dbdyno.store.columns import F64, TEXT, ColumnType, Schema
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.frames_file import FRAMES
-from dbdyno.store.listing import run_folders, stamp_of
+from dbdyno.store.listing import run_folders, stamps_of
 from dbdyno.store.merged import drop_damaged, listed, rows_of, sources_of
 from dbdyno.store.parquet import interruptible, table_path, typed_column
 from dbdyno.store.run import Run
@@ -223,7 +223,8 @@ def _create_buckets_view(connection: duckdb.DuckDBPyConnection) -> None:
 def _create_view(
     connection: duckdb.DuckDBPyConnection, name: str, folders: list[Path], home: Path | None
 ) -> None:
-    raw = [folder for folder in folders if stamp_of(f"{folder}/{FRAMES}")]
+    unfinished = stamps_of(folders, FRAMES)
+    raw = [folder for folder in folders if folder.name in unfinished]
     whole = set(folders) - set(raw)
     merged, apart = sources_of(connection, name, whole, home)
     _create_raw_table(connection, name, raw)

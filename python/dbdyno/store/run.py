@@ -17,7 +17,7 @@ from dbdyno.model.plan import Plan
 from dbdyno.model.record import Status
 from dbdyno.model.recording import Columns, Recording, Tables
 from dbdyno.store.errors import FROM_A_COPY, LeftOut, StoreError
-from dbdyno.store.files import read_json
+from dbdyno.store.files import own_file, read_json
 from dbdyno.store.frames_file import FRAMES, read_frames
 from dbdyno.store.listing import find_run
 from dbdyno.store.parquet import read_table, table_path
@@ -85,7 +85,7 @@ class Run:
     @property
     def log(self) -> str:
         """The log so far."""
-        return (self.folder / LOG).read_text(encoding="utf-8", errors="replace")
+        return own_file(self.folder / LOG).read_text(encoding="utf-8", errors="replace")
 
     @property
     def engine(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Run:
             raise StoreError("no_table", f"A run has no table {name!r}.", f"There are {known}.")
         if self._raw:
             return self._raw_tables[name]
-        if not table_path(self.folder, name).exists():
+        if not own_file(table_path(self.folder, name)).exists():
             return no_rows(name)  # a run recorded before this table existed
         return read_table(self.folder, name)
 
@@ -145,7 +145,7 @@ class Run:
         path = self.folder / FRAMES
         tabulator = Tabulator()
         try:
-            tabulator.take(read_frames(path))
+            tabulator.take(read_frames(own_file(path)))
         except FileNotFoundError:
             return None
         except (StoreError, ValueError, TypeError, OverflowError, AttributeError) as error:
