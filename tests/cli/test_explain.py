@@ -15,8 +15,14 @@ pytestmark = pytest.mark.usefixtures("home", "own_signals")
 
 def test_a_kept_run_is_explained_in_words(capsys):
     folder = GOLDEN / "missing-index"
+    assert main(["explain", str(folder), "--all"]) == 0
+    in_full = capsys.readouterr().out
+    assert in_full == (folder / EXPLANATION).read_text(encoding="utf-8")
     assert main(["explain", str(folder)]) == 0
-    assert capsys.readouterr().out == (folder / EXPLANATION).read_text(encoding="utf-8")
+    in_short = capsys.readouterr().out
+    assert "why it matters" in in_full
+    assert "why it matters" not in in_short
+    assert in_short.splitlines()[-1].endswith(" --all")
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ FAR_AWAY = f"postgresql://{SERVER_END}/postgres"
 def arguments_of(folder: Path) -> str:
     """Everything that the rules report about a run."""
     explanation = explain(Run(folder).recording(), HISTOGRAMS)
-    return laid_out(explanation_lines(explanation)) + "\n"
+    return laid_out(explanation_lines(explanation, every=True)) + "\n"
 
 
 def make(cause: Cause) -> None:

@@ -195,7 +195,7 @@ def lines(indented):
     return laid_out(indented).split("\n")
 
 
-def test_in_full_a_finding_has_all_its_parts():
+def test_in_full_a_finding_has_all_its_parts_and_else_what_is_of_this_run():
     finding = a_finding(
         "a", share=0.25, seen=["Seen once."], advice=["Do that."], wrong_when="It rains."
     )
@@ -203,7 +203,22 @@ def test_in_full_a_finding_has_all_its_parts():
         UnevaluatedRule(id="x", title="X", reason="it was dark"),
         UnevaluatedRule(id="y", title="Y", reason="it was dark"),
     ]
-    assert lines(explanation_lines(Explanation([finding], not_looked, 0.5))) == [
+    explanation = Explanation([finding, a_finding("b", "note")], not_looked, 0.5)
+    assert lines(explanation_lines(explanation, every=False)) == [
+        "MAJOR  Title of a  [a, hint]",
+        "  It is so.",
+        "  evidence: Seen once.",
+        "  accounts for: 25 % of client time",
+        "  try: Do that.",
+        "",
+        "note: Title of b. It is so.",
+        "",
+        "Unexplained: 50 % of client time; no finding accounts for it.",
+        "",
+        "2 rules could not look:",
+        "  - it was dark (x, y)",
+    ]
+    assert lines(explanation_lines(Explanation([finding], not_looked, 0.5), every=True)) == [
         "MAJOR  Title of a  [a, hint]",
         "  It is so.",
         "  evidence",

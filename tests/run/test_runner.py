@@ -8,11 +8,13 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from dbdyno.errors import DbdynoError
+from dbdyno.report.text import render_text
 from dbdyno.run.connected_server import ConnectedServer, connect_to
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import Tools, engine_tools
+from dbdyno.run.validity import meant_table
 from dbdyno.servers.base import Server
 from dbdyno.store.run import open_run
 from dbdyno.store.summary import list_runs
@@ -163,6 +165,34 @@ def test_scripts_that_find_no_table_on_a_new_server_are_told_why(home, tmp_path)
     assert record.invalid_reasons[1:] == [
         "the server was new and empty: name the one that has your tables with --target"
     ]
+
+
+def test_a_typo_in_a_tables_name_costs_a_few_lines(database, home, tmp_path):
+    """The error, its line, and the table that was meant."""
+    run_tpcb(database)
+    script = tmp_path / "mine.sql"
+    script.write_text("select 1;\nupdate pgbench_acounts set abalance = 0 where aid = 1;\n")
+    record = run_tpcb(database, items=(str(script),), length=ENDLESS)
+    assert "no table is named pgbench_acounts: did you mean pgbench_accounts?" in [
+        reason.replace("public.", "") for reason in record.invalid_reasons
+    ]
+    text = render_text(record, open_run("last").recording().plan)
+    assert len(text.splitlines()) < 12
+    assert f"{script}:2 can never work: 42P01" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("reason", "meant"),
+    [
+        ("Table 'shop.order' doesn't exist", "shop.orders"),
+        ('relation "public.Oders" does not exist', "shop.orders"),
+        ('relation "invoices" does not exist', None),
+        ("out of shared memory", None),
+    ],
+)
+def test_a_table_that_was_meant_has_nearly_the_name(reason, meant):
+    found = meant_table([f"the run was aborted: {reason}, in: select 1"], ["shop.orders", "x"])
+    assert (found is None) if meant is None else found.endswith(f"did you mean {meant}?")
 
 
 def test_failures_that_are_allowed_end_nothing(database, home, tmp_path):

@@ -22,6 +22,7 @@ from dbdyno.store.run import open_run
 app = command(
     "explain",
     "dbdyno explain                    what limited the last run",
+    "dbdyno explain --all              with every detail of every finding",
     "dbdyno explain 20261120-2142 --json",
     "dbdyno explain last --verify      measure the statement order it advises",
 )
@@ -31,10 +32,11 @@ Span = Annotated[int, Parameter(converter=parsed(span_ns), metavar="TIME")]
 
 
 @app.default
-def explain(
+def explain(  # noqa: PLR0913 - how much, and what to measure
     run: str = "last",
     /,
     *,
+    every: Annotated[bool, Parameter(name="--all", negative=())] = False,
     verify: bool = False,
     pairs: int = TRIAL.pairs,
     time: Span = TRIAL.duration_ns,
@@ -48,6 +50,8 @@ def explain(
     ----------
     run
         The run's name, a unique part of it, a path, or last.
+    every
+        Print notes in full, and why each cause matters and when its rule may be wrong.
     verify
         Measure the advised statement order against the original one, in alternating runs on
         private servers like the run's. Needs a run of a workload on a server that dbdyno
@@ -74,6 +78,11 @@ def explain(
         print_json(result | ({"verification": verified} if verified else {}))
     else:
         verification = ["", *verification_lines(verified, trial)] if verified else []
-        lines = [*explanation_lines(explanation), *verification]
+        hint = [] if every or not explanation.findings else ["", _in_full(recording.record.run_id)]
+        lines = [*explanation_lines(explanation, every=every), *hint, *verification]
         print_result(laid_out(lines, screen(sys.stdout)))
     return Exit.OK
+
+
+def _in_full(run_id: str) -> str:
+    return f"Why each matters, and when it is wrong: dbdyno explain {run_id} --all"

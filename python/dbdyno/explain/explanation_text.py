@@ -49,31 +49,41 @@ def _remainder(unexplained: float | None, parts: Mapping[str, float]) -> Line:
     return _flowing(remainder_text(unexplained, parts), hanging="  ")
 
 
-def explanation_lines(explanation: Explanation) -> list[Line]:
-    """Every finding with evidence and advice, the unexplained rest, rules that could not look."""
-    found = [list(_in_full(finding)) for finding in explanation.findings]
-    parts: list[list[Line]] = found or [["No findings."]]
+def explanation_lines(explanation: Explanation, *, every: bool) -> list[Line]:
+    """Every finding with evidence and advice, the unexplained rest, rules that could not look.
+
+    Unless every detail is wanted, notes are in short, and the others without what is the same in
+    every run: why such a cause matters, and when its rule is wrong.
+    """
+    notes = [] if every else [one for one in explanation.findings if one.severity == "note"]
+    shown = [finding for finding in explanation.findings if finding not in notes]
+    parts = [list(_in_full(finding, every=every)) for finding in shown]
+    if notes:
+        parts.append([_title_and_summary(note) for note in notes])
+    parts = parts or [["No findings."]]
     parts.append([_remainder(explanation.unexplained, explanation.unexplained_as)])
     if explanation.not_looked:
         parts.append(list(_reasons(explanation.not_looked)))
     return [line for part in parts for line in [*part, ""]][:-1]
 
 
-def _in_full(finding: Finding) -> Iterator[Line]:
+def _in_full(finding: Finding, *, every: bool) -> Iterator[Line]:
     known = f"[{finding.id}, {finding.certainty}]"
     yield _flowing(f"{finding.severity.upper()}  {finding.title}  {known}", hanging="  ")
     yield _flowing(f"  {finding.summary}", hanging="  ")
     for heading, texts in (
         ("evidence", finding.seen),
-        ("why it matters", [finding.why]),
+        ("why it matters", [finding.why] if every else []),
         ("accounts for", [share_text(finding)]),
         ("try", finding.advice),
         ("expected gain", [finding.gain]),
         ("refute", [finding.refute]),
-        ("wrong when", [finding.wrong_when]),
+        ("wrong when", [finding.wrong_when] if every else []),
     ):
         sentences = [sentence for sentence in texts if sentence]
-        if sentences:
+        if len(sentences) == 1 and not every:
+            yield _flowing(f"  {heading}: {sentences[0]}", hanging="    ")
+        elif sentences:
             yield f"  {heading}"
             yield from _listed(sentences, indent="    ")
 

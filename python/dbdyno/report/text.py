@@ -27,6 +27,7 @@ from dbdyno.report.server_label import server_label
 from dbdyno.report.verdict import (
     command,
     conditions,
+    did_no_work,
     doubts,
     interval_text,
     is_for_use,
@@ -47,6 +48,11 @@ def render_text(record: RunRecord, plan: Mapping[str, Any], screen: int | None =
     The verdict on numbers that must not be used precedes them.
     """
     width = FLOW if screen is None else min(screen, FLOW)
+    if did_no_work(record):
+        why: list[list[Line]] = [list(_head(record, plan)), list(_verdict(record))]
+        if len(record.failures) > 1:
+            why.append(list(_failures("failures", record.failures, width)))
+        return _laid_out(why, screen)
     blocks: list[list[Line]] = [
         list(_head(record, plan)),
         [] if is_for_use(record) else list(_verdict(record)),
@@ -60,6 +66,10 @@ def render_text(record: RunRecord, plan: Mapping[str, Any], screen: int | None =
         [*(_verdict(record) if is_for_use(record) else ()), *_doubts(record)],
         list(_explanation(record)),
     ]
+    return _laid_out(blocks, screen)
+
+
+def _laid_out(blocks: Iterable[list[Line]], screen: int | None) -> str:
     return "\n\n".join(laid_out(block, screen) for block in blocks if block) + "\n"
 
 

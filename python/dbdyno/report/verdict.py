@@ -32,11 +32,19 @@ def verdict(record: RunRecord) -> str:
         return "The run is in progress: these are the results so far."
     if record.status == "interrupted":
         return "Interrupted: these are the results of the part that was recorded."
+    if did_no_work(record):
+        return "The run failed, as most of its transactions did: there is no result."
     if record.status == "failed":
         return "The run failed: these are the results until then."
     if record.valid is None:
         return "Validity was not determined."
     return "Valid." if record.valid else "Not valid: do not use these results."
+
+
+def did_no_work(record: RunRecord) -> bool:
+    """Whether the run failed with its statements, as by a typo: only the reason tells anything."""
+    counts = record.transactions
+    return record.status == "failed" and counts is not None and counts.ok < counts.failed
 
 
 def is_for_use(record: RunRecord) -> bool:

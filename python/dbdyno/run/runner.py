@@ -51,7 +51,7 @@ from dbdyno.run.seeds import seed_of
 from dbdyno.run.server_tasks import send_server_tasks
 from dbdyno.run.target import is_passing, open_server, protocol_of
 from dbdyno.run.tools import Tools
-from dbdyno.run.validity import Limits
+from dbdyno.run.validity import Limits, meant_table
 from dbdyno.run.watching import Follower, watching
 from dbdyno.run.work import Work, find_work
 from dbdyno.servers.base import Server
@@ -345,6 +345,8 @@ class _Run:
         if verdict.status == "failed" and self._is_new_and_empty() and not worked:
             why = "the server was new and empty: name the one that has your tables with --target"
             verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, why])
+        elif meant := meant_table(verdict.invalid_reasons, recording.schema.get("tables", ())):
+            verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, meant])
         complete = replace(recording, record=verdict)
         final = explained(complete, self.tools.histograms, partial(self._report, writer))
         writer.finish(replace(complete, record=final))

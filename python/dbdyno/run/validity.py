@@ -4,8 +4,10 @@
 invalid. Everything else that weakens a number is a doubt, which ``analysis`` determines.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from dbdyno.analysis.disturbance import Disturbance
 from dbdyno.formatting import count, percent
@@ -54,6 +56,24 @@ def _disturbed(found: Disturbance | None, disturbance_max: float) -> list[str]:
         f"the host was disturbed: others took {percent(found.taken)} of the CPU time while the run "
         f"waited for it, more than the {percent(disturbance_max)} allowed (--max-disturbance)"
     ]
+
+
+# As PostgreSQL, and as MariaDB and MySQL say it; without the schema or database.
+_MISSING_TABLE = re.compile(
+    r"""relation\ "(?:[^"]*\.)?([^".]+)"\ does\ not\ exist
+        | Table\ '(?:[^']*\.)?([^'.]+)'\ doesn't\ exist""",
+    re.VERBOSE,
+)
+
+
+def meant_table(reasons: Iterable[str], tables: Iterable[str]) -> str | None:
+    """Return what to say about a table that was not found, if one of the others has such a name."""
+    known = {name.rpartition(".")[2].casefold(): name for name in tables}
+    for missing in filter(None, map(_MISSING_TABLE.search, reasons)):
+        name = missing[1] or missing[2]
+        if near := get_close_matches(name.casefold(), known, 1):
+            return f"no table is named {name}: did you mean {known[near[0]]}?"
+    return None
 
 
 def _ended_early(plan: Plan, done: Done) -> list[str]:
