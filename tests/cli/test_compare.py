@@ -115,6 +115,14 @@ def test_no_command_is_suggested_for_a_script_that_no_longer_exists(capsys, tmp_
     assert str(script) in found(capsys, a, b)[0]["decide_with"]
 
 
+def test_two_equal_commands_are_decided_by_a_pair_with_what_was_changed_between_them(capsys):
+    a, b = (made_up.run(tps=tps, command=["tpcb", "--seed", "4", "-c", "2"]) for tps in (900, 990))
+    assert found(capsys, a, b)[0]["decide_with"].splitlines() == [
+        "# with the commands that bring the server into the state of each side",
+        "dbdyno pair tpcb -c 2 --pairs 5 --before '…' --after '…'",
+    ]
+
+
 def test_each_further_pair_has_a_seed_of_its_own(capsys):
     for clients in ("8", "16"):
         made_up.run(command=["tpcb", "--seed", "4", "--clients", clients])
@@ -128,7 +136,7 @@ def test_a_comparison_that_would_take_hours_is_announced(capsys):
     for duration_s, remarks in ((5.0, 0), (5000.0, 1)):
         a, b = made_up.run(duration_s=duration_s), made_up.run(tps=1500.0, duration_s=duration_s)
         lines = found(capsys, a, b)[0]["decide_with"].splitlines()
-        assert [line.startswith("# ") for line in lines].count(True) == remarks
+        assert [" at least; " in line for line in lines].count(True) == remarks
     assert lines[0].startswith("# 13 h 53 min at least; ")
 
 

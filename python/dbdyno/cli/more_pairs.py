@@ -22,6 +22,7 @@ from dbdyno.study.feasibility import span
 _PAIR = PAIR_TAGS[-1]
 _LONG_S = 900
 _SCRIPTS = (".sql", ".lua")
+_CHANGED_ELSEWHERE = "# with the commands that bring the server into the state of each side"
 _CHANGED_BY_HAND = "  # the two commands are identical: change what differs between the variants"
 
 
@@ -35,6 +36,8 @@ def more_pairs_command(compared: ComparedRuns, comparison: Comparison) -> str:
         return _study_further(study_id, comparison.pairs_in_all)
     if not all(map(_can_be_repeated, runs)):
         return ""
+    if runs[0].command == runs[1].command and _are_single(compared):
+        return "\n".join([*_length(runs, more), *_pair(runs[0], more)])
     tags = _tags(compared)
     first = len(compared.before.runs) + 1 if compared.paired else 1
     return "\n".join(
@@ -55,6 +58,24 @@ def _length(runs: Sequence[RunRecord], more: int) -> list[str]:
     if took_s < _LONG_S:
         return []
     return [f"# {span(took_s)} at least; a single metric (--metric) may need fewer pairs"]
+
+
+def _are_single(compared: ComparedRuns) -> bool:
+    return len(compared.before.runs) == len(compared.after.runs) == 1 and not compared.paired
+
+
+def _pair(run: RunRecord, more: int) -> list[str]:
+    """Return the command for two equal runs: what differs between them was changed elsewhere."""
+    words = shlex.join(["dbdyno", "pair", *_without_seed(run.command)])
+    return [_CHANGED_ELSEWHERE, f"{words} --pairs {more} --before '…' --after '…'"]
+
+
+def _without_seed(command: Sequence[str]) -> list[str]:
+    words, seed = list(command), flags()["seed"]
+    if seed in words:
+        place = words.index(seed)
+        del words[place : place + 2]
+    return words
 
 
 def _can_be_repeated(run: RunRecord) -> bool:
@@ -116,12 +137,9 @@ def _run(run: RunRecord, tags: Mapping[str, str]) -> str:
     With the same seed in all pairs, they would repeat the same random choices.
     """
     given = [word for name, value in tags.items() for word in ("--tag", f"{name}={value}")]
-    words, seed = list(run.command), flags()["seed"]
-    own = ""
-    if seed in words:
-        place = words.index(seed)
-        del words[place : place + 2]
-        own = f' {seed} "${_PAIR}"'
+    seed = flags()["seed"]
+    words = _without_seed(run.command)
+    own = f' {seed} "${_PAIR}"' if seed in run.command else ""
     return f'{command_of(words, *given)}{own} --tag "{_PAIR}=${_PAIR}"'
 
 
