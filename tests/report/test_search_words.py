@@ -112,8 +112,10 @@ def test_disturbed_runs_are_counted_before_anything_else():
     doubts = ["disturbed: other programs used 1.00 of 2 CPUs", "coarse: it is"]
     first = found.trials[0]
     disturbed = replace(first, runs=[replace(run, doubts=doubts) for run in first.runs])
-    bound = next(iter(bounds(replace(found, trials=[disturbed, *found.trials[1:]]))))
+    changed = replace(found, trials=[disturbed, *found.trials[1:]])
+    bound = next(bounds(changed))
     number = 1 + sum(len(trial.runs) for trial in found.trials)
     what = "runs were disturbed: other programs used 1.00 of 2 CPUs."
     assert bound == f"{len(first.runs)} of {number} {what}"
     assert not any("disturbed" in one for one in bounds(found))
+    assert {"doubts": doubts}.items() <= search_object(changed)["trials"][0]["runs"][0].items()

@@ -6,10 +6,10 @@ from html import unescape
 
 import msgspec
 
-from dbdyno.answers.answering import answered, verdict
+from dbdyno.answers.answering import answered
 from dbdyno.formatting import THIN_SPACE
 from dbdyno.model.study import Published, Question, Turn, TurnResult
-from dbdyno.report.study import doubts, render_study_html
+from dbdyno.report.study import render_study_html
 from dbdyno.report.study_object import study_object
 from dbdyno.report.study_text import render_study_text
 from tests.answers import made
@@ -126,7 +126,7 @@ def test_disturbed_runs_are_the_first_doubt():
     said = "2 of 18 runs were disturbed, the first: other programs used 1.00 of 2 CPUs."
     for shown in (page_of(trials), one_line(text_of(trials))):
         assert said in shown
-    assert next(doubts(trials, verdict(answered(trials)))) == said
+    assert study_object(trials, answered(trials))["doubts"][0] == said
 
 
 def test_each_run_stands_with_its_id_and_its_command():

@@ -77,4 +77,5 @@ def test_every_option_has_a_long_flag():
 
 def test_what_the_environment_allows_is_written(monkeypatch):
     monkeypatch.setenv("DBDYNO_MAX_DISTURBANCE", "40%")
-    assert arguments_of(*read("tpcb")) == ["tpcb", "--max-disturbance", "0.4"]
+    monkeypatch.setenv("DBDYNO_WHEN_QUIET", "1")
+    assert arguments_of(*read("tpcb")) == ["tpcb", "--max-disturbance", "0.4", "--when-quiet"]

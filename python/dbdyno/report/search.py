@@ -57,6 +57,7 @@ def _trial_object(trial: Trial) -> dict[str, Any]:
                 "throughput_tps": run.throughput_tps,
                 "response_ms": run.response_ms,
                 "valid": run.valid,
+                "doubts": run.doubts,
             }
             for run in trial.runs
         ],

@@ -12,6 +12,7 @@ from dbdyno.answers.grouping import over_runs
 from dbdyno.answers.level_contrasts import comparisons
 from dbdyno.answers.measuring import metric_of
 from dbdyno.model.study import Point, Question, TurnResult
+from dbdyno.report.study import doubts
 
 FORMAT_VERSION = 1
 
@@ -26,6 +27,7 @@ def study_object(trials: Trials, answers: Answers) -> dict[str, Any]:
         "verdict": claim.sentence,
         "told": claim.is_decided,
         "doubt": claim.doubt,
+        "doubts": list(doubts(trials, claim)),
         "points": [_point(trials, point) for point in trials.study.points],
         "comparisons": msgspec.to_builtins(list(compared)),
         "answers": [_answer(question, answer) for question, answer in answers],

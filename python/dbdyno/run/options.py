@@ -269,7 +269,9 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
 
     100% accepts any disturbance, for hosts that are never quiet: it is then only a doubt."""
 
-    when_quiet: Annotated[bool, flag("--when-quiet", group=LIMITS)] = False
+    when_quiet: Annotated[bool, flag("--when-quiet", group=LIMITS, env_var="DBDYNO_WHEN_QUIET")] = (
+        False
+    )
     """Wait until no other program uses 5 % of the host's CPU time, for ten minutes at most; then
     give up. Without it, busy programs are named before the run, which goes on."""
 
