@@ -50,6 +50,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def default_disturbance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands are written as for users, who allow the default disturbance."""
+    monkeypatch.delenv("DBDYNO_MAX_DISTURBANCE")
+
+
+@pytest.fixture
 def own_signals(monkeypatch: pytest.MonkeyPatch) -> None:
     """``main()`` installs signal handlers; the test process keeps its own."""
     monkeypatch.setattr("dbdyno.cli.app.signal.signal", lambda *_: None)

@@ -7,11 +7,7 @@ from dbdyno.cli.run import What
 from dbdyno.run.command_line import arguments_of, command_of, flags, parse_arguments
 from dbdyno.run.options import RunOptions
 
-
-@pytest.fixture(autouse=True)
-def _own_defaults(monkeypatch):
-    """The tests' environment allows any disturbance, which is an option of each command."""
-    monkeypatch.delenv("DBDYNO_MAX_DISTURBANCE")
+pytestmark = pytest.mark.usefixtures("default_disturbance")
 
 
 def read(*tokens):

@@ -148,6 +148,7 @@ def test_a_turn_that_does_not_count_sets_the_exit_code(tmp_path, capsys, monkeyp
     assert "a slip" in out
 
 
+@pytest.mark.usefixtures("default_disturbance")
 def test_a_plan_lists_every_point_and_starts_nothing(tmp_path, capsys):
     code, out, _ = answer(capsys, "plan", str(written(tmp_path)))
     assert code == 0

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from dbdyno.study.matrix import pairs_of, points_of
 from dbdyno.study.order import turns_of
 from dbdyno.study.resolved_point import resolve
@@ -20,6 +22,7 @@ def test_points_are_all_choices_in_the_order_of_the_file(tmp_path):
     ]
 
 
+@pytest.mark.usefixtures("default_disturbance")
 def test_a_point_is_a_command_line(tmp_path):
     point = resolve(points_of(read(tmp_path))[-1], tmp_path, print)
     assert point.command(tmp_path) == (

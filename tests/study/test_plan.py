@@ -36,8 +36,8 @@ def refusal(planned: StudyPlan) -> str:
     return str(error)
 
 
-def test_a_plan_has_every_point_with_its_command_and_time(tmp_path, monkeypatch):
-    monkeypatch.delenv("DBDYNO_MAX_DISTURBANCE")
+@pytest.mark.usefixtures("default_disturbance")
+def test_a_plan_has_every_point_with_its_command_and_time(tmp_path):
     planned = plan(tmp_path)
     assert planned.turns == 8
     assert [point.run_s for point in planned.points] == [1.0] * 4
