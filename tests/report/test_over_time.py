@@ -49,6 +49,11 @@ def test_points_are_in_the_middle_of_their_interval_and_within_the_run(seconds):
     assert found["end_s"] - found["x"][-1] == pytest.approx(length_s / 2, abs=length_s / 2)
 
 
+def test_a_run_that_ended_in_the_warm_up_has_no_instant_after_it():
+    shown = section_of(MadeRun(seconds=-5, warmup=10, done=False).recording(), "throughput")
+    assert re.findall(r"<text[^>]*>(−?[\d.]+\u202fs)</text>", shown) == ["−10\u202fs"] * 3
+
+
 def test_each_stage_is_reported_separately():
     """Including one that the run did not reach."""
     ok = [100] * 3 + [1000] * 6 + [3000] * 4

@@ -220,7 +220,8 @@ def _draw_axes(drawing: Drawing, chart: LineChart, across: Scale, up: Scale) -> 
     for tick in log_ticks(up.low, up.high) if is_log else linear_ticks(up.high, wanted):
         drawing.line(across.begin, up(tick), across.end, up(tick), "rule")
         drawing.text(across.begin - 8, up(tick) + 4, _value(chart, tick), "end")
-    for tick in time_ticks(chart.end_s, 3 if drawing.width == NARROW else 8):
+    ticks = time_ticks(chart.end_s, 3 if drawing.width == NARROW else 8)
+    for tick in ticks if chart.end_s >= 0 else [chart.begin_s]:  # it ended in the warm-up
         drawing.text(across(tick), up.begin + 18, seconds(tick), "middle")
     # The script finds the plot by it.
     drawing.rectangle(across.begin, up.end, across.end - across.begin, up.begin - up.end, "plot")
