@@ -13,6 +13,7 @@ from dbdyno.explain.sql import (
     has_alternatives,
     is_update,
     joined_columns,
+    key_columns,
     locks_nothing,
     tables_of,
     the_one,
@@ -218,3 +219,31 @@ def test_the_one_name_that_a_form_stands_for():
 )
 def test_a_value_chooses_the_rows_or_they_are_always_the_same(sql, expected):
     assert chooses_rows(sql) == expected
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("select * from a where id = :id;", ["id"]),
+        ("select * from s.a x where x.Id = :id::bigint and (n = :n + 1) for update", ["id", "n"]),
+        ("select * from sbtest# where id=?", ["id"]),
+        ("update a set n = n + :d where id = $1 returning n", ["id"]),
+        ("select * from a where id = :id order by n", ["id"]),
+        ("select * from a where id = 1", []),
+        ("select * from a where n = 'new :x' and id = :id", []),
+        ("select * from a where id = :id and n > 0", []),
+        ("select * from a where id = :id or n = :n", []),
+        ("select * from a where id between :low and :high", []),
+        ("select * from a where id in (:a, :b)", []),
+        ("select * from a where id = any(:ids)", []),
+        ("select * from a where id = (select max(id) from a where n = :n)", []),
+        ("select * from a where n = :n order by id limit 1", []),
+        ("select * from a where n = :n limit 1 for update skip locked", []),
+        ("select * from a join b on a.id = b.id where a.id = :id", []),
+        ("delete from a where id = :id", []),
+        ("insert into a select * from a where id = :id", []),
+        ("select * from a", []),
+    ],
+)
+def test_the_columns_by_which_it_looks_rows_up(sql, expected):
+    assert key_columns(sql) == expected

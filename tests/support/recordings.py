@@ -198,11 +198,19 @@ class MadeRun:
         self._builders["statement_texts"].add(number, script, number, line, sql)
         return self
 
-    def latency(self, statement: int, mean_ms: float, *, count: int = 1000) -> "MadeRun":
-        """Add latencies of a statement to each interval."""
-        unknown = [np.nan] * (len(SCHEMAS["statements"]) - 4)
+    def latency(
+        self, statement: int, mean_ms: float, *, count: int = 1000, without_rows: Values = np.nan
+    ) -> "MadeRun":
+        """Add latencies of a statement to each interval, and its executions that touched no row.
+
+        Each of the others touched one.
+        """
+        unknown = [np.nan] * (len(SCHEMAS["statements"]) - 6)
+        without = self._over(without_rows).tolist()
         for interval in range(len(self.begin_s)):
-            self._builders["statements"].add(interval, statement, count, mean_ms, *unknown)
+            misses = without[interval]
+            rows = (count - misses, misses)
+            self._builders["statements"].add(interval, statement, *rows, count, mean_ms, *unknown)
         return self
 
     def connects(self, mean_ms: float, *, count: int = 1000) -> "MadeRun":

@@ -312,6 +312,7 @@ fn reply_event(client: usize, flow: Flow, answer: &Answer) -> Event<'_> {
         results: &answer.results,
         rows_returned: answer.rows_returned,
         rows_affected: answer.rows_affected,
+        rows_touched: answer.rows_touched,
         in_transaction: answer.in_transaction,
         rolled_back: answer.rolled_back,
     };

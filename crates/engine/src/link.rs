@@ -62,6 +62,7 @@ pub(crate) struct Answer {
     pub(crate) results: Vec<ResultSet>,
     pub(crate) rows_returned: u64,
     pub(crate) rows_affected: u64,
+    pub(crate) rows_touched: u64,
     pub(crate) in_transaction: bool,
     pub(crate) rolled_back: bool,
 }

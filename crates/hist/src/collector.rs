@@ -4,7 +4,7 @@ use crate::frame::{
     Done, EngineInterval, FailureCount, Interval, ScriptInterval, SlowTransaction, Window,
     WindowScript,
 };
-use crate::tally::{merge_failures, merge_statements};
+use crate::tally::{make_room, merge_failures};
 use crate::{Counters, Failures, Latencies, Shape, Tally};
 use dbdyno_model::{Nanos, StatementId};
 use serde_bytes::ByteBuf;
@@ -52,7 +52,10 @@ impl Stretch {
             pair.response.merge(&script.response);
             pair.service.merge(&script.service);
         }
-        merge_statements(&mut self.statements, &tally.statements);
+        make_room(&mut self.statements, tally.statements.len());
+        for (own, added) in self.statements.iter_mut().zip(&tally.statements) {
+            own.merge(&added.latencies);
+        }
     }
 
     fn clear(&mut self) {
@@ -155,7 +158,8 @@ impl Collector {
             counters: tally.counters,
             failures: failure_counts(&self.failures),
             scripts: tally.scripts.iter().map(|script| self.script_interval(script)).collect(),
-            statements: tally.statements.iter().map(Latencies::distribution).collect(),
+            statements: tally.statements.iter().map(|one| one.latencies.distribution()).collect(),
+            rows: tally.statements.iter().map(|one| one.rows).collect(),
             failed_response: tally.failed_response.distribution(),
             connects: tally.connects.distribution(),
             engine: engine_interval(tally, engine, paused),

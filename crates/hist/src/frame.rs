@@ -3,7 +3,7 @@
 //! The fields are documented in `python/dbdyno/model/frame/`, which mirrors this file.
 #![allow(missing_docs, reason = "documented in the Python mirror")]
 
-use crate::{Counters, Doing};
+use crate::{Counters, Doing, Rows};
 use dbdyno_model::Nanos;
 use serde::Serialize;
 use serde_bytes::ByteBuf;
@@ -169,6 +169,7 @@ pub struct Interval {
     pub failures: Vec<FailureCount>,
     pub scripts: Vec<ScriptInterval>,
     pub statements: Vec<Distribution>,
+    pub rows: Vec<Rows>,
     pub failed_response: Distribution,
     pub connects: Distribution,
     pub engine: EngineInterval,

@@ -17,5 +17,6 @@ pub use collector::{Collector, EngineUse};
 pub use counters::Counters;
 pub use latencies::Latencies;
 pub use tally::{
-    FailedTry, FailureKey, FailureTally, Failures, ScriptTally, Shape, Slow, Tally, add_failure,
+    FailedTry, FailureKey, FailureTally, Failures, Rows, ScriptTally, Shape, Slow, Tally,
+    add_failure,
 };

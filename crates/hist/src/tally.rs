@@ -2,6 +2,7 @@
 
 use crate::{Counters, Latencies};
 use dbdyno_model::{FailureClass, Nanos, ServerError, StatementId};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// How many of an interval's slowest transactions are kept.
@@ -66,6 +67,39 @@ pub struct ScriptTally {
     pub service: Latencies,
 }
 
+/// The rows that executions of a statement touched: returned, changed or found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(into = "(u64, u64)")]
+pub struct Rows {
+    /// All rows.
+    pub touched: u64,
+    /// Executions that touched none.
+    pub executions_without: u64,
+}
+
+impl Rows {
+    /// Adds those of other executions. The numbers are the server's, which may lie.
+    fn add(&mut self, other: Self) {
+        self.touched = self.touched.saturating_add(other.touched);
+        self.executions_without += other.executions_without;
+    }
+}
+
+impl From<Rows> for (u64, u64) {
+    fn from(rows: Rows) -> Self {
+        (rows.touched, rows.executions_without)
+    }
+}
+
+/// One statement's part of a tally.
+#[derive(Clone, Debug, Default)]
+pub struct StatementTally {
+    /// Its executions that succeeded.
+    pub latencies: Latencies,
+    /// The rows that they touched.
+    pub rows: Rows,
+}
+
 /// One slow transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slow {
@@ -109,13 +143,10 @@ pub fn add_failure(failures: &mut Failures, failed: FailedTry<'_>) {
     known.took += took;
 }
 
-/// Adds all of `added`, which may have more or fewer statements.
-pub(crate) fn merge_statements(own: &mut Vec<Latencies>, added: &[Latencies]) {
-    if own.len() < added.len() {
-        own.resize_with(added.len(), Latencies::default);
-    }
-    for (own, added) in own.iter_mut().zip(added) {
-        own.merge(added);
+/// Makes room for this many statements: more may come up while scripts run.
+pub(crate) fn make_room<T: Default>(statements: &mut Vec<T>, count: usize) {
+    if statements.len() < count {
+        statements.resize_with(count, T::default);
     }
 }
 
@@ -137,7 +168,7 @@ pub struct Tally {
     /// By script.
     pub scripts: Vec<ScriptTally>,
     /// By statement.
-    pub statements: Vec<Latencies>,
+    pub statements: Vec<StatementTally>,
     /// done − due of failed transactions.
     pub failed_response: Latencies,
     /// Durations of connects.
@@ -165,7 +196,7 @@ impl Tally {
             failures: Failures::new(),
             tried_again: Failures::new(),
             scripts: vec![ScriptTally::default(); shape.scripts],
-            statements: vec![Latencies::default(); shape.statements],
+            statements: vec![StatementTally::default(); shape.statements],
             failed_response: Latencies::default(),
             connects: Latencies::default(),
             lateness: Latencies::default(),
@@ -190,7 +221,10 @@ impl Tally {
             script.response.clear();
             script.service.clear();
         }
-        self.statements.iter_mut().for_each(Latencies::clear);
+        for statement in &mut self.statements {
+            statement.latencies.clear();
+            statement.rows = Rows::default();
+        }
         self.failed_response.clear();
         self.connects.clear();
         self.lateness.clear();
@@ -214,7 +248,11 @@ impl Tally {
             own.response.merge(&added.response);
             own.service.merge(&added.service);
         }
-        merge_statements(&mut self.statements, &other.statements);
+        make_room(&mut self.statements, other.statements.len());
+        for (own, added) in self.statements.iter_mut().zip(&other.statements) {
+            own.latencies.merge(&added.latencies);
+            own.rows.add(added.rows);
+        }
         self.failed_response.merge(&other.failed_response);
         self.connects.merge(&other.connects);
         self.lateness.merge(&other.lateness);
@@ -227,18 +265,18 @@ impl Tally {
             .for_each(|slow| self.consider_slow(slow.done - slow.due, || slow.clone()));
     }
 
-    /// Records a latency of a statement, which may be a new one. Statements are numbered from 0
-    /// without gaps, so there are never many.
+    /// Records the execution of a statement, which may be a new one: its latency and the rows that
+    /// it touched. Statements are numbered from 0 without gaps, so there are never many.
     #[inline]
-    pub fn record_statement(&mut self, statement: StatementId, latency: Nanos) {
+    pub fn record_statement(&mut self, statement: StatementId, latency: Nanos, rows: u64) {
         if statement == StatementId::UNCOUNTED {
             return;
         }
         let place = statement.0 as usize;
-        if self.statements.len() <= place {
-            self.statements.resize_with(place + 1, Latencies::default);
-        }
-        self.statements[place].record(latency);
+        make_room(&mut self.statements, place + 1);
+        let own = &mut self.statements[place];
+        own.latencies.record(latency);
+        own.rows.add(Rows { touched: rows, executions_without: u64::from(rows == 0) });
     }
 
     /// Keeps the transaction if it is among the slowest; `describe` is called only then.
@@ -256,7 +294,7 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::{Latencies, Shape, Slow, Tally};
+    use super::{Rows, Shape, Slow, Tally};
     use dbdyno_model::{Nanos, StatementId};
 
     fn slow(response: u64) -> Slow {
@@ -278,13 +316,27 @@ mod tests {
     #[test]
     fn a_statement_that_comes_up_while_running_has_its_latencies() {
         let (mut tally, mut other) = (Tally::new(SHAPE), Tally::new(SHAPE));
-        tally.record_statement(StatementId::UNCOUNTED, Nanos(1));
+        tally.record_statement(StatementId::UNCOUNTED, Nanos(1), 1);
         assert!(tally.statements.is_empty());
-        other.record_statement(StatementId(1), Nanos(7));
-        tally.record_statement(StatementId(0), Nanos(5));
+        other.record_statement(StatementId(1), Nanos(7), 0);
+        tally.record_statement(StatementId(0), Nanos(5), 2);
         tally.merge(&other);
-        let counts: Vec<u64> = tally.statements.iter().map(Latencies::count).collect();
+        let counts: Vec<u64> =
+            tally.statements.iter().map(|statement| statement.latencies.count()).collect();
         assert_eq!(counts, [1, 1]);
+    }
+
+    #[test]
+    fn rows_are_added_and_executions_without_any_counted() {
+        let (mut tally, mut other) = (Tally::new(SHAPE), Tally::new(SHAPE));
+        tally.record_statement(StatementId(0), Nanos(1), 3);
+        for rows in [0, 4] {
+            other.record_statement(StatementId(0), Nanos(1), rows);
+        }
+        tally.merge(&other);
+        assert_eq!(tally.statements[0].rows, Rows { touched: 7, executions_without: 1 });
+        tally.clear();
+        assert_eq!(tally.statements[0].rows, Rows::default());
     }
 
     #[test]

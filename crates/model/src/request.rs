@@ -173,6 +173,9 @@ pub struct Reply<'a> {
     pub rows_returned: u64,
     /// Rows affected, over all statements, as reported by the server.
     pub rows_affected: u64,
+    /// Rows that its statements touched: returned, changed or, by an update that changed nothing,
+    /// found.
+    pub rows_touched: u64,
     /// Whether a transaction block is open now, failed or not.
     pub in_transaction: bool,
     /// Whether the server reports that it rolled the last block back that it ended. PostgreSQL

@@ -24,6 +24,7 @@ pub(crate) struct Answer {
     row_count: u64,
     rows_returned: u64,
     rows_affected: u64,
+    rows_touched: u64,
     kept_bytes: usize,
     /// Whether the block that ended last was rolled back, as far as the server says.
     pub(crate) rolled_back: bool,
@@ -33,7 +34,8 @@ impl Answer {
     /// Resets for the next request. There is mostly nothing to free, so this is checked first.
     #[inline]
     pub(crate) fn clear(&mut self) {
-        (self.row_count, self.rows_returned, self.rows_affected) = (0, 0, 0);
+        (self.row_count, self.rows_returned) = (0, 0);
+        (self.rows_affected, self.rows_touched) = (0, 0);
         self.rolled_back = false;
         if self.error.is_some() || !self.results.is_empty() || self.kept_bytes > 0 {
             *self = Self::default();
@@ -46,6 +48,7 @@ impl Answer {
             results: &self.results,
             rows_returned: self.rows_returned,
             rows_affected: self.rows_affected,
+            rows_touched: self.rows_touched,
             in_transaction,
             rolled_back: self.rolled_back,
         }
@@ -103,15 +106,23 @@ impl Answer {
         !self.results.is_empty()
     }
 
-    /// A statement is complete.
+    /// A statement is complete. It touched the rows that it returned or affected, which an
+    /// `UPDATE … RETURNING` counts twice.
     #[inline]
     pub(crate) fn end_statement(&mut self, keep: Keep, rows_affected: u64) {
         self.rows_returned += self.row_count;
+        self.touch(self.row_count.max(rows_affected));
         self.rows_affected = self.rows_affected.wrapping_add(rows_affected);
         if keep != Keep::None {
             self.keep_result();
         }
         self.row_count = 0;
+    }
+
+    /// Counts rows that a statement touched.
+    #[inline]
+    pub(crate) fn touch(&mut self, rows: u64) {
+        self.rows_touched = self.rows_touched.wrapping_add(rows);
     }
 
     fn keep_result(&mut self) {

@@ -4,6 +4,7 @@ Also for a run that was interrupted: its counters are those of the last interval
 percentiles those of the complete windows.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -221,10 +222,21 @@ def _statements(recording: Recording, histograms: Histograms) -> list[StatementR
             index=index,
             sql=sql,
             as_text=scripts[script].get("as_text", {}).get(str(index), ""),
+            **_rows_touched(recording, number),
             **_times(recording, histograms, number),
         )
         for number, script, index, sql in texts
     ]
+
+
+def _rows_touched(recording: Recording, statement: int) -> dict[str, int | None]:
+    """The rows of a statement's measured executions, by the field names of its record."""
+    statements = recording.tables["statements"]
+    wanted = (statements["statement"] == statement) & is_measured(recording, "statements")
+    sums = {
+        name: float(statements[name][wanted].sum()) for name in ("rows", "executions_without_rows")
+    }
+    return {name: None if math.isnan(value) else int(value) for name, value in sums.items()}
 
 
 def _times(recording: Recording, histograms: Histograms, statement: int) -> dict[str, Any]:

@@ -51,6 +51,12 @@ _OR = re.compile(r"\bor\b", re.I)
 _VARIABLE = re.compile(r"(?<!:):(\w+)")
 _DRAWN = re.compile(rf"{_VARIABLE.pattern}|\$\d|\?")
 """A variable, a parameter, or the placeholder of a value."""
+_READ_OR_UPDATE = re.compile(r"\s*(?:select|update)\b", re.I)
+_AND = re.compile(r"\band\b", re.I)
+_SETS = re.compile(r"\b(?:select|any|all|some|or|not|union|having)\b", re.I)
+_EQUAL_TO_DRAWN = re.compile(
+    rf"[\s(]*({_QUALIFIED})\s*=(?=.*(?:{_DRAWN.pattern}))[-+*/%()\s\w:.$?]+", re.DOTALL
+)
 _NESTED = re.compile(r"\([^()]*\)")
 _DIGITS = "#"
 """Stands for the digits at the end of a name."""
@@ -226,6 +232,27 @@ def choosing_variables(sql: str) -> set[str]:
     """The script's variables in its WHERE."""
     clause = _WHERE.search(_bare(sql))
     return set(_VARIABLE.findall(clause[1])) if clause else set()
+
+
+def key_columns(sql: str) -> list[str]:
+    """The columns of its only table by whose values alone it finds the rows to read or update.
+
+    Empty if it has other conditions, or wants the next row of a queue, which may be empty.
+    """
+    bare = _bare(sql)
+    clause = _WHERE.search(bare)
+    if (
+        clause is None
+        or not _READ_OR_UPDATE.match(bare)
+        or len(tables_of(sql)) != 1
+        or _NOT_WAITING.search(bare)
+        or _SETS.search(bare[clause.start() :])
+        or first_by(sql)
+    ):
+        return []
+    parts = _AND.split(clause[1].rstrip("; \t\r\n"))
+    equal = [_EQUAL_TO_DRAWN.fullmatch(part) for part in parts]
+    return [_unquoted(one[1].rpartition(".")[2]) for one in equal if one] if all(equal) else []
 
 
 def _bare(sql: str) -> str:

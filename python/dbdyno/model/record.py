@@ -172,6 +172,11 @@ class StatementRecord(Struct, frozen=True, kw_only=True):
     """Its text; of Lua scripts with ``?`` for values."""
     count: int
     """The number of latencies measured."""
+    rows: int | None = None
+    """Rows that it returned, changed or, by an update that changed nothing, found; None in older
+    runs."""
+    executions_without_rows: int | None = None
+    """Executions that touched no row; None in older runs."""
     mean_ms: float | None
     """Mean."""
     p50_ms: float | None

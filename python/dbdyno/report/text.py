@@ -23,6 +23,7 @@ from dbdyno.layout import (
 )
 from dbdyno.model.record import FailureRecord, Latency, RunRecord, StageRecord, StatementRecord
 from dbdyno.report.costs import cost_text, first_costs
+from dbdyno.report.sections.statements import rows_each
 from dbdyno.report.server_label import server_label
 from dbdyno.report.verdict import (
     command,
@@ -139,7 +140,8 @@ def _statements(statements: Sequence[StatementRecord], width: int) -> Iterator[s
     if not any(one.count for one in statements):
         return  # killed before the first histograms were written
     # A statement that failed was answered, too: its time counts in the transaction only.
-    rows = [("ok", "mean", "p50", "p95", "p99"), *(_statement_row(one) for one in statements)]
+    head = ("ok", "rows", "mean", "p50", "p95", "p99")
+    rows = [head, *(_statement_row(one) for one in statements)]
     numbers = list(aligned(rows, left=0))
     room = width - len(numbers[0]) - 2
     labels = ["statement", *(printable(_label(one, statements)) for one in statements)]
@@ -159,7 +161,7 @@ def _sent_as_text(statements: Sequence[StatementRecord]) -> Iterator[Line]:
 
 def _statement_row(one: StatementRecord) -> tuple[str, ...]:
     times = (one.mean_ms, one.p50_ms, one.p95_ms, one.p99_ms)
-    return (count(one.count), *(milliseconds(ms) for ms in times))
+    return (count(one.count), rows_each(one), *(milliseconds(ms) for ms in times))
 
 
 def _label(one: StatementRecord, among: Sequence[StatementRecord]) -> str:

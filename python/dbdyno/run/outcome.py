@@ -10,6 +10,7 @@ from importlib import metadata
 from msgspec.structs import replace
 
 from dbdyno.analysis.disturbance import Disturbance
+from dbdyno.explain.misses import Misses
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord, Status
 from dbdyno.run.lua.commands import silence_reason
@@ -53,6 +54,7 @@ def with_validity(  # noqa: PLR0913 - everything that a verdict rests on
     limits: Limits,
     violations: Sequence[str],
     disturbance: Disturbance | None,
+    misses: Misses,
     doubts: Sequence[str],
 ) -> RunRecord:
     """Return the summary with its verdict; ``doubts`` follow those of the summary."""
@@ -62,6 +64,7 @@ def with_validity(  # noqa: PLR0913 - everything that a verdict rests on
         reasons = invalid_reasons(
             plan, measured.done, limits=limits, violations=violations, disturbance=disturbance
         )
+    reasons = [*reasons, *misses.invalid_reasons]
     if measured.script_failure is not None:
         reasons = [*reasons, measured.script_failure]
     return replace(
@@ -69,7 +72,7 @@ def with_validity(  # noqa: PLR0913 - everything that a verdict rests on
         status=_status(measured),
         valid=not reasons,
         invalid_reasons=reasons,
-        doubts=[*summary.doubts, *doubts],
+        doubts=[*misses.doubts, *summary.doubts, *doubts],
     )
 
 

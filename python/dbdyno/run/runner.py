@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from dbdyno.analysis.disturbance import disturbance
 from dbdyno.analysis.summarize import summarize
 from dbdyno.errors import DbdynoError
+from dbdyno.explain.misses import find_misses
 from dbdyno.explain.sql import locked_table, written_table
 from dbdyno.home import home_folder
 from dbdyno.host.describe import describe_host
@@ -165,7 +166,7 @@ class _Run:
                 if measured.has_begun:
                     with self._kept():
                         measured.script_failure = script.end(writer.folder / LOG)
-                        return self._conclude(writer, plan, measured, watch)
+                        return self._conclude(writer, plan, measured, watch, values)
             self._forget(writer)
         raise _not_begun(plan, measured)
 
@@ -321,7 +322,12 @@ class _Run:
             raise
 
     def _conclude(
-        self, writer: RunWriter, plan: Plan, measured: Measured, watch: Watch | None
+        self,
+        writer: RunWriter,
+        plan: Plan,
+        measured: Measured,
+        watch: Watch | None,
+        values: Values,
     ) -> Recording:
         violations = (
             watch.violations(self.connected, measured.done) if watch and measured.done else []
@@ -335,6 +341,7 @@ class _Run:
             limits=Limits(self.options.failures_max, self.options.disturbance_max),
             violations=violations,
             disturbance=disturbance(recording, summary.duration_s or 0.0),
+            misses=find_misses(recording, self.work.misses_allowed(values)),
             doubts=[
                 *(watch.doubts if watch else []),
                 *placement_doubts(self.connected.server, self.options),

@@ -61,6 +61,14 @@ class Work:
         own = self.workload.scripts(values, sql_dialect) if self.weight else []
         return [*(replace(s, weight=s.weight * self.weight) for s in own), *self.files]
 
+    def misses_allowed(self, values: Values) -> dict[str, float]:
+        """Return the workload's scripts, with the share of lookups that may find no row."""
+        if self.workload is None:
+            return {}
+        # Their names are the same in each dialect.
+        names = (script.name for script in self.workload.scripts(values, ""))
+        return dict.fromkeys(names, self.workload.misses_allowed(values))
+
     def all_variables(self, values: Values, clients: int) -> dict[str, Scalar]:
         """Return the initial values of the scripts' variables."""
         own = self.workload.variables(values, clients) if self.workload else {}

@@ -7,6 +7,7 @@ outages and no failures.
 DuckDB is imported when it is used: help, and the start of a run, need not wait for it.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -19,7 +20,7 @@ from dbdyno.model.recording import Column, Columns
 from dbdyno.store.columns import BLOB, STEPS, U64, ColumnType, Schema, object_array
 from dbdyno.store.errors import FROM_A_COPY, StoreError
 from dbdyno.store.files import sync
-from dbdyno.store.tables import MEANT_BY_OLDER, SCHEMAS
+from dbdyno.store.tables import MEANT_BY_OLDER, SCHEMAS, UNKNOWN_TO_OLDER
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -119,7 +120,8 @@ def typed_column(name: str, kind: ColumnType) -> str:
 def read_table(folder: Path, name: str) -> Columns:
     """Read one table as columns; NULL becomes NaN.
 
-    A count that folders of an older dbdyno do not have is 0, or what they counted in its place.
+    A count that folders of an older dbdyno do not have is 0, what they counted in its place, or
+    unknown.
     Raises :class:`StoreError` for a file that is damaged, or has columns of other types.
     """
     import duckdb  # noqa: PLC0415
@@ -133,7 +135,8 @@ def read_table(folder: Path, name: str) -> Columns:
             column: np.zeros(rows, U64.numpy) for column, kind in schema.items() if kind is U64
         }
         older = {column: fetched[of] for column, of in MEANT_BY_OLDER.items() if of in fetched}
-        columns = counts | older | fetched
+        unknown = {column: np.full(rows, math.nan) for column in UNKNOWN_TO_OLDER & schema.keys()}
+        columns = counts | older | unknown | fetched
         return {column: _restored(columns[column], kind) for column, kind in schema.items()}
     except KeyError as error:
         raise StoreError("damaged", f"{path} is damaged: it has no column {error}") from error

@@ -12,7 +12,7 @@ ROWS: Mapping[str, str] = {
     "scripts": "Transactions of one script that ended in one interval, with their response times.",
     "services": "Service times of one script in one interval; only in an open loop, as in a "
     "closed loop they equal the response times.",
-    "statements": "Latency of one statement in one interval.",
+    "statements": "Latency of one statement in one interval, and the rows that it touched.",
     "failed": "Response times of the failed transactions of one interval.",
     "connects": "Connection attempts that ended in one interval: with `-C`, and reconnects.",
     "lateness": "How late transactions of one interval were sent although a client was idle: the "
@@ -164,6 +164,9 @@ COLUMNS: Mapping[str, str] = {
     "scripts.skipped": "transactions that were not started, because they would have been too late",
     "failures.count": "failed transactions",
     "failures.message": "the first message of this class and code",
+    "statements.rows": "rows that it returned, changed or, by an update that changed nothing, "
+    "found; NULL in older runs",
+    "statements.executions_without_rows": "executions that touched no row; NULL in older runs",
     "slowest.client": "number of the client, from 0",
     "slowest.number": "number of the transaction: of its client, in an open loop of all clients",
     "slowest.time_s": "when it was due",

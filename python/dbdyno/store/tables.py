@@ -61,7 +61,13 @@ SCHEMAS: Mapping[str, Schema] = {
         **LATENCY,
     },
     "services": {"interval": U32, "script": U16, **LATENCY},
-    "statements": {"interval": U32, "statement": U32, **LATENCY},
+    "statements": {
+        "interval": U32,
+        "statement": U32,
+        "rows": F64,
+        "executions_without_rows": F64,
+        **LATENCY,
+    },
     "failed": {"interval": U32, **LATENCY},
     "connects": {"interval": U32, **LATENCY},
     "lateness": {"interval": U32, **LATENCY},
@@ -139,6 +145,9 @@ SCHEMAS: Mapping[str, Schema] = {
 
 # What folders of an older dbdyno, without these columns, mean by them: it did not distinguish.
 MEANT_BY_OLDER: Mapping[str, str] = {"committed": "ok", "completed_committed": "completed_ok"}
+
+# What they do not have, and nothing of theirs stands for.
+UNKNOWN_TO_OLDER = frozenset({"rows", "executions_without_rows"})
 
 LEVELS = frozenset({"waiting", "in_flight"})
 

@@ -79,7 +79,8 @@ class Tabulator:
             self._add_script(frame.index, number, script)
         for number, statement in enumerate(frame.statements):
             if statement.count:
-                self._tables["statements"].add(frame.index, number, *_latency(statement))
+                rows = frame.rows[number] if frame.rows else (math.nan, math.nan)
+                self._tables["statements"].add(frame.index, number, *rows, *_latency(statement))
                 self._buckets["statement_buckets"].add(frame.index, number, statement.buckets)
         self._add_unnumbered(frame)
         for failure in frame.failures:

@@ -33,6 +33,11 @@ def scale_alone(values: Values, _clients: int) -> dict[str, Scalar]:
     return {"scale": values["scale"]}
 
 
+def finds_each_key(_values: Values) -> float:
+    """Return that no lookup may find nothing: scripts draw only keys whose rows stay."""
+    return 0.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Workload:
     """Schema, data, scripts, parameters and invariants under one name.
@@ -44,7 +49,8 @@ class Workload:
     queries that return one number each. ``laws`` apply to their changes in a run of this workload
     alone; ``balances`` apply from loading on, whichever workload of the family has run.
     ``variables`` returns the initial values of the scripts' variables, given the parameters and the
-    number of clients.
+    number of clients. ``misses_allowed`` returns the share of executions of a statement that reads
+    or updates by key which may find no row, because another client has just deleted it.
     """
 
     name: str
@@ -59,6 +65,7 @@ class Workload:
     variables: Callable[[Values, int], dict[str, Scalar]] = scale_alone
     scale_name: str = "scale"
     other_maker: OtherMaker | None = None
+    misses_allowed: Callable[[Values], float] = finds_each_key
 
     def read(self, given: Mapping[str, Value]) -> dict[str, Value]:
         """Return the given parameters, checked; the others keep their defaults."""

@@ -240,6 +240,7 @@ fn owned_reply(flow: Flow, reply: &Reply<'_>) -> LinkEvent {
         results: reply.results.to_vec(),
         rows_returned: reply.rows_returned,
         rows_affected: reply.rows_affected,
+        rows_touched: reply.rows_touched,
         in_transaction: reply.in_transaction,
         rolled_back: reply.rolled_back,
     };

@@ -107,12 +107,15 @@ impl Statement {
         loop {
             let columns = self.columns()?;
             let result = if columns == 0 {
-                answer.rows_affected += self.rows_affected()?;
+                let affected = self.rows_affected()?;
+                answer.rows_affected += affected;
+                answer.rows_touched += affected;
                 ResultSet::default()
             } else {
                 self.result(columns, keep)?
             };
             answer.rows_returned += result.row_count;
+            answer.rows_touched += result.row_count;
             if keep != Keep::None {
                 answer.results.push(result);
             }

@@ -300,7 +300,7 @@ impl Worker {
         let counts = own.transaction.is_some_and(|transaction| transaction.measured)
             || self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
         if counts {
-            self.tally.record_statement(statement, now - sent);
+            self.tally.record_statement(statement, now - sent, reply.rows_touched);
         }
     }
 

@@ -195,6 +195,9 @@ impl Exchange {
         let rows_affected = fields.length()?;
         fields.length()?; // the last insert ID
         let status = fields.u16()?;
+        if rows_affected == 0 {
+            self.answer.touch(rows_matched(fields));
+        }
         Ok(self.end_statement(rows_affected, status, out))
     }
 
@@ -283,6 +286,18 @@ impl Exchange {
             }
         }
     }
+}
+
+/// The rows that an update found although it changed none of them: an update that assigns what is
+/// there already affects no row. They are the first number of the text at the end of an OK packet
+/// (`Rows matched: 1  Changed: 0  Warnings: 0`), whose words are in the server's language.
+fn rows_matched(after_status: Fields<'_>) -> u64 {
+    let Some(text) = after_status.0.get(size_of::<u16>()..) else { return 0 }; // after warnings
+    // The byte before the text is its length, which may look like a digit.
+    let digits = text.iter().skip(1).skip_while(|byte| !byte.is_ascii_digit());
+    digits
+        .take_while(|byte| byte.is_ascii_digit())
+        .fold(0, |sum: u64, digit| sum.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
 }
 
 /// What to keep of the answer being received.

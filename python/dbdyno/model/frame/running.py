@@ -93,6 +93,9 @@ class Interval(Struct, frozen=True, tag="interval", tag_field="kind"):
     engine: EngineInterval
     slowest: list[SlowTransaction]
     completed_committed: int = -1
+    rows: list[tuple[int, int]] = []
+    """By statement ID: the rows that it returned, changed or found, and how many of its executions
+    touched none; empty in frames of an older engine."""
 
     def __post_init__(self) -> None:
         """Older ones do not distinguish."""

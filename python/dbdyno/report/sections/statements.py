@@ -10,7 +10,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from dbdyno.analysis.lock_queue import StatementTime
-from dbdyno.formatting import NOTHING, count, milliseconds, percent
+from dbdyno.formatting import NOTHING, count, milliseconds, percent, significant
 from dbdyno.model.record import StatementRecord
 from dbdyno.report.content import Block, Figure, Section, Subject, Table
 from dbdyno.report.plot import at_each_width
@@ -122,7 +122,8 @@ def _summary(rows: Sequence[Row]) -> str:
 def _table(rows: Sequence[Row]) -> Table:
     is_split = any(row.split for row in rows)
     several = len({row.record.script for row in rows}) > 1
-    columns = ["Statement", "Count", "Share of time", "Mean", "p50", "p95", "p99"]
+    columns = ["Statement", "Count", "Rows each", "Without rows"]
+    columns += ["Share of time", "Mean", "p50", "p95", "p99"]
     if is_split:
         columns += ["Working", "Other waits", "Lock wait"]
     return Table(
@@ -141,9 +142,24 @@ def _cells(one: StatementRecord, share: float, several: bool) -> tuple[str, ...]
     return (
         f"{one.script}: {one.sql}" if several else one.sql,
         count(one.count),
+        rows_each(one),
+        _without_rows(one),
         percent(share),
         *(milliseconds(ms) for ms in (one.mean_ms, one.p50_ms, one.p95_ms, one.p99_ms)),
     )
+
+
+def rows_each(one: StatementRecord) -> str:
+    """The rows that an execution of the statement touched on average."""
+    if one.rows is None or not one.count:
+        return NOTHING
+    return significant(one.rows / one.count)
+
+
+def _without_rows(one: StatementRecord) -> str:
+    if one.executions_without_rows is None or not one.count:
+        return NOTHING
+    return percent(one.executions_without_rows / one.count)
 
 
 def _split_cells(row: Row) -> tuple[str, ...]:
