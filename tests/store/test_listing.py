@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -95,6 +96,21 @@ def test_what_older_folders_did_not_distinguish_was_all_committed(home):
         query = f"select sum({column}), sum({of}) from {name} where run_id = '{folder.name}'"
         ((committed, ok),) = sql(query, home).fetchall()
         assert committed == ok > 0
+
+
+def test_what_older_folders_did_not_count_is_unknown(home):
+    folder = find_run("last", home)
+    path, older = folder / "statements.parquet", folder / "older.parquet"
+    lacking = "rows, executions_without_rows"
+    duckdb.sql(f"COPY (SELECT * EXCLUDE ({lacking}) FROM '{path}') TO '{older}'")
+    older.replace(path)
+    statements = open_run(folder).columns("statements")
+    assert statements["count"].sum() > 0
+    assert np.isnan(statements["rows"]).all()
+    assert np.isnan(statements["executions_without_rows"]).all()
+    query = f"select count(rows), count(*) from statements where run_id = '{folder.name}'"
+    ((known, all_rows),) = sql(query, home).fetchall()
+    assert known == 0 < all_rows
 
 
 def test_studies_are_meant_by_the_same_words(tmp_path):

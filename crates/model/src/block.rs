@@ -22,41 +22,69 @@ pub struct BlockWords {
 impl BlockWords {
     /// Of a text of one or several statements. A semicolon within a literal counts as the end of a
     /// statement: what follows it matters only if it reads like a COMMIT.
+    ///
+    /// This is done for each text that a script generates, and most are none of these.
     pub fn of(sql: &str) -> Self {
         let mut found = Self::default();
-        for statement in sql.split(';') {
-            let statement = without_leading_comments(statement);
-            // Most statements are none of these: their first letter says so.
-            if !statement
-                .starts_with(['a', 'b', 'c', 'e', 'p', 'r', 's', 'A', 'B', 'C', 'E', 'P', 'R', 'S'])
-            {
-                continue;
-            }
-            let mut words = statement.split_whitespace().map(str::to_ascii_lowercase);
-            let first = words.next().unwrap_or_default();
-            let mut rest = words.skip_while(|word| matches!(word.as_str(), "work" | "transaction"));
-            match first.as_str() {
-                "begin" => found.begins = rest.next().as_deref() != Some("not"),
-                "start" => found.begins |= is_transaction(statement),
-                "commit" | "end" if rest.next().as_deref() != Some("prepared") => {
-                    found.ends = Some(BlockEnd::Commit);
-                }
-                "prepare" if is_transaction(statement) => found.ends = Some(BlockEnd::Commit),
-                "rollback" | "abort"
-                    if !matches!(rest.next().as_deref(), Some("to" | "prepared")) =>
-                {
-                    found.ends = Some(BlockEnd::Rollback);
-                }
-                _ => {}
-            }
-        }
+        sql.split(';').for_each(|statement| found.add(statement));
         found
+    }
+
+    /// Adds what one statement asks.
+    fn add(&mut self, statement: &str) {
+        let statement = without_leading_comments(statement);
+        let length = statement.bytes().take_while(u8::is_ascii_alphabetic).count();
+        let (first, rest) = statement.split_at(length);
+        let Some(verb) = Verb::of(first) else { return };
+        let mut words = rest.split_whitespace();
+        let second = words.next().unwrap_or_default();
+        let is = |word: &str, one: &str| word.eq_ignore_ascii_case(one);
+        let is_transaction = is(second, "transaction");
+        // What follows COMMIT WORK or ROLLBACK TRANSACTION.
+        let third = if is_transaction || is(second, "work") {
+            words.next().unwrap_or_default()
+        } else {
+            second
+        };
+        match verb {
+            Verb::Begin => self.begins = !is(third, "not"),
+            Verb::Start => self.begins |= is_transaction,
+            Verb::Commit if !is(third, "prepared") => self.ends = Some(BlockEnd::Commit),
+            Verb::Prepare if is_transaction => self.ends = Some(BlockEnd::Commit),
+            Verb::Rollback if !is(third, "to") && !is(third, "prepared") => {
+                self.ends = Some(BlockEnd::Rollback);
+            }
+            Verb::Commit | Verb::Prepare | Verb::Rollback => {}
+        }
     }
 }
 
-/// Whether the second word is TRANSACTION.
-fn is_transaction(statement: &str) -> bool {
-    statement.split_whitespace().nth(1).is_some_and(|word| word.eq_ignore_ascii_case("transaction"))
+/// The first word of a statement about transaction blocks.
+#[derive(Clone, Copy)]
+enum Verb {
+    Begin,
+    Start,
+    Commit,
+    Prepare,
+    Rollback,
+}
+
+impl Verb {
+    /// The verb that a statement begins with. Most begin with another: its length and its first
+    /// letter mostly say so.
+    fn of(first: &str) -> Option<Self> {
+        let is = |word: &str| first.eq_ignore_ascii_case(word);
+        match (first.len(), first.as_bytes().first()?.to_ascii_lowercase()) {
+            (5, b'b') if is("begin") => Some(Self::Begin),
+            (5, b's') if is("start") => Some(Self::Start),
+            (6, b'c') if is("commit") => Some(Self::Commit),
+            (3, b'e') if is("end") => Some(Self::Commit),
+            (7, b'p') if is("prepare") => Some(Self::Prepare),
+            (8, b'r') if is("rollback") => Some(Self::Rollback),
+            (5, b'a') if is("abort") => Some(Self::Rollback),
+            _ => None,
+        }
+    }
 }
 
 fn without_leading_comments(mut statement: &str) -> &str {

@@ -229,7 +229,7 @@ def _statements(recording: Recording, histograms: Histograms) -> list[StatementR
     ]
 
 
-def _rows_touched(recording: Recording, statement: int) -> dict[str, int | None]:
+def _rows_touched(recording: Recording, statement: int) -> dict[str, Any]:
     """The rows of a statement's measured executions, by the field names of its record."""
     statements = recording.tables["statements"]
     wanted = (statements["statement"] == statement) & is_measured(recording, "statements")

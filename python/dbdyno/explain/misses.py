@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
+from dbdyno.analysis.distributions import is_measured
 from dbdyno.explain.sql import fits, key_columns, tables_of
 from dbdyno.explain.statements import in_one_line
 from dbdyno.formatting import count, counted, percent
@@ -32,15 +33,12 @@ _FOUND_AT_FIRST, _FOUND_AT_LAST = 0.5, 0.1
 class Misses(Struct, frozen=True):
     """What lookups that found nothing mean for a run, each a sentence."""
 
-    invalid_reasons: Sequence[str] = ()
-    doubts: Sequence[str] = ()
+    invalid_reasons: list[str] = []
+    doubts: list[str] = []
 
 
 class _Lookup(Struct, frozen=True):
-    """A statement that looks up rows; the arrays have an element for each interval in which it ran.
-
-    The warm-up counts, too: a table may have been emptied meanwhile.
-    """
+    """A statement that looks up rows, with its executions in each interval in which it ran."""
 
     place: str
     sql: str
@@ -73,7 +71,7 @@ def find_misses(recording: Recording, allowed_of: Mapping[str, float]) -> Misses
                 doubtful.append((lookup, what))
         elif lookup.share > allowed:
             is_invalid = lookup.share > max(allowed, _INVALID_MIN)
-            what = f"{_how_many(lookup)} found no row, and each is to find one"
+            what = f"{_missed(lookup)}, and each is to find one"
             (invalid if is_invalid else doubtful).append((lookup, what))
     advice = "; rows are missing: load the tables again, with --replace"
     return Misses(
@@ -85,9 +83,10 @@ def find_misses(recording: Recording, allowed_of: Mapping[str, float]) -> Misses
 def _lookups(recording: Recording) -> Iterable[tuple[str, _Lookup]]:
     scripts = recording.plan.get("scripts", [])
     table = recording.tables["statements"]
+    counted = is_measured(recording, "statements") & ~np.isnan(table["executions_without_rows"])
     texts = rows(recording.tables["statement_texts"], ("statement", "script", "line", "sql"))
     for number, script, line, sql in texts:
-        ran = (table["statement"] == number) & ~np.isnan(table["executions_without_rows"])
+        ran = (table["statement"] == number) & counted
         columns = key_columns(sql)
         if columns and ran.any():
             name = scripts[script]["name"]
@@ -101,12 +100,11 @@ def _unexpected(lookup: _Lookup, facts: ServerFacts) -> str:
     if lookup.executions.sum() < _EXECUTIONS_MIN:
         return ""
     if lookup.share == 1:
-        return f"none of {count(int(lookup.executions.sum()))} executions found a row"
+        return f"none of {_executions(lookup)} found a row"
     if _stopped_finding(lookup):
-        return f"{_how_many(lookup)} found no row: at first most did, at the end hardly any"
+        return f"{_missed(lookup)}: at first most did, at the end hardly any"
     if lookup.share > _UNIQUE_MIN and _is_unique(lookup, facts):
-        key = ", ".join(lookup.columns)
-        return f"{_how_many(lookup)} found no row by {key}, a unique key"
+        return f"{_missed(lookup)} by {', '.join(lookup.columns)}, a unique key"
     return ""
 
 
@@ -131,8 +129,12 @@ def _is_unique(lookup: _Lookup, facts: ServerFacts) -> bool:
     )
 
 
-def _how_many(lookup: _Lookup) -> str:
-    return f"{percent(lookup.share)} of {count(int(lookup.executions.sum()))} executions"
+def _missed(lookup: _Lookup) -> str:
+    return f"{percent(lookup.share)} of {_executions(lookup)} found no row"
+
+
+def _executions(lookup: _Lookup) -> str:
+    return f"{count(int(lookup.executions.sum()))} executions of {lookup.place}"
 
 
 def _sentence(judged: Sequence[tuple[_Lookup, str]]) -> Iterable[str]:
@@ -141,4 +143,4 @@ def _sentence(judged: Sequence[tuple[_Lookup, str]]) -> Iterable[str]:
         worst, what = max(judged, key=lambda one: one[0].share)
         others = len(judged) - 1
         more = f", and {counted(others, 'other statement')} likewise" if others else ""
-        yield f"{worst.place}: {what} ({worst.text}){more}"
+        yield f"{what} ({worst.text}){more}"

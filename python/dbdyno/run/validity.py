@@ -1,7 +1,8 @@
 """Whether a run's results may be used, and why not. Pure.
 
-*Valid* is defined narrowly, so that it means something: only the five reasons below make a run
-invalid. Everything else that weakens a number is a doubt, which ``analysis`` determines.
+*Valid* is defined narrowly, so that it means something: only the reasons below, and lookups of
+a workload that find no row (``explain.misses``), make a run invalid. Everything else that weakens a
+number is a doubt, which ``analysis`` determines.
 """
 
 import re

@@ -182,17 +182,16 @@ impl Worker {
             match own.session.resume(input) {
                 Ok(Step::Request(request)) => {
                     port.send(client, &request);
-                    let words = match request {
+                    let statement = request.statement();
+                    // Lua's statements are not known before the run.
+                    let known = self.block_words.get(statement.0 as usize).copied();
+                    let words = known.unwrap_or_else(|| match request {
                         Request::Text { sql, .. }
                         | Request::TextInPipeline { sql, .. }
                         | Request::Execute { sql, .. } => BlockWords::of(sql),
-                        Request::Parameterized { statement, .. } => {
-                            let place = statement.0 as usize;
-                            self.block_words.get(place).copied().unwrap_or_default()
-                        }
-                        Request::Prepare { .. } | Request::Sync { .. } => BlockWords::default(),
-                    };
-                    let asked = Asked { statement: request.statement(), sent: now, words };
+                        _ => BlockWords::default(),
+                    });
+                    let asked = Asked { statement, sent: now, words };
                     let flow = request.flow();
                     if self.request_sent(client, asked, flow) {
                         return false;
