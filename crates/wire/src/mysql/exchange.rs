@@ -195,7 +195,7 @@ impl Exchange {
         let rows_affected = fields.length()?;
         fields.length()?; // the last insert ID
         let status = fields.u16()?;
-        if rows_affected == 0 {
+        if rows_affected == 0 && self.stage == Stage::Sent {
             self.answer.touch(rows_matched(fields));
         }
         Ok(self.end_statement(rows_affected, status, out))
