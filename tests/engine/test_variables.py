@@ -5,6 +5,7 @@ from functools import partial
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from dbdyno.engine import statements_with_variables
 from dbdyno.model.plan import Plan, QueryMode
@@ -188,6 +189,22 @@ select * from part_3;
 """
     result = checked(plan_of(local, script, "prepared"))
     assert (result.counters.ok, result.done.failures) == (2, [])
+
+
+def test_anothers_alter_costs_a_client_one_transaction_if_it_is_open(local, seen, checked):
+    script = """\\if :client_id = 0
+alter table part_3 add column if not exists b int;
+\\else
+begin;
+select 1;
+select * from part_3;
+end;
+\\endif
+"""
+    plan = replace(plan_of(local, script, "prepared"), clients=2, threads=2, **times(1000))
+    result = checked(plan)
+    assert result.codes == {"0A000": ("other", 1)}
+    assert result.counters.ok == 2 * 1000 - 1
 
 
 def test_a_wrong_number_of_parameters_is_a_fault_of_the_statement(local, checked):

@@ -36,6 +36,10 @@ _AGAINST_CODE = {
     "22003": "Draw values that the statement's expressions and columns accept. If the column does, "
     "the server has inferred a narrower type for a variable from what stands beside it "
     f"(integer for :n + 10): cast the variable (:n::bigint), {_WRITE_IT}",
+    "0A000": "If another session has altered the table, nothing is to be done: what was prepared "
+    "before is refused once for each client whose transaction is open, and the next transaction "
+    "prepares it anew; -M simple has no such statements. Otherwise the server does not support "
+    "what the statement asks.",
     "42P18": f"The server cannot infer the type of a variable: cast it (:n::bigint), {_WRITE_IT}",
 }
 # By the engine's class of a failure.

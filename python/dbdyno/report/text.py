@@ -140,8 +140,9 @@ def _statements(statements: Sequence[StatementRecord], width: int) -> Iterator[s
     if not any(one.count for one in statements):
         return  # killed before the first histograms were written
     # A statement that failed was answered, too: its time counts in the transaction only.
-    head = ("ok", "rows", "mean", "p50", "p95", "p99")
-    rows = [head, *(_statement_row(one) for one in statements)]
+    counts_rows = any(one.rows is not None for one in statements)
+    head = ("ok", *(("rows",) * counts_rows), "mean", "p50", "p95", "p99")
+    rows = [head, *(_statement_row(one, counts_rows=counts_rows) for one in statements)]
     numbers = list(aligned(rows, left=0))
     room = width - len(numbers[0]) - 2
     labels = ["statement", *(printable(_label(one, statements)) for one in statements)]
@@ -159,9 +160,10 @@ def _sent_as_text(statements: Sequence[StatementRecord]) -> Iterator[Line]:
         )
 
 
-def _statement_row(one: StatementRecord) -> tuple[str, ...]:
+def _statement_row(one: StatementRecord, *, counts_rows: bool) -> tuple[str, ...]:
     times = (one.mean_ms, one.p50_ms, one.p95_ms, one.p99_ms)
-    return (count(one.count), rows_each(one), *(milliseconds(ms) for ms in times))
+    rows = (rows_each(one),) * counts_rows
+    return (count(one.count), *rows, *(milliseconds(ms) for ms in times))
 
 
 def _label(one: StatementRecord, among: Sequence[StatementRecord]) -> str:
