@@ -62,7 +62,8 @@ FAULTS = {
         "a run folder from somebody else",
         "removals of what is not in the home",
         "a changed record of a kept server",
-        "markup, escape sequences, line breaks and marks of direction in names and messages",
+        "markup, escape sequences, line breaks, formulas and marks of direction in names and "
+        "messages",
         "secrets by every road, and quoted by the server in errors and in its log",
     },
 }

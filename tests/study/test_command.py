@@ -2,19 +2,23 @@
 
 import json
 import shutil
+import warnings
 
 import pytest
 
 from dbdyno.cli import main, study as cli_study
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import plain
+from dbdyno.store.errors import LeftOut
 from dbdyno.store.listing import remove_run
+from dbdyno.store.places import runs_folder
 from dbdyno.store.studies import find_study_folder, list_studies
 from dbdyno.store.summary import list_runs
 from dbdyno.study.finding import find_study
 from dbdyno.study.spec import AS_WRITTEN, read_study
 from dbdyno.study.starting import begin_study
 from tests.cli import made_up_runs as made_up
+from tests.cli.test_damaged_folders import LINKED, NOT_DATA, damage
 from tests.study.files import CLIENTS, HEAD, MINI, written
 from tests.study.test_execute import BASE, Broken
 from tests.support.engine import Interrupted, tools
@@ -109,6 +113,24 @@ def test_removed_runs_of_a_study_are_reported(tmp_path, capsys):
     assert f"1 run of this study has been removed: {second}\n" in answer(capsys, "verdict")[2]
     remove_run(first)
     assert "2 runs of this study have been removed: " in answer(capsys, "verdict")[2]
+
+
+def test_a_study_with_a_damaged_run_counts_the_others_and_names_the_file(tmp_path, capsys):
+    """Each file of one of its runs in turn, cut and as a link to elsewhere."""
+    answer(capsys, "run", str(written(tmp_path, STUDY)), "--repeats", "1")
+    folder = runs_folder() / list_runs()[0].run_id
+    whole = shutil.copytree(folder, tmp_path / "whole")
+    for name in sorted(path.name for path in whole.iterdir() if path.name not in NOT_DATA):
+        for how in ("cut", LINKED):
+            damage(folder / name, how, (whole / name).read_bytes())
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", LeftOut)
+                code, out, err = answer(capsys, "report", "last", "--text")
+            said = err + "".join(str(one.message) for one in caught)
+            assert (code, "Is more more?" in out) == (0, True), (name, how, said)
+            assert name != "run.json" or name in said, (name, how, said)
+            (folder / name).unlink()
+            shutil.copy(whole / name, folder / name)
 
 
 def test_a_study_that_goes_on_is_not_removed(tmp_path, capsys):

@@ -2,6 +2,8 @@
 
 import csv as csv_module
 import io
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,9 +17,11 @@ from dbdyno.cli.output import (
     print_result,
     print_table,
     refuse_several_forms,
+    screen,
 )
 from dbdyno.cli.pages import refuse_unwritable
 from dbdyno.errors import DbdynoError
+from dbdyno.layout import visible
 from dbdyno.store.parquet import interruptible
 from dbdyno.store.query import sql as run_query, write_parquet
 
@@ -66,16 +70,28 @@ def sql(
     with interruptible():
         columns, rows = answer.columns, answer.fetchall()
     if csv:
-        text = io.StringIO()
-        writer = csv_module.writer(text, lineterminator="\n")
-        writer.writerows([map(_word, row) for row in [columns, *rows]])
-        print_result(text.getvalue().removesuffix("\n"))
+        print_result(_as_csv([columns, *rows], is_for_eyes=screen(sys.stdout) is not None))
         return Exit.OK
     if json:
         print_json({"columns": columns, "rows": rows})
         return Exit.OK
     print_table(columns, ([_word(value) for value in row] for row in rows))
     return Exit.OK
+
+
+def _as_csv(rows: Sequence[Sequence[object]], *, is_for_eyes: bool) -> str:
+    """Return rows as RFC 4180 has them, their values as they are: CSV is for programs.
+
+    On a terminal, texts of others must not steer it.
+    """
+    lines = []
+    for row in rows:
+        line, words = io.StringIO(), map(_word, row)
+        # With this end of a line, what has either of its characters is quoted.
+        writer = csv_module.writer(line, lineterminator="\r\n")
+        writer.writerow(map(visible, words) if is_for_eyes else words)
+        lines.append(line.getvalue().removesuffix("\r\n"))
+    return "\n".join(lines)
 
 
 def _word(value: object) -> str:

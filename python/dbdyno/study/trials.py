@@ -8,7 +8,7 @@ from dbdyno.answers.answer import Trial, Trials
 from dbdyno.explain.case import Case
 from dbdyno.model.recording import Histograms
 from dbdyno.model.study import StudyRecord
-from dbdyno.store.errors import StoreError
+from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.places import runs_folder
 from dbdyno.store.run import Run
 
@@ -29,10 +29,13 @@ def _trials(study: StudyRecord, histograms: Histograms) -> Iterator[Trial]:
     for result in study.results:
         if result.status != "done":
             continue
+        folder = runs_folder() / result.run_id
         try:
-            found = Run(runs_folder() / result.run_id)
-        except (StoreError, OSError):
-            continue  # removed or damaged: the other runs still count
+            found = Run(folder)
+        except StoreError as error:
+            if folder.is_dir():  # of those that were removed, ``lost_runs`` tells
+                leave_out(folder, error)
+            continue  # the other runs still count
         point = levels[result.turn.point]
         load = partial(_case, found.folder, histograms)
         yield Trial(point, result.turn.block, found.record, load)
