@@ -1,10 +1,13 @@
 """The error logs of MariaDB and MySQL, in pieces of any length."""
 
+import re
 import time
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
+from dbdyno.model.telemetry import LogEntry
 from dbdyno.targets.mysql.telemetry.log import MysqlLog
 
 MARIADB = """\
@@ -75,3 +78,15 @@ def test_a_time_that_cannot_be_is_not_known():
 @pytest.mark.parametrize("text", ["\0\xff\n" * 10, "x" * 200_000, "\n\n"])
 def test_rubbish_gives_nothing(text: str):
     assert topics(text) == []
+
+
+@pytest.mark.parametrize("odd", ["0", "-1", "99", "9" * 400, "odd", ""])
+def test_an_odd_value_costs_only_itself(odd: str) -> None:
+    """In place of each number of each line; the line after it is read as ever."""
+    after = "2026-11-21  1:47:43 0 [Note] mariadbd: ready for connections.\n"
+    for line in MARIADB.splitlines():
+        for number in re.finditer(r"\d+", line):
+            changed = f"{line[: number.start()]}{odd}{line[number.end() :]}\n"
+            found = MysqlLog().feed(changed + after)
+            assert found[-1].topic == "start"
+            assert msgspec.msgpack.decode(msgspec.msgpack.encode(found), type=list[LogEntry])

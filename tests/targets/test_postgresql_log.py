@@ -4,9 +4,12 @@ Each file was written by a server of that version during a checkpoint, a vacuum,
 temporary file, a failure, a crash and a shutdown.
 """
 
+import math
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dbdyno.model.telemetry import LogEntry
@@ -205,3 +208,19 @@ def test_a_line_without_an_end_takes_no_more_than_its_share() -> None:
         log.feed("x" * LINE_MAX)
     assert len(log._rest) <= LINE_MAX
     assert [entry.topic for entry in log.feed(f"\n{LINE}") + log.feed("")] == ["checkpoint_start"]
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("odd", ["0", "-1", "99", "9" * 400, "odd", ""])
+def test_an_odd_value_costs_only_itself(name: str, odd: str) -> None:
+    """In place of each number of each line; the line after it is read as ever."""
+    text = log_of(name)
+    for line in dict.fromkeys(text.splitlines()):
+        for number in re.finditer(r"\d+(\.\d+)?", line):
+            changed = f"{line[: number.start()]}{odd}{line[number.end() :]}\n"
+            found = entries(changed, LINE)
+            assert "checkpoint_start" in {entry.topic for entry in found} or name != "15.txt"
+            for entry in found:
+                kept = msgspec.msgpack.decode(msgspec.msgpack.encode(entry), type=LogEntry)
+                numbers = [value for value in kept.values.values() if isinstance(value, float)]
+                assert all(map(math.isfinite, numbers)), changed

@@ -19,6 +19,7 @@ HEAD = re.compile(
     r"(?P<moment>\d{4}-\d\d-\d\d[T ] ?\d?\d:\d\d:\d\d(?:\.\d+)?)(?P<zone>Z|[+-]\d\d:\d\d)?"
     r" +\d+ \[(?P<severity>\w+)\] (?P<message>.*)"
 )
+YEARS = range(1971, 2262)  # nanoseconds since 1970 have 64 bits
 LABELS = re.compile(r"^(?:\[[^\]]*\] )*(?:InnoDB: )?")
 
 
@@ -102,5 +103,7 @@ def _moment_ns(text: str, zone: str) -> int:
     try:
         moment = datetime.fromisoformat(f"{day}T{clock:0>8}{zone}")
     except ValueError:
+        return 0
+    if moment.year not in YEARS:
         return 0
     return round(moment.timestamp() * 1e6) * 1000

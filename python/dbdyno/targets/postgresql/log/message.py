@@ -22,6 +22,7 @@ MOMENT = re.compile(
     r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.\d{1,6})?(?: ([A-Z][A-Za-z]+|[+-]\d\d(?::?\d\d)?))?"
 )
 EPOCH = re.compile(r"(?<![\d.])(\d{10})\.(\d{3})(?!\d)")
+YEARS = range(1971, 2262)  # nanoseconds since 1970 have 64 bits
 TABLE_LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [^ ,]+,")
 SQLSTATE = re.compile(r"[0-9A-Z]{5}")
 SUCCESS = "00000"
@@ -126,13 +127,18 @@ def _fields(lines: list[str]) -> dict[str, list[str]]:
 
 
 def moment_ns(text: str) -> int:
-    """Return the Unix time in a text; 0 if there is none, or for an unknown time zone."""
+    """Return the Unix time in a text; 0 if there is none, it cannot be, or its zone is unknown."""
     if epoch := EPOCH.search(text):
         return int(epoch[1] + epoch[2]) * 1_000_000
     found = MOMENT.search(text)
     if found is None:
         return 0
-    moment = datetime.fromisoformat(found[1])
+    try:
+        moment = datetime.fromisoformat(found[1])
+    except ValueError:
+        return 0
+    if moment.year not in YEARS:
+        return 0
     zone = found[3] or ""
     if zone in UNIVERSAL:
         moment = moment.replace(tzinfo=UTC)

@@ -7,6 +7,7 @@ out; the messages of a server in another language are not recognized.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from re import Pattern
 
 from dbdyno.targets.postgresql.log.message import LogMessage
@@ -30,7 +31,11 @@ class Topic:
         """Return the values found in the message; for an error also its SQLSTATE."""
         text = f"{logged.message}\n{logged.detail}"
         state = {"sqlstate": logged.sqlstate} if logged.sqlstate and logged.is_error else {}
-        numbers = {name: float(found[1]) for name, found in _found(self.numbers, text)}
+        numbers = {
+            name: number
+            for name, found in _found(self.numbers, text)
+            if isfinite(number := float(found[1]))
+        }
         texts = {name: found[1] for name, found in _found(self.texts, text)}
         return {**numbers, **texts, **self.fixed, **state}
 
