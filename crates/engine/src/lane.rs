@@ -12,7 +12,7 @@ mod reporting;
 mod shell;
 
 use crate::clock;
-use crate::io::{Io, Ready, Received};
+use crate::io::{Io, Ready, Received, Sending};
 use crate::link::{Answer, Blueprint, LinkEvent, Route};
 use cancelling::Cancelling;
 use dbdyno_load::{Event, Settings, Worker};
@@ -132,14 +132,15 @@ impl<I: Io> Lane<I> {
         self.worker.connect_all(clock::now(), &mut self.links);
         self.perform_actions()?;
         while !self.worker.is_over() && self.worker.fatal().is_none() {
-            let timeout = self.worker.next_wake() - clock::now();
-            self.io.wait(timeout.min(SLEEP_LONGEST), &mut ready)?;
+            let timeout = self.timeout();
+            self.io.wait(timeout, &mut ready)?;
             for place in 0..ready.len() {
                 self.prefetch_next_clients(&ready[place..]);
                 self.handle(ready[place])?;
             }
             ready.clear();
             self.links.release_freed();
+            self.continue_copies()?;
             self.notify_worker(Event::Wake)?;
             self.report();
         }
@@ -219,14 +220,9 @@ impl<I: Io> Lane<I> {
     ) -> io::Result<()> {
         match event {
             LinkEvent::Reply(flow, answer) => {
-                let event = reply_event(client, flow, &answer);
-                self.links.handling = Some(slot);
-                self.worker.on(now, event, &mut self.links);
-                self.links.handling = None;
-                self.perform_actions()
+                self.on_link(now, slot, reply_event(client, flow, &answer))
             }
-            // Only the loader sends rows.
-            LinkEvent::RowsWanted => Ok(()),
+            LinkEvent::RowsWanted => self.on_link(now, slot, Event::RowsWanted { client }),
             LinkEvent::Connected(backend) => {
                 self.links.route.note_login();
                 self.notify_worker(Event::Connected { client, backend })?;
@@ -241,6 +237,39 @@ impl<I: Io> Lane<I> {
             }
             LinkEvent::VersionRefused => self.dial_with_oldest_version(slot, client),
         }
+    }
+
+    /// Passes on an event of a link, whose output is flushed once all its events are handled.
+    fn on_link(&mut self, now: Nanos, slot: usize, event: Event<'_>) -> io::Result<()> {
+        self.links.handling = Some(slot);
+        self.worker.on(now, event, &mut self.links);
+        self.links.handling = None;
+        self.perform_actions()
+    }
+
+    /// Lets each COPY go on whose last rows the socket has taken: one block in each round, so that
+    /// the other clients have their turns, and none while the server does not read.
+    fn continue_copies(&mut self) -> io::Result<()> {
+        for slot in std::mem::take(&mut self.links.copying) {
+            let Some(link) = self.links.peek(slot).filter(|link| link.has_more_rows) else {
+                continue;
+            };
+            let client = link.client;
+            match self.io.sending(slot, link) {
+                Sending::Done => self.notify_worker(Event::RowsWanted { client })?,
+                Sending::Soon | Sending::Blocked => self.links.copying.push(slot),
+            }
+        }
+        Ok(())
+    }
+
+    /// How long the thread may wait for events.
+    fn timeout(&self) -> Nanos {
+        let is_ready = |slot, link: &_| self.io.sending(slot, link) != Sending::Blocked;
+        if self.links.has_copy_ready(is_ready) {
+            return Nanos::ZERO;
+        }
+        (self.worker.next_wake() - clock::now()).min(SLEEP_LONGEST)
     }
 
     fn notify_worker(&mut self, event: Event<'_>) -> io::Result<()> {
@@ -315,6 +344,7 @@ fn reply_event(client: usize, flow: Flow, answer: &Answer) -> Event<'_> {
         rows_touched: answer.rows_touched,
         in_transaction: answer.in_transaction,
         rolled_back: answer.rolled_back,
+        copied_bytes: answer.copied_bytes,
     };
     match flow {
         Flow::Queue => Event::Part { client, reply },

@@ -65,6 +65,7 @@ pub(crate) struct Answer {
     pub(crate) rows_touched: u64,
     pub(crate) in_transaction: bool,
     pub(crate) rolled_back: bool,
+    pub(crate) copied_bytes: u64,
 }
 
 /// One connection.
@@ -80,6 +81,8 @@ pub(crate) struct Link {
     channel: Option<Box<Channel>>,
     /// PostgreSQL's one-byte answer to the request for encryption.
     answer: [u8; 1],
+    /// Whether a COPY has further rows to send, once the last ones are sent.
+    pub(crate) has_more_rows: bool,
 }
 
 impl Link {
@@ -98,6 +101,7 @@ impl Link {
             blueprint: Arc::clone(blueprint),
             channel: None,
             answer: [0],
+            has_more_rows: false,
         }
     }
 
@@ -209,7 +213,10 @@ impl Link {
         loop {
             let out = outgoing(&mut self.out, &mut self.channel);
             match self.wire.poll(out)? {
-                Some(WireEvent::Link(event)) => return Ok(Some(event)),
+                Some(WireEvent::Link(event)) => {
+                    self.has_more_rows &= !matches!(event, LinkEvent::Reply(..));
+                    return Ok(Some(event));
+                }
                 Some(WireEvent::LoggedIn) if self.prepare() => {}
                 Some(WireEvent::LoggedIn | WireEvent::Prepared) => {
                     return Ok(Some(self.connected()));
@@ -246,6 +253,7 @@ impl Link {
     /// Encodes a request.
     #[inline]
     pub(crate) fn request(&mut self, request: &Request<'_>) {
+        self.has_more_rows = matches!(request, Request::CopyRows { is_last: false, .. });
         self.wire.request(request, outgoing(&mut self.out, &mut self.channel));
     }
 

@@ -20,8 +20,12 @@ impl Program {
                 Err(problems) => (None, problems),
             };
         }
-        let options =
-            dbdyno_script::Options { seed: plan.seed, allow_shell: plan.allow_shell, print };
+        let options = dbdyno_script::Options {
+            seed: plan.seed,
+            allow_shell: plan.allow_shell,
+            has_copy: plan.endpoint.protocol == Protocol::Postgresql,
+            print,
+        };
         let compilation =
             dbdyno_script::compile(&plan.scripts, &plan.variables, plan.query_mode, options);
         let program = compilation.program.map(|program| Self::Pgbench(Arc::new(program)));

@@ -1,5 +1,6 @@
 //! Counts of transactions, and their identities.
 
+use dbdyno_model::{CopyDirection, Reply};
 use serde::Serialize;
 use std::ops::AddAssign;
 
@@ -45,6 +46,43 @@ pub struct Counters {
     pub retries: u64,
     /// Succeeded, but took longer than the latency limit.
     pub late: u64,
+    /// What the committed ones copied.
+    #[serde(flatten)]
+    pub copied: Copied,
+}
+
+/// Rows that COPY moved between the server and its clients, and their bytes as sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Copied {
+    /// Rows to the server.
+    pub copy_in_rows: u64,
+    /// Bytes to the server.
+    pub copy_in_bytes: u64,
+    /// Rows from the server.
+    pub copy_out_rows: u64,
+    /// Bytes from the server.
+    pub copy_out_bytes: u64,
+}
+
+impl Copied {
+    /// Adds what a COPY has moved, by its reply.
+    pub fn add(&mut self, direction: CopyDirection, reply: &Reply<'_>) {
+        let (rows, bytes) = match direction {
+            CopyDirection::In => (&mut self.copy_in_rows, &mut self.copy_in_bytes),
+            CopyDirection::Out => (&mut self.copy_out_rows, &mut self.copy_out_bytes),
+        };
+        *rows += reply.rows_affected;
+        *bytes += reply.copied_bytes;
+    }
+}
+
+impl AddAssign for Copied {
+    fn add_assign(&mut self, other: Self) {
+        self.copy_in_rows += other.copy_in_rows;
+        self.copy_in_bytes += other.copy_in_bytes;
+        self.copy_out_rows += other.copy_out_rows;
+        self.copy_out_bytes += other.copy_out_bytes;
+    }
 }
 
 impl Counters {
@@ -92,6 +130,7 @@ impl AddAssign for Counters {
         self.retried += other.retried;
         self.retries += other.retries;
         self.late += other.late;
+        self.copied += other.copied;
     }
 }
 

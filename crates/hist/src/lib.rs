@@ -14,7 +14,7 @@ mod tally;
 pub use activity::{Activity, Doing};
 pub use bars::{bars, merge, quantiles};
 pub use collector::{Collector, EngineUse};
-pub use counters::Counters;
+pub use counters::{Copied, Counters};
 pub use latencies::Latencies;
 pub use tally::{
     FailedTry, FailureKey, FailureTally, Failures, Rows, ScriptTally, Shape, Slow, Tally,

@@ -1,7 +1,8 @@
 //! One client: the state of its connection and its current transaction.
 
+use dbdyno_hist::Copied;
 use dbdyno_model::{
-    BlockEnd, BlockWords, Flow, Nanos, Queue, Reply, ServerError, StatementId, Stream,
+    BlockEnd, BlockWords, CopyDirection, Flow, Nanos, Queue, Reply, ServerError, StatementId, Stream,
 };
 use dbdyno_script::{Fault, Resume, Session, Step};
 
@@ -97,6 +98,8 @@ pub(crate) struct Asked {
     pub(crate) statement: StatementId,
     pub(crate) sent: Nanos,
     pub(crate) words: BlockWords,
+    /// Which way it copies rows, if it does.
+    pub(crate) copy: Option<CopyDirection>,
 }
 
 /// One client.
@@ -127,6 +130,8 @@ pub struct Client {
     /// The last transaction block that this try of the transaction opened or found open, as far as
     /// answers have come.
     pub(crate) block: Block,
+    /// Rows that this try of the transaction has copied.
+    pub(crate) copied: Copied,
     /// Scripts that failed permanently here while it was undecided whether they can work.
     pub(crate) failed_scripts: Vec<usize>,
     /// Transactions begun, warm-up included: the next one's number in a closed loop.
@@ -162,6 +167,7 @@ impl Client {
             failing: StatementId::UNCOUNTED,
             in_transaction: false,
             block: Block::Committed,
+            copied: Copied::default(),
             failed_scripts: Vec::new(),
             begun: 0,
             measured: 0,
@@ -194,8 +200,9 @@ impl Client {
         }
     }
 
-    /// A try begins: of earlier blocks, only one that is still open concerns it.
-    pub(crate) fn forget_ended_block(&mut self) {
+    /// A try begins: of earlier ones, only a block that is still open concerns it.
+    pub(crate) fn forget_last_try(&mut self) {
+        self.copied = Copied::default();
         if self.block != Block::Open {
             self.block = Block::Committed;
         }

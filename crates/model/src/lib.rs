@@ -27,6 +27,8 @@ pub use plan::{
 };
 pub use prefetch::prefetch;
 pub use queue::Queue;
-pub use request::{Flow, Keep, PreparedId, Reply, Request, ResultSet, Statement, StatementId};
+pub use request::{
+    CopyDirection, Flow, Keep, PreparedId, Reply, Request, ResultSet, Statement, StatementId,
+};
 pub use seed::{Purpose, Stream};
 pub use value::Value;

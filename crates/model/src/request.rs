@@ -37,6 +37,18 @@ pub struct Statement {
     /// Why its values are written into its text although the query mode has parameters; such a
     /// statement is never prepared.
     pub as_text: Option<String>,
+    /// Which way it copies rows, if it does; such a statement is never prepared.
+    pub copy: Option<CopyDirection>,
+}
+
+/// Which way COPY moves rows between the server and its client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CopyDirection {
+    /// `COPY … FROM STDIN`: to the server.
+    In,
+    /// `COPY … TO STDOUT`: from the server.
+    Out,
 }
 
 /// Which rows of an answer the script needs. All are received and counted; few are kept.
@@ -81,6 +93,34 @@ pub enum Request<'a> {
         sql: &'a str,
         /// What to keep of the answer.
         keep: Keep,
+    },
+    /// COPY between the server and its client, alone and as text: no protocol has parameters for
+    /// it. If rows are to come, the script is resumed when the server wants them, else with the
+    /// reply.
+    Copy {
+        /// The statement, for the statistics.
+        statement: StatementId,
+        /// The text, including the values.
+        sql: &'a str,
+        /// Which way.
+        direction: CopyDirection,
+    },
+    /// Rows for the COPY that wants them; the script is resumed when more can be sent, after the
+    /// last ones with the reply.
+    CopyRows {
+        /// The statement, for the statistics.
+        statement: StatementId,
+        /// Any part of the data: where a row ends does not matter.
+        rows: &'a [u8],
+        /// Whether nothing follows.
+        is_last: bool,
+    },
+    /// Instead of further rows: the server gives the COPY up, with an error as the reply.
+    CopyFail {
+        /// The statement, for the statistics.
+        statement: StatementId,
+        /// What the server's error is to say.
+        reason: &'a str,
     },
     /// A statement of the table with its parameters; the plan's query mode determines whether it is
     /// parsed each time or prepared once per connection.
@@ -134,6 +174,9 @@ impl Request<'_> {
         match self {
             Self::Text { statement, .. }
             | Self::TextInPipeline { statement, .. }
+            | Self::Copy { statement, .. }
+            | Self::CopyRows { statement, .. }
+            | Self::CopyFail { statement, .. }
             | Self::Parameterized { statement, .. }
             | Self::Sync { statement, .. }
             | Self::Prepare { statement, .. }
@@ -144,7 +187,12 @@ impl Request<'_> {
     /// Whether the script waits for its reply.
     pub fn flow(&self) -> Flow {
         match self {
-            Self::Text { .. } | Self::Prepare { .. } | Self::Execute { .. } => Flow::Wait,
+            Self::Text { .. }
+            | Self::Copy { .. }
+            | Self::CopyRows { .. }
+            | Self::CopyFail { .. }
+            | Self::Prepare { .. }
+            | Self::Execute { .. } => Flow::Wait,
             Self::TextInPipeline { .. } => Flow::Queue,
             Self::Parameterized { flow, .. } | Self::Sync { flow, .. } => *flow,
         }
@@ -181,4 +229,6 @@ pub struct Reply<'a> {
     /// Whether the server reports that it rolled the last block back that it ended. PostgreSQL
     /// answers the COMMIT of a failed block so; MySQL's protocol never says it.
     pub rolled_back: bool,
+    /// Bytes of rows that COPY moved, either way; their number is that of the rows affected.
+    pub copied_bytes: u64,
 }

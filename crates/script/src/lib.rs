@@ -56,7 +56,7 @@ pub trait Session: Send {
     /// Continues until the script needs something again.
     ///
     /// The first call after `begin` returns the first step. After `Request` with
-    /// [`dbdyno_model::Flow::Wait`], `input` is the reply; after `Shell` its output; after a queued
+    /// [`dbdyno_model::Flow::Wait`], `input` is the reply, or that rows are wanted; after `Shell` its output; after a queued
     /// request, a sleep, a restart and a reconnect, `Continue`.
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault>;
 }
@@ -68,6 +68,8 @@ pub enum Resume<'a> {
     Continue,
     /// The reply to the request.
     Reply(&'a Reply<'a>),
+    /// The server wants rows of the COPY, or more of them: the step is `CopyRows`.
+    RowsWanted,
     /// What the shell command printed, or why it failed.
     Shell(Result<&'a str, &'a str>),
 }

@@ -68,7 +68,7 @@ fn sent(request: &Request<'_>, statements: &[Statement]) -> Option<Sent> {
         }
         Request::Sync { .. } => None,
         // Statements are discovered while running only in other languages.
-        Request::Prepare { .. } | Request::Execute { .. } => unreachable!("{request:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 

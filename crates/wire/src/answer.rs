@@ -26,6 +26,7 @@ pub(crate) struct Answer {
     rows_affected: u64,
     rows_touched: u64,
     kept_bytes: usize,
+    pub(crate) copied_bytes: u64,
     /// Whether the block that ended last was rolled back, as far as the server says.
     pub(crate) rolled_back: bool,
 }
@@ -36,7 +37,7 @@ impl Answer {
     pub(crate) fn clear(&mut self) {
         (self.row_count, self.rows_returned) = (0, 0);
         (self.rows_affected, self.rows_touched) = (0, 0);
-        self.rolled_back = false;
+        (self.copied_bytes, self.rolled_back) = (0, false);
         if self.error.is_some() || !self.results.is_empty() || self.kept_bytes > 0 {
             *self = Self::default();
         }
@@ -51,6 +52,7 @@ impl Answer {
             rows_touched: self.rows_touched,
             in_transaction,
             rolled_back: self.rolled_back,
+            copied_bytes: self.copied_bytes,
         }
     }
 

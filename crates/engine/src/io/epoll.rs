@@ -4,7 +4,7 @@
 //! late by half a millisecond on average. So the last part of a wait uses poll, whose timeout has
 //! nanoseconds.
 
-use super::{Io, Ready, Received, Waker};
+use super::{Io, Ready, Received, Sending, Waker};
 use crate::clock;
 use crate::link::Link;
 use dbdyno_model::Nanos;
@@ -85,6 +85,10 @@ impl Io for Epoll {
     fn flush(&mut self, slot: usize, link: &mut Link) -> io::Result<()> {
         let blocked = !link.send_now()?;
         if blocked == self.blocked[slot] { Ok(()) } else { self.interest(slot, link, blocked) }
+    }
+
+    fn sending(&self, slot: usize, _: &Link) -> Sending {
+        if self.blocked[slot] { Sending::Blocked } else { Sending::Done }
     }
 
     #[inline]

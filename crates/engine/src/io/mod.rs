@@ -50,6 +50,17 @@ pub(crate) enum Received {
     End,
 }
 
+/// What became of the bytes that a link had to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sending {
+    /// The socket has taken all.
+    Done,
+    /// The next wait tells.
+    Soon,
+    /// The socket takes no more at present.
+    Blocked,
+}
+
 /// A kernel interface that moves the bytes of one thread's links.
 pub(crate) trait Io: Sized {
     /// With this many slots.
@@ -64,6 +75,9 @@ pub(crate) trait Io: Sized {
     /// Sends the link's `out`, now or as soon as possible, and makes sure that bytes that arrive
     /// are reported.
     fn flush(&mut self, slot: usize, link: &mut Link) -> io::Result<()>;
+
+    /// How far the link's `out` has been sent since it was flushed.
+    fn sending(&self, slot: usize, link: &Link) -> Sending;
 
     /// After `Readable`: receives into the link's space.
     fn receive(&mut self, slot: usize, link: &mut Link) -> io::Result<Received>;

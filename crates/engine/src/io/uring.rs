@@ -18,7 +18,7 @@
 
 use super::buffers::{Buffers, GROUP};
 use super::slot::Slot;
-use super::{Io, Ready, Received, Waker};
+use super::{Io, Ready, Received, Sending, Waker};
 use crate::clock;
 use crate::link::{Link, is_peer_gone};
 use dbdyno_model::Nanos;
@@ -274,6 +274,15 @@ impl Io for Uring {
             taken_or_waiting(self.ring.submit())?;
         }
         Ok(())
+    }
+
+    fn sending(&self, slot: usize, link: &Link) -> Sending {
+        let outbox = &self.slots[slot].outbox;
+        match outbox.bytes.is_empty() {
+            true if link.out.is_empty() => Sending::Done,
+            false if !outbox.at_once => Sending::Blocked,
+            _ => Sending::Soon,
+        }
     }
 
     #[inline]

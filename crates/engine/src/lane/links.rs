@@ -39,6 +39,8 @@ pub(crate) struct Links {
     freed: Vec<usize>,
     slot_of: Vec<Option<usize>>,
     actions: VecDeque<Action>,
+    /// Links with a COPY that has further rows, unless it was given up meanwhile.
+    pub(crate) copying: Vec<usize>,
     /// The link whose events are being handled: it is flushed once that is done.
     pub(crate) handling: Option<usize>,
 }
@@ -59,6 +61,7 @@ impl Links {
             freed: Vec::new(),
             slot_of: vec![None; clients],
             actions: VecDeque::new(),
+            copying: Vec::new(),
             handling: None,
         }
     }
@@ -75,6 +78,11 @@ impl Links {
 
     pub(crate) fn next_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
+    }
+
+    /// Whether this holds for a link with further rows.
+    pub(crate) fn has_copy_ready(&self, is_ready: impl Fn(usize, &Link) -> bool) -> bool {
+        self.copying.iter().any(|&slot| self.peek(slot).is_some_and(|link| is_ready(slot, link)))
     }
 
     /// A link for a client; none when every slot is taken.
@@ -186,6 +194,9 @@ impl Port for Links {
         let Some(slot) = self.slot_of[client] else { return };
         let Some(link) = self.slots[slot].as_deref_mut() else { return };
         link.request(request);
+        if link.has_more_rows {
+            self.copying.push(slot);
+        }
         if self.handling != Some(slot) {
             self.actions.push_back(Action::Flush(slot));
         }

@@ -243,6 +243,7 @@ fn owned_reply(flow: Flow, reply: &Reply<'_>) -> LinkEvent {
         rows_touched: reply.rows_touched,
         in_transaction: reply.in_transaction,
         rolled_back: reply.rolled_back,
+        copied_bytes: reply.copied_bytes,
     };
     LinkEvent::Reply(flow, answer)
 }

@@ -35,6 +35,9 @@ impl Command {
             Request::TextInPipeline { .. } => Self::Pipelined(Flow::Queue),
             Request::Sync { flow, .. }
             | Request::Parameterized { flow: flow @ Flow::Queue, .. } => Self::Pipelined(flow),
+            Request::Copy { .. } | Request::CopyRows { .. } | Request::CopyFail { .. } => {
+                unreachable!("scripts with a COPY are refused for ODBC")
+            }
             Request::Text { sql, keep, .. } => Self::Text { sql: sql.to_owned(), keep },
             Request::Parameterized { statement, parameters, keep, flow: Flow::Wait } => {
                 Self::Statement { statement, parameters: parameters.to_vec(), keep }

@@ -45,6 +45,7 @@ mod tests {
             sql,
             parameters: 0,
             as_text: None,
+            copy: None,
         }
     }
 

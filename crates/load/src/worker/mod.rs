@@ -202,6 +202,7 @@ impl Worker {
         match event {
             Event::Wake => {}
             Event::Reply { client, reply } => self.replied(now, client, &reply, port),
+            Event::RowsWanted { client } => self.rows_wanted(now, client, port),
             Event::Part { client, reply } => self.part_answered(now, client, &reply, Flow::Queue),
             Event::Connected { client, backend } => {
                 self.clients[client].backend = backend;

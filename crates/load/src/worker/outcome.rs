@@ -87,7 +87,7 @@ impl Worker {
         transaction.tries += 1;
         transaction.try_began = now;
         own.timings.clear();
-        own.forget_ended_block();
+        own.forget_last_try();
         own.session.restart();
     }
 
@@ -118,7 +118,7 @@ impl Worker {
         self.viability.mark_viable(transaction.script);
         let warmup = self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
         let response = now - transaction.due;
-        let block = self.clients[client].block;
+        let (block, copied) = (self.clients[client].block, self.clients[client].copied);
         let committed = u64::from(block == Block::Committed);
         self.tally.completed_ok += 1;
         self.tally.completed_committed += committed;
@@ -137,6 +137,9 @@ impl Worker {
             self.end_measured(now, transaction);
             let counters = &mut self.tally.counters;
             counters.ok += 1;
+            if block == Block::Committed {
+                counters.copied += copied;
+            }
             *match block {
                 Block::Open => &mut counters.left_open,
                 Block::Committed => &mut counters.committed,

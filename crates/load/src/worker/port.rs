@@ -68,6 +68,11 @@ pub enum Event<'a> {
         /// The answer.
         reply: Reply<'a>,
     },
+    /// The server wants rows of the client's COPY, and has taken those sent before.
+    RowsWanted {
+        /// Which client.
+        client: usize,
+    },
     /// The answer to a queued part of a pipeline.
     Part {
         /// Which client.
@@ -99,9 +104,15 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// Whether it shows that the server has sent something.
+    /// Whether it shows that the server is alive.
     pub(super) fn is_from_server(&self) -> bool {
-        matches!(self, Self::Reply { .. } | Self::Part { .. } | Self::Connected { .. })
+        matches!(
+            self,
+            Self::Reply { .. }
+                | Self::RowsWanted { .. }
+                | Self::Part { .. }
+                | Self::Connected { .. }
+        )
     }
 }
 

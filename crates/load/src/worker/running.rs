@@ -7,7 +7,8 @@ use super::{Port, ShellCall, Worker};
 use crate::Phase;
 use crate::client::{Asked, State, Transaction};
 use dbdyno_model::{
-    Arrivals, BlockWords, Flow, Nanos, Protocol, Purpose, Reply, Request, Stream, Think, ThinkLaw,
+    Arrivals, BlockWords, Flow, Nanos, Protocol, Purpose, Reply, Request, StatementId,
+    Stream, Think, ThinkLaw,
 };
 use dbdyno_script::{Resume, Step};
 
@@ -126,7 +127,7 @@ impl Worker {
         own.measured += u64::from(measured);
         own.session.begin(script, chance);
         own.timings.clear();
-        own.forget_ended_block();
+        own.forget_last_try();
         own.error = None;
         let (sent, tries, try_began) = (None, 1, now);
         own.transaction =
@@ -180,6 +181,10 @@ impl Worker {
         loop {
             let own = &mut self.clients[client];
             match own.session.resume(input) {
+                Ok(Step::Request(request @ Request::CopyRows { .. })) => {
+                    port.send(client, &request);
+                    return false;
+                }
                 Ok(Step::Request(request)) => {
                     port.send(client, &request);
                     let statement = request.statement();
@@ -191,7 +196,11 @@ impl Worker {
                         | Request::Execute { sql, .. } => BlockWords::of(sql),
                         _ => BlockWords::default(),
                     });
-                    let asked = Asked { statement, sent: now, words };
+                    let copy = match request {
+                        Request::Copy { direction, .. } => Some(direction),
+                        _ => None,
+                    };
+                    let asked = Asked { statement, sent: now, words, copy };
                     let flow = request.flow();
                     if self.request_sent(client, asked, flow) {
                         return false;
@@ -274,6 +283,19 @@ impl Worker {
         }
     }
 
+    /// The server wants rows of the client's COPY.
+    pub(super) fn rows_wanted<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
+        match self.clients[client].state {
+            State::AwaitingReply => self.run(now, client, Resume::RowsWanted, port),
+            State::Cancelling => {
+                // A server that waits for rows does not look for cancellations.
+                let (statement, reason) = (StatementId::UNCOUNTED, "the run is over");
+                port.send(client, &Request::CopyFail { statement, reason });
+            }
+            _ => {}
+        }
+    }
+
     /// One statement is answered: the last one that the script waits for, or a queued one.
     pub(super) fn part_answered(
         &mut self,
@@ -284,7 +306,7 @@ impl Worker {
     ) {
         let own = &mut self.clients[client];
         let Some(asked) = own.outstanding.pop_front() else { return };
-        let Asked { statement, sent, words } = asked;
+        let Asked { statement, sent, words, copy } = asked;
         own.note_block(words, reply, flow);
         if let Some(error) = reply.error {
             // In a pipeline the first error is the cause; a script that handles its own errors
@@ -296,6 +318,9 @@ impl Worker {
             return;
         }
         own.timings.push((statement, now - sent));
+        if let Some(direction) = copy {
+            own.copied.add(direction, reply);
+        }
         let counts = own.transaction.is_some_and(|transaction| transaction.measured)
             || self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
         if counts {

@@ -59,6 +59,7 @@ impl Known {
         self.places.insert(normal.to_owned(), place);
         self.list.push(Statement {
             as_text: None,
+            copy: None,
             script: 0,
             index: place.0,
             line: 0,

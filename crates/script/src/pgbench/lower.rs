@@ -4,9 +4,10 @@
 //! while running. Errors in their structure are therefore found here.
 
 use super::Options;
+use super::copy::{Copy, row_parts};
 use super::meta::Meta;
 use super::names::Names;
-use super::program::{Body, Instruction, Operation, Query};
+use super::program::{Body, Chunk, CopyBody, Instruction, Operation, Query};
 use super::read::{Action, Command, Sql};
 use super::source::{Flaw, Source};
 use super::sql::Kind;
@@ -158,7 +159,10 @@ impl Lowering<'_, '_, '_> {
         if sql.store.is_some() && self.pipeline.is_some() {
             self.error("rows cannot be stored inside a pipeline: their answer comes later");
         }
-        let (statement, body) = self.body(sql, template);
+        let (statement, body) = match &sql.copy {
+            Some(copy) => self.copy(sql, copy, template.chunks),
+            None => self.body(sql, template),
+        };
         self.emit(Operation::Query(Query { statement, body, store: sql.store }));
     }
 
@@ -192,6 +196,31 @@ impl Lowering<'_, '_, '_> {
         (self.statement(sql, slots.len() as u32, None), Body::Parameters(slots, flow))
     }
 
+    /// Adds a COPY from or to the client to the table; returns it with its rows.
+    fn copy(&mut self, sql: &Sql, copy: &Copy, chunks: Vec<Chunk>) -> (StatementId, Body) {
+        if !self.context.options.has_copy {
+            self.error("COPY from or to the client exists in PostgreSQL's protocol only");
+        }
+        if self.pipeline.is_some() {
+            self.error("COPY cannot be a part of a pipeline: end the pipeline before it");
+        }
+        let text = self.source.text;
+        let (rows, warnings) =
+            row_parts(text, sql.rows.clone(), &copy.format, self.context.names);
+        for warning in warnings {
+            self.warn(warning);
+        }
+        let has_values = chunks.iter().any(|chunk| !matches!(chunk, Chunk::Literal(_)));
+        let obstacle = has_values && self.context.mode != QueryMode::Simple;
+        let as_text = obstacle.then(|| "COPY takes no parameters".into());
+        let statement = self.statement(text[sql.span.clone()].into(), 0, as_text);
+        if let Some(added) = self.context.statements.last_mut() {
+            added.copy = Some(copy.direction);
+        }
+        let (direction, format) = (copy.direction, copy.format.clone());
+        (statement, Body::Copy(CopyBody { sql: chunks, direction, format, rows }))
+    }
+
     /// Adds a statement of the command being lowered to the table.
     fn statement(&mut self, sql: String, parameters: u32, as_text: Option<String>) -> StatementId {
         let id = StatementId(self.context.statements.len() as u32);
@@ -203,6 +232,7 @@ impl Lowering<'_, '_, '_> {
             sql,
             parameters,
             as_text,
+            copy: None,
         });
         id
     }

@@ -71,6 +71,17 @@ pub(super) enum StoreRows {
     LastOfEach,
 }
 
+/// Why a word is none of a script's meta-commands.
+fn not_a_command(word: &str) -> &'static str {
+    match word {
+        "copy" => {
+            "\\copy is psql's own: write copy … from stdin; with the rows and \\. after it, or copy … to stdout;"
+        }
+        "." => "this ends the rows of a COPY, but no copy … from stdin; precedes it",
+        _ => "there is no such meta-command",
+    }
+}
+
 /// Reads meta-commands.
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
@@ -103,7 +114,7 @@ impl Reader<'_> {
             "endpipeline" => Ok(self.bare(Meta::EndPipeline, arguments)),
             "gset" => self.store(arguments, StoreRows::Only),
             "aset" => self.store(arguments, StoreRows::LastOfEach),
-            _ => Err(Flaw::new(first.start - 1..first.end, "there is no such meta-command")),
+            other => Err(Flaw::new(first.start - 1..first.end, not_a_command(other))),
         };
         result.map_err(|flaw| self.flaws.push(flaw)).ok()
     }

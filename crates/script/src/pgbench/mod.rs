@@ -6,6 +6,7 @@
 //! rows and shell commands can fail while running.
 
 mod chars;
+mod copy;
 mod datum;
 mod expression;
 mod functions;
@@ -47,6 +48,8 @@ pub struct Options {
     pub seed: u64,
     /// Whether shell commands may run.
     pub allow_shell: bool,
+    /// Whether the server's protocol has COPY.
+    pub has_copy: bool,
     /// Receives the lines that `debug()` prints.
     pub print: fn(&str),
 }
@@ -69,7 +72,8 @@ pub struct Compilation {
 ///
 /// let text = "\\set id random(1, 10 * :scale)\nselect * from t where id = :id;".into();
 /// let scripts = [Script { name: "by_id".into(), weight: 1, text, as_text: BTreeMap::new() }];
-/// let options = Options { seed: 1, allow_shell: false, print: |line| eprintln!("{line}") };
+/// let options =
+///     Options { seed: 1, allow_shell: false, has_copy: true, print: |line| eprintln!("{line}") };
 /// let compilation = compile(&scripts, &BTreeMap::new(), QueryMode::Prepared, options);
 /// assert!(compilation.problems.is_empty());
 /// let program = Arc::new(compilation.program.unwrap());

@@ -2,11 +2,12 @@
 //!
 //! A program never changes; all clients share it. A client's own state is its session.
 
+use super::copy::{Format, RowPart};
 use super::expression::Expression;
 use super::meta::{ShellWord, Sleep, Store};
 use super::names::Slot;
 use super::session::PgbenchSession;
-use dbdyno_model::{Flow, Statement, StatementId, Value};
+use dbdyno_model::{CopyDirection, Flow, Statement, StatementId, Value};
 use std::sync::Arc;
 
 /// The scripts of a plan, compiled.
@@ -78,6 +79,16 @@ pub(super) enum Body {
     Text(Vec<Chunk>, Flow),
     /// As parameters of the statement.
     Parameters(Vec<Slot>, Flow),
+    Copy(CopyBody),
+}
+
+/// COPY from or to the client: its text, and the rows of the former.
+#[derive(Debug)]
+pub(super) struct CopyBody {
+    pub(super) sql: Vec<Chunk>,
+    pub(super) direction: CopyDirection,
+    pub(super) format: Format,
+    pub(super) rows: Vec<RowPart>,
 }
 
 /// A part of a text.

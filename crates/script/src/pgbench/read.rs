@@ -3,6 +3,7 @@
 //! Problems with single commands are reported here, and reading continues after each. What needs
 //! the whole plan (variables, blocks, pipelines) is checked by lowering.
 
+use super::copy::{self, Copy, FormatKind};
 use super::line;
 use super::meta::{self, Meta, Store};
 use super::names::Names;
@@ -10,6 +11,7 @@ use super::parser::Mention;
 use super::source::{Flaw, Source};
 use super::sql::{self, Ending, Piece};
 use crate::problem::{Problem, Severity};
+use dbdyno_model::CopyDirection;
 use std::ops::Range;
 
 /// A command and its position.
@@ -30,6 +32,9 @@ pub(super) struct Sql {
     pub(super) span: Range<usize>,
     pub(super) pieces: Vec<Piece>,
     pub(super) store: Option<Store>,
+    pub(super) copy: Option<Copy>,
+    /// The rows that follow a COPY from the client.
+    pub(super) rows: Range<usize>,
 }
 
 /// A script as read.
@@ -71,17 +76,45 @@ impl Reading<'_> {
         let scan = sql::scan(self.source.text, at);
         self.flaws.extend(scan.flaws);
         let is_closed = scan.ending == Ending::Semicolon;
+        let mut next = scan.next;
         if is_closed || !scan.span.is_empty() {
             let end = if is_closed { scan.next } else { scan.span.end };
             let span = scan.span.start..end;
-            let action = Action::Sql(Sql { span: scan.span, pieces: scan.pieces, store: None });
-            self.commands.push(Command { span, action });
+            let copy = self.copy(&span, &scan.pieces);
+            let mut rows = 0..0;
+            if copy.as_ref().is_some_and(|copy| copy.direction == CopyDirection::In) {
+                match copy::rows(self.source.text, &span, is_closed) {
+                    Ok((found, after)) => (rows, next) = (found, after),
+                    Err(flaw) => {
+                        // What follows cannot be told from rows.
+                        self.flaws.push(flaw);
+                        return None;
+                    }
+                }
+            }
+            let sql = Sql { span: scan.span, pieces: scan.pieces, store: None, copy, rows };
+            self.commands.push(Command { span, action: Action::Sql(sql) });
         }
         match scan.ending {
             Ending::Script => None,
-            Ending::Semicolon => Some(scan.next),
-            Ending::Backslash => Some(self.meta(scan.next, names)),
+            Ending::Semicolon => Some(next),
+            Ending::Backslash => Some(self.meta(next, names)),
         }
+    }
+
+    /// The command as a COPY from or to the client, if it is one.
+    fn copy(&mut self, span: &Range<usize>, pieces: &[Piece]) -> Option<Copy> {
+        let (copy, is_alone) = copy::recognize(self.source.text, pieces)?;
+        let is_binary = copy.format.kind == FormatKind::Binary;
+        let message = if !is_alone {
+            "COPY from or to the client cannot be combined with other statements"
+        } else if is_binary && copy.direction == CopyDirection::In {
+            "a script is text and cannot hold binary rows: copy them as text or CSV"
+        } else {
+            return Some(copy);
+        };
+        self.flaws.push(Flaw::new(span.clone(), message));
+        Some(copy).filter(|_| is_alone)
     }
 
     /// Reads the meta-command after a backslash, up to the end of its line.
@@ -105,6 +138,9 @@ impl Reading<'_> {
     /// Makes the SQL command before store its rows.
     fn store(&mut self, store: Store, span: Range<usize>) {
         match self.commands.last_mut() {
+            Some(Command { action: Action::Sql(sql), .. }) if sql.copy.is_some() => {
+                self.flaws.push(Flaw::new(span, "the rows of a COPY cannot be stored"));
+            }
             Some(Command { action: Action::Sql(sql), .. }) if sql.store.is_none() => {
                 sql.store = Some(store);
             }

@@ -8,7 +8,7 @@ use super::datum::{Datum, value_from_text};
 use super::expression::{Expression, Scope};
 use super::meta::StoreRows;
 use super::names::Slot;
-use super::program::{Instruction, Operation, Program, Query};
+use super::program::{Body, Instruction, Operation, Program, Query};
 use super::step_buffers::{StepBuffers, pause};
 use super::variables::Variables;
 use crate::{Fault, Resume, Session, Step};
@@ -85,6 +85,9 @@ impl Session for PgbenchSession {
 
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault> {
         let Self { program, client } = self;
+        if let Resume::RowsWanted = input {
+            return Ok(client.next_rows(program));
+        }
         client.take(program, &input)?;
         match client.advance(program)? {
             Some(place) => client.step(program, place),
@@ -101,7 +104,7 @@ impl Client {
     /// Handles the result of the last step.
     fn take(&mut self, program: &Program, input: &Resume<'_>) -> Result<(), Fault> {
         match input {
-            Resume::Continue => Ok(()),
+            Resume::Continue | Resume::RowsWanted => Ok(()),
             Resume::Reply(reply) => self.take_reply(program, reply),
             Resume::Shell(outcome) => self.take_shell(program, *outcome),
         }
@@ -245,6 +248,16 @@ impl Client {
             | Operation::Jump(_) => {
                 unreachable!("advancing does not stop here")
             }
+        }
+    }
+
+    /// The step with further rows of the COPY that is the last step.
+    fn next_rows<'a>(&'a mut self, program: &'a Program) -> Step<'a> {
+        match self.last_instruction(program).map(|instruction| &instruction.operation) {
+            Some(Operation::Query(Query { statement, body: Body::Copy(copy), .. })) => {
+                Step::Request(self.buffers.next_rows(*statement, copy, &self.variables))
+            }
+            _ => unreachable!("rows are wanted only for a COPY"),
         }
     }
 

@@ -5,16 +5,31 @@
 use super::datum::{Datum, write_value};
 use super::meta::{Amount, ShellWord, Sleep};
 use super::names::Slot;
-use super::program::{Body, Chunk, Query};
+use super::copy::RowPart;
+use super::program::{Body, Chunk, CopyBody, Query};
 use super::variables::Variables;
-use dbdyno_model::{Flow, Keep, Nanos, Request, Value, prefetch};
+use dbdyno_model::{Flow, Keep, Nanos, Request, StatementId, Value, prefetch};
 
 /// Values and text of the current step.
 #[derive(Debug, Default)]
 pub(super) struct StepBuffers {
     parameters: Vec<Value>,
     text: String,
+    rows: Rows,
 }
+
+/// The rows of the current COPY: a block of them, and where the next one begins.
+#[derive(Debug, Default)]
+struct Rows {
+    block: Vec<u8>,
+    part: usize,
+    /// Within a literal part.
+    offset: usize,
+}
+
+/// Rows are sent in blocks of about this size, the next one when the server has taken the last: a
+/// client's memory does not grow with them.
+const BLOCK_BYTES: usize = 32 << 10;
 
 impl StepBuffers {
     /// Prefetches what the next step writes to.
@@ -43,7 +58,45 @@ impl StepBuffers {
                 let parameters = self.parameters(slots, variables);
                 Request::Parameterized { statement, parameters, keep, flow: *flow }
             }
+            Body::Copy(copy) => {
+                (self.rows.part, self.rows.offset) = (0, 0);
+                let sql = self.text(&copy.sql, variables, names);
+                Request::Copy { statement, sql, direction: copy.direction }
+            }
         }
+    }
+
+    /// The next block of the rows of a COPY.
+    pub(super) fn next_rows(
+        &mut self,
+        statement: StatementId,
+        copy: &CopyBody,
+        variables: &Variables,
+    ) -> Request<'_> {
+        let Rows { block, part, offset } = &mut self.rows;
+        block.clear();
+        while let Some(next) = copy.rows.get(*part)
+            && block.len() < BLOCK_BYTES
+        {
+            match next {
+                RowPart::Variable(slot, in_quotes) => {
+                    let value = variables.get(*slot).unwrap_or(&Value::Null);
+                    copy.format.write(block, value, *in_quotes);
+                }
+                RowPart::Literal(text) => {
+                    let left = &text.as_bytes()[*offset..];
+                    let count = left.len().min(BLOCK_BYTES - block.len());
+                    block.extend_from_slice(&left[..count]);
+                    *offset += count;
+                    if count < left.len() {
+                        break;
+                    }
+                }
+            }
+            (*part, *offset) = (*part + 1, 0);
+        }
+        let is_last = *part == copy.rows.len();
+        Request::CopyRows { statement, rows: block, is_last }
     }
 
     /// The values; NULL for a variable that is not set, as in pgbench.

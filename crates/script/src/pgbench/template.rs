@@ -127,7 +127,7 @@ fn is_list_of_columns(before: &str) -> bool {
 }
 
 /// Where the piece contains `:name`, with exactly one colon.
-fn mentions(text: &str, span: Range<usize>) -> Vec<Range<usize>> {
+pub(super) fn mentions(text: &str, span: Range<usize>) -> Vec<Range<usize>> {
     let text = &text[..span.end];
     let mut found = Vec::new();
     let mut at = span.start;

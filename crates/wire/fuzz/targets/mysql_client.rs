@@ -105,5 +105,5 @@ impl Client {
 
 fn statement(sql: &str) -> Statement {
     let (source, sql) = (sql.into(), sql.into());
-    Statement { script: 0, index: 0, line: 1, source, sql, parameters: 1, as_text: None }
+    Statement { script: 0, index: 0, line: 1, source, sql, parameters: 1, as_text: None, copy: None }
 }

@@ -60,6 +60,8 @@ impl Exchange {
             Request::Text { sql, keep, .. } | Request::TextInPipeline { sql, keep, .. } => {
                 self.submit(meta(keep, request.flow()), Command::Query(sql.into()), out);
             }
+            // Scripts with a COPY are refused for this protocol.
+            Request::Copy { .. } | Request::CopyRows { .. } | Request::CopyFail { .. } => {}
             Request::Sync { flow, .. } => self.submit(meta(Keep::None, flow), Command::Ping, out),
         }
     }

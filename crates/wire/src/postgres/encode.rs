@@ -165,6 +165,10 @@ pub(crate) fn sync(out: &mut Vec<u8>) {
     out.extend_from_slice(SYNC);
 }
 
+pub(crate) fn copy_data(rows: &[u8], out: &mut Vec<u8>) {
+    message(out, b'd', |out| out.extend_from_slice(rows));
+}
+
 pub(crate) fn copy_done(out: &mut Vec<u8>) {
     out.extend_from_slice(COPY_DONE);
 }

@@ -28,7 +28,7 @@ pub(super) struct Exchange {
     skipping: bool,
     /// The answer has been delivered and is cleared before the next one.
     delivered: bool,
-    answer: Answer,
+    pub(super) answer: Answer,
     answered: (StatementId, Flow),
     in_transaction: bool,
     pub(super) preparations: Preparations,
@@ -140,6 +140,7 @@ impl Exchange {
         };
         match message.tag {
             b'D' => self.answer.row(oldest.keep, message.body)?,
+            b'd' => self.answer.copied_bytes += message.body.len() as u64,
             b'C' => return Ok(self.on_complete(oldest, message.body)),
             b'I' if !oldest.ends_synchronized() => return Ok(self.finish()),
             b'Z' => return self.on_ready(oldest, before, message.body, out),
@@ -232,11 +233,13 @@ impl Exchange {
         Ok(self.finish())
     }
 
-    /// COPY is for loading. A script's own is refused, in a way that leaves the connection usable:
-    /// outgoing data is discarded, incoming data is declined.
+    /// A COPY that the request did not announce is refused, in a way that leaves the connection
+    /// usable: outgoing data is discarded, incoming data is declined.
     fn on_copy(&mut self, oldest: Pending, tag: u8, out: &mut Vec<u8>) -> Option<Outcome> {
-        if tag == b'G' && oldest.purpose == Purpose::CopyIn {
-            return Some(Outcome::CopyInReady);
+        match (tag, oldest.purpose) {
+            (b'G', Purpose::CopyIn) => return Some(Outcome::CopyInReady),
+            (b'H', Purpose::CopyOut) => return None,
+            _ => {}
         }
         self.answer.fail(copy_refused());
         match tag {
@@ -329,7 +332,8 @@ impl Exchange {
     }
 }
 
-const COPY_REFUSED: &str = "COPY has no place in a script";
+const COPY_REFUSED: &str = 
+    "COPY from or to the client works in pgbench-style scripts, as a SQL command of its own";
 
 fn copy_refused() -> ServerError {
     ServerError::new(FailureClass::Statement, "copy_refused", COPY_REFUSED)

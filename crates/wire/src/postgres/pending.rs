@@ -15,8 +15,10 @@ pub(super) enum Purpose {
     Preparation,
     /// Preparing for a script.
     Prepare,
-    /// Loading rows.
+    /// COPY of rows that the caller sends.
     CopyIn,
+    /// COPY of rows that the server sends.
+    CopyOut,
 }
 
 /// A request that has been sent and whose answer is not complete.

@@ -6,7 +6,7 @@ use super::parameter;
 use super::pending::{Pending, Purpose};
 use super::prepared::{Preparation, Preparations, Slot};
 use super::stage::Stage;
-use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
+use dbdyno_model::{CopyDirection, Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
 
 /// The parts of a request with parameters.
 #[derive(Clone, Copy)]
@@ -55,15 +55,24 @@ impl Exchange {
                 let (parameters, flow) = (&[][..], Flow::Queue);
                 self.unnamed(Parameterized { statement, sql, parameters, keep, flow }, out);
             }
+            Request::Copy { statement, sql, direction } => {
+                let purpose = match direction {
+                    CopyDirection::In => Purpose::CopyIn,
+                    CopyDirection::Out => Purpose::CopyOut,
+                };
+                self.text(statement, purpose, sql, Keep::None, out);
+            }
+            Request::CopyRows { rows, is_last, .. } => self.copy_rows(rows, is_last, out),
+            Request::CopyFail { reason, .. } => encode::copy_fail(reason, out),
             Request::Sync { statement, flow } => self.sync(statement, flow, out),
         }
     }
 
-    /// Prepares every statement that is not sent as text; each has its own synchronization point,
+    /// Prepares every statement that is not sent as text or by COPY; each has its own synchronization point,
     /// so that one that fails does not affect others. Returns whether there was any.
     pub(super) fn prepare_all(&mut self, statements: &[Statement], out: &mut Vec<u8>) -> bool {
         for (number, statement) in (0..).zip(statements) {
-            if statement.as_text.is_some() {
+            if statement.as_text.is_some() || statement.copy.is_some() {
                 continue;
             }
             let id = StatementId(number);
@@ -113,6 +122,16 @@ impl Exchange {
             first: Stage::Text,
             prepares: false,
         });
+    }
+
+    fn copy_rows(&mut self, rows: &[u8], is_last: bool, out: &mut Vec<u8>) {
+        if !rows.is_empty() {
+            encode::copy_data(rows, out);
+            self.answer.copied_bytes += rows.len() as u64;
+        }
+        if is_last {
+            encode::copy_done(out);
+        }
     }
 
     fn sync(&mut self, statement: StatementId, flow: Flow, out: &mut Vec<u8>) {

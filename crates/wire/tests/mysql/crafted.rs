@@ -164,7 +164,7 @@ fn after_login(upper: u16, scenario: &Scenario, sent: &[Vec<u8>]) -> (Vec<String
 /// The kind of an event and the error's code in it.
 fn in_short(event: &str) -> String {
     let Some((_, rest)) = event.split_once("code: \"") else {
-        return event.replace(", in_transaction: false, rolled_back: false }", "");
+        return event.replace(", in_transaction: false, rolled_back: false, copied_bytes: 0 }", "");
     };
     let kind = event.split([' ', '(']).next().unwrap_or(event);
     format!("{kind} {}", rest.split('"').next().unwrap_or(rest))

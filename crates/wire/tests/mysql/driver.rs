@@ -64,6 +64,7 @@ fn statement(sql: &str) -> Statement {
         sql: sql.into(),
         parameters: sql.matches('$').count() as u32,
         as_text: None,
+        copy: None,
     }
 }
 

@@ -80,18 +80,18 @@ fn steps() -> Vec<Step> {
 }
 
 const EXPECTED: &str = r#"
-Reply 0 Wait Reply { error: None, results: [ResultSet { columns: ["abalance"], row_count: 2, rows: [[Some("42")], [None]] }], rows_returned: 2, rows_affected: 0, rows_touched: 2, in_transaction: false, rolled_back: false }
-Reply 99 Wait Reply { error: None, results: [], rows_returned: 0, rows_affected: 7, rows_touched: 7, in_transaction: true, rolled_back: false }
-Reply 1 Wait Reply { error: None, results: [], rows_returned: 0, rows_affected: 7, rows_touched: 7, in_transaction: true, rolled_back: false }
-Reply 2 Wait Reply { error: Some(ServerError { class: Deadlock, code: "1213", sqlstate: "40001", message: "Deadlock found" }), results: [], rows_returned: 0, rows_affected: 0, rows_touched: 0, in_transaction: true, rolled_back: false }
-Reply 99 Wait Reply { error: None, results: [], rows_returned: 0, rows_affected: 7, rows_touched: 7, in_transaction: false, rolled_back: false }
-Reply 99 Wait Reply { error: None, results: [ResultSet { columns: ["abalance"], row_count: 2, rows: [[None]] }], rows_returned: 2, rows_affected: 0, rows_touched: 2, in_transaction: false, rolled_back: false }
-Reply 0 Queue Reply { error: None, results: [], rows_returned: 2, rows_affected: 0, rows_touched: 2, in_transaction: false, rolled_back: false }
-Reply 2 Queue Reply { error: Some(ServerError { class: Deadlock, code: "1213", sqlstate: "40001", message: "Deadlock found" }), results: [], rows_returned: 0, rows_affected: 0, rows_touched: 0, in_transaction: false, rolled_back: false }
-Reply 0 Queue Reply { error: None, results: [], rows_returned: 2, rows_affected: 0, rows_touched: 2, in_transaction: false, rolled_back: false }
-Reply 99 Wait Reply { error: None, results: [], rows_returned: 0, rows_affected: 0, rows_touched: 0, in_transaction: false, rolled_back: false }
-Reply 3 Wait Reply { error: Some(ServerError { class: Statement, code: "1295", sqlstate: "HY000", message: "not supported yet" }), results: [], rows_returned: 0, rows_affected: 0, rows_touched: 0, in_transaction: false, rolled_back: false }
-Reply 0 Wait Reply { error: None, results: [], rows_returned: 2, rows_affected: 0, rows_touched: 2, in_transaction: false, rolled_back: false }"#;
+Reply 0 Wait Reply { error: None, results: [ResultSet { columns: ["abalance"], row_count: 2, rows: [[Some("42")], [None]] }], rows_returned: 2, rows_affected: 0, rows_touched: 2, in_transaction: false, rolled_back: false, copied_bytes: 0 }
+Reply 99 Wait Reply { error: None, results: [], rows_returned: 0, rows_affected: 7, rows_touched: 7, in_transaction: true, rolled_back: false, copied_bytes: 0 }
+Reply 1 Wait Reply { error: None, results: [], rows_returned: 0, rows_affected: 7, rows_touched: 7, in_transaction: true, rolled_back: false, copied_bytes: 0 }
+Reply 2 Wait Reply { error: Some(ServerError { class: Deadlock, code: "1213", sqlstate: "40001", message: "Deadlock found" }), results: [], rows_returned: 0, rows_affected: 0, rows_touched: 0, in_transaction: true, rolled_back: false, copied_bytes: 0 }
+Reply 99 Wait Reply { error: None, results: [], rows_returned: 0, rows_affected: 7, rows_touched: 7, in_transaction: false, rolled_back: false, copied_bytes: 0 }
+Reply 99 Wait Reply { error: None, results: [ResultSet { columns: ["abalance"], row_count: 2, rows: [[None]] }], rows_returned: 2, rows_affected: 0, rows_touched: 2, in_transaction: false, rolled_back: false, copied_bytes: 0 }
+Reply 0 Queue Reply { error: None, results: [], rows_returned: 2, rows_affected: 0, rows_touched: 2, in_transaction: false, rolled_back: false, copied_bytes: 0 }
+Reply 2 Queue Reply { error: Some(ServerError { class: Deadlock, code: "1213", sqlstate: "40001", message: "Deadlock found" }), results: [], rows_returned: 0, rows_affected: 0, rows_touched: 0, in_transaction: false, rolled_back: false, copied_bytes: 0 }
+Reply 0 Queue Reply { error: None, results: [], rows_returned: 2, rows_affected: 0, rows_touched: 2, in_transaction: false, rolled_back: false, copied_bytes: 0 }
+Reply 99 Wait Reply { error: None, results: [], rows_returned: 0, rows_affected: 0, rows_touched: 0, in_transaction: false, rolled_back: false, copied_bytes: 0 }
+Reply 3 Wait Reply { error: Some(ServerError { class: Statement, code: "1295", sqlstate: "HY000", message: "not supported yet" }), results: [], rows_returned: 0, rows_affected: 0, rows_touched: 0, in_transaction: false, rolled_back: false, copied_bytes: 0 }
+Reply 0 Wait Reply { error: None, results: [], rows_returned: 2, rows_affected: 0, rows_touched: 2, in_transaction: false, rolled_back: false, copied_bytes: 0 }"#;
 
 #[test]
 fn client_and_server_agree_in_every_query_mode() {
