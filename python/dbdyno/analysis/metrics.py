@@ -1,6 +1,6 @@
 """The metrics by which runs are compared: one home for their ids.
 
-Throughput, response times, and costs per transaction. Costs of single scripts are not included:
+Throughput, what COPY moved, response times, and costs per transaction. Costs of single scripts are not included:
 they are parts of these.
 """
 
@@ -17,23 +17,29 @@ RESPONSES = {
     "response_p95_ms": ("p95", "95th percentile of response times"),
     "response_p99_ms": ("p99", "99th percentile of response times"),
 }
+COPIES = {
+    "copy_in_rows_per_s": ("copy_in", "rows_per_s", "Rows copied to the server", "rows/s"),
+    "copy_in_bytes_per_s": ("copy_in", "bytes_per_s", "Bytes copied to the server", "B/s"),
+    "copy_out_rows_per_s": ("copy_out", "rows_per_s", "Rows copied from the server", "rows/s"),
+    "copy_out_bytes_per_s": ("copy_out", "bytes_per_s", "Bytes copied from the server", "B/s"),
+}
 
-KNOWN = (THROUGHPUT, *RESPONSES, *sorted(COST_IDS))
+KNOWN = (THROUGHPUT, *COPIES, *RESPONSES, *sorted(COST_IDS))
 """Every id; a run has those that its server and its telemetry reported."""
 
-USUAL = (THROUGHPUT, "response_p95_ms", "response_p99_ms", "server_cpu_us", "wal_bytes")
+USUAL = (THROUGHPUT, *COPIES, "response_p95_ms", "response_p99_ms", "server_cpu_us", "wal_bytes")
 """Compared by default. Few, because each further metric makes all harder to distinguish (Holm)."""
 
 
 def metrics_of(record: RunRecord) -> dict[str, Metric]:
     """Every metric that was measured in this run, by its id."""
-    found = [*_throughput(record), *_responses(record), *_costs(record)]
+    found = [*_throughput(record), *_copies(record), *_responses(record), *_costs(record)]
     return {metric.id: metric for metric in found}
 
 
 def is_cost(name: str) -> bool:
     """Whether a metric is a cost per transaction, which hardly varies with noise."""
-    return name != THROUGHPUT and name not in RESPONSES
+    return name not in (THROUGHPUT, *COPIES, *RESPONSES)
 
 
 def single_run_decides(name: str) -> bool:
@@ -57,6 +63,13 @@ def _throughput(record: RunRecord) -> Iterator[Metric]:
             low=found.low,
             high=found.high,
         )
+
+
+def _copies(record: RunRecord) -> Iterator[Metric]:
+    for name, (direction, field, title, unit) in COPIES.items():
+        if copied := getattr(record, direction):
+            value: float = getattr(copied, field)
+            yield Metric(id=name, title=title, unit=unit, better="higher", value=value)
 
 
 def _responses(record: RunRecord) -> Iterator[Metric]:

@@ -5,7 +5,7 @@ percentiles those of the complete windows.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -31,6 +31,7 @@ from dbdyno.analysis.steadiness import unasked_shift
 from dbdyno.analysis.timeline import Timeline, completed, timeline
 from dbdyno.model.record import (
     ClientCost,
+    CopyRecord,
     FailureRecord,
     RunRecord,
     ScriptRecord,
@@ -76,6 +77,8 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         failures=_failures(recording),
         tried_again=_of_engine(recording, "tried_again"),
         throughput_tps=throughput,
+        copy_in=_copied(recording, "copy_in", duration_s),
+        copy_out=_copied(recording, "copy_out", duration_s),
         response_ms=response_ms,
         service_ms=latency(recording, histograms, "script_service") or response_ms,
         statements=_statements(recording, histograms),
@@ -104,14 +107,30 @@ def _unfinished_ages_s(recording: Recording) -> list[float]:
 
 
 def _transactions(recording: Recording) -> TransactionCounts:
-    names = TransactionCounts.__struct_fields__
+    return TransactionCounts(**_counted(recording, TransactionCounts.__struct_fields__))
+
+
+def _counted(recording: Recording, names: Iterable[str]) -> dict[str, int]:
+    """The engine's last counts of these names; without those that an older one did not count."""
     done = recording.engine.get("done")
     if done:
-        counted = done["counters"]
-        return TransactionCounts(**{name: counted[name] for name in names if name in counted})
+        return {name: done["counters"][name] for name in names if name in done["counters"]}
     intervals = recording.tables["intervals"]
     last = {name: intervals[name][-1:].tolist() for name in names}
-    return TransactionCounts(**{name: found[0] if found else 0 for name, found in last.items()})
+    return {name: found[0] if found else 0 for name, found in last.items()}
+
+
+def _copied(recording: Recording, direction: str, duration_s: float) -> CopyRecord | None:
+    counts = _counted(recording, (f"{direction}_rows", f"{direction}_bytes"))
+    if not duration_s or not any(counts.values()):
+        return None
+    rows_copied, bytes_copied = counts.values()
+    return CopyRecord(
+        rows=rows_copied,
+        bytes=bytes_copied,
+        rows_per_s=rows_copied / duration_s,
+        bytes_per_s=bytes_copied / duration_s,
+    )
 
 
 def _throughput(recording: Recording, measured: Timeline, duration_s: float) -> Throughput:

@@ -50,6 +50,19 @@ class TransactionCounts(Struct, frozen=True, kw_only=True):
             force_setattr(self, "committed", self.ok)
 
 
+class CopyRecord(Struct, frozen=True, kw_only=True):
+    """Rows that COPY moved in one direction, in committed transactions of the measured part."""
+
+    rows: int
+    """Rows, as the server counts them."""
+    bytes: int
+    """Bytes of the rows, as sent."""
+    rows_per_s: float
+    """Rows per second."""
+    bytes_per_s: float
+    """Bytes per second."""
+
+
 class FailureRecord(Struct, frozen=True, kw_only=True):
     """Failures of one class and code."""
 
@@ -314,6 +327,10 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """Tries that failed and were retried, known once the run is done."""
     throughput_tps: Throughput | None = None
     """Throughput, with its interval."""
+    copy_in: CopyRecord | None = None
+    """What ``copy … from stdin`` moved to the server; None if nothing."""
+    copy_out: CopyRecord | None = None
+    """What ``copy … to stdout`` moved from the server; None if nothing."""
     response_ms: Latency | None = None
     """Response times of the transactions that succeeded, from the instant at which each was due."""
     service_ms: Latency | None = None

@@ -28,6 +28,7 @@ from dbdyno.report.server_label import server_label
 from dbdyno.report.verdict import (
     command,
     conditions,
+    copied,
     did_no_work,
     doubts,
     interval_text,
@@ -90,6 +91,8 @@ def _results(record: RunRecord) -> Iterator[Line]:
         yield Paragraph(f"{_SET_IN}{interval_text(record)}", _SET_IN)
         if found.min is not None:
             yield f"{_SET_IN}measurement intervals: {tps(found.min)} to {tps(found.max)} TPS"
+    for name, rates, totals in copied(record):
+        yield Paragraph(f"{name:{len(_SET_IN)}}{rates} ({totals})", _SET_IN)
     if record.transactions:
         yield Paragraph(f"transactions  {transaction_text(record)}", _SET_IN)
     yield from _costs(record)

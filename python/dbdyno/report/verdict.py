@@ -10,7 +10,7 @@ from typing import Any
 from dbdyno.analysis.unequal_conditions import loop_of, tries_of
 from dbdyno.analysis.workload_parameters import workload_parameters
 from dbdyno.explain.sentences import capitalized
-from dbdyno.formatting import count, counted, significant, tps
+from dbdyno.formatting import count, counted, significant, size, tps
 from dbdyno.layout import printable, shortened
 from dbdyno.model.record import Latency, RunRecord
 
@@ -115,6 +115,14 @@ def interval_text(record: RunRecord) -> str:
         f"{tps(found.low)} to {tps(found.high)}: 95 % interval within this run "
         f"({found.samples} samples, effective sample size {effective})"
     )
+
+
+def copied(record: RunRecord) -> Iterator[tuple[str, str, str]]:
+    """For each direction in which COPY moved rows: its name, the rates, the totals."""
+    for name, moved in (("copy in", record.copy_in), ("copy out", record.copy_out)):
+        if moved:
+            rates = f"{tps(moved.rows_per_s)} rows/s, {size(moved.bytes_per_s)}/s"
+            yield name, rates, f"{counted(moved.rows, 'row')}, {size(moved.bytes)} in all"
 
 
 def percentiles(latency: Latency) -> Iterator[tuple[str, float]]:

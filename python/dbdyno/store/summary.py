@@ -58,6 +58,10 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     tps: float | None
     tps_low: float | None
     tps_high: float | None
+    copy_in_rows_per_s: float | None
+    copy_in_bytes_per_s: float | None
+    copy_out_rows_per_s: float | None
+    copy_out_bytes_per_s: float | None
     mean_ms: float | None
     p50_ms: float | None
     p95_ms: float | None
@@ -165,6 +169,10 @@ def _summary(record: RunRecord, plan: _Plan) -> RunSummary:
         tps=getattr(throughput, "value", None),
         tps_low=getattr(throughput, "low", None),
         tps_high=getattr(throughput, "high", None),
+        copy_in_rows_per_s=getattr(record.copy_in, "rows_per_s", None),
+        copy_in_bytes_per_s=getattr(record.copy_in, "bytes_per_s", None),
+        copy_out_rows_per_s=getattr(record.copy_out, "rows_per_s", None),
+        copy_out_bytes_per_s=getattr(record.copy_out, "bytes_per_s", None),
         **{f"{name}_ms": getattr(response, name, None) for name in _OF_RESPONSES},
         server_cpu_us=record.server.get("cpu_us_per_transaction"),
         engine_cpu_us=getattr(record.client, "cpu_us_per_transaction", None),

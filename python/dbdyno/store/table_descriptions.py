@@ -82,6 +82,10 @@ _RUNS = {
     "tps": "transactions per second",
     "tps_low": "lower end of its 95 % interval within the run",
     "tps_high": "upper end of it",
+    "copy_in_rows_per_s": "rows copied to the server (`copy … from stdin`) per second",
+    "copy_in_bytes_per_s": "their bytes per second",
+    "copy_out_rows_per_s": "rows copied from the server (`copy … to stdout`) per second",
+    "copy_out_bytes_per_s": "their bytes per second",
     "server_cpu_us": "CPU time of the server per transaction",
     "engine_cpu_us": "CPU time of the load generator per transaction",
     "wal_bytes": "WAL, or redo log, per transaction",
@@ -106,6 +110,10 @@ _MEASURED = {
     "retried": "took more than one try",
     "retries": "further tries",
     "late": "succeeded, but took longer than `-L`",
+    "copy_in_rows": "rows that committed transactions copied to the server",
+    "copy_in_bytes": "bytes of these rows",
+    "copy_out_rows": "rows that committed transactions copied from the server",
+    "copy_out_bytes": "bytes of these rows",
 }
 
 _BLOCKING = {

@@ -42,7 +42,8 @@ class Counters(Struct, frozen=True):
     those that the server rolled back although they were to be committed, ``left_open`` those that
     ended within a transaction block. ``retried`` counts transactions that needed
     more than one try, ``retries`` the additional tries, ``late`` those of ``ok`` above the latency
-    limit.
+    limit. ``copy_in_rows`` and the like are rows and bytes that COPY moved to the server and from
+    it in committed transactions.
     """
 
     due: int
@@ -61,6 +62,10 @@ class Counters(Struct, frozen=True):
     rolled_back: int = 0
     aborted: int = 0
     left_open: int = 0
+    copy_in_rows: int = 0
+    copy_in_bytes: int = 0
+    copy_out_rows: int = 0
+    copy_out_bytes: int = 0
 
     def __post_init__(self) -> None:
         """Older ones do not distinguish."""
