@@ -2,7 +2,8 @@
 
 use dbdyno_hist::Copied;
 use dbdyno_model::{
-    BlockEnd, BlockWords, CopyDirection, Flow, Nanos, Queue, Reply, ServerError, StatementId, Stream,
+    BlockEnd, BlockWords, CopyDirection, Flow, Nanos, Queue, Reply, ServerError, StatementId,
+    Stream,
 };
 use dbdyno_script::{Fault, Resume, Session, Step};
 

@@ -127,6 +127,61 @@ fn pipelines_begin_and_end_where_they_should() {
 }
 
 #[test]
+fn what_is_wrong_with_a_copy_is_found_before_the_run() {
+    for (text, expected) in [
+        (
+            "select 1;\ncopy t from stdin;\n1\t\\.\n",
+            "s0:2:1: error: the rows of this COPY have no end: a line with \\. alone must follow them: copy t from stdin;",
+        ),
+        (
+            "copy t from stdin\n1\n\\.\n",
+            "s0:1:1: error: this COPY needs a semicolon, then its rows, then a line with \\. alone: copy t from stdin",
+        ),
+        (
+            "copy t from stdin; 1\n\\.\n",
+            "s0:1:20: error: the rows of this COPY begin on the next line: nothing may stand here: 1",
+        ),
+        (
+            "\\startpipeline\ncopy t to stdout;\n\\endpipeline",
+            "s0:2:1: error: COPY cannot be a part of a pipeline: end the pipeline before it: copy t to stdout;",
+        ),
+        (
+            "copy t from stdin binary;\n\\.\n",
+            "s0:1:1: error: a script is text and cannot hold binary rows: copy them as text or CSV: copy t from stdin binary;",
+        ),
+        ("copy t to stdout \\gset", "s0:1:18: error: the rows of a COPY cannot be stored: \\gset"),
+        (
+            "\\copy t to stdout",
+            "s0:1:1: error: \\copy is psql's own: write copy … from stdin; with the rows and \\. after it, or copy … to stdout;: \\copy",
+        ),
+        (
+            "select 1;\n\\.\n",
+            "s0:2:1: error: this ends the rows of a COPY, but no copy … from stdin; precedes it: \\.",
+        ),
+        (
+            "copy t from stdin;\n:x\t{\"a\":true}\n\\.\n",
+            "s0:2:1: warning: nothing sets this variable: it is left in the rows unchanged: :x",
+        ),
+    ] {
+        assert_eq!(found(text, QueryMode::Extended), [expected], "{text}");
+    }
+    let combined = found("begin \\; copy t to stdout;", QueryMode::Simple);
+    assert_eq!(
+        combined,
+        [
+            "s0:1:1: error: COPY from or to the client cannot be combined with other statements: begin \\; copy t to stdout;"
+        ]
+    );
+    let options = Options { has_copy: false, ..OPTIONS };
+    assert_eq!(
+        problems(&["copy t to stdout;"], QueryMode::Simple, options),
+        [
+            "s0:1:1: error: COPY from or to the client exists in PostgreSQL's protocol only: copy t to stdout;"
+        ]
+    );
+}
+
+#[test]
 fn shell_commands_need_leave() {
     let options = Options { allow_shell: false, ..OPTIONS };
     assert_eq!(

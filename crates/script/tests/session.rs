@@ -62,6 +62,36 @@ fn the_built_in_script_has_seven_statements_and_their_parameters() {
 }
 
 #[test]
+fn the_rows_of_a_copy_come_in_small_blocks_and_again_for_each_try() {
+    let rows = format!("{}:n\n", "x".repeat(100_000));
+    let script = format!("\\set n 7\ncopy t from stdin;\n{rows}{rows}\\.\nselect :n;");
+    let program = program(&[&script], QueryMode::Prepared);
+    let mut session = program.session(0);
+    let expected = rows.replace(":n", "7").repeat(2).into_bytes();
+    session.begin(0, chance(1));
+    for _ in 0..2 {
+        let begun = session.resume(Resume::Continue).unwrap();
+        assert!(matches!(begun, Step::Request(Request::Copy { sql: "copy t from stdin", .. })));
+        let (mut sent, mut blocks) = (Vec::new(), 0);
+        loop {
+            let step = session.resume(Resume::RowsWanted).unwrap();
+            let Step::Request(Request::CopyRows { rows, is_last, .. }) = step else {
+                panic!("{step:?}")
+            };
+            assert!(rows.len() <= 33_000);
+            sent.extend_from_slice(rows);
+            blocks += 1;
+            if is_last {
+                break;
+            }
+        }
+        assert_eq!(sent, expected);
+        assert!(blocks > 5);
+        session.restart();
+    }
+}
+
+#[test]
 fn the_same_chance_gives_the_same_transaction() {
     let program = program(&[TPCB], QueryMode::Simple);
     let mut first = texts(&mut program.session(0), 0, 5);

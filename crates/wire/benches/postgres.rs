@@ -34,8 +34,16 @@ impl Bench {
         };
         let sql = "SELECT abalance FROM pgbench_accounts WHERE aid = $1".to_owned();
         let source = sql.clone();
-        let statement =
-            Statement { script: 0, index: 0, line: 1, source, sql, parameters: 1, as_text: None, copy: None };
+        let statement = Statement {
+            script: 0,
+            index: 0,
+            line: 1,
+            source,
+            sql,
+            parameters: 1,
+            as_text: None,
+            copy: None,
+        };
         let mut bench = Self {
             connection: Connection::new(Arc::new(config), [statement].into()),
             server: Server::default(),

@@ -1,7 +1,7 @@
 """The metrics by which runs are compared: one home for their ids.
 
-Throughput, what COPY moved, response times, and costs per transaction. Costs of single scripts are not included:
-they are parts of these.
+Throughput, what COPY moved, response times, and costs per transaction. Costs of single scripts are
+not included: they are parts of these.
 """
 
 from collections.abc import Iterator

@@ -152,7 +152,8 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
             allow_leading_hyphen=True,  # - is standard input
         ),
     ] = ()
-    """A pgbench script, or - for standard input; repeatable."""
+    """A pgbench script, or - for standard input; repeatable. It may also copy rows: copy t from
+    stdin; with the rows on the next lines, and a line with \\. alone after them."""
 
     query_mode: Annotated[
         QueryMode | None,

@@ -110,10 +110,6 @@ _MEASURED = {
     "retried": "took more than one try",
     "retries": "further tries",
     "late": "succeeded, but took longer than `-L`",
-    "copy_in_rows": "rows that committed transactions copied to the server",
-    "copy_in_bytes": "bytes of these rows",
-    "copy_out_rows": "rows that committed transactions copied from the server",
-    "copy_out_bytes": "bytes of these rows",
 }
 
 _BLOCKING = {
@@ -168,6 +164,10 @@ COLUMNS: Mapping[str, str] = {
     "failed": "transactions that failed",
     "intervals.interval": "number of the interval, from 0",
     "intervals.time_s": "beginning, counted from the end of the warm-up: negative during it",
+    "intervals.copy_in_rows": "rows that committed transactions copied to the server",
+    "intervals.copy_in_bytes": "bytes of these rows",
+    "intervals.copy_out_rows": "rows that committed transactions copied from the server",
+    "intervals.copy_out_bytes": "bytes of these rows",
     "intervals.retries": "tries of measured transactions after the first",
     "scripts.skipped": "transactions that were not started, because they would have been too late",
     "failures.count": "failed transactions",

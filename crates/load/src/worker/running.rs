@@ -7,8 +7,8 @@ use super::{Port, ShellCall, Worker};
 use crate::Phase;
 use crate::client::{Asked, State, Transaction};
 use dbdyno_model::{
-    Arrivals, BlockWords, Flow, Nanos, Protocol, Purpose, Reply, Request, StatementId,
-    Stream, Think, ThinkLaw,
+    Arrivals, BlockWords, Flow, Nanos, Protocol, Purpose, Reply, Request, StatementId, Stream,
+    Think, ThinkLaw,
 };
 use dbdyno_script::{Resume, Step};
 

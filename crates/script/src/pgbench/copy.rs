@@ -11,6 +11,7 @@ use super::source::Flaw;
 use super::sql::{Kind, Piece};
 use super::template::mentions;
 use dbdyno_model::{CopyDirection, Value};
+use std::fmt::Write;
 use std::ops::Range;
 
 /// A command that copies rows from or to its client.
@@ -182,7 +183,9 @@ impl Format {
         write_value(&mut plain, value);
         if plain == self.null {
             // Not NULL, but a text that looks like it.
-            plain.bytes().for_each(|byte| out.push_str(&format!("\\x{byte:02x}")));
+            for byte in plain.bytes() {
+                let _ = write!(out, "\\x{byte:02x}"); // writing to a String does not fail
+            }
             return;
         }
         for c in plain.chars() {
@@ -246,14 +249,16 @@ pub(super) fn rows(
     command: &Range<usize>,
     is_closed: bool,
 ) -> Result<(Range<usize>, usize), Flaw> {
+    let first_line = command.start..line_end(text, command.start).min(command.end);
     if !is_closed {
         let message = "this COPY needs a semicolon, then its rows, then a line with \\. alone";
-        return Err(Flaw::new(command.clone(), message));
+        return Err(Flaw::new(first_line, message));
     }
     let line_end = line_end(text, command.end);
     let rest = text[command.end..line_end].trim();
     if !rest.is_empty() && !rest.starts_with("--") {
-        let start = command.end + text[command.end..].len() - text[command.end..].trim_start().len();
+        let start =
+            command.end + text[command.end..].len() - text[command.end..].trim_start().len();
         let message = "the rows of this COPY begin on the next line: nothing may stand here";
         return Err(Flaw::new(start..start + rest.len(), message));
     }
@@ -267,7 +272,7 @@ pub(super) fn rows(
         at = (end + 1).min(text.len());
     }
     let message = "the rows of this COPY have no end: a line with \\. alone must follow them";
-    Err(Flaw::new(command.clone(), message))
+    Err(Flaw::new(first_line, message))
 }
 
 fn line_end(text: &str, at: usize) -> usize {
@@ -435,12 +440,8 @@ mod tests {
         ];
         assert_eq!(found, (expected, 1));
         let found = parts(" csv", ":id,\"a \"\" :id\",\\:id\n");
-        let expected = vec![
-            variable(false),
-            literal(",\"a \"\" "),
-            variable(true),
-            literal("\",:id\n"),
-        ];
+        let expected =
+            vec![variable(false), literal(",\"a \"\" "), variable(true), literal("\",:id\n")];
         assert_eq!(found, (expected, 0));
     }
 }

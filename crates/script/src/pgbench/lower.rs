@@ -205,8 +205,7 @@ impl Lowering<'_, '_, '_> {
             self.error("COPY cannot be a part of a pipeline: end the pipeline before it");
         }
         let text = self.source.text;
-        let (rows, warnings) =
-            row_parts(text, sql.rows.clone(), &copy.format, self.context.names);
+        let (rows, warnings) = row_parts(text, sql.rows.clone(), &copy.format, self.context.names);
         for warning in warnings {
             self.warn(warning);
         }

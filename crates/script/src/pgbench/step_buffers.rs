@@ -2,10 +2,10 @@
 //!
 //! They are reused from step to step, so that ordinary transactions allocate nothing.
 
+use super::copy::RowPart;
 use super::datum::{Datum, write_value};
 use super::meta::{Amount, ShellWord, Sleep};
 use super::names::Slot;
-use super::copy::RowPart;
 use super::program::{Body, Chunk, CopyBody, Query};
 use super::variables::Variables;
 use dbdyno_model::{Flow, Keep, Nanos, Request, StatementId, Value, prefetch};

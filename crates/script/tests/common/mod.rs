@@ -18,7 +18,8 @@ thread_local! {
 }
 
 /// Options that allow everything and record what is printed on this thread.
-pub(crate) const OPTIONS: Options = Options { seed: 7, allow_shell: true, has_copy: true, print: remember };
+pub(crate) const OPTIONS: Options =
+    Options { seed: 7, allow_shell: true, has_copy: true, print: remember };
 
 fn remember(line: &str) {
     PRINTED.with_borrow_mut(|lines| lines.push(line.to_owned()));

@@ -332,7 +332,7 @@ impl Exchange {
     }
 }
 
-const COPY_REFUSED: &str = 
+const COPY_REFUSED: &str =
     "COPY from or to the client works in pgbench-style scripts, as a SQL command of its own";
 
 fn copy_refused() -> ServerError {

@@ -23,8 +23,16 @@ fn established(query_mode: QueryMode, sql: &str) -> Connection {
         query_mode,
     };
     let (source, sql) = (sql.to_owned(), sql.to_owned());
-    let statement =
-        Statement { script: 0, index: 0, line: 1, source, sql, parameters: 0, as_text: None, copy: None };
+    let statement = Statement {
+        script: 0,
+        index: 0,
+        line: 1,
+        source,
+        sql,
+        parameters: 0,
+        as_text: None,
+        copy: None,
+    };
     let mut connection = Connection::new(Arc::new(config), [statement].into());
     let opening = Opening { version: Version::V3_0, channel: Channel::Plain, nonce: [0; 18] };
     connection.start(opening, &mut Vec::new());
