@@ -56,6 +56,7 @@ def test_a_cache_of_a_quarter_serves_a_quarter():
 def test_the_gain_is_bounded_by_the_next_resource():
     assert bounds.gain_factor(0.5) == 2.0
     assert bounds.gain_factor(0.5, next_utilization=0.9) == pytest.approx(1.11, abs=0.01)
+    assert bounds.gain_factor(0.5, next_utilization=None) == 2
     assert bounds.gain_factor(1.0) == math.inf
 
 

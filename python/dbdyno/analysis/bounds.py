@@ -73,14 +73,15 @@ def cached_share(cache_bytes: float, touched_bytes: float) -> float:
     return min(cache_bytes / touched_bytes, 1.0) if touched_bytes > 0 else 1.0
 
 
-def gain_factor(share: float, next_utilization: float = 0.0) -> float:
+def gain_factor(share: float, next_utilization: float | None = None) -> float:
     """Largest factor by which throughput can rise if a cause that takes this share is removed.
 
     1/(1 − w) in a closed loop whose clients spend w of their time on it, bounded by the next
     resource, which can carry 1/u of its present rate (Amdahl, *AFIPS* 1967; the utilization law).
+    Where that utilization is not known, only the cause bounds it.
     """
     alone = 1 / (1 - share) if share < 1 else UNBOUNDED
-    return min(alone, 1 / next_utilization) if next_utilization > 0 else alone
+    return min(alone, 1 / next_utilization) if next_utilization else alone
 
 
 def clients_at_work(tps: float, response_s: float) -> float:

@@ -41,15 +41,15 @@ def foreign_sessions(case: Case, used: ProcessorTime) -> float:
     return used.server * case.budget.foreign_of_work if case.budget else 0.0
 
 
-def own_utilization(case: Case) -> float:
-    """The share of CPU time that server and engine use; 0 if it is not known.
+def own_utilization(case: Case) -> float | None:
+    """The share of CPU time that server and engine use; None if it is not known.
 
     What others use now may not remain theirs if the run needs more.
     """
     try:
         used = processor_time(case)
     except LackingError:
-        return 0.0
+        return None
     return (used.server + used.engine + used.dbdyno) / max(1.0 - used.stolen, 1e-9)
 
 

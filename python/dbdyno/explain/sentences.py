@@ -20,10 +20,13 @@ def gain_text(case: Case, share: float) -> str:
 
 def gain_of_waits(case: Case, share: float) -> str:
     """The same for a cause that takes no CPU time: the CPU is then the next limit."""
-    factor = gain_factor(share, own_utilization(case))
+    utilization = own_utilization(case)
+    factor = gain_factor(share, utilization)
     if share >= NOTICED and factor < _FACTOR_MIN:
         return in_throughput(case, "Throughput hardly rises: the CPU is already saturated.")
     limit = "; the CPU is then saturated" if factor < gain_factor(share) else ""
+    if utilization is None:
+        limit = ", unless the CPU, whose utilization is not known, is saturated before"
     return rise_text(case, factor, limit) if share >= NOTICED else ""
 
 
