@@ -56,6 +56,7 @@ def measured(server: Server, *items: str, observer: Observer | None = None, **op
         "interval_ns": SECOND_NS // 10,
         "warmup_ns": 0,
         "telemetry": "basic",
+        "disturbance_max": 1.0,
         **options,
     }
     return run(named, RunOptions(**given), engine_tools(), observer or Observer()).record

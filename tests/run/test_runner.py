@@ -30,7 +30,7 @@ from tests.support.engine import (
     tools,
 )
 
-SHORT = {"clients": 2, "transactions": 10, "warmup_ns": 0}
+SHORT = {"clients": 2, "transactions": 10, "warmup_ns": 0, "disturbance_max": 1.0}
 TRANSACTIONS = 20
 ENDLESS = {"clients": 2, "duration_ns": 600_000_000_000, "warmup_ns": 0, "interval_ns": 100_000_000}
 

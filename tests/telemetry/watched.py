@@ -42,6 +42,7 @@ def measure(server: Server, work: str, observer: Observer | None = None, **optio
         "warmup_ns": 0,
         "duration_ns": 2 * SECOND_NS,
         "interval_ns": SECOND_NS // 4,
+        "disturbance_max": 1.0,
         **options,
     }
     return run(
