@@ -33,6 +33,10 @@ BALANCE = "UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :
         ("-- update a set b\nselect 1 from b", None),
         ("select 1 from b for no key update nowait", None),
         ("insert into a values (1) on conflict (b) do update set c = 1", "a"),
+        ("copy t (a, b) from stdin", "t"),
+        ("COPY public.t FROM STDIN (format csv)", "t"),
+        ("copy t to stdout", None),
+        ("copy (select a from t) to stdout", None),
     ],
 )
 def test_the_written_table(sql, table):

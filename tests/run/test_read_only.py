@@ -54,6 +54,9 @@ def test_a_standby_runs_what_reads_and_refuses_what_writes(standby, tmp_path):
     mine.write_text("select abalance from pgbench_accounts where aid = 1 for update;\n")
     with pytest.raises(DbdynoError, match=r"mine\.sql locks rows of pgbench_accounts"):
         measured(url, str(mine))
+    mine.write_text("copy pgbench_history (tid, bid) from stdin;\n1\t1\n\\.\n")
+    with pytest.raises(DbdynoError, match=r"mine\.sql writes to pgbench_history"):
+        measured(url, str(mine))
     with pytest.raises(DbdynoError, match="of oltp_point_select cannot be loaded"):
         measured(url, "oltp_point_select")
     assert sorted(runs_folder().iterdir()) == runs

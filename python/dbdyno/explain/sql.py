@@ -21,7 +21,8 @@ _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 # Not the UPDATE of SELECT … FOR UPDATE, FOR NO KEY UPDATE or ON CONFLICT DO UPDATE.
 _UPDATE = r"(?<!\bfor\s)(?<!\bkey\s)(?<!\bdo\s)\bupdate\s+(?:only\s+)?"
 _INSERT, _DELETE = r"\binsert\s+into\s+", r"\bdelete\s+from\s+(?:only\s+)?"
-_WRITES = re.compile(rf"(?:{_UPDATE}|{_INSERT}|{_DELETE})({_QUALIFIED})", re.I)
+_COPY = rf"\bcopy\s+(?={_QUALIFIED}\s*(?:\([^()]*\)\s*)?from\b)"
+_WRITES = re.compile(rf"(?:{_UPDATE}|{_INSERT}|{_DELETE}|{_COPY})({_QUALIFIED})", re.I)
 _READS = re.compile(rf"\b(?:from|join)\s+(?:only\s+)?({_QUALIFIED})", re.I)
 _SET = re.compile(r"\bset\b(.*?)(?:\bwhere\b|\bfrom\b|\breturning\b|$)", re.I | re.DOTALL)
 _WHERE = re.compile(
@@ -116,7 +117,7 @@ def shares_rows(sql: str) -> bool:
 
 
 def written_table(sql: str) -> str | None:
-    """The table that it updates, inserts into or deletes from."""
+    """The table that it updates, inserts or copies into, or deletes from."""
     match = _WRITES.search(_bare(sql))
     return _table(match[1]) if match else None
 
