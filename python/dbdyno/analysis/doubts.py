@@ -97,7 +97,7 @@ def _names(found: Disturbance) -> str:
 
 
 def not_observed(facts: Facts) -> str | None:
-    """The run was measured without telemetry, which shows what disturbs a run."""
+    """The run was measured without telemetry: whether other programs disturbed it is not known."""
     if facts.is_observed:
         return None
     return (
