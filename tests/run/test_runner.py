@@ -30,7 +30,7 @@ from tests.support.engine import (
     tools,
 )
 
-SHORT = {"clients": 2, "transactions": 10, "warmup_ns": 0, "disturbance_max": 1.0}
+SHORT = {"clients": 2, "transactions": 10, "warmup_ns": 0}
 TRANSACTIONS = 20
 ENDLESS = {"clients": 2, "duration_ns": 600_000_000_000, "warmup_ns": 0, "interval_ns": 100_000_000}
 
@@ -327,7 +327,9 @@ def test_the_encoding_of_a_database_makes_no_record_unreadable(database, home, t
         connection.execute(
             "create database bytes template template0 encoding 'SQL_ASCII' locale 'C'"
         )
-    options = RunOptions(target=make_conninfo(database, dbname="bytes"), **SHORT)
+    options = RunOptions(
+        target=make_conninfo(database, dbname="bytes"), disturbance_max=1.0, **SHORT
+    )
     record = run([WeightedName(str(script), 1)], options, engine_tools(), Observer()).record
     assert record.status == "done"
     assert "client" in open_run("last").columns("waits")["who"]

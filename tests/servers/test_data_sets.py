@@ -292,14 +292,19 @@ def test_an_account_that_runs_servers_can_read_its_copy(monkeypatch: pytest.Monk
 
 
 def test_folders_elsewhere_go_with_what_a_crash_left_behind(home: Path, tmp_path: Path) -> None:
-    own, others = tmp_path / "two\nlines" / "dbdyno-data", tmp_path / "others"
-    own.mkdir(parents=True)
-    others.mkdir()
+    place, others = tmp_path / "two\nlines", tmp_path / "others"
+    place.mkdir()
+    own = Path(tempfile.mkdtemp(prefix=cluster.PREFIX, dir=place))
+    named_alike = place / "dbdyno-12345678"  # but open to others, as no folder of ours
+    for folder in (named_alike, others):
+        folder.mkdir(mode=0o755)
     leftover = home_folder("private", "leftover")
-    (leftover / cluster.FOLDERS).write_text(cluster.END.join(map(str, (leftover, own, others))))
+    told = (leftover, own, named_alike, others)
+    (leftover / cluster.FOLDERS).write_text(cluster.END.join(map(str, told)))
     with start_private(POSTGRES.spec, connections=1):
         assert not leftover.exists()
         assert not own.exists()
+        assert named_alike.exists()
         assert others.exists()
 
 

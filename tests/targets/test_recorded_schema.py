@@ -35,11 +35,8 @@ MARIADB = (
 
 
 def schema_of(server, *texts):
-    connected = connect_to(server)
-    try:
+    with connect_to(server) as connected:
         return connected.target.recorded_schema(connected.control, texts)
-    finally:
-        connected.close()
 
 
 def test_postgresql_every_kind_of_object_is_recorded(any_server, new_database):
