@@ -96,6 +96,30 @@ def test_mysql_on_localhost_is_the_socket_whatever_the_port(given, target):
     assert equipped(*given)[0].target == target
 
 
+@pytest.mark.parametrize(
+    ("given", "targets"),
+    [
+        (
+            ("--mysql-host=a,b", "--mysql-port=3306,3307"),
+            ["sbtest@a:3306", "sbtest@a:3307", "sbtest@b:3306", "sbtest@b:3307"],
+        ),
+        (("--mysql-socket=/a,/b", "--mysql-host=c"), ["?socket=%2Fa", "?socket=%2Fb"]),
+        (("--pgsql-host=a,b", "--pgsql-port=5433"), ["sbtest@a:5433", "sbtest@b:5433"]),
+        (("--pgsql-host=/a,b", "--pgsql-port=1,2"), ["sbtest@:1/sbtest?host=%2Fa", "sbtest@b:2"]),
+    ],
+)
+def test_a_list_names_several_servers_in_sysbenchs_order(given, targets):
+    options, _, _ = equipped(*given)
+    named = [options.target, *options.further_targets]
+    assert len(named) == len(targets)
+    assert all(part in url for part, url in zip(targets, named, strict=True)), named
+
+
+def test_ports_of_postgresql_are_one_for_each_host():
+    with pytest.raises(DbdynoError, match="names 3 hosts and --pgsql-port 2 ports"):
+        equipped("--pgsql-host=a,b,c", "--pgsql-port=1,2")
+
+
 def test_our_own_target_wins():
     server = "mysql://me@here/db"
     options, _, messages = equipped("--mysql-host=there", target=server)

@@ -290,11 +290,6 @@ def test_a_lost_connection_gets_its_session_set_up_again(script, url, capfd):
         (HEAD + "function event() con:query('select nothing') end", Exit.FAILED, "errno = 1054"),
         (HEAD + "function event() error({1}) end", Exit.FAILED, "an error value"),
         (
-            HEAD + "function event() sysbench.sql.driver():connect() end",
-            Exit.FAILED,
-            "one connection a client",
-        ),
-        (
             HEAD + "function event() local s = con:prepare('select ?')"
             " s:bind_create(sysbench.sql.type.DATE) end",
             Exit.FAILED,

@@ -195,7 +195,7 @@ class MadeRun:
     def statement(self, sql: str, *, script: int = 0, line: int = 1) -> "MadeRun":
         """Add the next statement of the plan."""
         number = len(self._builders["statement_texts"].columns()["statement"])
-        self._builders["statement_texts"].add(number, script, number, line, sql)
+        self._builders["statement_texts"].add(number, script, number, line, sql, 0, 0)
         return self
 
     def latency(

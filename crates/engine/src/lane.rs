@@ -13,7 +13,8 @@ mod shell;
 
 use crate::clock;
 use crate::io::{Io, Ready, Received, Sending};
-use crate::link::{Answer, Blueprint, LinkEvent, Route};
+use crate::limits;
+use crate::link::{Answer, LinkEvent, Server};
 use cancelling::Cancelling;
 use dbdyno_load::{Event, Settings, Worker};
 use dbdyno_model::{Flow, Nanos, Reply, ServerError};
@@ -26,6 +27,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+pub(crate) use links::Owner;
 pub(crate) use messages::{Channels, ConnectedLane, Ending, Message, MovingClient, Report};
 
 /// The longest wait of a lane, as a safeguard against a missed wake-up.
@@ -50,14 +52,9 @@ pub(crate) struct Lane<I: Io> {
 }
 
 /// Runs a lane to its end.
-pub(crate) fn run<I: Io>(
-    settings: Settings,
-    blueprint: Arc<Blueprint>,
-    route: Arc<Route>,
-    channels: Channels,
-) {
+pub(crate) fn run<I: Io>(settings: Settings, servers: Arc<[Server]>, channels: Channels) {
     run_and_report(&channels.reports.clone(), channels.thread, || {
-        run_lane::<I>(settings, blueprint, route, channels)
+        run_lane::<I>(settings, servers, channels)
     });
 }
 
@@ -79,11 +76,10 @@ fn run_and_report<State>(
 
 fn run_lane<I: Io>(
     settings: Settings,
-    blueprint: Arc<Blueprint>,
-    route: Arc<Route>,
+    servers: Arc<[Server]>,
     channels: Channels,
 ) -> (Ending, Option<Lane<I>>) {
-    match Lane::<I>::new(settings, blueprint, route, channels) {
+    match Lane::<I>::new(settings, servers, channels) {
         Ok(mut lane) => {
             let broken = lane.run().err().map(|error| error.to_string());
             (Ending { broken, ..ending(&lane.worker) }, Some(lane))
@@ -102,19 +98,15 @@ impl<I: Io> Drop for Lane<I> {
 }
 
 impl<I: Io> Lane<I> {
-    fn new(
-        settings: Settings,
-        blueprint: Arc<Blueprint>,
-        route: Arc<Route>,
-        channels: Channels,
-    ) -> io::Result<Self> {
+    fn new(settings: Settings, servers: Arc<[Server]>, channels: Channels) -> io::Result<Self> {
         let clients = settings.sessions.len();
         let threads = settings.plan.threads;
-        let slots = Links::slots_for(clients);
+        let connections = clients * limits::connections_max(&settings.plan) as usize;
+        let slots = limits::slots(connections).min(limits::open_files_max() as usize);
         Ok(Self {
             worker: Worker::new(settings),
-            links: Links::new(clients, blueprint, route),
-            io: I::new(slots, &channels.waker)?,
+            links: Links::new(clients, slots, servers),
+            io: I::new(slots, limits::slots(clients), &channels.waker)?,
             reporter: Reporter::new(&channels),
             notices: Notices::new(channels.reports.clone()),
             shell: Shell::new(&channels),
@@ -201,9 +193,8 @@ impl<I: Io> Lane<I> {
     fn handle_events(&mut self, slot: usize) -> io::Result<()> {
         let now = clock::now();
         while let Some(link) = self.links.get(slot) {
-            let client = link.client;
             match link.poll() {
-                Ok(Some(event)) => self.link_event(now, slot, client, event)?,
+                Ok(Some(event)) => self.link_event(now, slot, event)?,
                 Ok(None) => return self.flush(slot),
                 Err(error) => return self.lost(slot, &error),
             }
@@ -211,20 +202,16 @@ impl<I: Io> Lane<I> {
         Ok(())
     }
 
-    fn link_event(
-        &mut self,
-        now: Nanos,
-        slot: usize,
-        client: usize,
-        event: LinkEvent,
-    ) -> io::Result<()> {
+    fn link_event(&mut self, now: Nanos, slot: usize, event: LinkEvent) -> io::Result<()> {
+        let Some(link) = self.links.peek(slot) else { return Ok(()) };
+        let client = link.owner.client;
         match event {
             LinkEvent::Reply(flow, answer) => {
                 self.on_link(now, slot, reply_event(client, flow, &answer))
             }
             LinkEvent::RowsWanted => self.on_link(now, slot, Event::RowsWanted { client }),
             LinkEvent::Connected(backend) => {
-                self.links.route.note_login();
+                self.links.server_of(link).route.note_login();
                 self.notify_worker(Event::Connected { client, backend })?;
                 // The client's script starts here: with many clients, starting them may take long
                 // in total.
@@ -235,7 +222,7 @@ impl<I: Io> Lane<I> {
                 self.notices.add(now, text);
                 Ok(())
             }
-            LinkEvent::VersionRefused => self.dial_with_oldest_version(slot, client),
+            LinkEvent::VersionRefused => self.dial_with_oldest_version(slot),
         }
     }
 
@@ -254,7 +241,7 @@ impl<I: Io> Lane<I> {
             let Some(link) = self.links.peek(slot).filter(|link| link.has_more_rows) else {
                 continue;
             };
-            let client = link.client;
+            let client = link.owner.client;
             match self.io.sending(slot, link) {
                 Sending::Done => self.notify_worker(Event::RowsWanted { client })?,
                 Sending::Soon | Sending::Blocked => self.links.copying.push(slot),
@@ -290,10 +277,10 @@ impl<I: Io> Lane<I> {
                 // result.
                 Action::Close(slot) if self.is_of_ended_client(slot) => {}
                 Action::Close(slot) => self.close(slot),
-                Action::Dial(client) => self.dial(client)?,
+                Action::Dial(owner, server) => self.dial(owner, server)?,
                 Action::Cancel(slot) => {
-                    if let Some(link) = self.links.get(slot) {
-                        self.cancelling.add(link.cancellation());
+                    if let Some(link) = self.links.peek(slot) {
+                        self.cancelling.add(link.server, link.cancellation());
                     }
                 }
                 Action::Release(slot) => self.release(slot)?,
@@ -301,12 +288,12 @@ impl<I: Io> Lane<I> {
             }
         }
         self.performing_actions = false;
-        self.cancelling.deliver(&self.links.route, &self.links.blueprint, &self.channels);
+        self.cancelling.deliver(&self.links.servers, &self.channels);
         Ok(())
     }
 
     fn is_of_ended_client(&self, slot: usize) -> bool {
-        self.links.peek(slot).is_some_and(|link| self.worker.has_ended(link.client))
+        self.links.peek(slot).is_some_and(|link| self.worker.has_ended(link.owner.client))
     }
 
     fn read_messages(&mut self) -> io::Result<()> {

@@ -8,6 +8,7 @@ mod blueprint;
 mod route;
 mod wire;
 
+use crate::lane::Owner;
 use crate::tls::{self, Channel};
 use dbdyno_model::{Flow, Request, ResultSet, ServerError, TlsMode};
 use dbdyno_wire::postgres::tls as tls_request;
@@ -22,6 +23,13 @@ pub(crate) use blocking::BlockingLink;
 pub(crate) use blueprint::Blueprint;
 pub(crate) use route::Route;
 pub(crate) use wire::Cancellation;
+
+/// A server, and how connections to it are made.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    pub(crate) blueprint: Arc<Blueprint>,
+    pub(crate) route: Arc<Route>,
+}
 
 /// How far a connection has been set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +80,9 @@ pub(crate) struct Answer {
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) socket: OwnedFd,
-    pub(crate) client: usize,
+    pub(crate) owner: Owner,
+    /// The number of its server, among those of the endpoint.
+    pub(crate) server: u32,
     pub(crate) stage: Stage,
     /// Bytes to be sent, encrypted where wanted.
     pub(crate) out: Vec<u8>,
@@ -88,13 +98,15 @@ pub(crate) struct Link {
 impl Link {
     pub(crate) fn new(
         socket: OwnedFd,
-        client: usize,
+        owner: Owner,
+        server: u32,
         route: &Route,
         blueprint: &Arc<Blueprint>,
     ) -> Self {
         Self {
             socket,
-            client,
+            owner,
+            server,
             stage: Stage::Dialing,
             out: Vec::new(),
             wire: Wire::new(blueprint, route.version()),

@@ -249,6 +249,8 @@ pub struct Done {
 pub struct Statement {
     pub statement: u32,
     pub script: u32,
+    pub connection: u32,
+    pub server: u32,
     pub sql: String,
     pub example: String,
 }

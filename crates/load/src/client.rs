@@ -1,9 +1,9 @@
-//! One client: the state of its connection and its current transaction.
+//! One client: the state of its connections and its current transaction.
 
 use dbdyno_hist::Copied;
 use dbdyno_model::{
-    BlockEnd, BlockWords, CopyDirection, Flow, Nanos, Queue, Reply, ServerError, StatementId,
-    Stream,
+    BlockEnd, BlockWords, ConnectionId, CopyDirection, Flow, Nanos, Queue, Reply, ServerError,
+    StatementId, Stream,
 };
 use dbdyno_script::{Fault, Resume, Session, Step};
 
@@ -80,17 +80,20 @@ pub(crate) struct Transaction {
 /// MySQL's and MariaDB's code of a deadlock, which rolls the whole block back.
 const MYSQL_DEADLOCK: &str = "1213";
 
-/// A script's last transaction block. Statements outside of a block commit themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The last transaction block of a connection. Statements outside of a block commit themselves.
+///
+/// In this order, of the blocks of several connections the last one says how a transaction ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Block {
-    /// Not ended.
-    Open,
     /// Committed, or there was none.
+    #[default]
     Committed,
     /// By the script's ROLLBACK.
     RolledBackByScript,
     /// A COMMIT was answered by a rollback, or a deadlock that the script caught ended it.
     RolledBackByServer,
+    /// Not ended.
+    Open,
 }
 
 /// A request without an answer.
@@ -103,114 +106,35 @@ pub(crate) struct Asked {
     pub(crate) copy: Option<CopyDirection>,
 }
 
-/// One client.
-pub struct Client {
-    /// Its number over the whole run.
-    pub(crate) id: u64,
-    /// The thread it is to move to.
-    pub(crate) moving_to: Option<u32>,
-    pub(crate) session: Box<dyn Session>,
-    pub(crate) state: State,
-    pub(crate) lifecycle: Lifecycle,
-    /// Whether it has a usable connection.
-    pub(crate) connected: bool,
-    /// The server's process at the other end of its latest connection; 0 if unknown.
+/// One of a client's connections.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Connection {
+    /// Whether it is usable.
+    pub(crate) is_open: bool,
+    /// Whether the script has closed it: it is not made again before the script asks for it.
+    pub(crate) is_closed_by_script: bool,
+    /// The server's number, among those of the endpoint.
+    pub(crate) server: u32,
+    /// The server's process at its other end; 0 if unknown.
     pub(crate) backend: u32,
-    /// Alarms set in earlier states carry an older generation.
-    pub(crate) generation: u32,
-    pub(crate) transaction: Option<Transaction>,
-    /// Requests without an answer yet, oldest first.
-    pub(crate) outstanding: Queue<Asked>,
-    /// Statements of this try and their latencies.
-    pub(crate) timings: Vec<(StatementId, Nanos)>,
-    /// The error of the current try.
-    pub(crate) error: Option<ServerError>,
-    /// The statement that the latest error answered.
-    pub(crate) failing: StatementId,
     pub(crate) in_transaction: bool,
     /// The last transaction block that this try of the transaction opened or found open, as far as
     /// answers have come.
     pub(crate) block: Block,
-    /// Rows that this try of the transaction has copied.
-    pub(crate) copied: Copied,
-    /// Scripts that failed permanently here while it was undecided whether they can work.
-    pub(crate) failed_scripts: Vec<usize>,
-    /// Transactions begun, warm-up included: the next one's number in a closed loop.
-    pub(crate) begun: u64,
-    /// Measured transactions begun.
-    pub(crate) measured: u64,
-    /// Connect attempts that failed in a row.
-    pub(crate) connect_failures: u32,
-    /// When the first of its failed connect attempts began, since any client last reached the
-    /// server.
-    pub(crate) refused_since: Option<Nanos>,
-    /// Whether its missing connection has been counted as lost.
-    pub(crate) is_counted_as_lost: bool,
-    /// Since when it has been trying to connect to a server that is too busy.
-    pub(crate) server_busy_since: Option<Nanos>,
 }
 
-impl Client {
-    pub(crate) fn new(id: u64, session: Box<dyn Session>) -> Self {
-        Self {
-            id,
-            moving_to: None,
-            session,
-            state: State::Unconnected,
-            lifecycle: Lifecycle::NotSetUp,
-            connected: false,
-            backend: 0,
-            generation: 0,
-            transaction: None,
-            outstanding: Queue::default(),
-            timings: Vec::new(),
-            error: None,
-            failing: StatementId::UNCOUNTED,
-            in_transaction: false,
-            block: Block::Committed,
-            copied: Copied::default(),
-            failed_scripts: Vec::new(),
-            begun: 0,
-            measured: 0,
-            connect_failures: 0,
-            refused_since: None,
-            is_counted_as_lost: false,
-            server_busy_since: None,
-        }
-    }
-
-    /// A placeholder for a client that has moved away; its alarms are void.
-    pub(crate) fn placeholder(gone: &Self) -> Self {
-        let generation = gone.generation.wrapping_add(1);
-        let placeholder = Self::new(u64::MAX, Box::new(NoSession));
-        Self { state: State::Finished, generation, ..placeholder }
-    }
-
-    /// Enters a state; alarms set before are void.
-    pub(crate) fn enter(&mut self, state: State) {
-        self.state = state;
-        self.generation = self.generation.wrapping_add(1);
-    }
-
-    /// Its connection is closed, and with it any open transaction block.
-    pub(crate) fn leave_session(&mut self) {
-        self.connected = false;
+impl Connection {
+    /// It is closed, and with it any open transaction block.
+    pub(crate) fn leave(&mut self) {
+        self.is_open = false;
         self.in_transaction = false;
         if self.block == Block::Open {
             self.block = Block::RolledBackByScript;
         }
     }
 
-    /// A try begins: of earlier ones, only a block that is still open concerns it.
-    pub(crate) fn forget_last_try(&mut self) {
-        self.copied = Copied::default();
-        if self.block != Block::Open {
-            self.block = Block::Committed;
-        }
-    }
-
-    /// Notes what an answer to a text with these words means for the script's transaction block.
-    pub(crate) fn note_block(&mut self, words: BlockWords, reply: &Reply<'_>, flow: Flow) {
+    /// Notes what an answer to a text with these words means for the transaction block.
+    fn note_block(&mut self, words: BlockWords, reply: &Reply<'_>, flow: Flow) {
         if let Some(error) = reply.error {
             // PostgreSQL keeps a failed block open. MySQL rolls it back after a deadlock, and does
             // not say so with errors.
@@ -233,6 +157,161 @@ impl Client {
             Some(BlockEnd::Commit) | None => Block::Committed,
         };
     }
+}
+
+/// One client.
+pub struct Client {
+    /// Its number over the whole run.
+    pub(crate) id: u64,
+    /// The thread it is to move to.
+    pub(crate) moving_to: Option<u32>,
+    pub(crate) session: Box<dyn Session>,
+    pub(crate) state: State,
+    pub(crate) lifecycle: Lifecycle,
+    /// The connection that the engine makes for it.
+    pub(crate) first: Connection,
+    /// Those that its script has opened besides, from number 1 on. Boxed, as few clients have any.
+    #[expect(clippy::box_collection, reason = "a client's size decides how much of it is cached")]
+    pub(crate) others: Option<Box<Vec<Connection>>>,
+    /// The connection that it uses at present: it connects, or waits for an answer there.
+    pub(crate) using: ConnectionId,
+    /// The connection that it lost, or could not make, and has not had since.
+    pub(crate) missing: Option<ConnectionId>,
+    /// Alarms set in earlier states carry an older generation.
+    pub(crate) generation: u32,
+    pub(crate) transaction: Option<Transaction>,
+    /// Requests without an answer yet, oldest first.
+    pub(crate) outstanding: Queue<Asked>,
+    /// Statements of this try and their latencies.
+    pub(crate) timings: Vec<(StatementId, Nanos)>,
+    /// The error of the current try.
+    pub(crate) error: Option<ServerError>,
+    /// The statement that the latest error answered.
+    pub(crate) failing: StatementId,
+    /// Rows that this try of the transaction has copied.
+    pub(crate) copied: Copied,
+    /// Scripts that failed permanently here while it was undecided whether they can work.
+    pub(crate) failed_scripts: Vec<usize>,
+    /// Transactions begun, warm-up included: the next one's number in a closed loop.
+    pub(crate) begun: u64,
+    /// Measured transactions begun.
+    pub(crate) measured: u64,
+    /// Connect attempts that failed in a row.
+    pub(crate) connect_failures: u32,
+    /// When the first of its failed connect attempts began, since any client last reached the
+    /// server.
+    pub(crate) refused_since: Option<Nanos>,
+    /// Whether its missing connection has been counted as lost.
+    pub(crate) is_counted_as_lost: bool,
+    /// Since when it has been trying to connect to a server that is too busy.
+    pub(crate) server_busy_since: Option<Nanos>,
+}
+
+impl Client {
+    pub(crate) fn new(id: u64, server: u32, session: Box<dyn Session>) -> Self {
+        Self {
+            id,
+            moving_to: None,
+            session,
+            state: State::Unconnected,
+            lifecycle: Lifecycle::NotSetUp,
+            first: Connection { server, ..Connection::default() },
+            others: None,
+            using: ConnectionId::FIRST,
+            missing: None,
+            generation: 0,
+            transaction: None,
+            outstanding: Queue::default(),
+            timings: Vec::new(),
+            error: None,
+            failing: StatementId::UNCOUNTED,
+            copied: Copied::default(),
+            failed_scripts: Vec::new(),
+            begun: 0,
+            measured: 0,
+            connect_failures: 0,
+            refused_since: None,
+            is_counted_as_lost: false,
+            server_busy_since: None,
+        }
+    }
+
+    /// A placeholder for a client that has moved away; its alarms are void.
+    pub(crate) fn placeholder(gone: &Self) -> Self {
+        let generation = gone.generation.wrapping_add(1);
+        let placeholder = Self::new(u64::MAX, 0, Box::new(NoSession));
+        Self { state: State::Finished, generation, ..placeholder }
+    }
+
+    /// Enters a state; alarms set before are void.
+    pub(crate) fn enter(&mut self, state: State) {
+        self.state = state;
+        self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// All of its connections that were ever open, with their numbers.
+    pub(crate) fn connections(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
+        let others = self.others.iter().flat_map(|others| others.iter());
+        (0..).map(ConnectionId).zip(std::iter::once(&self.first).chain(others))
+    }
+
+    fn connections_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
+        let others = self.others.iter_mut().flat_map(|others| others.iter_mut());
+        std::iter::once(&mut self.first).chain(others)
+    }
+
+    /// The connection of this number, closed if it was never open.
+    #[inline]
+    pub(crate) fn connection_mut(&mut self, number: ConnectionId) -> &mut Connection {
+        let Some(place) = number.0.checked_sub(1) else { return &mut self.first };
+        let others = self.others.get_or_insert_default();
+        let place = place as usize;
+        if others.len() <= place {
+            others.resize_with(place + 1, Connection::default);
+        }
+        &mut others[place]
+    }
+
+    /// All of its connections are closed, to be made anew.
+    pub(crate) fn leave_connections(&mut self) {
+        for connection in self.connections_mut() {
+            connection.leave();
+            connection.is_closed_by_script = false;
+        }
+        self.using = ConnectionId::FIRST;
+    }
+
+    /// Whether it can run its script: it has its first connection, or the script has closed that.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.first.is_open || self.first.is_closed_by_script
+    }
+
+    /// Whether it has its first connection alone, with which it can move.
+    pub(crate) fn is_movable(&self) -> bool {
+        self.session.can_move() && self.first.is_open && self.others.is_none()
+    }
+
+    /// A try begins: of earlier ones, only blocks that are still open concern it.
+    pub(crate) fn forget_last_try(&mut self) {
+        self.copied = Copied::default();
+        for connection in self.connections_mut() {
+            if connection.block != Block::Open {
+                connection.block = Block::Committed;
+            }
+        }
+    }
+
+    /// Notes what an answer on the connection in use means for its transaction block.
+    #[inline]
+    pub(crate) fn note_block(&mut self, words: BlockWords, reply: &Reply<'_>, flow: Flow) {
+        let using = self.using;
+        self.connection_mut(using).note_block(words, reply, flow);
+    }
+
+    /// How its transaction ended, over all of its connections.
+    pub(crate) fn block(&self) -> Block {
+        self.connections().map(|(_, connection)| connection.block).max().unwrap_or_default()
+    }
 
     /// Its number over the whole run.
     pub fn number(&self) -> u64 {
@@ -241,7 +320,7 @@ impl Client {
 
     /// Whether it can run transactions.
     pub(crate) fn is_set_up(&self) -> bool {
-        self.connected && matches!(self.lifecycle, Lifecycle::SetUp | Lifecycle::TearingDown)
+        self.is_connected() && matches!(self.lifecycle, Lifecycle::SetUp | Lifecycle::TearingDown)
     }
 
     /// Whether it waits for an answer of the server.

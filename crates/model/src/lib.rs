@@ -23,12 +23,13 @@ pub use pattern::text_by_pattern;
 pub use plan::{
     Address, ArrivalLaw, Arrivals, ColumnType, Endpoint, Generator, Io, LoadColumn, LoadPlan,
     LoadTable, Plan, Protocol, QueryMode, Retry, Scalar, Script, Stage, Think, ThinkLaw, Tls,
-    TlsMode,
+    TlsMode, server_of,
 };
 pub use prefetch::prefetch;
 pub use queue::Queue;
 pub use request::{
-    CopyDirection, Flow, Keep, PreparedId, Reply, Request, ResultSet, Statement, StatementId,
+    ConnectionId, CopyDirection, Flow, Keep, PreparedId, Reply, Request, ResultSet, Statement,
+    StatementId,
 };
 pub use seed::{Purpose, Stream};
 pub use value::Value;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use arrivals::{ArrivalLaw, Arrivals, Stage, Think, ThinkLaw};
-pub use endpoint::{Address, Endpoint, Protocol, Tls, TlsMode};
+pub use endpoint::{Address, Endpoint, Protocol, Tls, TlsMode, server_of};
 pub use loading::{ColumnType, Generator, LoadColumn, LoadPlan, LoadTable};
 
 /// One measured load on one target.

@@ -2,7 +2,7 @@
 //! share.
 
 use crate::{ServerError, Value};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A statement's index in the table of all statements of a plan, over all its scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,6 +17,19 @@ impl StatementId {
 /// script has closed the statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PreparedId(pub u32);
+
+/// One of a client's connections: 0 is the first, which the engine makes before the script runs; a
+/// script may open others, each under the lowest number that is free.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct ConnectionId(pub u32);
+
+impl ConnectionId {
+    /// The first one.
+    pub const FIRST: Self = Self(0);
+}
 
 /// One SQL command of a script, known before the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -39,6 +52,10 @@ pub struct Statement {
     pub as_text: Option<String>,
     /// Which way it copies rows, if it does; such a statement is never prepared.
     pub copy: Option<CopyDirection>,
+    /// Which of its client's connections it is sent on.
+    pub connection: ConnectionId,
+    /// The number of the server at the other end, among those of the endpoint.
+    pub server: u32,
 }
 
 /// Which way COPY moves rows between the server and its client.

@@ -44,7 +44,7 @@ fn statements_with_variables(plan: &[u8]) -> PyResult<String> {
 /// if it cannot.
 #[pyfunction]
 fn make_room(clients: u32, threads: u32) -> Option<(String, String, String)> {
-    let refusal = dbdyno_engine::raise_file_limit(clients, threads).err()?;
+    let refusal = dbdyno_engine::raise_file_limit(clients, 1, threads).err()?;
     Some((refusal.code, refusal.message, refusal.hint))
 }
 

@@ -53,6 +53,7 @@ fn settings(modules: BTreeMap<String, String>) -> Settings {
         driver: Driver::Mysql,
         prepares: true,
         clients: CLIENTS,
+        servers: 1,
         seed: 1,
         allow_unsafe: false,
         print: |line| eprintln!("{line}"),
@@ -79,7 +80,7 @@ fn to_the_end(session: &mut dyn Session) -> u64 {
     let reply = Reply { rows_returned: 1, ..Reply::default() };
     let mut requests = 0;
     let mut step = session.resume(Resume::Continue).expect("no fault");
-    while let Step::Request(_) = step {
+    while let Step::Request(..) = step {
         requests += 1;
         step = session.resume(Resume::Reply(&reply)).expect("no fault");
     }

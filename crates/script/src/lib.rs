@@ -12,7 +12,7 @@ mod problem;
 pub use pgbench::{Compilation, Options, PgbenchSession, Program, compile};
 pub use problem::{Problem, Severity};
 
-use dbdyno_model::{Nanos, Reply, Request, Stream};
+use dbdyno_model::{ConnectionId, Nanos, Reply, Request, Stream};
 
 /// One client's execution of its scripts: variables and current position.
 pub trait Session: Send {
@@ -57,7 +57,7 @@ pub trait Session: Send {
     ///
     /// The first call after `begin` returns the first step. After `Request` with
     /// [`dbdyno_model::Flow::Wait`], `input` is the reply, or that rows are wanted; after `Shell` its output; after a queued
-    /// request, a sleep, a restart and a reconnect, `Continue`.
+    /// request, a sleep, a restart, a connect and a disconnect, `Continue`.
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault>;
 }
 
@@ -77,8 +77,8 @@ pub enum Resume<'a> {
 /// What a session needs next.
 #[derive(Debug, PartialEq)]
 pub enum Step<'a> {
-    /// Send a request to the server.
-    Request(Request<'a>),
+    /// Send a request on one of the client's connections.
+    Request(ConnectionId, Request<'a>),
     /// Pause.
     Sleep(Nanos),
     /// Run a shell command; its output is wanted when `output` is set.
@@ -91,8 +91,15 @@ pub enum Step<'a> {
     /// The try has failed, and the script has cleaned up after it: the same transaction restarts
     /// when the session is resumed.
     Restart,
-    /// Replace the connection by a new one.
-    Reconnect,
+    /// Open this connection to this server of the endpoint, or replace it by a new one.
+    Connect {
+        /// Which of the client's connections.
+        connection: ConnectionId,
+        /// The number of the server, among those of the endpoint.
+        server: u32,
+    },
+    /// Close this connection; the session is resumed at once.
+    Disconnect(ConnectionId),
     /// The transaction's script has ended.
     Done,
     /// The client wants no further transaction.

@@ -90,7 +90,7 @@ fn run(session: &mut PgbenchSession, statements: &[Statement], case: &Json) -> V
         let step = session.resume(Resume::Reply(&reply(&results))).unwrap();
         match step {
             Step::Done => return found,
-            Step::Request(request) => {
+            Step::Request(_, request) => {
                 found.extend(sent(&request, statements));
                 if keep(&request) == Keep::LastRow {
                     answer = answers.next().unwrap();
@@ -109,7 +109,7 @@ fn shell(
     statements: &[Statement],
     mut found: Vec<Sent>,
 ) -> Vec<Sent> {
-    if let Step::Request(request) = session.resume(Resume::Shell(Ok("42\n"))).unwrap() {
+    if let Step::Request(_, request) = session.resume(Resume::Shell(Ok("42\n"))).unwrap() {
         found.extend(sent(&request, statements));
     }
     found

@@ -29,7 +29,7 @@ END;
 /// The parameters of the next request.
 fn parameters(session: &mut PgbenchSession, input: Resume<'_>) -> Vec<Value> {
     match session.resume(input).unwrap() {
-        Step::Request(Request::Parameterized { parameters, .. }) => parameters.to_vec(),
+        Step::Request(_, Request::Parameterized { parameters, .. }) => parameters.to_vec(),
         other => panic!("{other:?}"),
     }
 }
@@ -71,11 +71,11 @@ fn the_rows_of_a_copy_come_in_small_blocks_and_again_for_each_try() {
     session.begin(0, chance(1));
     for _ in 0..2 {
         let begun = session.resume(Resume::Continue).unwrap();
-        assert!(matches!(begun, Step::Request(Request::Copy { sql: "copy t from stdin", .. })));
+        assert!(matches!(begun, Step::Request(_, Request::Copy { sql: "copy t from stdin", .. })));
         let (mut sent, mut blocks) = (Vec::new(), 0);
         loop {
             let step = session.resume(Resume::RowsWanted).unwrap();
-            let Step::Request(Request::CopyRows { rows, is_last, .. }) = step else {
+            let Step::Request(_, Request::CopyRows { rows, is_last, .. }) = step else {
                 panic!("{step:?}")
             };
             assert!(rows.len() <= 33_000);
@@ -198,7 +198,7 @@ fn gset_takes_the_only_row_of_the_last_answer() {
     let answers = [row(&["a"], &[Some("1")]), row(&["a", "b", "c"], &[Some("2"), Some("x"), None])];
     session.begin(0, chance(0));
     let step = session.resume(Resume::Continue).unwrap();
-    assert!(matches!(step, Step::Request(Request::Text { keep: Keep::LastRow, .. })));
+    assert!(matches!(step, Step::Request(_, Request::Text { keep: Keep::LastRow, .. })));
     let answer = reply(&answers);
     let sent = text(session.resume(Resume::Reply(&answer)).unwrap());
     assert_eq!(sent, "select 2, x, NULL");
@@ -254,7 +254,7 @@ fn pipelines_queue_and_wait_at_their_end() {
     let mut session = program.session(0);
     session.begin(0, chance(0));
     let mut flows = Vec::new();
-    while let Step::Request(request) = session.resume(Resume::Continue).unwrap() {
+    while let Step::Request(_, request) = session.resume(Resume::Continue).unwrap() {
         flows.push((request.statement().0, request.flow()));
     }
     let (queue, wait) = (Flow::Queue, Flow::Wait);
@@ -450,7 +450,7 @@ fn text_in_a_pipeline_is_a_part_of_it() {
     let program = program(&[script], QueryMode::Prepared);
     let mut session = program.session(0);
     session.begin(0, chance(0));
-    let Step::Request(request) = session.resume(Resume::Continue).unwrap() else { panic!() };
+    let Step::Request(_, request) = session.resume(Resume::Continue).unwrap() else { panic!() };
     assert_eq!(request.flow(), Flow::Queue);
     assert!(matches!(request, Request::TextInPipeline { sql: "select '3'", .. }), "{request:?}");
 }
@@ -460,7 +460,7 @@ fn statements_are_numbered_over_all_scripts() {
     let program = program(&["select 1;select 2;", "select 3;"], QueryMode::Prepared);
     let mut session = program.session(0);
     session.begin(1, chance(0));
-    let Step::Request(request) = session.resume(Resume::Continue).unwrap() else { panic!() };
+    let Step::Request(_, request) = session.resume(Resume::Continue).unwrap() else { panic!() };
     assert_eq!(request.statement(), StatementId(2));
     assert_eq!((program.statements()[2].script, program.statements()[2].index), (1, 0));
 }

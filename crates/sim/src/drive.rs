@@ -7,7 +7,7 @@ use dbdyno_load::{
     Event, HopelessScript, Outage, OutageEvent, Phase, Port, ScriptViability, Settings, ShellCall,
     Timeline, Worker,
 };
-use dbdyno_model::{Nanos, Plan, Reply, Request, ServerError};
+use dbdyno_model::{ConnectionId, Nanos, Plan, Reply, Request, ServerError};
 use dbdyno_script::{Fault, Session};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -89,8 +89,9 @@ impl World<'_> {
     }
 }
 
+/// Simulated sessions have one connection each.
 impl Port for World<'_> {
-    fn connect(&mut self, client: usize) {
+    fn connect(&mut self, client: usize, _: ConnectionId, _: u32) {
         let at = self.now + self.server.connect;
         let generation = self.generations[client];
         let refused = self.server.refuses(self.now);
@@ -104,20 +105,20 @@ impl Port for World<'_> {
         );
     }
 
-    fn close(&mut self, client: usize) {
+    fn close(&mut self, client: usize, _: ConnectionId) {
         self.generations[client] += 1;
         self.connected[client] = false;
         self.in_transaction[client] = false;
     }
 
-    fn cancel(&mut self, client: usize) {
+    fn cancel(&mut self, client: usize, _: ConnectionId) {
         if self.server.silent_from.is_none() {
             let generation = self.generations[client];
             self.plan(self.now, Coming::Answer { client, generation, error: true });
         }
     }
 
-    fn send(&mut self, client: usize, request: &Request<'_>) {
+    fn send(&mut self, client: usize, _: ConnectionId, request: &Request<'_>) {
         self.requests += 1;
         let rollback = matches!(request, Request::Text { sql: "ROLLBACK", .. });
         let error = !rollback
@@ -249,8 +250,9 @@ fn deliver(worker: &mut Worker, world: &mut World<'_>, coming: &Coming) {
             let error = ServerError::connection_lost("cut");
             for client in 0..world.generations.len() {
                 if world.connected[client] {
-                    world.close(client);
-                    worker.on(now, Event::Lost { client, error: &error }, world);
+                    world.close(client, ConnectionId::FIRST);
+                    let connection = ConnectionId::FIRST;
+                    worker.on(now, Event::Lost { client, connection, error: &error }, world);
                 }
             }
         }

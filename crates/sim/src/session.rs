@@ -1,6 +1,6 @@
 //! A session that only sends requests, and records what it drew.
 
-use dbdyno_model::{Keep, Request, StatementId, Stream};
+use dbdyno_model::{ConnectionId, Keep, Request, StatementId, Stream};
 use dbdyno_script::{Fault, Resume, Session, Step};
 use std::sync::{Arc, Mutex};
 
@@ -40,10 +40,9 @@ impl Session for Asking {
             return Ok(Step::Done);
         }
         self.left -= 1;
-        Ok(Step::Request(Request::Text {
-            statement: StatementId(0),
-            sql: "select",
-            keep: Keep::None,
-        }))
+        Ok(Step::Request(
+            ConnectionId::FIRST,
+            Request::Text { statement: StatementId(0), sql: "select", keep: Keep::None },
+        ))
     }
 }

@@ -5,8 +5,8 @@ mod common;
 use common::{closed, ms, open, plan, stage};
 use dbdyno_hist::{Activity, Doing};
 use dbdyno_model::{
-    ArrivalLaw, Arrivals, FailureClass, Keep, Nanos, Plan, Request, ServerError, StatementId,
-    Stream, Think, ThinkLaw,
+    ArrivalLaw, Arrivals, ConnectionId, FailureClass, Keep, Nanos, Plan, Request, ServerError,
+    StatementId, Stream, Think, ThinkLaw,
 };
 use dbdyno_script::{Fault, Resume, Session, Step};
 use dbdyno_sim::{Server, simulate};
@@ -40,11 +40,14 @@ impl Session for Reciting {
         self.next += 1;
         Ok(match *command {
             Sleep(pause) => Step::Sleep(pause),
-            Ask(statement) => Step::Request(Request::Text {
-                statement: StatementId(statement),
-                sql: "select",
-                keep: Keep::None,
-            }),
+            Ask(statement) => Step::Request(
+                ConnectionId::FIRST,
+                Request::Text {
+                    statement: StatementId(statement),
+                    sql: "select",
+                    keep: Keep::None,
+                },
+            ),
         })
     }
 }

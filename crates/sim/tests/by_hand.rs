@@ -9,7 +9,7 @@ use dbdyno_load::{
     Event, HOPELESS_AFTER, OutageEvent, Port, ScriptViability, Settings, ShellCall, Timeline,
     Worker,
 };
-use dbdyno_model::{ArrivalLaw, Nanos, Plan, Reply, Request, ServerError};
+use dbdyno_model::{ArrivalLaw, ConnectionId, Nanos, Plan, Reply, Request, ServerError};
 use dbdyno_sim::{Asking, Drawn};
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use std::sync::Arc;
 struct Nowhere;
 
 impl Port for Nowhere {
-    fn connect(&mut self, _: usize) {}
-    fn close(&mut self, _: usize) {}
-    fn cancel(&mut self, _: usize) {}
-    fn send(&mut self, _: usize, _: &Request<'_>) {}
+    fn connect(&mut self, _: usize, _: ConnectionId, _: u32) {}
+    fn close(&mut self, _: usize, _: ConnectionId) {}
+    fn cancel(&mut self, _: usize, _: ConnectionId) {}
+    fn send(&mut self, _: usize, _: ConnectionId, _: &Request<'_>) {}
     fn release(&mut self, _: usize) {}
     fn shell(&mut self, _: ShellCall) {}
 }

@@ -5,8 +5,8 @@ mod common;
 
 use common::{closed, ms, open, plan, stage};
 use dbdyno_model::{
-    ArrivalLaw, Arrivals, FailureClass, Keep, Nanos, Plan, Request, ServerError, StatementId,
-    Stream, Think, ThinkLaw,
+    ArrivalLaw, Arrivals, ConnectionId, FailureClass, Keep, Nanos, Plan, Request, ServerError,
+    StatementId, Stream, Think, ThinkLaw,
 };
 use dbdyno_script::{Fault, Resume, Session, Step};
 use dbdyno_sim::{Outcome, Server, simulate};
@@ -81,12 +81,11 @@ impl Session for Governed {
         let Some(act) = self.acts.get(self.next) else { return Ok(Step::Done) };
         self.next += 1;
         match act {
-            Ask => Ok(Step::Request(Request::Text {
-                statement: StatementId(0),
-                sql: "select",
-                keep: Keep::None,
-            })),
-            Reconnect => Ok(Step::Reconnect),
+            Ask => Ok(Step::Request(
+                ConnectionId::FIRST,
+                Request::Text { statement: StatementId(0), sql: "select", keep: Keep::None },
+            )),
+            Reconnect => Ok(Step::Connect { connection: ConnectionId::FIRST, server: 0 }),
             Stop { is_over } => Ok(Step::Stop { is_over: *is_over }),
             Fail => Err(Fault { script: 0, command: 0, line: 1, message: "it failed".into() }),
         }

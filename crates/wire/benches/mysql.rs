@@ -4,7 +4,7 @@
 
 #![allow(clippy::disallowed_methods)] // A bench needs a clock.
 
-use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
+use dbdyno_model::{ConnectionId, Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
 use dbdyno_wire::mysql::{Channel, Config, Connection, Event, Opening};
 use dbdyno_wire::testserver::mysql::{Answer, Server};
 use std::hint::black_box;
@@ -57,6 +57,8 @@ impl Bench {
             parameters: 1,
             as_text: None,
             copy: None,
+            connection: ConnectionId::FIRST,
+            server: 0,
         };
         let mut received = Vec::new();
         let mut bench = Self {

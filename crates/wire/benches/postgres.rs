@@ -4,7 +4,7 @@
 
 #![allow(clippy::disallowed_methods)] // A bench needs a clock.
 
-use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
+use dbdyno_model::{ConnectionId, Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
 use dbdyno_wire::postgres::{Channel, Config, Connection, Event, Opening, Version};
 use dbdyno_wire::testserver::postgres::{Answer, Server};
 use std::hint::black_box;
@@ -43,6 +43,8 @@ impl Bench {
             parameters: 1,
             as_text: None,
             copy: None,
+            connection: ConnectionId::FIRST,
+            server: 0,
         };
         let mut bench = Self {
             connection: Connection::new(Arc::new(config), [statement].into()),

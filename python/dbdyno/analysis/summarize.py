@@ -234,7 +234,8 @@ def _script_counts(recording: Recording, number: int) -> dict[str, int]:
 
 def _statements(recording: Recording, histograms: Histograms) -> list[StatementRecord]:
     scripts = recording.plan.get("scripts", [])
-    texts = rows(recording.tables["statement_texts"], ("statement", "script", "index", "sql"))
+    columns = ("statement", "script", "index", "sql", "connection", "server")
+    texts = rows(recording.tables["statement_texts"], columns)
     return [
         StatementRecord(
             script=scripts[script]["name"],
@@ -242,9 +243,11 @@ def _statements(recording: Recording, histograms: Histograms) -> list[StatementR
             sql=sql,
             as_text=scripts[script].get("as_text", {}).get(str(index), ""),
             **_rows_touched(recording, number),
+            connection=connection,
+            server=server,
             **_times(recording, histograms, number),
         )
-        for number, script, index, sql in texts
+        for number, script, index, sql, connection, server in texts
     ]
 
 

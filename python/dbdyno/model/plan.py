@@ -81,11 +81,13 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     """A server and how to log in to it. ``password`` is never stored.
 
     ``parameters`` are set at the start of each session: as PostgreSQL's startup parameters, or as
-    session variables of MySQL.
+    session variables of MySQL. ``further_addresses`` are servers that take the same login:
+    connections are spread on all of them in turn.
     """
 
     protocol: Protocol = "postgresql"
     address: Address
+    further_addresses: list[Address] = []
     user: str
     password: str | None = None
     database: str

@@ -201,6 +201,11 @@ class StatementRecord(Struct, frozen=True, kw_only=True):
     as_text: str = ""
     """Why its values are written into its text although the query mode has parameters; empty if it
     is sent as the query mode says."""
+    connection: int = 0
+    """The number of its client's connection: 0 is the first; a sysbench script may open more."""
+    server: int = 0
+    """The number of the server it was sent to: 0 is ``target``, then those of ``further_targets``;
+    0 for statements that are not of sysbench scripts."""
 
 
 class ClientCost(Struct, frozen=True, kw_only=True):
@@ -293,6 +298,9 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """The name of the workload or of the scripts."""
     target: str
     """The database, without password."""
+    further_targets: list[str] = []
+    """Further servers, on which connections were spread in turn. Data, invariants, settings and
+    telemetry are those of ``target`` alone."""
     server: dict[str, Any] = {}
     """``product``, ``version``, durability level (``promise``) and, once it has been measured,
     ``cpu_us_per_transaction``. All settings are in ``server.json`` beside the record."""

@@ -23,7 +23,7 @@ from dbdyno.layout import (
 )
 from dbdyno.model.record import FailureRecord, Latency, RunRecord, StageRecord, StatementRecord
 from dbdyno.report.costs import cost_text, first_costs
-from dbdyno.report.sections.statements import rows_each
+from dbdyno.report.sections.statements import rows_each, statement_label
 from dbdyno.report.server_label import server_label
 from dbdyno.report.verdict import (
     command,
@@ -31,6 +31,7 @@ from dbdyno.report.verdict import (
     copied,
     did_no_work,
     doubts,
+    further_servers,
     interval_text,
     is_for_use,
     percentiles,
@@ -80,6 +81,8 @@ def _head(record: RunRecord, plan: Mapping[str, Any]) -> Iterator[Line]:
     yield f"{printable(record.workload)} on {server_label(record.target, record.server)}{length}"
     if text := conditions(record, plan):
         yield Paragraph(f"  {text}", "  ")
+    if text := further_servers(record):
+        yield Paragraph(f"  {printable(text)}", "  ")
     if text := command(record):
         yield Command(f"  {printable(text)}")
 
@@ -148,7 +151,7 @@ def _statements(statements: Sequence[StatementRecord], width: int) -> Iterator[s
     rows = [head, *(_statement_row(one, counts_rows=counts_rows) for one in statements)]
     numbers = list(aligned(rows, left=0))
     room = width - len(numbers[0]) - 2
-    labels = ["statement", *(printable(_label(one, statements)) for one in statements)]
+    labels = ["statement", *(printable(statement_label(one, statements)) for one in statements)]
     for line, label in zip(numbers, labels, strict=True):
         yield f"{line}  {shortened(label, room)}"
 
@@ -158,20 +161,14 @@ def _sent_as_text(statements: Sequence[StatementRecord]) -> Iterator[Line]:
     if as_text:
         yield "These statements are sent as text, with the values in it:"
     for one in as_text:
-        yield from _items(
-            [f"{shortened(printable(_label(one, statements)), _NAMED)}: {printable(one.as_text)}"]
-        )
+        name = shortened(printable(statement_label(one, statements)), _NAMED)
+        yield from _items([f"{name}: {printable(one.as_text)}"])
 
 
 def _statement_row(one: StatementRecord, *, counts_rows: bool) -> tuple[str, ...]:
     times = (one.mean_ms, one.p50_ms, one.p95_ms, one.p99_ms)
     rows = (rows_each(one),) * counts_rows
     return (count(one.count), *rows, *(milliseconds(ms) for ms in times))
-
-
-def _label(one: StatementRecord, among: Sequence[StatementRecord]) -> str:
-    several = len({other.script for other in among}) > 1
-    return f"{one.script}: {one.sql}" if several else one.sql
 
 
 def _failures(title: str, failures: Sequence[FailureRecord], width: int) -> Iterator[str]:

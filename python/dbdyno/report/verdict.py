@@ -57,6 +57,18 @@ def conditions(record: RunRecord, plan: Mapping[str, Any]) -> str:
     return ", ".join([*_load(plan), *_data(record, plan), *_durability(record)])
 
 
+def further_servers(record: RunRecord) -> str:
+    """The servers that the load also went to, and what is not known of them."""
+    if not record.further_targets:
+        return ""
+    servers = enumerate([record.target, *record.further_targets])
+    named = ", ".join(f"server {number} is {url}" for number, url in servers)
+    return (
+        f"connections were spread on several servers: {named}; only server 0 was observed: data, "
+        "settings, telemetry, findings and server costs are its own"
+    )
+
+
 def command(record: RunRecord) -> str:
     """The command that repeats the run; empty for runs of older versions."""
     return shlex.join(["dbdyno", "run", *record.command]) if record.command else ""

@@ -46,6 +46,13 @@ class TargetOptions:
     """An existing database: postgresql://user@host/db in libpq's syntax, mysql://…, or
     odbc:Driver={…};Server=… for any database with an ODBC driver."""
 
+    further_targets: Annotated[
+        tuple[str, ...],
+        flag("--further-target", group=TARGET, metavar="URL", converter=each(str), n_tokens=1),
+    ] = ()
+    """A further server with the same login, on which connections are spread in turn, as with
+    sysbench's lists of hosts; repeatable. Only the first is prepared, checked and observed."""
+
     server: Annotated[str | None, flag("--server", group=TARGET, metavar="SPEC")] = None
     """A new private server, KIND[:VERSION|PATH][,setting=value…] with KIND postgres, mariadb or
     mysql; or the name of a kept server, started by dbdyno server start."""

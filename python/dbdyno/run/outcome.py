@@ -18,6 +18,7 @@ from dbdyno.run.measure import Measured
 from dbdyno.run.options import RunOptions
 from dbdyno.run.validity import Limits, invalid_reasons
 from dbdyno.servers.base import Server
+from dbdyno.servers.connecting import further_urls
 from dbdyno.targets.base import ServerDescription
 from dbdyno.targets.durability import promise_of
 
@@ -32,6 +33,7 @@ def first_record(
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         workload=work,
         target=server.url,
+        further_targets=further_urls(server.endpoint()),
         server={
             "kind": server.kind,
             "product": description.product,

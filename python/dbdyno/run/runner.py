@@ -56,7 +56,7 @@ from dbdyno.run.validity import Limits, meant_table
 from dbdyno.run.watching import Follower, watching
 from dbdyno.run.work import Work, find_work
 from dbdyno.servers.base import Server
-from dbdyno.servers.connecting import repeatable
+from dbdyno.servers.connecting import further_urls, repeatable
 from dbdyno.servers.durability import settings_by_level
 from dbdyno.servers.settings import settings_summary
 from dbdyno.store.listing import remove_run
@@ -104,7 +104,12 @@ def _repeatable(options: RunOptions, server: Server) -> RunOptions:
     """Return the options as they are recorded: with a target for the same server, by its URL."""
     if options.target is None:
         return options
-    return with_options(options, target=repeatable(options.target, server.url))
+    further = zip(options.further_targets, further_urls(server.endpoint()), strict=True)
+    return with_options(
+        options,
+        target=repeatable(options.target, server.url),
+        further_targets=tuple(repeatable(target, url) for target, url in further),
+    )
 
 
 @dataclass
@@ -130,7 +135,9 @@ class _Run:
         for line in placed.verified:
             self.observer.say(f"placement: {line}")
         self._refuse_to_write_where_nothing_can_be()
-        refuse_too_many(client_count(self.options), self.connected.free_connections)
+        servers = 1 + len(self.options.further_targets)
+        here = -(-client_count(self.options) // servers)  # clients begin with the servers in turn
+        refuse_too_many(here, self.connected.free_connections)
         values, watch = self._prepared()
         host = BeforeRun(self.options, self.connected.server.process_id, self.observer.say)
         endpoint, sql_dialect = self.connected.server.endpoint(), self.connected.target.sql_dialect

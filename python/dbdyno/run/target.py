@@ -26,8 +26,14 @@ def open_server(options: TargetOptions, clients: int, data: DataSet | None = Non
     placement = placement_of(options) if isinstance(options, RunOptions) else ANYWHERE
     if not is_passing(options):
         _refuse_placement(placement, options)
+    if options.further_targets and options.target is None:
+        raise DbdynoError(
+            code="usage",
+            message="--further-target needs a --target",
+            hint="Give the first server, which is observed, as --target.",
+        )
     if options.target is not None:
-        return use_existing(options.target)
+        return use_existing(options.target, options.further_targets)
     if _is_kept(options):
         return _kept(options)
     connections = clients + CONNECTIONS_SPARE

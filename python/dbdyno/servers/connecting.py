@@ -11,6 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
+from msgspec.structs import replace
+
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint, Protocol
 from dbdyno.targets.connection import Connection
@@ -116,3 +118,11 @@ def names_database(target: str, url: str) -> bool:
 def url_of(endpoint: Endpoint) -> str:
     """Return the endpoint as a URL without the password: may be shown and stored."""
     return driver_of(endpoint.protocol).url_of(endpoint)
+
+
+def further_urls(endpoint: Endpoint) -> list[str]:
+    """Return the URLs of the endpoint's further servers, without the password."""
+    return [
+        url_of(replace(endpoint, address=address, further_addresses=[]))
+        for address in endpoint.further_addresses
+    ]

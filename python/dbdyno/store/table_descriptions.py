@@ -193,6 +193,10 @@ COLUMNS: Mapping[str, str] = {
     "statement_texts.index": "position among the commands of the script, from 0",
     "statement_texts.line": "line in the script; 0 for statements of Lua scripts",
     "statement_texts.sql": "text; of Lua scripts with `?` for values",
+    "statement_texts.connection": "number of the client's connection that it was sent on: 0 is the "
+    "first, and a Lua script may open more",
+    "statement_texts.server": "number of the server that it was sent to, among those of `--target` "
+    "and `--further-target`; 0 for statements that are not of Lua scripts",
     "samples.source": "name of the source; `waits` and `locks` for samples of sessions and locks",
     "samples.seconds": "seconds since the reading before, 0 for the first; of `waits` and `locks` "
     "those of the run for which the sample stands",

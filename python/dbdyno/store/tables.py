@@ -95,6 +95,8 @@ SCHEMAS: Mapping[str, Schema] = {
         "index": U32,
         "line": U32,
         "sql": TEXT,
+        "connection": U64,
+        "server": U64,
     },
     "samples": {
         "time_s": F64,

@@ -52,14 +52,20 @@ class Tabulator:
     def _add_hello(self, frame: frames.Hello) -> None:
         for number, text in enumerate(frame.statements):
             self._tables["statement_texts"].add(
-                number, text.script, text.index, text.line, text.sql
+                number, text.script, text.index, text.line, text.sql, 0, 0
             )
         fields = msgspec.to_builtins(frame)
         self.engine["hello"] = fields | {"statements": len(frame.statements)}
 
     def _add_statement(self, frame: frames.Statement) -> None:
         self._tables["statement_texts"].add(
-            frame.statement, frame.script, frame.statement, 0, frame.sql
+            frame.statement,
+            frame.script,
+            frame.statement,
+            0,
+            frame.sql,
+            frame.connection,
+            frame.server,
         )
 
     def _add_connected(self, frame: frames.Connected) -> None:

@@ -61,7 +61,7 @@ impl Epoll {
 }
 
 impl Io for Epoll {
-    fn new(slots: usize, waker: &Waker) -> io::Result<Self> {
+    fn new(slots: usize, _: usize, waker: &Waker) -> io::Result<Self> {
         let set = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&set, waker.file(), EventData::new_u64(WAKER), EventFlags::IN)?;
         let events = Vec::with_capacity(EVENTS_AT_ONCE);
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_wait_may_be_shorter_than_a_millisecond() {
         let waker = Waker::new().unwrap();
-        let mut epoll = Epoll::new(1, &waker).unwrap();
+        let mut epoll = Epoll::new(1, 1, &waker).unwrap();
         let mut wait = || {
             let (begin, mut ready) = (clock::now(), Vec::new());
             epoll.wait(Nanos::from_micros(100), &mut ready).unwrap();

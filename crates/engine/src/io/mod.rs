@@ -63,8 +63,8 @@ pub(crate) enum Sending {
 
 /// A kernel interface that moves the bytes of one thread's links.
 pub(crate) trait Io: Sized {
-    /// With this many slots.
-    fn new(slots: usize, waker: &Waker) -> io::Result<Self>;
+    /// With this many slots, of which `usual` are expected to be used.
+    fn new(slots: usize, usual: usize, waker: &Waker) -> io::Result<Self>;
 
     /// Reports `Writable` when the link's connect has finished.
     fn watch_dial(&mut self, slot: usize, link: &Link) -> io::Result<()>;
@@ -133,7 +133,7 @@ impl Waker {
 /// Checks that `io_uring` can be used here; the error says why not.
 pub(crate) fn probe_uring() -> Result<(), String> {
     let waker = Waker::new().map_err(|error| error.to_string())?;
-    Uring::new(1, &waker).map(drop).map_err(|error| match error.raw_os_error() {
+    Uring::new(1, 1, &waker).map(drop).map_err(|error| match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
             "io_uring is forbidden here (kernel.io_uring_disabled, or a container's seccomp profile)".into()
         }

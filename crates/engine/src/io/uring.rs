@@ -217,14 +217,14 @@ fn is_transient(error: &io::Error) -> bool {
 }
 
 impl Io for Uring {
-    fn new(slots: usize, waker: &Waker) -> io::Result<Self> {
+    fn new(slots: usize, usual: usize, waker: &Waker) -> io::Result<Self> {
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_coop_taskrun()
             .build(ENTRIES)?;
         ring.submitter().register_files_sparse(slots as u32)?;
-        let buffers = Buffers::register(&ring, slots)?;
+        let buffers = Buffers::register(&ring, usual)?;
         let slots = std::iter::repeat_with(Slot::default).take(slots).collect();
         let mut uring = Self {
             wait: wait_flags(&ring),

@@ -14,7 +14,7 @@ use crate::odbc::{
 };
 use dbdyno_hist::Latencies;
 use dbdyno_load::{Event, Port, Settings, ShellCall, Worker};
-use dbdyno_model::{Nanos, Request, ServerError};
+use dbdyno_model::{ConnectionId, Nanos, Request, ServerError};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;
@@ -122,7 +122,8 @@ impl BlockingLane {
             }
             ConnectionEvent::Lost(error) => {
                 self.connections.open[client] = None;
-                self.notify_worker(at, Event::Lost { client, error: &error });
+                let connection = ConnectionId::FIRST;
+                self.notify_worker(at, Event::Lost { client, connection, error: &error });
             }
         }
     }
@@ -185,8 +186,9 @@ impl Connections {
     }
 }
 
+/// Only scripts in Lua open further connections, and they do not support ODBC.
 impl Port for Connections {
-    fn connect(&mut self, client: usize) {
+    fn connect(&mut self, client: usize, _: ConnectionId, _: u32) {
         self.generations[client] += 1;
         let generation = self.generations[client];
         let (lane, waker) = (self.event_sender.clone(), self.waker.clone());
@@ -208,16 +210,16 @@ impl Port for Connections {
         }
     }
 
-    fn close(&mut self, client: usize) {
+    fn close(&mut self, client: usize, _: ConnectionId) {
         self.generations[client] += 1;
         self.open[client] = None;
     }
 
-    fn cancel(&mut self, client: usize) {
+    fn cancel(&mut self, client: usize, _: ConnectionId) {
         self.cancelled.extend(self.open[client].as_ref().map(Connection::active_statement));
     }
 
-    fn send(&mut self, client: usize, request: &Request<'_>) {
+    fn send(&mut self, client: usize, _: ConnectionId, request: &Request<'_>) {
         if let Some(connection) = &self.open[client] {
             connection.send(request);
         }

@@ -9,12 +9,12 @@
 //! The effect may be seen before that, so a lane waits at its end until its rounds are over.
 
 use super::{Channels, Report};
-use crate::link::{BlockingLink, Blueprint, Cancellation, Route};
+use crate::link::{BlockingLink, Blueprint, Cancellation, Route, Server};
 use crate::{address, clock};
 use dbdyno_model::{FailureClass, Keep, Nanos, ServerError};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SendFlags, send};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ const SENT_MAX: usize = 16;
 /// The cancellations of a lane.
 #[derive(Default)]
 pub(super) struct Cancelling {
-    /// To be sent next, all by one thread.
-    next: Vec<Cancellation>,
+    /// To be sent next to each server, all by one thread.
+    next: BTreeMap<u32, Vec<Cancellation>>,
     under_way: Vec<Round>,
 }
 
@@ -43,25 +43,23 @@ struct Round {
 }
 
 impl Cancelling {
-    pub(super) fn add(&mut self, cancellation: Cancellation) {
-        self.next.push(cancellation);
+    pub(super) fn add(&mut self, server: u32, cancellation: Cancellation) {
+        self.next.entry(server).or_default().push(cancellation);
     }
 
     /// Starts sending what was added.
-    pub(super) fn deliver(
-        &mut self,
-        route: &Arc<Route>,
-        blueprint: &Blueprint,
-        channels: &Channels,
-    ) {
-        if self.next.is_empty() {
-            return;
+    pub(super) fn deliver(&mut self, servers: &[Server], channels: &Channels) {
+        for (server, round) in std::mem::take(&mut self.next) {
+            self.deliver_to(&servers[server as usize], round, channels);
         }
-        let (round, deadline) = (std::mem::take(&mut self.next), clock::now() + TIMEOUT);
+    }
+
+    fn deliver_to(&mut self, server: &Server, round: Vec<Cancellation>, channels: &Channels) {
+        let deadline = clock::now() + TIMEOUT;
         let (running, ended) = channel();
         let mut sender = CancelSender {
-            route: Arc::clone(route),
-            blueprint: Arc::new(blueprint.for_cancelling()),
+            route: Arc::clone(&server.route),
+            blueprint: Arc::new(server.blueprint.for_cancelling()),
             session: None,
             sent: VecDeque::new(),
             deadline,

@@ -2,7 +2,7 @@
 //!
 //! An error is reported in the kernel's words; the worker decides whether to connect again.
 
-use super::Lane;
+use super::{Lane, Owner};
 use crate::address::{self, Dial};
 use crate::io::Io;
 use crate::link::Stage;
@@ -11,9 +11,10 @@ use dbdyno_model::{FailureClass, ServerError};
 use std::io;
 
 impl<I: Io> Lane<I> {
-    /// Starts to connect a client.
-    pub(super) fn dial(&mut self, client: usize) -> io::Result<()> {
-        let dialed = address::dial(&self.links.route.peer);
+    /// Starts to make a connection of a client.
+    pub(super) fn dial(&mut self, owner: Owner, server: u32) -> io::Result<()> {
+        let client = owner.client;
+        let dialed = address::dial(&self.links.servers[server as usize].route.peer);
         let (socket, dial) = match dialed {
             Ok(dialed) => dialed,
             Err(errno) => {
@@ -25,9 +26,9 @@ impl<I: Io> Lane<I> {
                 });
             }
         };
-        let Some(slot) = self.links.add(client, socket) else {
+        let Some(slot) = self.links.add(owner, server, socket) else {
             // All slots are still in use by the kernel: treated like a server without room.
-            let error = ServerError::connection_lost("too many connections are being closed");
+            let error = no_room();
             return self.notify_worker(Event::ConnectFailed { client, error: &error, busy: true });
         };
         match (dial, self.links.get(slot)) {
@@ -59,27 +60,26 @@ impl<I: Io> Lane<I> {
     /// A link can no longer be used: notifies the worker, according to the link's stage.
     pub(super) fn lost(&mut self, slot: usize, error: &ServerError) -> io::Result<()> {
         let Some(link) = self.links.get(slot) else { return Ok(()) };
-        let (client, was_ready) = (link.client, link.stage == Stage::Ready);
-        if link.awaits_version() && self.links.route.may_need_oldest_version() {
-            return self.dial_with_oldest_version(slot, client);
+        let (Owner { client, connection }, was_ready) = (link.owner, link.stage == Stage::Ready);
+        let (awaits_version, server) = (link.awaits_version(), link.server);
+        if awaits_version && self.links.servers[server as usize].route.may_need_oldest_version() {
+            return self.dial_with_oldest_version(slot);
         }
         self.close(slot);
         if was_ready {
-            self.notify_worker(Event::Lost { client, error })
+            self.notify_worker(Event::Lost { client, connection, error })
         } else {
             self.notify_worker(Event::ConnectFailed { client, error, busy: is_busy(error) })
         }
     }
 
     /// Connects the client again, with the version of the protocol that every server knows.
-    pub(super) fn dial_with_oldest_version(
-        &mut self,
-        slot: usize,
-        client: usize,
-    ) -> io::Result<()> {
-        self.links.route.request_oldest_version();
+    pub(super) fn dial_with_oldest_version(&mut self, slot: usize) -> io::Result<()> {
+        let Some(link) = self.links.peek(slot) else { return Ok(()) };
+        let (owner, server) = (link.owner, link.server);
+        self.links.server_of(link).route.request_oldest_version();
         self.close(slot);
-        self.dial(client)
+        self.dial(owner, server)
     }
 
     /// Returns a link to the kernel interface, which may hold its memory for a while.
@@ -98,6 +98,14 @@ const BUSY: [&str; 2] = ["57P03", "EAGAIN"];
 /// Whether retrying soon may help.
 pub(super) fn is_busy(error: &ServerError) -> bool {
     BUSY.contains(&error.code.as_str())
+}
+
+/// All slots are open, or still in use by the kernel.
+pub(super) fn no_room() -> ServerError {
+    ServerError::connection_lost(
+        "the load generator has too many connections open or being closed: close what a script has \
+         opened, or raise the limit on open files",
+    )
 }
 
 fn refused(errno: rustix::io::Errno) -> ServerError {

@@ -1,14 +1,13 @@
-//! The links of a lane, by slot and by client, and the actions that the worker requests for them.
+//! The links of a lane, by slot and by client and connection, and the actions that the worker requests for them.
 
 use super::ConnectedLane;
 use crate::io::Io;
-use crate::limits;
-use crate::link::{Blueprint, Link, Route, Stage};
+use crate::link::{Link, Server, Stage};
 use dbdyno_hist::Latencies;
 use dbdyno_load::{Port, ShellCall};
-use dbdyno_model::Request;
+use dbdyno_model::{ConnectionId, Request};
 use rustix::fd::OwnedFd;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// An action that the worker requested while it handled an event.
@@ -18,8 +17,8 @@ pub(crate) enum Action {
     Flush(usize),
     /// Close the link.
     Close(usize),
-    /// Connect the client.
-    Dial(usize),
+    /// Make this connection of the client, to this server.
+    Dial(Owner, u32),
     /// Cancel what the link's session is executing.
     Cancel(usize),
     /// Release the link, for another lane.
@@ -28,16 +27,31 @@ pub(crate) enum Action {
     Shell(ShellCall),
 }
 
+/// Whose connection a link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Owner {
+    pub(crate) client: usize,
+    pub(crate) connection: ConnectionId,
+}
+
+impl Owner {
+    /// Of a connection beside the load.
+    pub(crate) const NONE: Self = Self { client: usize::MAX, connection: ConnectionId::FIRST };
+}
+
 /// The links of a lane.
 pub(crate) struct Links {
-    pub(crate) blueprint: Arc<Blueprint>,
-    pub(crate) route: Arc<Route>,
+    /// By their numbers among those of the endpoint; at least one.
+    pub(crate) servers: Arc<[Server]>,
     /// `Box`, because a link is large and most slots are free.
     slots: Vec<Option<Box<Link>>>,
     free: Vec<usize>,
     /// Slots freed in this round of events, in which stale events may still name them.
     freed: Vec<usize>,
+    /// The slots of the clients' first connections.
     slot_of: Vec<Option<usize>>,
+    /// Those of further ones, which scripts have opened.
+    slot_of_further: HashMap<Owner, usize>,
     actions: VecDeque<Action>,
     /// Links with a COPY that has further rows, unless it was given up meanwhile.
     pub(crate) copying: Vec<usize>,
@@ -46,20 +60,14 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// Slots for this many clients: a closed link may keep its slot for a while.
-    pub(crate) fn slots_for(clients: usize) -> usize {
-        limits::slots(clients).min(limits::open_files_max() as usize)
-    }
-
-    pub(crate) fn new(clients: usize, blueprint: Arc<Blueprint>, route: Arc<Route>) -> Self {
-        let slots = Self::slots_for(clients);
+    pub(crate) fn new(clients: usize, slots: usize, servers: Arc<[Server]>) -> Self {
         Self {
-            blueprint,
-            route,
+            servers,
             slots: std::iter::repeat_with(|| None).take(slots).collect(),
             free: (0..slots).rev().collect(),
             freed: Vec::new(),
             slot_of: vec![None; clients],
+            slot_of_further: HashMap::new(),
             actions: VecDeque::new(),
             copying: Vec::new(),
             handling: None,
@@ -85,20 +93,51 @@ impl Links {
         self.copying.iter().any(|&slot| self.peek(slot).is_some_and(|link| is_ready(slot, link)))
     }
 
-    /// A link for a client; none when every slot is taken.
-    pub(crate) fn add(&mut self, client: usize, socket: OwnedFd) -> Option<usize> {
+    /// A link to a server for a client; none when every slot is taken.
+    pub(crate) fn add(&mut self, owner: Owner, server: u32, socket: OwnedFd) -> Option<usize> {
         let slot = self.free.pop()?;
-        let link = Link::new(socket, client, &self.route, &self.blueprint);
+        let Server { blueprint, route } = &self.servers[server as usize];
+        let link = Link::new(socket, owner, server, route, blueprint);
         self.slots[slot] = Some(Box::new(link));
-        self.slot_of[client] = Some(slot);
+        self.set_slot(owner, slot);
         Some(slot)
+    }
+
+    fn set_slot(&mut self, owner: Owner, slot: usize) {
+        if owner.connection == ConnectionId::FIRST {
+            self.slot_of[owner.client] = Some(slot);
+        } else {
+            self.slot_of_further.insert(owner, slot);
+        }
+    }
+
+    #[inline]
+    fn slot_of(&self, owner: Owner) -> Option<usize> {
+        if owner.connection == ConnectionId::FIRST {
+            self.slot_of[owner.client]
+        } else {
+            self.slot_of_further.get(&owner).copied()
+        }
+    }
+
+    fn take_slot(&mut self, owner: Owner) -> Option<usize> {
+        if owner.connection == ConnectionId::FIRST {
+            self.slot_of[owner.client].take()
+        } else {
+            self.slot_of_further.remove(&owner)
+        }
+    }
+
+    /// The server of a link.
+    pub(crate) fn server_of(&self, link: &Link) -> &Server {
+        &self.servers[link.server as usize]
     }
 
     /// Removes a link, to be closed.
     pub(crate) fn take(&mut self, slot: usize) -> Option<Box<Link>> {
         let mut link = self.slots[slot].take()?;
-        if self.slot_of[link.client] == Some(slot) {
-            self.slot_of[link.client] = None;
+        if self.slot_of(link.owner) == Some(slot) {
+            self.take_slot(link.owner);
         }
         send_terminate(&mut link);
         Some(link)
@@ -107,7 +146,7 @@ impl Links {
     /// Removes a link, for another lane.
     pub(crate) fn detach(&mut self, slot: usize) -> Option<Box<Link>> {
         let link = self.slots[slot].take()?;
-        self.slot_of[link.client] = None;
+        self.take_slot(link.owner);
         self.freed.push(slot);
         Some(link)
     }
@@ -115,7 +154,7 @@ impl Links {
     /// Adds a link of another lane for a client of this one; none when every slot is taken.
     pub(crate) fn attach(&mut self, client: usize, mut link: Box<Link>) -> Option<usize> {
         let slot = self.free.pop()?;
-        link.client = client;
+        link.owner.client = client;
         self.slots[slot] = Some(link);
         self.slot_of.resize(self.slot_of.len().max(client + 1), None);
         self.slot_of[client] = Some(slot);
@@ -143,7 +182,12 @@ impl Links {
 
     /// What the lane reports once all clients are connected.
     pub(crate) fn connected_lane(&self, thread: u32, threads: u32) -> ConnectedLane {
-        let links = || self.slots.iter().flatten().filter(|link| link.stage == Stage::Ready);
+        // Of other servers, and of further connections, neither telemetry nor the moves of clients
+        // know anything.
+        let links = || {
+            let ready = self.slots.iter().flatten().filter(|link| link.stage == Stage::Ready);
+            ready.filter(|link| link.owner.connection == ConnectionId::FIRST && link.server == 0)
+        };
         let global_id = |client: usize| u64::from(thread) + client as u64 * u64::from(threads);
         ConnectedLane {
             thread,
@@ -154,7 +198,7 @@ impl Links {
                 .unwrap_or_default(),
             tls: links().next().map(|link| link.tls_description()).unwrap_or_default(),
             task: rustix::thread::gettid().as_raw_nonzero().get() as u32,
-            backends: links().map(|link| (global_id(link.client), link.backend())).collect(),
+            backends: links().map(|link| (global_id(link.owner.client), link.backend())).collect(),
         }
     }
 }
@@ -167,18 +211,18 @@ fn send_terminate(link: &mut Link) {
 }
 
 impl Port for Links {
-    fn connect(&mut self, client: usize) {
-        self.actions.push_back(Action::Dial(client));
+    fn connect(&mut self, client: usize, connection: ConnectionId, server: u32) {
+        self.actions.push_back(Action::Dial(Owner { client, connection }, server));
     }
 
-    fn close(&mut self, client: usize) {
-        if let Some(slot) = self.slot_of[client].take() {
+    fn close(&mut self, client: usize, connection: ConnectionId) {
+        if let Some(slot) = self.take_slot(Owner { client, connection }) {
             self.actions.push_back(Action::Close(slot));
         }
     }
 
-    fn cancel(&mut self, client: usize) {
-        if let Some(slot) = self.slot_of[client] {
+    fn cancel(&mut self, client: usize, connection: ConnectionId) {
+        if let Some(slot) = self.slot_of(Owner { client, connection }) {
             self.actions.push_back(Action::Cancel(slot));
         }
     }
@@ -190,8 +234,8 @@ impl Port for Links {
     }
 
     #[inline]
-    fn send(&mut self, client: usize, request: &Request<'_>) {
-        let Some(slot) = self.slot_of[client] else { return };
+    fn send(&mut self, client: usize, connection: ConnectionId, request: &Request<'_>) {
+        let Some(slot) = self.slot_of(Owner { client, connection }) else { return };
         let Some(link) = self.slots[slot].as_deref_mut() else { return };
         link.request(request);
         if link.has_more_rows {

@@ -1,10 +1,11 @@
 //! Moves clients to other lanes, together with their links.
 
+use super::dialing::no_room;
 use super::{Lane, MovingClient, Report};
 use crate::clock;
 use crate::io::Io;
 use dbdyno_load::Event;
-use dbdyno_model::ServerError;
+use dbdyno_model::ConnectionId;
 use std::io;
 
 impl<I: Io> Lane<I> {
@@ -21,7 +22,7 @@ impl<I: Io> Lane<I> {
 
     fn depart(&mut self, slot: usize) -> io::Result<()> {
         let Some(link) = self.links.get(slot) else { return Ok(()) };
-        let client = link.client;
+        let client = link.owner.client;
         if self.worker.wants_to_move(client)
             && self.io.detach(slot, link)?
             && let Some((client, to)) = self.worker.take_client(client)
@@ -43,8 +44,8 @@ impl<I: Io> Lane<I> {
     ) -> io::Result<()> {
         let client = self.worker.add_client(client);
         let Some(slot) = self.links.attach(client, link) else {
-            let error = ServerError::connection_lost("too many connections are being closed");
-            return self.notify_worker(Event::Lost { client, error: &error });
+            let (connection, error) = (ConnectionId::FIRST, no_room());
+            return self.notify_worker(Event::Lost { client, connection, error: &error });
         };
         if let Some(link) = self.links.get(slot) {
             self.io.open(slot, link)?;

@@ -21,13 +21,13 @@ impl<I: Io> Lane<I> {
             prefetch(link);
         }
         if let Some(link) = link(3) {
-            self.worker.prefetch_client(link.client);
+            self.worker.prefetch_client(link.owner.client);
         }
         if let Some(link) = link(2) {
-            self.worker.prefetch_session(link.client);
+            self.worker.prefetch_session(link.owner.client);
         }
         if let Some(link) = link(1) {
-            self.worker.prefetch_variables(link.client);
+            self.worker.prefetch_variables(link.owner.client);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A link with blocking calls: one thread, one connection, one statement at a time.
 
 use super::{Answer, Blueprint, Link, LinkEvent, Route, is_peer_gone};
+use crate::lane::Owner;
 use crate::{address, clock};
 use dbdyno_model::{Flow, Keep, Nanos, Request, ServerError, StatementId};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -22,7 +23,7 @@ impl BlockingLink {
         loop {
             let deadline = clock::now() + timeout;
             let socket = address::dial_with_retry(&route.peer, deadline).map_err(broken)?;
-            let mut blocking = Self { link: Link::new(socket, 0, route, blueprint) };
+            let mut blocking = Self { link: Link::new(socket, Owner::NONE, 0, route, blueprint) };
             blocking.link.dialed();
             match blocking.next_event(Some(deadline)) {
                 Ok(LinkEvent::VersionRefused) => route.request_oldest_version(),

@@ -210,6 +210,8 @@ impl<'a> Coordinator<'a> {
             let frame = Statement {
                 statement: number,
                 script: statement.script,
+                connection: statement.connection.0,
+                server: statement.server,
                 sql: statement.source,
                 example: statement.sql,
             };
@@ -248,7 +250,8 @@ impl<'a> Coordinator<'a> {
         for lane in &self.connected_lanes {
             connects.merge(&lane.connects);
         }
-        let first = self.connected_lanes.first();
+        // All clients of a lane may begin with further servers, which are not described.
+        let first = self.connected_lanes.iter().find(|lane| !lane.server_version.is_empty());
         Connected {
             clients,
             connect: connects.distribution(),

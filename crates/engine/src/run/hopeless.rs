@@ -33,7 +33,7 @@ fn in_one_line(sql: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::hopeless_message;
-    use dbdyno_model::{ServerError, Statement};
+    use dbdyno_model::{ConnectionId, ServerError, Statement};
 
     fn statement(line: u32, source: &str) -> Statement {
         let sql = source.to_owned();
@@ -46,6 +46,8 @@ mod tests {
             parameters: 0,
             as_text: None,
             copy: None,
+            connection: ConnectionId::FIRST,
+            server: 0,
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::address::connectable_peer;
 use crate::io::{Epoll, Uring, Waker, probe_uring};
 use crate::lane::{self, Channels, Message, Report};
-use crate::link::{Blueprint, Route};
+use crate::link::{Blueprint, Route, Server};
 use crate::{EngineError, clock, odbc, scheduling_policy};
 use dbdyno_load::Settings;
 use dbdyno_model::{self as model, Address, Plan, Statement};
@@ -28,7 +28,7 @@ impl LaneHandle {
 
 /// How the lanes reach the server.
 pub(super) enum Transport {
-    Wire { blueprint: Arc<Blueprint>, route: Arc<Route>, io: &'static str, io_reason: String },
+    Wire { servers: Arc<[Server]>, io: &'static str, io_reason: String },
     Odbc(Arc<odbc::Blueprint>),
 }
 
@@ -39,10 +39,14 @@ impl Transport {
             let blueprint = odbc::Blueprint::for_run(endpoint, attributes, mode, statements)?;
             return Ok(Self::Odbc(Arc::new(blueprint)));
         }
-        let blueprint = Arc::new(Blueprint::for_run(endpoint, mode, statements)?);
-        let peer = connectable_peer(&endpoint.address, endpoint.connect_timeout_ns)?;
+        let server = |endpoint: model::Endpoint| -> Result<_, EngineError> {
+            let blueprint = Blueprint::for_run(&endpoint, mode, Arc::clone(&statements))?;
+            let peer = connectable_peer(&endpoint.address, endpoint.connect_timeout_ns)?;
+            Ok(Server { blueprint: Arc::new(blueprint), route: Arc::new(Route::new(peer)) })
+        };
+        let servers = endpoint.each_server().map(server).collect::<Result<_, _>>()?;
         let (io, io_reason) = choose_io(plan.io)?;
-        Ok(Self::Wire { blueprint, route: Arc::new(Route::new(peer)), io, io_reason })
+        Ok(Self::Wire { servers, io, io_reason })
     }
 
     /// What moves the bytes.
@@ -67,11 +71,11 @@ impl Transport {
         reports: Sender<Report>,
     ) -> Result<LaneHandle, EngineError> {
         match self {
-            Self::Wire { blueprint, route, io, .. } => {
-                let (blueprint, route) = (Arc::clone(blueprint), Arc::clone(route));
+            Self::Wire { servers, io, .. } => {
+                let servers = Arc::clone(servers);
                 let run = if *io == "uring" { lane::run::<Uring> } else { lane::run::<Epoll> };
                 spawn(settings, reports, move |settings, channels| {
-                    run(settings, blueprint, route, channels);
+                    run(settings, servers, channels);
                 })
             }
             Self::Odbc(blueprint) => {

@@ -86,7 +86,7 @@ impl Engine {
             let message = format!("{} threads cannot share {} clients", plan.threads, plan.clients);
             return Err(EngineError::new("bad_plan", message, "use at most one thread a client"));
         }
-        limits::raise_file_limit(plan.clients, plan.threads)?;
+        limits::raise_file_limit(plan.clients, limits::connections_max(plan), plan.threads)?;
         let transport = Transport::new(plan, self.program.statements().into())?;
         emit(sink, &Frame::Hello(self.hello(&transport)))?;
         let lanes = (0..plan.threads)

@@ -4,9 +4,9 @@
 //! thread or process costs it a processor for a moment.
 
 use super::Worker;
-use crate::client::{Client, State};
+use crate::client::{Client, Connection, State};
 use dbdyno_hist::{Activity, Doing};
-use dbdyno_model::Nanos;
+use dbdyno_model::{ConnectionId, Nanos};
 
 /// How much time the samples that are given out together cover, and how far back an instant may lie
 /// that is sampled late.
@@ -78,7 +78,11 @@ impl Client {
                 .front()
                 .map_or(Doing::UNLISTED, |asked| Doing::awaiting(asked.statement)),
         };
-        (self.id, doing, if self.connected { self.backend } else { 0 })
+        // Telemetry observes the first server.
+        let observed = |(number, connection): &(ConnectionId, &Connection)| {
+            *number == self.using && connection.is_open && connection.server == 0
+        };
+        (self.id, doing, self.connections().find(observed).map_or(0, |(_, found)| found.backend))
     }
 }
 

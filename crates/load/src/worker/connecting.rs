@@ -4,8 +4,10 @@
 //! refused. After a failure a client pauses before its next attempt, twice as long each time.
 
 use super::{Outage, OutageEvent, Port, Worker};
-use crate::client::{Lifecycle, State};
-use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, StatementId, Stream};
+use crate::client::{Connection, Lifecycle, State};
+use dbdyno_model::{
+    ConnectionId, FailureClass, Nanos, Purpose, ServerError, StatementId, Stream, server_of,
+};
 use dbdyno_script::Resume;
 use std::sync::atomic::Ordering;
 
@@ -28,12 +30,22 @@ impl Worker {
         }
     }
 
+    /// Makes the connection that the client uses.
     pub(super) fn connect<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         self.connects_in_flight += 1;
-        self.clients[client].enter(State::Connecting(now));
-        let generation = self.clients[client].generation;
-        self.timers.set(now + self.plan.endpoint.connect_timeout_ns, client, generation);
-        port.connect(client);
+        let own = &mut self.clients[client];
+        own.enter(State::Connecting(now));
+        self.timers.set(now + self.plan.endpoint.connect_timeout_ns, client, own.generation);
+        let using = own.using;
+        port.connect(client, using, own.connection_mut(using).server);
+    }
+
+    /// Closes all connections of a client.
+    pub(super) fn close_connections<P: Port>(&mut self, client: usize, port: &mut P) {
+        let own = &mut self.clients[client];
+        own.connections().for_each(|(number, _)| port.close(client, number));
+        own.leave_connections();
+        own.first.server = server_of(self.plan.endpoint.servers(), own.id, 0);
     }
 
     /// The client is no longer connecting, if it was; since when it had been.
@@ -45,7 +57,7 @@ impl Worker {
     }
 
     pub(super) fn connect_timed_out<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        port.close(client);
+        port.close(client, self.clients[client].using);
         let seconds = self.plan.endpoint.connect_timeout_ns.as_secs_f64();
         let are_others = self.last_reached_by_all.load(Ordering::Relaxed) > 0;
         let (code, beside) = if are_others && self.timeline.is_none() {
@@ -58,25 +70,44 @@ impl Worker {
         self.connect_failed(now, client, &error, false, port);
     }
 
-    pub(super) fn connected<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
+    pub(super) fn connected<P: Port>(
+        &mut self,
+        now: Nanos,
+        client: usize,
+        backend: u32,
+        port: &mut P,
+    ) {
         let Some(since) = self.end_connecting(client) else { return };
         self.tally.connects.record(now - since);
         self.connect_error = None;
         let own = &mut self.clients[client];
         own.enter(State::Idle(now));
-        own.connected = true;
-        own.is_counted_as_lost = false;
-        own.connect_failures = 0;
-        own.refused_since = None;
-        own.server_busy_since = None;
+        let using = own.using;
+        let connection = own.connection_mut(using);
+        *connection =
+            Connection { is_open: true, is_closed_by_script: false, backend, ..*connection };
+        let is_of_script = using != ConnectionId::FIRST;
         self.note_server_reached(now);
-        self.end_outage(now);
-        if self.clients[client].transaction.is_some() {
+        if self.clients[client].missing.is_none_or(|missing| missing == using) {
+            self.has_all_connections(now, client);
+        }
+        if is_of_script || self.clients[client].transaction.is_some() {
             self.run(now, client, Resume::Continue, port);
         } else {
             self.set_up(now, client, port);
         }
         self.connect_from_queue(now, port);
+    }
+
+    /// The client has the connection that it missed, if it missed one.
+    pub(super) fn has_all_connections(&mut self, now: Nanos, client: usize) {
+        let own = &mut self.clients[client];
+        own.missing = None;
+        own.is_counted_as_lost = false;
+        own.connect_failures = 0;
+        own.refused_since = None;
+        own.server_busy_since = None;
+        self.end_outage(now);
     }
 
     pub(super) fn connect_failed<P: Port>(
@@ -97,14 +128,21 @@ impl Worker {
         if self.timeline.is_none() && !may_wait {
             self.fatal.get_or_insert_with(|| error.clone());
         }
-        self.clients[client].connect_failures += 1;
+        let own = &mut self.clients[client];
+        own.connect_failures += 1;
+        own.missing.get_or_insert(own.using);
         if is_from_server(error) {
             self.note_server_reached(now);
         } else {
             self.detect_outage(client, since, error);
         }
-        if !may_wait && self.clients[client].transaction.is_some() {
-            self.fail_transaction(now, client, error, StatementId::UNCOUNTED);
+        if !may_wait {
+            if self.clients[client].transaction.is_some() {
+                self.fail_transaction(now, client, error, StatementId::UNCOUNTED);
+            }
+            if self.clients[client].using != ConnectionId::FIRST {
+                self.begin_anew(client, port);
+            }
         }
         self.reconnect_later(now, client, port);
         // A server that is too busy gets no further connect until this client's pause is over.
@@ -113,15 +151,17 @@ impl Worker {
         }
     }
 
-    /// The client's connection was lost.
+    /// A connection of the client was lost. The others are closed with it: what its script set in
+    /// their sessions belongs together, so all are set up again.
     pub(super) fn lost<P: Port>(
         &mut self,
         now: Nanos,
         client: usize,
+        connection: ConnectionId,
         error: &ServerError,
         port: &mut P,
     ) {
-        self.clients[client].leave_session();
+        self.clients[client].connection_mut(connection).leave();
         match self.clients[client].state {
             State::Finished => return,
             State::Cancelling => return self.finish(client, port),
@@ -129,25 +169,35 @@ impl Worker {
         }
         self.end_connecting(client);
         self.idle.retain(|&other| other != client);
+        self.clients[client].missing = Some(connection);
         self.count_lost_connection(now, client, error);
         self.clients[client].enter(State::Unconnected);
-        // What its script set in the session is lost with it, so the next connection is set up
-        // again.
-        if self.clients[client].lifecycle != Lifecycle::TearingDown {
-            self.clients[client].lifecycle = Lifecycle::NotSetUp;
-        }
         if self.clients[client].transaction.is_some() {
-            let awaited = self.clients[client].outstanding.front();
+            let own = &self.clients[client];
+            let awaited = own.outstanding.front().filter(|_| own.using == connection);
             let statement = awaited.map_or(StatementId::UNCOUNTED, |asked| asked.statement);
             self.fail_transaction(now, client, error, statement);
         }
+        self.begin_anew(client, port);
         self.reconnect_later(now, client, port);
     }
 
-    /// Reconnects after a pause; at the run's end only for a transaction that still waits for its
+    /// The client closes its connections, and begins with its first one and the script's setup.
+    fn begin_anew<P: Port>(&mut self, client: usize, port: &mut P) {
+        self.close_connections(client, port);
+        let own = &mut self.clients[client];
+        own.outstanding.clear();
+        if own.lifecycle != Lifecycle::TearingDown {
+            own.lifecycle = Lifecycle::NotSetUp;
+        }
+    }
+
+    /// Reconnects after a pause; at the client's end only for a transaction that still waits for its
     /// connection.
     fn reconnect_later<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        if self.ending.is_some() && self.clients[client].transaction.is_none() {
+        let own = &self.clients[client];
+        let is_last = self.ending.is_some() || own.lifecycle == Lifecycle::TearingDown;
+        if is_last && own.transaction.is_none() {
             return self.finish(client, port);
         }
         let pause = self.pause(client);

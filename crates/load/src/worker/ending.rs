@@ -63,7 +63,7 @@ impl Worker {
         // An outage that has only just begun may end in time.
         let is_out = |outage: &Outage| now - outage.begin >= GRACE_SHORTEST;
         if self.outage.as_ref().is_some_and(is_out)
-            && self.clients.iter().all(|client| !client.connected)
+            && self.clients.iter().all(|client| !client.is_connected())
         {
             self.stalled = Some("closed its connections and accepted no new ones".into());
         }
@@ -104,7 +104,7 @@ impl Worker {
             self.cut_off(now, client);
             if self.clients[client].awaits_server() {
                 self.clients[client].enter(State::Cancelling);
-                port.cancel(client);
+                port.cancel(client, self.clients[client].using);
             } else {
                 self.finish(client, port);
             }
@@ -151,10 +151,9 @@ impl Worker {
         if self.clients[client].state != State::Finished {
             self.end_connecting(client);
             self.clients[client].enter(State::Finished);
-            self.clients[client].leave_session();
+            self.close_connections(client, port);
             self.clients_left -= 1;
             self.clients_left_in_all.fetch_sub(1, Ordering::Relaxed);
-            port.close(client);
         }
         self.end_without_clients();
     }

@@ -2,6 +2,7 @@
 
 use super::Worker;
 use crate::Phase;
+use crate::client::Client;
 use dbdyno_hist::Tally;
 use dbdyno_model::Nanos;
 
@@ -41,7 +42,7 @@ impl Worker {
         let begin = self.interval_begin;
         let phase = timeline.phase(begin);
         // Part of a long answer counts, too; logins that fail do not, whatever they exchange.
-        if self.tally.bytes_received > 0 && self.clients.iter().any(|client| client.connected) {
+        if self.tally.bytes_received > 0 && self.clients.iter().any(Client::is_connected) {
             self.last_heard = self.last_heard.max(end);
         }
         self.interval_begin = end;

@@ -4,7 +4,7 @@
 
 use super::{Port, Worker};
 use crate::client::{Lifecycle, State};
-use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, StatementId, Stream};
+use dbdyno_model::{ConnectionId, FailureClass, Nanos, Purpose, ServerError, StatementId, Stream};
 use dbdyno_script::Resume;
 
 /// Transaction numbers for the random streams of setup and teardown, which no transaction has.
@@ -21,9 +21,8 @@ impl Worker {
             Lifecycle::NotSetUp if own.session.set_up(chance) => {
                 own.lifecycle = Lifecycle::SettingUp;
             }
-            // A script that reconnects during setup continues it.
-            Lifecycle::SettingUp => {}
-            Lifecycle::TearingDown => return self.finish(client, port),
+            // A script that reconnects during setup or teardown continues it.
+            Lifecycle::SettingUp | Lifecycle::TearingDown => {}
             Lifecycle::NotSetUp | Lifecycle::SetUp => {
                 own.lifecycle = Lifecycle::SetUp;
                 return self.ready(now, client, port);
@@ -37,7 +36,8 @@ impl Worker {
     pub(super) fn tear_down<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         let chance = self.hook_chance(client, TEARDOWN);
         let own = &mut self.clients[client];
-        if own.lifecycle == Lifecycle::SetUp && own.connected && own.session.tear_down(chance) {
+        if own.lifecycle == Lifecycle::SetUp && own.is_connected() && own.session.tear_down(chance)
+        {
             own.lifecycle = Lifecycle::TearingDown;
             return self.run(now, client, Resume::Continue, port);
         }
@@ -45,12 +45,15 @@ impl Worker {
     }
 
     /// The script's setup or teardown is done; true when the client can continue at once.
-    pub(super) fn hook_done<P: Port>(&mut self, client: usize, port: &mut P) -> bool {
+    pub(super) fn hook_done<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) -> bool {
         if self.clients[client].lifecycle == Lifecycle::TearingDown {
             self.finish(client, port);
             return false;
         }
         self.clients[client].lifecycle = Lifecycle::SetUp;
+        if self.clients[client].missing.is_some() {
+            self.has_all_connections(now, client); // its script does not open the missing one again
+        }
         true
     }
 
@@ -80,12 +83,34 @@ impl Worker {
         may
     }
 
-    /// The script asks for a new connection in place of the old one.
-    pub(super) fn reconnect<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        port.close(client);
-        self.clients[client].leave_session();
-        self.clients[client].enter(State::Unconnected);
+    /// The script asks for a connection to a server, in place of the old one if there is one.
+    pub(super) fn connect_for_script<P: Port>(
+        &mut self,
+        now: Nanos,
+        client: usize,
+        (connection, server): (ConnectionId, u32),
+        port: &mut P,
+    ) {
+        port.close(client, connection);
+        let own = &mut self.clients[client];
+        own.connection_mut(connection).leave();
+        own.connection_mut(connection).server = server;
+        own.using = connection;
+        own.enter(State::Unconnected);
         self.connect(now, client, port);
+    }
+
+    /// The script closes a connection.
+    pub(super) fn disconnect<P: Port>(
+        &mut self,
+        client: usize,
+        connection: ConnectionId,
+        port: &mut P,
+    ) {
+        port.close(client, connection);
+        let own = self.clients[client].connection_mut(connection);
+        own.leave();
+        own.is_closed_by_script = true;
     }
 }
 

@@ -27,7 +27,7 @@ use crate::{Phase, Schedule, ScriptViability, Timeline};
 use activity::SampleTimes;
 use arrivals::Pending;
 use dbdyno_hist::{Activity, Latencies, Shape, Tally};
-use dbdyno_model::{Arrivals, BlockWords, Flow, Nanos, Plan, ServerError};
+use dbdyno_model::{Arrivals, BlockWords, Flow, Nanos, Plan, ServerError, server_of};
 use dbdyno_script::Fault;
 use ending::Ending;
 use std::collections::VecDeque;
@@ -104,7 +104,9 @@ impl Worker {
             viability,
         } = settings;
         let ids = (u64::from(thread)..).step_by(plan.threads.max(1) as usize);
-        let clients = ids.zip(sessions).map(|(id, session)| Client::new(id, session)).collect();
+        let servers = plan.endpoint.servers();
+        let client = |(id, session)| Client::new(id, server_of(servers, id, 0), session);
+        let clients = ids.zip(sessions).map(client).collect();
         Self {
             total_weight: plan.scripts.iter().map(|script| u64::from(script.weight)).sum(),
             plan,
@@ -205,13 +207,14 @@ impl Worker {
             Event::RowsWanted { client } => self.rows_wanted(now, client, port),
             Event::Part { client, reply } => self.part_answered(now, client, &reply, Flow::Queue),
             Event::Connected { client, backend } => {
-                self.clients[client].backend = backend;
-                self.connected(now, client, port);
+                self.connected(now, client, backend, port);
             }
             Event::ConnectFailed { client, error, busy } => {
                 self.connect_failed(now, client, error, busy, port);
             }
-            Event::Lost { client, error } => self.lost(now, client, error, port),
+            Event::Lost { client, connection, error } => {
+                self.lost(now, client, connection, error, port);
+            }
             Event::Shell { client, ticket, output } => {
                 self.shell_ended(now, client, ticket, output, port);
             }

@@ -13,7 +13,7 @@ impl Worker {
     pub fn move_client(&mut self, id: u64, thread: u32) {
         let can_go = self.ending.is_none();
         let own = self.clients.iter_mut().find(|client| client.id == id);
-        if let Some(client) = own.filter(|client| can_go && client.session.can_move()) {
+        if let Some(client) = own.filter(|client| can_go && client.is_movable()) {
             client.moving_to = (thread != self.thread).then_some(thread);
         }
     }

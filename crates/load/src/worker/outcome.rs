@@ -8,7 +8,7 @@ use super::{Port, Worker};
 use crate::Phase;
 use crate::client::{Block, State, Transaction};
 use dbdyno_hist::{FailedTry, Slow, add_failure};
-use dbdyno_model::{Keep, Nanos, Request, ServerError, StatementId};
+use dbdyno_model::{ConnectionId, Keep, Nanos, Request, ServerError, StatementId};
 use dbdyno_script::{Fault, Resume};
 
 /// How many transactions without requests a client may run before the clock is read: each time
@@ -22,10 +22,15 @@ impl Worker {
         let retry = self.may_retry(now, client);
         let own = &mut self.clients[client];
         own.outstanding.clear();
-        if own.in_transaction {
+        // Scripts that open further connections handle their own errors.
+        if own.first.in_transaction {
             own.enter(State::RollingBack { retry });
-            let statement = StatementId::UNCOUNTED;
-            port.send(client, &Request::Text { statement, sql: "ROLLBACK", keep: Keep::None });
+            let (statement, first) = (StatementId::UNCOUNTED, ConnectionId::FIRST);
+            port.send(
+                client,
+                first,
+                &Request::Text { statement, sql: "ROLLBACK", keep: Keep::None },
+            );
         } else {
             self.rolled_back(now, client, retry, port);
         }
@@ -56,8 +61,8 @@ impl Worker {
         port: &mut P,
     ) {
         let own = &mut self.clients[client];
-        own.in_transaction = false;
-        own.block = Block::Committed;
+        own.first.in_transaction = false;
+        own.first.block = Block::Committed;
         let statement = own.failing;
         if let Some(error) = own.error.take() {
             if retry {
@@ -99,7 +104,7 @@ impl Worker {
         port: &mut P,
     ) -> bool {
         let Some(transaction) = self.clients[client].transaction else {
-            return self.hook_done(client, port);
+            return self.hook_done(now, client, port);
         };
         self.succeed(now, client, &transaction);
         self.leave_connection(client, port);
@@ -118,7 +123,7 @@ impl Worker {
         self.viability.mark_viable(transaction.script);
         let warmup = self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
         let response = now - transaction.due;
-        let (block, copied) = (self.clients[client].block, self.clients[client].copied);
+        let (block, copied) = (self.clients[client].block(), self.clients[client].copied);
         let committed = u64::from(block == Block::Committed);
         self.tally.completed_ok += 1;
         self.tally.completed_committed += committed;
@@ -209,13 +214,11 @@ impl Worker {
         });
     }
 
-    /// With a connection for each transaction, closes this one.
+    /// With a connection for each transaction, closes this one, and what the script has opened.
     pub(super) fn leave_connection<P: Port>(&mut self, client: usize, port: &mut P) {
         if self.plan.reconnect_each_transaction {
-            port.close(client);
-            let own = &mut self.clients[client];
-            own.leave_session();
-            own.session.connection_left();
+            self.close_connections(client, port);
+            self.clients[client].session.connection_left();
         }
     }
 

@@ -4,22 +4,25 @@
 
 use crate::ScriptViability;
 use dbdyno_hist::Shape;
-use dbdyno_model::{BlockWords, Nanos, Plan, Reply, Request, ServerError, StatementId};
+use dbdyno_model::{
+    BlockWords, ConnectionId, Nanos, Plan, Reply, Request, ServerError, StatementId,
+};
 use dbdyno_script::Session;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The actions a worker requests. Clients are numbered from 0 within the worker.
 pub trait Port {
-    /// Connect, log in and prepare; answered by `Connected` or `ConnectFailed`.
-    fn connect(&mut self, client: usize);
-    /// Close the connection; no event of it follows.
-    fn close(&mut self, client: usize);
-    /// Ask the server to cancel what the client waits for.
-    fn cancel(&mut self, client: usize);
-    /// Send a request.
-    fn send(&mut self, client: usize, request: &Request<'_>);
-    /// Release the connection, so that another thread can use it; answered by
+    /// Connect to this server of the endpoint, log in and prepare; answered by `Connected` or
+    /// `ConnectFailed`.
+    fn connect(&mut self, client: usize, connection: ConnectionId, server: u32);
+    /// Close a connection; no event of it follows.
+    fn close(&mut self, client: usize, connection: ConnectionId);
+    /// Ask the server to cancel what the client waits for on a connection.
+    fn cancel(&mut self, client: usize, connection: ConnectionId);
+    /// Send a request on a connection.
+    fn send(&mut self, client: usize, connection: ConnectionId, request: &Request<'_>);
+    /// Release the only connection of a client, so that another thread can use it; answered by
     /// [`super::Worker::take_client`] or [`super::Worker::cancel_move`].
     fn release(&mut self, client: usize);
     /// Run a shell command; answered by `Shell`.
@@ -45,7 +48,7 @@ pub struct ShellCall {
 pub enum Event<'a> {
     /// Time passed.
     Wake,
-    /// The client is connected, logged in, and its statements are prepared.
+    /// The connection that the client is making is logged in, and its statements are prepared.
     Connected {
         /// Which client.
         client: usize,
@@ -80,10 +83,12 @@ pub enum Event<'a> {
         /// The answer; whether a block is open is known with the pipeline's last one only.
         reply: Reply<'a>,
     },
-    /// The connection is lost.
+    /// A connection is lost.
     Lost {
         /// Which client.
         client: usize,
+        /// Which of its connections.
+        connection: ConnectionId,
         /// How.
         error: &'a ServerError,
     },

@@ -44,9 +44,12 @@ impl Worker {
             return false;
         }
         if self.clients[client].moving_to.is_some() {
-            self.clients[client].enter(State::Moving);
-            port.release(client);
-            return false;
+            if self.clients[client].is_movable() {
+                self.clients[client].enter(State::Moving);
+                port.release(client);
+                return false;
+            }
+            self.clients[client].moving_to = None;
         }
         let thought = self.clients[client].state == State::Thinking;
         self.clients[client].enter(State::Idle(now));
@@ -132,10 +135,10 @@ impl Worker {
         let (sent, tries, try_began) = (None, 1, now);
         own.transaction =
             Some(Transaction { script, number, due, sent, tries, try_began, measured });
-        if !own.connected {
+        if !own.is_connected() {
             self.connect(now, client, port);
         }
-        self.clients[client].connected
+        self.clients[client].is_connected()
     }
 
     pub(super) fn choose_script(&self, who: u64, number: u64) -> usize {
@@ -181,12 +184,12 @@ impl Worker {
         loop {
             let own = &mut self.clients[client];
             match own.session.resume(input) {
-                Ok(Step::Request(request @ Request::CopyRows { .. })) => {
-                    port.send(client, &request);
+                Ok(Step::Request(connection, request @ Request::CopyRows { .. })) => {
+                    port.send(client, connection, &request);
                     return false;
                 }
-                Ok(Step::Request(request)) => {
-                    port.send(client, &request);
+                Ok(Step::Request(connection, request)) => {
+                    port.send(client, connection, &request);
                     let statement = request.statement();
                     // Lua's statements are not known before the run.
                     let known = self.block_words.get(statement.0 as usize).copied();
@@ -202,6 +205,7 @@ impl Worker {
                     };
                     let asked = Asked { statement, sent: now, words, copy };
                     let flow = request.flow();
+                    own.using = connection;
                     if self.request_sent(client, asked, flow) {
                         return false;
                     }
@@ -223,10 +227,11 @@ impl Worker {
                         return true;
                     }
                 }
-                Ok(Step::Reconnect) => {
-                    self.reconnect(now, client, port);
+                Ok(Step::Connect { connection, server }) => {
+                    self.connect_for_script(now, client, (connection, server), port);
                     return false;
                 }
+                Ok(Step::Disconnect(connection)) => self.disconnect(client, connection, port),
                 Ok(Step::Done) => return self.script_ended(now, client, port),
                 Ok(Step::Stop { is_over }) => {
                     if !is_over {
@@ -266,7 +271,9 @@ impl Worker {
     ) {
         // MySQL's errors do not say, and a procedure that failed may have begun one.
         let is_unknown = reply.error.is_some() && self.plan.endpoint.protocol == Protocol::Mysql;
-        self.clients[client].in_transaction = reply.in_transaction || is_unknown;
+        let own = &mut self.clients[client];
+        let using = own.using;
+        own.connection_mut(using).in_transaction = reply.in_transaction || is_unknown;
         match self.clients[client].state {
             State::AwaitingReply => {
                 self.part_answered(now, client, reply, Flow::Wait);
@@ -289,8 +296,9 @@ impl Worker {
             State::AwaitingReply => self.run(now, client, Resume::RowsWanted, port),
             State::Cancelling => {
                 // A server that waits for rows does not look for cancellations.
+                let using = self.clients[client].using;
                 let (statement, reason) = (StatementId::UNCOUNTED, "the run is over");
-                port.send(client, &Request::CopyFail { statement, reason });
+                port.send(client, using, &Request::CopyFail { statement, reason });
             }
             _ => {}
         }

@@ -14,6 +14,10 @@ pub struct Endpoint {
     pub protocol: Protocol,
     /// Where it listens.
     pub address: Address,
+    /// Further servers, on which the connections are spread in turn. The login and everything else
+    /// is the same for all.
+    #[serde(default)]
+    pub further_addresses: Vec<Address>,
     /// The user.
     pub user: String,
     /// The password, if any. Never written down.
@@ -27,6 +31,29 @@ pub struct Endpoint {
     pub tls: Tls,
     /// How long one attempt to connect may take.
     pub connect_timeout_ns: Nanos,
+}
+
+impl Endpoint {
+    /// The number of servers.
+    pub fn servers(&self) -> u32 {
+        1 + self.further_addresses.len() as u32
+    }
+
+    /// The endpoint of each server alone.
+    pub fn each_server(&self) -> impl Iterator<Item = Self> {
+        let addresses = std::iter::once(&self.address).chain(&self.further_addresses);
+        addresses.map(|address| Self {
+            address: address.clone(),
+            further_addresses: Vec::new(),
+            ..self.clone()
+        })
+    }
+}
+
+/// Which of these servers a client's connect of this number, from 0, goes to: each client begins
+/// with the next server, and its connects take them in turn.
+pub fn server_of(servers: u32, client: u64, connect: u64) -> u32 {
+    ((client + connect) % u64::from(servers)) as u32
 }
 
 /// A wire protocol.

@@ -10,8 +10,9 @@ use super::lane::Lane;
 use super::placeholders::numbered;
 use super::prepared::{PreparedStatements, utf8};
 use super::settings::Driver;
+use super::statements::Way;
 use crate::Step;
-use dbdyno_model::{Keep, PreparedId, Reply, Request, StatementId, Value};
+use dbdyno_model::{ConnectionId, Keep, PreparedId, Reply, Request, StatementId, Value};
 use mlua::{IntoLuaMulti, LuaString, MultiValue};
 
 /// One client's exchanges.
@@ -20,6 +21,8 @@ pub(super) struct Exchange {
     prepared: PreparedStatements,
     /// The request in flight; if it is never answered, the next one replaces it.
     in_flight: Option<Outgoing>,
+    /// The connection that the latest request goes to.
+    connection: ConnectionId,
     buffers: Buffers,
 }
 
@@ -53,29 +56,42 @@ pub(super) enum Preparation {
 impl Exchange {
     pub(super) fn new(ignorable: Ignorable) -> Self {
         let (prepared, buffers) = (PreparedStatements::default(), Buffers::default());
-        Self { ignorable, prepared, in_flight: None, buffers }
+        let connection = ConnectionId::FIRST;
+        Self { ignorable, prepared, in_flight: None, connection, buffers }
     }
 
     /// A statement given as text.
-    pub(super) fn query(&mut self, lane: &Lane, sql: &LuaString) -> Result<Outgoing, String> {
+    pub(super) fn query(
+        &mut self,
+        lane: &Lane,
+        way: Way,
+        sql: &LuaString,
+    ) -> Result<Outgoing, String> {
         self.buffers.sql = utf8(sql)?;
-        Ok(Outgoing::Text(lane.statement_of(&self.buffers.sql), lane.source.keep_of_query))
+        self.connection = way.connection;
+        Ok(Outgoing::Text(lane.statement_of(&self.buffers.sql, way), lane.source.keep_of_query))
     }
 
     /// A statement to prepare. Where values are inserted into the text there is nothing to send.
     ///
     /// Statistics use the text with numbered parameters, whatever is sent: a bare `?` may be an
     /// operator.
-    pub(super) fn prepare(&mut self, lane: &Lane, sql: &LuaString) -> Result<Preparation, String> {
+    pub(super) fn prepare(
+        &mut self,
+        lane: &Lane,
+        way: Way,
+        sql: &LuaString,
+    ) -> Result<Preparation, String> {
         let settings = &lane.source.settings;
         let sql = utf8(sql)?;
         let numbered = numbered(&sql, settings.driver);
-        let statement = lane.statement_of(&numbered);
+        let statement = lane.statement_of(&numbered, way);
         let sent = match settings.driver {
             Driver::Pgsql if settings.prepares => numbered,
             _ => sql,
         };
-        let number = self.prepared.take(statement, sent);
+        let number = self.prepared.take(way.connection, statement, sent);
+        self.connection = way.connection;
         if !settings.prepares {
             return Ok(Preparation::Known(number));
         }
@@ -99,6 +115,7 @@ impl Exchange {
             .get(number)
             .ok_or("the script executes a statement that it has closed")?;
         prepared.read_values(values, &mut self.buffers.values)?;
+        self.connection = prepared.connection;
         let keep = lane.source.keep_of_execute;
         if lane.source.settings.prepares {
             return Ok(Outgoing::Execute(number, keep));
@@ -112,23 +129,31 @@ impl Exchange {
         self.prepared.close(number);
     }
 
+    /// A connection is closed, and what was prepared on it is not used any more.
+    pub(super) fn disconnect(&mut self, connection: ConnectionId) {
+        self.prepared.close_all_of(connection);
+    }
+
     /// The request itself, which is in flight from here on.
     pub(super) fn step(&mut self, outgoing: Outgoing) -> Step<'_> {
         self.in_flight = Some(outgoing);
         let Buffers { sql, values } = &self.buffers;
-        Step::Request(match outgoing {
-            Outgoing::Text(statement, keep) => Request::Text { statement, sql, keep },
-            Outgoing::Prepare(number) => {
-                let statement = StatementId::UNCOUNTED;
-                let (_, sql) = self.known(number);
-                Request::Prepare { statement, prepared: PreparedId(number), sql }
-            }
-            Outgoing::Execute(number, keep) => {
-                let (statement, sql) = self.known(number);
-                let prepared = PreparedId(number);
-                Request::Execute { statement, prepared, sql, parameters: values, keep }
-            }
-        })
+        Step::Request(
+            self.connection,
+            match outgoing {
+                Outgoing::Text(statement, keep) => Request::Text { statement, sql, keep },
+                Outgoing::Prepare(number) => {
+                    let statement = StatementId::UNCOUNTED;
+                    let (_, sql) = self.known(number);
+                    Request::Prepare { statement, prepared: PreparedId(number), sql }
+                }
+                Outgoing::Execute(number, keep) => {
+                    let (statement, sql) = self.known(number);
+                    let prepared = PreparedId(number);
+                    Request::Execute { statement, prepared, sql, parameters: values, keep }
+                }
+            },
+        )
     }
 
     fn known(&self, number: u32) -> (StatementId, &str) {

@@ -8,7 +8,7 @@ use super::counters::Counters;
 use super::fault::message_of;
 use super::host::{self, ClientContext, run_in};
 use super::program::Source;
-use super::statements::StatementNumbers;
+use super::statements::{StatementNumbers, Way};
 use super::yielded::Yielded;
 use dbdyno_model::StatementId;
 use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, StdLib, Table, Thread};
@@ -72,10 +72,10 @@ impl Lane {
         self.function("survey")?.call(client)
     }
 
-    /// The statement number of a text.
-    pub(super) fn statement_of(&self, sql: &str) -> StatementId {
+    /// The statement number of a text that goes this way.
+    pub(super) fn statement_of(&self, sql: &str, way: Way) -> StatementId {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        places.of(sql, self.source.settings.driver, &self.source.statements)
+        places.of(sql, way, self.source.settings.driver, &self.source.statements)
     }
 
     fn function(&self, name: &str) -> mlua::Result<Function> {

@@ -1,4 +1,4 @@
-//! The statements that one client has prepared, by their numbers.
+//! The statements that one client has prepared, on all of its connections, by their numbers.
 //!
 //! The number of a closed statement is reused by the next one, which also closes the old statement
 //! on the connection. So a script that prepares and closes repeatedly does not use ever more
@@ -6,12 +6,13 @@
 
 use super::placeholders::filled;
 use super::settings::Driver;
-use dbdyno_model::{StatementId, Value};
+use dbdyno_model::{ConnectionId, StatementId, Value};
 use mlua::{LuaString, MultiValue, Value as LuaValue};
 
 /// A statement, with the text that is sent.
 #[derive(Debug)]
 pub(super) struct Prepared {
+    pub(super) connection: ConnectionId,
     pub(super) statement: StatementId,
     pub(super) sql: String,
     /// How its values are sent, a letter each: as `i`nteger, `d`ouble or text.
@@ -26,8 +27,13 @@ pub(super) struct PreparedStatements {
 
 impl PreparedStatements {
     /// Assigns the lowest free number to a statement.
-    pub(super) fn take(&mut self, statement: StatementId, sql: String) -> u32 {
-        let prepared = Some(Prepared { statement, sql, kinds: Vec::new() });
+    pub(super) fn take(
+        &mut self,
+        connection: ConnectionId,
+        statement: StatementId,
+        sql: String,
+    ) -> u32 {
+        let prepared = Some(Prepared { connection, statement, sql, kinds: Vec::new() });
         let free = self.taken.iter().position(Option::is_none);
         let place = free.unwrap_or(self.taken.len());
         if place == self.taken.len() {
@@ -41,6 +47,14 @@ impl PreparedStatements {
     pub(super) fn close(&mut self, number: u32) {
         if let Some(place) = self.taken.get_mut(number as usize) {
             *place = None;
+        }
+    }
+
+    /// Closes those of a connection.
+    pub(super) fn close_all_of(&mut self, connection: ConnectionId) {
+        let is_of_it = |prepared: &mut Prepared| prepared.connection == connection;
+        for place in &mut self.taken {
+            drop(place.take_if(is_of_it));
         }
     }
 
@@ -101,15 +115,21 @@ pub(super) fn utf8(text: &LuaString) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::PreparedStatements;
-    use dbdyno_model::StatementId;
+    use dbdyno_model::{ConnectionId, StatementId};
 
     #[test]
     fn the_lowest_free_number_is_taken() {
         let mut numbers = PreparedStatements::default();
-        let take = |numbers: &mut PreparedStatements| numbers.take(StatementId(0), String::new());
+        let take = |numbers: &mut PreparedStatements| {
+            numbers.take(ConnectionId::FIRST, StatementId(0), String::new())
+        };
         assert_eq!([take(&mut numbers), take(&mut numbers), take(&mut numbers)], [0, 1, 2]);
         numbers.close(1);
         assert!(numbers.get(1).is_none());
         assert_eq!([take(&mut numbers), take(&mut numbers)], [1, 3]);
+        numbers.take(ConnectionId(1), StatementId(0), String::new());
+        numbers.close_all_of(ConnectionId::FIRST);
+        assert_eq!([take(&mut numbers), take(&mut numbers)], [0, 1]);
+        assert!(numbers.get(4).is_some());
     }
 }

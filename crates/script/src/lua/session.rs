@@ -12,10 +12,11 @@ use super::fault::{fault, message_of};
 use super::host::ClientContext;
 use super::lane::Lane;
 use super::program::RUN;
+use super::statements::Way;
 use super::yielded::Yielded;
 use crate::dist::Unique;
 use crate::{Fault, Resume, Session, Step};
-use dbdyno_model::{Nanos, Purpose, Stream};
+use dbdyno_model::{ConnectionId, Nanos, Purpose, Stream, server_of};
 use std::sync::Arc;
 
 /// A client's session of a Lua script.
@@ -23,6 +24,12 @@ pub(super) struct LuaSession {
     lane: Arc<Lane>,
     coroutine: Coroutine,
     exchange: Exchange,
+    /// The client's number.
+    number: u32,
+    /// How often the client has connected since its setup, its first connection included.
+    connects: u64,
+    /// The server of each connection that was ever open.
+    servers: Vec<u32>,
 }
 
 /// What the session cannot do itself.
@@ -71,7 +78,33 @@ impl LuaSession {
             Coroutine::new(number, ClientContext { chance, unique, seeded: None }, entry);
         let ignorable = settings.argument("mysql_ignore_errors");
         let exchange = Exchange::new(Ignorable::new(settings.driver, ignorable));
-        Self { lane, coroutine, exchange }
+        let mut session =
+            Self { lane, coroutine, exchange, number, connects: 0, servers: Vec::new() };
+        session.begin_with_first_connection();
+        session
+    }
+
+    /// The client has the connection that the engine makes, and no other.
+    fn begin_with_first_connection(&mut self) {
+        self.connects = 0;
+        self.connect(ConnectionId::FIRST);
+    }
+
+    /// Connects to the server whose turn it is.
+    fn connect(&mut self, connection: ConnectionId) -> Step<'static> {
+        let place = connection.0 as usize;
+        let server =
+            server_of(self.lane.source.settings.servers, self.number.into(), self.connects);
+        self.connects += 1;
+        self.servers.resize(self.servers.len().max(place + 1), 0);
+        self.servers[place] = server;
+        Step::Connect { connection, server }
+    }
+
+    /// The way of a statement on this connection.
+    fn way(&self, connection: ConnectionId) -> Way {
+        let server = self.servers.get(connection.0 as usize).copied().unwrap_or_default();
+        Way { connection, server }
     }
 
     /// Continues until the caller has to do something.
@@ -100,13 +133,21 @@ impl LuaSession {
     }
 
     fn handle(&mut self, yielded: Yielded) -> Result<Next, String> {
-        let (lane, exchange) = (&self.lane, &mut self.exchange);
+        let exchange = &mut self.exchange;
         Ok(match yielded {
             Yielded::Next if self.coroutine.accept_event() => Next::Resume(None),
             Yielded::Next | Yielded::End => Step::Done.into(),
-            Yielded::Query(sql) => exchange.query(lane, &sql)?.into(),
-            Yielded::Prepare(sql) => exchange.prepare(lane, &sql)?.into(),
-            Yielded::Execute(number, values) => exchange.execute(lane, number, values)?.into(),
+            Yielded::Query(connection, sql) => {
+                let way = self.way(connection);
+                self.exchange.query(&self.lane, way, &sql)?.into()
+            }
+            Yielded::Prepare(connection, sql) => {
+                let way = self.way(connection);
+                self.exchange.prepare(&self.lane, way, &sql)?.into()
+            }
+            Yielded::Execute(number, values) => {
+                exchange.execute(&self.lane, number, values)?.into()
+            }
             Yielded::Bind(number, kinds) => {
                 exchange.bind(number, &kinds);
                 Next::Resume(None)
@@ -117,10 +158,15 @@ impl LuaSession {
             }
             Yielded::Sleep(seconds) => Step::Sleep(Nanos((seconds * 1e9) as u64)).into(),
             Yielded::Restart => Step::Restart.into(),
-            Yielded::Connect => Step::Reconnect.into(),
-            Yielded::Reconnect => {
-                lane.counters.add(Counter::Reconnect);
-                Step::Reconnect.into()
+            Yielded::Connect(connection) => self.connect(connection).into(),
+            Yielded::Reconnect(connection) => {
+                self.lane.counters.add(Counter::Reconnect);
+                let Way { connection, server } = self.way(connection);
+                Step::Connect { connection, server }.into()
+            }
+            Yielded::Disconnect(connection) => {
+                exchange.disconnect(connection);
+                Step::Disconnect(connection).into()
             }
             Yielded::Over => {
                 self.coroutine.end_event();
@@ -158,6 +204,7 @@ impl Session for LuaSession {
     fn set_up(&mut self, chance: Stream) -> bool {
         let enters = !self.runs_command();
         if enters {
+            self.begin_with_first_connection();
             self.coroutine.begin_at(Entry::ThreadInit, chance);
         }
         enters
@@ -173,6 +220,7 @@ impl Session for LuaSession {
 
     fn connection_left(&mut self) {
         if !self.runs_command() {
+            self.begin_with_first_connection();
             self.coroutine.begin_anew();
         }
     }

@@ -41,6 +41,8 @@ pub struct Settings {
     pub prepares: bool,
     /// The number of clients over all lanes: sysbench's threads.
     pub clients: u32,
+    /// The servers that connections are spread over.
+    pub servers: u32,
     /// The run's seed.
     pub seed: u64,
     /// Whether the script may use the real `io`, `os` and `ffi`.

@@ -48,6 +48,7 @@ mod tests {
                 certificate: None,
                 key: None,
             },
+            further_addresses: Vec::new(),
             connect_timeout_ns: Nanos::from_secs(1),
         };
         options_of(&endpoint).map(|(name, text)| format!("{name}={text}")).collect()

@@ -3,6 +3,7 @@
 //! The first value is the operation. It is a light userdata, which no script can create, so that
 //! what a script's own coroutines yield cannot be mistaken for it.
 
+use dbdyno_model::ConnectionId;
 use mlua::{LightUserData, Lua, MultiValue, Table, Value};
 
 /// The operations, and their names in the library.
@@ -26,6 +27,7 @@ operations! {
     Restart "RESTART",
     Connect "CONNECT",
     Reconnect "RECONNECT",
+    Disconnect "DISCONNECT",
     Stop "STOP",
     End "END",
     Fault "FAULT",
@@ -38,10 +40,10 @@ pub(super) enum Yielded {
     Next,
     /// The transaction is over; the next one is requested later, if at all.
     Over,
-    /// Execute a statement given as text.
-    Query(mlua::LuaString),
-    /// Prepare a statement; answered by its number.
-    Prepare(mlua::LuaString),
+    /// Execute a statement given as text, on this connection.
+    Query(ConnectionId, mlua::LuaString),
+    /// Prepare a statement on this connection; answered by its number.
+    Prepare(ConnectionId, mlua::LuaString),
     /// A statement's parameters have these types, a letter each.
     Bind(u32, mlua::LuaString),
     /// Execute a prepared statement with these values.
@@ -52,10 +54,12 @@ pub(super) enum Yielded {
     Sleep(f64),
     /// Restart the transaction.
     Restart,
-    /// Connect anew, after the script has closed its connection.
-    Connect,
+    /// Open a connection of this number.
+    Connect(ConnectionId),
     /// Replace the connection by a new one, which sysbench counts as a reconnect.
-    Reconnect,
+    Reconnect(ConnectionId),
+    /// Close the connection.
+    Disconnect(ConnectionId),
     /// No further transaction.
     Stop,
     /// The coroutine has ended.
@@ -85,15 +89,16 @@ impl Yielded {
         Some(match operation {
             Operation::Next => Self::Next,
             Operation::Over => Self::Over,
-            Operation::Query => Self::Query(text(&mut yielded)?),
-            Operation::Prepare => Self::Prepare(text(&mut yielded)?),
+            Operation::Query => Self::Query(connection(&mut yielded)?, text(&mut yielded)?),
+            Operation::Prepare => Self::Prepare(connection(&mut yielded)?, text(&mut yielded)?),
             Operation::Bind => Self::Bind(number(&mut yielded)?, text(&mut yielded)?),
             Operation::Execute => Self::Execute(number(&mut yielded)?, yielded),
             Operation::Close => Self::Close(number(&mut yielded)?),
             Operation::Sleep => Self::Sleep(seconds(&mut yielded)?),
             Operation::Restart => Self::Restart,
-            Operation::Connect => Self::Connect,
-            Operation::Reconnect => Self::Reconnect,
+            Operation::Connect => Self::Connect(connection(&mut yielded)?),
+            Operation::Reconnect => Self::Reconnect(connection(&mut yielded)?),
+            Operation::Disconnect => Self::Disconnect(connection(&mut yielded)?),
             Operation::Stop => Self::Stop,
             Operation::End => Self::End,
             Operation::Fault => Self::Fault(text(&mut yielded)?.to_string_lossy()),
@@ -116,6 +121,10 @@ fn seconds(yielded: &mut MultiValue) -> Option<f64> {
         Value::Number(number) => Some(number),
         _ => None,
     }
+}
+
+fn connection(yielded: &mut MultiValue) -> Option<ConnectionId> {
+    number(yielded).map(ConnectionId)
 }
 
 fn number(yielded: &mut MultiValue) -> Option<u32> {

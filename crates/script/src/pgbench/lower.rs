@@ -13,7 +13,7 @@ use super::source::{Flaw, Source};
 use super::sql::Kind;
 use super::template::{Template, numbered, template};
 use crate::problem::{Problem, Severity};
-use dbdyno_model::{Flow, QueryMode, Statement, StatementId};
+use dbdyno_model::{ConnectionId, Flow, QueryMode, Statement, StatementId};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
@@ -232,6 +232,8 @@ impl Lowering<'_, '_, '_> {
             parameters,
             as_text,
             copy: None,
+            connection: ConnectionId::FIRST,
+            server: 0,
         });
         id
     }

@@ -12,7 +12,9 @@ use super::program::{Body, Instruction, Operation, Program, Query};
 use super::step_buffers::{StepBuffers, pause};
 use super::variables::Variables;
 use crate::{Fault, Resume, Session, Step};
-use dbdyno_model::{Purpose, Reply, Request, ResultSet, Stream, Value, text_by_pattern};
+use dbdyno_model::{
+    ConnectionId, Purpose, Reply, Request, ResultSet, Stream, Value, text_by_pattern,
+};
 use std::sync::Arc;
 
 /// A client's position in its script, and its variables.
@@ -231,12 +233,14 @@ impl Client {
         let fault = self.fault_at(instruction);
         let Self { variables, buffers, .. } = self;
         match &instruction.operation {
-            Operation::Query(query) => {
-                Ok(Step::Request(buffers.request(query, variables, &program.names)))
-            }
-            Operation::Sync(statement, flow) => {
-                Ok(Step::Request(Request::Sync { statement: *statement, flow: *flow }))
-            }
+            Operation::Query(query) => Ok(Step::Request(
+                ConnectionId::FIRST,
+                buffers.request(query, variables, &program.names),
+            )),
+            Operation::Sync(statement, flow) => Ok(Step::Request(
+                ConnectionId::FIRST,
+                Request::Sync { statement: *statement, flow: *flow },
+            )),
             Operation::Sleep(sleep) => pause(sleep, variables).map(Step::Sleep).map_err(fault),
             Operation::Shell(words, target) => {
                 let command = buffers.command(words, variables).map_err(fault)?;
@@ -255,7 +259,10 @@ impl Client {
     fn next_rows<'a>(&'a mut self, program: &'a Program) -> Step<'a> {
         match self.last_instruction(program).map(|instruction| &instruction.operation) {
             Some(Operation::Query(Query { statement, body: Body::Copy(copy), .. })) => {
-                Step::Request(self.buffers.next_rows(*statement, copy, &self.variables))
+                Step::Request(
+                    ConnectionId::FIRST,
+                    self.buffers.next_rows(*statement, copy, &self.variables),
+                )
             }
             _ => unreachable!("rows are wanted only for a COPY"),
         }

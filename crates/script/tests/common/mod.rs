@@ -97,7 +97,7 @@ pub(crate) fn serialization_failure() -> ServerError {
 /// The text of a request in the simple protocol.
 pub(crate) fn text(step: Step<'_>) -> String {
     match step {
-        Step::Request(Request::Text { sql, .. }) => sql.into(),
+        Step::Request(_, Request::Text { sql, .. }) => sql.into(),
         other => panic!("{other:?}"),
     }
 }

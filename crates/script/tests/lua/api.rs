@@ -177,7 +177,16 @@ fn the_old_librarys_first_statement_connects() {
     let requests = Client::new(&program(text), nothing).live(1).expect("no fault");
     assert_eq!(
         requests,
-        ["a", "reconnect", "insert into t values(1)", "reconnect", "prepare 0: b"]
+        [
+            "a",
+            "disconnect 0",
+            "connect 0 to 0",
+            "insert into t values(1)",
+            "disconnect 0",
+            "connect 0 to 0",
+            "prepare 0: b",
+            "disconnect 0"
+        ]
     );
     assert!(printed()[0].contains("Uninitialized database connection"));
 }

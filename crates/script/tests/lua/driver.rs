@@ -1,7 +1,8 @@
 //! A fake server: receives a session's requests, answers them, and records them.
 
 use dbdyno_model::{
-    Keep, Nanos, PreparedId, Purpose, Reply, Request, ResultSet, Script, ServerError, Stream, Value,
+    ConnectionId, Keep, Nanos, PreparedId, Purpose, Reply, Request, ResultSet, Script, ServerError,
+    Stream, Value,
 };
 use dbdyno_script::lua::{Driver, Program, Settings, compile};
 use dbdyno_script::{Fault, Problem, Resume, Session, Step};
@@ -30,6 +31,7 @@ pub(crate) fn settings() -> Settings {
         driver: Driver::Mysql,
         prepares: true,
         clients: 1,
+        servers: 1,
         seed: 7,
         allow_unsafe: false,
         print: remember,
@@ -113,13 +115,18 @@ impl<'a> Client<'a> {
         client
     }
 
-    /// Runs setup, this many events and teardown; returns the requests.
+    /// Runs setup, this many events and teardown; returns the requests, but for the end of its
+    /// connection if the teardown does nothing else.
     pub(crate) fn live(mut self, events: u64) -> Result<Vec<String>, Fault> {
         self.set_up()?;
         for _ in 0..events {
             self.event()?;
         }
+        let before = self.requests.len();
         self.tear_down()?;
+        if self.requests[before..] == ["disconnect 0"] {
+            self.requests.truncate(before);
+        }
         Ok(self.requests)
     }
 
@@ -154,16 +161,22 @@ impl<'a> Client<'a> {
 
     fn step(&mut self, answer: Option<(Answer, Keep)>) -> Result<After, Fault> {
         let step = resume(&mut *self.session, answer)?;
-        let Step::Request(request) = step else {
+        let Step::Request(connection, request) = step else {
             let ends = matches!(step, Step::Done | Step::Stop { .. });
             match step {
                 Step::Done => {}
                 Step::Sleep(Nanos(pause)) => self.requests.push(format!("sleep {pause} ns")),
+                Step::Connect { connection: ConnectionId(number), server } => {
+                    self.requests.push(format!("connect {number} to {server}"));
+                }
+                Step::Disconnect(ConnectionId(number)) => {
+                    self.requests.push(format!("disconnect {number}"));
+                }
                 other => self.requests.push(format!("{other:?}").to_lowercase()),
             }
             return Ok(if ends { After::Over } else { After::Goes(None) });
         };
-        let described = describe(&request);
+        let described = describe(connection, &request);
         let (sql, keep) = match request {
             Request::Prepare { sql, .. } => (sql, Keep::None),
             Request::Execute { sql, keep, .. } | Request::Text { sql, keep, .. } => (sql, keep),
@@ -177,7 +190,7 @@ impl<'a> Client<'a> {
     /// The first request of a transaction that is then given up.
     pub(crate) fn first_request(&mut self) -> String {
         match self.session.resume(Resume::Continue).expect("no fault") {
-            Step::Request(request) => describe(&request),
+            Step::Request(connection, request) => describe(connection, &request),
             other => format!("{other:?}"),
         }
     }
@@ -226,8 +239,9 @@ pub(crate) fn chance(number: u64) -> Stream {
     Stream::keyed(7, Purpose::Script, 0, number)
 }
 
-fn describe(request: &Request<'_>) -> String {
-    match request {
+/// The request; on another connection than the first one after that one's number.
+fn describe(connection: ConnectionId, request: &Request<'_>) -> String {
+    let described = match request {
         Request::Text { sql, .. } => (*sql).to_owned(),
         Request::Prepare { prepared: PreparedId(number), sql, .. } => {
             format!("prepare {number}: {sql}")
@@ -237,6 +251,10 @@ fn describe(request: &Request<'_>) -> String {
             format!("execute {number} ({})", values.join(", "))
         }
         other => format!("{other:?}"),
+    };
+    match connection {
+        ConnectionId::FIRST => described,
+        ConnectionId(number) => format!("{number}: {described}"),
     }
 }
 

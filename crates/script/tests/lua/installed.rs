@@ -179,7 +179,7 @@ fn random_points_and_ranges_list_their_parameters() {
 #[test]
 fn a_bulk_insert_keeps_its_rows_until_its_end() {
     let requests = run("bulk_insert", settings(), 3);
-    assert_eq!(requests, ["INSERT INTO sbtest1 VALUES(1,1),(2,2),(3,3)"]);
+    assert_eq!(requests, ["INSERT INTO sbtest1 VALUES(1,1),(2,2),(3,3)", "disconnect 0"]);
 }
 
 #[test]

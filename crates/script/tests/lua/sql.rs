@@ -161,7 +161,7 @@ fn postgresql_numbers_its_parameters() {
                 local con = drv:connect() con:prepare('select ?, ?') con:disconnect() end";
     let program = program_with(text, postgres).expect("no problem");
     let requests = Client::new(&program, nothing).live(1).expect("no fault");
-    assert_eq!(requests, ["prepare 0: select $1, $2"]);
+    assert_eq!(requests, ["prepare 0: select $1, $2", "disconnect 0"]);
     assert_eq!(printed(), ["pgsql"]);
 }
 
@@ -173,7 +173,7 @@ fn without_preparing_values_stand_in_the_text() {
                 stmt:bind_param(a, b) a:set(1) b:set('it') stmt:execute() con:disconnect() end";
     let program = program_with(text, Settings { prepares: false, ..settings() }).unwrap();
     let requests = Client::new(&program, nothing).live(1).expect("no fault");
-    assert_eq!(requests, ["select 1, 'it'"]);
+    assert_eq!(requests, ["select 1, 'it'", "disconnect 0"]);
 }
 
 #[test]
@@ -399,13 +399,107 @@ fn a_statement_has_all_its_parameters_or_is_not_executed() {
 }
 
 #[test]
-fn a_client_has_one_connection_at_a_time() {
-    let lines = event(
-        "local drv = sysbench.sql.driver() print(pcall(drv.connect, drv)) con:disconnect() \
-         print(pcall(con.query, con, 'x')) con = drv:connect() con:query('y') con:reconnect()",
-    );
-    assert!(lines[0].contains("one connection a client is supported"), "{lines:?}");
-    assert!(lines[1].contains("already closed connection"), "{lines:?}");
+fn a_client_has_as_many_connections_as_its_script_opens() {
+    let text = "function thread_init() local drv = sysbench.sql.driver() \
+                writer, reader = drv:connect(), drv:connect() end \
+                function event() writer:query('w') reader:query('r') writer:disconnect() \
+                local other = sysbench.sql.driver():connect() other:query('o') \
+                print(pcall(writer.query, writer, 'x')) reader:reconnect() end \
+                function thread_done() reader:disconnect() end";
+    let program = program(text);
+    let mut client = Client::new(&program, nothing);
+    client.set_up().expect("no fault");
+    client.event().expect("no fault");
+    client.tear_down().expect("no fault");
+    let expected = [
+        "connect 1 to 0",
+        "w",
+        "1: r",
+        "disconnect 0",
+        "connect 0 to 0",
+        "o",
+        "connect 1 to 0",
+        "disconnect 1",
+    ];
+    assert_eq!(client.requests, expected);
+    let lines = printed();
+    assert!(lines[0].contains("already closed connection"), "{lines:?}");
+    assert_eq!(program.count(Counter::Reconnect), 1);
+}
+
+#[test]
+fn statements_belong_to_their_connection_and_are_closed_with_it() {
+    let text = "function thread_init() drv = sysbench.sql.driver() \
+                writer, reader = drv:connect(), drv:connect() end \
+                function event() local w, r = writer:prepare('w'), reader:prepare('r') \
+                r:execute() w:execute() reader:disconnect() \
+                print(pcall(r.execute, r)) print(r:close()) reader:reconnect() \
+                local other = reader:prepare('o') print(pcall(r.execute, r)) other:execute() end";
+    let program = program(text);
+    let mut client = Client::new(&program, nothing);
+    client.set_up().expect("no fault");
+    client.event().expect("no fault");
+    let expected = [
+        "connect 1 to 0",
+        "prepare 0: w",
+        "1: prepare 1: r",
+        "1: execute 1 ()",
+        "execute 0 ()",
+        "disconnect 1",
+        "connect 1 to 0",
+        "1: prepare 1: o",
+        "1: execute 1 ()",
+    ];
+    assert_eq!(client.requests, expected);
+    let lines = printed();
+    assert!(lines[0].contains("attempt to use a closed statement"), "{lines:?}");
+    assert_eq!(lines[1], "0");
+    assert!(lines[2].contains("attempt to use a closed statement"), "{lines:?}");
+}
+
+/// As in sysbench, whose connects take the hosts in turn; only which client begins with which is
+/// chance there.
+#[test]
+fn connects_take_the_servers_in_turn() {
+    let text = "function thread_init() drv = sysbench.sql.driver() \
+                writer, reader = drv:connect(), drv:connect() end \
+                function event() reader:disconnect() reader = drv:connect() reader:reconnect() end";
+    let program = program_with(text, Settings { servers: 3, clients: 2, ..settings() }).unwrap();
+    let sessions = program.sessions([0, 1].into_iter()).expect("a lane");
+    let requests = sessions.into_iter().map(|session| {
+        let mut client = Client::of(session, nothing);
+        client.set_up().expect("no fault");
+        client.event().expect("no fault");
+        // After a loss everything is set up again, with the same servers.
+        client.set_up().expect("no fault");
+        client.requests
+    });
+    let expected = |servers: [u32; 3]| {
+        let [second, third, _] = servers;
+        vec![
+            format!("connect 1 to {second}"),
+            "disconnect 1".into(),
+            format!("connect 1 to {third}"),
+            format!("connect 1 to {third}"),
+            format!("connect 1 to {second}"),
+        ]
+    };
+    assert_eq!(requests.collect::<Vec<_>>(), [expected([1, 2, 0]), expected([2, 0, 1])]);
+}
+
+/// A connection that the script has lost sight of is open until it is collected as garbage.
+#[test]
+fn what_an_event_opened_and_lost_is_closed() {
+    let text = "function thread_init() con = sysbench.sql.driver():connect() end \
+                function event() lost = sysbench.sql.driver():connect() lost:query('x') end";
+    let program = program(text);
+    let mut client = Client::new(&program, |_| mysql_error(1213, "40001"));
+    client.set_up().expect("no fault");
+    client.begin();
+    assert_eq!(client.first_request(), "Connect { connection: ConnectionId(1), server: 0 }");
+    // The event is given up, and the next one begins.
+    client.begin();
+    assert_eq!(client.first_request(), "Disconnect(ConnectionId(1))");
 }
 
 #[test]
@@ -413,8 +507,8 @@ fn a_connection_that_was_closed_is_replaced_by_a_new_one() {
     let text = "function event() local con = sysbench.sql.driver():connect() con:query('a') \
                 con:disconnect() end";
     let program = program(text);
-    let requests = Client::new(&program, nothing).live(3).expect("no fault");
-    assert_eq!(requests, ["a", "reconnect", "a", "reconnect", "a"]);
+    let requests = Client::new(&program, nothing).live(2).expect("no fault");
+    assert_eq!(requests, ["a", "disconnect 0", "connect 0 to 0", "a", "disconnect 0"]);
     // Only a script's own `reconnect` is counted as one.
     assert_eq!(program.count(Counter::Reconnect), 0);
 }
@@ -429,7 +523,9 @@ fn after_a_reconnect_or_a_lost_connection_nothing_is_left_to_replace() {
     client.set_up().unwrap();
     client.set_up().unwrap();
     client.event().unwrap();
-    assert_eq!(client.requests, ["a", "a", "reconnect", "reconnect"]);
+    let set_up = ["a", "disconnect 0", "a", "disconnect 0"];
+    let event = ["connect 0 to 0", "disconnect 0", "connect 0 to 0"];
+    assert_eq!(client.requests, [&set_up[..], &event[..]].concat());
     assert_eq!(program.count(Counter::Reconnect), 2);
 }
 
@@ -443,7 +539,7 @@ fn an_event_that_was_given_up_does_not_stand_in_the_way() {
     client.begin();
     assert_eq!(client.first_request(), "a");
     client.event().expect("the connection of the lost event is void");
-    assert_eq!(client.requests, ["a", "b"]);
+    assert_eq!(client.requests, ["disconnect 0", "connect 0 to 0", "a", "b", "disconnect 0"]);
 }
 
 #[test]
@@ -476,7 +572,7 @@ fn unread_rows_are_not_requested() {
         client.set_up().unwrap();
         client.begin();
         match client.session.resume(Resume::Continue) {
-            Ok(Step::Request(Request::Text { keep, .. })) => assert_eq!(keep, expected),
+            Ok(Step::Request(_, Request::Text { keep, .. })) => assert_eq!(keep, expected),
             other => panic!("{other:?}"),
         }
     }

@@ -1,7 +1,9 @@
 //! Drives a connection through a scenario and records its events.
 
 use crate::common::{Peer, Story};
-use dbdyno_model::{Flow, Keep, PreparedId, QueryMode, Request, Statement, StatementId, Value};
+use dbdyno_model::{
+    ConnectionId, Flow, Keep, PreparedId, QueryMode, Request, Statement, StatementId, Value,
+};
 use dbdyno_wire::ProtocolError;
 use dbdyno_wire::mysql::{Channel, Config, Connection, Event, Opening};
 use std::sync::Arc;
@@ -65,6 +67,8 @@ fn statement(sql: &str) -> Statement {
         parameters: sql.matches('$').count() as u32,
         as_text: None,
         copy: None,
+        connection: ConnectionId::FIRST,
+        server: 0,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Drives a connection through a scenario and records its events.
 
 use crate::common::{Peer, Story};
-use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
+use dbdyno_model::{ConnectionId, Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
 use dbdyno_wire::ProtocolError;
 use dbdyno_wire::postgres::{Channel, Config, Connection, Event, Opening, Version, copy};
 use std::sync::Arc;
@@ -58,6 +58,8 @@ fn statement(sql: &str) -> Statement {
         parameters: sql.matches('$').count() as u32,
         as_text: None,
         copy: None,
+        connection: ConnectionId::FIRST,
+        server: 0,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Our encoding compared with that of an independent encoder, for any input.
 
 use bytes::{BufMut, BytesMut};
-use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
+use dbdyno_model::{ConnectionId, Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
 use dbdyno_wire::postgres::{Channel, Config, Connection, Event, Opening, Version, copy};
 use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
@@ -32,6 +32,8 @@ fn established(query_mode: QueryMode, sql: &str) -> Connection {
         parameters: 0,
         as_text: None,
         copy: None,
+        connection: ConnectionId::FIRST,
+        server: 0,
     };
     let mut connection = Connection::new(Arc::new(config), [statement].into());
     let opening = Opening { version: Version::V3_0, channel: Channel::Plain, nonce: [0; 18] };

@@ -170,6 +170,10 @@ class Statement(Struct, frozen=True, tag="statement", tag_field="kind"):
     """The form that its texts share: ``?`` for values, ``#`` for digits in names."""
     example: str = ""
     """The first of its texts, with ``$1``, ``$2`` … for parameters; truncated if very long."""
+    connection: int = 0
+    """The number of the client's connection that it is sent on."""
+    server: int = 0
+    """The number of the server at the other end, in the order of the plan's addresses."""
 
 
 class ScriptProblem(Struct, frozen=True):

@@ -3,7 +3,7 @@
 If the server's sessions were sampled, the mean is split into work and waiting.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from markupsafe import Markup
@@ -74,7 +74,7 @@ def build(subject: Subject) -> Sequence[Block]:
 
 def _sent_as_text(statements: Sequence[StatementRecord]) -> Sequence[Table]:
     """The statements whose values are parts of their text, if the others have parameters."""
-    rows = [(one.sql, one.as_text) for one in statements if one.as_text]
+    rows = [(statement_label(one, statements), one.as_text) for one in statements if one.as_text]
     table = Table(
         caption="Sent as text, with the values in it",
         columns=("Statement", "Why"),
@@ -121,7 +121,7 @@ def _summary(rows: Sequence[Row]) -> str:
 
 def _table(rows: Sequence[Row]) -> Table:
     is_split = any(row.split for row in rows)
-    several = len({row.record.script for row in rows}) > 1
+    records = [row.record for row in rows]
     columns = ["Statement", "Count", "Rows each", "Without rows"]
     columns += ["Share of time", "Mean", "p50", "p95", "p99"]
     if is_split:
@@ -130,7 +130,11 @@ def _table(rows: Sequence[Row]) -> Table:
         caption="Statements",
         columns=columns,
         rows=[
-            (*_cells(row.record, _share(row, rows), several), *(_split_cells(row) * is_split))
+            (
+                statement_label(row.record, records),
+                *_cells(row.record, _share(row, rows)),
+                *(_split_cells(row) * is_split),
+            )
             for row in rows
         ],
         numeric=frozenset(range(1, len(columns))),
@@ -138,9 +142,25 @@ def _table(rows: Sequence[Row]) -> Table:
     )
 
 
-def _cells(one: StatementRecord, share: float, several: bool) -> tuple[str, ...]:
+def statement_label(one: StatementRecord, among: Sequence[StatementRecord]) -> str:
+    """Its text, after its script, connection and server where these tell statements apart."""
+    return ": ".join([*_origin(one, among), one.sql])
+
+
+def _origin(one: StatementRecord, among: Sequence[StatementRecord]) -> Iterator[str]:
+    if len({other.script for other in among}) > 1:
+        yield one.script
+    places = []
+    if len({other.connection for other in among}) > 1:
+        places.append(f"connection {one.connection}")
+    if len({other.server for other in among}) > 1:
+        places.append(f"server {one.server}")
+    if places:
+        yield ", ".join(places)
+
+
+def _cells(one: StatementRecord, share: float) -> tuple[str, ...]:
     return (
-        f"{one.script}: {one.sql}" if several else one.sql,
         count(one.count),
         rows_each(one),
         _without_rows(one),
@@ -183,16 +203,17 @@ def _draw(rows: Sequence[Row], width: int) -> Markup:
         drawing.line(across(tick), _TOP, across(tick), bottom, "rule")
         drawing.text(across(tick), bottom + 16, milliseconds(tick), "middle" if tick else "start")
     for place, row in enumerate(rows):
-        _draw_row(drawing, row, across, _TOP + place * _ROW, width)
+        name = statement_label(row.record, [other.record for other in rows])
+        _draw_row(drawing, row, name, across, _TOP + place * _ROW)
     return drawing.markup()
 
 
-def _draw_row(drawing: Drawing, row: Row, across: Scale, top: float, width: int) -> None:
+def _draw_row(drawing: Drawing, row: Row, name: str, across: Scale, top: float) -> None:
     one = row.record
     mean, p95, p99 = (across(ms or 0) for ms in (one.mean_ms, one.p95_ms, one.p99_ms))
     middle = top + 26
-    label = shortened(one.sql, int(width / _CHARACTER))
-    drawing.text(0, top + 13, label, "start", "code", title=one.sql)
+    room = int(drawing.width / _CHARACTER)
+    drawing.text(0, top + 13, shortened(name, room), "start", "code", title=name)
     drawing.line(across(0), middle, p99, middle, "whisker")
     drawing.line(p99, middle - 4, p99, middle + 4, "whisker")
     _draw_bar(drawing, row, across, middle - 6)

@@ -1,10 +1,13 @@
-"""The target that sysbench's connection options name, as a URL.
+"""The targets that sysbench's connection options name, as URLs.
 
-They apply as in sysbench, with its defaults, unless a target is given as for dbdyno.
+They apply as in sysbench, with its defaults, unless a target is given as for dbdyno. A list of
+hosts, ports or sockets names several servers, in sysbench's order: each host with every port. For
+PostgreSQL, where sysbench leaves lists to libpq, a list of ports has one for each host.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from urllib.parse import quote, urlencode
 
 from dbdyno.errors import DbdynoError
@@ -32,7 +35,37 @@ def target_of(
         dbdynos = "--target" if options.target else "--server"
         say(f"{dbdynos} overrides {names}")
         return options
-    return replace(options, target=_url(_driver(arguments), arguments))
+    driver = _driver(arguments)
+    first, *further = (_url(driver, one) for one in _each_server(driver, arguments))
+    return replace(options, target=first, further_targets=tuple(further))
+
+
+def _each_server(driver: str, arguments: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+    """Return the options as they would name each server alone, in the order of the lists."""
+
+    def listed(part: str) -> list[str]:
+        return arguments.get(f"{driver}_{part}", "").split(",")
+
+    if driver == "mysql" and arguments.get("mysql_socket"):
+        for socket in listed("socket"):
+            yield {**arguments, "mysql_socket": socket, "mysql_host": "localhost"}
+        return
+    hosts, ports = listed("host"), listed("port")
+    pairs: Iterable[tuple[str, str]]
+    if driver == "pgsql" and len(ports) > 1:
+        if len(ports) != len(hosts):
+            raise DbdynoError(
+                code="usage",
+                message=f"--pgsql-host names {len(hosts)} hosts and --pgsql-port {len(ports)} "
+                "ports",
+                hint="Give one port for all hosts, or one for each.",
+            )
+        pairs = zip(hosts, ports, strict=True)
+    else:
+        pairs = product(hosts, ports)
+    for host, port in pairs:
+        named = {f"{driver}_host": host, f"{driver}_port": port}
+        yield {**arguments, **{name: text for name, text in named.items() if text}}
 
 
 def _driver(arguments: Mapping[str, str]) -> str:

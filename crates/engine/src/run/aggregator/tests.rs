@@ -26,6 +26,7 @@ fn plan(duration: Option<Nanos>) -> Plan {
             database: String::new(),
             parameters: BTreeMap::new(),
             tls,
+            further_addresses: Vec::new(),
             connect_timeout_ns: Nanos::from_secs(10),
         },
         query_mode: QueryMode::Simple,

@@ -64,7 +64,7 @@ end
 -- An event that returns true ends its client, and does not count: it has not been reported as over.
 local function loop(client)
    repeat
-      client.connected_between = client.connected
+      client.event = (client.event or 0) + 1
       yield(ask.NEXT)
    until attempt(client)
 end
@@ -74,7 +74,7 @@ local entries = {}
 
 function entries.enter(client)
    local environment = client.environment
-   client.connected, client.must_reconnect = false, false
+   library.close_all(client)
    if environment.thread_init then
       environment.thread_init(client.sysbench.tid)
    end
@@ -83,9 +83,7 @@ end
 
 -- Continues with events after one that was interrupted: what that one had opened is void.
 function entries.again(client)
-   if client.connected_between ~= nil then
-      client.connected = client.connected_between
-   end
+   library.close_opened_in_event(client)
    entries.run(client)
 end
 
@@ -124,7 +122,6 @@ end
 function entries.command(client)
    local environment, name = client.environment, host.command
    local cmdline = environment.sysbench.cmdline
-   client.connected = false
    if cmdline.command_defined(name) then
       if not cmdline.call_command(name) then
          error("the command '" .. name .. "' reported a failure", 0)
@@ -158,7 +155,8 @@ end
 
 -- A client with the script loaded and its options set; or nil and an error message.
 function library.client(tid)
-   local client = {connected = false}
+   local client = {}
+   library.connections(client)
    client.environment = new_environment(client, tid)
    -- A script may replace this loop by its own, and call this function from there.
    client.environment.thread_run = function() loop(client) end

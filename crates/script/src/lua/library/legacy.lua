@@ -16,7 +16,7 @@ function library.legacy(environment, sysbench)
 
    -- sysbench leaves a connection of before open and never uses it again.
    local function connect()
-      if not (current and current.client.connected) then
+      if not (current and current.open) then
          current = sysbench.sql.driver():connect()
       end
       return current

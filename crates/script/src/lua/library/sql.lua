@@ -60,6 +60,43 @@ local connection = {}
 connection.__index = connection
 connection.__tostring = function() return "<sql_connection>" end
 
+-- The client's connections that are open, by their numbers from 0: the engine makes the first one
+-- before the script runs, and `connect` takes the lowest number that is free. As in sysbench, a
+-- connection that the script has lost sight of is open until it is collected as garbage; its number
+-- is then free, and the next connection of that number replaces it.
+function library.connections(client)
+   client.connections = setmetatable({}, {__mode = "v"})
+   client.is_first_unused = true
+end
+
+-- What was prepared on the connection is closed with it.
+local function close(self)
+   self.open = false
+   for _, prepared in pairs(self.prepared) do
+      prepared.number = nil
+   end
+   self.prepared = {}
+end
+
+-- Closes the connections that were opened since this event began: what it knew of them is gone.
+function library.close_opened_in_event(client)
+   for number, opened in pairs(client.connections) do
+      if client.event and opened.event == client.event then
+         close(opened)
+         client.connections[number] = nil
+         yield(ask.DISCONNECT, number)
+      end
+   end
+end
+
+-- The connections have been closed, or were lost: what the script still holds of them is void.
+function library.close_all(client)
+   for _, opened in pairs(client.connections) do
+      close(opened)
+   end
+   library.connections(client)
+end
+
 local function must_be_open(self, level)
    if not self.open then
       error("attempt to use an already closed connection", level + 1)
@@ -88,7 +125,7 @@ local function answered(self, query, results, failure)
       self.sql_errmsg = failure.message
       -- PostgreSQL's transaction block is void now, and the event restarts.
       if failure.ignorable and host.driver == "pgsql" then
-         yield(ask.QUERY, "ROLLBACK")
+         yield(ask.QUERY, self.number, "ROLLBACK")
       end
       return self:check_error(nil, query)
    end
@@ -126,7 +163,7 @@ end
 
 function connection:query(query)
    must_be_usable(self, query)
-   return answered(self, query, yield(ask.QUERY, query))
+   return answered(self, query, yield(ask.QUERY, self.number, query))
 end
 
 function connection:query_row(query)
@@ -152,15 +189,27 @@ end
 
 function connection:disconnect()
    must_be_open(self, 2)
-   self.open = false
-   self.client.connected, self.client.must_reconnect = false, true
+   close(self)
+   self.client.connections[self.number] = nil
+   yield(ask.DISCONNECT, self.number)
    return true
 end
 
+local function lowest_free_number(connections)
+   local number = 0
+   while connections[number] do
+      number = number + 1
+   end
+   return number
+end
+
 function connection:reconnect()
-   self.open = true
-   self.client.connected, self.client.must_reconnect = true, false
-   yield(ask.RECONNECT)
+   if not self.open then
+      self.number = lowest_free_number(self.client.connections)
+      self.client.connections[self.number], self.open = self, true
+      self.client.is_first_unused = false
+   end
+   yield(ask.RECONNECT, self.number)
    return true
 end
 
@@ -180,7 +229,7 @@ local function flush(self)
    end
    local query = bulk.head .. table.concat(bulk.rows, ",", 1, bulk.count)
    bulk.count, bulk.bytes = 0, #bulk.head
-   answered(self, query, yield(ask.QUERY, query))
+   answered(self, query, yield(ask.QUERY, self.number, query))
 end
 
 function connection:bulk_insert_next(row)
@@ -265,13 +314,15 @@ statement.__tostring = function() return "<sql_statement>" end
 
 function connection:prepare(query)
    must_be_usable(self, query)
-   local number, failure = yield(ask.PREPARE, query)
+   local number, failure = yield(ask.PREPARE, self.number, query)
    if failure then
       return answered(self, query, nil, failure)
    end
    succeeded(self)
    local wanted = host.parameters(query)
-   return setmetatable({connection = self, number = number, count = 0, wanted = wanted}, statement)
+   local prepared = {connection = self, number = number, count = 0, wanted = wanted}
+   self.prepared[number] = prepared
+   return setmetatable(prepared, statement)
 end
 
 function statement:bind_create(kind_of, length)
@@ -334,6 +385,7 @@ end
 
 function statement:close()
    if self.number then
+      self.connection.prepared[self.number] = nil
       yield(ask.CLOSE, self.number)
       self.number = nil
    end
@@ -350,18 +402,18 @@ end
 
 function driver:connect()
    local client = self.client
-   if client.connected then
-      error("a second connection: one connection a client is supported", 2)
-   end
-   client.connected = true
-   -- After a `disconnect` the session of before must not live on.
-   if client.must_reconnect then
-      client.must_reconnect = false
-      yield(ask.CONNECT)
-   end
-   return setmetatable({
-      client = client, driver = self, open = true, error = errors.NONE, sql_errno = 0,
+   local number = lowest_free_number(client.connections)
+   local opened = setmetatable({
+      client = client, driver = self, number = number, event = client.event, prepared = {},
+      open = true, error = errors.NONE, sql_errno = 0,
    }, connection)
+   client.connections[number] = opened
+   if client.is_first_unused then
+      client.is_first_unused = false
+   else
+      yield(ask.CONNECT, number)
+   end
+   return opened
 end
 
 -- `sysbench.sql` of one client.
