@@ -165,14 +165,16 @@ def test_a_configuration_file_gives_general_options_that_the_command_line_overri
 def test_modules_come_from_every_folder_that_sysbench_would_search(tmp_path, monkeypatch):
     script = tmp_path / "scripts/my.lua"
     files = ("cwd", "lib/listed", "far/added", "far/deep/init", "near/run", "near/unmentioned")
+    files += ("scripts/a/b/c", "far/a/b/c", "far/x/y/z/init", "far/x/y/other")
     for name in files:
         path = tmp_path / f"{name}.lua"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"return '{name}'")
-    script.parent.mkdir()
+    script.parent.mkdir(exist_ok=True)
     script.write_text(
         f"""package.path = package.path .. ";{tmp_path}/far/?.lua"
         require('cwd') require("listed") require("added") require("deep")
+        require("a.b.c") require 'x.y.z'
         dofile('../near/run.lua')"""
     )
     (tmp_path / "here").mkdir()
@@ -181,8 +183,8 @@ def test_modules_come_from_every_folder_that_sysbench_would_search(tmp_path, mon
     monkeypatch.setenv("LUA_PATH", f"{tmp_path}/lib/?.lua;;")
     modules = modules_for(script, script.read_text())
     wanted = {"cwd": "cwd", "listed": "lib/listed", "added": "far/added", "deep": "far/deep/init"}
-    wanted["run"] = "near/run"
+    wanted |= {"run": "near/run", "a.b.c": "scripts/a/b/c", "x.y.z": "far/x/y/z/init"}
     assert {name: modules[name] for name in wanted} == {
         name: f"return '{path}'" for name, path in wanted.items()
     }
-    assert "unmentioned" not in modules
+    assert not modules.keys() & {"unmentioned", "x.y.other"}

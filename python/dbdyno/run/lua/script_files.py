@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from glob import glob
+from itertools import product
 from pathlib import Path
 
 from dbdyno.errors import DbdynoError, why_unreadable
@@ -18,6 +19,8 @@ from dbdyno.errors import DbdynoError, why_unreadable
 ENDING = ".lua"
 _FOLDERS = ("/usr/local/share/sysbench", "/usr/share/sysbench")
 _PATTERNS = (f"*{ENDING}", f"*/*{ENDING}", f"*/*/init{ENDING}")
+_DEEP = re.compile(r"[\w-]+(?:\.[\w-]+){2,}")
+"""A module at least two folders down."""
 _IDENTIFIER = re.compile(r"[\w-]+")
 _QUOTED = re.compile(r"""(["'])(.*?)\1|\[\[(.*?)\]\]""")
 
@@ -61,7 +64,8 @@ def modules_for(script: Path, text: str) -> dict[str, str]:
         read = unread.pop()
         folders += _folders_named(read, script.parent)
         beyond = (*_folders_in_path(os.environ.get("LUA_PATH", "")), *sysbench_folders())
-        known = _modules_in(dict.fromkeys((*folders, *beyond)), script)
+        places = dict.fromkeys((*folders, *beyond))
+        known = {**_modules_in(places, script), **_modules_deep_in(places, read)}
         for name in _mentioned("\n".join((read, *found.values())), known.keys() - found.keys()):
             found[name] = read_script(known[name])
             unread.append(found[name])
@@ -92,6 +96,18 @@ def _modules_in(folders: Iterable[Path], script: Path) -> Mapping[str, Path]:
                 modules.setdefault(".".join(parts), path)
                 if parts[-1] == "init":
                     modules.setdefault(".".join(parts[:-1]), path)
+    return modules
+
+
+def _modules_deep_in(folders: Iterable[Path], text: str) -> Mapping[str, Path]:
+    """Return modules whose whole dotted name is quoted in the text: only these files are tried."""
+    modules: dict[str, Path] = {}
+    names = {"".join(parts) for _, *parts in _QUOTED.findall(text)}
+    for folder, name in product(folders, sorted(filter(_DEEP.fullmatch, names))):
+        inside = name.replace(".", "/")
+        for path in (folder / f"{inside}{ENDING}", folder / f"{inside}/init{ENDING}"):
+            if path.is_file():
+                modules.setdefault(name, path)
     return modules
 
 
