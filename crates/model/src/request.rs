@@ -32,7 +32,7 @@ impl ConnectionId {
 }
 
 /// One SQL command of a script, known before the run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Statement {
     /// Its script, counted from 0 in the order of the plan.
     pub script: u32,

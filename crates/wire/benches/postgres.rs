@@ -4,7 +4,7 @@
 
 #![allow(clippy::disallowed_methods)] // A bench needs a clock.
 
-use dbdyno_model::{ConnectionId, Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
+use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
 use dbdyno_wire::postgres::{Channel, Config, Connection, Event, Opening, Version};
 use dbdyno_wire::testserver::postgres::{Answer, Server};
 use std::hint::black_box;
@@ -33,19 +33,7 @@ impl Bench {
             query_mode: QueryMode::Prepared,
         };
         let sql = "SELECT abalance FROM pgbench_accounts WHERE aid = $1".to_owned();
-        let source = sql.clone();
-        let statement = Statement {
-            script: 0,
-            index: 0,
-            line: 1,
-            source,
-            sql,
-            parameters: 1,
-            as_text: None,
-            copy: None,
-            connection: ConnectionId::FIRST,
-            server: 0,
-        };
+        let statement = Statement { sql, parameters: 1, ..Statement::default() };
         let mut bench = Self {
             connection: Connection::new(Arc::new(config), [statement].into()),
             server: Server::default(),

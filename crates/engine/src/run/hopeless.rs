@@ -33,22 +33,10 @@ fn in_one_line(sql: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::hopeless_message;
-    use dbdyno_model::{ConnectionId, ServerError, Statement};
+    use dbdyno_model::{ServerError, Statement};
 
     fn statement(line: u32, source: &str) -> Statement {
-        let sql = source.to_owned();
-        Statement {
-            script: 0,
-            index: 0,
-            line,
-            source: source.into(),
-            sql,
-            parameters: 0,
-            as_text: None,
-            copy: None,
-            connection: ConnectionId::FIRST,
-            server: 0,
-        }
+        Statement { line, source: source.into(), ..Statement::default() }
     }
 
     fn message(statement: Option<&Statement>) -> String {

@@ -5,7 +5,7 @@
 
 #![no_main]
 
-use dbdyno_model::{ConnectionId, Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
+use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
 use dbdyno_wire::postgres::{Channel, Config, Connection, Event, Opening, Version};
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
@@ -82,7 +82,5 @@ impl Client {
 }
 
 fn statement(sql: &str) -> Statement {
-    let (source, sql) = (sql.into(), sql.into());
-    Statement { script: 0, index: 0, line: 1, source, sql, parameters: 1, as_text: None, copy: None }
-    Statement { script: 0, index: 0, line: 1, source, sql, parameters: 1, as_text: None, connection: ConnectionId::FIRST, server: 0 }
+    Statement { sql: sql.into(), parameters: 1, ..Statement::default() }
 }

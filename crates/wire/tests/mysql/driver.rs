@@ -1,9 +1,7 @@
 //! Drives a connection through a scenario and records its events.
 
 use crate::common::{Peer, Story};
-use dbdyno_model::{
-    ConnectionId, Flow, Keep, PreparedId, QueryMode, Request, Statement, StatementId, Value,
-};
+use dbdyno_model::{Flow, Keep, PreparedId, QueryMode, Request, Statement, StatementId, Value};
 use dbdyno_wire::ProtocolError;
 use dbdyno_wire::mysql::{Channel, Config, Connection, Event, Opening};
 use std::sync::Arc;
@@ -58,18 +56,8 @@ pub(crate) fn connection(scenario: &Scenario) -> Connection {
 }
 
 fn statement(sql: &str) -> Statement {
-    Statement {
-        script: 0,
-        index: 0,
-        line: 1,
-        source: sql.into(),
-        sql: sql.into(),
-        parameters: sql.matches('$').count() as u32,
-        as_text: None,
-        copy: None,
-        connection: ConnectionId::FIRST,
-        server: 0,
-    }
+    let parameters = sql.matches('$').count() as u32;
+    Statement { sql: sql.into(), parameters, ..Statement::default() }
 }
 
 pub(crate) fn opening(scenario: &Scenario) -> Opening {

@@ -1,7 +1,7 @@
 //! Drives a connection through a scenario and records its events.
 
 use crate::common::{Peer, Story};
-use dbdyno_model::{ConnectionId, Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
+use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
 use dbdyno_wire::ProtocolError;
 use dbdyno_wire::postgres::{Channel, Config, Connection, Event, Opening, Version, copy};
 use std::sync::Arc;
@@ -49,18 +49,8 @@ pub(crate) fn connection(scenario: &Scenario) -> Connection {
 }
 
 fn statement(sql: &str) -> Statement {
-    Statement {
-        script: 0,
-        index: 0,
-        line: 1,
-        source: sql.into(),
-        sql: sql.into(),
-        parameters: sql.matches('$').count() as u32,
-        as_text: None,
-        copy: None,
-        connection: ConnectionId::FIRST,
-        server: 0,
-    }
+    let parameters = sql.matches('$').count() as u32;
+    Statement { sql: sql.into(), parameters, ..Statement::default() }
 }
 
 pub(crate) fn opening(scenario: &Scenario) -> Opening {

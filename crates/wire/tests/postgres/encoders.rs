@@ -1,7 +1,7 @@
 //! Our encoding compared with that of an independent encoder, for any input.
 
 use bytes::{BufMut, BytesMut};
-use dbdyno_model::{ConnectionId, Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
+use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
 use dbdyno_wire::postgres::{Channel, Config, Connection, Event, Opening, Version, copy};
 use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
@@ -22,19 +22,7 @@ fn established(query_mode: QueryMode, sql: &str) -> Connection {
         parameters: vec![],
         query_mode,
     };
-    let (source, sql) = (sql.to_owned(), sql.to_owned());
-    let statement = Statement {
-        script: 0,
-        index: 0,
-        line: 1,
-        source,
-        sql,
-        parameters: 0,
-        as_text: None,
-        copy: None,
-        connection: ConnectionId::FIRST,
-        server: 0,
-    };
+    let statement = Statement { sql: sql.to_owned(), ..Statement::default() };
     let mut connection = Connection::new(Arc::new(config), [statement].into());
     let opening = Opening { version: Version::V3_0, channel: Channel::Plain, nonce: [0; 18] };
     connection.start(opening, &mut Vec::new());
