@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from dbdyno.cli import main, study as cli_study
+from dbdyno.cli import main, study_progress
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import plain
 from dbdyno.store.errors import LeftOut
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("home", "own_signals")
 
 
 def lead_astray(monkeypatch, engine) -> None:
-    monkeypatch.setattr(cli_study, "engine_tools", lambda: tools(engine))
+    monkeypatch.setattr(study_progress, "engine_tools", lambda: tools(engine))
 
 
 def answer(capsys, *arguments: str) -> tuple[int, str, str]:

@@ -6,7 +6,7 @@ would explain it as well; and the same direction of both. Only the direction is 
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -34,7 +34,8 @@ def with_large_changes(
     judged = [_judged(metric, work, changed_plans) for metric in metrics]
     if judged == list(metrics):
         return judged, ""
-    reasons = "; ".join([*changed_plans, *map(_in_words, work)])
+    other_work = (f"{metric.title} {change(metric.ratio)}" for metric in work)
+    reasons = "; ".join([*changed_plans, *other_work])
     return judged, (
         f"one run of each: changes to more than {FACTOR:g} times that have no other evidence are "
         f"judged by their size and their reason ({reasons}), which is not a test; how much further "
@@ -70,16 +71,9 @@ def _is_other_work(metric: MetricComparison) -> bool:
 
 def _nearest(metric: MetricComparison) -> float:
     """The distance from no change of the nearest ratio that is possible; 0 if that includes it."""
-    ratios = [*_ends(metric)] or [metric.ratio]
+    ends = [end for end in (metric.low, metric.high) if end is not None]
+    ratios = ends or [metric.ratio]
     if not all(0 < ratio < math.inf for ratio in ratios):
         return 0.0
     logs = [math.log(ratio) for ratio in ratios]
     return min(map(abs, logs)) if all(one > 0 for one in logs) or max(logs) < 0 else 0.0
-
-
-def _ends(metric: MetricComparison) -> Iterator[float]:
-    return (end for end in (metric.low, metric.high) if end is not None)
-
-
-def _in_words(metric: MetricComparison) -> str:
-    return f"{metric.title} {change(metric.ratio)}"

@@ -14,7 +14,7 @@ from dbdyno.cli.metric_names import metric_named
 from dbdyno.cli.output import Exit, print_aside, showing_kept_result
 from dbdyno.cli.pages import refuse_unwritable
 from dbdyno.cli.run import What
-from dbdyno.cli.study_progress import StudyLines
+from dbdyno.cli.study_progress import run_turns
 from dbdyno.cli.study_text import time_summary
 from dbdyno.errors import DbdynoError
 from dbdyno.model.comparison import Comparison
@@ -23,8 +23,7 @@ from dbdyno.run.grammar import percentage
 from dbdyno.run.option_parameters import parsed
 from dbdyno.run.options import RunOptions
 from dbdyno.run.tools import engine_tools
-from dbdyno.store.studies import StudyWriter, find_study_folder, read_rates, read_study_record
-from dbdyno.study.execute import execute
+from dbdyno.store.studies import find_study_folder, read_rates, read_study_record
 from dbdyno.study.hook import side_of
 from dbdyno.study.machine import read_machine
 from dbdyno.study.pairing import AFTER, BEFORE, SIDE, pair_spec
@@ -98,7 +97,7 @@ def pair(  # noqa: PLR0913 - one for each option
         folder = find_study_folder(resume)
         _refuse_other_study(read_study_record(folder))
         with reopen_study(folder, pairs) as writer:
-            record = _made(writer)
+            record = run_turns(writer)
     else:
         hooks = _hooks(before, after)
         spec = pair_spec(what, options, hooks, pairs or PAIRS)
@@ -106,7 +105,7 @@ def pair(  # noqa: PLR0913 - one for each option
         if error := unfit(plan_study(spec, engine_tools(), read_machine(), rates), smaller=""):
             raise error
         with begin_study(None, spec, AS_WRITTEN) as writer:
-            record = _made(writer)
+            record = run_turns(writer)
     if precision is not None:
         record = _until_precise(record, precision, wanted)
     return _shown(record, wanted, options)
@@ -149,20 +148,6 @@ def _hooks(before: str, after: str) -> dict[str, str]:
     return {BEFORE: before, AFTER: after}
 
 
-def _made(writer: StudyWriter) -> StudyRecord:
-    """Run the remaining turns; on Ctrl-C say how to continue."""
-    lines = StudyLines()
-    try:
-        record = execute(writer, engine_tools(), lines, rates_from(read_rates()))
-    except KeyboardInterrupt:
-        lines.close()
-        print_aside(f"Results so far are kept. Continue: {writer.record.to_continue}")
-        raise
-    finally:
-        lines.close()
-    return record
-
-
 def _until_precise(record: StudyRecord, precision: float, metrics: list[str]) -> StudyRecord:
     """Add pairs, one at a time, until the first metric's interval is narrow enough."""
     most = _MORE_MAX * record.spec.repeats
@@ -173,7 +158,7 @@ def _until_precise(record: StudyRecord, precision: float, metrics: list[str]) ->
         shown = "unknown" if reach is None else f"±{reach * 100:.2g}%"
         print_aside(f"{record.spec.repeats} pairs: the interval is {shown}, one more pair")
         with reopen_study(find_study_folder(record.study_id), record.spec.repeats + 1) as writer:
-            record = _made(writer)
+            record = run_turns(writer)
     print_aside(f"not within ±{precision * 100:g}% after {most} pairs, which is the most")
     return record
 

@@ -37,22 +37,18 @@ from dbdyno.cli.study_planning import (
     refuse_without_effect,
     smaller_size,
 )
-from dbdyno.cli.study_progress import StudyLines
+from dbdyno.cli.study_progress import run_turns
 from dbdyno.cli.study_text import made_row, spec_lines, time_summary
 from dbdyno.formatting import counted
-from dbdyno.run.tools import engine_tools
 from dbdyno.store.studies import (
     StudyWriter,
     find_study_folder,
     list_studies,
-    read_rates,
     read_study_record,
 )
-from dbdyno.study.execute import execute
 from dbdyno.study.file import read_file, text_of
 from dbdyno.study.finding import catalogue, find_study
 from dbdyno.study.plan import unfit
-from dbdyno.study.rates import rates_from
 from dbdyno.study.removal import remove_study
 from dbdyno.study.spec import read_study
 from dbdyno.study.starting import begin_study, reopen_study
@@ -297,15 +293,7 @@ def rm(study: Annotated[str, Parameter(help=MADE)], /, *studies: str) -> int:
 
 def _made(writer: StudyWriter, report: Path | None, *, as_json: bool) -> int:
     """Run the remaining turns, and show the results of the whole study."""
-    lines = StudyLines()
-    try:
-        record = execute(writer, engine_tools(), lines, rates_from(read_rates()))
-    except KeyboardInterrupt:
-        lines.close()
-        print_aside(f"Results so far are kept. Continue: {writer.record.to_continue}")
-        raise
-    finally:
-        lines.close()
+    record = run_turns(writer)
     print_aside(time_summary(record))
     study_id = writer.record.study_id
     with showing_kept_result(f"The study is kept: dbdyno study verdict {study_id}"):

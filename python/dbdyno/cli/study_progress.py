@@ -5,6 +5,7 @@ In a terminal the line is updated in place; in a pipe, each turn has one line wh
 
 from typing import IO
 
+from dbdyno.cli.output import print_aside
 from dbdyno.cli.progress import clock, wrapped
 from dbdyno.cli.status_line import StatusLine
 from dbdyno.formatting import count, counted, plain, tps
@@ -12,7 +13,25 @@ from dbdyno.layout import shortened
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.model.study import StudyRecord, Turn, TurnResult
+from dbdyno.run.tools import engine_tools
+from dbdyno.store.studies import StudyWriter, read_rates
+from dbdyno.study.execute import execute
+from dbdyno.study.rates import rates_from
 from dbdyno.workloads.loading import LoadProgress
+
+
+def run_turns(writer: StudyWriter) -> StudyRecord:
+    """Run the remaining turns of a study, and show them; on Ctrl-C say how to continue."""
+    lines = StudyLines()
+    try:
+        record = execute(writer, engine_tools(), lines, rates_from(read_rates()))
+    except KeyboardInterrupt:
+        lines.close()
+        print_aside(f"Results so far are kept. Continue: {writer.record.to_continue}")
+        raise
+    finally:
+        lines.close()
+    return record
 
 
 class StudyLines:
