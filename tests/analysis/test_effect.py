@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.effect import paired_ratio
+from dbdyno.analysis.effect import paired_ratio, simes
 
 
 def test_by_hand():
@@ -36,3 +36,11 @@ def test_no_change_is_called_significant_once_in_twenty():
         for _ in range(1000)
     ]
     assert 0.03 < np.mean(excluded) < 0.07
+
+
+def test_several_moderate_changes_tell_more_than_one():
+    """By hand: 4 times 0.04 over 4; 4 times 0.03 over 1; 4 times 0.02 over 2."""
+    assert simes([0.04, 0.03, 0.035, 0.04]) == pytest.approx(0.04)
+    assert simes([0.9, 0.03, 0.8, 0.7]) == pytest.approx(0.12)
+    assert simes([0.9, 0.02, 0.8, 0.01]) == pytest.approx(0.04)
+    assert simes([]) == 1

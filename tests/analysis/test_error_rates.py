@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dbdyno.analysis.compare import compare
-from dbdyno.analysis.effect import holm, paired_effect, unpaired_effect
+from dbdyno.analysis.effect import holm, paired_effect, simes, unpaired_effect
 from dbdyno.analysis.statistical_power import Spread, detectable, more_repeats, repeats_for
 from dbdyno.analysis.verdicts import verdict_of
 from tests.analysis.records import record
@@ -125,6 +125,18 @@ def test_metrics_that_move_together_raise_no_more_false_alarms_than_one(law, pai
         noise = moving_together(law, chance, pairs)
         chances = [paired_effect(metric).p for metric in (noise[:, 1] - noise[:, 0]).T]
         alarms += min(holm(chances)) < 0.05
+    assert alarms <= ALARMS_MAX
+
+
+@pytest.mark.parametrize("points", [4, 10])
+@pytest.mark.parametrize("law", LAWS)
+def test_points_of_one_base_together_raise_no_more_false_alarms_than_one(law, points):
+    """Each point compares a level of its own with one reference, which all of them share."""
+    chance, alarms = np.random.default_rng(points), 0
+    for _ in range(TIMES):
+        noise = law(chance, (points, 5, 2))
+        noise[..., 0] = noise[0, :, 0]
+        alarms += simes([paired_effect(pairs).p for pairs in noise[..., 1] - noise[..., 0]]) < 0.05
     assert alarms <= ALARMS_MAX
 
 

@@ -121,6 +121,32 @@ def test_a_change_at_one_of_many_combinations_is_not_taken_for_more_than_chance(
     assert all("among 10 points may be due to chance" in claim.doubt for claim in undecided)
 
 
+def test_moderate_changes_at_every_combination_decide_together():
+    """Three repeats of a noisy load: none of the four points is significant among four alone."""
+    spec = made.spec(
+        made.factor("clients", 10, 20, 100, 500),
+        ORDER,
+        repeats=3,
+        contrasts=(made.contrast("order", "as-written", "other"),),
+    )
+    claims = [
+        contrasts.answer(
+            made.study(
+                spec,
+                lambda levels: 600.0 if levels["order"] == "other" else 1000.0,
+                noise=0.08,
+                seed=seed,
+            ),
+            {},
+        ).claims[0]
+        for seed in range(20)
+    ]
+    worse = "got worse at clients 10, 20, 100, 500"
+    everywhere = [claim for claim in claims if worse in claim.sentence]
+    assert everywhere
+    assert all(claim.is_decided and "chance" not in claim.doubt for claim in everywhere)
+
+
 def test_unequal_durability_is_reported_beside_the_verdict():
     trials = two_orders(0.8)
     promise_less = {"durability": {"fsync": "off"}}

@@ -177,7 +177,8 @@ def test_a_typo_in_a_tables_name_costs_a_few_lines(database, home, tmp_path):
         reason.replace("public.", "") for reason in record.invalid_reasons
     ]
     text = render_text(record, open_run("last").recording().plan)
-    assert len(text.splitlines()) < 12
+    # Reasons are indented by four when they go on: how far depends on the length of the path.
+    assert len([line for line in text.splitlines() if not line.startswith("    ")]) < 10
     assert f"{script}:2 can never work: 42P01" in " ".join(text.split())
 
 

@@ -184,3 +184,14 @@ def holm(chances: Sequence[float]) -> list[float]:
         least = max(least, min(chances[place] * (len(chances) - rank), 1.0))
         adjusted[place] = least
     return adjusted
+
+
+def simes(chances: Sequence[float]) -> float:
+    """Return the p-value of "nothing changed anywhere", from the p-values of several tests.
+
+    The least over i of the i-th smallest times their number over i (Simes, *Biometrika* 73, 1986):
+    several moderate changes tell together what each alone does not. Valid for independent tests
+    and for positively dependent ones, as tests that share a base are; 1 without tests.
+    """
+    ranked = enumerate(sorted(chances), 1)
+    return min((chance * len(chances) / rank for rank, chance in ranked), default=1.0)

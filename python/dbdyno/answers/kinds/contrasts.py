@@ -8,7 +8,7 @@ number of further repeats that would is given.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from dbdyno.analysis.effect import holm
+from dbdyno.analysis.effect import simes
 from dbdyno.analysis.verdicts import ALPHA, changes, ratio_text
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import title_of
@@ -106,14 +106,14 @@ def _unequal(found: Sequence[Found]) -> list[str]:
 
 
 def _is_changed(metrics: Sequence[MetricComparison]) -> bool:
-    """Whether a change at one point or another is beyond chance, over all points together (Holm).
+    """Whether a change at one point or another is beyond chance, over all points together (Simes).
 
     Each point is a test of its own: of ten where nothing changes, two studies in five would have a
     change at one of them. A change that single runs decide has no p-value.
     """
-    chances = holm([one.p_adjusted for one in metrics if one.p_adjusted is not None])
+    chances = [one.p_adjusted for one in metrics if one.p_adjusted is not None]
     by_single_runs = any(one.p_adjusted is None and one.verdict in CHANGED for one in metrics)
-    return by_single_runs or any(chance < ALPHA for chance in chances)
+    return by_single_runs or simes(chances) < ALPHA
 
 
 def _by_chance(metrics: Sequence[MetricComparison]) -> Iterator[str]:
@@ -121,7 +121,7 @@ def _by_chance(metrics: Sequence[MetricComparison]) -> Iterator[str]:
     if changes_seen and not _is_changed(metrics):
         yield (
             f"{counted(changes_seen, 'change')} among {len(metrics)} points may be due to chance: "
-            "after Holm correction over all points none is significant"
+            "over all points together none is significant (Simes)"
         )
 
 
