@@ -48,12 +48,13 @@ would be others. The page of each study describes what is varied, and when its a
 """
 
 # The first figure of all, and the last one of each other answer: where an answer has several, the
-# last shows the extreme level (the queue of most clients).
+# last shows the extreme level (the queue of most clients). Then the last of the first answer.
 FIGURES = """() => {
   const [first, ...next] = [...document.querySelectorAll("section[id^=answer-]")]
     .map(section => [...section.querySelectorAll("figure")].map(figure => figure.id))
     .filter(figures => figures.length);
-  return first ? [first[0], ...next.map(figures => figures.pop())] : [];
+  const picked = first ? [first[0], ...next.map(figures => figures.pop())] : [];
+  return [...picked, ...(first ?? []).slice(1).slice(-1)];
 }"""
 
 

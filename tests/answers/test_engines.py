@@ -8,6 +8,9 @@ import pytest
 
 from dbdyno.analysis.metric_samples import like_blocks
 from dbdyno.answers.registry import all_answers
+from dbdyno.report.study_published import measured_table
+from dbdyno.study.finding import catalogue
+from dbdyno.study.spec import read_study
 from tests.answers.costed import changed, costed, facts
 from tests.answers.made import factor, spec, study
 from tests.support.recordings import MadeRun
@@ -43,7 +46,7 @@ def test_the_verdict_names_the_leader_under_each_load():
     verdict, *claims = duel(of_engines()).claims
     assert verdict.is_decided
     assert plain(verdict.sentence).startswith(
-        "In throughput mariadb leads in oltp_update_index, 1.5"
+        "In throughput, on average over clients, mariadb leads in oltp_update_index, 1.5"
     )
     assert "postgres leads in oltp_update_non_index, 1.2" in plain(verdict.sentence)
     assert verdict.sentence.endswith("in oltp_write_only.")
@@ -74,6 +77,36 @@ def test_a_lead_that_changes_with_the_clients_is_reported():
     _, claim, *_ = duel(study(made, tps, noise=0.005)).claims
     assert "The lead changes with clients: 0.7" in claim.doubt
     assert "times at 64" in claim.doubt
+
+
+def test_a_mean_that_is_the_same_names_levels_that_are_not():
+    """0.96 times at one number of clients and 1.04 at another are no difference on average."""
+
+    def tps(at):
+        is_faster = (at["engine"] == "mariadb") == (at["clients"] == "64")
+        return 1000 * (1.0 if is_faster else 0.96)
+
+    made = spec(ENGINE, LOAD, factor("clients", 4, 64), repeats=4)
+    verdict, claim, *_ = duel(study(made, tps, noise=0.015, seed=3)).claims
+    assert "on average over clients, postgres and mariadb are the same within" in plain(
+        verdict.sentence
+    )
+    assert claim.is_decided
+    assert "Only the mean over clients is the same: 0.9" in claim.doubt
+
+
+def test_who_is_ahead_stands_in_the_columns_of_the_published_comparison():
+    found = duel(of_engines(noise=0.005, repeats=5))
+    published = read_study(catalogue()["engines"], "full").published[0]
+    table = measured_table(published, [(None, found)])
+    assert table is not None
+    assert [row[:2] for row in table.rows] == [
+        ("oltp_update_index", "mariadb"),
+        ("oltp_update_non_index", "postgres"),
+        ("oltp_write_only", "–"),
+    ]
+    assert table.rows[0][2].startswith("5")
+    assert table.rows[0][3].startswith("postgres ")
 
 
 def test_a_lead_that_noise_may_have_changed_is_not_reported():
@@ -144,7 +177,7 @@ def test_levels_missing_in_few_blocks_are_kept_instead_of_those_blocks():
 
 
 def test_curves_and_rows_are_there_for_each_load_and_level():
-    table, *curves = duel(of_engines()).shown
+    _, table, *curves = duel(of_engines()).shown
     assert len(table.rows) == 6
     assert len(curves) == 6
     assert [series.label for series in curves[0].series] == ["postgres", "mariadb"]
@@ -152,7 +185,7 @@ def test_curves_and_rows_are_there_for_each_load_and_level():
 
 
 def test_one_number_of_clients_makes_no_curve():
-    assert len(duel(of_engines(clients=(4,))).shown) == 1
+    assert len(duel(of_engines(clients=(4,))).shown) == 2
 
 
 def counted(at):

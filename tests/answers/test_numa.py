@@ -99,15 +99,22 @@ def test_whether_the_published_differences_could_be_detected(noise, is_decided):
 
 def test_both_tables_of_the_study_show_the_same_latency():
     trials = changed(study(1, noise=0.5), lambda trial: {"service_ms": trial.record.response_ms})
-    (of_policies,) = numa_policy.answer(trials, OPTIONS).shown
+    of_policies, *_ = numa_policy.answer(trials, OPTIONS).shown
     (of_points,) = table.answer(trials, {"metrics": ["response_mean_ms"]}).shown
     for one, other in zip(of_policies.rows, of_points.rows, strict=True):
         number, unit = plain(one[4]).split(" ")
         assert (float(number), unit) == (pytest.approx(float(other[2]), rel=0.01), "ms")
 
 
+def test_every_run_is_drawn_by_block():
+    _, rates, latencies = numa_policy.answer(study(1), OPTIONS).shown
+    assert {tuple(line.x) for line in rates.series} == {tuple(range(1, len(rates.series[0].x) + 1))}
+    assert [line.label for line in rates.series] == [line.label for line in latencies.series]
+    assert plain(rates.summary).startswith("default from 996 to 1 002 TPS; interleave")
+
+
 def test_the_table_shows_where_the_memory_lay_and_what_was_found_after_start():
-    (table,) = numa_policy.answer(study(2), OPTIONS).shown
+    table, *_ = numa_policy.answer(study(2), OPTIONS).shown
     assert table.columns[-2:] == ("memory on node 0", "memory on node 1")
     assert [plain(cell) for cell in table.rows[1][5:]] == ["found interleave", "1 GiB", "2 GiB"]
     assert table.rows[0][5] == "no policy requested"

@@ -175,17 +175,28 @@ def duel_results(duels: Sequence[VariantPair], number: Number) -> list[DuelResul
     ]
 
 
-def turn_text(duel: VariantPair, number: Number) -> str:
-    """Where the lead changes from one level to another; empty unless both leads are decided.
+def turn_text(one: DuelResult, number: Number) -> str:
+    """How the lead depends on the level, where the mean over all levels does not show it.
 
-    The levels are judged together: that the lead changes is a claim about the extremes of them.
+    That the lead changes is a claim about the extremes of the levels, which are judged together. A
+    mean that is the same on both sides may hide levels that are not: they are named, though each
+    alone decides nothing.
     """
+    duel = one.duel
     results = duel_results(duel.at_each_level(), number)
-    leads = {one.duel.load: one.ratio.value for one in results if one.has_leader}
-    low, high = (pick(leads, key=leads.__getitem__, default="") for pick in (min, max))
-    if not leads or not leads[low] < 1 < leads[high]:
-        return ""
-    return (
-        f"The lead changes with {duel.over}: {significant(leads[low])} times at {low}, "
-        f"{significant(leads[high])} times at {high}."
-    )
+    ratios = {at.duel.load: at.ratio.value for at in results}
+    leads = {at.duel.load: at.ratio.value for at in results if at.has_leader}
+    if leads and min(leads.values()) < 1 < max(leads.values()):
+        return f"The lead changes with {duel.over}: {_extremes(leads)}."
+    is_hidden = max(abs(math.log(ratio)) for ratio in ratios.values()) > math.log1p(MARGIN)
+    if one.verdict == "same" and is_hidden:
+        return (
+            f"Only the mean over {duel.over} is the same: {_extremes(ratios)}. Repeats would "
+            "decide each level alone."
+        )
+    return ""
+
+
+def _extremes(ratios: Mapping[str, float]) -> str:
+    low, high = (pick(ratios, key=ratios.__getitem__) for pick in (min, max))
+    return f"{significant(ratios[low])} times at {low}, {significant(ratios[high])} times at {high}"

@@ -35,7 +35,7 @@ from dbdyno.answers.grouping import (
 )
 from dbdyno.answers.measuring import series_over
 from dbdyno.answers.variant_pairs import DuelResult, VariantPair, duel_results, turn_text
-from dbdyno.formatting import milliseconds, percent, tps
+from dbdyno.formatting import NOTHING, milliseconds, percent, tps
 
 _SAME = f"are the same within ±{percent(MARGIN)}"
 
@@ -49,11 +49,15 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     over = title_of(trials, str(options["over"]))
     return Answered(
         claims=[
-            _verdict(by_rate),
+            _verdict(by_rate, over),
             *(_rate_claim(one) for one in by_rate),
             *(_time_claim(one) for one in by_time),
         ],
-        shown=[_table(duels, over), *(curve for duel in duels for curve in _curves(duel, over))],
+        shown=[
+            _leads(by_rate, by_time, title_of(trials, str(options["by"]))),
+            _table(duels, over),
+            *(curve for duel in duels for curve in _curves(duel, over)),
+        ],
     )
 
 
@@ -65,8 +69,10 @@ def _duels(trials: Trials, options: Mapping[str, Any]) -> Iterator[VariantPair]:
             yield VariantPair(load, sides[0], sides[1], among, factor, over)
 
 
-def _verdict(found: Sequence[DuelResult]) -> Claim:
+def _verdict(found: Sequence[DuelResult], over: str) -> Claim:
     """All loads in one sentence, by the leading variant; decided if any of them is."""
+    has_levels = any(len(one.duel.by_level()) > 1 for one in found)
+    mean = f", on average over {over}," if has_levels else ""
     first, second = found[0].duel.first, found[0].duel.second
     led = [one for one in found if one.has_leader]
     undecided = [one for one in found if not one.is_decided]
@@ -78,7 +84,7 @@ def _verdict(found: Sequence[DuelResult]) -> Claim:
         if names := ", ".join(one.duel.load for one in found if one.verdict == verdict):
             parts.append(f"{first} and {second} {text} in {names}")
     return Claim(
-        sentence=f"In throughput {'; '.join(parts)}.",
+        sentence=f"In throughput{mean} {'; '.join(parts)}.",
         is_decided=len(undecided) < len(found),
         doubt=" ".join(f"{one.duel.load}: {one.lack}" for one in undecided),
     )
@@ -131,8 +137,31 @@ def _time_claim(one: DuelResult) -> Claim:
 
 def _doubt(one: DuelResult, number: Number) -> str:
     duel = one.duel
-    doubts = (one.lack, turn_text(duel, number), duel.left_out_text(number))
+    doubts = (one.lack, turn_text(one, number), duel.left_out_text(number))
     return " ".join(filter(None, doubts))
+
+
+def _leads(by_rate: Sequence[DuelResult], by_time: Sequence[DuelResult], by: str) -> TableOf:
+    """Who leads under each load, in the columns in which published comparisons say it."""
+    times = {one.duel.load: one for one in by_time}
+    return TableOf(
+        title="Who is ahead",
+        columns=(by, "ahead in throughput", "by", "95th percentile"),
+        rows=[_lead_row(one, times.get(one.duel.load)) for one in by_rate],
+        note="By the verdicts above: – where neither is known to be ahead.",
+    )
+
+
+def _lead_row(rate: DuelResult, time: DuelResult | None) -> tuple[str, ...]:
+    def higher(one: DuelResult) -> tuple[str, str]:
+        if not one.has_leader:
+            return NOTHING, ""
+        is_second = one.ratio.value > 1
+        ratio = one.ratio if is_second else one.inverse
+        return (one.duel.second if is_second else one.duel.first), percent(ratio.value - 1)
+
+    slower, by = higher(time) if time else (NOTHING, "")
+    return rate.duel.load, *higher(rate), f"{slower} {by} higher" if by else NOTHING
 
 
 def _table(duels: Sequence[VariantPair], over: str) -> TableOf:

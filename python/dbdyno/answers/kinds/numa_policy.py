@@ -12,8 +12,18 @@ from msgspec import Struct
 
 from dbdyno.analysis.metrics import THROUGHPUT
 from dbdyno.analysis.verdicts import change, changes
-from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
+from dbdyno.answers.answer import (
+    Answer,
+    Answered,
+    Claim,
+    CurveOf,
+    CurveSeries,
+    TableOf,
+    Trial,
+    Trials,
+)
 from dbdyno.answers.grouping import (
+    Number,
     by_level,
     compared_with,
     levels_seen,
@@ -50,7 +60,11 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
         claims = [_best(found, reference), *(_policy(one, reference) for one in found)]
     else:
         claims = [_no_effect(found, reference)]
-    return Answered(claims=[*claims, *detectable], shown=[_table(trials, factor)])
+    curves = [
+        _by_block(trials, factor, "Throughput, TPS", throughput),
+        _by_block(trials, factor, "Mean latency, ms", _latency_ms),
+    ]
+    return Answered(claims=[*claims, *detectable], shown=[_table(trials, factor), *curves])
 
 
 def _compared(trials: Trials, factor: str, reference: str) -> Iterator[_Compared]:
@@ -185,6 +199,32 @@ def _table(trials: Trials, factor: str) -> TableOf:
         note="TPS and latency are geometric means over runs, min and max the lowest and highest "
         "run. Memory is that of the server's processes at the end of the load; on a host with one "
         "node there is nothing to compare.",
+    )
+
+
+def _by_block(trials: Trials, factor: str, title: str, number: Number) -> CurveOf:
+    """Each run alone: policies that change places from block to block differ by noise."""
+    name, unit = title.split(", ")
+    series = []
+    for policy, runs in by_level(trials, trials.trials, factor).items():
+        values = {trial.block: value for trial in runs if (value := number(trial)) is not None}
+        blocks = sorted(values)
+        series.append(
+            CurveSeries(
+                label=policy, x=[float(at) for at in blocks], y=[values[at] for at in blocks]
+            )
+        )
+    ranges = (
+        f"{one.label} from {significant(min(one.y))} to {significant(max(one.y))} {unit}"
+        for one in series
+        if one.y
+    )
+    return CurveOf(
+        title=f"{name} of each run",
+        summary=f"{'; '.join(ranges)}.",
+        x_title="block",
+        y_title=title,
+        series=series,
     )
 
 
