@@ -133,6 +133,12 @@ def test_a_sound_run_has_no_doubts():
             "waited for then is not in the findings' shares",
         ),
         (
+            changed(unreadable=("database_bytes", "settings")),
+            "not described: the server's answers about its database bytes, settings could not be "
+            "read, or were of another kind than expected; what could not be read is not in the "
+            "record",
+        ),
+        (
             changed(mean_response_s=7.5),
             "long transactions: one takes 7.5\u202fs on average, and each client's last one "
             "completes while the load drains, so response times are too low; measure for at least "

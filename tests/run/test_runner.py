@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 
 import psycopg
 import pytest
@@ -30,6 +31,7 @@ from tests.support.engine import (
     tools,
 )
 
+describe = import_module("dbdyno.targets.postgresql.describe")  # the package has its function
 SHORT = {"clients": 2, "transactions": 10, "warmup_ns": 0}
 TRANSACTIONS = 20
 ENDLESS = {"clients": 2, "duration_ns": 600_000_000_000, "warmup_ns": 0, "interval_ns": 100_000_000}
@@ -296,6 +298,26 @@ def test_a_server_that_goes_before_the_first_transaction(database, home, monkeyp
         run_tpcb(database)
     assert (refused.value.code, refused.value.exit_code) == ("server_lost", 1)
     assert list_runs() == []
+
+
+def test_an_odd_fact_of_the_server_is_a_doubt(database, home, monkeypatch):
+    odd = describe.FACTS.replace("pg_database_size(oid)", "null::int8")
+    monkeypatch.setattr(describe, "FACTS", odd)
+    record = run_tpcb(database)
+    assert record.valid
+    (doubt,) = [one for one in record.doubts if one.startswith("not described")]
+    assert "answers about its database bytes could not" in doubt
+    server = open_run("last").server
+    assert (server["database_bytes"], server["cache_bytes"]) == (0, 64 * 2**20)
+    assert record.server["promise"] == "full"
+
+
+def test_a_durability_that_is_not_told_promises_nothing(database, home, monkeypatch):
+    monkeypatch.setattr(describe, "_durability", lambda connection: connection.missing)
+    record = run_tpcb(database)
+    assert record.valid
+    assert record.server["promise"] is None
+    assert any("answers about its durability" in doubt for doubt in record.doubts)
 
 
 def test_more_clients_than_the_server_admits(database, home):

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from dbdyno.errors import DbdynoError
@@ -12,6 +13,7 @@ from dbdyno.targets.base import Target
 from dbdyno.targets.durability import SETTINGS, promise_of
 from dbdyno.targets.registry import all_targets, find_target
 from dbdyno.targets.schema import Column, ForeignKey, Index, Partitioning, Table
+from tests.support.odd_answers import ODD, Answers
 from tests.support.patience import eventually
 
 PARENT = Table(
@@ -172,6 +174,40 @@ def test_a_private_server_is_described_in_full(target: Target, connection: Any) 
     assert found.version.startswith(str(found.version_number // 10_000))
     assert not found.is_in_recovery
     assert found.settings
+
+
+MAY_SEE = "has_function_privilege"  # without a sound answer, what it permits is tried
+# Facts that one column tells, or one query of MariaDB asks for.
+TOLD_TOGETHER = ({"version", "version_number", "settings"}, {"durability", "build"})
+
+
+def test_an_odd_fact_costs_only_itself(
+    target: Target, connection: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = Answers()
+    answers.change_those_of(connection, monkeypatch)
+    whole = _described(target, connection)
+    assert len(answers.seen) > 10
+    assert not whole["unreadable"]
+    for column in list(answers.seen):
+        answers.changed = [column]
+        for kind, answers.value in ODD.items():
+            found = _described(target, connection)
+            said = set(found["unreadable"])
+            taken = {name for name, fact in found.items() if ODD["text"] in str(fact)}
+            lost = {name for name in whole if found[name] != whole[name]} - {"unreadable"}
+            assert lost - taken <= said | {"product"}, (column, kind)
+            assert len(said) < 2 or any(said <= facts for facts in TOLD_TOGETHER), (column, kind)
+            if kind == "text":
+                assert said or taken or column.name == MAY_SEE, column
+            else:
+                assert said or column.name == MAY_SEE, (column, kind)
+
+
+def _described(target: Target, connection: Any) -> dict[str, Any]:
+    """The description as it is recorded."""
+    recorded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(target.describe(connection)))
+    return recorded
 
 
 @pytest.mark.parametrize(

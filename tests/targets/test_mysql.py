@@ -9,7 +9,7 @@ from dbdyno.targets.base import ServerSetting
 from dbdyno.targets.durability import promise_of
 from dbdyno.targets.mysql import TARGET, maintenance
 from dbdyno.targets.mysql.column_types import word_of
-from dbdyno.targets.mysql.describe import capabilities, version_number
+from dbdyno.targets.mysql.describe import version_number
 from dbdyno.targets.mysql.telemetry.facts.plans import compared_columns
 
 
@@ -30,12 +30,6 @@ def test_a_server_is_described(mariadb_server: Server) -> None:
 )
 def test_versions_are_compared_by_number(version: str, number: int) -> None:
     assert version_number(version) == number
-
-
-def test_capabilities_are_those_of_the_brand() -> None:
-    assert "performance_schema.data_lock_waits" in capabilities(80033, is_mariadb=False)
-    assert "performance_schema.data_lock_waits" not in capabilities(101119, is_mariadb=True)
-    assert "information_schema.innodb_lock_waits" in capabilities(101119, is_mariadb=True)
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     throttled: Mapping[str, float] = {}
     """The part of the time in which the cgroups of ``server`` and ``engine`` were throttled, but
     for a limit of the server that the run requested."""
+    unreadable: Sequence[str] = ()
+    """The facts of the server's description that lack what could not be read."""
 
 
 def disturbed(facts: Facts) -> str | None:
@@ -356,6 +358,20 @@ def stalled(facts: Facts) -> str | None:
     )
 
 
+def not_described(facts: Facts) -> str | None:
+    """The server told facts about itself in another kind than expected, or not at all.
+
+    They are missing in ``server.json``, and comparisons do not see whether they differ.
+    """
+    if not facts.unreadable:
+        return None
+    names = ", ".join(name.replace("_", " ") for name in facts.unreadable)
+    return (
+        f"not described: the server's answers about its {names} could not be read, or were of "
+        "another kind than expected; what could not be read is not in the record"
+    )
+
+
 DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
     disturbed,
     throttled,
@@ -374,6 +390,7 @@ DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
     long_transactions,
     censored,
     not_observed,
+    not_described,
 )
 
 

@@ -67,6 +67,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         disturbance=disturbance(recording, duration_s),
         is_observed=was_read(recording, "machine") or not recording.record.telemetry,
         throttled=_throttled(recording, duration_s),
+        unreadable=recording.server.get("unreadable", ()),
     )
     return msgspec.structs.replace(
         recording.record,

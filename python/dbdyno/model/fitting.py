@@ -13,7 +13,7 @@ Structure = TypeVar("Structure", bound=msgspec.Struct)
 
 
 class Fitted(NamedTuple):
-    """A structure, and the names of its fields whose elements are not all in it."""
+    """A structure, and the names of its fields that do not have all that was told."""
 
     value: Any
     incomplete: list[str]
@@ -22,20 +22,27 @@ class Fitted(NamedTuple):
 def fit(plain: Mapping[str, Any], kind: type[Structure]) -> Fitted:
     """Return the structure without the elements of its lists and mappings that do not fit.
 
-    Raises :class:`msgspec.ValidationError` if the other fields do not fit either.
+    Another field that does not fit has its default. Raises :class:`msgspec.ValidationError` if it
+    has none.
     """
     kept, incomplete = dict(plain), []
     for field in msgspec.structs.fields(kind):
-        elements, value = get_args(field.type), plain.get(field.name)
+        if field.name not in plain:
+            continue
+        elements, value = get_args(field.type), plain[field.name]
         if isinstance(value, Mapping) and elements:
             kept[field.name] = {
                 name: one
                 for name, one in value.items()
                 if _fits(name, elements[0]) and _fits(one, elements[1])
             }
-        elif isinstance(value, Sequence) and not isinstance(value, str) and elements:
+        elif isinstance(value, Sequence) and not isinstance(value, str | bytes) and elements:
             kept[field.name] = [one for one in value if _fits(one, elements[0])]
+        elif field.required or _fits(value, field.type):
+            continue
         else:
+            del kept[field.name]
+            incomplete.append(field.name)
             continue
         if len(kept[field.name]) < len(value):
             incomplete.append(field.name)

@@ -27,6 +27,7 @@ def first_record(
     plan: Plan, work: str, server: Server, description: ServerDescription, options: RunOptions
 ) -> RunRecord:
     """Return the record as known before the first transaction."""
+    promise = promise_of(description.target, description.durability)
     return RunRecord(
         run_id="",  # assigned by the run folder
         status="running",
@@ -38,7 +39,7 @@ def first_record(
             "kind": server.kind,
             "product": description.product,
             "version": description.version,
-            "promise": promise_of(description.target, description.durability),
+            "promise": None if "durability" in description.unreadable else promise,
             "durability": description.durability,
         },
         seed=plan.seed,

@@ -1,12 +1,14 @@
 """What every target provides: the structure of ``TARGET``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
+from dbdyno.model.fitting import fit
 from dbdyno.model.recorded_schema import RecordedSchema
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.schema import ForeignKey, FoundTable, Index, Table
@@ -17,6 +19,9 @@ TABLE_NEEDED = (
     "table_needed",
     "views or foreign keys of others depend on it: drop those first",
 )
+
+
+Unsigned: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 class ServerSetting(Struct, frozen=True):
@@ -31,25 +36,53 @@ class ServerSetting(Struct, frozen=True):
 class ServerDescription(Struct, frozen=True, kw_only=True):
     """A server's description, as each run records it.
 
-    ``durability`` contains the settings that decide what survives a crash, default or not.
+    ``durability`` contains the settings that decide what survives a crash, default or not. A fact
+    that the server does not tell is empty or 0.
     """
 
     target: str
     product: str
     """As in ``--server``: ``postgres``, ``mariadb`` or ``mysql``."""
 
-    version: str
-    version_number: int
-    settings: tuple[ServerSetting, ...]
-    durability: dict[str, str]
-    encoding: str
-    collation: str
-    is_in_recovery: bool
-    database_bytes: int
-    cache_bytes: int
-    capabilities: frozenset[str]
+    version: str = ""
+    version_number: Unsigned = 0
+    settings: tuple[ServerSetting, ...] = ()
+    durability: dict[str, str] = {}
+    encoding: str = ""
+    collation: str = ""
+    is_in_recovery: bool = False
+    database_bytes: Unsigned = 0
+    cache_bytes: Unsigned = 0
     build: dict[str, str] = {}
     """What is known of how the program was built: its compiler, its flags, who built it."""
+    unreadable: tuple[str, ...] = ()
+    """The facts above that the server told in another kind than expected, or not at all when it
+    was asked: they lack what could not be read."""
+
+
+def described(
+    target: str, product: str, facts: Mapping[str, object | Callable[[], object]]
+) -> ServerDescription:
+    """Return the description from plain ``facts``, and functions that ask for some.
+
+    A fact that cannot be read, or is of another kind than :class:`ServerDescription` declares,
+    costs only itself: it becomes ``unreadable``.
+    """
+    plain: dict[str, object] = {"target": target, "product": product}
+    unreadable = []
+    for name, fact in facts.items():
+        try:
+            plain[name] = fact() if callable(fact) else fact
+        except Exception:  # whatever a driver makes of an answer
+            unreadable.append(name)
+    fitted = fit(plain, ServerDescription)
+    description: ServerDescription = fitted.value
+    return replace(description, unreadable=(*unreadable, *fitted.incomplete))
+
+
+def settings_as_told(rows: Iterable[Sequence[object]]) -> list[dict[str, object]]:
+    """Return a server's rows of name, value, unit and source as plain :class:`ServerSetting`."""
+    return [dict(zip(ServerSetting.__struct_fields__, row, strict=True)) for row in rows]
 
 
 class FreeConnections(Struct, frozen=True):

@@ -1,8 +1,9 @@
 """Describes a MariaDB or MySQL server: version, settings, durability, sizes. Changes nothing."""
 
 import re
+from functools import partial
 
-from dbdyno.targets.base import ServerDescription, ServerSetting
+from dbdyno.targets.base import ServerDescription, described, settings_as_told
 from dbdyno.targets.connection import Connection
 
 DURABILITY = (
@@ -14,29 +15,24 @@ DURABILITY = (
 BUILD = ("version", "version_comment", "version_compile_machine", "version_compile_os")
 BINARY_LOG = ("sync_binlog", "binlog_format")  # meaningless without a binary log
 
-# What telemetry may read: the first version of MariaDB, and of MySQL (None: never).
-CAPABILITIES: dict[str, tuple[int | None, int | None]] = {
-    "information_schema.innodb_lock_waits": (100600, None),
-    "information_schema.system_variables": (100600, None),
-    "performance_schema.data_lock_waits": (None, 80000),
-    "performance_schema.variables_info": (None, 80000),
-}
+SWITCHES = {0: False, 1: True}
 
 FACTS = """
     select version(), @@character_set_database, @@collation_database, @@global.read_only,
-        @@innodb_buffer_pool_size, @@global.performance_schema,
-        (select coalesce(sum(data_length + index_length), 0)
+        @@innodb_buffer_pool_size,
+        (select cast(coalesce(sum(data_length + index_length), 0) as unsigned)
             from information_schema.tables where table_schema = database())"""
 
+# The settings that are not defaults, without units: sizes are in bytes.
 MARIADB_SETTINGS = """
-    select lower(variable_name), global_value, global_value_origin
+    select lower(variable_name), global_value, '', lower(global_value_origin)
     from information_schema.system_variables
     where global_value_origin not in ('COMPILE-TIME', 'AUTO')
         and global_value is not null and not global_value <=> default_value
     order by 1"""
 
 MYSQL_SETTINGS = """
-    select variable_name, variable_value, variable_source
+    select variable_name, coalesce(variable_value, ''), '', lower(variable_source)
     from performance_schema.variables_info
     join performance_schema.global_variables using (variable_name)
     where variable_source <> 'COMPILED'
@@ -72,24 +68,24 @@ def refuses_writes(connection: Connection) -> str:
 def describe(connection: Connection) -> ServerDescription:
     """Describe the server behind this connection, and its current database."""
     facts = connection.execute(FACTS).fetchone()
-    version, encoding, collation, read_only, cache_bytes, watched, database_bytes = facts
-    is_mariadb = "MariaDB" in version
-    number = version_number(version)
-    schema = {"performance_schema"} if watched else set[str]()
-    return ServerDescription(
-        target="mysql",
-        product="mariadb" if is_mariadb else "mysql",
-        version=version,
-        version_number=number,
-        settings=_settings(connection, is_mariadb=is_mariadb),
-        durability=_durability(connection),
-        encoding=encoding,
-        collation=collation,
-        is_in_recovery=bool(read_only),
-        database_bytes=int(database_bytes),
-        cache_bytes=int(cache_bytes),
-        capabilities=capabilities(number, is_mariadb=is_mariadb) | schema,
-        build=_variables(connection, BUILD),
+    version, encoding, collation, read_only, cache_bytes, database_bytes = facts
+    is_mariadb = "MariaDB" in str(version)
+    settings = MARIADB_SETTINGS if is_mariadb else MYSQL_SETTINGS
+    return described(
+        "mysql",
+        "mariadb" if is_mariadb else "mysql",
+        {
+            "version": version,
+            "version_number": lambda: version_number(version),
+            "settings": lambda: settings_as_told(connection.execute(settings).fetchall()),
+            "durability": partial(_durability, connection),
+            "encoding": encoding,
+            "collation": collation,
+            "is_in_recovery": lambda: SWITCHES[read_only],
+            "database_bytes": database_bytes,
+            "cache_bytes": cache_bytes,
+            "build": partial(_variables, connection, BUILD),
+        },
     )
 
 
@@ -97,21 +93,6 @@ def version_number(version: str) -> int:
     """Return 101119 for 10.11.19, 80033 for 8.0.33."""
     major, minor, patch = map(int, re.findall(r"\d+", version)[:3])
     return major * 10_000 + minor * 100 + patch
-
-
-def capabilities(number: int, *, is_mariadb: bool) -> frozenset[str]:
-    """Return the capabilities of a server of this version."""
-    since = {
-        name: mariadb if is_mariadb else mysql for name, (mariadb, mysql) in CAPABILITIES.items()
-    }
-    return frozenset(name for name, first in since.items() if first and number >= first)
-
-
-def _settings(connection: Connection, *, is_mariadb: bool) -> tuple[ServerSetting, ...]:
-    """Return the settings that are not defaults, without units: sizes are in bytes."""
-    query = MARIADB_SETTINGS if is_mariadb else MYSQL_SETTINGS
-    rows = connection.execute(query).fetchall()
-    return tuple(ServerSetting(name, value, "", source.lower()) for name, value, source in rows)
 
 
 def _durability(connection: Connection) -> dict[str, str]:

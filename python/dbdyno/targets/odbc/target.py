@@ -51,14 +51,6 @@ def _describe(name: str, connection: Connection) -> ServerDescription:
         product=connection.product,
         version=connection.version,
         version_number=major * 10_000 + minor * 100 + patch,
-        settings=(),
-        durability={},
-        encoding="",
-        collation="",
-        is_in_recovery=False,
-        database_bytes=0,
-        cache_bytes=0,
-        capabilities=frozenset(),
     )
 
 

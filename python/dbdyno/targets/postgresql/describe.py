@@ -1,8 +1,10 @@
 """Describes a PostgreSQL server: version, settings, durability, sizes. Changes nothing."""
 
+from functools import partial
+
 from psycopg import Connection
 
-from dbdyno.targets.base import ServerDescription, ServerSetting
+from dbdyno.targets.base import ServerDescription, described, settings_as_told
 
 DURABILITY = ("fsync", "synchronous_commit", "full_page_writes", "wal_level", "data_checksums")
 
@@ -17,7 +19,7 @@ CAPABILITIES = {
 
 # What sessions of the load begin with: this one has set some for itself, and its name.
 SETTINGS = """
-    select name, reset_val, coalesce(unit, ''), source
+    select name, coalesce(reset_val, ''), coalesce(unit, ''), source
     from pg_settings
     where reset_val is distinct from boot_val and source not in ('default', 'client')
         and name <> 'application_name'
@@ -61,36 +63,30 @@ def describe(connection: Connection) -> ServerDescription:
     facts = connection.execute(FACTS).fetchone()
     assert facts is not None  # the current database has its row
     version, number, encoding, collation, in_recovery, database_bytes, cache_bytes = facts
-    return ServerDescription(
-        target="postgresql",
-        product="postgres",
-        version=version,
-        version_number=number,
-        settings=_settings(connection),
-        durability=_durability(connection),
-        encoding=encoding,
-        collation=collation,
-        is_in_recovery=in_recovery,
-        database_bytes=database_bytes,
-        cache_bytes=cache_bytes,
-        capabilities=capabilities(number),
-        build=_build(connection),
+    return described(
+        "postgresql",
+        "postgres",
+        {
+            "version": version,
+            "version_number": number,
+            "settings": lambda: settings_as_told(connection.execute(SETTINGS)),
+            "durability": partial(_durability, connection),
+            "encoding": encoding,
+            "collation": collation,
+            "is_in_recovery": in_recovery,
+            "database_bytes": database_bytes,
+            "cache_bytes": cache_bytes,
+            "build": partial(_build, connection),
+        },
     )
-
-
-def capabilities(version_number: int) -> frozenset[str]:
-    """Return the capabilities of a server of this version."""
-    return frozenset(name for name, since in CAPABILITIES.items() if version_number >= since)
 
 
 def _build(connection: Connection) -> dict[str, str]:
     found: dict[str, str] = dict(connection.execute(BUILD).fetchall())
     (may_see,) = connection.execute(MAY_SEE_OPTIONS).fetchone() or (False,)
-    return found | (dict(connection.execute(BUILD_OPTIONS).fetchall()) if may_see else {})
-
-
-def _settings(connection: Connection) -> tuple[ServerSetting, ...]:
-    return tuple(ServerSetting(*row) for row in connection.execute(SETTINGS))
+    if may_see is False:
+        return found
+    return found | dict(connection.execute(BUILD_OPTIONS).fetchall())
 
 
 def _durability(connection: Connection) -> dict[str, str]:
