@@ -149,10 +149,16 @@ def test_a_script_does_what_it_does_in_pgbench(local, seen, checked, tmp_path, s
 
 
 @pytest.mark.parametrize("script", WIDE)
-def test_a_number_is_sent_in_a_type_that_holds_it(local, seen, checked, tmp_path, script):
+@pytest.mark.parametrize("mode", ["prepared", "extended"])
+def test_a_number_is_sent_in_a_type_that_holds_it(local, seen, checked, tmp_path, *, script, mode):
     pgbench(local, tmp_path, script)
     expected = seen()
-    result = checked(plan_of(local, script, "prepared"))
+    plan = plan_of(local, script, mode)
+    with local.connect() as control:
+        connected = ConnectedServer(cast("Server", None), control, POSTGRESQL)
+        plan, said = prepared_for(plan, connected)
+    assert said == []
+    result = checked(plan)
     assert (result.counters.ok, result.done.failures) == (2, [])
     assert expected
     assert seen() == expected

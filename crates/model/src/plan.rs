@@ -125,7 +125,7 @@ pub enum QueryMode {
 }
 
 /// What one client does in one transaction.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
     /// Name in results and messages: a file's name, or a workload's script.
@@ -138,6 +138,10 @@ pub struct Script {
     /// their text in every query mode, because the server takes no parameters there, and why.
     #[serde(default)]
     pub as_text: BTreeMap<u32, String>,
+    /// The types that the server infers for the parameters of commands, also by index, as far as it
+    /// was asked before the run.
+    #[serde(default)]
+    pub parameter_types: BTreeMap<u32, Vec<u32>>,
 }
 
 /// Which kernel interface drives the sockets.

@@ -47,6 +47,8 @@ pub struct Statement {
     pub sql: String,
     /// The number of parameters.
     pub parameters: u32,
+    /// Their types as PostgreSQL's OIDs, as the plan tells them; empty if it does not.
+    pub parameter_types: Vec<u32>,
     /// Why its values are written into its text although the query mode has parameters; such a
     /// statement is never prepared.
     pub as_text: Option<String>,

@@ -21,7 +21,7 @@ fn main() {
     let name = arguments.next().unwrap_or_else(|| "oltp_point_select".into());
     let modules = modules(&folder);
     let text = modules.get(&name).expect("a script of that name").clone();
-    let script = Script { name: format!("{name}.lua"), weight: 1, text, as_text: BTreeMap::new() };
+    let script = Script { name: format!("{name}.lua"), weight: 1, text, ..Script::default() };
     let program = compile(&script, settings(modules)).expect("no problem");
     let before = resident_kib();
     let begin = Instant::now();

@@ -445,6 +445,16 @@ fn the_plan_may_say_that_a_command_takes_no_parameters() {
 }
 
 #[test]
+fn the_plan_may_tell_the_types_of_parameters() {
+    let mut scripts = scripts(&["\\set n 3\nselect :n;\nselect :n + 1;"]);
+    scripts[0].parameter_types.insert(2, vec![23]);
+    let compiled = compile(&scripts, &BTreeMap::new(), QueryMode::Extended, OPTIONS);
+    let statements = compiled.program.unwrap().statements().to_vec();
+    let found: Vec<_> = statements.iter().map(|one| one.parameter_types.clone()).collect();
+    assert_eq!(found, [vec![], vec![23]]);
+}
+
+#[test]
 fn text_in_a_pipeline_is_a_part_of_it() {
     let script = "\\set n 3\n\\startpipeline\nselect ':n';\n\\endpipeline\n";
     let program = program(&[script], QueryMode::Prepared);

@@ -100,13 +100,15 @@ class Script(Struct, frozen=True, kw_only=True):
     """What one client does in one transaction, in pgbench's language or in Lua.
 
     ``as_text``: the commands whose values are written into their text, because no parameter is
-    possible there, and why; by index, which is text, as the keys of JSON are.
+    possible there, and why; by index, which is text, as the keys of JSON are. ``parameter_types``:
+    the types that PostgreSQL infers for the parameters of commands, as far as it was asked.
     """
 
     name: str
     weight: int = 1
     text: str
     as_text: dict[str, str] = {}
+    parameter_types: dict[str, tuple[int, ...]] = {}
 
 
 class Statement(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from dbdyno.model.plan import Plan, Statement
 from dbdyno.run.connected_server import ConnectedServer
+from dbdyno.targets.base import Parameters
 
 
 def with_statements_as_text(
@@ -19,21 +20,27 @@ def with_statements_as_text(
     connected: ConnectedServer,
     say: Callable[[str], None],
 ) -> Plan:
-    """Return the plan with the reasons why these statements take no parameters, which are told."""
+    """Return the plan with the reasons why these statements take no parameters, which are told.
+
+    For ``-M extended``, in which the engine describes no statement, with the types of the others'
+    parameters: a number that does not fit is sent with a wider one.
+    """
     scripts = list(plan.scripts)
     for statement in statements:
-        if why := statement.as_text or _refusal(connected, statement):
-            script = scripts[statement.script]
-            as_text = {**script.as_text, str(statement.index): why}
-            scripts[statement.script] = replace(script, as_text=as_text)
+        script, index = scripts[statement.script], str(statement.index)
+        asked = Parameters() if statement.as_text else _asked(connected, statement)
+        refusal = asked.refusal and f"the server takes no parameter there ({asked.refusal})"
+        if why := statement.as_text or refusal:
+            script = replace(script, as_text={**script.as_text, index: why})
             text = " ".join(statement.source.split())
             say(f"{script.name}:{statement.line}: sent as text, because {why}: {text}")
+        elif asked.types and plan.query_mode == "extended":
+            types = {**script.parameter_types, index: asked.types}
+            script = replace(script, parameter_types=types)
+        scripts[statement.script] = script
     return replace(plan, scripts=scripts)
 
 
-def _refusal(connected: ConnectedServer, statement: Statement) -> str:
+def _asked(connected: ConnectedServer, statement: Statement) -> Parameters:
     with connected.target.understood("find out where it takes parameters"):
-        refused = connected.target.parameters_refused(
-            connected.control, statement.sql, statement.parameters
-        )
-    return f"the server takes no parameter there ({refused})" if refused else ""
+        return connected.target.parameters(connected.control, statement.sql, statement.parameters)

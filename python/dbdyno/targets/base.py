@@ -85,6 +85,15 @@ def settings_as_told(rows: Iterable[Sequence[object]]) -> list[dict[str, object]
     return [dict(zip(ServerSetting.__struct_fields__, row, strict=True)) for row in rows]
 
 
+class Parameters(Struct, frozen=True):
+    """How a server takes the parameters of a statement."""
+
+    refusal: str = ""
+    """Why it takes none where the variables are; empty if it does."""
+    types: tuple[int, ...] = ()
+    """The types that it infers for them (PostgreSQL's OIDs); empty if it does not tell."""
+
+
 class FreeConnections(Struct, frozen=True):
     """How many more sessions a server admits, what limits it, and how to raise the limit."""
 
@@ -167,8 +176,8 @@ def _no_load_fallback(_connection: Connection) -> LoadFallback | None:
     return None
 
 
-def _not_asked(_connection: Connection, _sql: str, _count: int) -> str:
-    return ""
+def _not_asked(_connection: Connection, _sql: str, _count: int) -> Parameters:
+    return Parameters()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,10 +190,10 @@ class Target:
     sum up whole tables: limits for the load need not fit that. ``settle`` and ``checkpoint`` return
     what they could not write out, normally nothing. ``load_fallback`` finds out whether rows must
     be loaded in another way than the usual one. ``refuses_writes`` returns why sessions of this
-    user can write nothing, normally nothing. ``parameters_refused`` returns why the server does not
-    take this number of parameters in a statement, and nothing if it does. ``recorded_schema``
-    returns the schema for a run's record, what the given texts name first; None if the database
-    cannot tell. Without ``telemetry`` the database is measured without telemetry.
+    user can write nothing, normally nothing. ``parameters`` asks the server how it takes this
+    number of parameters in a statement. ``recorded_schema`` returns the schema for a run's record,
+    what the given texts name first; None if the database cannot tell. Without ``telemetry`` the
+    database is measured without telemetry.
     """
 
     name: str
@@ -203,7 +212,7 @@ class Target:
     load_fallback: Callable[[Connection], LoadFallback | None] = _no_load_fallback
     refuses_writes: Callable[[Connection], str] = _takes_writes
     recorded_schema: Callable[[Connection, Sequence[str]], RecordedSchema | None] = _no_schema
-    parameters_refused: Callable[[Connection, str, int], str] = _not_asked
+    parameters: Callable[[Connection, str, int], Parameters] = _not_asked
 
     @property
     def sql_dialect(self) -> str:

@@ -76,6 +76,7 @@ impl Known {
             source: normal,
             sql: sql.to_owned(),
             parameters: 0,
+            parameter_types: Vec::new(),
             connection,
             server,
         });

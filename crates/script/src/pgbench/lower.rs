@@ -13,8 +13,8 @@ use super::source::{Flaw, Source};
 use super::sql::Kind;
 use super::template::{Template, numbered, template};
 use crate::problem::{Problem, Severity};
-use dbdyno_model::{ConnectionId, Flow, QueryMode, Statement, StatementId};
-use std::collections::{BTreeMap, HashSet};
+use dbdyno_model::{ConnectionId, Flow, QueryMode, Script, Statement, StatementId};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// The maximum number of parameters in PostgreSQL's protocol.
@@ -28,18 +28,18 @@ pub(super) struct Context<'a> {
     pub(super) statements: &'a mut Vec<Statement>,
 }
 
-/// Lowers script number `script`: its instructions, and its problems. The values of the commands
-/// `as_text` are parts of their text.
+/// Lowers script number `script`: its instructions, and its problems. `planned` says how its
+/// commands are sent.
 pub(super) fn lower(
     script: u32,
-    as_text: &BTreeMap<u32, String>,
+    planned: &Script,
     source: &Source<'_>,
     commands: Vec<Command>,
     context: &mut Context<'_>,
 ) -> (Vec<Instruction>, Vec<Problem>) {
     let mut lowering = Lowering {
         script,
-        as_text,
+        planned,
         source,
         context,
         command: 0,
@@ -61,7 +61,7 @@ pub(super) fn lower(
 
 struct Lowering<'a, 's, 'c> {
     script: u32,
-    as_text: &'a BTreeMap<u32, String>,
+    planned: &'a Script,
     source: &'a Source<'s>,
     context: &'a mut Context<'c>,
     /// The command being lowered, and its position.
@@ -184,7 +184,8 @@ impl Lowering<'_, '_, '_> {
         let Template { chunks, obstacle, .. } = template;
         let flow = if self.pipeline.is_some() { Flow::Queue } else { Flow::Wait };
         let is_simple = self.context.mode == QueryMode::Simple;
-        let as_text = self.as_text.get(&self.command).cloned().or(obstacle).filter(|_| !is_simple);
+        let planned = self.planned.as_text.get(&self.command).cloned();
+        let as_text = planned.or(obstacle).filter(|_| !is_simple);
         if is_simple || as_text.is_some() {
             let text = self.source.text[sql.span.clone()].into();
             return (self.statement(text, 0, as_text), Body::Text(chunks, flow));
@@ -193,7 +194,12 @@ impl Lowering<'_, '_, '_> {
         if slots.len() > PARAMETERS_MAX {
             self.error("a statement cannot have more than 65535 parameters");
         }
-        (self.statement(sql, slots.len() as u32, None), Body::Parameters(slots, flow))
+        let statement = self.statement(sql, slots.len() as u32, None);
+        let types = self.planned.parameter_types.get(&self.command);
+        if let (Some(added), Some(types)) = (self.context.statements.last_mut(), types) {
+            added.parameter_types.clone_from(types);
+        }
+        (statement, Body::Parameters(slots, flow))
     }
 
     /// Adds a COPY from or to the client to the table; returns it with its rows.
@@ -230,6 +236,7 @@ impl Lowering<'_, '_, '_> {
             source: self.source.text[self.span.clone()].into(),
             sql,
             parameters,
+            parameter_types: Vec::new(),
             as_text,
             copy: None,
             connection: ConnectionId::FIRST,

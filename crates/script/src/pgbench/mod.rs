@@ -71,7 +71,7 @@ pub struct Compilation {
 /// use std::{collections::BTreeMap, sync::Arc};
 ///
 /// let text = "\\set id random(1, 10 * :scale)\nselect * from t where id = :id;".into();
-/// let scripts = [Script { name: "by_id".into(), weight: 1, text, as_text: BTreeMap::new() }];
+/// let scripts = [Script { name: "by_id".into(), weight: 1, text, ..Script::default() }];
 /// let options =
 ///     Options { seed: 1, allow_shell: false, has_copy: true, print: |line| eprintln!("{line}") };
 /// let compilation = compile(&scripts, &BTreeMap::new(), QueryMode::Prepared, options);
@@ -123,13 +123,8 @@ fn lower_all(
 ) -> Vec<Vec<Instruction>> {
     let lower = |(index, reading): (usize, Reading<'_>)| {
         let mut found = reading.problems(context.names);
-        let (code, more) = lower::lower(
-            index as u32,
-            &scripts[index].as_text,
-            &reading.source,
-            reading.commands,
-            context,
-        );
+        let (code, more) =
+            lower::lower(index as u32, &scripts[index], &reading.source, reading.commands, context);
         found.extend(more);
         found.sort_by_key(|problem| (problem.line, problem.column));
         problems.extend(found);

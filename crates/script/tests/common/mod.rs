@@ -31,7 +31,7 @@ pub(crate) fn scripts(texts: &[&str]) -> Vec<Script> {
         name: format!("s{index}"),
         weight: 1,
         text: (*text).into(),
-        as_text: BTreeMap::new(),
+        ..Script::default()
     };
     texts.iter().enumerate().map(script).collect()
 }

@@ -49,7 +49,7 @@ pub(crate) fn with_options(options: &[&str]) -> Settings {
 
 pub(crate) fn program_with(text: &str, settings: Settings) -> Result<Program, Vec<Problem>> {
     let script =
-        Script { name: "test.lua".into(), weight: 1, text: text.into(), as_text: BTreeMap::new() };
+        Script { name: "test.lua".into(), weight: 1, text: text.into(), ..Script::default() };
     compile(&script, settings)
 }
 

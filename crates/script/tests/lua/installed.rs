@@ -29,7 +29,7 @@ fn modules() -> BTreeMap<String, String> {
 fn program(name: &str, settings: Settings) -> Program {
     let modules = modules();
     let text = modules[name].clone();
-    let script = Script { name: format!("{name}.lua"), weight: 1, text, as_text: BTreeMap::new() };
+    let script = Script { name: format!("{name}.lua"), weight: 1, text, ..Script::default() };
     compile(&script, Settings { modules, ..settings }).expect("no problem")
 }
 
@@ -233,7 +233,7 @@ fn the_common_part_alone_reports_what_it_is() {
         name: "oltp_common.lua".into(),
         weight: 1,
         text: modules["oltp_common"].clone(),
-        as_text: BTreeMap::new(),
+        ..Script::default()
     };
     let problems = compile(&script, Settings { modules, ..settings() }).expect_err("a problem");
     assert!(problems[0].message.contains("event"), "{problems:?}");

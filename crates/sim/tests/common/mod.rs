@@ -11,7 +11,7 @@ pub(crate) fn ms(count: u64) -> Nanos {
 }
 
 pub(crate) fn script(name: &str, weight: u32) -> Script {
-    Script { name: name.into(), weight, text: String::new(), as_text: BTreeMap::new() }
+    Script { name: name.into(), weight, text: String::new(), ..Script::default() }
 }
 
 pub(crate) fn plan(clients: u32, threads: u32, arrivals: Arrivals, stages: Vec<Stage>) -> Plan {

@@ -35,7 +35,9 @@ impl Exchange {
                 if query_mode == QueryMode::Prepared {
                     self.prepared(request, Preparations::planned(statement), out);
                 } else {
-                    self.unnamed(request, out);
+                    let types =
+                        statement_of(statements, statement).map(|its| &its.parameter_types[..]);
+                    self.unnamed(request, types.unwrap_or_default(), out);
                 }
             }
             Request::Execute { statement, prepared, sql, parameters, keep } => {
@@ -53,7 +55,7 @@ impl Exchange {
             }
             Request::TextInPipeline { statement, sql, keep } => {
                 let (parameters, flow) = (&[][..], Flow::Queue);
-                self.unnamed(Parameterized { statement, sql, parameters, keep, flow }, out);
+                self.unnamed(Parameterized { statement, sql, parameters, keep, flow }, &[], out);
             }
             Request::Copy { statement, sql, direction } => {
                 let purpose = match direction {
@@ -180,8 +182,10 @@ impl Exchange {
         out.extend_from_slice(&self.last_bound);
     }
 
-    fn unnamed(&mut self, request: Parameterized<'_>, out: &mut Vec<u8>) {
-        encode::parse(Name::Unnamed, request.sql, &[], out);
+    /// Parses and executes a request; `inferred` are the types that the server would infer.
+    fn unnamed(&mut self, request: Parameterized<'_>, inferred: &[u32], out: &mut Vec<u8>) {
+        let wider = parameter::wider(inferred, request.parameters);
+        encode::parse(Name::Unnamed, request.sql, wider.as_deref().unwrap_or_default(), out);
         encode::bind(Name::Unnamed, &[], request.parameters, out);
         self.execute(request, None, false, out);
     }
@@ -222,5 +226,9 @@ impl Exchange {
 /// The statement's text. An unknown one is a mistake of the caller; the server then executes an
 /// empty query.
 fn sql_of(statements: &[Statement], id: StatementId) -> &str {
-    statements.get(id.0 as usize).map_or("", |statement| &statement.sql)
+    statement_of(statements, id).map_or("", |statement| &statement.sql)
+}
+
+fn statement_of(statements: &[Statement], id: StatementId) -> Option<&Statement> {
+    statements.get(id.0 as usize)
 }

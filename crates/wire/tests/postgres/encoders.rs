@@ -15,6 +15,10 @@ const NO_DATA: &[u8] = b"n\0\0\0\x04Z\0\0\0\x05I";
 
 /// A connection that is logged in and has one statement.
 fn established(query_mode: QueryMode, sql: &str) -> Connection {
+    established_with(query_mode, Statement { sql: sql.to_owned(), ..Statement::default() })
+}
+
+fn established_with(query_mode: QueryMode, statement: Statement) -> Connection {
     let config = Config {
         user: "u".into(),
         database: "d".into(),
@@ -22,7 +26,6 @@ fn established(query_mode: QueryMode, sql: &str) -> Connection {
         parameters: vec![],
         query_mode,
     };
-    let statement = Statement { sql: sql.to_owned(), ..Statement::default() };
     let mut connection = Connection::new(Arc::new(config), [statement].into());
     let opening = Opening { version: Version::V3_0, channel: Channel::Plain, nonce: [0; 18] };
     connection.start(opening, &mut Vec::new());
@@ -188,6 +191,24 @@ proptest! {
         let own = encode(&mut established(QueryMode::Extended, &sql), &values, keep, flow);
         let mut reference = BytesMut::new();
         frontend::parse("", &sql, [], &mut reference).expect("no zero byte");
+        other_bind("", &[], &values, &mut reference);
+        other_execute(keep, flow, &mut reference);
+        prop_assert_eq!(own, reference.to_vec());
+    }
+
+    #[test]
+    fn an_extended_request_with_a_number_too_wide_for_its_inferred_type(wide in (1_i64 << 31)..) {
+        let statement = Statement {
+            sql: "select $1 + $2".to_owned(),
+            parameter_types: vec![23, 21],
+            ..Statement::default()
+        };
+        let values = [Value::Int(wide), Value::Int(7)];
+        let (keep, flow) = (Keep::None, Flow::Wait);
+        let mut connection = established_with(QueryMode::Extended, statement);
+        let own = encode(&mut connection, &values, keep, flow);
+        let mut reference = BytesMut::new();
+        frontend::parse("", "select $1 + $2", [20, 21], &mut reference).expect("no zero byte");
         other_bind("", &[], &values, &mut reference);
         other_execute(keep, flow, &mut reference);
         prop_assert_eq!(own, reference.to_vec());

@@ -6,7 +6,7 @@ from dbdyno.targets.mysql.describe import describe, refuses_writes
 from dbdyno.targets.mysql.dialect import MysqlDialect
 from dbdyno.targets.mysql.load_fallback import load_fallback
 from dbdyno.targets.mysql.maintenance import checkpoint, one_instant, settle
-from dbdyno.targets.mysql.parameters import parameters_refused
+from dbdyno.targets.mysql.parameters import parameters
 from dbdyno.targets.mysql.recorded_schema import recorded_schema
 from dbdyno.targets.mysql.server_errors import understood
 from dbdyno.targets.mysql.tables import find_tables
@@ -30,5 +30,5 @@ TARGET = Target(
     recorded_schema=recorded_schema,
     telemetry=TELEMETRY,
     load_fallback=load_fallback,
-    parameters_refused=parameters_refused,
+    parameters=parameters,
 )

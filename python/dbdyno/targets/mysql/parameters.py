@@ -2,6 +2,7 @@
 
 import pymysql
 
+from dbdyno.targets.base import Parameters
 from dbdyno.targets.connection import Connection
 
 # Syntax, and statements that cannot be prepared. What names something that does not exist (yet)
@@ -9,12 +10,12 @@ from dbdyno.targets.connection import Connection
 _REFUSALS = frozenset({1064, 1295})
 
 
-def parameters_refused(connection: Connection, sql: str, _count: int) -> str:
-    """Return why the server does not take parameters in this statement, or nothing."""
+def parameters(connection: Connection, sql: str, _count: int) -> Parameters:
+    """Return whether the server takes parameters in this statement; it tells no types."""
     try:
         connection.execute("prepare dbdyno_check from %s", [sql])
     except pymysql.MySQLError as error:
         number, message = [*error.args, 0, ""][:2]
-        return str(message) if number in _REFUSALS else ""
+        return Parameters(str(message) if number in _REFUSALS else "")
     connection.execute("deallocate prepare dbdyno_check")
-    return ""
+    return Parameters()

@@ -5,7 +5,7 @@ from dbdyno.targets.postgresql.connections import free_connections
 from dbdyno.targets.postgresql.describe import describe, refuses_writes
 from dbdyno.targets.postgresql.dialect import PostgresqlDialect
 from dbdyno.targets.postgresql.maintenance import checkpoint, one_instant, settle
-from dbdyno.targets.postgresql.parameters import parameters_refused
+from dbdyno.targets.postgresql.parameters import parameters
 from dbdyno.targets.postgresql.recorded_schema import recorded_schema
 from dbdyno.targets.postgresql.server_errors import understood
 from dbdyno.targets.postgresql.tables import find_tables
@@ -28,5 +28,5 @@ TARGET = Target(
     refuses_writes=refuses_writes,
     recorded_schema=recorded_schema,
     telemetry=TELEMETRY,
-    parameters_refused=parameters_refused,
+    parameters=parameters,
 )

@@ -1,6 +1,8 @@
-"""Whether the server takes parameters where a statement has variables."""
+"""Whether the server takes parameters where a statement has variables, and of which types."""
 
 from psycopg import Connection, pq
+
+from dbdyno.targets.base import Parameters
 
 # Found by the parser or by the inference of types, whichever tables exist: syntax, undetermined or
 # ambiguous types, and constants of a wrong form. What names something that does not exist (yet)
@@ -9,8 +11,8 @@ _REFUSALS = frozenset({"42601", "42P02", "42P08", "42P18", "42725", "42804", "22
 _LOCK_TIMEOUT = "set local lock_timeout = '2s'"  # someone may be changing the table
 
 
-def parameters_refused(connection: Connection, sql: str, count: int) -> str:
-    """Return why the server does not take ``count`` parameters in this statement, or nothing.
+def parameters(connection: Connection, sql: str, count: int) -> Parameters:
+    """Return whether the server takes ``count`` parameters in this statement, and their types.
 
     The statement is parsed and described, in a transaction: behind a pooler both reach one session.
     """
@@ -21,6 +23,9 @@ def parameters_refused(connection: Connection, sql: str, count: int) -> str:
             field = parsed.error_field
             state = (field(pq.DiagnosticField.SQLSTATE) or b"").decode()
             message = (field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode(errors="replace")
-            return message if state in _REFUSALS else ""
-        taken = connection.pgconn.describe_prepared(b"").nparams
-    return "" if taken == count else f"{taken} of {count} variables are parameters to it"
+            return Parameters(message if state in _REFUSALS else "")
+        described = connection.pgconn.describe_prepared(b"")
+    taken = described.nparams
+    if taken != count:
+        return Parameters(f"{taken} of {count} variables are parameters to it")
+    return Parameters(types=tuple(map(described.param_type, range(count))))

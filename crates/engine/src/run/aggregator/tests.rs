@@ -34,7 +34,7 @@ fn plan(duration: Option<Nanos>) -> Plan {
             name: "only".into(),
             weight: 1,
             text: String::new(),
-            as_text: BTreeMap::new(),
+            ..Script::default()
         }],
         variables: BTreeMap::new(),
         seed: 42,
