@@ -70,6 +70,25 @@ def make_closed(root: Path, *parts: str) -> Path:
     return folder
 
 
+def leads_outside(path: Path) -> str:
+    """Return that a path in a stored folder is a link out of it, and is not followed; else nothing.
+
+    The folder may be somebody else's: the link could lead to anything of ours.
+    """
+    if not path.is_symlink() or Path(os.path.realpath(path)).is_relative_to(path.parent.resolve()):
+        return ""
+    return f"{path} is a link to {path.readlink()}, outside of its folder, and is not followed"
+
+
+def not_a_file(path: Path) -> str:
+    """Return why a file of a stored folder is not read; nothing for a plain one, or for none.
+
+    A link may lead to any file of ours, and a pipe would be waited for.
+    """
+    is_other = path.exists() and not path.is_file()
+    return leads_outside(path) or (f"{path} is not a file" if is_other else "")
+
+
 def unwritable(folder: Path, error: OSError) -> DbdynoError:
     """Return the error for a home that cannot hold ``folder``."""
     is_file = isinstance(error, FileExistsError)  # folders that exist are used

@@ -229,6 +229,8 @@ def test_other_folders_of_the_home(
         assert main(command) == code
     said = capsys.readouterr().err + "".join(str(one.message) for one in caught)
     assert command == ["home"] or path.name in said
+    if how == LINKED and command != ["home"]:
+        assert f"{path.name} is a link to " in said
 
 
 def test_a_folder_of_somebody_else(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

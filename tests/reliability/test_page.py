@@ -59,7 +59,7 @@ FAULTS = {
     },
     "folders and texts": {
         "a damaged file of a run folder, a study, a data set or a kept server",
-        "a run folder from somebody else",
+        "a run folder, a data set or a kept server from somebody else",
         "removals of what is not in the home",
         "a changed record of a kept server",
         "markup, escape sequences, line breaks, formulas and marks of direction in names and "

@@ -351,6 +351,34 @@ def test_keys_stay_in_their_folder(home: Path) -> None:
         find_data_set("../private")
 
 
+@pytest.mark.parametrize("part", ["", "about.json", "password", "data", "wal"])
+def test_no_link_out_of_a_set_is_followed(home: Path, tmp_path: Path, part: str) -> None:
+    """A set may come from somebody else: a server would read and write where its links lead."""
+    with start_private(POSTGRES.spec, connections=8) as server:
+        place = keep_data(server, "numbers", ABOUT).folder / part
+    elsewhere = tmp_path / "elsewhere"
+    place.rename(elsewhere)
+    place.symlink_to(elsewhere)
+    for use in (find_data_set, remove_data_set):
+        with pytest.raises(DbdynoError, match=f"a link to {elsewhere}"):
+            use("numbers")
+    with pytest.warns(UserWarning, match=f"a link to {elsewhere}"):
+        assert list_data_sets() == []
+    assert elsewhere.exists()
+
+
+def test_no_link_out_of_the_data_is_copied(home: Path, tmp_path: Path) -> None:
+    with start_private(POSTGRES.spec, connections=8) as server:
+        data = keep_data(server, "numbers", ABOUT)
+    precious = tmp_path / "precious"
+    precious.write_text("as it was")
+    (data.folder / "data" / "postgresql.auto.conf").unlink()
+    (data.folder / "data" / "postgresql.auto.conf").symlink_to(precious)
+    with pytest.raises(DbdynoError, match=f"a link to {precious}"):
+        start_private(POSTGRES.spec, connections=8, data=data)
+    assert precious.read_text() == "as it was"
+
+
 def test_data_sets_unused_for_long_are_known(home: Path) -> None:
     with start_private(POSTGRES.spec, connections=8) as server:
         data = keep_data(server, "numbers", ABOUT)

@@ -256,6 +256,30 @@ def test_a_link_among_the_kept_servers_is_not_followed(home: Path, tmp_path: Pat
     assert (elsewhere / FILE).exists()
 
 
+@pytest.mark.parametrize("is_pipe", [False, True])
+def test_a_record_elsewhere_is_not_read(home: Path, tmp_path: Path, is_pipe: bool) -> None:
+    """It could be any file of ours, and a pipe would be waited for."""
+    folder = home / "servers" / "mine"
+    folder.mkdir(parents=True)
+    elsewhere = tmp_path / "elsewhere.json"
+    elsewhere.write_bytes(msgspec.json.encode(record_of(folder, mark_of(os.getpid()))))
+    if is_pipe:
+        os.mkfifo(folder / FILE)
+    else:
+        (folder / FILE).symlink_to(elsewhere)
+    why = "is not a file" if is_pipe else f"a link to {elsewhere}"
+    for use in (kept.stop_kept, kept.find_kept, kept.log_of_kept, kept.product_of_kept):
+        with pytest.raises(DbdynoError, match=why) as caught:
+            use("mine")
+        assert caught.value.code == "changed_record"
+    with pytest.warns(UserWarning, match=why):
+        assert kept.list_kept() == []
+    with pytest.raises(DbdynoError) as caught:
+        kept.start_kept("mine", spec(), connections=8)
+    assert caught.value.code == "name_taken"
+    assert elsewhere.exists()
+
+
 @pytest.mark.usefixtures("_stop_all")
 @pytest.mark.parametrize("field", ["conninfo", "data", "folder"])
 def test_a_record_that_leads_to_another_server_is_refused(

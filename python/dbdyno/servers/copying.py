@@ -3,7 +3,7 @@
 Files are cloned if possible (btrfs, XFS: no bytes are moved, and no space is used until one of the
 two changes), else copied inside the kernel, also to another file system, leaving out holes. All
 copied data is on disk on return, so that a measurement does not wait for it. Too little space is an
-error beforehand.
+error beforehand. A link out of its folder is an error, too: who uses the copy would write there.
 """
 
 import errno
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dbdyno.errors import DbdynoError
+from dbdyno.home import leads_outside
 
 FICLONE = 0x40049409
 BLOCK_BYTES = 512  # the unit of st_blocks
@@ -55,6 +56,8 @@ def refuse_lack_of_room(needed: int, folder: Path, what: str) -> None:
 def _copy_contents(source: Path, target: Path) -> None:
     for path in source.iterdir():
         copy = target / path.name
+        if why := leads_outside(path):
+            raise DbdynoError("leads_outside", why, "put a copy of what it leads to in its place")
         if path.is_symlink():
             copy.symlink_to(path.readlink())
         elif path.is_dir():

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
-from dbdyno.home import home, home_folder, locked
+from dbdyno.home import home, home_folder, leads_outside, locked, not_a_file
 from dbdyno.servers.cluster import write_private
 from dbdyno.servers.copying import copy_trees, refuse_lack_of_room, tree_bytes
 from dbdyno.servers.product import Blueprint, Cluster
@@ -86,17 +86,23 @@ class StoppableServer(Protocol):
 
 
 def find_data_set(key: str) -> DataSet | None:
-    """Return the set with this key, if there is one."""
-    return _read(_place() / _checked(key))
+    """Return the set with this key, if there is one; refuse one with parts outside of it."""
+    folder = _place() / _checked(key)
+    if why := _refusal(folder):
+        raise DbdynoError("leads_outside", why, f"remove {folder} yourself")
+    return _read(folder)
 
 
 def list_data_sets() -> list[DataSet]:
     """Return all sets, by key; a warning names the file of one that cannot be read."""
     found = []
     for folder in sorted(_place().glob("[!.]*")):
-        data = _read(folder)
+        why = _refusal(folder)
+        data = None if why else _read(folder)
         if data is not None:
             found.append(data)
+        elif why:
+            warnings.warn(f"{why}: the data set is left out", stacklevel=2)
         elif (folder / ABOUT).exists():
             warnings.warn(f"{folder / ABOUT} is damaged: the data set is left out", stacklevel=2)
     return found
@@ -241,6 +247,13 @@ def _read(folder: Path) -> DataSet | None:
     return DataSet(
         key=folder.name, folder=folder, used_at=_moment(used), **msgspec.structs.asdict(written)
     )
+
+
+def _refusal(folder: Path) -> str:
+    """Return why a set that is there is not used, although it may be sound; normally nothing."""
+    links = (leads_outside(place) for place in (folder, folder / "data", folder / "wal"))
+    files = (not_a_file(folder / name) for name in (ABOUT, PASSWORD))
+    return next(filter(None, (*links, *files)), "")
 
 
 def is_unused_for(data: DataSet, seconds: float) -> bool:

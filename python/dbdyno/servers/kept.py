@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
-from dbdyno.home import locked
+from dbdyno.home import locked, not_a_file
 from dbdyno.servers.base import Server
 from dbdyno.servers.cluster import (
     FOLDERS,
@@ -87,7 +87,8 @@ def list_kept() -> list[KeptServer]:
         if record is not None:
             lines.append(_line(folder, record))
         elif (folder / FILE).exists():
-            warnings.warn(f"{folder / FILE} is damaged: its server is left out", stacklevel=2)
+            why = not_a_file(folder / FILE) or f"{folder / FILE} is damaged"
+            warnings.warn(f"{why}: its server is left out", stacklevel=2)
     return lines
 
 
@@ -247,7 +248,11 @@ def _changed(folder: Path, how: str) -> DbdynoError:
 
 
 def _record(name: str, hint: str = "") -> ServerRecord:
-    record = read_record(_where() / name) if NAME.fullmatch(name) else None
+    folder = _where() / name
+    record = read_record(folder) if NAME.fullmatch(name) else None
+    if record is None and NAME.fullmatch(name) and (why := not_a_file(folder / FILE)):
+        hint = f"remove {folder} yourself, once no server runs in it"
+        raise DbdynoError("changed_record", why, hint)
     if record is None:
         names = [line.name for line in list_kept()]
         message = f"no server is named {name!r}; there are: {', '.join(names) or 'none'}"

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
+from dbdyno.home import not_a_file
 from dbdyno.servers.base import Server, Use
 from dbdyno.servers.connecting import inspecting
 from dbdyno.servers.processes import ProcessMark
@@ -56,6 +57,8 @@ def write_record(cluster: Cluster, process: ProcessMark) -> ServerRecord:
 
 def read_record(folder: Path) -> ServerRecord | None:
     """Return the record in a server's folder; None if there is none that can be read."""
+    if not_a_file(folder / FILE):
+        return None
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=ServerRecord)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):

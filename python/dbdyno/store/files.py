@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from dbdyno.home import not_a_file
 from dbdyno.store.errors import FROM_A_COPY, StoreError
 
 LOCK = "lock"
@@ -52,17 +53,12 @@ def sync(path: Path) -> None:
 def own_file(path: Path) -> Path:
     """Return the path, which may be of no file, unless reading it would leave its folder.
 
-    The folder may be somebody else's: a link in it could lead to any file of ours, and a pipe would
-    be waited for. Raises :class:`StoreError`, which names the file.
+    Raises :class:`StoreError`, which names the file.
     """
-    if path.is_symlink() and not path.resolve().is_relative_to(path.parent.resolve()):
+    if why := not_a_file(path):
         raise StoreError(
-            "leads_outside",
-            f"{path} is a link to {path.readlink()}, outside of its folder, and is not followed.",
-            "If it is yours, put a copy of that file in its place.",
+            "not_a_file", f"{why}.", "If it is yours, put a copy of that file in its place."
         )
-    if path.exists() and not path.is_file():
-        raise StoreError("damaged", f"{path} is not a file.", FROM_A_COPY)
     return path
 
 
