@@ -73,7 +73,7 @@ def test_the_clients_time_that_the_server_worked_is_accounted_for():
 def test_other_programs_are_named_with_what_they_took():
     run = with_processors(made_run(), server=0.4, engine=0.2, others=1.2)
     run.counters("busiest", {"cpu_us": 0.9 * CORE_S}, of="backup/4711")
-    run.counters("busiest", {"cpu_us": 0.02 * CORE_S}, of="kworker/7")
+    run.counters("busiest", {"cpu_us": 0.02 * CORE_S}, of="cron/7")
     found = outcome_of("cpu_others", run)
     assert [one["name"] for one in found.evidence["busiest"]] == ["backup/4711"]
     assert found.severity == "critical"
@@ -81,6 +81,26 @@ def test_other_programs_are_named_with_what_they_took():
     assert "60\u202f%" in found.summary
     assert "backup/4711" in found.summary
     assert "factor of at most 2.5" in found.gain
+
+
+def test_the_kernels_threads_are_no_other_programs():
+    run = with_processors(made_run(), server=0.4, engine=0.2, others=1.2)
+    run.counters("busiest", {"cpu_us": 0.8 * CORE_S}, of="[kworker/u4:2]/7")
+    run.counters("busiest", {"cpu_us": 0.39 * CORE_S}, of="backup/4711")
+    found = outcome_of("cpu_others", run)
+    assert found.evidence["others_share"] == pytest.approx(0.2)
+    assert [one["name"] for one in found.evidence["busiest"]] == ["backup/4711"]
+    assert "the kernel's own threads (storage, network) 40\u202f%" in found.seen[0]
+    assert "kworker" not in found.summary
+
+
+def test_a_host_that_is_busy_with_the_kernels_threads_alone_has_no_other_programs():
+    run = with_processors(made_run(), server=0.4, engine=0.4, others=1.0)
+    run.counters("busiest", {"cpu_us": 0.5 * CORE_S}, of="[jbd2/vda1-8]/7")
+    run.counters("busiest", {"cpu_us": 0.5 * CORE_S}, of="[kswapd0]/8")
+    outcome = outcome_of("cpu_others", run)
+    assert isinstance(outcome, NotFound)
+    assert "the kernel's own threads (storage, network) 50\u202f%" in outcome.reason
 
 
 def beside_other_sessions(*, load=1, others=3, more=()):

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from dbdyno.analysis.effect import paired_ratio
 from dbdyno.cli.verifying import verification_lines
 from dbdyno.errors import DbdynoError
+from dbdyno.host.busyness import Busy
 from dbdyno.model.record import Finding, Throughput
-from dbdyno.run import verify as verifying
+from dbdyno.run import quiet, verify as verifying
 from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.target import spec_of
 from dbdyno.run.verify import Trial, Verification, verify
@@ -202,6 +204,21 @@ def test_the_trial_of_a_run_with_a_rate_or_stages_is_a_reported_closed_loop(runs
     assert (options.rate_tps, options.arrivals, options.stages) == (None, None, None)
     assert options.clients == 8
     refuse_contradictions(options)
+
+
+def test_a_busy_host_is_told_before_each_pair_and_waited_for_on_request(runs, monkeypatch):
+    busy = Busy(cores=2, stolen_cores=0.0, programs=[("burn", 4242, 1.0)])
+    monkeypatch.setattr(quiet, "Sample", lambda _own: SimpleNamespace(busy=lambda: busy))
+    messages = []
+    recording = explained(more_options="--max-disturbance 5%")
+    verify(recording, [advice()], Trial(pairs=2), None, messages.append)
+    told = [one for one in messages if one.startswith("other programs use 1.00 of 2 CPUs (burn")]
+    assert len(told) == 2
+    waited = []
+    monkeypatch.setattr(quiet.BeforeRun, "_wait", lambda _self, found: waited.append(found))
+    verify(explained(more_options="--when-quiet"), [advice()], Trial(pairs=2), None, print)
+    assert waited == [busy] * 2
+    assert not any(options.when_quiet for _, options, _ in runs)
 
 
 def test_a_different_server_version_is_reported_once(runs):

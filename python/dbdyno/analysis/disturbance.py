@@ -20,6 +20,7 @@ from dbdyno.analysis.processor_time import (
     SATURATED,
     OthersTime,
     busiest_others,
+    is_of_kernel,
     others_over_time,
     processor_time,
     sees_server,
@@ -137,7 +138,7 @@ def _named(recording: Recording, duration_s: float, cores: float) -> dict[str, f
 
 def _disturbs(recording: Recording, name: str) -> bool:
     program = name.rpartition("/")[0]
-    if program.startswith("[") or program in _ON_THE_WAY:
+    if is_of_kernel(name) or program in _ON_THE_WAY:
         return False
     return sees_server(recording) or program not in _SERVERS
 

@@ -84,6 +84,14 @@ def others_over_time(recording: Recording, edges_s: Series) -> OthersTime | None
     )
 
 
+def is_of_kernel(name: str) -> bool:
+    """Whether a busy process is a thread of the kernel: ``[kworker/0:1]/7``.
+
+    It mostly works for the run's own storage and network.
+    """
+    return name.startswith("[")
+
+
 def busiest_others(recording: Recording, duration_s: float) -> dict[str, float]:
     """Core-seconds of other processes by name, as far as they were seen; the busiest first."""
     edges_s = np.array([0.0, duration_s])

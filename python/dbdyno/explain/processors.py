@@ -4,6 +4,7 @@ from dbdyno.analysis.processor_split import COVERED_MIN, cpu_time_covered
 from dbdyno.analysis.processor_time import (
     ProcessorTime,
     busiest_others as of_others,
+    is_of_kernel,
     processor_time as of_recording,
 )
 from dbdyno.explain.case import Case
@@ -54,10 +55,25 @@ def own_utilization(case: Case) -> float | None:
 
 
 def busiest_others(case: Case, least_s: float, limit: int = 3) -> list[tuple[str, float]]:
-    """Other programs by name that took some core-seconds, with how many; the busiest first."""
+    """Other programs by name that took some core-seconds, with how many; the busiest first.
+
+    The kernel's own threads are none of them (:func:`kernel_threads`).
+    """
     known_objects(case, "busiest")  # or the reason why it was not read
     used_s = of_others(case.recording, case.record.duration_s or 0.0)
-    return [one for one in used_s.items() if one[1] > least_s][:limit]
+    programs = (one for one in used_s.items() if not is_of_kernel(one[0]))
+    return [one for one in programs if one[1] > least_s][:limit]
+
+
+def kernel_threads(case: Case, used: ProcessorTime) -> float:
+    """The share of the host's CPU time that threads of the kernel used, as far as they were seen.
+
+    It is a part of what the processes of the run did not use.
+    """
+    duration_s = case.record.duration_s or 0.0
+    used_s = of_others(case.recording, duration_s)
+    kernel_s = sum(its_s for name, its_s in used_s.items() if is_of_kernel(name))
+    return min(kernel_s / max(used.cores * duration_s, 1e-9), used.others)
 
 
 def engine_fullness(case: Case) -> float:

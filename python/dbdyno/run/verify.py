@@ -27,6 +27,7 @@ from dbdyno.run.grammar import WeightedName, scalar_text
 from dbdyno.run.interrupts import end_with
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.plan import client_count
+from dbdyno.run.quiet import BeforeRun
 from dbdyno.run.runner import run
 from dbdyno.run.target import is_passing, spec_of
 from dbdyno.run.tools import Tools
@@ -70,6 +71,7 @@ def verify(
     orders = {"as it was": scripts, "as advised": [_with_text(one, texts) for one in scripts]}
     done: list[tuple[Recording, Recording]] = []
     for number in range(trial.pairs):
+        BeforeRun(requested, None, say).look()
         # The orders take turns at going first, so that drift affects both.
         turns = list(orders) if number % 2 == 0 else list(reversed(orders))
         runs = {turn: _measured(recording, orders[turn], turn, requested, tools) for turn in turns}
@@ -202,7 +204,8 @@ def _measured(
 ) -> Recording:
     """Run once; the workload supplies the data and no transactions of its own."""
     data_alone = WeightedName(recording.record.workload, 0)
-    options = replace(requested, tags=(*requested.tags, ("order", order)))
+    # The look at the host, and the wait for its quiet, is that of the pair: it is told.
+    options = replace(requested, when_quiet=False, tags=(*requested.tags, ("order", order)))
     with _files(scripts) as files:
         found = run([data_alone, *files], options, tools, _Silent())
     end_with(found.record)

@@ -7,7 +7,8 @@ Arithmetic: on a saturated CPU, taking the share w away from other programs spee
 factor of up to 1 / (1 − w), as far as client time is CPU time, waiting for CPU, or the way to the
 server (the load generator waits for CPU too; over a network, only as much of a round trip is
 counted as it takes within one host). Other programs are what the kernel counts for the host but not
-for the processes of the server, the load generator or dbdyno. Of the server's own CPU time,
+for the processes of the server, the load generator or dbdyno, nor for its own threads (kworker,
+jbd2, kswapd): these mostly do the run's own I/O, and are told apart. Of the server's own CPU time,
 sessions outside the load get as much as each other session that a sample shows at work or with a
 request on its way, which is rather too little. Where less than half of that can be attributed to a
 program, the rest are programs too short-lived to be sampled, or the kernel's own work, which the
@@ -16,15 +17,21 @@ attributed is more severe by itself.
 
 Source: utilization law, U = X · S (Denning and Buzen, Computing Surveys 10, 1978).
 
-Wrong when: the other programs work for the server without being its processes (a pooler, a proxy,
-kernel threads for storage and network): then they are part of the cost of a transaction.
+Wrong when: the other programs work for the server without being its processes (a pooler, a proxy):
+then they are part of the cost of a transaction; or when other programs cause the kernel's work,
+such as a backup that writes.
 """
 
 from dbdyno.analysis.budget import Budget, PartKind
 from dbdyno.analysis.processor_time import SATURATED
 from dbdyno.explain.case import Case
 from dbdyno.explain.network_time import network_time_of, stays_within_machine
-from dbdyno.explain.processors import busiest_others, foreign_sessions, processor_time
+from dbdyno.explain.processors import (
+    busiest_others,
+    foreign_sessions,
+    kernel_threads,
+    processor_time,
+)
 from dbdyno.explain.rule import (
     NOTICED,
     SEVERITIES,
@@ -56,10 +63,12 @@ _UNKNOWN_REPORTED = (
 def look(case: Case) -> Outcome:
     """Other programs do harm only if the CPU is saturated."""
     used = processor_time(case)
-    foreign = foreign_sessions(case, used)
-    others = used.others + foreign
+    foreign, kernel = foreign_sessions(case, used), kernel_threads(case, used)
+    others = used.others - kernel + foreign
+    of_kernel = f"the kernel's own threads (storage, network) {percent(kernel)}"
     if others < NOTICED:
-        return NotFound(f"other programs used {percent(others)} of the CPU")
+        besides = f", and {of_kernel}" if kernel >= NOTICED else ""
+        return NotFound(f"other programs used {percent(others)} of the CPU{besides}")
     if used.in_use < SATURATED:
         return NotFound(f"the CPU was {percent(used.idle)} idle")
     capacity_s = used.cores * (case.record.duration_s or 0.0)
@@ -81,14 +90,14 @@ def look(case: Case) -> Outcome:
         },
         seen=[
             f"CPU utilization: {percent(used.in_use)}, of which server "
-            f"{percent(used.server - foreign)}.",
+            f"{percent(used.server - foreign)}{f', {of_kernel}' if kernel >= NOTICED else ''}.",
             *(f"{name} used {seconds(taken)} of CPU time." for name, taken in names),
             *([] if is_known else [_UNKNOWN_REPORTED]),
         ],
         why="The server's processes queue behind them: every statement takes longer, and none "
         "is to blame.",
         advice=[
-            *([_ADVICE] if used.others >= NOTICED or foreign < NOTICED else []),
+            *([_ADVICE] if others - foreign >= NOTICED or foreign < NOTICED else []),
             *([_ADVICE_ON_SESSIONS] if foreign >= NOTICED else []),
         ],
         gain=gain_text(case, share),

@@ -20,7 +20,7 @@ pair adds far less than the first, so a host is saturated well before 100 %.
 from dbdyno.analysis.processor_time import SATURATED, ProcessorTime
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import committed
-from dbdyno.explain.processors import foreign_sessions, processor_time
+from dbdyno.explain.processors import foreign_sessions, kernel_threads, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import in_throughput
 from dbdyno.formatting import count, milliseconds, percent
@@ -60,7 +60,7 @@ def look(case: Case) -> Outcome:
         severity="note",
         certainty="sure",
         evidence={"server_share": own, "cores": used.cores, "server_cpu_s": cpu_s},
-        seen=_seen(used),
+        seen=_seen(used, kernel_threads(case, used)),
         why=_WHY if predominates else _WHY_BESIDE_OTHERS,
         advice=[
             "Make transactions cheaper (the table of costs has their server CPU time), or give the "
@@ -82,12 +82,13 @@ def _share(case: Case, of_queue: float) -> float | None:
     return case.budget.share("cpu") + case.budget.share("cpu_queue") * of_queue
 
 
-def _seen(used: ProcessorTime) -> list[str]:
+def _seen(used: ProcessorTime, kernel: float) -> list[str]:
     shares = {
         "server": used.server,
         "load generator": used.engine,
         "telemetry and dbdyno": used.dbdyno,
-        "other programs": used.others,
+        "other programs": used.others - kernel,
+        "the kernel's own threads": kernel,
         "stolen by the hypervisor": used.stolen,
         "idle": used.idle,
     }
