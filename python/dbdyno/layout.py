@@ -9,7 +9,7 @@ are pasted into mails.
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from math import ceil
 from typing import NamedTuple, TypeAlias
 
@@ -37,10 +37,13 @@ class Command(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Rows of cells, the headings first; the first ``left`` columns are left-aligned."""
+    """Rows of cells, the headings first.
+
+    The first ``left`` columns are left-aligned, or those at the places in ``left``.
+    """
 
     rows: Sequence[Sequence[str]]
-    left: int
+    left: int | Container[int]
 
 
 Line: TypeAlias = str | Paragraph | Command | Columns
@@ -106,16 +109,19 @@ def shortened(text: str, length: int) -> str:
     return text if len(text) <= length else text[: max(length - 1, 0)] + "…"
 
 
-def aligned(rows: Sequence[Sequence[str]], left: int, screen: int | None = None) -> Iterator[str]:
+def aligned(
+    rows: Sequence[Sequence[str]], left: int | Container[int], screen: int | None = None
+) -> Iterator[str]:
     """Align columns, no wider than the screen; if that is impossible, print each row as a list."""
+    at_left = range(left) if isinstance(left, int) else left
     widths = [max(map(_length, column)) for column in zip(*rows, strict=True)]
     room = None if screen is None else screen - len(_GAP) * (len(widths) - 1)
     if room is None or sum(widths) <= room:
-        yield from _grid(rows, left, widths)
+        yield from _grid(rows, at_left, widths)
         return
     least = [max(map(_longest_word, column)) for column in zip(*rows, strict=True)]
     if sum(least) <= room:
-        yield from _grid(rows, left, _narrowed(widths, least, room))
+        yield from _grid(rows, at_left, _narrowed(widths, least, room))
     else:
         yield from _lists(rows, screen or 0)
 
@@ -144,13 +150,15 @@ def _narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[in
     return narrow
 
 
-def _grid(rows: Sequence[Sequence[str]], left: int, widths: Sequence[int]) -> Iterator[str]:
+def _grid(
+    rows: Sequence[Sequence[str]], at_left: Container[int], widths: Sequence[int]
+) -> Iterator[str]:
     for row in rows:
         cells = [_folded_cell(cell, width) for cell, width in zip(row, widths, strict=True)]
         for height in range(max(map(len, cells))):
             lines = [cell[height] if height < len(cell) else "" for cell in cells]
             padded = [
-                text.ljust(width) if place < left else text.rjust(width)
+                text.ljust(width) if place in at_left else text.rjust(width)
                 for place, (text, width) in enumerate(zip(lines, widths, strict=True))
             ]
             yield _GAP.join(padded).rstrip(" ")

@@ -77,6 +77,12 @@ def test_the_list_has_the_conditions_of_the_runs(capsys):
         ]
     )
     assert [opened, "tpcb --clients 8"] in lines(capsys, "--columns", "command")
+    long = made_up.run(command=["tpcb", *["--set", "work_mem=4MB"] * 30])
+    for columns, end in (("command", "tpcb --clients 8"), ("command,tps", "000")):
+        _, out, _ = answer(capsys, "--columns", columns)
+        (short,) = (line for line in out.splitlines() if line.startswith(opened))
+        assert short.startswith(f"{opened}  {' ' * (len(long) - len(opened))}tpcb --clients 8")
+        assert short.endswith(end)
     code, _, err = answer(capsys, "--columns", "tps,walnut")
     assert (code, "Columns are status, tps, " in err) == (1, True)
 
@@ -101,12 +107,20 @@ def test_runs_made_for_one_result_are_one_line_until_asked_for(capsys):
     search = made_up.run(tags={"search": "20261120-214206-tpcb-77aa"})
     _, out, err = answer(capsys)
     assert {line.split()[0] for line in out.splitlines()[1:]} == {search, own, study["study"]}
-    assert out.count("study: 3") == 1
+    assert (out.count("study: 3"), out.count("not valid")) == (1, 0)
     assert f"dbdyno runs {study['study']}" in err
     for words in (["mini"], ["--made-for", "study"]):
         assert {line[0] for line in lines(capsys, *words)[1:]} == of_study
     assert {line[0] for line in lines(capsys, "--all")[1:]} == {*of_study, own, search}
     assert listed(capsys) == {*of_study, own, search}
+
+
+def test_a_line_of_a_study_says_how_many_of_its_runs_are_not_valid(capsys):
+    study = {"study": "20261120-214205-mini-51d2", "point": "p"}
+    for changes in ({}, {"valid": False}, {"status": "failed", "valid": False}):
+        made_up.run(tags=study, **changes)
+    _, out, _ = answer(capsys)
+    assert "study: 3, 2 not valid" in out
 
 
 def test_runs_are_removed_by_name_and_by_tag(capsys):

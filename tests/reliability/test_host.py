@@ -80,8 +80,39 @@ def test_no_room_for_a_private_server(home: Path, database: str, size: str, spec
     command = (*DBDYNO, "run", "volume", "-D", "rows=2000000", "--server", spec, *LONG)
     with mounted(FULL_SERVER, home, size, *command) as process:
         out, err = process.communicate(timeout=PATIENCE_S)
-    ROWS["the disk of a private server fills"].is_met_by(process.returncode, err)
+    ROWS["the disk of a private server fills while data is loaded"].is_met_by(
+        process.returncode, err
+    )
     assert out.split() == ["lock"]
+
+
+# A table that grows by some hundred kilobytes in each transaction.
+GROW = {
+    "postgresql": "insert into grown select md5(random()::text) from generate_series(1, 4000);",
+    "mariadb": "insert into grown select md5(rand()) from seq_1_to_4000;",
+}
+
+
+@mounts
+@pytest.mark.parametrize(("database", "size", "spec"), SMALL_DISKS)
+def test_the_disk_of_a_private_server_fills_during_the_run(
+    home: Path, tmp_path: Path, database: str, size: str, spec: str
+) -> None:
+    script = tmp_path / "grow.sql"
+    script.write_text(f"create table if not exists grown (filler text);\n{GROW[database]}\n")
+    load = ("-c", "1", "-T", "15", "--warmup", "0", "--stall-limit", "4s")
+    command = (*DBDYNO, "run", script, "--server", spec, *load)
+    with mounted(FULL_SERVER, home, size, *command) as process:
+        out, err = process.communicate(timeout=PATIENCE_S)
+    row = ROWS["the disk of a private server fills during the run"]
+    row.is_met_by(process.returncode, f"{err}\n{out}")
+    assert out.split()[-1] == "lock"
+    kept = open_run("last").record
+    assert kept.transactions is not None
+    assert kept.transactions.ok > 0
+    assert not kept.valid
+    assert any("the disk of the server's data is full" in one for one in kept.invalid_reasons)
+    assert servers_left(home) == []
 
 
 @mounts

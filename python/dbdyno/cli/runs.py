@@ -86,11 +86,13 @@ _COLUMNS: Mapping[str, _Column] = {
     "measured": _Column("measured", lambda run: _known(seconds, run.duration_s)),
 }
 _ALWAYS = 3
+_WORDS = frozenset({*_TEXTS, "workload"})
 _BY_NAME = {
     **_COLUMNS,
     **_TEXTS,
     "workload": _Column("workload", lambda run: visible(run.workload)),
 }
+_NOT_VALID = frozenset({"not-valid", "failed", "interrupted"})
 
 
 class _Entry(NamedTuple):
@@ -99,13 +101,15 @@ class _Entry(NamedTuple):
     name: str
     run: RunSummary
     number: int = 1
+    not_valid: int = 0
 
     def cell(self, name: str) -> str:
         """Return the text of a column."""
         if self.number == 1:
             return _BY_NAME[name].cell(self.run)
-        cells = {"status": f"{self.run.made_for}: {self.number}", "age": _age(self.run.age())}
-        return cells.get(name, "")
+        of_them = f", {self.not_valid} not valid" if self.not_valid else ""
+        status = f"{self.run.made_for}: {self.number}{of_them}"
+        return {"status": status, "age": _age(self.run.age())}.get(name, "")
 
 
 @app.default
@@ -183,12 +187,16 @@ def _folded(found: Sequence[RunSummary]) -> Iterator[_Entry]:
     """Put the runs that were made for one result on one line, where the newest of them is."""
     results = [(run.made_for, run.tags[run.made_for]) if run.made_for else None for run in found]
     numbers = Counter(results)
+    not_valid = Counter(
+        result for run, result in zip(found, results, strict=True) if _state(run) in _NOT_VALID
+    )
     for run, result in zip(found, results, strict=True):
         if result is None:
             yield _Entry(run.run_id, run)
         elif number := numbers.pop(result, 0):
             is_one = number == 1
-            yield _Entry(run.run_id if is_one else result[1], run, number)
+            name = run.run_id if is_one else result[1]
+            yield _Entry(name, run, number, not_valid[result])
 
 
 def _show(entries: Sequence[_Entry], chosen: Sequence[str] | None) -> None:
@@ -196,7 +204,8 @@ def _show(entries: Sequence[_Entry], chosen: Sequence[str] | None) -> None:
     if chosen is not None:
         rows = [[entry.name, *map(entry.cell, chosen)] for entry in entries]
         headings = ["run", *(_BY_NAME[name].heading for name in chosen)]
-        print_lines([Columns([headings, *rows], left=1)])
+        texts = {0, *(place for place, name in enumerate(chosen, start=1) if name in _WORDS)}
+        print_lines([Columns([headings, *rows], left=texts)])
     else:
         print_lines(_lines(entries, columns))
     group = next((entry for entry in entries if entry.number > 1), None)

@@ -19,8 +19,10 @@ from dbdyno.analysis.summarize import summarize
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.misses import find_misses
 from dbdyno.explain.sql import locked_table, written_table
+from dbdyno.formatting import size
 from dbdyno.home import home_folder
 from dbdyno.host.describe import describe_host
+from dbdyno.host.disk import free_bytes
 from dbdyno.model.frame import Activity, Connected, Frame, Interval, Started, Survey
 from dbdyno.model.plan import Plan
 from dbdyno.model.recording import Recording
@@ -67,6 +69,8 @@ from dbdyno.targets.base import ServerDescription
 from dbdyno.workloads.parameters import Values
 from dbdyno.workloads.preparing import Prepared
 
+ROOM_MIN_BYTES = 16 * 2**20
+"""The size of PostgreSQL's WAL files. InnoDB's tables grow by a quarter of that."""
 LOG_END_LINES = 20
 """Number of a failed script's last lines that are shown: they fit on a screen, with the error."""
 
@@ -355,6 +359,8 @@ class _Run:
             ],
         )
         verdict = replace(verdict, invariants_read=watch.read if watch else [])
+        if not verdict.valid and (full := _full_disk(self.connected.server.data_directory)):
+            verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, full])
         worked = verdict.transactions is not None and verdict.transactions.ok > 0
         if verdict.status == "failed" and self._is_new_and_empty() and not worked:
             why = "the server was new and empty: name the one that has your tables with --target"
@@ -408,6 +414,16 @@ class _RunObserver:
 def _last_lines(log: Path) -> list[str]:
     with log.open(encoding="utf-8", errors="replace") as lines:
         return [line.rstrip("\n") for line in deque(lines, maxlen=LOG_END_LINES)]
+
+
+def _full_disk(folder: Path | None) -> str:
+    """Return that the disk of a server's data is full; nothing if there is room, or it is unknown.
+
+    Some servers answer nothing any more, and others that a table is full.
+    """
+    if folder is None or (free := free_bytes(folder)) >= ROOM_MIN_BYTES:
+        return ""
+    return f"the disk of the server's data is full: {size(free)} are left for {folder}"
 
 
 @contextmanager
