@@ -20,7 +20,7 @@ from dbdyno.servers.postgresql.binaries import local_binaries
 from dbdyno.store.query import sql
 from tests.engine.happenings import dies_and_comes_back
 from tests.engine.postgres import Postgres
-from tests.engine.running import plan_for, times
+from tests.engine.running import SECOND, plan_for, times
 from tests.run.test_runner import Observer
 
 TABLE = "create table copied (a bigint, b text, c text)"
@@ -213,6 +213,22 @@ def test_the_end_of_the_run_ends_a_copy(local, table, checked, io):
     assert (result.counters.ok, result.counters.unfinished) == (0, 2)
     assert result.done.end == "complete"
     assert table() == []
+
+
+# Each takes longer than the limit below, though no row takes longer than a fraction of it.
+LONG = {
+    "out": "copy (select pg_sleep(0.05), repeat('x', 9000) from generate_series(1, 50)) to stdout;",
+    # Few rows fit into the socket's buffers, from which the server takes them in silence.
+    "in": "copy copied from stdin;\n" + f"1\t{'x' * 30_000}\tc\n" * 120 + "\\.\n",
+}
+
+
+@pytest.mark.parametrize("direction", LONG)
+def test_a_long_copy_is_no_stall(local, table, checked, io, direction):
+    local.execute(*SLOW)
+    result = checked(once(local, LONG[direction], stall_limit_ns=2 * SECOND, io=io))
+    assert (result.done.end, result.counters.committed) == ("complete", 1)
+    assert result.done.measured_ns > 2 * SECOND  # by its sleeps alone
 
 
 def test_a_server_that_is_killed_during_a_copy(local, table, checked, io):
