@@ -85,9 +85,9 @@ def test_rows_are_listed_with_the_most_frequent_first():
 
 
 def test_a_waiter_behind_another_waiter_is_a_separate_edge():
-    edges = lock_queue(made(behind(1), behind(4, depth=2)).recording()).edges
+    edges = lock_queue(made(behind(1), behind(5, depth=2)).recording()).edges
     assert [(edge.is_direct_to_root, edge.waiters_mean) for edge in edges] == [
-        (False, 4.0),
+        (False, 5.0),
         (True, 1.0),
     ]
 

@@ -69,12 +69,27 @@ def test_what_sessions_and_locks_show_at_slightly_different_instants_is_not_mult
     assert edge.client_seconds == pytest.approx(seen_behind + waited - waited_at_locks)
 
 
-def test_nothing_is_scaled_if_every_sample_includes_the_locks():
+@pytest.mark.parametrize(("known", "behind_clients"), [(2, 3), (1, 1)])
+def test_waits_for_rows_of_unknown_holders_are_like_the_others_if_these_are_most(
+    known, behind_clients
+):
     run = MadeRun(clients=CLIENTS, seconds=SECONDS)
     for number in range(1, 11):
-        run.look(number * 0.5, [waiting("tuple", 3)], [behind("client", "tuple", 2)])
+        seen = [waiting("tuple", 2), waiting("transactionid", 1, statement=3)]
+        run.look(number * 0.5, seen, [behind("client", "tuple", known)])
     (edge,) = lock_queue(run.recording()).edges
-    assert edge.client_seconds == pytest.approx(2 * SECONDS)
+    assert edge.client_seconds == pytest.approx(behind_clients * SECONDS)
+    spent = budget(run.recording())
+    assert spent.share("lock") == pytest.approx(3 / CLIENTS)
+    assert spent.behind("client") == pytest.approx(behind_clients / CLIENTS)
+
+
+def test_waits_for_tables_tell_nothing_of_waits_for_rows():
+    run = MadeRun(clients=CLIENTS, seconds=SECONDS)
+    for number in range(1, 11):
+        seen = [waiting("tuple", 2), waiting("relation", 4, statement=3)]
+        run.look(number * 0.5, seen, [behind("client", "tuple", 2)])
+    assert budget(run.recording()).behind("client") == pytest.approx(2 / CLIENTS)
 
 
 def test_nothing_was_sampled():

@@ -14,6 +14,11 @@ because sessions and locks are not read at one instant: waits that only one of t
 multiplied. But reading the locks of a queue of hundreds takes so long that they show a fraction of
 the sessions that were just seen waiting (29 of 442): then they tell only behind whom, and the total
 is S. Waits for the lock table that belong to the queue are added (queue_waits.py).
+
+Of waits for rows, a few lock samples show neither every statement nor, of short waits, all that the
+sessions showed an instant before. If they show behind whom most of a load's waits for rows are, the
+others are taken to be like these: otherwise one queue would be a cause in part, and in part a wait
+that nothing explains.
 """
 
 from collections.abc import Iterable
@@ -34,6 +39,9 @@ from dbdyno.model.recording import Recording
 _LONG, _SEEN_MIN = 50, 0.5
 """Of so many sessions seen waiting, at least as many do so in the locks read next, unless reading
 them took too long. Of a few, the others' blocker may be unknown."""
+_MOST = 0.5
+ROW_LOCKS = frozenset({"transactionid", "tuple", "record"})
+"""Kinds of locks, and of waits, that stand for a row."""
 Waits: TypeAlias = dict[tuple[str, int, str], float]
 """Client-seconds by kind of session, statement and name of the wait or lock."""
 
@@ -56,7 +64,21 @@ def lock_waits(recording: Recording) -> SampledRows | None:
         if (at_locks_s := _like(kind, waited_at_locks))
     }
     scale = np.array([factors.get(kind, 1.0) for kind in kinds])
-    return replace(found, client_seconds=found.client_seconds * scale)
+    known_s = found.client_seconds * scale
+    are_for_rows = np.array([_is_for_a_row(who, lock) for who, _, lock in kinds], dtype=bool)
+    for_rows_s = sum(
+        seconds * in_all.get((who, statement), 1.0)
+        for (who, statement, event), seconds in waited.items()
+        if _is_for_a_row(who, event)
+    )
+    behind_s = float(known_s[are_for_rows].sum())
+    if _MOST * for_rows_s <= behind_s < for_rows_s:
+        known_s[are_for_rows] *= for_rows_s / behind_s
+    return replace(found, client_seconds=known_s)
+
+
+def _is_for_a_row(who: str, lock: str) -> bool:
+    return who == "client" and lock in ROW_LOCKS
 
 
 def _scale(in_all_s: float, at_locks_s: float, behind_s: float, long_s: float) -> float:

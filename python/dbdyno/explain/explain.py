@@ -55,11 +55,13 @@ def explain(recording: Recording, histograms: Histograms) -> Explanation:
     findings = [found for found in outcomes.values() if isinstance(found, Finding)]
     shown = sorted(uncovered(findings, rules), key=_weight, reverse=True)
     budget = _budget(case)
+    whole = unexplained(findings, rules, budget)
+    left = left_over(findings, rules, budget) if budget else {}
     return Explanation(
         findings=shown,
         not_looked=_unevaluated(outcomes, rules),
-        unexplained=unexplained(findings, rules, budget),
-        unexplained_as=_by_name(budget, left_over(findings, rules, budget)) if budget else {},
+        unexplained=whole,
+        unexplained_as=_by_name(budget, left, whole or 0.0) if budget else {},
     )
 
 
@@ -184,11 +186,12 @@ def left_over(
     }
 
 
-def _by_name(budget: Budget, left: Mapping[TimeKind, float]) -> dict[str, float]:
-    """The largest first; time on a CPU only if that is known."""
+def _by_name(budget: Budget, left: Mapping[TimeKind, float], whole: float) -> dict[str, float]:
+    """The parts of the whole, the largest first; time on a CPU only if that is known."""
+    scale = min(whole / sum(left.values()), 1.0) if left else 0.0
     names: dict[TimeKind, str] = {} if budget.knows_cpu_queue else {"cpu": "active"}
     return {
-        names.get(kind, kind): share
+        names.get(kind, kind): share * scale
         for kind, share in sorted(left.items(), key=lambda one: one[1], reverse=True)
     }
 

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.bounds import row_hold_bound_tps
 from dbdyno.analysis.lock_queue import Edge, LockQueue, statement_means_ms
+from dbdyno.analysis.lock_waits import ROW_LOCKS
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import growth_if_reported, queue_of
@@ -39,7 +40,6 @@ from dbdyno.explain.statements import reads_all, table_of, times_run, whole_name
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import NO_STATEMENT
 
-ROW_LOCKS = frozenset({"transactionid", "tuple", "record"})
 UNKNOWN = "an unknown table"
 _SLIP = 0.01
 """A smaller part of row waits is sampling error: a sample is not taken at a single instant."""

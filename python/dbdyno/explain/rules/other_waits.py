@@ -18,10 +18,10 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from dbdyno.analysis.budget import Part
+from dbdyno.analysis.lock_waits import ROW_LOCKS
 from dbdyno.explain.case import Case
 from dbdyno.explain.named_waits import shares_by_event, waiting_text
 from dbdyno.explain.needs import client_time
-from dbdyno.explain.row_holds import ROW_LOCKS
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import gain_of_waits
 from dbdyno.explain.statements import for_workers
