@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from dbdyno.analysis.budget import budget
 from dbdyno.analysis.distributions import bucket_low_ms
 from dbdyno.analysis.timeline import timeline
 from dbdyno.formatting import THIN_SPACE
+from dbdyno.model.telemetry import WaitCount
 from dbdyno.report.content import Subject
 from dbdyno.report.events import lanes
 from dbdyno.report.html import render_html
@@ -143,8 +145,8 @@ def test_waits_share_the_axis_of_the_throughput_above(ordinary):
 
 def test_bands_are_average_sessions_by_kind(ordinary):
     """Two samples a second: 5 of 8 clients wait for locks, one commits, one works, one is idle."""
-    found = bands(ordinary, timeline(ordinary))
     line = timeline(ordinary)
+    found = bands(ordinary, line).sessions
     inner = (line.time_s >= 1) & (line.time_s < 58)
     assert set(found) == {"lock", "wal", "cpu"}
     for kind, expected in {"lock": 5, "wal": 1, "cpu": 1}.items():
@@ -152,14 +154,14 @@ def test_bands_are_average_sessions_by_kind(ordinary):
 
 
 def test_without_samples_there_is_no_band(ordinary, unwatched):
-    assert bands(unwatched, timeline(unwatched)) == {}
+    assert bands(unwatched, timeline(unwatched)).sessions == {}
     assert section_of(unwatched, "waits") == ""
     samples = ordinary.tables["samples"]
     early = samples["time_s"] < 30
     halved = {name: column[early] for name, column in samples.items()}
     recording = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "samples": halved})
     line = timeline(recording)
-    lock = bands(recording, line)["lock"]
+    lock = bands(recording, line).sessions["lock"]
     assert np.isnan(lock[line.time_s >= 30]).all()
     assert not np.isnan(lock[(line.time_s >= 0) & (line.time_s < 29)]).any()
 
@@ -240,3 +242,52 @@ def test_a_heat_map_of_one_bucket_fills_its_axis_and_nothing_beyond():
     ticks = [float(tick) for tick in re.findall(rf">([\d.]+){THIN_SPACE}ms</text>", shown)]
     assert len(ticks) >= 4
     assert all(low_ms * 0.999 <= tick <= high_ms * 1.001 for tick in ticks)
+
+
+# Eight clients of short statements on saturated cores: hardly any sample meets one that is active.
+HARDLY_SEEN = (
+    WaitCount("client", 0, "asking", "active", "", "", 1),
+    WaitCount("client", 0, "asking", "idle", "Client", "ClientRead", 7),
+)
+
+
+def short_statements(**counted):
+    run = MadeRun(seconds=10, warmup=0, clients=8)
+    for number in range(1, 21):
+        run.look(number * 0.5, HARDLY_SEEN)
+    if counted:
+        run.counters("processes", counted, of="server", at_s=np.arange(1.0, 11.0))
+    return run.recording()
+
+
+def test_sessions_on_a_cpu_are_as_many_as_the_kernel_counted_in_each_interval():
+    busy_us = np.array([2.0, 1.5] * 5) * 1e6
+    recording = short_statements(user_us=busy_us, run_queue_us=3e6)
+    found = bands(recording, timeline(recording))
+    assert found.knows_cpu
+    np.testing.assert_allclose(found.sessions["cpu"], busy_us / 1e6)
+    np.testing.assert_allclose(found.sessions["cpu_queue"], 3)
+    np.testing.assert_allclose(sum(found.sessions.values()), 8)
+    of_all = budget(recording)
+    assert of_all.share("cpu") == pytest.approx(found.sessions["cpu"].mean() / 8)
+    assert f"CPU 21.9{THIN_SPACE}%" in section_of(recording, "waits")
+
+
+def test_what_only_samples_show_is_not_called_cpu_time():
+    recording = short_statements()
+    found = bands(recording, timeline(recording))
+    assert not found.knows_cpu
+    np.testing.assert_allclose(found.sessions["cpu"], 1)
+    text = section_of(recording, "waits")
+    assert f"active 12.5{THIN_SPACE}%" in text
+    assert "CPU time was not read" in text
+
+
+def test_an_interval_in_which_the_kernel_was_not_read_is_as_sampled():
+    run = MadeRun(seconds=10, warmup=2, clients=8)
+    for number in range(-3, 21):
+        run.look(number * 0.5, HARDLY_SEEN)
+    counted = {"user_us": 2e6, "run_queue_us": 0}
+    run.counters("processes", counted, of="server", at_s=np.arange(1.0, 11.0), was_reset=[0])
+    found = bands(run.recording(), timeline(run.recording()))
+    np.testing.assert_allclose(found.sessions["cpu"], [1] * 3 + [2] * 9)

@@ -45,7 +45,7 @@ def over_intervals(growth: Growth, intervals: Intervals) -> Series:
     """
     under_load = growth.time_s <= intervals.end_s.max(initial=0.0)
     kept = Growth(growth.time_s[under_load], growth.seconds[under_load], growth.delta[under_load])
-    return _over(kept, intervals.begin_s, intervals.end_s)
+    return over(kept, intervals.begin_s, intervals.end_s)
 
 
 def as_if_read(series: Series, intervals: Intervals, readings: Growth) -> Series:
@@ -55,18 +55,19 @@ def as_if_read(series: Series, intervals: Intervals, readings: Growth) -> Series
     causes must not be resolved more finely in time than the readings.
     """
     sharp = Growth(intervals.end_s, intervals.end_s - intervals.begin_s, series)
-    seen = _over(sharp, readings.time_s - readings.seconds, readings.time_s)
+    seen = over(sharp, readings.time_s - readings.seconds, readings.time_s)
     known = ~np.isnan(seen)
     return over_intervals(
         Growth(readings.time_s[known], readings.seconds[known], seen[known]), intervals
     )
 
 
-def _over(growth: Growth, begin_s: Series, end_s: Series) -> Series:
+def over(growth: Growth, begin_s: Series, end_s: Series, covered_min: float = _COVERED) -> Series:
+    """Growth of the counter in each span of time; NaN where readings cover less of it than that."""
     knots = np.maximum.accumulate(_interleaved(growth.time_s - growth.seconds, growth.time_s))
     amount = _between(begin_s, end_s, knots, growth.delta)
     covered = _between(begin_s, end_s, knots, growth.seconds) / (end_s - begin_s)
-    return amount / np.where(covered >= _COVERED, np.minimum(covered, 1.0), np.nan)
+    return amount / np.where(covered >= covered_min, np.minimum(covered, 1.0), np.nan)
 
 
 def _between(begin_s: Series, end_s: Series, knots: Series, amounts: Series) -> Series:

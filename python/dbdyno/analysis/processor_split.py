@@ -19,16 +19,23 @@ beyond that a wait without a name.
 
 from collections.abc import Iterator
 
+import numpy as np
 from msgspec import Struct
 
+from dbdyno.analysis.alignment import over
+from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.protocol import protocol_of
-from dbdyno.analysis.readings import Span, covered, total
+from dbdyno.analysis.readings import Span, covered, growth, total
 from dbdyno.analysis.session_samples import measured_s
+from dbdyno.analysis.timeline import Timeline
 from dbdyno.analysis.wait_kinds import NAMES_ALL_WAITS, PartKind
 from dbdyno.model.recording import Recording
 
 COVERED_MIN = 0.9
 """Below this share of the measured part, the server's CPU time says too little about it."""
+_INTERVAL_COVERED_MIN = 0.5
+"""The same of one interval of a curve: the first reading comes a little after the load begins."""
+_CPU, _QUEUE = ("user_us", "system_us"), ("run_queue_us",)
 
 
 class ProcessorSplit(Struct, frozen=True, kw_only=True):
@@ -60,11 +67,34 @@ def processor_split(
     Samples represent ``sampled_share`` of the run; the kernel, which counts all of it, is taken to
     have counted evenly.
     """
-    used_s = _server_s(recording, "user_us", "system_us")
-    queued_s = _server_s(recording, "run_queue_us")
+    used_s, queued_s = _server_s(recording, *_CPU), _server_s(recording, *_QUEUE)
     if used_s is None or queued_s is None or cpu_time_covered(recording) < COVERED_MIN:
         return ProcessorSplit()
     used_s, queued_s = used_s * sampled_share, queued_s * sampled_share
+    return _split(recording, used_s, queued_s, active_s, on_the_way_s)
+
+
+def processor_splits(
+    recording: Recording, line: Timeline, active: Series, on_the_way: Series
+) -> list[ProcessorSplit]:
+    """The split of each interval, from the mean number of sessions of both kinds in it.
+
+    Unchanged in an interval whose CPU time or sessions are not known; in all if the measured part's
+    CPU time is not known.
+    """
+    used, queued = _server_mean(recording, line, *_CPU), _server_mean(recording, line, *_QUEUE)
+    if used is None or queued is None or cpu_time_covered(recording) < COVERED_MIN:
+        return [ProcessorSplit()] * len(line.time_s)
+    amounts = np.stack([used, queued, active, on_the_way], axis=1)
+    return [
+        ProcessorSplit() if np.isnan(known).any() else _split(recording, *known.tolist())
+        for known in amounts
+    ]
+
+
+def _split(
+    recording: Recording, used_s: float, queued_s: float, active_s: float, on_the_way_s: float
+) -> ProcessorSplit:
     running_s = min(used_s, active_s)
     beyond_s = active_s - running_s
     reports_all_waits = protocol_of(recording.plan) in NAMES_ALL_WAITS
@@ -89,6 +119,23 @@ def cpu_time_covered(recording: Recording) -> float:
     that was started again included, looks like another program.
     """
     return covered(recording, "processes", measured_s(recording))
+
+
+def _server_mean(recording: Recording, line: Timeline, *names: str) -> Series | None:
+    """The mean number of the server's processes of which the kernel counted this in each interval.
+
+    NaN where it was not read; None if it never was.
+    """
+    grown = [growth(recording, "processes", name, "server") for name in names]
+    counted_us = [
+        over(its, line.time_s, line.time_s + line.seconds, _INTERVAL_COVERED_MIN)
+        for its in grown
+        if its is not None
+    ]
+    if len(counted_us) < len(names):
+        return None
+    mean: Series = sum(counted_us) / 1e6 / line.seconds
+    return mean
 
 
 def _server_s(recording: Recording, *names: str) -> float | None:

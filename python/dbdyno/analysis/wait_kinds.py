@@ -76,6 +76,8 @@ may be in a wait that is not reported.
 
 ACTIVE = frozenset({"active", "fastpath function call"})
 """States of a session that the server is working for."""
+_SESSIONS = frozenset({"client", "foreign", "unknown"})
+"""Kinds of sessions; all others are the server's own processes, which may report no state."""
 BETWEEN: Mapping[str, PartKind] = {
     "pausing": "pause",
     "idle": "idle",
@@ -87,6 +89,11 @@ BETWEEN: Mapping[str, PartKind] = {
 def wait_kinds(plan: Mapping[str, Any]) -> WaitKinds:
     """The table of the database that a plan loads; empty if its sessions are not sampled."""
     return KINDS.get(protocol_of(plan), ())
+
+
+def may_run(who: str, state: str, wait_type: str) -> bool:
+    """Whether it is on a CPU or waiting for one, as far as the server reports."""
+    return not wait_type and (state in ACTIVE or who not in _SESSIONS)
 
 
 def kind_of(kinds: WaitKinds, wait_type: str, wait_event: str) -> PartKind:

@@ -1,6 +1,8 @@
 """What the clients did in each interval, by kind: average sessions from session samples.
 
-The kinds are those of client time, here over time instead of in total. Clients without an
+The kinds are those of client time, here over time instead of in total, and as there the kernel's
+CPU time decides how many were on a CPU or waiting for one: short statements begin and end between
+two samples, and on busy CPUs the sampler runs only when a session does not. Clients without an
 outstanding request are excluded, so the bands reach the number of clients only if all of them are
 active.
 """
@@ -10,21 +12,36 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.processor_split import ProcessorSplit, processor_splits
 from dbdyno.analysis.session_samples import SESSIONS
 from dbdyno.analysis.timeline import Timeline
-from dbdyno.analysis.wait_kinds import BETWEEN, PartKind, WaitKinds, client_kind, wait_kinds
+from dbdyno.analysis.wait_kinds import (
+    BETWEEN,
+    PartKind,
+    WaitKinds,
+    client_kind,
+    may_run,
+    wait_kinds,
+)
 from dbdyno.model.recording import Recording, rows
 
-Bands = dict[PartKind, Series]
+
+class Bands(Struct, frozen=True):
+    """Average sessions of each kind, one value per interval; NaN without samples there.
+
+    Empty if sessions were never sampled. ``knows_cpu`` says that those on a CPU, or waiting for
+    one, are the kernel's count; otherwise ``cpu`` are the sessions that samples show active.
+    """
+
+    sessions: dict[PartKind, Series]
+    knows_cpu: bool
 
 
 def bands(recording: Recording, line: Timeline) -> Bands:
-    """Average sessions of each kind, one value per interval; NaN without samples there.
-
-    Empty if sessions were never sampled.
-    """
+    """Return the bands of a run."""
     samples, waits = recording.tables["samples"], recording.tables["waits"]
     is_sample = samples["source"] == SESSIONS
     lengths_s = dict(
@@ -36,14 +53,33 @@ def bands(recording: Recording, line: Timeline) -> Bands:
     )
     sampled_s = _per_interval(line, np.array(list(lengths_s)), np.array(list(lengths_s.values())))
     if not sampled_s.any():
-        return {}
+        return Bands({}, knows_cpu=False)
     stands_for_s = np.array([lengths_s.get(time_s, 0.0) for time_s in waits["time_s"].tolist()])
     spent_s = waits["count"] * stands_for_s
     known_s = np.where(sampled_s > 0, sampled_s, np.nan)
-    return {
-        kind: _per_interval(line, waits["time_s"][places], spent_s[places]) / known_s
-        for kind, places in _places(recording).items()
-    }
+    described = [_Session._make(row) for row in rows(waits, _Session._fields)]
+    places = _places(recording, described)
+
+    def mean(chosen: list[int]) -> Series:
+        return _per_interval(line, waits["time_s"][chosen], spent_s[chosen]) / known_s
+
+    seen_as = {kind: mean(chosen) for kind, chosen in places.items()}
+    active = mean([place for place, one in enumerate(described) if one.may_run])
+    on_the_way = mean(
+        [place for place in places.get("client_or_network", ()) if not described[place].may_run]
+    )
+    return _by_kernel(seen_as, processor_splits(recording, line, active, on_the_way))
+
+
+def _by_kernel(seen_as: dict[PartKind, Series], splits: list[ProcessorSplit]) -> Bands:
+    """Divide the sampled kinds, interval by interval."""
+    found: dict[PartKind, Series] = {}
+    for seen, sessions in seen_as.items():
+        for place, split in enumerate(splits):
+            for kind, share in split.kinds(seen):
+                band = found.setdefault(kind, np.where(np.isnan(sessions), np.nan, 0.0))
+                band[place] += sessions[place] * share
+    return Bands(found, knows_cpu=any(split.is_known for split in splits))
 
 
 def _per_interval(line: Timeline, time_s: Series, amounts: Series) -> Series:
@@ -66,14 +102,18 @@ class _Session(NamedTuple):
     wait_type: str
     wait_event: str
 
+    @property
+    def may_run(self) -> bool:
+        return may_run(self.who, self.state, self.wait_type)
 
-def _places(recording: Recording) -> dict[PartKind, list[int]]:
+
+def _places(recording: Recording, described: list[_Session]) -> dict[PartKind, list[int]]:
     """The rows of the table that are of each kind."""
     known = wait_kinds(recording.plan)
     kind_of_session = cache(lambda session: _kind(known, session))
     found: dict[PartKind, list[int]] = defaultdict(list)
-    for place, row in enumerate(rows(recording.tables["waits"], _Session._fields)):
-        kind = kind_of_session(_Session._make(row))
+    for place, session in enumerate(described):
+        kind = kind_of_session(session)
         if kind is not None:
             found[kind].append(place)
     return found

@@ -1,6 +1,7 @@
 """What the clients waited for, on the time axis of the throughput curve above it."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,11 +11,12 @@ from dbdyno.report import resample
 from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
 from dbdyno.report.events import lane_text
 from dbdyno.report.over_time import chart, sampled_rows, shading_text
-from dbdyno.report.waits import Bands, bands
+from dbdyno.report.waits import bands
 
 # From the bottom: the server at work, then what it waits for, then who keeps it waiting.
 _KINDS: Mapping[PartKind, tuple[str, str]] = {
-    "cpu": ("CPU", "on a CPU or waiting for one"),
+    "cpu": ("CPU", "on a CPU"),
+    "cpu_queue": ("CPU queue", "ready to run, waiting for a CPU"),
     "io": ("I/O", "reading or writing data"),
     "wal": ("WAL", "writing or flushing WAL, redo log or binary log"),
     "lwlock": ("LWLock", "lightweight locks on the server's internal structures"),
@@ -22,28 +24,58 @@ _KINDS: Mapping[PartKind, tuple[str, str]] = {
     "other_wait": ("other", "other waits"),
     "client_or_network": (
         "client",
-        "request sent, server not working on it: client, network, no free CPU",
+        "request or reply on its way: network, or the client has not read it yet",
     ),
 }
+_BY_SAMPLES_ALONE: Mapping[PartKind, tuple[str, str]] = {
+    "cpu": ("active", "at work, waiting for a CPU, or in a wait that the server does not report"),
+    "client_or_network": (
+        "client",
+        "request sent, no sample shows the server working on it: client, network, no free CPU, or "
+        "on a CPU between two samples",
+    ),
+}
+_SAMPLES_ALONE = (
+    " The server's CPU time was not read, so what was on a CPU is not known: samples see few of "
+    "the sessions that are."
+)
+_WITH_KERNEL = " Time on a CPU or waiting for one is the kernel's count."
 
 
 def build(subject: Subject) -> Sequence[Block]:
     """One point per interval; for long runs the mean of a group of intervals."""
     line = subject.whole_intervals
-    found = bands(subject.recording, line) if len(line.tps) else {}
-    shown = {kind: found[kind] for kind in _KINDS if kind in found}
-    return [_figure(subject, shown)] if shown else []
+    if not len(line.tps):
+        return []
+    found = bands(subject.recording, line)
+    names = _KINDS if found.knows_cpu else {**_KINDS, **_BY_SAMPLES_ALONE}
+    shown = [
+        _Band(*names[kind], _colour(kind), found.sessions[kind])
+        for kind in _KINDS
+        if kind in found.sessions
+    ]
+    return [_figure(subject, shown, knows_cpu=found.knows_cpu)] if shown else []
 
 
-def _figure(subject: Subject, shown: Bands) -> Figure:
+class _Band(NamedTuple):
+    """A band as it is shown; ``sessions`` has one value per interval."""
+
+    name: str
+    meaning: str
+    colour: str
+    sessions: resample.Values
+
+
+def _figure(subject: Subject, shown: list[_Band], *, knows_cpu: bool) -> Figure:
     return Figure(
         id="waits-chart",
         caption="Clients by sampled session state, on average"
         f"{shading_text(subject)}{lane_text(subject)}. "
-        "Clients without an outstanding request are not shown.",
+        "Clients without an outstanding request are not shown."
+        f"{_WITH_KERNEL if knows_cpu else _SAMPLES_ALONE}",
         summary=_summary(subject, shown),
         table=_table(subject, shown),
-        key=[(_colour(kind), f"{_KINDS[kind][0]}: {_KINDS[kind][1]}") for kind in shown],
+        key=[(band.colour, f"{band.name}: {band.meaning}") for band in shown],
         chart=_chart(subject, shown),
     )
 
@@ -52,45 +84,42 @@ def _colour(kind: PartKind) -> str:
     return f"--wait-{kind.replace('_', '-')}"
 
 
-def _chart(subject: Subject, shown: Bands) -> LineChart:
+def _chart(subject: Subject, shown: list[_Band]) -> LineChart:
     size = resample.group_size(len(subject.whole_intervals.tps))
-    from_the_top = reversed(list(shown.items()))
     series = [
         Series(
-            _KINDS[kind][0],
-            _colour(kind),
-            resample.json_numbers(resample.mean_of(values, size)),
+            band.name,
+            band.colour,
+            resample.json_numbers(resample.mean_of(band.sessions, size)),
         )
-        for kind, values in from_the_top
+        for band in reversed(shown)
     ]
     return chart(subject, series, scale="linear", unit="sessions", stacked=True, height=200)
 
 
-def _summary(subject: Subject, shown: Bands) -> str:
+def _summary(subject: Subject, shown: list[_Band]) -> str:
     """The kinds with most of the clients' time, idle time excluded."""
     measured = subject.whole_intervals.phase == "measure"
     means = {
-        kind: float(np.nanmean(values[measured]))
-        for kind, values in shown.items()
-        if np.isfinite(values[measured]).any()
+        band.name: float(np.nanmean(band.sessions[measured]))
+        for band in shown
+        if np.isfinite(band.sessions[measured]).any()
     }
     if not means:
         return "Sessions were sampled only before the measured part."
     whole = sum(means.values())
     if not whole:
         return "No sampled client was working or waiting."
-    first = sorted(means, key=lambda kind: -means[kind])[:3]
-    parts = ", ".join(
-        f"{_KINDS[kind][0]} {percent(means[kind] / whole)}" for kind in first if means[kind]
-    )
+    first = sorted(means, key=lambda name: -means[name])[:3]
+    parts = ", ".join(f"{name} {percent(means[name] / whole)}" for name in first if means[name])
     return f"On average {significant(whole)} clients were working or waiting: {parts}."
 
 
-def _table(subject: Subject, shown: Bands) -> Table:
+def _table(subject: Subject, shown: list[_Band]) -> Table:
     return Table(
         caption="Clients by sampled session state",
-        columns=("Time", "Phase", *(_KINDS[kind][0] for kind in shown)),
-        rows=sampled_rows(subject.whole_intervals, list(shown.values()), significant),
+        columns=("Time", "Phase", *(band.name for band in shown)),
+        rows=sampled_rows(subject.whole_intervals, [band.sessions for band in shown], significant),
         numeric=frozenset({0, *range(2, len(shown) + 2)}),
     )
 
