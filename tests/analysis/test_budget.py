@@ -297,3 +297,32 @@ def test_a_deadlock_in_the_making_stays_a_lock_wait():
     found = spent(blocking=[behind("transactionid")])
     assert [charge.root_kind for charge in found.charges] == ["lock"]
     assert found.charged("lock") == pytest.approx(60 / WHOLE)
+
+
+STAGES = [(10, 2), (10, 8)]
+
+
+def in_stages(first, second):
+    run = MadeRun(clients=8, seconds=20, stages=STAGES)
+    for number in range(1, 41):
+        run.look(number * 0.5, first if number <= 20 else second)
+    return run
+
+
+def test_clients_of_a_later_stage_are_none_of_the_client_time():
+    parked = WaitCount("client", -1, "idle", "idle", "Client", "ClientRead", 6)
+    at_work = WaitCount("client", 0, "asking", "active", "Lock", "tuple", 2)
+    found = budget(in_stages([at_work, parked], [at_work, parked]).recording())
+    assert found.total == 2 * 10 + 8 * 10
+    assert found.not_seen == pytest.approx(0)
+    assert found.share("lock") == pytest.approx(2 * 20 / 100)
+    assert found.share("idle") == pytest.approx(6 * 10 / 100)  # those of the second stage
+
+
+def test_parked_clients_that_connect_for_each_transaction_have_no_connection():
+    parked = WaitCount("client", -1, "unconnected", "", "", "", 6)
+    at_work = WaitCount("client", 0, "asking", "active", "Lock", "tuple", 2)
+    all_at_work = WaitCount("client", 0, "asking", "active", "Lock", "tuple", 8)
+    found = budget(in_stages([at_work, parked], [all_at_work]).recording())
+    assert {part.kind for part in found.parts} == {"lock"}
+    assert found.share("lock") == pytest.approx(1)

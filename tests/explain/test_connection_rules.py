@@ -49,6 +49,11 @@ def test_clients_in_stages_are_not_judged_by_one_number(rule):
     assert rule != "too_many_connections" or "in stages" in outcome.reason
 
 
+def test_clients_of_a_later_stage_have_no_time_to_connect():
+    run = MadeRun(500, clients=64, seconds=20, stages=[(10, 4), (10, 64)]).connects(6.0, count=500)
+    assert outcome_of("connection_churn", run).share == pytest.approx(3 * 20 / (4 * 10 + 64 * 10))
+
+
 @pytest.mark.parametrize("clients", [2, 4, 8, 12])
 def test_as_many_as_keep_the_processors_busy_are_not_too_many(clients):
     assert isinstance(outcome_of("too_many_connections", crowd(clients)), NotFound)

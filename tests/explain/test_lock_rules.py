@@ -12,7 +12,7 @@ from dbdyno.formatting import THIN_SPACE, percent
 from dbdyno.model.telemetry import ServerFacts
 from tests.explain.made import with_looks
 from tests.explain.rule_outcomes import outcome_of, text_of
-from tests.explain.tpcb import BRANCHES, END, TELLERS, behind, tpcb, waiting
+from tests.explain.tpcb import BRANCHES, END, SECONDS, TELLERS, behind, tpcb, waiting
 from tests.support.recordings import MadeRun
 
 TOOK_MS = 80.0
@@ -91,6 +91,18 @@ def test_a_running_statement_that_locks_a_table_gets_advice_to_avoid_it(state, i
     assert any("idle_in_transaction" in one for one in finding.advice) != is_ddl
     of_a_row = outcome_of("foreign_lock", held_by("foreign", state))
     assert not any("CONCURRENTLY" in one for one in of_a_row.advice)
+
+
+def test_the_mean_number_of_waiters_is_of_the_clients_at_work():
+    """Three wait in both stages: that is no share of the 64 clients that the last stage has."""
+    run = held_by("foreign", "idle in transaction")
+    stages = [(SECONDS / 2, 4), (SECONDS / 2, 64)]
+    recording = run.recording()
+    planned = [{"duration_ns": int(s * 1e9), "clients": n, "rate_tps": None} for s, n in stages]
+    plan = recording.plan | {"clients": 64, "stages": planned}
+    finding = outcome_of("foreign_lock", msgspec.structs.replace(recording, plan=plan))
+    assert finding.share == pytest.approx(3 / 34)
+    assert any(one.startswith("On average 3 clients waited") for one in finding.seen)
 
 
 def test_waits_behind_clients_are_not_foreign():

@@ -110,3 +110,10 @@ def test_without_any_transactions_all_clients_had_lost_their_connection():
     finding = outcome_of("outage", run)
     assert (finding.severity, finding.evidence["came_back"]) == ("critical", False)
     assert finding.share == pytest.approx(4 / 6)
+
+
+@pytest.mark.parametrize(("begin_s", "lost_s"), [(10, 8 * 4), (40, 64 * 4), (28, 8 * 2 + 64 * 2)])
+def test_an_outage_takes_the_time_of_the_clients_of_its_stage(begin_s, lost_s):
+    run = MadeRun(seconds=60, clients=64, stages=[(30, 8), (30, 64)])
+    finding = outcome_of("outage", run.outage(begin_s, 4, connections_lost=64))
+    assert finding.share == pytest.approx(lost_s / (8 * 30 + 64 * 30))

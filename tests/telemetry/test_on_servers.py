@@ -11,7 +11,15 @@ import numpy as np
 import psycopg
 import pytest
 
+from dbdyno.analysis.budget import budget
+from dbdyno.analysis.readings import Span, total
+from dbdyno.analysis.session_samples import measured_s
+from dbdyno.analysis.time_totals import measured_total
+from dbdyno.analysis.timeline import timeline
+from dbdyno.formatting import percent
+from dbdyno.model.plan import Stage
 from dbdyno.model.recording import rows
+from dbdyno.report.waits import bands
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.watching import watching
@@ -248,3 +256,46 @@ def test_a_server_that_freezes_does_not_hold_the_end(tmp_path: Path):
             for pid in frozen:
                 os.kill(pid, signal.SIGCONT)
     assert recording.record.status == "failed"
+
+
+@pytest.mark.usefixtures("watchful")
+def test_the_chart_shows_as_much_cpu_time_as_the_kernel_counted(any_server: Server):
+    """Short statements of many clients: samples alone see few of the sessions that are on a CPU."""
+    recording = measure(
+        any_server, "select-only", clients=32, telemetry="full", duration_ns=4 * SECOND_NS
+    )
+    used_s = sum(
+        total(recording, "processes", name, "server", Span(end_s=measured_s(recording))) or 0.0
+        for name in ("user_us", "system_us")
+    )
+    line = timeline(recording).whole_intervals()
+    found = bands(recording, line)
+    measured = line.phase == "measure"
+    assert found.knows_cpu
+    shown = np.nanmean(found.sessions["cpu"][measured])
+    counted = used_s / 1e6 / measured_s(recording)
+    assert shown == pytest.approx(counted, rel=0.2)
+    spent = budget(recording)
+    assert spent is not None
+    assert spent.share("cpu") * 32 == pytest.approx(counted, rel=0.1)
+
+
+def test_shares_are_of_the_clients_of_each_stage(any_server: Server):
+    """With -C, clients of a later stage have no connection: they are neither idle nor outside."""
+    clients = (2, 32)
+    recording = measure(
+        any_server,
+        "select-only",
+        clients=None,
+        duration_ns=None,
+        stages=tuple(Stage(duration_ns=2 * SECOND_NS, clients=number) for number in clients),
+        reconnect=True,
+    )
+    wanted_s = sum(2 * number for number in clients)
+    spent = budget(recording)
+    assert spent is not None
+    assert spent.total == pytest.approx(wanted_s, rel=0.05)
+    (churn,) = (one for one in recording.record.findings if one.id == "connection_churn")
+    connecting_s = measured_total(recording, "connects").seconds
+    assert churn.share == pytest.approx(connecting_s / wanted_s, rel=0.05)
+    assert f"spent {percent(churn.share)} of their time connecting" in churn.summary

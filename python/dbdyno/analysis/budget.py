@@ -1,5 +1,8 @@
 """Where the clients' time went: N clients for T seconds are N·T client-seconds.
 
+In a load whose stages have different numbers of clients, N·T is the sum over the stages: clients
+that wait by plan for a later stage are left out.
+
     N·T = Σ transactions (client side + network + server on CPU + Σ waits by event)
           + pauses + idle + not connected
 
@@ -21,6 +24,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from dbdyno.analysis.lock_waits import lock_waits
+from dbdyno.analysis.planned_load import client_seconds_planned, has_client_stages
 from dbdyno.analysis.processor_split import ProcessorSplit, processor_split
 from dbdyno.analysis.queue_waits import LOCK, Place, Queue, is_at_lock_table, queues
 from dbdyno.analysis.session_samples import (
@@ -28,6 +32,7 @@ from dbdyno.analysis.session_samples import (
     SampledRows,
     SessionSamples,
     client_seconds,
+    client_time_s,
     measured_s,
     measured_samples,
     sampled_rows,
@@ -39,6 +44,7 @@ from dbdyno.analysis.wait_kinds import (
     WaitKinds,
     client_kind,
     kind_of,
+    may_run,
     wait_kinds,
 )
 from dbdyno.model.recording import Recording
@@ -46,7 +52,6 @@ from dbdyno.model.telemetry import NO_STATEMENT
 
 __all__ = ["Budget", "Charge", "Part", "PartKind", "budget", "foreign_of_work"]
 
-_CLIENTS = frozenset({"client", "foreign", "unknown"})
 _LOAD = frozenset({"client", "unknown"})
 
 
@@ -150,14 +155,14 @@ class Budget(Struct, frozen=True, kw_only=True):
 def budget(recording: Recording) -> Budget | None:
     """Return the client time of the run by kind; None if the sessions were not sampled."""
     samples, blocking = measured_samples(recording), lock_waits(recording)
-    clients = recording.plan.get("clients")
-    if samples is None or blocking is None or not clients:
+    if samples is None or blocking is None or not recording.plan.get("clients"):
         return None
     rows, placed, sessions = _placed(recording, samples)
     sampled_share = samples.total_s / measured_s(recording)
     split = _processor_split(recording, rows, placed, sessions, sampled_share)
-    parts = _parts(client_seconds(samples, sessions, placed), split)
-    whole = clients * measured_s(recording)
+    seen_as = client_seconds(samples, sessions, placed)
+    parts = _parts(_without_later_stages(seen_as, _later_s(recording, samples)), split)
+    whole = client_time_s(recording)
     return Budget(
         total=whole,
         samples=len(samples.time_s),
@@ -168,6 +173,32 @@ def budget(recording: Recording) -> Budget | None:
         knows_sessions=_knows_sessions(rows),
         foreign_of_work=_foreign_of_work(rows, placed, sessions),
     )
+
+
+def _later_s(recording: Recording, samples: SessionSamples) -> float:
+    """Sampled client-seconds of clients that wait for a later stage, or whose stage is over."""
+    if not has_client_stages(recording.plan):
+        return 0.0
+    begins_s = samples.time_s - samples.seconds
+    planned = client_seconds_planned(recording.plan, begins_s, samples.time_s)
+    return float((recording.plan["clients"] * samples.seconds - planned).sum())
+
+
+def _without_later_stages(
+    seen_as: Mapping["_Place", ClientSeconds], later_s: float
+) -> dict["_Place", ClientSeconds]:
+    """Without the clients of later stages: idle ones, or with -C those without a connection."""
+    left = dict(seen_as)
+    for kind in ("idle", "unconnected"):
+        place = _Place(NO_STATEMENT, kind, "", "")
+        seen = left.pop(place, None)
+        if seen is None:
+            continue
+        taken_s = min(later_s, seen.seconds)
+        later_s -= taken_s
+        if taken_s < seen.seconds:
+            left[place] = seen.less(taken_s)
+    return left
 
 
 def foreign_of_work(recording: Recording) -> float:
@@ -201,7 +232,7 @@ def _foreign_of_work(
         return 0.0
     working: dict[bool, float] = defaultdict(float)
     for row, place, seconds in zip(rows, placed, sessions.client_seconds.tolist(), strict=True):
-        is_active = not row.wait_type and (row.state in ACTIVE or row.who not in _CLIENTS)
+        is_active = may_run(row.who, row.state, row.wait_type)
         if is_active or (place and place.kind == "client_or_network"):
             working[row.who == "foreign"] += seconds
     return working[True] / sum(working.values()) if working[True] else 0.0
@@ -248,7 +279,7 @@ def _processor_split(
     """Split CPU time: all active server processes count, as in the kernel's counters."""
     active_s = on_the_way_s = 0.0
     for row, place, seconds in zip(rows, placed, sessions.client_seconds.tolist(), strict=True):
-        if not row.wait_type and (row.state in ACTIVE or row.who not in _CLIENTS):
+        if may_run(row.who, row.state, row.wait_type):
             active_s += seconds
         elif place and place.kind == "client_or_network":
             on_the_way_s += seconds

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dbdyno.analysis.alignment import measured_intervals
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.least_squares import fit
-from dbdyno.analysis.planned_load import is_constant_load
+from dbdyno.analysis.planned_load import client_seconds_planned, is_constant_load
 from dbdyno.analysis.wal import Wal, wal
 from dbdyno.model.recording import Recording
 
@@ -42,7 +42,7 @@ def image_time(recording: Recording) -> ImageTime | None:
     committed = intervals.committed
     causes = np.stack([committed, _images(wal(recording, intervals), committed)], axis=1)
     known = ~np.isnan(causes).any(axis=1)
-    spent = recording.plan["clients"] * (intervals.end_s - intervals.begin_s)
+    spent = client_seconds_planned(recording.plan, intervals.begin_s, intervals.end_s)
     return _share_of_second(causes[known], spent[known])
 
 

@@ -4,7 +4,7 @@ Whatever judges throughput over time checks here first: a planned change is no e
 symptom. This module does not look at measurements.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -43,6 +43,23 @@ def stage_at(plan: Plan, time_s: Series) -> Column:
     """The stage number at each instant; the warm-up belongs to the first."""
     lengths_s = [(stage["duration_ns"] or 0) / 1e9 for stage in plan.get("stages", ())]
     return np.searchsorted([*accumulate(lengths_s[:-1])], time_s, side="right")
+
+
+def client_seconds_planned(plan: Plan, begin_s: Series | float, end_s: Series | float) -> Series:
+    """Client time between two instants: the clients of each stage times its seconds.
+
+    Clients beyond those of a stage wait for a later one by plan: their time is none of it. The
+    warm-up belongs to the first stage, and what follows the end to the last.
+    """
+    stages: Sequence[Plan] = plan.get("stages") or ({},)
+    clients = [stage.get("clients") or plan["clients"] for stage in stages]
+    ends_s = accumulate((stage.get("duration_ns") or 0) / 1e9 for stage in stages)
+    begins_s, finishes_s = np.asarray(begin_s, dtype=float), np.asarray(end_s, dtype=float)
+    spent: Series = clients[0] * (finishes_s - begins_s)
+    for change_s, before, after in zip(ends_s, clients, clients[1:], strict=False):
+        later_s = np.maximum(finishes_s, change_s) - np.maximum(begins_s, change_s)
+        spent = spent + (after - before) * later_s
+    return spent
 
 
 def without_stage_means(plan: Plan, time_s: Series, series: Series) -> Series:

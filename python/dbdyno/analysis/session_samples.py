@@ -14,6 +14,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from dbdyno.analysis.estimate import CONFIDENCE, SAMPLES_MIN, Series
+from dbdyno.analysis.planned_load import client_seconds_planned
 from dbdyno.model.recording import Columns, Recording
 from dbdyno.model.telemetry import FIRST_LOCK_SAMPLE
 
@@ -71,11 +72,26 @@ class ClientSeconds(Struct, frozen=True):
         low, high = (None if end is None else end * share for end in (self.low, self.high))
         return ClientSeconds(self.seconds * share, low, high)
 
+    def less(self, seconds: float) -> "ClientSeconds":
+        """The amount without this part of it, which is known exactly."""
+        low, high = (
+            None if end is None else max(end - seconds, 0.0) for end in (self.low, self.high)
+        )
+        return ClientSeconds(self.seconds - seconds, low, high)
+
 
 def measured_s(recording: Recording) -> float:
     """The length of the measured part as far as it is recorded."""
     intervals = recording.tables["intervals"]
     return float(intervals["seconds"][intervals["phase"] == "measure"].sum())
+
+
+def client_time_s(recording: Recording) -> float:
+    """Client time of the measured part, the whole that shares of it refer to: N·T.
+
+    N is the number of clients that the plan wants at work, stage by stage.
+    """
+    return float(client_seconds_planned(recording.plan, 0.0, measured_s(recording)))
 
 
 def measured_samples(recording: Recording) -> SessionSamples | None:

@@ -3,8 +3,8 @@
 Looks for: connections opened during the measurement, one per transaction (-C) or again after a
 loss, and the time they took.
 
-Arithmetic: connections × mean time to connect, over N·T client-seconds. Each connection also costs
-the server a new process or thread, authentication and cold session caches, which the first
+Arithmetic: connections × mean time to connect, over client time. Each connection also costs the
+server a new process or thread, authentication and cold session caches, which the first
 statements pay for: the share is a lower bound.
 
 Source: the engine's own timing of each connection, from opening the socket to ready for query.
@@ -13,7 +13,7 @@ Wrong when: the connections go through a pooler on the client's side: then they 
 server sees few of them.
 """
 
-from dbdyno.analysis.session_samples import measured_s
+from dbdyno.analysis.session_samples import client_time_s, measured_s
 from dbdyno.analysis.time_totals import measured_total
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
@@ -27,8 +27,7 @@ def look(case: Case) -> Outcome:
     """Not found without connections in the measured part."""
     connects = measured_total(case.recording, "connects")
     seconds = needed(measured_s(case.recording) or None, "nothing was measured")
-    clients: int = needed(case.recording.plan.get("clients"), "the plan has no number of clients")
-    share = min(connects.seconds / (clients * seconds), 1.0)
+    share = min(connects.seconds / client_time_s(case.recording), 1.0)
     if share < NOTICED:
         return NotFound(f"clients spent {percent(share)} of their time connecting")
     database = database_of(case)

@@ -21,6 +21,7 @@ from msgspec import Struct
 from dbdyno.analysis.bounds import cached_share
 from dbdyno.analysis.budget import Budget
 from dbdyno.analysis.protocol import MYSQL
+from dbdyno.analysis.session_samples import client_time_s
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import (
@@ -97,7 +98,7 @@ def look(case: Case) -> Outcome:
 def _reads(case: Case) -> _Reads:
     read, hit, read_ms = _of_innodb(case) if case.protocol == MYSQL else _of_database(case)
     budget = reported_waits(case)
-    client_ms = case.recording.plan["clients"] * (case.record.duration_s or 0.0) * 1e3
+    client_ms = client_time_s(case.recording) * 1e3
     return _Reads(
         per_transaction=read / committed(case),
         hit_share=hit / max(hit + read, 1.0),

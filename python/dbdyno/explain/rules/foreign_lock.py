@@ -23,10 +23,11 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from dbdyno.analysis.budget import Budget, Charge
+from dbdyno.analysis.lock_waits import ROW_LOCKS
+from dbdyno.analysis.session_samples import client_time_s, measured_s
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time, queue_of
-from dbdyno.explain.row_holds import ROW_LOCKS
 from dbdyno.explain.rule import NOTICED, CouldNotLook, NotFound, Outcome, Rule, found
 from dbdyno.explain.sentences import amount, and_so_on, gain_of_waits
 from dbdyno.explain.statements import statements_of
@@ -168,7 +169,7 @@ def _waiting(charges: list[Charge], total_s: float) -> list[Waiting]:
 def _waiting_text(case: Case, waiting: list[Waiting]) -> list[str]:
     """The statements with noticeable waits; a client between two statements has none to name."""
     texts = {one.number: one.text for one in statements_of(case)}
-    clients: int = case.recording.plan["clients"]
+    clients = client_time_s(case.recording) / measured_s(case.recording)
     return [
         f"On average {amount(share * clients, 'client', 'clients')} waited at “{texts[number]}”: "
         f"{percent(share)} of client time."

@@ -5,10 +5,9 @@ and a restart in the server's log. A server that ends a connection because of wh
 sent, such as a packet that is too large, has not gone away.
 
 Arithmetic: an outage lasts from the first connection lost to the first reconnect. It affected all
-clients if as many connections were lost, or if nothing was done for a whole interval of it; the
-share of client time is then its part of the run, otherwise Σ connections · seconds over clients ·
-run. One that affected all clients is a step more severe than its share, and critical if it did not
-end.
+clients if as many connections were lost, or if nothing was done for a whole interval of it; all
+client time within it is then lost, otherwise Σ connections · seconds of it. One that affected all
+clients is a step more severe than its share, and critical if it did not end.
 
 Source: availability as uptime over time, Gray and Siewiorek, Computer 24 (9), 1991.
 
@@ -24,8 +23,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 
+from dbdyno.analysis.planned_load import client_seconds_planned
 from dbdyno.analysis.run_event import RunEvent
 from dbdyno.analysis.server_events import RESTART
+from dbdyno.analysis.session_samples import client_time_s
 from dbdyno.explain.case import Case
 from dbdyno.explain.failing import closed_for_what_was_sent
 from dbdyno.explain.needs import needed
@@ -55,6 +56,8 @@ class _Outage(Struct, frozen=True, kw_only=True):
     restarted: bool
     still_s: float
     """Total length of the intervals within it in which nothing completed."""
+    client_s: float
+    """Client time within it."""
 
     @property
     def seconds(self) -> float:
@@ -76,12 +79,11 @@ class _Outage(Struct, frozen=True, kw_only=True):
         return self.connections >= clients or self.still_s > 0
 
     def client_seconds(self, clients: int) -> float:
-        """Share of client time; a connection lost repeatedly counts once."""
-        whole = clients * self.seconds
+        """Client time lost; a connection lost repeatedly counts once."""
         if self.took_all(clients):
-            return whole
+            return self.client_s
         lost = sum(loss.connections * (loss.end_s - loss.begin_s) for loss in self.losses)
-        return min(lost, whole)
+        return min(lost, self.client_s)
 
 
 class _Run(Struct, frozen=True, kw_only=True):
@@ -89,6 +91,8 @@ class _Run(Struct, frozen=True, kw_only=True):
 
     outages: list[_Outage]
     clients: int
+    """Each has a connection, also while its stage has not come."""
+    client_s: float
     duration_s: float
 
     @property
@@ -116,7 +120,7 @@ class _Run(Struct, frozen=True, kw_only=True):
     def share(self) -> float:
         """Share of client time."""
         lost = sum(one.client_seconds(self.clients) for one in self.outages)
-        return lost / (self.clients * self.duration_s)
+        return lost / self.client_s
 
     @property
     def severity(self) -> Severity:
@@ -139,8 +143,13 @@ def look(case: Case) -> Outcome:
     lost = sum(one.connections for one in outages)
     if lost <= closed_for_what_was_sent(case.record.failures):
         return NotFound("the server ended the connections because of what the clients sent")
-    clients = case.recording.plan["clients"]
-    return _finding(case, _Run(outages=outages, clients=clients, duration_s=duration_s))
+    run = _Run(
+        outages=outages,
+        clients=case.recording.plan["clients"],
+        client_s=client_time_s(case.recording),
+        duration_s=duration_s,
+    )
+    return _finding(case, run)
 
 
 def _losses(case: Case, duration_s: float) -> list[_Loss]:
@@ -167,6 +176,7 @@ def _outage(case: Case, event: RunEvent, losses: Sequence[_Loss], duration_s: fl
         losses=[loss for loss in losses if begin_s <= loss.begin_s <= end_s],
         restarted=event.label == RESTART,
         still_s=_still_s(case, begin_s, end_s),
+        client_s=float(client_seconds_planned(case.recording.plan, begin_s, end_s)),
     )
 
 

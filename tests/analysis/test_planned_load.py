@@ -1,0 +1,41 @@
+"""The client time that a plan asks for."""
+
+import numpy as np
+import pytest
+
+from dbdyno.analysis.planned_load import client_seconds_planned
+
+STAGES = {
+    "clients": 64,
+    "stages": [{"duration_ns": 10 * 10**9, "clients": n, "rate_tps": None} for n in (8, 64, 16)],
+}
+
+
+@pytest.mark.parametrize(
+    ("begin_s", "end_s", "expected"),
+    [
+        (0, 10, 80),
+        (10, 20, 640),
+        (5, 12, 5 * 8 + 2 * 64),
+        (0, 30, 80 + 640 + 160),
+        (-3, 0, 3 * 8),  # the warm-up
+        (29, 31, 2 * 16),  # transactions that end after the load
+        (12, 12, 0),
+    ],
+)
+def test_each_stage_has_its_clients(begin_s, end_s, expected):
+    assert client_seconds_planned(STAGES, begin_s, end_s) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        [],
+        [{"duration_ns": None, "clients": None, "rate_tps": None}],
+        [{"duration_ns": 10**9, "clients": None, "rate_tps": rate} for rate in (100.0, 200.0)],
+    ],
+)
+def test_without_clients_of_their_own_all_stages_have_those_of_the_plan(stages):
+    begin_s, end_s = np.arange(3.0), np.arange(3.0) + 2
+    planned = client_seconds_planned({"clients": 4, "stages": stages}, begin_s, end_s)
+    np.testing.assert_allclose(planned, 8)
