@@ -1,6 +1,7 @@
 """Features that only MariaDB and MySQL have."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,7 +10,7 @@ from dbdyno.targets.base import ServerSetting
 from dbdyno.targets.durability import promise_of
 from dbdyno.targets.mysql import TARGET, maintenance
 from dbdyno.targets.mysql.column_types import word_of
-from dbdyno.targets.mysql.describe import version_number
+from dbdyno.targets.mysql.describe import READ_ONLY, RIGHTS, refuses_writes, version_number
 from dbdyno.targets.mysql.telemetry.facts.plans import compared_columns
 
 
@@ -30,6 +31,31 @@ def test_a_server_is_described(mariadb_server: Server) -> None:
 )
 def test_versions_are_compared_by_number(version: str, number: int) -> None:
     assert version_number(version) == number
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("OFF", None),
+        ("ON", "read_only is on: it may be a replica"),
+        ("NO_LOCK", "read_only is on: it may be a replica"),
+        ("NO_LOCK_NO_ADMIN", "read_only is NO_LOCK_NO_ADMIN: it may be a replica"),
+    ],
+)
+def test_read_only_is_a_word_since_mariadb_12(word: str, reason: str | None) -> None:
+    """As that version answers a user without special rights."""
+    version = "12.0.2-MariaDB"
+    answers = {
+        "select version()": [(version,)],
+        READ_ONLY.format(variable="tx_read_only"): [(version, word, 0)],
+        RIGHTS: [("USAGE",)],
+    }
+
+    def execute(query: str) -> SimpleNamespace:
+        rows = answers[query]
+        return SimpleNamespace(fetchone=lambda: rows[0], fetchall=lambda: rows)
+
+    assert refuses_writes(SimpleNamespace(execute=execute)) == (reason or "")
 
 
 @pytest.mark.parametrize(

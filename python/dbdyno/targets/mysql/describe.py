@@ -15,7 +15,9 @@ DURABILITY = (
 BUILD = ("version", "version_comment", "version_compile_machine", "version_compile_os")
 BINARY_LOG = ("sync_binlog", "binlog_format")  # meaningless without a binary log
 
-SWITCHES = {0: False, 1: True}
+NO_ADMIN = "NO_LOCK_NO_ADMIN"
+# read_only is a number, since MariaDB 12.0 a word.
+IS_READ_ONLY = {0: False, 1: True, "OFF": False, "ON": True, "NO_LOCK": True, NO_ADMIN: True}
 
 FACTS = """
     select version(), @@character_set_database, @@collation_database, @@global.read_only,
@@ -47,15 +49,17 @@ def refuses_writes(connection: Connection) -> str:
     """Return why sessions of this user can write nothing; empty if they can.
 
     Since MariaDB 10.11 SUPER does not include the right to write to a read-only server; in MySQL
-    ``super_read_only`` stops those who have it, too.
+    ``super_read_only`` stops those who have it, too, and so does a word in MariaDB 12.
     """
     is_mariadb = "MariaDB" in connection.execute("select version()").fetchone()[0]
     variable = "tx_read_only" if is_mariadb else "transaction_read_only"
     version, read_only, session = connection.execute(READ_ONLY.format(variable=variable)).fetchone()
     if session:
         return f"{variable} is on for this session"
-    if not read_only:
+    if not IS_READ_ONLY.get(read_only):
         return ""
+    if read_only == NO_ADMIN:
+        return f"read_only is {NO_ADMIN}: it may be a replica"
     writers = {"READ_ONLY ADMIN", "READ ONLY ADMIN", "CONNECTION_ADMIN"}
     if not is_mariadb or version_number(version) < 101100:
         writers.add("SUPER")
@@ -81,7 +85,7 @@ def describe(connection: Connection) -> ServerDescription:
             "durability": partial(_durability, connection),
             "encoding": encoding,
             "collation": collation,
-            "is_in_recovery": lambda: SWITCHES[read_only],
+            "is_in_recovery": lambda: IS_READ_ONLY[read_only],
             "database_bytes": database_bytes,
             "cache_bytes": cache_bytes,
             "build": partial(_variables, connection, BUILD),
