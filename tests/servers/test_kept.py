@@ -19,7 +19,7 @@ from dbdyno.servers.base import Server
 from dbdyno.servers.cluster import FOLDERS
 from dbdyno.servers.postgresql.binaries import embedded_binaries
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
-from dbdyno.servers.record import FILE, ServerRecord, read_record
+from dbdyno.servers.record import FILE, LOG, ServerRecord, read_record
 from dbdyno.servers.spec import KINDS, ServerSpec
 from tests.conftest import SMALL, SMALL_INNODB
 from tests.support.patience import PATIENCE_S
@@ -254,6 +254,15 @@ def test_a_link_among_the_kept_servers_is_not_followed(home: Path, tmp_path: Pat
     with pytest.raises(DbdynoError, match=f"a link to {elsewhere}"):
         kept.stop_kept("mine")
     assert (elsewhere / FILE).exists()
+
+
+def test_a_log_elsewhere_is_not_shown(home: Path, tmp_path: Path) -> None:
+    folder = home / "servers" / "mine"
+    folder.mkdir(parents=True)
+    (folder / FILE).write_bytes(msgspec.json.encode(record_of(folder, mark_of(os.getpid()))))
+    (folder / LOG).symlink_to(tmp_path / "elsewhere.txt")
+    with pytest.raises(DbdynoError, match=f"a link to {tmp_path}"):
+        kept.log_of_kept("mine")
 
 
 @pytest.mark.parametrize("is_pipe", [False, True])

@@ -248,11 +248,13 @@ def _changed(folder: Path, how: str) -> DbdynoError:
 
 
 def _record(name: str, hint: str = "") -> ServerRecord:
-    folder = _where() / name
-    record = read_record(folder) if NAME.fullmatch(name) else None
-    if record is None and NAME.fullmatch(name) and (why := not_a_file(folder / FILE)):
-        hint = f"remove {folder} yourself, once no server runs in it"
-        raise DbdynoError("changed_record", why, hint)
+    record = None
+    if NAME.fullmatch(name):
+        folder = _where() / name
+        if why := not_a_file(folder / FILE) or not_a_file(folder / LOG):
+            hint = f"remove {folder} yourself, once no server runs in it"
+            raise DbdynoError("changed_record", why, hint)
+        record = read_record(folder)
     if record is None:
         names = [line.name for line in list_kept()]
         message = f"no server is named {name!r}; there are: {', '.join(names) or 'none'}"
