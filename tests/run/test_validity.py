@@ -35,6 +35,12 @@ def test_a_run_that_was_ended(end):
     assert reasons(nothing) == [f"the run was {end}: why"]
 
 
+def test_a_silent_server_may_have_computed():
+    (reason,) = reasons(done("stalled", reason="the server stopped answering"))
+    assert reason.startswith("the run was stalled: the server stopped answering for 60\u202fs: if ")
+    assert "raise --stall-limit" in reason
+
+
 def test_a_run_that_ended_too_early():
     assert reasons(done(measured_ns=20 * SECOND_NS)) == [
         "the run ended after 20.0 s of the requested 30.0 s: the scripts of all clients had ended"

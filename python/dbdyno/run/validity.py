@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from dbdyno.analysis.disturbance import Disturbance
-from dbdyno.formatting import count, percent
+from dbdyno.formatting import count, percent, seconds
 from dbdyno.model.frame import Done
 from dbdyno.model.plan import Plan
 from dbdyno.run.plan import planned_ns
 
 # The end of a run is checked about once an interval; missing more than this has another cause.
 SHORTFALL_MAX = 0.01
+_SILENT = "the server stopped answering"
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ def meant_table(reasons: Iterable[str], tables: Iterable[str]) -> str | None:
 def _ended_early(plan: Plan, done: Done) -> list[str]:
     if done.end != "complete":
         reason = f": {done.reason}" if done.reason else ""
-        return [f"the run was {done.end}{reason}"]
+        is_silent = done.end == "stalled" and reason.endswith(_SILENT)
+        return [f"the run was {done.end}{reason}{_how_long(plan) if is_silent else ''}"]
     planned = planned_ns(plan)
     if planned is not None and done.measured_ns < planned * (1 - SHORTFALL_MAX):
         length = f"{done.measured_ns / 1e9:.1f} s of the requested {planned / 1e9:.1f} s"
@@ -93,6 +95,12 @@ def _ended_early(plan: Plan, done: Done) -> list[str]:
             "scripts of clients had ended"
         ]
     return []
+
+
+def _how_long(plan: Plan) -> str:
+    """Return for how long: a server that computes for longer before the first row is as silent."""
+    limit = seconds(plan.stall_limit_ns / 1e9)
+    return f" for {limit}: if statements take that long to answer, raise --stall-limit"
 
 
 def _failed_too_often(done: Done, failures_max: float) -> list[str]:
