@@ -46,9 +46,9 @@ def branches_first():
 
 
 def timed(text=TPCB, name="tpcb", share=1.0, seconds=None):
-    statements = sum(one.is_sql for one in commands(text))
+    seconds = seconds or [MILLISECOND] * sum(one.is_sql for one in commands(text))
     return TimedScript(
-        name=name, share=share, text=text, seconds=seconds or [MILLISECOND] * statements
+        name=name, share=share, text=text, seconds=seconds, round_trip_s=min(seconds)
     )
 
 
@@ -94,6 +94,13 @@ def test_branches_first_is_bound_at_a_fifth_of_it():
     advice = advise([timed(branches_first())], ROWS)
     assert tables_in_order(advice.scripts["tpcb"])[-1] == "branches"
     assert advice.after.tps / advice.before.tps == pytest.approx(5)
+
+
+def test_a_bound_lies_between_what_clients_cannot_see_of_a_hold():
+    """Before the hold its statement, of 1 ms; at its end a round trip, which is as long here."""
+    before = advise([timed()], ROWS).before
+    assert before.tps == pytest.approx(1 / (2 * MILLISECOND))
+    assert before.range_tps == pytest.approx((1 / (3 * MILLISECOND), 1 / MILLISECOND))
 
 
 def test_the_best_order_stays_as_it_is():
@@ -220,8 +227,8 @@ def test_the_finding_names_the_table_and_gives_the_order():
 major: Statement order: pgbench_branches is locked too early
 Rows of pgbench_branches are locked earlier than necessary: each is held for 400
 µs; in the best statement order for 300 µs.
-The row limits throughput to 2 500 TPS; in the best order the limit is 3 333
-TPS, by pgbench_branches.
+The row limits throughput to 2 500 TPS (2 500 to 3 333); in the best order the
+limit is 3 333 TPS (3 333 to 5 000), by pgbench_branches.
 """)
     assert finding.advice == [
         "Run tpcb in this order: BEGIN, UPDATE pgbench_accounts, SELECT pgbench_accounts, "

@@ -50,6 +50,12 @@ def flushing(**named):
     return tpcb(8, waits, [behind(BRANCHES, 3, wait="WALSync")], **named)
 
 
+FLUSH_TIMES = [
+    (("wal_sync", "wal_sync_time"), ""),
+    (("fsyncs", "fsync_time"), "client backend/wal/normal"),
+]
+
+
 def test_flushes_are_charged_with_the_row_locks_they_prolong():
     run = flushing(tps=300).counters("pg_stat_wal", {"wal_sync": 150, "wal_sync_time": 750})
     finding = outcome_of("wal_write", run)
@@ -63,7 +69,7 @@ They wait for it directly for 50 % of client time, for 37.5 % for locks whose
 holders do.
 150 flushes per second; 2 commits per flush.
 A flush takes 5 ms: one after the other, with as many commits in each, they
-allow 400 commits per second.
+allow 400 commits per second (385 to 416).
 """)
     assert "synchronous_commit=off instead of on" in finding.advice[-1]
 
@@ -80,6 +86,27 @@ def test_without_the_waits_the_processors_are_the_next_bound(server, gain):
     run = with_looks(MadeRun(1000), (0, "IO", "WALSync", 6), (0, "Client", "x", 2))
     with_processors(run, server=server, engine=0.2)
     assert outcome_of("wal_write", run).gain == gain
+
+
+@pytest.mark.parametrize(("names", "of"), FLUSH_TIMES)
+def test_the_commits_that_flushes_allow_have_the_interval_of_their_times(names, of):
+    """A commit spends 2 or 3 ms flushing: that allows 400 commits a second, give or take."""
+    count, time_ms = names
+    source = "pg_stat_io" if of else "pg_stat_wal"
+    timed = {count: 150, time_ms: [5000] * 3 + [600, 900] * (SECONDS // 2)}  # first the warm-up
+    run = flushing(tps=300).counters(source, timed, of=of)
+    evidence = outcome_of("wal_write", run).evidence
+    low, high = evidence["bound_range_tps"]
+    assert evidence["bound_tps"] == pytest.approx(400)
+    assert 300 < low < 400 < high < 500
+
+
+def test_with_few_readings_the_bound_of_commits_has_no_interval():
+    counted = {"wal_sync": 1500, "wal_sync_time": 7500}
+    run = flushing(tps=300).counters("pg_stat_wal", counted, at_s=[0, 10, 20])
+    finding = outcome_of("wal_write", run)
+    assert finding.evidence["bound_range_tps"] is None
+    assert any("they allow 400 commits per second." in one for one in finding.seen)
 
 
 def test_flushes_of_servers_that_count_them_by_backend():

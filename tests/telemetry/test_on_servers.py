@@ -16,6 +16,11 @@ from dbdyno.analysis.readings import Span, total
 from dbdyno.analysis.session_samples import measured_s
 from dbdyno.analysis.time_totals import measured_total
 from dbdyno.analysis.timeline import timeline
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import server_facts
+from dbdyno.explain.order import advise
+from dbdyno.explain.row_holds import bound_range_tps, bound_tps, row_holds
+from dbdyno.explain.rules.statement_order import timed_scripts
 from dbdyno.formatting import percent
 from dbdyno.model.plan import Stage
 from dbdyno.model.recording import rows
@@ -28,6 +33,7 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.targets.postgresql import TARGET
 from tests.conftest import SMALL
+from tests.store import hdr
 from tests.support.ended import assert_sound
 from tests.support.patience import PATIENCE_S, eventually, wait_until
 from tests.telemetry.watched import Observer, lacks, measure, nobody_watches, seen
@@ -299,3 +305,18 @@ def test_shares_are_of_the_clients_of_each_stage(any_server: Server):
     connecting_s = measured_total(recording, "connects").seconds
     assert churn.share == pytest.approx(connecting_s / wanted_s, rel=0.05)
     assert f"spent {percent(churn.share)} of their time connecting" in churn.summary
+
+
+@pytest.mark.usefixtures("watchful")
+def test_two_rules_state_the_same_bound_of_a_row_with_its_interval(database: Server):
+    recording = measure(database, "tpcb", clients=8, telemetry="full", duration_ns=3 * SECOND_NS)
+    case = Case(recording, hdr.HISTOGRAMS)
+    rows_of = {table.name: table.rows for table in server_facts(case).tables}
+    advice = advise(timed_scripts(case), rows_of)
+    assert advice is not None
+    before, holds = advice.before, row_holds(case)
+    assert before.table == "pgbench_branches"
+    assert before.tps == pytest.approx(bound_tps(holds, before.table))
+    assert before.range_tps == pytest.approx(bound_range_tps(holds, before.table))
+    low, high = before.range_tps
+    assert low < before.tps < high

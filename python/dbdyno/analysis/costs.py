@@ -26,7 +26,7 @@ from dbdyno.model.record import CostRecord
 from dbdyno.model.recording import Recording
 
 # 95 % of the differences of two lags that are each uniform up to a second: 1 − √0.05.
-_LAG_S = 0.78
+LAG_S = 0.78
 
 
 def costs(recording: Recording) -> list[CostRecord]:
@@ -59,5 +59,5 @@ def _of_all(numerator: CostAmount, intervals: Intervals) -> CostRecord | None:
         found = Ratio(found.value, None, None)
     if found and not numerator.is_prompt:
         length_s = float((intervals.end_s - intervals.begin_s)[known].sum())
-        found = widened(found, _LAG_S / length_s)
+        found = widened(found, LAG_S / length_s)
     return numerator.record(found) if found else None

@@ -8,7 +8,8 @@ backwards, and a greedy rule solves it exactly (Lawler, *Management Science* 19,
 the beginning, of the statements that may come next, take the one whose p·h would be least.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -27,11 +28,16 @@ _COLD = 0.01
 
 
 class Bound(Struct, frozen=True):
-    """The row that bounds the rate: its table, the rate, and how long a transaction holds it."""
+    """The row that bounds the rate: its table, the rate, and how long a transaction holds it.
+
+    ``range_tps`` is between what the bound is, by what clients cannot see of a hold
+    (``row_holds.py``): it begins within the locking statement, and ends before they know it.
+    """
 
     table: str
     tps: float
     hold_s: float
+    range_tps: tuple[float, float]
 
 
 class Advice(Struct, frozen=True, kw_only=True):
@@ -98,29 +104,51 @@ def _heat(step: Step, left_s: float, cold: float) -> float:
 
 def bound(parsed: Sequence[Transaction], orders: Sequence[Sequence[int]]) -> Bound | None:
     """The row that bounds the rate if the steps come in these orders."""
-    holds: dict[str, list[tuple[float, float]]] = {}
+    holds: dict[str, list[_Hold]] = {}
     for one, order in zip(parsed, orders, strict=True):
-        for table, probability, hold_s in _holds(one, order):
-            holds.setdefault(table, []).append((one.script.share * probability, hold_s))
-    bounds = [
-        Bound(table, row_hold_bound_tps(held), _mean_hold_s(held)) for table, held in holds.items()
-    ]
+        for table, hold in _holds(one, order):
+            holds.setdefault(table, []).append(hold)
+    round_trip_s = min((one.script.round_trip_s for one in parsed), default=0.0)
+    bounds = [_bound(table, held, round_trip_s) for table, held in holds.items()]
     return min(bounds, key=lambda one: one.tps, default=None)
 
 
-def _holds(one: Transaction, order: Sequence[int]) -> Iterator[tuple[str, float, float]]:
-    """Table, probability and seconds of each lock: the time after its statement."""
+class _Hold(NamedTuple):
+    """The probability of a lock among all transactions, its seconds, and those of its statement."""
+
+    probability: float
+    hold_s: float
+    statement_s: float
+
+
+def _bound(table: str, held: Sequence[_Hold], round_trip_s: float) -> Bound:
+    def tps(end_s: Callable[[_Hold], float]) -> float:
+        return row_hold_bound_tps((hold.probability, end_s(hold)) for hold in held)
+
+    return Bound(
+        table=table,
+        tps=tps(lambda hold: hold.hold_s),
+        hold_s=_mean_hold_s(held),
+        range_tps=(
+            tps(lambda hold: hold.hold_s + hold.statement_s),
+            tps(lambda hold: max(hold.hold_s - round_trip_s, 0.0)),
+        ),
+    )
+
+
+def _holds(one: Transaction, order: Sequence[int]) -> Iterator[tuple[str, _Hold]]:
+    """The table of each lock, and its hold: the time after its statement."""
     left_s = one.end_s + sum(step.seconds for step in one.steps)
     for place in order:
         step = one.steps[place]
         left_s -= step.seconds
         if step.locks:
-            yield step.locks, step.probability, left_s
+            yield step.locks, _Hold(one.script.share * step.probability, left_s, step.seconds)
 
 
-def _mean_hold_s(held: Sequence[tuple[float, float]]) -> float:
-    weights = sum(probability for probability, _ in held)
-    return sum(probability * hold_s for probability, hold_s in held) / weights
+def _mean_hold_s(held: Sequence[_Hold]) -> float:
+    weights = sum(hold.probability for hold in held)
+    return sum(hold.probability * hold.hold_s for hold in held) / weights
 
 
 def _written(one: Transaction, order: Sequence[int]) -> str:

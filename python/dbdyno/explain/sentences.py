@@ -52,13 +52,13 @@ def in_throughput(case: Case, gain: str) -> str:
     return gain
 
 
-def bound_text(bound_tps: float, range_tps: tuple[float, float] | None) -> str:
+def bound_text(bound_tps: float, range_tps: tuple[float, float] | None, unit: str = "TPS") -> str:
     """A bound with its interval: ``2 500 TPS (2 310 to 2 720)``."""
     if range_tps is None:
-        return f"{tps(bound_tps)} TPS"
+        return f"{tps(bound_tps)} {unit}"
     low, high = range_tps
     upper = "" if math.isinf(high) else f" to {tps(high)}"
-    return f"{tps(bound_tps)} TPS ({tps(low)}{upper or ' or more'})"
+    return f"{tps(bound_tps)} {unit} ({tps(low)}{upper or ' or more'})"
 
 
 def bound_exceeded_text(bound_tps: float, measured_tps: float) -> str:

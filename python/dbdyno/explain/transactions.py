@@ -33,13 +33,15 @@ class UnknownRowsError(Exception):
 class TimedScript(Struct, frozen=True, kw_only=True):
     """A script, its share of the transactions, and the seconds that each of its statements takes.
 
-    Without lock waits: those are what another order changes.
+    Without lock waits: those are what another order changes. A round trip takes at most
+    ``round_trip_s``, the time of the fastest statement of all, whatever it waits for.
     """
 
     name: str
     share: float
     text: str
     seconds: Sequence[float]
+    round_trip_s: float
 
 
 class Step(Struct, frozen=True):

@@ -8,7 +8,9 @@ the time of all statements after the locking one to the end of the commit, witho
 the orders that respect dependencies (variables, tables that are written and used again, BEGIN first
 and END last) the one with the highest bound takes, at each place, the statement whose p·h would be
 smallest. Throughput rises at most by the ratio of the bounds, by 1/(1 − the share of lock waits
-that end at another client and in no deadlock), and by what CPU capacity remains. Where more
+that end at another client and in no deadlock), and by what CPU capacity remains. A bound's interval
+is from what clients cannot see of a hold: it may begin as early as the locking statement is sent,
+and end a round trip before the commit is received, which the fastest statement bounds. Where more
 transactions pass than a row held for so long allows (InnoDB releases it before its redo is on
 storage) the finding is a hint, and minor at most.
 
@@ -39,10 +41,10 @@ from dbdyno.explain.rule import (
     severity_of,
 )
 from dbdyno.explain.script_text import commands
-from dbdyno.explain.sentences import bound_exceeded_text, rise_text
+from dbdyno.explain.sentences import bound_exceeded_text, bound_text, rise_text
 from dbdyno.explain.sql import in_short
 from dbdyno.explain.transactions import TimedScript, UnknownRowsError, UnorderableError
-from dbdyno.formatting import milliseconds, percent, tps
+from dbdyno.formatting import milliseconds, percent
 from dbdyno.model.record import Finding
 from dbdyno.model.recording import rows
 
@@ -85,9 +87,9 @@ def timed_scripts(case: Case) -> list[TimedScript]:
     """
     queue = case.lock_queue
     lock_ms = {one.statement: one.lock_ms for one in queue.statements} if queue else {}
+    means_ms = statement_means_ms(case.recording)
     working_ms = {
-        number: mean_ms - lock_ms.get(number, 0.0)
-        for number, mean_ms in statement_means_ms(case.recording).items()
+        number: mean_ms - lock_ms.get(number, 0.0) for number, mean_ms in means_ms.items()
     }
     numbers = rows(case.recording.tables["statement_texts"], ("script", "statement"))
     done = [one.ok for one in case.record.scripts]
@@ -97,6 +99,7 @@ def timed_scripts(case: Case) -> list[TimedScript]:
             share=done[place] / sum(done),
             text=script["text"],
             seconds=[working_ms.get(n, 0.0) / 1e3 for of, n in sorted(numbers) if of == place],
+            round_trip_s=min(means_ms.values(), default=0.0) / 1e3,
         )
         for place, script in enumerate(case.recording.plan["scripts"])
         if done[place]
@@ -132,8 +135,8 @@ def _finding(case: Case, advice: Advice, gain: float) -> Finding:
         seen=[
             bound_exceeded_text(before.tps, measured_tps)
             if is_exceeded
-            else f"The row limits throughput to {tps(before.tps)} TPS; in the best order the limit "
-            f"is {tps(after.tps)} TPS, by {after.table}."
+            else f"The row limits throughput to {bound_text(before.tps, before.range_tps)}; in the "
+            f"best order the limit is {bound_text(after.tps, after.range_tps)}, by {after.table}."
         ],
         why="A row stays locked until the transaction ends, so every client in the queue waits for "
         "all statements after the one that locks it.",
@@ -163,7 +166,9 @@ def _evidence(advice: Advice, gain: float) -> dict[str, Any]:
     return {
         "table": advice.before.table,
         "bound_before_tps": advice.before.tps,
+        "bound_before_range_tps": advice.before.range_tps,
         "bound_after_tps": advice.after.tps,
+        "bound_after_range_tps": advice.after.range_tps,
         "hold_before_ms": advice.before.hold_s * 1e3,
         "hold_after_ms": advice.after.hold_s * 1e3,
         "gain_predicted": gain,

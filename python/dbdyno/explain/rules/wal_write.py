@@ -6,7 +6,8 @@ holder was flushing at that moment.
 Arithmetic: the share of client time in such waits, each lock wait charged to the end of its chain.
 With flushes of f seconds and one commit after the other no client makes more than 1/f per second;
 group commit lets commits that arrive meanwhile share the next flush: commits over flushes is how
-many did. One flush is in progress at a time, so it takes at most the time in which anyone waited,
+many did. The bound's interval is from how the flushing time of a commit varies over the run. One
+flush is in progress at a time, so it takes at most the time in which anyone waited,
 over the number of flushes. Storage that answers within a millisecond is not the cause of anything:
 that wait is the price of durable commits and the normal limit of a closed loop of short
 transactions, never more than a note. Where a flush writes much (WAL bytes over flushes), the amount
@@ -25,22 +26,25 @@ Wrong when: the storage is shared with checkpoints or other programs and is slow
 them (see the rules on checkpoints, and the disk's latency).
 """
 
+import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.bounds import commit_bound_tps
+from dbdyno.analysis.alignment import measured_intervals, over
+from dbdyno.analysis.bounds import UNBOUNDED, commit_bound_tps
 from dbdyno.analysis.budget import Budget
-from dbdyno.analysis.costs import cost
+from dbdyno.analysis.costs import LAG_S, cost
 from dbdyno.analysis.protocol import MYSQL
-from dbdyno.analysis.readings import objects, was_read
+from dbdyno.analysis.ratios import ratio, widened
+from dbdyno.analysis.readings import Growth, growth, objects, was_read
 from dbdyno.analysis.session_samples import measured_s
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time, committed, growth_if_reported
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severity_of
-from dbdyno.explain.sentences import gain_of_waits
+from dbdyno.explain.sentences import bound_text, gain_of_waits
 from dbdyno.explain.settings import is_on
 from dbdyno.explain.sql import written_table
-from dbdyno.formatting import milliseconds, percent, significant, size, tps
+from dbdyno.formatting import milliseconds, percent, significant, size
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import ServerFacts
 
@@ -74,10 +78,17 @@ class _Flushes(Struct, frozen=True, kw_only=True):
     """Commits of transactions that write: others have nothing to flush."""
     each_s: float | None
     each_at_most_s: float
+    bound_range_tps: tuple[float, float] | None
+    """The 95 % interval of the commits that flushes allow; None if they are not timed."""
     bytes_each: float | None
     bytes_per_transaction: float | None
     delay_s: float
     """How long a commit waits for others before it flushes (commit_delay)."""
+
+    @property
+    def bound_tps(self) -> float | None:
+        """Commits per second that flushes allow one after the other; None if they are not timed."""
+        return commit_bound_tps(self.each_s, self.commits_per_flush) if self.each_s else None
 
     @property
     def are_prompt(self) -> bool:
@@ -142,6 +153,8 @@ def look(case: Case) -> Outcome:
             "commits_per_flush": flushes.commits_per_flush if flushes else None,
             "flush_ms": flushes.each_s * 1e3 if flushes and flushes.each_s else None,
             "flush_bytes": flushes.bytes_each if flushes else None,
+            "bound_tps": flushes.bound_tps if flushes else None,
+            "bound_range_tps": flushes.bound_range_tps if flushes else None,
         },
         seen=[
             f"They wait for it directly for {percent(own)} of client time"
@@ -186,11 +199,44 @@ def _flushes(case: Case, waited_s: float) -> _Flushes | None:
         per_s=flushes / seconds,
         commits_per_flush=_writing(case) / flushes,
         each_s=spent_ms / flushes / 1e3 if spent_ms else None,
+        bound_range_tps=_bound_range_tps(case, spent_ms),
         each_at_most_s=min(waited_s, seconds) / flushes,
         bytes_each=of_transaction and of_transaction * committed(case) / flushes,
         bytes_per_transaction=of_transaction,
         delay_s=_delay_s(case),
     )
+
+
+def _bound_range_tps(case: Case, spent_ms: float) -> tuple[float, float] | None:
+    """From the time that the commits of each reading spent flushing."""
+    timed = _flushing(case) if spent_ms else []
+    if not timed:
+        return None
+    intervals = measured_intervals(case.recording)
+    done = Growth(intervals.end_s, intervals.end_s - intervals.begin_s, intervals.committed)
+    ends_s, lengths_s = timed[0].time_s, timed[0].seconds
+    committed = over(done, ends_s - lengths_s, ends_s)
+    known = ~np.isnan(committed)
+    flushing = np.sum([one.delta for one in timed], axis=0)
+    each = ratio(flushing[known], committed[known])
+    if each and case.protocol != MYSQL:  # PostgreSQL's sessions publish their counts late
+        each = widened(each, LAG_S / float(lengths_s[known].sum()))
+    if each is None or each.low is None or each.high is None:
+        return None
+    bound_tps = _writing(case) / spent_ms * 1e3
+    high = bound_tps * each.value / each.low if each.low else UNBOUNDED
+    return bound_tps * each.value / each.high, high
+
+
+def _flushing(case: Case) -> list[Growth]:
+    """The time of flushes over time; the units do not matter."""
+    if case.protocol == MYSQL:
+        timed = [("file_io", "sync_us", "innodb_log_file")]
+    elif _grown(case, "pg_stat_wal", "wal_sync"):
+        timed = [("pg_stat_wal", "wal_sync_time", "")]
+    else:
+        timed = [("pg_stat_io", "fsync_time", of) for of in _wal_of_io(case)]
+    return [one for of in timed if (one := growth(case.recording, *of)) is not None]
 
 
 def _delay_s(case: Case) -> float:
@@ -230,16 +276,20 @@ def _of_redo(case: Case) -> tuple[float, float] | None:
 
 def _of_wal(case: Case) -> tuple[float, float] | None:
     """From pg_stat_wal until 17, then from pg_stat_io."""
-    recording = case.recording
     if _grown(case, "pg_stat_wal", "wal_sync"):
         return _grown(case, "pg_stat_wal", "wal_sync"), _grown(case, "pg_stat_wal", "wal_sync_time")
-    if not was_read(recording, "pg_stat_io"):
+    if not was_read(case.recording, "pg_stat_io"):
         return None
-    of_wal = [name for name in objects(recording, "pg_stat_io") if name.split("/")[1:2] == ["wal"]]
+    of_wal = _wal_of_io(case)
     return (
         sum(_grown(case, "pg_stat_io", "fsyncs", name) for name in of_wal),
         sum(_grown(case, "pg_stat_io", "fsync_time", name) for name in of_wal),
     )
+
+
+def _wal_of_io(case: Case) -> list[str]:
+    found = objects(case.recording, "pg_stat_io")
+    return [name for name in found if name.split("/")[1:2] == ["wal"]]
 
 
 def _grown(case: Case, source: str, name: str, of: str | None = None) -> float:
@@ -264,11 +314,11 @@ def _flushes_text(flushes: _Flushes, log: str) -> list[str]:
             f"A flush takes at most {milliseconds(flushes.each_at_most_s * 1e3)}: the storage is "
             "fast, and this is the price of durable commits."
         )
-    if flushes.each_s:
-        bound = commit_bound_tps(flushes.each_s, flushes.commits_per_flush)
+    if flushes.each_s and flushes.bound_tps:
+        allowed = bound_text(flushes.bound_tps, flushes.bound_range_tps, "commits per second")
         sentences.append(
             f"A flush takes {milliseconds(flushes.each_s * 1e3)}: one after the other, with as "
-            f"many commits in each, they allow {tps(bound)} commits per second."
+            f"many commits in each, they allow {allowed}."
         )
     return sentences
 
