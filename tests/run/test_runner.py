@@ -169,6 +169,14 @@ def test_scripts_that_find_no_table_on_a_new_server_are_told_why(home, tmp_path)
     ]
 
 
+def test_a_new_server_that_is_at_work_for_long_is_not_told_to_lack_tables(home, tmp_path):
+    path = tmp_path / "long.sql"
+    path.write_text("select pg_sleep(9);")
+    record = run_tpcb(None, items=[str(path)], stall_limit_ns=1_000_000_000)
+    (reason,) = record.invalid_reasons
+    assert "raise --stall-limit" in reason
+
+
 def test_a_typo_in_a_tables_name_costs_a_few_lines(database, home, tmp_path):
     """The error, its line, and the table that was meant."""
     run_tpcb(database)

@@ -362,7 +362,8 @@ class _Run:
         if not verdict.valid and (full := _full_disk(self.connected.server.data_directory)):
             verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, full])
         worked = verdict.transactions is not None and verdict.transactions.ok > 0
-        if verdict.status == "failed" and self._is_new_and_empty() and not worked:
+        is_hopeless = measured.done is not None and measured.done.end == "aborted"
+        if is_hopeless and self._is_new_and_empty() and not worked:
             why = "the server was new and empty: name the one that has your tables with --target"
             verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, why])
         elif meant := meant_table(verdict.invalid_reasons, recording.schema.get("tables", ())):
