@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from dbdyno.model.telemetry import WaitCount
 from dbdyno.report.html import render_html
 from tests.report.drawings import colour_of, coloured, misplaced_texts, scale_of_print
 from tests.store import hdr
@@ -170,6 +171,22 @@ def test_the_warm_up_is_named_above_the_plot(open_page, ordinary, figure):
     name = page.locator(f"#{figure} text:visible:text-is('warm-up')").bounding_box()
     plot = page.locator(f"#{figure} .plot:visible").bounding_box()
     assert name["y"] + name["height"] <= plot["y"] + 1
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_names_of_all_that_a_saturated_host_shows_fit_beside_the_chart(open_page, width):
+    waits = [
+        WaitCount("client", 0, "asking", "active", "", "", 4),
+        WaitCount("client", 0, "asking", "idle", "Client", "ClientRead", 4),
+    ]
+    run = MadeRun(seconds=10, warmup=0, clients=8)
+    for number in range(1, 21):
+        run.look(number * 0.5, waits)
+    run.counters("processes", {"user_us": 1.5e6, "run_queue_us": 2.5e6}, of="server")
+    page = open_page(run.recording(), width)
+    for name in ("CPU", "queue", "client"):
+        assert page.locator(f"#waits-chart text:visible:text-is('{name}')").count() == 1
+    assert misplaced_texts(page) == []
 
 
 def test_names_of_bands_can_be_read(open_page, ordinary):

@@ -16,7 +16,7 @@ from dbdyno.report.waits import bands
 # From the bottom: the server at work, then what it waits for, then who keeps it waiting.
 _KINDS: Mapping[PartKind, tuple[str, str]] = {
     "cpu": ("CPU", "on a CPU"),
-    "cpu_queue": ("CPU queue", "ready to run, waiting for a CPU"),
+    "cpu_queue": ("queue", "ready to run, waiting for a CPU"),
     "io": ("I/O", "reading or writing data"),
     "wal": ("WAL", "writing or flushing WAL, redo log or binary log"),
     "lwlock": ("LWLock", "lightweight locks on the server's internal structures"),
