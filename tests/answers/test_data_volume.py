@@ -5,6 +5,7 @@ import itertools
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbdyno.answers.registry import all_answers
 from dbdyno.model.study import DataLoad
@@ -182,6 +183,23 @@ def test_a_vacuum_does_not_keep_up_if_the_dead_rows_grow_beyond_its_passes():
     assert "no more than 1 100" in sentence
 
 
+def test_few_vacuums_do_not_tell_whether_it_keeps_up():
+    """One has finished, of a table whose dead rows are mostly those of one under way."""
+
+    def run_of(_at):
+        run = MadeRun(1000, seconds=10, warmup=0)
+        run.counters(VACUUMED, {"n_tup_upd": 1000, "n_tup_del": 0}, of="test")
+        run.levels(VACUUMED, {"n_dead_tup": 9e4, "n_live_tup": 1e8}, of="test")
+        run.log(5.0, "autovacuum", table="test", removed=1e4, elapsed_s=4.0)
+        return run.facts(facts("test"))
+
+    trials = of_sizes(lambda _: 1000.0, run_of=run_of, duration_s=10.0)
+    trials = replace(trials, trials=trials.trials[:1])
+    (claim,) = answered("vacuum-pace", trials).claims
+    assert not claim.is_decided
+    assert "too few vacuums finished to tell whether it keeps up" in claim.sentence
+
+
 def test_without_a_vacuum_its_pace_is_not_known():
     def never(at):
         return (
@@ -285,6 +303,16 @@ def test_one_measurement_beyond_the_wait_is_reported_with_its_doubt():
     assert advice.effect == 1e6
     assert "already at 1 million" in plain(advice.sentence)
     assert "may take as long with fewer" in advice.doubt
+
+
+def test_an_interval_that_bounds_nothing_is_no_advice():
+    """Three loads, each timed once, whose noise leaves the growth open."""
+    noise = {1e4: 1.0, 1e5: 1.15, 1e6: 1.0}
+    trials = loaded(of_sizes(lambda _: 1.0), lambda rows: {"keys": rows / 1e4 * noise[rows]})
+    advice = answered("partition-advice", trials, wait_s=2000).claims[0]
+    assert advice.high / advice.low > 100
+    assert not advice.is_decided
+    assert "by rough extrapolation" in advice.sentence
 
 
 def test_a_limit_within_what_was_measured_is_advice_and_never_a_promise_of_no_need():

@@ -22,6 +22,9 @@ STEP_GROWS_MIN = 0.5
 DECADES_MAX = 2.0
 """Extrapolation over so many decades at most is advice; beyond that it is a guess."""
 
+WIDTH_DECADES_MAX = 2.0
+"""An interval of more decades bounds nothing that one would decide by."""
+
 
 class Maintenance:
     """One kind of maintenance, and the longest acceptable time for it."""
@@ -77,13 +80,15 @@ class Maintenance:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the answer has an interval and lies near what was measured."""
+        """Whether the answer has an interval that bounds it, and lies near what was measured."""
         rows = self.rows
         if rows is None or rows.high is None:
             return False
         if self.is_passed:
             return rows.high <= rows.value
-        return rows.low is not None and math.log10(rows.value / max(self.means)) <= DECADES_MAX
+        if rows.low is None or math.log10(rows.high / rows.low) > WIDTH_DECADES_MAX:
+            return False
+        return math.log10(rows.value / max(self.means)) <= DECADES_MAX
 
     @property
     def doubt(self) -> str:

@@ -18,6 +18,7 @@ from dbdyno.explain.sentences import amount
 from dbdyno.formatting import NOTHING, count, percent
 
 VACUUMS_FEW = 3
+_TOO_FEW = "too few vacuums finished to tell whether it keeps up"
 NEARLY_ALWAYS = 0.9
 """The share of time from which on autovacuum has no reserve."""
 
@@ -54,10 +55,13 @@ def _claim_at(rows: float, pace: Pace) -> Claim:
         sentence=f"At {rows_text(rows)} rows updates left {count(pace.made_per_s)} dead rows per "
         f"second, {count(pace.left_to_vacuum_per_s)} of them to vacuum; autovacuum removed "
         f"{count(removed)} per second while running, {percent(pace.at_work)} of the "
-        f"time: {_judged(pace)}.",
+        f"time: {_TOO_FEW if few else _judged(pace)}.",
         is_decided=not few,
         effect=pace.at_work,
-        doubt=f"Only {amount(len(pace.vacuums), 'vacuum', 'vacuums')} finished." if few else "",
+        doubt=f"Only {amount(len(pace.vacuums), 'vacuum', 'vacuums')} finished: those under way at "
+        "the end have removed rows, too, which only their end reports."
+        if few
+        else "",
         evidence={"vacuums": len(pace.vacuums), "made_per_s": pace.made_per_s},
     )
 
