@@ -1,6 +1,7 @@
 """Conclusions about two engines, from runs with known differences."""
 
 import itertools
+import math
 
 import msgspec
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from dbdyno.analysis.metric_samples import like_blocks
 from dbdyno.answers.registry import all_answers
+from dbdyno.report.study import status_text
 from dbdyno.report.study_published import measured_table
 from dbdyno.study.finding import catalogue
 from dbdyno.study.spec import read_study
@@ -51,6 +53,22 @@ def test_the_verdict_names_the_leader_under_each_load():
     assert "postgres leads in oltp_update_non_index, 1.2" in plain(verdict.sentence)
     assert verdict.sentence.endswith("in oltp_write_only.")
     assert claims[0].effect == pytest.approx(1.5, rel=0.02)
+
+
+def test_a_verdict_that_leaves_loads_open_names_them():
+    """Of a throughput that varies much in one load, three blocks decide nothing."""
+    noise = np.random.default_rng(1).normal(0, 0.3, 100)
+
+    def tps(at):
+        advantage = ADVANTAGE[at["workload"]] if at["engine"] == "mariadb" else 1.0
+        is_noisy = at["workload"] == "oltp_write_only"
+        return 10_000.0 * advantage * math.exp(next(luck) if is_noisy else 0.0)
+
+    luck = iter(noise.tolist())
+    made = spec(ENGINE, LOAD, factor("clients", 4, 64), repeats=3)
+    verdict, *_ = duel(study(made, tps, noise=0.005)).claims
+    assert verdict.undecided == "oltp_write_only"
+    assert status_text(verdict) == "Decided by the data, but for oltp_write_only"
 
 
 def test_variants_that_are_the_same_are_reported_as_such():

@@ -66,6 +66,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     """A sentence with its effect, and doubts that limit what it claims.
 
     ``is_decided`` is true if the data decides it; otherwise the claim states what would decide it.
+    Of a claim about several cases, ``undecided`` names those that are not.
     """
 
     sentence: str
@@ -73,6 +74,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     effect: float | None = None
     low: float | None = None
     high: float | None = None
+    undecided: str = ""
     doubt: str = ""
     evidence: dict[str, Any] = {}
 

@@ -52,7 +52,9 @@ def when_text(trials: Trials) -> str:
 
 def status_text(claim: Claim) -> str:
     """How far a verdict can be relied on."""
-    return "Decided by the data" if claim.is_decided else "Not decided by the data"
+    if not claim.is_decided:
+        return "Not decided by the data"
+    return f"Decided by the data{f', but for {claim.undecided}' if claim.undecided else ''}"
 
 
 def doubts(trials: Trials, claim: Claim) -> Iterator[str]:

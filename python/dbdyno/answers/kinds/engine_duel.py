@@ -86,6 +86,7 @@ def _verdict(found: Sequence[DuelResult], over: str) -> Claim:
     return Claim(
         sentence=f"In throughput{mean} {'; '.join(parts)}.",
         is_decided=len(undecided) < len(found),
+        undecided=", ".join(one.duel.load for one in undecided),
         doubt=" ".join(f"{one.duel.load}: {one.lack}" for one in undecided),
     )
 
