@@ -18,7 +18,7 @@ import msgspec
 
 from dbdyno import _engine
 from dbdyno.errors import DbdynoError
-from dbdyno.model.frame import Failed, Frame, Loaded, Progress, ScriptProblem, Survey
+from dbdyno.model.frame import Connected, Failed, Frame, Loaded, Progress, ScriptProblem, Survey
 from dbdyno.model.plan import LoadPlan, Plan, Statement
 from dbdyno.model.secrets import Masker, secrets_of
 
@@ -106,12 +106,17 @@ class EngineProcess:
     def __iter__(self) -> Iterator[tuple[bytes, Frame]]:
         """Yield (bytes of the frame without its length, frame) until the engine has ended.
 
-        Secrets of the plan are masked: servers quote in errors what they were given.
+        The load begins when the frame after ``Connected`` is asked for: whoever observes the server
+        can read its counters before. Secrets of the plan are masked: servers quote in errors what
+        they were given.
         """
         with self._frames:
             while raw := self._next_frame():
                 masked = self._masker.packed(raw)
-                yield masked, _decode(masked)
+                frame = _decode(masked)
+                yield masked, frame
+                if isinstance(frame, Connected):
+                    self._send(b'"begin"\n')
         self._process.communicate()  # closes its input and waits
 
     def _next_frame(self) -> bytes | None:

@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.alignment import as_if_read, measured_intervals, over_intervals
+from dbdyno.analysis.alignment import (
+    as_if_read,
+    measured_intervals,
+    over_intervals,
+    whole_load,
+)
 from dbdyno.analysis.readings import Growth
 from tests.support.recordings import MadeRun
 
@@ -55,3 +60,38 @@ def test_a_blurred_series_keeps_its_sum_and_loses_its_edges(intervals):
     assert blurred[3:6].tolist() == [2.5, 5, 2.5]
     sharp = as_if_read(series, intervals, reading(np.arange(1, 11), [0] * 10))
     assert sharp.tolist() == series.tolist()
+
+
+def load_of(**changes):
+    made = MadeRun(np.arange(10), **{"seconds": 10, "warmup": 0} | changes).recording()
+    made.tables["intervals"]["seconds"][-1] = 0.05
+    return made
+
+
+def test_the_whole_load_is_one_interval_unless_a_warmup_came_first():
+    load = whole_load(load_of())
+    assert (load.begin_s.tolist(), load.end_s.tolist()) == ([0], [9.05])
+    assert load.committed.tolist() == [45]
+    assert load.of(np.arange(10)).tolist() == [45]
+    assert whole_load(MadeRun(1, seconds=10, warmup=1).recording()) is None
+
+
+def test_the_growth_over_the_load_is_between_the_readings_around_it():
+    load = whole_load(load_of())
+    around = reading([0, 1, 5, 9, 9.4], [1, 2, 3, 4, 5], [0.1, 1, 4, 4, 0.4])
+    assert over_intervals(around, load).tolist() == [15]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pytest.param(([1, 9, 9.4], [0.9, 8, 0.4]), id="begins under load"),
+        pytest.param(([0, 1, 9], [0.1, 1, 8]), id="ends under load"),
+        pytest.param(([0, 1, 9.4], [0.1, 1, 0.4]), id="has a gap"),
+        pytest.param(([], []), id="was not read"),
+    ],
+)
+def test_the_growth_over_a_load_of_which_a_part_is_missing_is_not_known(times):
+    time_s, seconds = times
+    growth = reading(time_s, np.ones(len(time_s)), seconds)
+    assert np.isnan(over_intervals(growth, whole_load(load_of()))).all()

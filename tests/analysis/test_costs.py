@@ -242,3 +242,81 @@ def test_statements_that_the_server_counts_give_their_scripts_costs():
     assert by_id(found, "read")["buffers_hit"].value == pytest.approx(4)
     assert found[-1].script
     assert not found[0].script
+
+
+def fixed_work(*, warmup=0, was_reset=(), published=1.0):
+    """3300 transactions in 3.3 s; the host is read for the last time after that.
+
+    Each of them uses 100 µs, 500 bytes of WAL and 20 buffers, those at the beginning a little more.
+    """
+    made = MadeRun(
+        [1000] * warmup + [1000, 1000, 1000, 300],
+        seconds=4,
+        warmup=warmup,
+        engine={"round_trips": [7000] * warmup + [8000, 7000, 7000, 1100]},
+    )
+    at_s, share = np.array([0.5, 1.5, 2.5, 3.4]), np.array([0.2, 0.3, 0.25, 0.25])
+    cpu = {"cpu_us": 330_000 * share}
+    made.counters("processes", cpu, of="server", at_s=at_s, was_reset=was_reset)
+    made.counters("wal_position", {"bytes": 1_650_000 * share}, at_s=at_s)
+    counted = {"blks_hit": 66_000 * share, "xact_commit": published * 3300 * share}
+    recording = made.counters("pg_stat_database", counted, at_s=at_s).recording()
+    recording.tables["intervals"]["seconds"][-1] = 0.3
+    return recording
+
+
+def windows(recording):
+    return {record.id: record.window for record in costs(recording)}
+
+
+def test_without_a_warmup_costs_are_those_of_the_whole_load():
+    found = by_id(costs(fixed_work()))
+    wanted = {"server_cpu_us": 100, "wal_bytes": 500, "buffers_hit": 20, "round_trips": 7}
+    assert {name: found[name].value for name in wanted} == pytest.approx(wanted)
+    assert {record.window for record in found.values()} == {"load"}
+
+
+def test_after_a_warmup_costs_are_those_of_the_measured_intervals():
+    assert set(windows(fixed_work(warmup=1)).values()) == {"measured"}
+
+
+def test_a_cost_whose_counters_were_set_back_under_load_is_that_of_the_measured_intervals():
+    found = windows(fixed_work(was_reset=[0]))
+    assert (found["server_cpu_us"], found["buffers_hit"]) == ("measured", "load")
+
+
+def test_what_sessions_that_go_on_have_not_published_is_not_missed():
+    """The sessions of a pooler do not end with the load; WAL and CPU time are current anyway."""
+    recording = fixed_work(published=0.9)
+    found = windows(recording)
+    assert "buffers_hit" not in found or found["buffers_hit"] == "measured"
+    assert {found["server_cpu_us"], found["wal_bytes"], found["round_trips"]} == {"load"}
+
+
+def test_a_cost_of_the_whole_load_has_the_interval_of_its_seconds(rng):
+    ok = noisy(1000, rng, size=SECONDS).round()
+    made = MadeRun(ok, seconds=SECONDS, warmup=0)
+    spent = 100 * ok + 3000 * rng.standard_normal(SECONDS)
+    found = costs(made.counters("processes", {"cpu_us": spent}, of="server").recording())
+    of_server = by_id(found)["server_cpu_us"]
+    assert of_server.window == "load"
+    assert of_server.low < 100 < of_server.high < 103
+
+
+def test_images_of_the_whole_load_have_the_mean_size_that_its_seconds_show(rng):
+    ok = noisy(1000, rng, size=SECONDS)
+    images, records = ok * 2 * np.exp(-(np.arange(SECONDS) % 30) / 5), 4 * ok
+    written = 100 * records + 7000 * images
+    made = MadeRun(ok.round(), seconds=SECONDS, warmup=0)
+    made.counters("pg_stat_wal", {"wal_records": records, "wal_fpi": images, "wal_bytes": written})
+    found = by_id(costs(made.counters("wal_position", {"bytes": written}).recording()))
+    assert found["wal_full_page_bytes"].window == "load"
+    assert found["wal_record_bytes"].value == pytest.approx(400, rel=0.01)
+
+
+def test_folders_that_have_cpu_time_in_ticks_alone():
+    ticks = {"user_us": 1e5, "system_us": 5e4}
+    older = MadeRun(1000).counters("processes", ticks, of="server")
+    newer = MadeRun(1000).counters("processes", {"cpu_us": 1.6e5, **ticks}, of="server")
+    found = [cost(costs(made.recording()), "server_cpu_us") for made in (older, newer)]
+    assert found == pytest.approx([150, 160])

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from dbdyno.host import processes
 from dbdyno.host.group import ProcessGroup
 from dbdyno.host.processes import TICK_US, Process, ProcessTable
@@ -40,6 +42,7 @@ def test_the_sums_of_a_server(tree):
         | {"proc/self/schedstat": ""}
     )
     assert read(ProcessGroup(10), root) == {
+        "cpu_us": pytest.approx(15 * TICK_US, abs=1),
         "user_us": 7 * TICK_US,
         "system_us": 8 * TICK_US,
         "minor_faults": 3,
@@ -53,6 +56,16 @@ def test_the_sums_of_a_server(tree):
         "stopped": 1,
         "memory_bytes": (4 * 4 + 113) * 1024,
     }
+
+
+def test_cpu_time_is_not_rounded_to_the_ticks_of_each_process(tree):
+    root = tree(
+        process(10, stat(1, 3, buried=2), 1)
+        | process(11, stat(10, 1), 1)
+        | process(12, stat(10, 1, threads=2), 1)
+        | {"proc/11/schedstat": f"{1_900 * TICK_US} 0 1", "proc/self/schedstat": ""}
+    )
+    assert read(ProcessGroup(10), root)["cpu_us"] == (3 + 2 + 1.9 + 1) * TICK_US
 
 
 def test_the_bytes_that_a_server_reads(tree):

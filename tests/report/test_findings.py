@@ -88,6 +88,18 @@ def test_costs_stand_with_their_intervals_and_by_script(ordinary):
     shown = section_of(ordinary, "costs", costs=[*explained.COSTS, of_script])
     assert "600\u202fµs to 624\u202fµs" in shown
     assert "Per transaction of pay" in shown
+    assert "whole load" not in shown
+
+
+def test_costs_of_the_whole_load_are_said_to_be_and_the_others_named(ordinary):
+    cpu, *others = (msgspec.structs.replace(cost, window="load") for cost in explained.COSTS)
+    shown = section_of(ordinary, "costs", costs=[cpu, *others])
+    assert "Counted over the whole load" in shown
+    assert "alone" not in shown
+    cpu = msgspec.structs.replace(cpu, window="measured")
+    of_script = msgspec.structs.replace(cpu, script="pay")
+    shown = section_of(ordinary, "costs", costs=[cpu, *others, of_script])
+    assert "Over the measured intervals alone: Server CPU, costs of single scripts." in shown
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,12 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from dbdyno.model.frame import Activity, Frame, Hello, Started, StatementInfo
+from dbdyno.model.frame import Activity, Connected, Frame, Hello, Started, StatementInfo
 from dbdyno.model.source import Missing, Source
 from dbdyno.model.telemetry import ServerFacts, TelemetryFrame
 from dbdyno.targets.telemetry import PendingSample, Sessions, Telemetry
 from dbdyno.telemetry.recorder import Recorder, Watched
+from tests.support.frames import distribution
 from tests.support.patience import PATIENCE_S, wait_until
 from tests.telemetry.watched import nobody_watches
 
@@ -107,6 +108,10 @@ def hello() -> Hello:
     return Hello(1, "epoll", "", 1, 1, [StatementInfo(0, 0, 1, "select 1")], [])
 
 
+def connected() -> Connected:
+    return Connected(1, distribution({}), "15", "", [7])
+
+
 def started() -> Started:
     now_ns = time.monotonic_ns()
     return Started(now_ns, time.time_ns(), now_ns, None)
@@ -118,9 +123,18 @@ def word(at_ns: int) -> Activity:
 
 def play(watching: Recorder, server: Server, until: Callable[[], object] = lambda: True) -> None:
     """Play a run of 0.3 s, or longer until something is true: the host may stall all this time."""
-    beginning = started()
-    frames: list[Frame] = [hello(), beginning]
-    for frame in chain(frames, words(beginning.monotonic_ns, until)):
+    watching.take(hello())
+    play_from(watching, server, started(), until)
+
+
+def play_from(
+    watching: Recorder,
+    server: Server,
+    beginning: Started,
+    until: Callable[[], object] = lambda: True,
+) -> None:
+    """Play the rest of such a run, from its beginning."""
+    for frame in chain[Frame]([beginning], words(beginning.monotonic_ns, until)):
         watching.take(frame)
     server.sessions = []
     watching.finish()
@@ -191,6 +205,72 @@ def test_cpu_time_of_a_thread_before_it_served_telemetry_is_not_its_cost(tmp_pat
         use(ms=5030)
         watching.finish()
     assert 30_000 <= folder.frames[-1].server_cpu_us <= server.opened * 30_000
+
+
+def test_the_load_begins_once_everything_was_read_the_host_last(monkeypatch):
+    read: list[str] = []
+    server, folder = Server(), Folder()
+
+    def count(connection) -> dict[str, dict[str, float]]:
+        time.sleep(0.1)  # so that a load that did not wait would begin first
+        read.append("server")
+        return server.count(connection)
+
+    def host_sources(_host) -> tuple[list[Source], list[Missing]]:
+        return [Source(name="host", read=lambda _host: read.append("host") or {})], []
+
+    monkeypatch.setattr("dbdyno.telemetry.machine_task.host_sources", host_sources)
+    sources = ([Source(name="counts", read=count)], [])
+    with recorder(server, folder, sources=lambda _connection, _statements: sources) as watching:
+        watching.take(hello())
+        assert not read  # its clients are connecting
+        watching.take(connected())
+        assert read == ["server", "host"]
+        play_from(watching, server, started())
+    first, *_ = folder.of("Counts", "counts")
+    assert first.at_ns < watching._began_ns
+    assert not [its for its in folder.of("Lack") if "not ready" in its.reason]
+
+
+def test_a_server_that_answers_late_holds_the_load_for_a_while_and_not_for_ever(monkeypatch):
+    monkeypatch.setattr("dbdyno.telemetry.recorder.BASELINE_MAX_S", 0.1)
+    server, folder, answers = Server(), Folder(), threading.Event()
+
+    def count_late(connection) -> dict[str, dict[str, float]]:
+        answers.wait()
+        return server.count(connection)
+
+    sources = ([Source(name="counts", read=count_late)], [])
+    with recorder(server, folder, sources=lambda _connection, _statements: sources) as watching:
+        watching.take(hello())
+        watching.take(connected())
+        assert server.counted == 0
+        answers.set()
+        play_from(watching, server, started(), until=lambda: folder.of("Counts", "counts"))
+    assert [its.reason for its in folder.of("Lack", "server")] == [
+        "it was not ready when the load began"
+    ]
+    assert folder.of("Counts", "machine")
+
+
+def test_a_run_that_ends_while_its_first_readings_are_awaited(monkeypatch):
+    monkeypatch.setattr("dbdyno.telemetry.recorder.BASELINE_MAX_S", 0.1)
+    monkeypatch.setattr("dbdyno.telemetry.recorder.PATIENCE_AT_END_S", 0.1)
+    monkeypatch.setattr("dbdyno.telemetry.recorder.PATIENCE_ONCE_HUNG_UP_S", 0.1)
+    server, folder, answers = Server(), Folder(), threading.Event()
+
+    def facts_late(_connection, _statements) -> ServerFacts:
+        answers.wait()
+        return ServerFacts()
+
+    with recorder(server, folder, facts=facts_late) as watching:
+        watching.take(hello())
+        watching.take(connected())
+        watching.finish()
+    answers.set()
+    wait_until(nobody_watches, "the end of telemetry's threads")
+    assert server.counted == 0
+    assert folder.frames == []
 
 
 def test_a_run_that_never_began_leaves_nothing():

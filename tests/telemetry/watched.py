@@ -9,7 +9,7 @@ from dbdyno.model.recording import Recording, rows
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.runner import run
-from dbdyno.run.tools import engine_tools
+from dbdyno.run.tools import Tools, engine_tools
 from dbdyno.servers.base import Server
 
 
@@ -35,7 +35,13 @@ class Observer:
             self._action()
 
 
-def measure(server: Server, work: str, observer: Observer | None = None, **options) -> Recording:
+def measure(
+    server: Server,
+    work: str,
+    observer: Observer | None = None,
+    tools: Tools | None = None,
+    **options,
+) -> Recording:
     chosen = {
         "target": server.url,
         "clients": 2,
@@ -46,7 +52,10 @@ def measure(server: Server, work: str, observer: Observer | None = None, **optio
         **options,
     }
     return run(
-        [WeightedName(work, 1)], RunOptions(**chosen), engine_tools(), observer or Observer()
+        [WeightedName(work, 1)],
+        RunOptions(**chosen),
+        tools or engine_tools(),
+        observer or Observer(),
     )
 
 

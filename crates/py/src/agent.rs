@@ -89,6 +89,8 @@ fn read_job() -> Result<Job, EngineError> {
 #[serde(rename_all = "snake_case")]
 enum Instruction {
     Stop,
+    /// All clients are connected, and whoever observes the server is ready: begin the load.
+    Begin,
     /// The tasks of this machine that serve the server's sessions, by session.
     Served(HashMap<u32, u32>),
 }
@@ -116,6 +118,11 @@ impl Listener {
                 Ok(Instruction::Served(tasks)) => {
                     if let Some(run) = self.run.get() {
                         run.set_session_tasks(tasks);
+                    }
+                }
+                Ok(Instruction::Begin) => {
+                    if let Some(run) = self.run.get() {
+                        run.begin();
                     }
                 }
                 Ok(Instruction::Stop) | Err(_) => self.stop(),

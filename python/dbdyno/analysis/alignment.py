@@ -4,6 +4,9 @@ Telemetry and engine do not read at the same instants. A counter is taken to gro
 readings, which moves a little of its growth into a neighbouring interval and loses nothing. The
 last reading under load comes a little before the end: if up to a tenth of an interval is not
 covered by readings, the covered part is scaled up to the whole interval.
+
+A load without a warm-up is an interval, too, whose readings have neither of these faults: it lies
+between one that came before its first transaction and one after its sessions had ended.
 """
 
 import numpy as np
@@ -17,14 +20,26 @@ from dbdyno.model.recording import Column, Recording
 _COVERED = 0.9
 
 
+_ROUNDING_S = 1e-6
+"""Times of readings are sums of floating-point numbers."""
+
+
 class Intervals(Struct, frozen=True):
-    """The measured intervals, without any that was cut short, and what committed in them."""
+    """The measured intervals, without any that was cut short; or one: the whole load."""
 
     place: Column
     """Their row numbers in the table ``intervals``."""
     begin_s: Series
     end_s: Series
     committed: Series
+    """Transactions that were committed in them."""
+    is_load: bool = False
+    """Whether they are one, from the first transaction to the end of the last, in several rows."""
+
+    def of(self, column: Column) -> Column:
+        """Return a column of the table ``intervals`` over these."""
+        rows = column[self.place].astype(float)
+        return rows.sum(keepdims=True) if self.is_load else rows
 
 
 def measured_intervals(recording: Recording) -> Intervals:
@@ -37,15 +52,41 @@ def measured_intervals(recording: Recording) -> Intervals:
     return Intervals(place, begin_s, begin_s + seconds[place], committed)
 
 
+def whole_load(recording: Recording) -> Intervals | None:
+    """Return the load and its drain as one interval; None if a warm-up came first."""
+    table = recording.tables["intervals"]
+    if not len(table["phase"]) or (table["phase"] == "warmup").any():
+        return None
+    begin_s, end_s = table["time_s"], table["time_s"] + table["seconds"]
+    committed = np.array([table["completed_committed"].sum()], dtype=float)
+    place = np.arange(len(begin_s))
+    return Intervals(
+        place, begin_s.min(keepdims=True), end_s.max(keepdims=True), committed, is_load=True
+    )
+
+
 def over_intervals(growth: Growth, intervals: Intervals) -> Series:
     """Growth of the counter in each interval; NaN where the readings do not cover it.
 
     Readings after the end of the last interval are ignored: the sessions are gone by then, and
-    counters that are published late have caught up, unlike in any earlier reading.
+    counters that are published late have caught up, unlike in any earlier reading. The whole load
+    ends with these: its growth is that between the first reading and the last one.
     """
+    if intervals.is_load:
+        return np.array([_over_load(growth, intervals.begin_s[0], intervals.end_s[0])])
     under_load = growth.time_s <= intervals.end_s.max(initial=0.0)
     kept = Growth(growth.time_s[under_load], growth.seconds[under_load], growth.delta[under_load])
     return over(kept, intervals.begin_s, intervals.end_s)
+
+
+def _over_load(growth: Growth, begin_s: float, end_s: float) -> float:
+    """Sum of the growth; NaN if it begins or ends under load, or if a part of it is not known."""
+    if not len(growth.time_s):
+        return np.nan
+    begins_s = growth.time_s - growth.seconds
+    is_covered = begins_s[0] <= begin_s + _ROUNDING_S and growth.time_s[-1] >= end_s - _ROUNDING_S
+    gaps_s = begins_s[1:] - growth.time_s[:-1]
+    return float(growth.delta.sum()) if is_covered and (gaps_s <= _ROUNDING_S).all() else np.nan
 
 
 def as_if_read(series: Series, intervals: Intervals, readings: Growth) -> Series:

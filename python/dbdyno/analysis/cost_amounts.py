@@ -53,7 +53,10 @@ class CostAmount(Struct, frozen=True):
 
 
 class _Counted(Struct, frozen=True):
-    """A cost that is the sum of some counters of one object, minus those in ``without``."""
+    """A cost that is the sum of some counters of one object, minus those in ``without``.
+
+    Run folders of older versions may have ``formerly`` in their place.
+    """
 
     id: str
     title: str
@@ -62,6 +65,7 @@ class _Counted(Struct, frozen=True):
     names: tuple[str, ...]
     of: str = ""
     without: tuple[str, ...] = ()
+    formerly: tuple[str, ...] = ()
 
 
 # Sources whose counters are current at the instant they are read.
@@ -72,7 +76,15 @@ _POOL_READS = "Innodb_buffer_pool_reads"
 _ROWS_READ = ("first", "key", "last", "next", "prev", "rnd", "rnd_next")
 
 _SERVER = (
-    _Counted("server_cpu_us", "Server CPU", "µs", "processes", ("user_us", "system_us"), "server"),
+    _Counted(
+        "server_cpu_us",
+        "Server CPU",
+        "µs",
+        "processes",
+        ("cpu_us",),
+        "server",
+        formerly=("user_us", "system_us"),
+    ),
     _Counted("wal_records", "WAL records", "", "pg_stat_wal", ("wal_records",)),
     _Counted("buffers_hit", "Buffers hit", "", "pg_stat_database", ("blks_hit",)),
     _Counted("buffers_read", "Buffers read", "", "pg_stat_database", ("blks_read",)),
@@ -174,8 +186,10 @@ def cost_amounts(recording: Recording, intervals: Intervals) -> list[CostAmount]
 
 
 def _counted(recording: Recording, intervals: Intervals, of: _Counted) -> CostAmount:
+    grown = growth(recording, of.source, of.names[0], of.of)
+    names = of.formerly if of.formerly and not (grown and grown.delta.any()) else of.names
     amount, without = (
-        _sum(recording, intervals, of.source, names, of.of) for names in (of.names, of.without)
+        _sum(recording, intervals, of.source, these, of.of) for these in (names, of.without)
     )
     return CostAmount(
         of.id,
@@ -183,7 +197,7 @@ def _counted(recording: Recording, intervals: Intervals, of: _Counted) -> CostAm
         of.unit,
         "server",
         amount - without,
-        readings=growth(recording, of.source, of.names[0], of.of),
+        readings=growth(recording, of.source, names[0], of.of),
         is_prompt=of.source in _PROMPT,
     )
 
@@ -259,7 +273,7 @@ def _engine(recording: Recording, intervals: Intervals) -> Iterator[CostAmount]:
     """The engine's own amounts; all zeros mean that it did not count this kind."""
     table = recording.tables["intervals"]
     for cost, title, unit, side, column in _ENGINE:
-        amount = table[column][intervals.place].astype(float)
+        amount = intervals.of(table[column])
         own = Growth(intervals.end_s, intervals.end_s - intervals.begin_s, amount)
         if amount.any():
             yield CostAmount(cost, title, unit, side, amount, own, is_prompt=True)

@@ -9,7 +9,7 @@ checkpoint.
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.alignment import Intervals, over_intervals
+from dbdyno.analysis.alignment import Intervals, measured_intervals, over_intervals
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.least_squares import fit
 from dbdyno.analysis.protocol import PAGE_BYTES, POSTGRESQL
@@ -48,7 +48,7 @@ def wal(recording: Recording, intervals: Intervals) -> Wal:
     )
     is_estimated = not np.nansum(image_bytes) and bool(np.nansum(images))
     if is_estimated:
-        image_bytes = images * image_size(counted, records, images)
+        image_bytes = images * _image_size_in(recording, counted, records, images)
     elif np.isnan(image_bytes).all():
         image_bytes = images  # none, as far as they were counted
     position = _series(recording, "wal_position", "bytes", intervals)
@@ -56,6 +56,20 @@ def wal(recording: Recording, intervals: Intervals) -> Wal:
         return Wal(counted, records, images, image_bytes, is_estimated)
     of_all = _written_by_counted(position, counted, intervals)
     return Wal(position, records * of_all, images * of_all, image_bytes * of_all, is_estimated)
+
+
+def _image_size_in(recording: Recording, *counted: Series) -> float:
+    """Mean size of the images of a run, from its measured intervals: one alone does not show it.
+
+    If the intervals contain none, from the intervals of ``counted``: bytes, records and images.
+    """
+    measured = measured_intervals(recording)
+    bytes_, records, images = (
+        _series(recording, "pg_stat_wal", name, measured)
+        for name in ("wal_bytes", "wal_records", "wal_fpi")
+    )
+    is_known = np.nansum(np.where(np.isnan(bytes_ + records), np.nan, images)) > 0
+    return image_size(bytes_, records, images) if is_known else image_size(*counted)
 
 
 def _written_by_counted(position: Series, counted: Series, intervals: Intervals) -> float:

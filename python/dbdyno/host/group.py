@@ -48,6 +48,7 @@ class _Reading(Struct):
     """What one reading found in the files of single processes."""
 
     turns: dict[_Thread, _Turns] = {}
+    cpu_us: float = 0
     private_bytes: int = 0
     shared_bytes: int = 0
     """That of the process that has mapped the most: all have mapped the same memory."""
@@ -103,6 +104,7 @@ class ProcessGroup:
         reading = _read(table.root, members)
         counters = {
             **_used(members, with_buried=not self._alone),
+            "cpu_us": reading.cpu_us + (0 if self._alone else _buried_us(members)),
             **self._scheduled(reading.turns, table.root),
         }
         return self._held(counters) | {
@@ -155,6 +157,10 @@ def _used(members: Iterable[Process], *, with_buried: bool) -> dict[str, float]:
     return {name: getattr(total, name) for name in Used.__struct_fields__}
 
 
+def _buried_us(members: Iterable[Process]) -> int:
+    return sum(process.buried.cpu_us for process in members)
+
+
 def _in_state(members: Iterable[Process], states: str) -> int:
     return sum(process.state in states for process in members)
 
@@ -162,17 +168,22 @@ def _in_state(members: Iterable[Process], states: str) -> int:
 def _read(root: Path, members: Iterable[Process]) -> _Reading:
     reading = _Reading()
     for process in members:
-        private = shared = 0
+        private = shared = ran_ns = 0
         for thread, folder in _threads(root, process):
             try:
                 status = files.short(f"{folder}/status")
             except OSError:
                 continue  # it has just ended
             voluntary, involuntary = _pair(_SWITCHES, status)
-            turns = _Turns(voluntary, involuntary, _queued_ns(folder))
+            ran_ns, queued_ns = _scheduled_ns(folder)
+            turns = _Turns(voluntary, involuntary, queued_ns)
             reading.turns[(process.pid, process.started, thread)] = turns
             # Every thread reports the memory of its process.
             private, shared = _pair(_MEMORY, status)
+        # The kernel rounds a process's times down to ticks, but not a thread's. Only processes have
+        # those of threads that have ended.
+        is_exact = process.threads == 1
+        reading.cpu_us += max(process.used.cpu_us, ran_ns / 1000 if is_exact else 0)
         reading.private_bytes += private * 1024
         reading.shared_bytes = max(reading.shared_bytes, shared * 1024)
     return reading
@@ -183,12 +194,13 @@ def _pair(pattern: re.Pattern[bytes], status: bytes) -> tuple[int, int]:
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
-def _queued_ns(folder: str) -> int:
-    """Return how long the thread was runnable without a CPU; 0 if that is not reported."""
+def _scheduled_ns(folder: str) -> tuple[int, int]:
+    """Return how long the thread has run, and was runnable without a CPU; 0 if not reported."""
     try:
-        return int(files.short(f"{folder}/schedstat").split()[1])
+        ran, queued = files.short(f"{folder}/schedstat").split()[:2]
     except OSError:
-        return 0
+        return 0, 0
+    return int(ran), int(queued)
 
 
 def _threads(root: Path, process: Process) -> Iterator[tuple[str, str]]:

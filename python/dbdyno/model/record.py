@@ -234,6 +234,9 @@ class CostRecord(Struct, frozen=True, kw_only=True):
     """Upper end of it."""
     script: str = ""
     """The script whose transactions these are; empty for all together."""
+    window: Literal["load", "measured"] = "measured"
+    """What is counted: the whole load from its first transaction to its last, or that in the
+    measured intervals (after a warm-up, and where a reading is missing)."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):

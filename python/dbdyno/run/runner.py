@@ -389,9 +389,9 @@ class _FrameKeeper:
         """Store the frame, then pass it on: what the follower writes refers to the frame."""
         if not isinstance(frame, Activity):
             self.writer.append_frame(raw)
-        self.follower.take(frame)
         if isinstance(frame, Connected):
             self.meet()
+        self.follower.take(frame)
 
 
 class _RunObserver:

@@ -31,6 +31,11 @@ class LoadClock:
         """Sleep until an instant; return False if the load ends first."""
         return not self._over.wait(max(at_ns - time.monotonic_ns(), 0) / 1e9)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the load is over, or will never start."""
+        return self._over.is_set()
+
     def end(self) -> None:
         """Note that the load is over, or will never start."""
         self._over.set()

@@ -71,6 +71,9 @@ class LogFollower:
         else:
             self._path = path
 
+    def read_baseline(self) -> None:
+        """Read nothing: the end of the log is known."""
+
     def watch(self, started: Started, load_clock: LoadClock) -> None:
         """Read the log every second until the load ends."""
         self._started = started

@@ -1,10 +1,11 @@
 """Reads sources of numbers when they are due: the server's on a connection, the host's locally.
 
-A source that fails is reported as missing, and retried when it is next due. All readings are on one
-grid of whole seconds from the end of the warm-up, so that they fall on the ends of the run's
-measurement intervals. Every source, however expensive, is read as the measurement begins and just
-before it ends. This separates the warm-up, and keeps what sessions publish late, as they
-disconnect, out of the last second.
+A source that fails is reported as missing, and retried when it is next due. Every source is read
+once before the load, and once after it by its task. All readings in between are on one grid of
+whole seconds from the end of the warm-up, so that they fall on the ends of the run's measurement
+intervals. Every source, however expensive, is read as the measurement begins and just before it
+ends. This separates the warm-up, and keeps what sessions publish late, as they disconnect, out of
+the last second.
 """
 
 import time
@@ -70,13 +71,12 @@ class Reader(Generic[Origin]):
         self._access = access
         self._scheduled = [_ScheduledSource(source) for source in sources]
         self._publisher = publisher
+        self._took_ns = 0
 
     def follow(self, started: Started, load_clock: LoadClock) -> None:
         """Read each source when it is due until the load ends."""
-        instants = _Instants(started)
-        at_ns = time.monotonic_ns()
-        self.read_all()
-        now_ns = instants.over(at_ns)
+        instants = _Instants(started, self._took_ns)
+        now_ns = time.monotonic_ns()
         while load_clock.sleep_until(at_ns := instants.after(now_ns)):
             is_for_all = instants.is_for_all(at_ns)
             self._read(
@@ -88,7 +88,9 @@ class Reader(Generic[Origin]):
 
     def read_all(self) -> None:
         """Read every source now."""
+        began_ns = time.monotonic_ns()
         self._read(self._scheduled)
+        self._took_ns = time.monotonic_ns() - began_ns
 
     def _read(self, due: Iterable[_ScheduledSource[Origin]]) -> None:
         counts = []
@@ -129,10 +131,10 @@ class _Instants:
     meanwhile would make a reading of their processes start again.
     """
 
-    def __init__(self, started: Started) -> None:
+    def __init__(self, started: Started, longest_ns: int) -> None:
         self._begin_ns = started.measure_begin_ns
         self._end_ns = started.measure_end_ns
-        self._longest_ns = 0
+        self._longest_ns = longest_ns
         self._last_ns: int | None = None
 
     def over(self, at_ns: int) -> int:

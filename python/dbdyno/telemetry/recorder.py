@@ -1,7 +1,8 @@
 """Records the telemetry of one run, from before the load starts until the engine has disconnected.
 
-Determines what is read in which thread, and from when to when. It never ends or delays a run: what
-cannot be read is reported, and the connections to a server that does not answer are cut.
+Determines what is read in which thread, and from when to when. It never ends a run: what cannot be
+read is reported, and the connections to a server that does not answer are cut. It delays the load
+until everything was read once, so that the whole of it lies between two readings, but not for long.
 
 The server's numbers, its sessions, its log and the host are read in a thread each, so that none
 waits for another. The runner's thread only passes on the engine's frames.
@@ -20,7 +21,7 @@ import msgspec
 from dbdyno.host.describe import ROOT
 from dbdyno.host.observed_host import observe
 from dbdyno.model.fitting import fit
-from dbdyno.model.frame import Activity, Frame, Hello, Started, Statement
+from dbdyno.model.frame import Activity, Connected, Frame, Hello, Started, Statement
 from dbdyno.model.telemetry import Level, ServerFacts, TelemetryCost
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.script_text import number_variables, with_variables
@@ -45,6 +46,9 @@ from dbdyno.telemetry.worker import Task, Worker
 # A server that answers at all has answered within this time.
 PATIENCE_AT_END_S = 2.0
 PATIENCE_ONCE_HUNG_UP_S = 0.5
+# How long the load waits for the first readings, all together, and at least for each thread's.
+BASELINE_MAX_S = 3.0
+BASELINE_OF_EACH_S = 0.2
 
 
 class Folder(Protocol):
@@ -98,6 +102,7 @@ class Recorder:
         self._sampler_connection: TelemetryConnection | None = None
         self._other_cost = OtherCost(self._other_ns, watched.cores)
         self._facts: dict[str, Any] = {}
+        self._first_sessions: frozenset[int] = frozenset()
         self._last_activity: Activity | None = None
         self._began_ns: int | None = None
         self._served_before_ns = 0
@@ -121,7 +126,12 @@ class Recorder:
                 self._statements.append(
                     ScriptStatement(frame.statement, with_variables(frame.example))
                 )
+            case Connected(backend_pids=pids):
+                self._first_sessions = frozenset(pids)
+                self._read_baselines()
             case Started():
+                for worker in self._workers:
+                    worker.let_read_baseline()
                 self._began_ns = time.monotonic_ns()
                 self._other_cost.begin()
                 self._served_before_ns = self._served_ns() or 0
@@ -129,6 +139,19 @@ class Recorder:
                 self._load_clock.begin(frame)
             case _:
                 pass
+
+    def _read_baselines(self) -> None:
+        """Let each thread read its baseline in turn: the engine waits meanwhile.
+
+        The host's comes last: what the others use for theirs is no part of the load.
+        """
+        deadline = time.monotonic() + BASELINE_MAX_S
+        for worker in self._workers:
+            worker.let_read_baseline()
+            if not worker.is_ready_within(max(deadline - time.monotonic(), BASELINE_OF_EACH_S)):
+                self._publisher.publish_lack(
+                    worker.task.name, "it was not ready when the load began"
+                )
 
     def _prepare(self, hello: Hello) -> None:
         numbers = [number_variables(script) for script in self._watched.scripts]
@@ -154,9 +177,10 @@ class Recorder:
             self._publisher,
         )
 
-    def _load_sessions(self) -> list[int]:
-        """Return the server's process numbers of the load's clients, as last reported."""
-        return backends_of(self._last_activity) if self._last_activity else []
+    def _load_sessions(self) -> set[int]:
+        """Return the server's process numbers of the load's clients, as first and last reported."""
+        last = backends_of(self._last_activity) if self._last_activity else ()
+        return {*self._first_sessions, *last}
 
     def _watching(self) -> Task:
         telemetry = self._with_kernel(self._watched.telemetry)
@@ -197,7 +221,14 @@ class Recorder:
     def _machine_task(self, engine: int) -> Task:
         data, log = self._watched.data_directory, self._watched.log_path
         folders = [folder for folder in (data, log and log.parent) if folder]
-        return MachineTask(observe(self._watched.process_id, engine, folders), self._publisher)
+        host = observe(self._watched.process_id, engine, folders)
+        return MachineTask(host, self._session_processes, self._publisher)
+
+    def _session_processes(self) -> set[int]:
+        """Return the processes of the load's sessions, if they are processes of this host."""
+        is_here = self._watched.process_id is not None
+        is_process = is_here and self._watched.telemetry.sessions_are_processes
+        return self._load_sessions() - {0} if is_process else set()
 
     def _log_follower(self) -> Task:
         reader = self._watched.telemetry.log_reader()
@@ -259,6 +290,8 @@ class Recorder:
     def _end(self, patience_s: float) -> None:
         """End all threads; hang up on a server that keeps one waiting."""
         self._load_clock.end()
+        for worker in self._workers:
+            worker.let_read_baseline()
         if not self._all_done_within(patience_s):
             for connection in self._connections:
                 connection.hang_up()

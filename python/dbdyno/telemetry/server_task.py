@@ -19,7 +19,7 @@ from dbdyno.telemetry.reading import Reader
 from dbdyno.telemetry.telemetry_connection import TelemetryConnection, Unavailable
 
 DISCONNECT_MAX_S = 1.0
-_POLL_S = 0.05
+POLL_S = 0.05
 
 
 class ServerTask:
@@ -71,6 +71,10 @@ class ServerTask:
         except Exception as error:  # the run continues, whatever the error
             self._publisher.publish_lack("facts", f"not known {when} the load: {error_line(error)}")
 
+    def read_baseline(self) -> None:
+        """Read every source a first time."""
+        self._reader.read_all()
+
     def watch(self, started: Started, load_clock: LoadClock) -> None:
         """Read each source when it is due."""
         self._reader.follow(started, load_clock)
@@ -92,4 +96,4 @@ class ServerTask:
             except Exception:  # the next reading reports why
                 return
             if not gone:
-                time.sleep(_POLL_S)
+                time.sleep(POLL_S)

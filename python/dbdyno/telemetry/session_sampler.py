@@ -53,6 +53,9 @@ class SessionSampler:
         """Connect early, while the server still has room for a session."""
         self._connection.call(self._connection.telemetry.pid)
 
+    def read_baseline(self) -> None:
+        """Read nothing: a sample shows an instant, not what was before it."""
+
     def watch(self, started: Started, load_clock: LoadClock) -> None:
         """Sample at every chosen instant until the load ends."""
         begin_ns, interval_ns = started.monotonic_ns, self._stride.interval_ns

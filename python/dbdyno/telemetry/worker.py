@@ -23,6 +23,9 @@ class Task(Protocol):
     def prepare(self) -> None:
         """Prepare before the load, while its clients connect."""
 
+    def read_baseline(self) -> None:
+        """Read what the load starts from: all clients are connected and do nothing yet."""
+
     def watch(self, started: Started, load_clock: LoadClock) -> None:
         """Record until the load ends."""
 
@@ -43,11 +46,13 @@ class Worker:
         self.cpu_us = 0
         """CPU time while the load ran; known once it has ended."""
         self._latest_ns = 0
+        self._may_read_baseline = threading.Event()
+        self._is_ready = threading.Event()
         self._thread.start()
 
     def _work(self) -> None:
         try:
-            self.task.prepare()
+            self._get_ready()
             started = self._load_clock.wait_for_start()
             if started is not None:
                 self._watch(started)
@@ -56,6 +61,15 @@ class Worker:
             self._publisher.publish_lack(
                 self.task.name, f"its telemetry ended: {error_line(error)}"
             )
+
+    def _get_ready(self) -> None:
+        try:
+            self.task.prepare()
+            self._may_read_baseline.wait()
+            if not self._load_clock.is_over:
+                self.task.read_baseline()
+        finally:
+            self._is_ready.set()
 
     def _watch(self, started: Started) -> None:
         began_ns = time.thread_time_ns()
@@ -70,6 +84,14 @@ class Worker:
         used_ns = None if task is None else running_ns(ROOT, task)
         self._latest_ns = self._latest_ns if used_ns is None else used_ns
         return self._latest_ns
+
+    def let_read_baseline(self) -> None:
+        """Let it read its baseline as soon as it has prepared."""
+        self._may_read_baseline.set()
+
+    def is_ready_within(self, seconds: float) -> bool:
+        """Wait for the baseline, or an error, for at most this long; return whether it came."""
+        return self._is_ready.wait(seconds)
 
     def is_done_within(self, seconds: float) -> bool:
         """Wait for the thread to end, for at most this long; return whether it has."""

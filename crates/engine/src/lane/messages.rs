@@ -50,6 +50,8 @@ pub(crate) enum Report {
     Over(u32, Box<Ending>),
     /// The server refuses the session that would cancel what the lane's clients are executing.
     CancelFailed(u32, ServerError),
+    /// The caller is ready for the load to begin.
+    Begin,
     /// The caller wants the run to end.
     Stop,
     /// Which task serves which session of the server, as the caller has found out.

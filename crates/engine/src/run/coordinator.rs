@@ -1,6 +1,7 @@
 //! Coordinates the lanes of a run, and writes what they report as frames in order of time.
 //!
-//! It waits until all clients are connected, starts the load, and from then on handles reports.
+//! It waits until all clients are connected and its caller lets the load begin, and from then on
+//! handles reports.
 //! `aggregator` adds them up; nothing about the load is decided here.
 
 use super::aggregator::{Aggregator, fault_message};
@@ -38,6 +39,8 @@ pub(super) struct Coordinator<'a> {
     /// The timeline of the load, once it has started.
     timeline: Option<Timeline>,
     colocation: Option<Colocation>,
+    /// Which task serves each session, until the load begins.
+    task_of: Option<TaskOf>,
     /// How many of the statements discovered during the run have been reported.
     statements_emitted: usize,
     /// The lanes that have reported since the last `Connecting` frame.
@@ -47,6 +50,7 @@ pub(super) struct Coordinator<'a> {
 impl<'a> Coordinator<'a> {
     pub(super) fn new(engine: &'a Engine, lanes: &'a [LaneHandle]) -> Result<Self, EngineError> {
         let hooks = Hooks::of(&engine.program, &engine.plan);
+        let sessions_are_tasks = engine.plan.endpoint.protocol == Protocol::Postgresql;
         Ok(Self {
             engine,
             lanes,
@@ -55,6 +59,7 @@ impl<'a> Coordinator<'a> {
             connected_lanes: Vec::new(),
             timeline: None,
             colocation: None,
+            task_of: sessions_are_tasks.then(|| Box::new(Some) as TaskOf),
             statements_emitted: 0,
             connecting: BTreeSet::new(),
         })
@@ -79,6 +84,7 @@ impl<'a> Coordinator<'a> {
             // The last lane may have connected just when the run was stopped.
             Report::Connected(_) if self.aggregator.interrupted => Ok(()),
             Report::Connected(lane) => self.lane_connected(lane, sink),
+            Report::Begin => self.begin(sink),
             Report::SessionTasks(tasks) => {
                 self.start_colocation(Box::new(move |session| tasks.get(&session).copied()));
                 Ok(())
@@ -118,7 +124,7 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// All clients of a lane are connected; after the last lane the load starts.
+    /// All clients of a lane are connected; after the last lane the load may begin.
     fn lane_connected(
         &mut self,
         lane: ConnectedLane,
@@ -128,17 +134,16 @@ impl<'a> Coordinator<'a> {
         self.connecting.clear();
         if self.connected_lanes.len() == self.lanes.len() {
             emit(sink, &Frame::Connected(self.connected()))?;
-            self.timeline = Some(self.begin(sink)?);
-            if self.engine.plan.endpoint.protocol == Protocol::Postgresql {
-                self.start_colocation(Box::new(Some));
-            }
         }
         Ok(())
     }
 
     /// It is known which task serves each session: clients may move to that task's processor.
     fn start_colocation(&mut self, task_of: TaskOf) {
-        let Some(timeline) = &self.timeline else { return };
+        let Some(timeline) = &self.timeline else {
+            self.task_of = Some(task_of);
+            return;
+        };
         let (plan, start) = (&self.engine.plan, timeline.start());
         self.colocation = Colocation::new(plan, &self.connected_lanes, task_of, start);
     }
@@ -286,8 +291,12 @@ impl<'a> Coordinator<'a> {
         if runs && is_missing { "dbdyno load creates the tables of a sysbench script" } else { "" }
     }
 
-    /// Starts the load, a moment from now.
-    fn begin(&mut self, sink: &mut Sink<'_>) -> Result<Timeline, EngineError> {
+    /// Starts the load, a moment from now, unless the run was stopped meanwhile.
+    fn begin(&mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+        let all_connected = self.connected_lanes.len() == self.lanes.len();
+        if !all_connected || self.timeline.is_some() || self.aggregator.interrupted {
+            return Ok(());
+        }
         let start = clock::now() + LEAD_TIME;
         let timeline = Timeline::new(&self.engine.plan, start);
         self.send_to_lanes(|| Message::Start(timeline.clone()));
@@ -299,8 +308,11 @@ impl<'a> Coordinator<'a> {
             measure_begin_ns: timeline.measure_begin().0,
             measure_end_ns: (end != Nanos::MAX).then_some(end.0),
         };
-        emit(sink, &Frame::Started(started))?;
-        Ok(timeline)
+        self.timeline = Some(timeline);
+        if let Some(task_of) = self.task_of.take() {
+            self.start_colocation(task_of);
+        }
+        emit(sink, &Frame::Started(started))
     }
 
     /// Adds what one lane's clients were doing; reports the snapshots that are now complete.

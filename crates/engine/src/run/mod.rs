@@ -45,6 +45,11 @@ pub struct Engine {
 pub struct RunHandle(Sender<Report>);
 
 impl RunHandle {
+    /// Begins the load, once all clients are connected; ignored before that and after.
+    pub fn begin(&self) {
+        let _ = self.0.send(Report::Begin);
+    }
+
     /// Ends the run now: nothing new is started, and transactions in flight get a grace period.
     pub fn stop(&self) {
         let _ = self.0.send(Report::Stop);
@@ -79,7 +84,9 @@ impl Engine {
         RunHandle(self.reports.0.clone())
     }
 
-    /// Runs the plan and writes all frames to `sink`. An error means that the load never started.
+    /// Runs the plan and writes all frames to `sink`. Once all clients are connected, as the frame
+    /// `Connected` reports, the load waits for [`RunHandle::begin`]. An error means that the load
+    /// never started.
     pub fn run(self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         let plan = &self.plan;
         if plan.threads == 0 || plan.threads > plan.clients {

@@ -13,11 +13,13 @@ def read(host: ObservedHost) -> dict[str, Numbers]:
 SOURCE = HostSource(
     name="processes",
     read=read,
-    watches="processes of the server, the engine and dbdyno itself: CPU time, run-queue time, "
+    watches="processes of the server, the engine and dbdyno itself: CPU time (`cpu_us` to the "
+    "microsecond; its parts in ticks of each process), run-queue time, "
     "context switches, page faults, number by state, and memory (shared memory counted once)",
     objects="`server`, `engine`, `dbdyno`",
     counters=frozenset(
         {
+            "cpu_us",
             "user_us",
             "system_us",
             "run_queue_us",

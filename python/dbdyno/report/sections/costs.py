@@ -12,6 +12,12 @@ _MEANING = (
     "What the run used, per committed transaction. These costs are less noisy than throughput: "
     "compare them first."
 )
+_OVER_LOAD = (
+    "Counted over the whole load, from just before its first transaction until its sessions had "
+    "ended."
+)
+_MEASURED_ALONE = "Over the measured intervals alone: {titles}."
+_OF_SCRIPTS = "costs of single scripts"
 
 
 def build(subject: Subject) -> Sequence[Block]:
@@ -20,7 +26,20 @@ def build(subject: Subject) -> Sequence[Block]:
     if not costs:
         return []
     scripts = dict.fromkeys(cost.script for cost in costs)
-    return [Text(text=_MEANING), *(_table(costs, script) for script in scripts)]
+    return [
+        Text(text=f"{_MEANING} {_window(costs)}".rstrip()),
+        *(_table(costs, script) for script in scripts),
+    ]
+
+
+def _window(costs: Sequence[CostRecord]) -> str:
+    """Say what was counted, unless it is the measured intervals, as everywhere."""
+    if all(cost.window == "measured" for cost in costs):
+        return ""
+    others = [cost for cost in costs if cost.window == "measured"]
+    titles = dict.fromkeys(_OF_SCRIPTS if cost.script else cost.title for cost in others)
+    alone = _MEASURED_ALONE.format(titles=", ".join(titles)) if titles else ""
+    return f"{_OVER_LOAD} {alone}".rstrip()
 
 
 def _table(costs: Sequence[CostRecord], script: str) -> Table:
