@@ -160,14 +160,15 @@ def test_rows_and_redo_of_fixed_work_on_mariadb(
 
         meter = Meter(redo)
         insert = INSERT.format(random="rand").replace("::text", "")
-        recording = fixed_work(database, script(tmp_path, insert), meter, transactions=2000)
+        recording = fixed_work(database, script(tmp_path, insert), meter, transactions=10_000)
         grown = meter.grown()
     found = costs_of(recording)
     assert {found[name].window for name in ("wal_bytes", "rows_written", "server_cpu_us")} == {
         "load"
     }
     assert found["rows_written"].value == pytest.approx(1.0, abs=0.1)
-    assert found["wal_bytes"].value == pytest.approx(grown / committed(recording), rel=0.03)
+    # The server's own threads go on writing redo until the test reads.
+    assert found["wal_bytes"].value == pytest.approx(grown / committed(recording), rel=0.05)
 
 
 def test_without_telemetry_the_engines_own_costs_are_of_the_whole_load(
