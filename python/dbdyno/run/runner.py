@@ -447,6 +447,6 @@ def _not_begun(plan: Plan, measured: Measured) -> BaseException:
         return DbdynoError(measured.failed.code, measured.failed.message, measured.failed.hint)
     return DbdynoError(
         "engine_ended",
-        "the engine ended before it sent its first message",
+        "the engine ended before the load began",
         "Run dbdyno doctor to check this host.",
     )
