@@ -102,9 +102,10 @@ class ProcessGroup:
         if not members:
             return {}
         reading = _read(table.root, members)
+        buried_us = 0 if self._alone else sum(process.buried.cpu_us for process in members)
         counters = {
             **_used(members, with_buried=not self._alone),
-            "cpu_us": reading.cpu_us + (0 if self._alone else _buried_us(members)),
+            "cpu_us": reading.cpu_us + buried_us,
             **self._scheduled(reading.turns, table.root),
         }
         return self._held(counters) | {
@@ -155,10 +156,6 @@ def _used(members: Iterable[Process], *, with_buried: bool) -> dict[str, float]:
     for process in members:
         total += process.used + process.buried if with_buried else process.used
     return {name: getattr(total, name) for name in Used.__struct_fields__}
-
-
-def _buried_us(members: Iterable[Process]) -> int:
-    return sum(process.buried.cpu_us for process in members)
 
 
 def _in_state(members: Iterable[Process], states: str) -> int:

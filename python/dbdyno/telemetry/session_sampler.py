@@ -60,9 +60,11 @@ class SessionSampler:
         """Sample at every chosen instant until the load ends."""
         begin_ns, interval_ns = started.monotonic_ns, self._stride.interval_ns
         number, before, publish_at_ns = 1, 0, begin_ns + PUBLISH_INTERVAL_NS
-        while load_clock.sleep_until(begin_ns + number * interval_ns):
+        while load_clock.sleep_until(at_ns := begin_ns + number * interval_ns):
             seconds = self._stride.seconds(number - before, self._cost.of_each)
-            if self._sample(number, begin_ns + number * interval_ns, seconds):
+            # At the end itself the server may have ended sessions that the engine still counts.
+            is_at_end = at_ns == started.measure_end_ns
+            if not is_at_end and self._sample(number, at_ns, seconds):
                 before = number
             if time.monotonic_ns() >= publish_at_ns:
                 self._publish_joined()
