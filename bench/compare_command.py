@@ -15,9 +15,9 @@ from bench.ceiling import Report
 from bench.data import load_data
 from bench.process import run_to_end
 from bench.tool import dbdyno_path
+from dbdyno.databases.connecting import url_of
 from dbdyno.model.plan import Endpoint
 from dbdyno.servers.base import Server
-from dbdyno.servers.connecting import url_of
 
 PAIRS = 3
 # Enough to estimate the noise and the number of further pairs (three pairs hardly are).

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from bench.process import run_to_end
 from bench.tool import dbdyno_path
+from dbdyno.databases.connecting import url_of
 from dbdyno.model.plan import Endpoint
-from dbdyno.servers.connecting import url_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,8 @@
 import json
 
 from bench.tool import Load, Outcome, Tool, dbdyno_path
+from dbdyno.databases.connecting import url_of
 from dbdyno.model.plan import Endpoint
-from dbdyno.servers.connecting import url_of
 
 
 def _arguments(load: Load, endpoint: Endpoint) -> list[str]:

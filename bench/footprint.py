@@ -12,11 +12,9 @@ from bench.engine import engine_of, frames_of
 from bench.sysbench import SYSBENCH_DATA, TABLE_ROWS, TABLES
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Arrivals, ClosedArrivals, Io, OpenArrivals, Plan, Script, Stage
-from dbdyno.run.draft_plan import plan_of
 from dbdyno.run.grammar import WeightedName
-from dbdyno.run.lua.arguments import equip
+from dbdyno.run.job import read_job
 from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.work import find_work
 from dbdyno.servers.base import Server
 
 FEW, MANY = 50, 2000
@@ -57,11 +55,11 @@ def _script_plan(server: Server, script: str, io: Io) -> Plan:
         warmup_ns=0,
         duration_ns=SCRIPT_SECONDS * SECOND_NS,
         script_options=sizes,
+        seed=1,
     )
-    work = find_work([WeightedName(script, 1)], (), options)
-    equipped, work = equip(options, work, print)
     endpoint = server.endpoint()
-    return plan_of(equipped, work, {}, endpoint, sql_dialect=endpoint.protocol, seed=1)
+    job = read_job([WeightedName(script, 1)], options, print)
+    return job.plan({}, endpoint, sql_dialect=endpoint.protocol)
 
 
 def _peak_kib(plan: Plan) -> int:

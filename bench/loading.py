@@ -11,9 +11,9 @@ from bench.pgbench import initialize
 from bench.process import run_to_end
 from bench.ratio import ratio_of_pairs
 from bench.tool import dbdyno_path
+from dbdyno.databases.connecting import url_of
 from dbdyno.model.plan import Endpoint
 from dbdyno.servers.base import Server
-from dbdyno.servers.connecting import url_of
 
 SCALE = 100
 RATIO_AT_LEAST = 1.3

@@ -5,8 +5,8 @@ import re
 from bench.data import Data, load_data
 from bench.process import run_to_end
 from bench.tool import Load, Outcome, Tool, match_line, on_path
+from dbdyno.databases.connecting import open_connection, url_of
 from dbdyno.model.plan import Endpoint
-from dbdyno.servers.connecting import open_connection, url_of
 
 SCALE = 50
 

@@ -5,9 +5,10 @@ Both tools draw uniform keys (sysbench 1.0 would not) and prepare their statemen
 
 from bench.data import Data, load_data
 from bench.tool import Load, Outcome, Tool, match_line, on_path
+from dbdyno.databases.connecting import open_connection, url_of
+from dbdyno.databases.identify import identify
+from dbdyno.databases.known import adapter_of
 from dbdyno.model.plan import Endpoint
-from dbdyno.servers.connecting import driver_of, open_connection, url_of
-from dbdyno.targets.registry import find_target
 
 TABLES = 4
 TABLE_ROWS = 100_000
@@ -22,7 +23,7 @@ def _settle(endpoint: Endpoint) -> None:
     """As dbdyno prepares a private server before a run."""
     names = [f"sbtest{number}" for number in range(1, TABLES + 1)]
     with open_connection(url_of(endpoint)) as connection:
-        target = find_target(driver_of(endpoint.protocol).target_name(connection))
+        target = adapter_of(identify(endpoint.protocol, connection), endpoint.protocol)
         target.settle(connection, names)
 
 

@@ -25,20 +25,19 @@ from bench.ceiling import Report
 from bench.engine import engine_of, frames_of
 from bench.ratio import Ratio
 from bench.standing_clock import StandingClock, freeze_clock
+from dbdyno.databases.connecting import url_of
 from dbdyno.engine import load
 from dbdyno.model.frame import Frame
 from dbdyno.model.plan import Endpoint, Plan
 from dbdyno.model.telemetry import Level, TelemetryCost, TelemetryFrame
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.data_preparation import prepare
-from dbdyno.run.draft_plan import plan_of
 from dbdyno.run.grammar import WeightedName
+from dbdyno.run.job import read_job
 from dbdyno.run.options import RunOptions
 from dbdyno.run.outcome import first_record
 from dbdyno.run.watching import Follower, watching
-from dbdyno.run.work import find_work
 from dbdyno.servers.base import Server
-from dbdyno.servers.connecting import url_of
 from dbdyno.store.frames_file import FRAMES, read_frames
 from dbdyno.store.writer import RunWriter
 
@@ -72,6 +71,7 @@ class Watched:
             duration_ns=blocks * BLOCK_NS,
             interval_ns=BLOCK_NS,
             replace=True,
+            seed=SEED,
         )
 
 
@@ -131,17 +131,12 @@ def measure(report: Report, server: Server, endpoint: Endpoint) -> None:
 def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bool]) -> Effect:
     """The effect on one load; with the level ``off`` nothing is switched: a control."""
     options = watched.options(level, len(turns))
-    work = find_work([WeightedName(watched.workload, 1)], (), options)
+    job = read_job([WeightedName(watched.workload, 1)], options, print)
     with connect_to(server) as connected:
-        prepared = prepare(
-            connected, work, options, seed=SEED, bulk=load, watch=lambda _: None, say=print
-        )
-        sql_dialect = connected.target.sql_dialect
-        plan = plan_of(
-            options, work, prepared.values, server.endpoint(), sql_dialect=sql_dialect, seed=SEED
-        )
+        prepared = prepare(connected, job, bulk=load, watch=lambda _: None, say=print)
+        plan = job.plan(prepared.values, server.endpoint(), connected.target.sql_dialect)
         description = connected.target.describe(connected.control)
-        record = first_record(plan, work.name, server, description, options)
+        record = first_record(plan, job.work.name, server, description, options)
         with RunWriter(record, plan) as writer:
             completed = _completed(plan, turns, partial(watching, options, connected, plan, writer))
         ratio = ratio_of_turns(turns, completed)

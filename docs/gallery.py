@@ -25,12 +25,12 @@ from dbdyno.cli.study_output import write_study_html
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import PRODUCTS, counted
 from dbdyno.model.study import StudyRecord
-from dbdyno.report.study import doubts, status_text
+from dbdyno.report.pages.study.page import doubts, status_text
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.studies import list_studies
 from dbdyno.study.feasibility import Needs, span
-from dbdyno.study.finding import catalogue
-from dbdyno.study.trials import trials_of
+from dbdyno.study.file import catalogue
+from dbdyno.study.folder import trials_of
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "gallery.md"
@@ -180,7 +180,7 @@ def lines(shown: Sequence[Shown], size: str) -> Iterator[str]:
 
 def conditions(shown: Sequence[Shown], size: str) -> Iterator[str]:
     """Return where and when the studies were run."""
-    host = shown[0].trials.trials[0].case.recording.host
+    host = shown[0].trials.trials[0].run.as_recorded.host
     memory = host["memory"]["total_bytes"] / 2**30
     cpu, kernel = host["cpu"], host["kernel"]
     yield (
@@ -196,7 +196,7 @@ def made(one: Shown) -> str:
     study, spec = one.study, one.study.spec
     spent = [result.spent for result in study.results]
     took_s = sum(part.run_s + part.prepare_s + part.other_s for part in spent)
-    recordings = (runs[0].case.recording for runs in by_point(one.trials.trials).values())
+    recordings = (runs[0].run.as_recorded for runs in by_point(one.trials.trials).values())
     servers = dict.fromkeys(server_name(recording.server) for recording in recordings)
     runs = f"{counted(len(one.trials.trials), 'run')} on {' and '.join(servers)}"
     return (

@@ -16,16 +16,16 @@ from dbdyno.answers.registry import all_answers
 from dbdyno.cli.app import COMMANDS, make_app
 from dbdyno.cli.output import Exit
 from dbdyno.cli.usage import usage_of
+from dbdyno.databases.known import all_adapters, all_databases
 from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import Rule
 from dbdyno.host.doctor import all_probes
 from dbdyno.host.observed_host import HostSource, all_sources
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
-from dbdyno.store.query import RUNS
-from dbdyno.store.table_descriptions import ROWS, meaning_of
-from dbdyno.store.tables import RISING, SCHEMAS
-from dbdyno.targets.registry import all_targets
+from dbdyno.model.run import TABLES
+from dbdyno.model.tables import Table
+from dbdyno.store.query import Runs
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.registry import all_workloads
 from docs.records import JsonObject, json_objects
@@ -135,18 +135,18 @@ def recorded() -> str:
         "of each measurement interval, and `NAME_so_far` the cumulative one. Its table `buckets` "
         "unites `script_buckets`, `service_buckets` and `statement_buckets`.",
     ]
-    for name, schema in {"runs": RUNS, **SCHEMAS}.items():
-        rising = RISING[name].names if name in RISING else ()
+    all_tables: dict[str, type[Table]] = {"runs": Runs, **TABLES}
+    for name, table in all_tables.items():
         rows = [
             (
                 f"`{column}`",
-                f"{kind.sql}, so far" if column in rising else kind.sql,
-                meaning_of(name, column),
+                f"{its.kind.sql}, so far" if its.is_rising else its.kind.sql,
+                its.meaning,
             )
-            for column, kind in schema.items()
+            for column, its in zip(table.schema, table.declared.values(), strict=True)
         ]
         columns = _table(("column", "type", "meaning"), rows)
-        parts.append(f"## {name}\n\n{ROWS[name]}\n\n{columns}")
+        parts.append(f"## {name}\n\n{table.meaning()}\n\n{columns}")
     return _page(parts)
 
 
@@ -172,8 +172,20 @@ def _json_object(described: JsonObject) -> str:
 
 def targets() -> str:
     """The databases that can be measured."""
-    rows = [(f"`{name}`", target.title) for name, target in all_targets().items()]
-    return _page(["# Databases", _table(("target", "database"), rows)])
+    known = [
+        (one.title, f"`{one.name}`", "" if one.is_tried else "never run against a server here")
+        for one in all_databases().values()
+    ]
+    rows = [(f"`{name}`", target.title) for name, target in all_adapters().items()]
+    return _page(
+        [
+            "# Databases",
+            "A server is asked which of these it is.",
+            _table(("database", "name in records", "remark"), known),
+            "How each is reached, as records name it:",
+            _table(("target", "database"), rows),
+        ]
+    )
 
 
 def rules() -> str:

@@ -10,11 +10,11 @@ from msgspec import structs
 from psycopg import Connection
 from psycopg.conninfo import make_conninfo
 
+from dbdyno.databases.connecting import endpoint_at
+from dbdyno.databases.mysql.driver.login import login_of
+from dbdyno.databases.mysql.driver.url import login_url
+from dbdyno.databases.postgresql.server.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.base import Server
-from dbdyno.servers.connecting import endpoint_at
-from dbdyno.servers.mysql.login import login_of
-from dbdyno.servers.mysql.url import login_url
-from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 

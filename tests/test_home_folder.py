@@ -6,9 +6,9 @@ import stat
 
 import pytest
 
+from dbdyno.databases.mysql.driver.login import login_of
 from dbdyno.errors import DbdynoError
 from dbdyno.home import home as where, home_folder
-from dbdyno.servers.mysql.login import login_of
 from dbdyno.store.writer import RunWriter
 from tests.store import synthetic
 

@@ -2,7 +2,7 @@
 # Installs the programs that the tests use and that no package registry carries: PostgreSQL and
 # MariaDB of the distribution (the tests run on real servers), their ODBC drivers, sysbench (it runs
 # on our tables, and we on its), PgBouncer (we run behind it), Maven (it downloads other versions of
-# PostgreSQL), and a browser (for tests of the report).
+# PostgreSQL), a browser (for tests of the report), and a C++ compiler (the fuzzers are C++).
 # As an ordinary user it prints the command that installs what is missing.
 set -euo pipefail
 # Where ldconfig and Debian's mariadbd are; not every user looks there.
@@ -28,6 +28,7 @@ need odbc-mariadb 'grep -F "[MariaDB Unicode]" /etc/odbcinst.ini'
 need maven 'command -v mvn'
 need chromium 'command -v chromium'
 need openssl 'command -v openssl'
+need g++ 'command -v c++'
 
 [ ${#missing[@]} -eq 0 ] && exit 0
 

@@ -10,10 +10,10 @@ TYPE_CHECKING = False  # importing typing takes longer than starting the engine
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dbdyno.store.run import Run
+    from dbdyno.store.run import RunFolder
 
 
-def open_run(id_or_path: str | Path = "last") -> Run:
+def open_run(id_or_path: str | Path = "last") -> RunFolder:
     """Return a run, given its folder, its id, a part that only its id contains, or ``last``.
 
     Its ``record`` holds the results, ``frame(name)`` returns a table as a data frame,

@@ -6,6 +6,9 @@ def check_plan(plan: bytes) -> str:
 def statements_with_variables(plan: bytes) -> str:
     """Statements of a plan's scripts that have variables, as JSON. Raises ValueError."""
 
+def sql_tokens(sql: str, dialect: str) -> list[tuple[str, str]]:
+    """Tokens of SQL, each with its kind and its text, as a dialect reads it. Raises ValueError."""
+
 def make_room(clients: int, threads: int) -> tuple[str, str, str] | None:
     """Raise the limit on open files for a run; why it cannot be: code, message, hint."""
 

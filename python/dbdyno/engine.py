@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -60,6 +60,27 @@ def statements_with_variables(plan: Plan) -> list[Statement]:
     """Return the statements of pgbench scripts that have variables, unless sent as text anyway."""
     encoded = _engine.statements_with_variables(msgspec.json.encode(plan))
     return msgspec.json.decode(encoded, type=list[Statement])
+
+
+Dialect: TypeAlias = Literal["postgresql", "mysql", "standard"]
+"""Whose grammar decides where strings, names and comments end; ``standard`` for any server."""
+
+
+class Token(NamedTuple):
+    """A token of SQL.
+
+    The kinds are ``space``, ``comment``, ``string``, ``quoted_name``, ``word``, ``number``,
+    ``parameter`` (``$1``), ``placeholder`` (``?``), ``variable`` (``:name``), ``cast`` (``::``) and
+    ``symbol`` (any other character).
+    """
+
+    kind: str
+    text: str
+
+
+def tokens(sql: str, dialect: Dialect) -> list[Token]:
+    """Return the tokens of a text, in order: together they are the text."""
+    return [Token(*token) for token in _engine.sql_tokens(sql, dialect)]
 
 
 def make_room(plan: Plan) -> None:

@@ -1,19 +1,19 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.alignment import (
+from dbdyno.analysis.series.alignment import (
     as_if_read,
     measured_intervals,
     over_intervals,
     whole_load,
 )
-from dbdyno.analysis.readings import Growth
+from dbdyno.analysis.series.readings import Growth
 from tests.support.recordings import MadeRun
 
 
 @pytest.fixture
 def intervals():
-    return measured_intervals(MadeRun(np.arange(12), seconds=10, warmup=2).recording())
+    return measured_intervals(MadeRun(np.arange(12), seconds=10, warmup=2).loaded())
 
 
 def reading(time_s, delta, seconds=1.0):
@@ -25,8 +25,8 @@ def reading(time_s, delta, seconds=1.0):
 def test_only_measured_intervals_count_and_none_that_was_cut_short(intervals):
     assert intervals.begin_s.tolist() == list(range(10))
     assert intervals.committed.tolist() == list(range(2, 12))
-    recording = MadeRun(1, seconds=10, warmup=0).recording()
-    recording.tables["intervals"]["seconds"][-1] = 0.05
+    recording = MadeRun(1, seconds=10, warmup=0).loaded()
+    recording.intervals.seconds[-1] = 0.05
     assert len(measured_intervals(recording).begin_s) == 9
 
 
@@ -63,8 +63,8 @@ def test_a_blurred_series_keeps_its_sum_and_loses_its_edges(intervals):
 
 
 def load_of(**changes):
-    made = MadeRun(np.arange(10), **{"seconds": 10, "warmup": 0} | changes).recording()
-    made.tables["intervals"]["seconds"][-1] = 0.05
+    made = MadeRun(np.arange(10), **{"seconds": 10, "warmup": 0} | changes).loaded()
+    made.intervals.seconds[-1] = 0.05
     return made
 
 
@@ -73,7 +73,7 @@ def test_the_whole_load_is_one_interval_unless_a_warmup_came_first():
     assert (load.begin_s.tolist(), load.end_s.tolist()) == ([0], [9.05])
     assert load.committed.tolist() == [45]
     assert load.of(np.arange(10)).tolist() == [45]
-    assert whole_load(MadeRun(1, seconds=10, warmup=1).recording()) is None
+    assert whole_load(MadeRun(1, seconds=10, warmup=1).loaded()) is None
 
 
 def test_the_growth_over_the_load_is_between_the_readings_around_it():

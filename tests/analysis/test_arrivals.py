@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.arrivals import Arrivals, arrivals
-from tests.support.recordings import MadeRun
+from dbdyno.analysis.waits.arrivals import Arrivals, arrivals
+from tests.support.recordings import MadeRun, changed
 
 RUNS = 1000
 
@@ -73,26 +73,27 @@ def stood_still(seconds, begin, end, *, waiting, ok=500, **named):
 
 
 def test_arrivals_during_a_stall_are_not_attributed_to_the_rate():
-    at_the_end = arrivals(stood_still(8, 1, 8, waiting=0).recording(), 8)
+    at_the_end = arrivals(stood_still(8, 1, 8, waiting=0).loaded(), 8)
     assert (at_the_end.waiting, at_the_end.still_s, at_the_end.overran) == (3500, 7, False)
     assert at_the_end.waited_for_moments
-    before = arrivals(stood_still(20, 2, 12, waiting=4000).recording(), 20)
+    before = arrivals(stood_still(20, 2, 12, waiting=4000).loaded(), 20)
     assert (before.due_while_still, before.still_s, before.overran) == (5000, 10, False)
     # More are waiting than became due in the meantime.
-    more = arrivals(stood_still(20, 2, 12, waiting=9000).recording(), 20)
+    more = arrivals(stood_still(20, 2, 12, waiting=9000).loaded(), 20)
     assert (more.overran, more.waited_for_moments) == (True, False)
 
 
 def test_a_client_with_rare_completions_is_not_stalled():
-    seldom = arrivals(stood_still(30, 5, 15, ok=1, waiting=0).recording(), 30)
+    seldom = arrivals(stood_still(30, 5, 15, ok=1, waiting=0).loaded(), 30)
     assert (seldom.still_s, seldom.due_while_still) == (0, 0)
 
 
 def still_s(done, response_ms, *, think_ms=0, **named):
     """Seconds without progress, of a run without warm-up."""
-    made = MadeRun(done, seconds=len(done), warmup=0, response_ms=response_ms, **named).recording()
+    made = MadeRun(done, seconds=len(done), warmup=0, response_ms=response_ms, **named).loaded()
     if not named:
-        made.plan["arrivals"]["closed"]["think"]["mean_ns"] = think_ms * 1_000_000
+        think = {"law": "constant", "mean_ns": think_ms * 1_000_000}
+        made = changed(made, plan={"arrivals": {"closed": {"think": think}}})
     return arrivals(made, len(done)).still_s
 
 
@@ -117,8 +118,9 @@ def test_a_stall_is_reported_even_if_the_transactions_it_delayed_took_as_long():
 
 
 def test_the_silence_that_ended_a_run_is_reported_with_its_end():
-    recording = stood_still(8, 1, 8, waiting=0).recording()
-    recording.engine["done"]["end"] = "stalled"
+    recording = stood_still(8, 1, 8, waiting=0).loaded()
+    done = {**recording.as_recorded.engine["done"], "end": "stalled"}
+    recording = changed(recording, engine={"done": done})
     found = arrivals(recording, 8)
     assert (found.due_while_still, found.still_s, found.overran) == (3500, 0, False)
     assert found.waited_for_moments
@@ -126,7 +128,7 @@ def test_the_silence_that_ended_a_run_is_reported_with_its_end():
 
 def test_the_queue_is_read_at_the_ends_of_measured_intervals():
     level = np.concatenate([np.zeros(3), np.arange(20.0) * 50 + 50])
-    found = arrivals(MadeRun(100, seconds=20, waiting=level).recording(), 20)
+    found = arrivals(MadeRun(100, seconds=20, waiting=level).loaded(), 20)
     assert found == Arrivals(
         due=3000,
         waiting=1000,

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from dbdyno.analysis import bounds
+from dbdyno.analysis.search import bounds
 
 
 def test_a_row_held_half_a_millisecond_by_each_transaction_bounds_at_2000():

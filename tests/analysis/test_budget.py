@@ -2,8 +2,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from dbdyno.analysis.budget import budget
-from dbdyno.analysis.session_samples import unsampled_s
+from dbdyno.analysis.waits.budget import budget
+from dbdyno.analysis.waits.session_samples import unsampled_s
 from dbdyno.model.telemetry import BlockCount, WaitCount
 from tests.support.recordings import MadeRun
 
@@ -44,22 +44,22 @@ def made(waits=ALL, blocking=(), every_s=0.5):
 
 
 def spent(*arguments, **named):
-    return budget(made(*arguments, **named).recording())
+    return budget(made(*arguments, **named).loaded())
 
 
 def test_without_samples_there_is_no_budget():
-    assert budget(MadeRun().recording()) is None
+    assert budget(MadeRun().loaded()) is None
 
 
 def test_looks_of_the_warm_up_and_of_the_drain_do_not_count():
     run = made().look(-1.0, ALL).look(SECONDS + 0.5, ALL)
-    assert budget(run.recording()).samples == 40
+    assert budget(run.loaded()).samples == 40
 
 
 def test_a_sample_at_the_start_stands_for_the_measured_part_alone():
     run = MadeRun(clients=CLIENTS, seconds=SECONDS).look(1.0, ALL, seconds=5.0)
     run.look(6.0, (), seconds=5.0)
-    assert budget(run.recording()).not_seen == pytest.approx(WHOLE - CLIENTS)
+    assert budget(run.loaded()).not_seen == pytest.approx(WHOLE - CLIENTS)
 
 
 @pytest.mark.parametrize("first_s", [0.5, 2.0, 3.5, 5.0])
@@ -67,21 +67,21 @@ def test_rare_samples_stand_for_the_whole_measured_part_wherever_they_fall(first
     run = MadeRun(clients=CLIENTS, seconds=SECONDS)
     for time_s in np.arange(first_s, SECONDS + 0.1, 5.0):
         run.look(float(time_s), ALL, seconds=5.0)
-    assert budget(run.recording()).not_seen == pytest.approx(0)
+    assert budget(run.loaded()).not_seen == pytest.approx(0)
 
 
 def test_the_last_sample_stands_for_no_more_time_after_it_than_before():
     run = MadeRun(clients=CLIENTS, seconds=SECONDS).look(10.0, ALL, seconds=2.0)
-    assert budget(run.recording()).not_seen == pytest.approx(WHOLE - 4 * CLIENTS)
+    assert budget(run.loaded()).not_seen == pytest.approx(WHOLE - 4 * CLIENTS)
 
 
 def test_a_gap_between_samples_is_known():
     run = MadeRun(clients=CLIENTS, seconds=SECONDS)
     for half in [*range(1, 11), *range(21, 41)]:
         run.look(half / 2, ALL, seconds=0.5)
-    assert unsampled_s(run.recording()) == pytest.approx(5.0)
-    assert unsampled_s(made().recording()) == pytest.approx(0.0)
-    assert unsampled_s(MadeRun().recording()) == 0.0  # without telemetry
+    assert unsampled_s(run.loaded()) == pytest.approx(5.0)
+    assert unsampled_s(made().loaded()) == pytest.approx(0.0)
+    assert unsampled_s(MadeRun().loaded()) == 0.0  # without telemetry
 
 
 def test_the_parts_are_the_clients_seconds():
@@ -172,7 +172,7 @@ def test_wait_events_have_kinds(wait_type, event, kind):
 
 def test_half_of_the_runnable_sessions_had_a_processor():
     run = made().counters("processes", {"user_us": 700e3, "system_us": 300e3}, of="server")
-    found = budget(run.recording())  # 20 s of CPU time for 40 s of runnable sessions
+    found = budget(run.loaded())  # 20 s of CPU time for 40 s of runnable sessions
     assert found.knows_cpu_queue
     assert found.share("cpu") == pytest.approx(20 / WHOLE)
     assert found.share("cpu_queue") == pytest.approx(20 / WHOLE)
@@ -181,7 +181,7 @@ def test_half_of_the_runnable_sessions_had_a_processor():
 def test_processes_of_the_server_share_the_processors():
     waits = (*ALL, WaitCount("autovacuum worker", -1, "", "active", "", "", 2))
     run = made(waits).counters("processes", {"user_us": 1e6}, of="server")
-    found = budget(run.recording())  # 20 s for 80 s
+    found = budget(run.loaded())  # 20 s for 80 s
     assert found.share("cpu") == pytest.approx(10 / WHOLE)
     assert found.share("cpu_queue") == pytest.approx(30 / WHOLE)
 
@@ -214,7 +214,7 @@ def test_each_rare_lock_sample_is_charged_for_the_time_since_the_last():
         at_locks = number % 10 == 0
         blocking = [behind("WALSync")] if at_locks else []
         run.look(number * 0.5, ALL, blocking, locks_seconds=5.0 if at_locks else None)
-    found = budget(run.recording())
+    found = budget(run.loaded())
     assert found.charges[0].seconds == pytest.approx(60)
     assert found.charged("wal") == pytest.approx((20 + 60) / WHOLE)
     assert found.charged("lock") == pytest.approx(0)
@@ -250,7 +250,7 @@ def test_roots_have_kinds(who, root, state, kind):
 
 def test_a_root_that_waits_for_a_processor_passes_that_on():
     run = made(blocking=[behind("")]).counters("processes", {"user_us": 1e6}, of="server")
-    charges = budget(run.recording()).charges
+    charges = budget(run.loaded()).charges
     assert {charge.root_kind: charge.seconds for charge in charges} == pytest.approx(
         {"cpu": 30, "cpu_queue": 30}
     )
@@ -264,7 +264,7 @@ def test_intervals_come_from_blocks_not_from_samples():
         for number in range(1, int(SECONDS / every_s) + 1):
             is_stuck = number * every_s <= SECONDS / 2
             run.look(number * every_s, [QUEUED] if is_stuck else [], seconds=every_s)
-        (part,) = budget(run.recording()).parts
+        (part,) = budget(run.loaded()).parts
         assert part.low < part.seconds < part.high
         return part.high - part.low
 
@@ -276,7 +276,7 @@ def test_a_few_seconds_of_samples_give_no_interval():
     run = MadeRun(clients=CLIENTS, seconds=SECONDS)
     for time_s in (0.3, 0.6, 0.9):
         run.look(time_s, [QUEUED], seconds=0.3)
-    (part,) = budget(run.recording()).parts
+    (part,) = budget(run.loaded()).parts
     assert part.seconds > 0
     assert (part.low, part.high) == (None, None)
 
@@ -288,7 +288,7 @@ def test_the_interval_holds_the_true_share_as_often_as_it_says():
         run = MadeRun(clients=CLIENTS, seconds=40)
         for number, count in enumerate(chance.binomial(CLIENTS, 0.25, size=80), start=1):
             run.look(number * 0.5, [msgspec.structs.replace(QUEUED, count=int(count))])
-        (part,) = budget(run.recording()).parts
+        (part,) = budget(run.loaded()).parts
         held += part.low <= CLIENTS * 0.25 * 40 <= part.high
     assert held >= 0.85 * runs
 
@@ -312,7 +312,7 @@ def in_stages(first, second):
 def test_clients_of_a_later_stage_are_none_of_the_client_time():
     parked = WaitCount("client", -1, "idle", "idle", "Client", "ClientRead", 6)
     at_work = WaitCount("client", 0, "asking", "active", "Lock", "tuple", 2)
-    found = budget(in_stages([at_work, parked], [at_work, parked]).recording())
+    found = budget(in_stages([at_work, parked], [at_work, parked]).loaded())
     assert found.total == 2 * 10 + 8 * 10
     assert found.not_seen == pytest.approx(0)
     assert found.share("lock") == pytest.approx(2 * 20 / 100)
@@ -323,6 +323,6 @@ def test_parked_clients_that_connect_for_each_transaction_have_no_connection():
     parked = WaitCount("client", -1, "unconnected", "", "", "", 6)
     at_work = WaitCount("client", 0, "asking", "active", "Lock", "tuple", 2)
     all_at_work = WaitCount("client", 0, "asking", "active", "Lock", "tuple", 8)
-    found = budget(in_stages([at_work, parked], [all_at_work]).recording())
+    found = budget(in_stages([at_work, parked], [all_at_work]).loaded())
     assert {part.kind for part in found.parts} == {"lock"}
     assert found.share("lock") == pytest.approx(1)

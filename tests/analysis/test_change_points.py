@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.change_points import SAMPLES_MAX, change_points
+from dbdyno.analysis.statistics.change_points import SAMPLES_MAX, change_points
 from tests.analysis.series import autoregressive
 
 

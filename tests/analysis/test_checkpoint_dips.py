@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.checkpoint_dips import checkpoint_dips
+from dbdyno.analysis.events.checkpoint_dips import checkpoint_dips
 from tests.support.recordings import MadeRun
 
 
@@ -23,30 +23,30 @@ def with_checkpoint(run: MadeRun, begin_s: float, end_s: float | None) -> MadeRu
 
 
 def test_a_dip_has_the_depth_and_length_that_were_made() -> None:
-    (dip,) = checkpoint_dips(with_checkpoint(made(slice(20, 28)), 20.2, 45.0).recording())
+    (dip,) = checkpoint_dips(with_checkpoint(made(slice(20, 28)), 20.2, 45.0).loaded())
     assert dip.is_whole
     assert dip.depth == pytest.approx(0.4, abs=0.01)
     assert dip.length_s == 8
 
 
 def test_a_checkpoint_that_cost_nothing_has_no_dip() -> None:
-    (dip,) = checkpoint_dips(with_checkpoint(made(), 20.2, 45.0).recording())
+    (dip,) = checkpoint_dips(with_checkpoint(made(), 20.2, 45.0).loaded())
     assert (dip.depth, dip.deepest, dip.length_s) == (0, 0, 0)
 
 
 def test_a_dip_before_the_checkpoint_is_not_its_own() -> None:
-    (dip,) = checkpoint_dips(with_checkpoint(made(slice(5, 9)), 20.2, 45.0).recording())
+    (dip,) = checkpoint_dips(with_checkpoint(made(slice(5, 9)), 20.2, 45.0).loaded())
     assert dip.length_s == 0
 
 
 def test_one_that_outlives_the_run_is_not_whole() -> None:
-    (dip,) = checkpoint_dips(with_checkpoint(made(slice(50, 55)), 50.5, None).recording())
+    (dip,) = checkpoint_dips(with_checkpoint(made(slice(50, 55)), 50.5, None).loaded())
     assert not dip.is_whole
     assert dip.length_s == 5
 
 
 def test_a_run_of_few_intervals_reports_checkpoints_without_dips() -> None:
     run = with_checkpoint(MadeRun(1000, seconds=5, warmup=0), 1.5, 3.0)
-    (dip,) = checkpoint_dips(run.recording())
+    (dip,) = checkpoint_dips(run.loaded())
     assert dip.is_whole
     assert dip.depth == 0

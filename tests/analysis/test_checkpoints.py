@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.checkpoints import checkpoint_effects
+from dbdyno.analysis.events.checkpoints import checkpoint_effects
 from dbdyno.model.telemetry import IndexFacts, ServerFacts, TableFacts
 from tests.support.recordings import MadeRun
 
@@ -49,7 +49,7 @@ def updating(hot=TPS, **counted):
 
 
 def test_wal_per_transaction_is_reported_before_and_after_each_checkpoint():
-    first, second = checkpoint_effects(updating().recording())
+    first, second = checkpoint_effects(updating().loaded())
     assert (first.begin_s, first.end_s, second.end_s) == (20, 60, 100)
     assert first.bytes_before == pytest.approx(300)
     assert first.images_before == 0
@@ -64,27 +64,27 @@ def test_the_second_in_which_it_began_is_after_it():
     run.counters("wal_position", {"bytes": np.tile([300.0, 900.0], 5) * TPS})
     for begin_s in (1.5, 3.5, 5.5, 7.5):
         run.log(begin_s, "checkpoint_start").log(begin_s + 0.1, "checkpoint_end")
-    for effect in checkpoint_effects(run.recording())[:-1]:
+    for effect in checkpoint_effects(run.loaded())[:-1]:
         assert effect.bytes_before == pytest.approx(300)
         assert effect.bytes_after == pytest.approx(600)
 
 
 def test_counted_images_agree_with_expected_first_changes():
     run = updating().facts(ServerFacts(tables=(accounts(),)))
-    for effect in checkpoint_effects(run.recording()):
+    for effect in checkpoint_effects(run.loaded()):
         assert effect.images == pytest.approx(PAGES * (1 - np.exp(-2)), rel=0.02)
         assert effect.first_changes == pytest.approx(effect.images, rel=0.02)
 
 
 def test_updates_that_are_not_hot_change_index_pages_too():
     run = updating(hot=0).facts(ServerFacts(tables=(accounts(),)))
-    (first, _) = checkpoint_effects(run.recording())
+    (first, _) = checkpoint_effects(run.loaded())
     in_heap, in_index = PAGES * (1 - np.exp(-2)), 5000 * (1 - np.exp(-8))
     assert first.first_changes == pytest.approx(in_heap + in_index, rel=0.01)
 
 
 def test_values_that_were_not_read_are_not_reported():
     run = MadeRun(TPS, seconds=30, warmup=0).log(10.0, "checkpoint_start")
-    (effect,) = checkpoint_effects(run.recording())
+    (effect,) = checkpoint_effects(run.loaded())
     assert effect.bytes_before is effect.images is effect.first_changes is None
-    assert checkpoint_effects(MadeRun().recording()) == []
+    assert checkpoint_effects(MadeRun().loaded()) == []

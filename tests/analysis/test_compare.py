@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from dbdyno.analysis.compare import compare, compare_levels
-from dbdyno.analysis.metrics import KNOWN
-from dbdyno.analysis.verdicts import change, changes, ratio_text
+from dbdyno.analysis.compare.compare import compare, compare_levels
+from dbdyno.analysis.compare.metrics import KNOWN
+from dbdyno.analysis.compare.verdicts import change, changes, ratio_text
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import Finding
 from tests.analysis.records import record, records

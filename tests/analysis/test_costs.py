@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.costs import cost, costs
+from dbdyno.analysis.costs.costs import cost, costs
 from tests.support.recordings import MadeRun
 
 SECONDS, WARMUP = 60, 3
@@ -30,7 +30,7 @@ def test_costs_are_what_was_spent_by_what_was_committed(rng):
         .counters(
             "pg_stat_database", {"blks_hit": 20 * ok, "tup_updated": 3 * ok, "tup_inserted": ok}
         )
-        .recording()
+        .loaded()
     )
     assert {record.id: pytest.approx(record.value) for record in found} == {
         "server_cpu_us": 150,
@@ -49,7 +49,7 @@ def test_costs_are_what_was_spent_by_what_was_committed(rng):
 
 
 def test_without_telemetry_there_are_only_the_engines_own_costs():
-    assert [record.id for record in costs(MadeRun(engine={"cpu_us": 5}).recording())] == [
+    assert [record.id for record in costs(MadeRun(engine={"cpu_us": 5}).loaded())] == [
         "engine_cpu_us"
     ]
 
@@ -60,7 +60,7 @@ def test_readings_between_the_intervals_ends_give_the_same_cost(rng):
     made = MadeRun(ok).counters(
         "processes", {"user_us": np.diff(spent, prepend=0)}, of="server", at_s=READ_S
     )
-    found = by_id(costs(made.recording()))["server_cpu_us"]
+    found = by_id(costs(made.loaded()))["server_cpu_us"]
     assert found.value == pytest.approx(30, rel=0.005)
     assert found.low < 30 < found.high
     assert found.high - found.low < 1
@@ -76,7 +76,7 @@ def test_counters_that_are_published_late_do_not_lean_the_cost(rng):
     )
     deltas = {"blks_hit": np.diff(spent, prepend=0)}
     made = MadeRun(ok).counters("pg_stat_database", deltas, at_s=READ_S)
-    assert cost(costs(made.recording()), "buffers_hit") == pytest.approx(20, rel=0.005)
+    assert cost(costs(made.loaded()), "buffers_hit") == pytest.approx(20, rel=0.005)
 
 
 def test_lags_that_differ_at_both_ends_are_within_the_interval():
@@ -85,7 +85,7 @@ def test_lags_that_differ_at_both_ends_are_within_the_interval():
     spent = 20_000 * (published_s + WARMUP)
     made = MadeRun(1000, engine={"round_trips": 7000})
     made.counters("pg_stat_database", {"blks_hit": np.diff(spent, prepend=0)}, at_s=READ_S)
-    found = by_id(costs(made.recording()))
+    found = by_id(costs(made.loaded()))
     assert found["buffers_hit"].value < 19.95
     assert found["buffers_hit"].low < 20 < found["buffers_hit"].high < 20.5
     assert found["round_trips"].low == found["round_trips"].high == 7
@@ -93,7 +93,7 @@ def test_lags_that_differ_at_both_ends_are_within_the_interval():
 
 def test_seconds_over_which_counters_were_set_back_are_left_out():
     made = MadeRun(1000).counters("wal_position", {"bytes": 500_000}, was_reset=[20, 21])
-    assert cost(costs(made.recording()), "wal_bytes") == pytest.approx(500)
+    assert cost(costs(made.loaded()), "wal_bytes") == pytest.approx(500)
 
 
 def test_wal_is_split_into_records_and_images_by_the_images_mean_size(rng):
@@ -107,7 +107,7 @@ def test_wal_is_split_into_records_and_images_by_the_images_mean_size(rng):
         .counters("pg_stat_wal", {"wal_records": records, "wal_fpi": images, "wal_bytes": written})
         .counters("wal_position", {"bytes": written})
     )
-    found = by_id(costs(made.recording()))
+    found = by_id(costs(made.loaded()))
     assert found["wal_record_bytes"].value == pytest.approx(400, rel=0.01)
     assert found["wal_full_page_bytes"].title == "WAL of full-page images (estimated)"
     together = found["wal_record_bytes"].value + found["wal_full_page_bytes"].value
@@ -124,7 +124,7 @@ def test_images_are_never_more_than_the_wal_of_a_run_that_is_as_short_as_counter
     made = MadeRun(1000, seconds=2)
     counted = {"wal_bytes": 1.5e6, "wal_fpi": 150, "wal_records": 6000, **image_counts}
     made.counters("pg_stat_wal", counted).counters("wal_position", {"bytes": 1e6})
-    found = by_id(costs(made.recording()))
+    found = by_id(costs(made.loaded()))
     images, records = found["wal_full_page_bytes"].value, found["wal_record_bytes"].value
     of_image = image_counts.get("wal_fpi_bytes", 150 * 8192)
     assert images == pytest.approx(1000 * of_image / 1.5e6)
@@ -136,7 +136,7 @@ def test_images_of_a_short_run_are_not_too_few_because_counters_are_late():
     made = MadeRun(1000, seconds=3)
     counted = {"wal_bytes": 6e6, "wal_fpi": 720, "wal_fpi_bytes": 5.7e6, "wal_records": 2000}
     made.counters("pg_stat_wal", counted).counters("wal_position", {"bytes": 9e6})
-    found = by_id(costs(made.recording()))
+    found = by_id(costs(made.loaded()))
     assert found["full_page_images"].value == pytest.approx(1.08)
     assert found["wal_full_page_bytes"].value == pytest.approx(8550)
     assert found["wal_record_bytes"].value == pytest.approx(450)
@@ -145,7 +145,7 @@ def test_images_of_a_short_run_are_not_too_few_because_counters_are_late():
 def test_a_segment_that_was_left_half_empty_is_no_image():
     made = MadeRun(1000).counters("wal_position", {"bytes": 3e6})
     counted = {"wal_bytes": 1e6, "wal_fpi": 100, "wal_fpi_bytes": 8e5, "wal_records": 2000}
-    found = by_id(costs(made.counters("pg_stat_wal", counted).recording()))
+    found = by_id(costs(made.counters("pg_stat_wal", counted).loaded()))
     assert found["wal_full_page_bytes"].value == pytest.approx(800)
 
 
@@ -154,14 +154,14 @@ def test_without_images_the_wal_is_of_records_alone():
     images[0] = 5  # in the warm-up
     counted = {"wal_bytes": 1e6, "wal_records": 2000, "wal_fpi": images}
     made = MadeRun(1000, warmup=1, seconds=20).counters("pg_stat_wal", counted)
-    found = by_id(costs(made.recording()))
+    found = by_id(costs(made.loaded()))
     assert found["wal_full_page_bytes"].value == 0
     assert found["wal_record_bytes"].value == pytest.approx(1000)
 
 
 def test_images_whose_bytes_the_server_counts_are_not_estimated():
     counted = {"wal_bytes": 9e6, "wal_fpi": 1000, "wal_fpi_bytes": 6e6, "wal_records": 5000}
-    found = by_id(costs(MadeRun(1000).counters("pg_stat_wal", counted).recording()))
+    found = by_id(costs(MadeRun(1000).counters("pg_stat_wal", counted).loaded()))
     assert found["wal_full_page_bytes"].value == pytest.approx(6000)
     assert found["wal_full_page_bytes"].title == "WAL of full-page images"
 
@@ -174,17 +174,17 @@ def test_buffers_written_are_counted_where_the_version_counts_them():
     in_bytes = MadeRun(1000).counters(
         "pg_stat_io", {"writes": 50, "write_bytes": 3 * 8192e3}, of="checkpointer/relation/normal"
     )
-    values = [cost(costs(made.recording()), "buffers_written") for made in (old, new, in_bytes)]
+    values = [cost(costs(made.loaded()), "buffers_written") for made in (old, new, in_bytes)]
     assert values == pytest.approx([1, 0.05, 3])
 
 
 def test_fsyncs_of_wal_and_files_are_added():
     made = MadeRun(1000).counters("pg_stat_wal", {"wal_sync": 400})
-    assert cost(costs(made.recording()), "fsyncs") == pytest.approx(0.4)
+    assert cost(costs(made.loaded()), "fsyncs") == pytest.approx(0.4)
     made = MadeRun(1000).counters("pg_stat_wal", {"wal_sync": 400})
     made = made.counters("pg_stat_io", {"fsyncs": 100}, of="checkpointer/relation/normal")
-    assert cost(costs(made.recording()), "fsyncs") == pytest.approx(0.5)
-    assert cost(costs(MadeRun(1000).recording()), "fsyncs") is None
+    assert cost(costs(made.loaded()), "fsyncs") == pytest.approx(0.5)
+    assert cost(costs(MadeRun(1000).loaded()), "fsyncs") is None
 
 
 def mixed(swing):
@@ -210,12 +210,12 @@ def test_a_cost_that_was_read_a_few_times_has_no_interval(rng, readings):
     """All seconds of one reading share its value, which does not show how well it is known."""
     made = MadeRun(noisy(1000, rng).round(), seconds=SECONDS, warmup=WARMUP)
     at_s = np.linspace(0, SECONDS, readings + 1)[1:]
-    found = costs(made.counters("processes", {"user_us": 1e6}, of="server", at_s=at_s).recording())
+    found = costs(made.counters("processes", {"user_us": 1e6}, of="server", at_s=at_s).loaded())
     assert (by_id(found)["server_cpu_us"].low is None) == (readings < 5)
 
 
 def test_the_costs_of_scripts_are_separated_when_their_mix_varied(rng):
-    found = costs(two_scripts(rng, 0.3).recording())
+    found = costs(two_scripts(rng, 0.3).loaded())
     read, write = (by_id(found, name)["server_cpu_us"] for name in ("read", "write"))
     assert read.low < 50 < read.high
     assert write.low < 200 < write.high
@@ -223,7 +223,7 @@ def test_the_costs_of_scripts_are_separated_when_their_mix_varied(rng):
 
 
 def test_the_costs_of_scripts_are_not_separated_when_their_mix_hardly_varied(rng):
-    found = costs(two_scripts(rng, 0.002).recording())
+    found = costs(two_scripts(rng, 0.002).loaded())
     assert not by_id(found, "read")
     assert "server_cpu_us" in by_id(found)
 
@@ -236,7 +236,7 @@ def test_statements_that_the_server_counts_give_their_scripts_costs():
         deltas = {"wal_bytes": written, "shared_blks_hit": 2000}
         made.counters("pg_stat_statements", deltas, of=f"statement {statement}")
     made.counters("pg_stat_database", {"blks_hit": 6000}).counters("wal_position", {"bytes": 5e5})
-    found = costs(made.recording())
+    found = costs(made.loaded())
     assert by_id(found, "write")["wal_bytes"].value == pytest.approx(800)
     assert by_id(found, "read")["wal_bytes"].value == 0
     assert by_id(found, "read")["buffers_hit"].value == pytest.approx(4)
@@ -260,8 +260,8 @@ def fixed_work(*, warmup=0, was_reset=(), published=1.0):
     made.counters("processes", cpu, of="server", at_s=at_s, was_reset=was_reset)
     made.counters("wal_position", {"bytes": 1_650_000 * share}, at_s=at_s)
     counted = {"blks_hit": 66_000 * share, "xact_commit": published * 3300 * share}
-    recording = made.counters("pg_stat_database", counted, at_s=at_s).recording()
-    recording.tables["intervals"]["seconds"][-1] = 0.3
+    recording = made.counters("pg_stat_database", counted, at_s=at_s).loaded()
+    recording.intervals.seconds[-1] = 0.3
     return recording
 
 
@@ -297,7 +297,7 @@ def test_a_cost_of_the_whole_load_has_the_interval_of_its_seconds(rng):
     ok = noisy(1000, rng, size=SECONDS).round()
     made = MadeRun(ok, seconds=SECONDS, warmup=0)
     spent = 100 * ok + 3000 * rng.standard_normal(SECONDS)
-    found = costs(made.counters("processes", {"cpu_us": spent}, of="server").recording())
+    found = costs(made.counters("processes", {"cpu_us": spent}, of="server").loaded())
     of_server = by_id(found)["server_cpu_us"]
     assert of_server.window == "load"
     assert of_server.low < 100 < of_server.high < 103
@@ -309,7 +309,7 @@ def test_images_of_the_whole_load_have_the_mean_size_that_its_seconds_show(rng):
     written = 100 * records + 7000 * images
     made = MadeRun(ok.round(), seconds=SECONDS, warmup=0)
     made.counters("pg_stat_wal", {"wal_records": records, "wal_fpi": images, "wal_bytes": written})
-    found = by_id(costs(made.counters("wal_position", {"bytes": written}).recording()))
+    found = by_id(costs(made.counters("wal_position", {"bytes": written}).loaded()))
     assert found["wal_full_page_bytes"].window == "load"
     assert found["wal_record_bytes"].value == pytest.approx(400, rel=0.01)
 
@@ -318,5 +318,5 @@ def test_folders_that_have_cpu_time_in_ticks_alone():
     ticks = {"user_us": 1e5, "system_us": 5e4}
     older = MadeRun(1000).counters("processes", ticks, of="server")
     newer = MadeRun(1000).counters("processes", {"cpu_us": 1.6e5, **ticks}, of="server")
-    found = [cost(costs(made.recording()), "server_cpu_us") for made in (older, newer)]
+    found = [cost(costs(made.loaded()), "server_cpu_us") for made in (older, newer)]
     assert found == pytest.approx([150, 160])

@@ -3,11 +3,10 @@
 import msgspec
 import pytest
 
-from dbdyno.analysis.compare import compare
-from dbdyno.analysis.disturbance import busiest_programs, disturbance, throttled_shares
+from dbdyno.analysis.compare.compare import compare
 from dbdyno.analysis.summarize import summarize
-from dbdyno.run.tools import engine_tools
-from tests.support.recordings import MadeRun
+from dbdyno.analysis.waits.disturbance import busiest_programs, disturbance, throttled_shares
+from tests.support.recordings import MadeRun, changed
 
 SECONDS = 20
 CORES = 2
@@ -36,13 +35,13 @@ def run_beside(others=1.0, *, idle=0.0, stolen=0.0, queued=2.0, name="burn/7", s
 
 
 def found_in(run, seconds=SECONDS):
-    found = disturbance(run.recording(), seconds)
+    found = disturbance(run.loaded(), seconds)
     assert found is not None
     return found
 
 
 def doubts_of(run, **changes):
-    return summarize(run.recording(**changes), engine_tools().histograms).doubts
+    return summarize(run.loaded(**changes)).doubts
 
 
 def test_what_others_used_of_saturated_cpus_is_taken_from_the_run():
@@ -104,8 +103,8 @@ def test_beside_a_server_that_cannot_be_seen_only_other_programs_count():
 
 def test_without_telemetry_it_is_not_known_and_said():
     run = MadeRun(seconds=SECONDS)
-    assert disturbance(run.recording(), SECONDS) is None
-    record = msgspec.structs.replace(run.recording().record, telemetry={"level": "off"})
+    assert disturbance(run.loaded(), SECONDS) is None
+    record = msgspec.structs.replace(run.loaded().record, telemetry={"level": "off"})
     assert doubts_of(run, record=record)[-1].startswith("not observed: without telemetry")
     observed = run_beside(0.0)
     assert not any("observed" in one for one in doubts_of(observed, record=record))
@@ -114,14 +113,13 @@ def test_without_telemetry_it_is_not_known_and_said():
 def test_throttling_is_a_doubt_unless_it_was_requested():
     quota = {"periods": 10, "throttled_periods": 4, "throttled_us": 400_000}
     run = run_beside(0.0, idle=1.0).counters("control_group", quota, of="server")
-    recording = run.recording()
+    recording = run.loaded()
     assert throttled_shares(recording, SECONDS) == pytest.approx({"server": 0.4})
     asked = {"placement": {"asked": {"server-cores": "1"}}}
-    histograms = engine_tools().histograms
-    doubt = summarize(recording, histograms).doubts[0]
+    doubt = summarize(recording).doubts[0]
     assert doubt.startswith("throttled: the server was throttled for up to 40")
-    requested = msgspec.structs.replace(recording, server=asked)
-    assert not any("throttled" in one for one in summarize(requested, histograms).doubts)
+    requested = changed(recording, server=asked)
+    assert not any("throttled" in one for one in summarize(requested).doubts)
 
 
 def test_processes_of_one_program_are_added_up():
@@ -130,10 +128,7 @@ def test_processes_of_one_program_are_added_up():
 
 
 def test_a_comparison_counts_disturbed_runs_before_its_other_doubts():
-    quiet, disturbed = (
-        summarize(run_beside(others).recording(), engine_tools().histograms)
-        for others in (0.0, 1.0)
-    )
+    quiet, disturbed = (summarize(run_beside(others).loaded()) for others in (0.0, 1.0))
     doubts = compare([quiet, quiet], [quiet, disturbed]).doubts
     assert doubts[0].startswith("1 of 4 runs were disturbed: other programs used 1.00 of 2 CPUs")
     assert not any("runs: disturbed" in doubt for doubt in doubts)

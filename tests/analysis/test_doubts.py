@@ -1,10 +1,10 @@
 import msgspec
 import pytest
 
-from dbdyno.analysis.arrivals import Arrivals
-from dbdyno.analysis.checkpoint_cycle import MissingCycle
 from dbdyno.analysis.doubts import DOUBTS, Facts, find_doubts
-from dbdyno.analysis.steadiness import Shift
+from dbdyno.analysis.events.checkpoint_events import MissingCycle
+from dbdyno.analysis.series.steadiness import Shift
+from dbdyno.analysis.waits.arrivals import Arrivals
 from dbdyno.formatting import THIN_SPACE
 from dbdyno.model.record import Throughput, TransactionCounts
 

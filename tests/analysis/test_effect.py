@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.effect import paired_ratio, simes
+from dbdyno.analysis.statistics.effect import paired_ratio, simes
 
 
 def test_by_hand():

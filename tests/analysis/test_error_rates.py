@@ -10,10 +10,15 @@ import math
 import numpy as np
 import pytest
 
-from dbdyno.analysis.compare import compare
-from dbdyno.analysis.effect import holm, paired_effect, simes, unpaired_effect
-from dbdyno.analysis.statistical_power import Spread, detectable, more_repeats, repeats_for
-from dbdyno.analysis.verdicts import verdict_of
+from dbdyno.analysis.compare.compare import compare
+from dbdyno.analysis.compare.verdicts import verdict_of
+from dbdyno.analysis.statistics.effect import holm, paired_effect, simes, unpaired_effect
+from dbdyno.analysis.statistics.statistical_power import (
+    Spread,
+    detectable,
+    more_repeats,
+    repeats_for,
+)
 from tests.analysis.records import record
 
 TIMES = 1000

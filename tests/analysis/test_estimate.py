@@ -3,8 +3,8 @@ import pytest
 from msgspec.structs import astuple
 from scipy.special import stdtrit
 
-from dbdyno.analysis.estimate import autocorrelation_time, estimate_mean
-from dbdyno.analysis.probability import student_quantile
+from dbdyno.analysis.statistics.estimate import autocorrelation_time, estimate_mean
+from dbdyno.analysis.statistics.probability import student_quantile
 from tests.analysis.series import autoregressive
 
 SERIES = 500

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from dbdyno.analysis.events import events
+from dbdyno.analysis.events.events import events
 from tests.support.recordings import MadeRun
 
 SECONDS = 60
@@ -18,7 +18,7 @@ def run(ok=None, **options):
 
 
 def found(made, kind=None):
-    return [event for event in events(made.recording()) if kind in (None, event.kind)]
+    return [event for event in events(made.loaded()) if kind in (None, event.kind)]
 
 
 def changed(begin, end, factor):
@@ -30,14 +30,14 @@ def changed(begin, end, factor):
 @pytest.mark.parametrize("noise", [0, 5, 20, 100])
 def test_a_steady_run_has_no_events(noise):
     """In 20 runs of a minute each: any event found in noise is one too many."""
-    found = [events(run(steady(noise, seed)).recording()) for seed in range(20)]
+    found = [events(run(steady(noise, seed)).loaded()) for seed in range(20)]
     assert sum(map(bool, found)) == 0
 
 
 @pytest.mark.parametrize("tps", [1, 5, 50])
 def test_a_steady_run_of_few_transactions_has_no_events(tps):
     arrivals = np.random.default_rng(8)
-    found = [events(run(arrivals.poisson(tps, SECONDS)).recording()) for _ in range(20)]
+    found = [events(run(arrivals.poisson(tps, SECONDS)).loaded()) for _ in range(20)]
     assert sum(map(bool, found)) == 0
 
 
@@ -107,9 +107,9 @@ def test_an_event_near_a_stage_border_is_compared_with_its_own_stage():
 
 
 def test_few_intervals_show_nothing_and_break_nothing():
-    assert events(MadeRun([5, 0, 9], seconds=3, warmup=0).recording()) == []
-    assert events(MadeRun(np.zeros(60), warmup=0).recording()) == []
-    assert events(MadeRun(np.empty(0), seconds=0, warmup=0).recording()) == []
+    assert events(MadeRun([5, 0, 9], seconds=3, warmup=0).loaded()) == []
+    assert events(MadeRun(np.zeros(60), warmup=0).loaded()) == []
+    assert events(MadeRun(np.empty(0), seconds=0, warmup=0).loaded()) == []
 
 
 def test_a_checkpoint_in_the_log_has_its_phases():

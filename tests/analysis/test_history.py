@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.history import history, level_changes
+from dbdyno.analysis.compare.history import history, level_changes
 from tests.analysis.records import record
 
 NOISE = 0.03

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.jitter import jitter, seconds_of
-from dbdyno.analysis.timeline import timeline
+from dbdyno.analysis.series.jitter import jitter, seconds_of
+from dbdyno.analysis.series.timeline import timeline
 from tests.support.recordings import MadeRun
 
 
 def of(ok, **shape):
-    return timeline(MadeRun(ok, warmup=0, **shape).recording())
+    return timeline(MadeRun(ok, warmup=0, **shape).loaded())
 
 
 def test_a_curve_that_never_moves_has_none():

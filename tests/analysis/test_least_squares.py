@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.least_squares import fit
+from dbdyno.analysis.statistics.least_squares import fit
 from tests.analysis.series import autoregressive
 
 

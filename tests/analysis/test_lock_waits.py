@@ -2,9 +2,9 @@
 
 import pytest
 
-from dbdyno.analysis.budget import budget
-from dbdyno.analysis.lock_queue import lock_queue
-from dbdyno.analysis.lock_waits import lock_waits
+from dbdyno.analysis.waits.budget import budget
+from dbdyno.analysis.waits.lock_queue import lock_queue
+from dbdyno.analysis.waits.lock_waits import lock_waits
 from dbdyno.model.telemetry import BlockCount, WaitCount
 from tests.support.recordings import MadeRun
 
@@ -36,7 +36,7 @@ def held_at_first(event="relation", lock="relation"):
         elif number == 10:
             blocking, locks_seconds = [behind("client", "transactionid")], 4.5
         run.look(number * 0.5, seen, blocking, locks_seconds=locks_seconds)
-    return run.recording()
+    return run.loaded()
 
 
 def test_a_wait_counts_for_as_long_as_session_samples_show_it():
@@ -64,7 +64,7 @@ def test_what_sessions_and_locks_show_at_slightly_different_instants_is_not_mult
         seen = [waiting("tuple", 1 if at_locks else 2)]
         blocking = [behind("client", "tuple", 6)] if at_locks else []
         run.look(number * 0.5, seen, blocking, locks_seconds=2.5 if at_locks else None)
-    (edge,) = lock_queue(run.recording()).edges
+    (edge,) = lock_queue(run.loaded()).edges
     waited, waited_at_locks, seen_behind = 0.5 * (8 * 2 + 2 * 1), 5 * 1, 5 * 6
     assert edge.client_seconds == pytest.approx(seen_behind + waited - waited_at_locks)
 
@@ -77,9 +77,9 @@ def test_waits_for_rows_of_unknown_holders_are_like_the_others_if_these_are_most
     for number in range(1, 11):
         seen = [waiting("tuple", 2), waiting("transactionid", 1, statement=3)]
         run.look(number * 0.5, seen, [behind("client", "tuple", known)])
-    (edge,) = lock_queue(run.recording()).edges
+    (edge,) = lock_queue(run.loaded()).edges
     assert edge.client_seconds == pytest.approx(behind_clients * SECONDS)
-    spent = budget(run.recording())
+    spent = budget(run.loaded())
     assert spent.share("lock") == pytest.approx(3 / CLIENTS)
     assert spent.behind("client") == pytest.approx(behind_clients / CLIENTS)
 
@@ -89,11 +89,11 @@ def test_waits_for_tables_tell_nothing_of_waits_for_rows():
     for number in range(1, 11):
         seen = [waiting("tuple", 2), waiting("relation", 4, statement=3)]
         run.look(number * 0.5, seen, [behind("client", "tuple", 2)])
-    assert budget(run.recording()).behind("client") == pytest.approx(2 / CLIENTS)
+    assert budget(run.loaded()).behind("client") == pytest.approx(2 / CLIENTS)
 
 
 def test_nothing_was_sampled():
-    assert lock_waits(MadeRun().recording()) is None
+    assert lock_waits(MadeRun().loaded()) is None
 
 
 def at_lock_table(count, statement=UPDATE):
@@ -106,7 +106,7 @@ def test_of_a_long_queue_the_locks_tell_only_behind_whom_it_waits():
     run = MadeRun(clients=500, seconds=SECONDS)
     for number in range(1, 11):
         run.look(number * 0.5, [waiting("tuple", 400)], [behind("client", "tuple", 20)])
-    assert budget(run.recording()).behind("client") == pytest.approx(400 / 500)
+    assert budget(run.loaded()).behind("client") == pytest.approx(400 / 500)
 
 
 def test_waits_for_the_lock_table_belong_to_the_queue_of_their_statement():
@@ -115,7 +115,7 @@ def test_waits_for_the_lock_table_belong_to_the_queue_of_their_statement():
     for number in range(1, 11):
         seen = [waiting("tuple", 6), at_lock_table(6), at_lock_table(4, other)]
         run.look(number * 0.5, seen, [behind("client", "tuple", 6)])
-    found = budget(run.recording())
+    found = budget(run.loaded())
     assert found.share("lock", "tuple", UPDATE) == pytest.approx(12 / CLIENTS)
     assert found.behind("client") == pytest.approx(12 / CLIENTS)
     # Where nobody waits for a lock, the lock table is a bottleneck of its own.
@@ -126,4 +126,4 @@ def test_a_rare_wait_for_a_lock_makes_no_queue_of_a_busy_lock_table():
     run = MadeRun(clients=CLIENTS, seconds=SECONDS)
     for number in range(1, 11):
         run.look(number * 0.5, [waiting("tuple", 1), at_lock_table(8)], [])
-    assert budget(run.recording()).share("lwlock") == pytest.approx(8 / CLIENTS)
+    assert budget(run.loaded()).share("lwlock") == pytest.approx(8 / CLIENTS)

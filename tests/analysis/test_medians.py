@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.medians import median
+from dbdyno.analysis.statistics.estimate import median
 
 
 @pytest.mark.parametrize("number", [1, 2, 7, 10, 1001])

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dbdyno.analysis.metrics import KNOWN, RESPONSES, THROUGHPUT, USUAL, is_cost, metrics_of
+from dbdyno.analysis.compare.metrics import KNOWN, RESPONSES, THROUGHPUT, USUAL, is_cost, metrics_of
 from tests.analysis.records import record
 
 GOLDEN = Path(__file__).parents[1] / "explain" / "golden"

@@ -3,11 +3,17 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.objective import Objective
-from dbdyno.analysis.objective_windows import Windows, concatenated, evaluate, objective_windows
+from dbdyno.analysis.search.objective import Objective
+from dbdyno.analysis.search.objective_windows import (
+    Windows,
+    concatenated,
+    evaluate,
+    objective_windows,
+)
 from dbdyno.store.run import open_run
 from dbdyno.store.writer import RunWriter
 from tests.store import hdr, synthetic
+from tests.store.hdr import HISTOGRAMS
 
 
 @pytest.fixture(scope="module")
@@ -17,11 +23,11 @@ def recording(tmp_path_factory):
     with RunWriter(synthetic.record(), synthetic.plan(), home) as writer:
         for frame in synthetic.packed(shape):
             writer.append_frame(frame)
-        return open_run(writer.run_id, home).recording()
+        return open_run(writer.run_id, home).load(HISTOGRAMS)
 
 
 def exact_share_above(recording, limit_ms):
-    totals = recording.tables["totals"]
+    totals = recording.columns["totals"]
     of_all = totals["kind"] == "script_response"
     low, high, count = hdr.HISTOGRAMS.bar_columns(
         hdr.HISTOGRAMS.merge(totals["histogram"][of_all].tolist())
@@ -31,8 +37,8 @@ def exact_share_above(recording, limit_ms):
 
 @pytest.mark.parametrize("limit_ms", [0.3, 0.9, 1.7, 5.3])
 def test_the_slow_ones_of_all_windows_are_those_of_the_run(recording, limit_ms):
-    found = objective_windows(recording, hdr.HISTOGRAMS, Objective(measure="p99", limit=limit_ms))
-    counts = recording.engine["done"]["counters"]
+    found = objective_windows(recording, Objective(measure="p99", limit=limit_ms))
+    counts = recording.as_recorded.engine["done"]["counters"]
     not_done = sum(
         counts[name] for name in ("failed", "skipped", "waiting", "in_flight", "unfinished")
     )
@@ -43,16 +49,16 @@ def test_the_slow_ones_of_all_windows_are_those_of_the_run(recording, limit_ms):
 
 
 def test_failures_are_of_what_ended(recording):
-    found = objective_windows(recording, hdr.HISTOGRAMS, Objective(measure="failures", limit=0.01))
-    counts = recording.engine["done"]["counters"]
+    found = objective_windows(recording, Objective(measure="failures", limit=0.01))
+    counts = recording.as_recorded.engine["done"]["counters"]
     assert found.bad.sum() == counts["failed"] > 0
     assert found.total.sum() == counts["failed"] + counts["ok"]
 
 
 def test_means_of_windows_make_the_mean_of_the_run(recording):
-    found = objective_windows(recording, hdr.HISTOGRAMS, Objective(measure="mean", limit=1.0))
-    histograms = recording.tables["totals"]["histogram"]
-    of_all = recording.tables["totals"]["kind"] == "script_response"
+    found = objective_windows(recording, Objective(measure="mean", limit=1.0))
+    histograms = recording.totals.histogram
+    of_all = recording.totals.kind == "script_response"
     low, high, count = hdr.HISTOGRAMS.bar_columns(hdr.HISTOGRAMS.merge(histograms[of_all].tolist()))
     exact_ms = ((low + high) / 2 * count).sum() / count.sum() / 1e6
     assert np.average(found.mean_ms, weights=found.total) == pytest.approx(exact_ms, rel=0.01)
@@ -78,7 +84,7 @@ def test_a_value_far_from_its_limit_is_decided(objective, judgement):
 
 
 def test_windows_of_several_runs_follow_each_other(recording):
-    found = objective_windows(recording, hdr.HISTOGRAMS, Objective(measure="p99", limit=5.0))
+    found = objective_windows(recording, Objective(measure="p99", limit=5.0))
     assert concatenated([found, found]).bad.tolist() == [*found.bad.tolist()] * 2
 
 

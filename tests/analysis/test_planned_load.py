@@ -3,12 +3,17 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.planned_load import client_seconds_planned
+from dbdyno.analysis.series.planned_load import client_seconds_planned
+from tests.support.recordings import MadeRun, changed
 
 STAGES = {
     "clients": 64,
     "stages": [{"duration_ns": 10 * 10**9, "clients": n, "rate_tps": None} for n in (8, 64, 16)],
 }
+
+
+def planned(changes):
+    return changed(MadeRun().loaded(), plan=changes).plan
 
 
 @pytest.mark.parametrize(
@@ -24,7 +29,7 @@ STAGES = {
     ],
 )
 def test_each_stage_has_its_clients(begin_s, end_s, expected):
-    assert client_seconds_planned(STAGES, begin_s, end_s) == pytest.approx(expected)
+    assert client_seconds_planned(planned(STAGES), begin_s, end_s) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -37,5 +42,5 @@ def test_each_stage_has_its_clients(begin_s, end_s, expected):
 )
 def test_without_clients_of_their_own_all_stages_have_those_of_the_plan(stages):
     begin_s, end_s = np.arange(3.0), np.arange(3.0) + 2
-    planned = client_seconds_planned({"clients": 4, "stages": stages}, begin_s, end_s)
-    np.testing.assert_allclose(planned, 8)
+    spent = client_seconds_planned(planned({"clients": 4, "stages": stages}), begin_s, end_s)
+    np.testing.assert_allclose(spent, 8)

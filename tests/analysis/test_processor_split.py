@@ -1,6 +1,6 @@
 import pytest
 
-from dbdyno.analysis.processor_split import processor_split
+from dbdyno.analysis.waits.processor_split import processor_split
 from tests.support.recordings import MadeRun
 
 SECONDS = 10
@@ -11,11 +11,11 @@ def split(active_s, on_the_way_s, *, used_s, queued_s=0.0):
     run = MadeRun(seconds=SECONDS, warmup=0)
     counted = {"user_us": used_s * 1e6 / SECONDS, "run_queue_us": queued_s * 1e6 / SECONDS}
     run.counters("processes", counted, of="server")
-    return processor_split(run.recording(), active_s, on_the_way_s)
+    return processor_split(run.loaded(), active_s, on_the_way_s)
 
 
 def test_where_the_kernel_was_not_read_all_is_as_it_looks():
-    found = processor_split(MadeRun().recording(), 10, 10)
+    found = processor_split(MadeRun().loaded(), 10, 10)
     assert not found.is_known
     assert dict(found.kinds("cpu")) == {"cpu": 1.0}
     assert dict(found.kinds("client_or_network")) == {"client_or_network": 1.0}
@@ -45,7 +45,7 @@ def test_a_process_that_runs_between_samples_was_on_a_cpu():
 def test_the_kernel_also_counts_what_no_sample_showed():
     run = MadeRun(seconds=SECONDS, warmup=0)
     run.counters("processes", {"user_us": 1e6, "run_queue_us": 0}, of="server")
-    found = processor_split(run.recording(), 20, 50, sampled_share=0.5)
+    found = processor_split(run.loaded(), 20, 50, sampled_share=0.5)
     assert dict(found.kinds("cpu")) == {"cpu": 0.25, "cpu_queue": 0.75}
 
 
@@ -53,7 +53,7 @@ def test_server_work_after_the_load_belongs_to_no_session():
     run = MadeRun(seconds=SECONDS, warmup=0)
     counted = {"user_us": [10e6, 500e6], "run_queue_us": 0}
     run.counters("processes", counted, of="server", at_s=[SECONDS, SECONDS + 20])
-    found = processor_split(run.recording(), 40, 50)
+    found = processor_split(run.loaded(), 40, 50)
     assert dict(found.kinds("cpu")) == {"cpu": 0.25, "cpu_queue": 0.75}
 
 

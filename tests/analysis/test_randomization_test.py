@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.randomization_test import randomization_p
-from dbdyno.analysis.spans import extended_to_low_end, true_spans
+from dbdyno.analysis.statistics.randomization_test import randomization_p
+from dbdyno.analysis.statistics.spans import extended_to_low_end, true_spans
 from tests.analysis.series import autoregressive
 
 SAMPLES = 200

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from dbdyno.analysis.interval_estimate import IntervalEstimate
-from dbdyno.analysis.objective import Objective
-from dbdyno.analysis.rate_search import RATES_MAX, RESOLUTION, Search, Trial, next_rate
-from dbdyno.analysis.sequential import SequentialResult
+from dbdyno.analysis.search.objective import Objective
+from dbdyno.analysis.search.rate_search import RATES_MAX, RESOLUTION, Search, Trial, next_rate
+from dbdyno.analysis.search.sequential import SequentialResult
+from dbdyno.analysis.statistics.estimate import IntervalEstimate
 from tests.store import synthetic
 from tests.support.numbers import throughput
 

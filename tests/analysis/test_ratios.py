@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.ratios import SAMPLES_MAX, folded, ratio
+from dbdyno.analysis.statistics.estimate import SAMPLES_MAX, folded, ratio
 from tests.analysis.series import autoregressive
 
 

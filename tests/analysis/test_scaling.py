@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from dbdyno.analysis.connections import advise_connections
-from dbdyno.analysis.scaling import Measurement, scaling
-from dbdyno.analysis.usl import Usl, fit
+from dbdyno.analysis.growth.connections import advise_connections
+from dbdyno.analysis.growth.scaling import Measurement, Usl, fit, scaling
 
 LEVELS = [1, 2, 4, 8, 16, 32, 64, 128]
 PEAKED = Usl(800, 0.03, 0.0005)

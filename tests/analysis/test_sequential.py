@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.sequential import LOOKS_MAX, judge_mean, judge_share
+from dbdyno.analysis.search.sequential import LOOKS_MAX, judge_mean, judge_share
 from tests.analysis.series import autoregressive
 
 ALLOWED = 0.01

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dbdyno.analysis.statistical_power import (
+from dbdyno.analysis.statistics.statistical_power import (
     REPEATS_MAX,
     Spread,
     detectable,

@@ -1,14 +1,19 @@
+import dataclasses
+
 import msgspec
 import numpy as np
 import pytest
 
-from dbdyno.analysis.distributions import bucket_low_ms, bucket_matrix, coarse_quantile_ms
+from dbdyno.analysis.series.distributions import bucket_low_ms, bucket_matrix, coarse_quantile_ms
+from dbdyno.analysis.series.timeline import timeline
 from dbdyno.analysis.summarize import summarize
-from dbdyno.analysis.timeline import timeline
 from dbdyno.model import frame as frames
+from dbdyno.model.tables import ScriptBuckets
 from dbdyno.store.run import open_run
 from dbdyno.store.writer import RunWriter
 from tests.store import hdr, synthetic
+from tests.store.hdr import HISTOGRAMS
+from tests.support.recordings import changed
 
 SHAPE = {"seconds": 24, "warmup": 2, "tps": 300}
 
@@ -17,13 +22,13 @@ def recorded(home, **changes):
     with RunWriter(synthetic.record(), synthetic.plan(), home) as writer:
         for frame in synthetic.packed(synthetic.Shape(**{**SHAPE, **changes})):
             writer.append_frame(frame)
-    return open_run(writer.run_id, home).recording()
+    return open_run(writer.run_id, home).load(HISTOGRAMS)
 
 
 def test_the_numbers_are_those_of_the_frames(tmp_path):
     all_frames = list(synthetic.generate(synthetic.Shape(**SHAPE)))
     done = all_frames[-1]
-    record = summarize(recorded(tmp_path), hdr.HISTOGRAMS)
+    record = summarize(recorded(tmp_path))
     assert record.duration_s == 24
     assert record.transactions.ok == done.counters.ok
     assert record.throughput_tps.value == pytest.approx(done.counters.ok / 24)
@@ -39,7 +44,7 @@ def test_mean_and_maximum_are_those_of_the_measured_times(tmp_path):
     all_frames = list(synthetic.generate(synthetic.Shape(**SHAPE)))
     intervals = [one for one in all_frames if isinstance(one, frames.Interval)]
     times = [one.scripts[0].response for one in intervals if one.phase != "warmup"]
-    found = summarize(recorded(tmp_path), hdr.HISTOGRAMS).response_ms
+    found = summarize(recorded(tmp_path)).response_ms
     assert found.max == pytest.approx(max(one.max_ns for one in times) / 1e6, rel=1e-6)
     mean_ns = sum(one.sum_ns for one in times) / sum(one.count for one in times)
     assert found.mean == pytest.approx(mean_ns / 1e6, rel=1e-6)
@@ -48,21 +53,17 @@ def test_mean_and_maximum_are_those_of_the_measured_times(tmp_path):
 
 def test_that_stages_differ_leaves_no_doubt_about_the_mean(tmp_path):
     recording = recorded(tmp_path)
-    intervals = recording.tables["intervals"]
+    intervals = recording.columns["intervals"]
     time_s = intervals["time_s"]
     tripled = (300 + time_s % 3).astype(np.uint64) * np.where(time_s < 12, 1, 3).astype(np.uint64)
     stages = [{"duration_ns": 12_000_000_000, "clients": 8 * n, "rate_tps": None} for n in (1, 3)]
     staged, unstaged = (
         summarize(
-            msgspec.structs.replace(
+            changed(
                 recording,
-                plan={**recording.plan, "stages": planned},
-                tables={
-                    **recording.tables,
-                    "intervals": {**intervals, "completed_committed": tripled},
-                },
-            ),
-            hdr.HISTOGRAMS,
+                plan={"stages": planned},
+                columns={"intervals": {**intervals, "completed_committed": tripled}},
+            )
         )
         for planned in (stages, stages[:1])
     )
@@ -80,43 +81,43 @@ def test_that_stages_differ_leaves_no_doubt_about_the_mean(tmp_path):
 
 def with_completed(recording, completed):
     intervals = {
-        **recording.tables["intervals"],
+        **recording.columns["intervals"],
         "completed_committed": completed.astype(np.uint64),
     }
-    return msgspec.structs.replace(recording, tables={**recording.tables, "intervals": intervals})
+    return dataclasses.replace(recording, columns={**recording.columns, "intervals": intervals})
 
 
 @pytest.mark.parametrize("transactions", [1, 4])
 def test_a_handful_of_transactions_has_no_interval_whatever_the_samples_say(tmp_path, transactions):
     recording = recorded(tmp_path)
-    last = np.zeros(len(recording.tables["intervals"]["time_s"]))
+    last = np.zeros(len(recording.intervals.time_s))
     last[-1] = transactions
-    found = summarize(with_completed(recording, last), hdr.HISTOGRAMS).throughput_tps
+    found = summarize(with_completed(recording, last)).throughput_tps
     assert found.value == pytest.approx(transactions / 24)
     assert (found.low, found.high) == (None, None)
 
 
 def test_samples_that_are_all_equal_leave_one_transaction_unknown(tmp_path):
     recording = recorded(tmp_path)
-    equal = np.ones(len(recording.tables["intervals"]["time_s"]))
-    found = summarize(with_completed(recording, equal), hdr.HISTOGRAMS).throughput_tps
+    equal = np.ones(len(recording.intervals.time_s))
+    found = summarize(with_completed(recording, equal)).throughput_tps
     assert found.high - found.value == pytest.approx(1 / 24)
     assert found.value - found.low == pytest.approx(1 / 24)
 
 
 def test_closed_loop_response_is_service(tmp_path):
-    record = summarize(recorded(tmp_path), hdr.HISTOGRAMS)
+    record = summarize(recorded(tmp_path))
     assert record.service_ms == record.response_ms
 
 
 def test_open_loop_response_is_longer(tmp_path):
-    record = summarize(recorded(tmp_path, open_loop=True), hdr.HISTOGRAMS)
+    record = summarize(recorded(tmp_path, open_loop=True))
     assert record.response_ms.p50 > record.service_ms.p50
 
 
 def test_an_interrupted_run_has_the_numbers_of_its_whole_windows(tmp_path):
-    done = summarize(recorded(tmp_path / "whole"), hdr.HISTOGRAMS)
-    cut = summarize(recorded(tmp_path / "cut", done=False), hdr.HISTOGRAMS)
+    done = summarize(recorded(tmp_path / "whole"))
+    cut = summarize(recorded(tmp_path / "cut", done=False))
     assert cut.duration_s == done.duration_s
     assert cut.transactions.ok == done.transactions.ok
     assert cut.response_ms == done.response_ms
@@ -125,7 +126,7 @@ def test_an_interrupted_run_has_the_numbers_of_its_whole_windows(tmp_path):
 
 def test_a_run_without_an_interval_has_no_percentiles(tmp_path):
     RunWriter(synthetic.record(), synthetic.plan(), tmp_path).close()
-    record = summarize(open_run("last", tmp_path).recording(), hdr.HISTOGRAMS)
+    record = summarize(open_run("last", tmp_path).load(HISTOGRAMS))
     assert record.response_ms is None
     assert record.throughput_tps.value == 0
 
@@ -163,12 +164,11 @@ def two_scripts(recording, values):
         "interval": np.zeros(2, dtype=int),
         "max_ms": np.array([one.max_ns / 1e6 for one in parts]),
     }
-    tables = {**recording.tables, "scripts": scripts, "script_buckets": buckets}
-    return msgspec.structs.replace(recording, tables=tables)
+    return changed(recording, columns={"scripts": scripts, "script_buckets": buckets})
 
 
 def test_an_interval_in_which_nothing_ended_has_no_quantile():
-    empty = {name: np.array([], dtype=int) for name in ("interval", "bucket", "count")}
+    empty = ScriptBuckets({name: np.array([], dtype=int) for name in ScriptBuckets.schema})
     assert np.isnan(coarse_quantile_ms(bucket_matrix(empty, 2), 0.5)).all()
 
 
@@ -181,10 +181,10 @@ def test_frames_of_the_generator_obey_the_identities():
 
 def test_an_interval_that_was_cut_short_is_no_sample_of_throughput(tmp_path):
     recording = recorded(tmp_path)
-    seconds = recording.tables["intervals"]["seconds"].copy()
+    seconds = recording.intervals.seconds.copy()
     seconds[-1] = 0.02
-    intervals = recording.tables["intervals"] | {"seconds": seconds}
-    cut = msgspec.structs.replace(recording, tables=recording.tables | {"intervals": intervals})
+    intervals = recording.columns["intervals"] | {"seconds": seconds}
+    cut = dataclasses.replace(recording, columns=recording.columns | {"intervals": intervals})
     assert len(timeline(cut).tps) == 26
     assert len(timeline(cut).whole_intervals().tps) == 25
     assert len(timeline(cut).measured().tps) == 23

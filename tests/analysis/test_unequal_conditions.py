@@ -6,8 +6,8 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbdyno.analysis.unequal_conditions import changed_plans, unequal
-from dbdyno.analysis.workload_parameters import workload_parameters
+from dbdyno.analysis.compare.unequal_conditions import changed_plans, unequal
+from dbdyno.analysis.compare.workload_parameters import workload_parameters
 from dbdyno.model.record import StatementRecord
 from tests.analysis.records import record
 

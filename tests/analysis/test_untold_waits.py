@@ -2,8 +2,9 @@
 
 import pytest
 
-from dbdyno.analysis.budget import budget
+from dbdyno.analysis.waits.budget import budget
 from tests.explain.made import made_run, with_looks, with_processors
+from tests.support.recordings import changed
 
 SQL = "update accounts set balance = 1 where id = 2"
 MYSQL = {"endpoint": {"protocol": "mysql"}}
@@ -14,9 +15,7 @@ def shares(plan_change: dict, *, queue: float) -> dict[str, float]:
     run = with_processors(made_run(SQL), server=1.0)
     run = with_looks(run, (0, "", "", 8))
     run.counters("processes", {"run_queue_us": queue * 1e6}, of="server")
-    recording = run.recording()
-    recording.plan.update(plan_change)
-    spent = budget(recording)
+    spent = budget(changed(run.loaded(), plan=plan_change))
     return {kind: spent.share(kind) for kind in ("cpu", "cpu_queue", "other_wait")}
 
 

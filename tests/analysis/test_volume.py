@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.interval_estimate import IntervalEstimate
-from dbdyno.analysis.volume import per_decade, volume_curve
+from dbdyno.analysis.growth.volume import per_decade, volume_curve
+from dbdyno.analysis.statistics.estimate import IntervalEstimate
 
 SIZES = [1e6, 1e7, 1e8]
 

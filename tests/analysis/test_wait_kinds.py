@@ -1,6 +1,7 @@
 import pytest
 
-from dbdyno.analysis.wait_kinds import KINDS, kind_of
+from dbdyno.analysis.waits.wait_kinds import kind_of
+from dbdyno.databases.postgresql.database import WAIT_KINDS
 from dbdyno.servers.base import Server
 
 
@@ -26,7 +27,7 @@ from dbdyno.servers.base import Server
     ],
 )
 def test_what_a_wait_means(wait_type: str, wait_event: str, kind: str) -> None:
-    assert kind_of(KINDS["postgresql"], wait_type, wait_event) == kind
+    assert kind_of(WAIT_KINDS, wait_type, wait_event) == kind
 
 
 def test_all_waits_for_reads_and_writes_that_the_newest_server_has_are_known(
@@ -36,5 +37,5 @@ def test_all_waits_for_reads_and_writes_that_the_newest_server_has_are_known(
         events = connection.execute("select type, name from pg_wait_events").fetchall()
     aio = [(kind, name) for kind, name in events if "Aio" in name]
     assert len(aio) >= 3
-    kinds = {kind_of(KINDS["postgresql"], *event) for event in aio}
+    kinds = {kind_of(WAIT_KINDS, *event) for event in aio}
     assert kinds <= {"io"}

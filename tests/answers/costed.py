@@ -1,15 +1,14 @@
 """Costs and facts for the runs of a made-up study."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from dbdyno.answers.answer import Trial, Trials
-from dbdyno.explain.case import Case
 from dbdyno.model.record import CostRecord
 from dbdyno.model.telemetry import IndexFacts, ServerFacts, TableFacts
-from tests.store import hdr
 
 Costs = Mapping[str, float]
 
@@ -30,8 +29,8 @@ def changed(trials: Trials, changes_of: Callable[[Trial], Mapping[str, Any]]) ->
 
 def _changed(trial: Trial, changes: Mapping[str, Any]) -> Trial:
     record = msgspec.structs.replace(trial.record, **changes)
-    recording = msgspec.structs.replace(trial.case.recording, record=record)
-    return Trial(trial.point, trial.block, record, lambda: Case(recording, hdr.HISTOGRAMS))
+    recording = dataclasses.replace(trial.run, record=record)
+    return Trial(trial.point, trial.block, record, lambda: recording)
 
 
 def _costs(block: int, costs: Costs) -> list[CostRecord]:

@@ -1,5 +1,6 @@
 """Made-up studies: factors, points and runs with known numbers."""
 
+import dataclasses
 import itertools
 import math
 
@@ -7,7 +8,6 @@ import msgspec
 import numpy as np
 
 from dbdyno.answers.answer import Trial, Trials
-from dbdyno.explain.case import Case
 from dbdyno.model.study import (
     Contrast,
     Factor,
@@ -19,7 +19,6 @@ from dbdyno.model.study import (
     Turn,
     TurnResult,
 )
-from tests.store import hdr
 from tests.support.numbers import latency, throughput, wal
 from tests.support.recordings import MadeRun
 
@@ -66,9 +65,9 @@ def study(made, tps, *, noise=0.01, seed=1, run_of=None, wal_bytes=None, **recor
             "command": ["tpcb", "--seed", str(block)],
         }
         run = run_of(point.levels) if run_of else MadeRun(value, seconds=5)
-        recording = run.recording()
+        recording = run.loaded()
         record = msgspec.structs.replace(recording.record, **(changes | record_changes))
-        recording = msgspec.structs.replace(recording, record=record)
+        recording = dataclasses.replace(recording, record=record)
         trials.append(_trial(point, block, recording))
         turns.append(turn)
         results.append(
@@ -103,4 +102,4 @@ def _point(levels):
 
 
 def _trial(point, block, recording):
-    return Trial(point.levels, block, recording.record, lambda: Case(recording, hdr.HISTOGRAMS))
+    return Trial(point.levels, block, recording.record, lambda: recording)

@@ -7,11 +7,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from dbdyno.analysis.metric_samples import like_blocks
+from dbdyno.analysis.compare.metrics import like_blocks
 from dbdyno.answers.registry import all_answers
-from dbdyno.report.study import status_text
-from dbdyno.report.study_published import measured_table
-from dbdyno.study.finding import catalogue
+from dbdyno.report.pages.study.page import status_text
+from dbdyno.report.pages.study.published import measured_table
+from dbdyno.study.file import catalogue
 from dbdyno.study.spec import read_study
 from tests.answers.costed import changed, costed, facts
 from tests.answers.made import factor, spec, study

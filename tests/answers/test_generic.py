@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from dbdyno.analysis.effect import holm
+from dbdyno.analysis.statistics.effect import holm
 from dbdyno.answers.kinds import contrasts, curve, scaling_law, table
 from dbdyno.answers.level_contrasts import comparisons
 from dbdyno.formatting import THIN_SPACE

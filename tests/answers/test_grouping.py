@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from dbdyno.analysis.effect import Ratio
+from dbdyno.analysis.statistics.effect import Ratio
 from dbdyno.answers.grouping import (
     by_level,
     chosen,

@@ -34,8 +34,8 @@ class _Placed:
             "memory_by_node_bytes": {"begin": {}, "end": memory},
         }
 
-    def recording(self):
-        return self.run.recording(
+    def loaded(self):
+        return self.run.loaded(
             host={"cpu": {"cores_online": 2, "numa_nodes": self.nodes}},
             server={"placement": self.placement},
         )

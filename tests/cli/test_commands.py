@@ -72,7 +72,7 @@ def answer(capsys, *arguments: str) -> tuple[int, str, str]:
             "--target and --server cannot be used together",
         ),
         (
-            "script x.lua cleanup --target mysql://h/d --set a=b",
+            "script oltp_read_write.lua cleanup --target mysql://h/d --set a=b",
             "--target and --set cannot be used together",
         ),
         ("check tpcb", "check needs a database that keeps running"),

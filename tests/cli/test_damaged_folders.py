@@ -16,15 +16,16 @@ import pytest
 from dbdyno.cli.app import main
 from dbdyno.cli.output import Exit
 from dbdyno.errors import DbdynoError
+from dbdyno.model.run import TABLES
 from dbdyno.servers.base import Server
 from dbdyno.store.errors import LeftOut
 from dbdyno.store.files import is_locked
 from dbdyno.store.query import sql
 from dbdyno.store.run import open_run
-from dbdyno.store.tables import SCHEMAS
 from dbdyno.store.writer import RunWriter
 from tests.cli import made_up_runs
 from tests.store import synthetic
+from tests.store.hdr import HISTOGRAMS
 from tests.telemetry.watched import measure
 
 LINKED = "linked"
@@ -157,7 +158,7 @@ def _everything_read(folder: Path) -> str:
     said = []
     reads: list[Callable[[], Any]] = [
         lambda: is_locked(folder),
-        lambda: open_run(folder).recording(),
+        lambda: open_run(folder).load(HISTOGRAMS),
         lambda: open_run(folder).log,
     ]
     for read in reads:
@@ -165,7 +166,7 @@ def _everything_read(folder: Path) -> str:
             read()
         except DbdynoError as error:
             said.append(error.message)
-    for table in SCHEMAS:
+    for table in TABLES:
         (rows,) = sql(f"select count(*) from {table} where run_id = '{folder.name}'").fetchall()
         path = folder / f"{table}.parquet"
         assert not path.is_symlink() or rows == (0,), table
@@ -179,14 +180,14 @@ def test_from_python_only_the_damaged_part_is_missing(
         folder = damaged(name)
         if name in NEEDED:
             with pytest.raises(DbdynoError, match=name):
-                open_run(folder).recording()
+                open_run(folder).load(HISTOGRAMS)
             continue
-        tables: Any = open_run(folder).recording().tables
+        run = open_run(folder).load(HISTOGRAMS)
         table = Path(name).stem
-        if name.endswith(".parquet") and table not in tables:
+        if name.endswith(".parquet") and table not in run.columns:
             with pytest.raises(DbdynoError, match=name):
-                tables[table]
-        assert len(tables) >= len(open_run(whole[1]).tables) - 1
+                getattr(run, table)
+        assert len(run.columns) >= len(TABLES) - 1
 
 
 @pytest.mark.parametrize("how", DAMAGES)

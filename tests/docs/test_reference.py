@@ -11,16 +11,16 @@ from dbdyno.analysis.doubts import DOUBTS
 from dbdyno.answers.registry import all_answers
 from dbdyno.cli.app import COMMANDS
 from dbdyno.cli.output import Exit
+from dbdyno.databases.known import all_adapters
+from dbdyno.databases.postgresql.telemetry.views import VIEWS
 from dbdyno.explain.registry import all_rules
 from dbdyno.host.doctor import all_probes
 from dbdyno.host.observed_host import all_sources
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
-from dbdyno.store.query import RUNS
-from dbdyno.store.table_descriptions import COLUMNS, ROWS, meaning_of
-from dbdyno.store.tables import SCHEMAS
-from dbdyno.targets.postgresql.telemetry.views import VIEWS
-from dbdyno.targets.registry import all_targets
+from dbdyno.model.run import TABLES
+from dbdyno.model.tables import OfInterval, Table
+from dbdyno.store.query import Runs
 from dbdyno.workloads.registry import all_workloads
 from docs import reference
 from docs.records import json_objects
@@ -108,19 +108,13 @@ def test_every_rule_has_its_page(name):
 
 def test_every_table_and_column_has_its_meaning():
     page = reference.recorded()
-    tables = {"runs": RUNS, **SCHEMAS}
-    assert tables.keys() == ROWS.keys()
-    for name, schema in tables.items():
-        assert f"## {name}\n\n{ROWS[name]}\n" in page
-        assert all(f"| {meaning_of(name, column)} |" in page for column in schema)
-
-
-def test_no_column_is_described_that_no_table_has():
-    columns = {
-        (name, column) for name, schema in {"runs": RUNS, **SCHEMAS}.items() for column in schema
-    }
-    named = {column for _, column in columns} | {".".join(pair) for pair in columns}
-    assert COLUMNS.keys() <= named
+    for name, table in {"runs": Runs, **TABLES}.items():
+        assert table.meaning() not in {"", Table.meaning(), OfInterval.meaning()}
+        assert f"## {name}\n\n{table.meaning()}\n" in page
+        for column, its in zip(table.schema, table.declared.values(), strict=True):
+            assert its.meaning, (name, column)
+            kind = f"{its.kind.sql}, so far" if its.is_rising else its.kind.sql
+            assert f"| `{column}` | {kind} | {its.meaning} |" in page
 
 
 def test_every_field_of_a_json_object_has_its_type_and_meaning():
@@ -154,7 +148,7 @@ def test_json_types_and_names_are_those_that_are_written():
 
 
 def test_every_target_is_listed():
-    assert all(f"| `{name}` |" in reference.targets() for name in all_targets())
+    assert all(f"| `{name}` |" in reference.targets() for name in all_adapters())
 
 
 def test_every_source_of_the_host_has_a_description():

@@ -6,9 +6,9 @@ from typing import IO, Any
 
 import pytest
 
+from dbdyno.databases.postgresql.server.binaries import embedded_binaries, local_binaries
 from dbdyno.model.frame import Connected
 from dbdyno.model.plan import Endpoint, Plan
-from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
 from tests.engine.certificates import make_certificates
 from tests.engine.mariadb import MariaDB
 from tests.engine.postgres import Postgres

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.model.frame import Connected, Interval, Outage
 from dbdyno.model.plan import Plan
-from dbdyno.servers.postgresql.binaries import local_binaries
 from tests.engine.postgres import Postgres
 from tests.engine.proxies import forward_to, listening
 from tests.engine.running import SECOND, plan_for, times

@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.analysis.compare import compare
+from dbdyno.analysis.compare.compare import compare
+from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.engine import check_plan
 from dbdyno.model.plan import Lua, Tls
-from dbdyno.report.html import render_html
-from dbdyno.report.text import render_text
+from dbdyno.report.pages.run import render_summary, run_page
+from dbdyno.report.render_html import render_html
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import RunOptions
-from dbdyno.run.runner import run
 from dbdyno.run.tools import engine_tools
-from dbdyno.servers.postgresql.binaries import local_binaries
 from dbdyno.store.query import sql
 from tests.engine.happenings import dies_and_comes_back
 from tests.engine.postgres import Postgres
 from tests.engine.running import SECOND, plan_for, times
 from tests.run.test_runner import Observer
+from tests.support.running import run
 
 TABLE = "create table copied (a bigint, b text, c text)"
 # The line of each command, and its rows.
@@ -289,12 +289,12 @@ def test_rates_stand_beside_throughput_everywhere(local, tmp_path, monkeypatch):
     assert (record.copy_out.rows, record.copy_out.bytes) == (50, 200)
     assert record.copy_in.rows_per_s == pytest.approx(record.throughput_tps.value)
     assert record.copy_in.bytes_per_s == pytest.approx(4 * record.throughput_tps.value)
-    text = render_text(record, recordings[0].plan)
+    text = render_summary(record, recordings[0].as_recorded.plan)
     assert re.search(
         r"^copy in {7}[\d .]+ rows/s, [\d .]+ \w+/s \(50 rows, 200 B in all\)$", text, re.M
     )
     assert "copy out" in text
-    page = render_html(recordings[0], engine_tools().histograms)
+    page = render_html(run_page(recordings[0]))
     assert len(re.findall(r"50 rows, 200\sB in all", page)) == 2
     found = sql("select distinct copy_in_rows_per_s = tps, copy_out_bytes_per_s > tps from runs")
     assert found.fetchall() == [(True, True)]

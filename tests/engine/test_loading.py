@@ -8,11 +8,21 @@ import msgspec
 import psycopg
 import pytest
 
+from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.engine import load
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Loaded, Progress
+from dbdyno.model.generators import (
+    Block,
+    Constant,
+    Null,
+    Number,
+    Numbered,
+    Random,
+    Sequence,
+    Template,
+)
 from dbdyno.model.plan import LoadColumn, LoadPlan, LoadTable, Tls
-from dbdyno.servers.postgresql.binaries import local_binaries
 from tests.engine.certificates import make_certificates
 from tests.engine.postgres import Postgres
 from tests.engine.proxies import forward_to, listening
@@ -20,14 +30,16 @@ from tests.support.patience import eventually, wait_until
 from tests.support.program import Program
 
 ROOT = Path(__file__).parent.parent.parent
-ID = LoadColumn(kind="int8", generator={"sequence": {"start": 1}})
-FILLER = LoadColumn(kind="text", generator={"constant": {"text": "x" * 80}})
+ID = LoadColumn(kind="int8", generator=Sequence(1))
+FILLER = LoadColumn(kind="text", generator=Constant("x" * 80))
 
 
 def table_of(*columns: LoadColumn, rows: int, pieces_max: int = 8, **changes) -> LoadTable:
     copy = "copy target from stdin (format binary)"
     known = {"name": "target", "copy": copy, "columns": list(columns)}
-    return LoadTable(**{**known, "rows": rows, "pieces_max": pieces_max, **changes})
+    return LoadTable(
+        **{**known, "rows": rows, "rows_total": rows, "pieces_max": pieces_max, **changes}
+    )
 
 
 def plan_of(server, *tables: LoadTable, jobs: int = 2, seed: int = 1, **endpoint) -> LoadPlan:
@@ -59,16 +71,16 @@ def test_every_generator_and_type(each_server, connection):
         " nothing text, padding char(4), name varchar, digits text, number text)"
     )
     generators = [
-        ("int8", {"sequence": {"start": -1}}),
-        ("int4", {"block": {"start": 5, "size": 2}}),
-        ("int4", {"random": {"low": -3, "high": 3}}),
-        ("int8", {"random": {"low": -(2**63), "high": 2**63 - 1}}),
-        ("timestamp", {"number": {"value": 86_400_000_000}}),
-        ("text", "null"),
-        ("text", {"constant": {"text": "a   "}}),
-        ("text", {"numbered": {"prefix": "é", "start": 9}}),
-        ("text", {"template": {"pattern": "##-@@-é"}}),
-        ("text", {"sequence": {"start": 7}}),
+        ("int8", Sequence(-1)),
+        ("int4", Block(2, 5)),
+        ("int4", Random(-3, 3)),
+        ("int8", Random(-(2**63), 2**63 - 1)),
+        ("timestamp", Number(86_400_000_000)),
+        ("text", Null()),
+        ("text", Constant("a   ")),
+        ("text", Numbered("é", 9)),
+        ("text", Template("##-@@-é")),
+        ("text", Sequence(7)),
     ]
     columns = [LoadColumn(kind=kind, generator=generator) for kind, generator in generators]
     table = table_of(*columns, rows=500)

@@ -4,9 +4,9 @@ import socket
 
 import pytest
 
+from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.model.frame import Connected, Hello
 from dbdyno.model.plan import Address, TcpAddress, UnixSocket
-from dbdyno.servers.postgresql.binaries import local_binaries
 from tests.engine.postgres import Postgres
 from tests.engine.proxies import forward_to, listening
 from tests.engine.running import plan_for, run, times

@@ -6,6 +6,16 @@ import pytest
 from dbdyno.engine import load
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Loaded, Progress
+from dbdyno.model.generators import (
+    Block,
+    Constant,
+    Null,
+    Number,
+    Numbered,
+    Random,
+    Sequence,
+    Template,
+)
 from dbdyno.model.plan import LoadColumn, LoadPlan, LoadTable, Tls
 from tests.engine.certificates import make_certificates
 from tests.engine.mariadb import MariaDB
@@ -15,13 +25,13 @@ from tests.support.patience import eventually, wait_until
 INFILE = "load data local infile 'dbdyno' into table target character set utf8mb4"
 INSERT = "insert into target values"
 WAYS = [INFILE, INSERT]
-ID = LoadColumn(kind="int8", generator={"sequence": {"start": 1}})
-FILLER = LoadColumn(kind="text", generator={"constant": {"text": "x" * 80}})
+ID = LoadColumn(kind="int8", generator=Sequence(1))
+FILLER = LoadColumn(kind="text", generator=Constant("x" * 80))
 
 
 def table_of(*columns: LoadColumn, rows: int, **changes) -> LoadTable:
     known = {"name": "target", "copy": INFILE, "columns": list(columns), "pieces_max": 8}
-    return LoadTable(**{**known, "rows": rows, **changes})
+    return LoadTable(**{**known, "rows": rows, "rows_total": rows, **changes})
 
 
 def plan_of(server, *tables: LoadTable, jobs: int = 2, seed: int = 1, **endpoint) -> LoadPlan:
@@ -43,17 +53,17 @@ def test_every_generator_and_type(mariadb, way):
     )
     hard = "a\tb\nc\\d'e\"f\\N é🐘"
     generators = [
-        ("int8", {"sequence": {"start": -1}}),
-        ("int4", {"block": {"start": 5, "size": 2}}),
-        ("int4", {"random": {"low": -3, "high": 3}}),
-        ("int8", {"random": {"low": -(2**63), "high": 2**63 - 1}}),
-        ("timestamp", {"number": {"value": 86_400_000_001}}),
-        ("text", "null"),
-        ("text", {"constant": {"text": "a   "}}),
-        ("text", {"numbered": {"prefix": "é", "start": 9}}),
-        ("text", {"template": {"pattern": "##-@@-é"}}),
-        ("text", {"sequence": {"start": 7}}),
-        ("text", {"constant": {"text": hard}}),
+        ("int8", Sequence(-1)),
+        ("int4", Block(2, 5)),
+        ("int4", Random(-3, 3)),
+        ("int8", Random(-(2**63), 2**63 - 1)),
+        ("timestamp", Number(86_400_000_001)),
+        ("text", Null()),
+        ("text", Constant("a   ")),
+        ("text", Numbered("é", 9)),
+        ("text", Template("##-@@-é")),
+        ("text", Sequence(7)),
+        ("text", Constant(hard)),
     ]
     columns = [LoadColumn(kind=kind, generator=generator) for kind, generator in generators]
     table = table_of(*columns, rows=500, copy=way)
@@ -163,7 +173,7 @@ def odd_mode(mariadb):
 @pytest.mark.parametrize("way", WAYS)
 def test_a_servers_own_mode_changes_no_row(mariadb, target, way):
     hard = "a\tb\\c'd\"e\\N"
-    columns = ID, LoadColumn(kind="text", generator={"constant": {"text": hard}})
+    columns = ID, LoadColumn(kind="text", generator=Constant(hard))
     list(load(plan_of(mariadb, table_of(*columns, rows=3, copy=way))))
     assert target("filler") == [(hard,)] * 3
 
@@ -171,7 +181,7 @@ def test_a_servers_own_mode_changes_no_row(mariadb, target, way):
 @pytest.mark.usefixtures("odd_mode")
 @pytest.mark.parametrize("way", WAYS)
 def test_what_does_not_fit_is_not_cut_off(mariadb, target, way):
-    long = LoadColumn(kind="text", generator={"constant": {"text": "x" * 201}})
+    long = LoadColumn(kind="text", generator=Constant("x" * 201))
     with pytest.raises(DbdynoError, match=r"Data (too long|truncated) for column 'filler'"):
         list(load(plan_of(mariadb, table_of(ID, long, rows=3, copy=way))))
 

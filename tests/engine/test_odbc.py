@@ -7,6 +7,7 @@ import pytest
 
 from dbdyno.engine import load
 from dbdyno.model.frame import Connected, Hello, Interval, Outage
+from dbdyno.model.generators import Block, Number, Numbered, Sequence
 from dbdyno.model.plan import (
     Address,
     Endpoint,
@@ -245,16 +246,17 @@ def test_the_reason_for_a_failed_connection_is_reported(behind, refused):
 def test_rows_are_loaded_as_arrays(behind):
     behind.execute("create table bulk (id int, big bigint, t varchar(40), s timestamp(6))")
     columns = [
-        LoadColumn(kind="int4", generator={"sequence": {"start": 1}}),
-        LoadColumn(kind="int8", generator={"number": {"value": 5_000_000_000}}),
-        LoadColumn(kind="text", generator={"numbered": {"prefix": "é", "start": 1}}),
-        LoadColumn(kind="timestamp", generator={"number": {"value": 1_500_000}}),
+        LoadColumn(kind="int4", generator=Sequence(1)),
+        LoadColumn(kind="int8", generator=Number(5_000_000_000)),
+        LoadColumn(kind="text", generator=Numbered("é", 1)),
+        LoadColumn(kind="timestamp", generator=Number(1_500_000)),
     ]
     rows = LoadTable(
         name="bulk",
         before=["delete from bulk where 1 = 0"],
         copy="insert into bulk (id, big, t, s) values (?, ?, ?, ?)",
         rows=2_500,
+        rows_total=2_500,
         pieces_max=1,
         columns=columns,
     )
@@ -272,11 +274,12 @@ def test_rows_are_loaded_as_arrays(behind):
 
 def test_a_load_that_is_refused_leaves_nothing(behind):
     behind.execute("create table bulk (id int primary key)")
-    column = LoadColumn(kind="int4", generator={"block": {"start": 1, "size": 1_200}})
+    column = LoadColumn(kind="int4", generator=Block(1_200, 1))
     table = LoadTable(
         name="bulk",
         copy="insert into bulk (id) values (?)",
         rows=1_500,
+        rows_total=1_500,
         pieces_max=1,
         columns=[column],
     )

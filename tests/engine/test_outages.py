@@ -4,9 +4,9 @@ import time
 
 import pytest
 
+from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.engine import EngineProcess
 from dbdyno.model.frame import Interval, Outage, OutageBegun
-from dbdyno.servers.postgresql.binaries import local_binaries
 from tests.engine.happenings import AGAIN_S, dies_and_comes_back
 from tests.engine.mariadb import MariaDB
 from tests.engine.postgres import Postgres

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from dbdyno.servers.postgresql.binaries import local_binaries
+from dbdyno.databases.postgresql.server.binaries import local_binaries
 from tests.engine.certificates import locked, tls
 from tests.engine.postgres import Postgres
 from tests.engine.proxies import intercept, listening_tcp

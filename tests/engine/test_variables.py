@@ -7,25 +7,26 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
+from dbdyno.databases.mysql.driver.connection import MysqlConnection
+from dbdyno.databases.mysql.driver.login import Login
+from dbdyno.databases.mysql.over_mysql import ADAPTER as MYSQL
+from dbdyno.databases.postgresql.over_postgresql import ADAPTER as POSTGRESQL
 from dbdyno.engine import statements_with_variables
+from dbdyno.model.database import Database
 from dbdyno.model.plan import Plan, QueryMode
-from dbdyno.report.html import render_html
-from dbdyno.report.text import render_text
-from dbdyno.run.as_text import with_statements_as_text
+from dbdyno.report.pages.run import render_summary, run_page
+from dbdyno.report.render_html import render_html
 from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import RunOptions
-from dbdyno.run.runner import run
+from dbdyno.run.readiness import with_statements_as_text
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.base import Server
-from dbdyno.servers.mysql.connection import MysqlConnection
-from dbdyno.servers.mysql.login import Login
-from dbdyno.targets.mysql import TARGET as MYSQL
-from dbdyno.targets.postgresql import TARGET as POSTGRESQL
 from tests.engine.mariadb import MariaDB
 from tests.engine.postgres import Postgres
 from tests.engine.running import plan_for, times
 from tests.run.test_runner import Observer
+from tests.support.running import run
 
 QUOTED, NAME, NUMBER = "inside quotes", "a part of a name", "the number of a column"
 SYNTAX = "the server takes no parameter there (syntax error"
@@ -133,7 +134,9 @@ def test_a_script_does_what_it_does_in_pgbench(local, seen, checked, tmp_path, s
     for mode in ("prepared", "extended", "simple"):
         plan = plan_of(local, script, mode)
         with local.connect() as control:
-            connected = ConnectedServer(cast("Server", None), control, POSTGRESQL)
+            connected = ConnectedServer(
+                cast("Server", None), control, cast("Database", None), POSTGRESQL
+            )
             plan, said = prepared_for(plan, connected)
         found = reasons(plan)
         if mode == "simple":
@@ -155,7 +158,9 @@ def test_a_number_is_sent_in_a_type_that_holds_it(local, seen, checked, tmp_path
     expected = seen()
     plan = plan_of(local, script, mode)
     with local.connect() as control:
-        connected = ConnectedServer(cast("Server", None), control, POSTGRESQL)
+        connected = ConnectedServer(
+            cast("Server", None), control, cast("Database", None), POSTGRESQL
+        )
         plan, said = prepared_for(plan, connected)
     assert said == []
     result = checked(plan)
@@ -175,7 +180,9 @@ end;
     for mode in ("prepared", "extended"):
         plan = plan_of(local, script, mode)
         with local.connect() as control:
-            connected = ConnectedServer(cast("Server", None), control, POSTGRESQL)
+            connected = ConnectedServer(
+                cast("Server", None), control, cast("Database", None), POSTGRESQL
+            )
             plan, _ = prepared_for(plan, connected)
         result = checked(plan)
         assert (result.counters.ok, result.done.failures) == (2, [])
@@ -230,7 +237,9 @@ def test_a_script_does_on_mariadb_what_it_does_as_text(mariadb, checked, script)
             plan = plan_of(mariadb, script, mode)
             with mariadb.connect(database="load_test") as driver:
                 control = MysqlConnection(driver, cast("Login", None))
-                connected = ConnectedServer(cast("Server", None), control, MYSQL)
+                connected = ConnectedServer(
+                    cast("Server", None), control, cast("Database", None), MYSQL
+                )
                 plan, _ = prepared_for(plan, connected)
             if mode == "prepared":
                 found = reasons(plan)
@@ -266,7 +275,7 @@ def test_record_text_and_page_say_what_was_sent_as_text(local, seen, tmp_path, m
     why = ":n is inside quotes"
     assert [one.as_text for one in recording.record.statements] == [why, ""]
     assert any(why in line for line in said)
-    assert why in render_text(recording.record, recording.plan)
-    page = render_html(recording, engine_tools().histograms)
+    assert why in render_summary(recording.record, recording.as_recorded.plan)
+    page = render_html(run_page(recording))
     assert "Sent as text" in page
     assert why in page

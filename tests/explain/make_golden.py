@@ -19,7 +19,7 @@ from dbdyno.explain.explain import explain
 from dbdyno.explain.explanation_text import explanation_lines
 from dbdyno.layout import laid_out
 from dbdyno.servers.spec import Kind
-from dbdyno.store.run import Run
+from dbdyno.store.run import RunFolder
 from tests.planted.causes import SCRIPTS, Cause
 from tests.planted.network import SERVER_END
 from tests.planted.planting import NAME, planted_run
@@ -45,7 +45,7 @@ FAR_AWAY = f"postgresql://{SERVER_END}/postgres"
 
 def arguments_of(folder: Path) -> str:
     """Everything that the rules report about a run."""
-    explanation = explain(Run(folder).recording(), HISTOGRAMS)
+    explanation = explain(RunFolder(folder).load(HISTOGRAMS))
     return laid_out(explanation_lines(explanation, every=True)) + "\n"
 
 

@@ -5,32 +5,30 @@ import textwrap
 from msgspec.structs import replace
 
 from dbdyno.analysis.summarize import full_record
-from dbdyno.explain.case import Case
 from dbdyno.explain.explain import outcome
 from dbdyno.explain.registry import all_rules
 from dbdyno.formatting import THIN_SPACE
-from tests.store.hdr import HISTOGRAMS
-from tests.support.recordings import MadeRun
+from tests.support.recordings import MadeRun, changed
 
 
 def outcome_of(rule, run):
     """The rule's outcome for a made-up run or a recording, as the report gets it."""
-    recording = run.recording() if isinstance(run, MadeRun) else run
-    return outcome(all_rules()[rule], Case(recording, HISTOGRAMS))
+    recording = run.loaded() if isinstance(run, MadeRun) else run
+    return outcome(all_rules()[rule], recording)
 
 
 def executed(run, times=60_000):
     """The run's recording, with the number of executions of each statement."""
-    recording = run.recording()
-    record = full_record(recording, HISTOGRAMS)
+    recording = run.loaded()
+    record = full_record(recording)
     timed = [replace(one, count=times) for one in record.statements]
-    return replace(recording, record=replace(record, statements=timed))
+    return changed(recording, record=replace(record, statements=timed))
 
 
 def reached(run, **address):
     """The made-up run's recording with its server's address: ``unix``, or the ``tcp`` host."""
-    recording = run.recording()
-    return replace(recording, plan=recording.plan | {"endpoint": {"address": address}})
+    recording = run.loaded()
+    return changed(recording, plan={"endpoint": {"address": address}})
 
 
 def text_of(finding):

@@ -1,5 +1,7 @@
 """Open-loop arrivals with which the clients, or the server, cannot keep up."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from inline_snapshot import snapshot
@@ -9,19 +11,18 @@ from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Latency
 from tests.explain.rule_outcomes import outcome_of, text_of
-from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
 
 def timed(run, *, response_ms, service_ms=None):
     """The run's recording with this mean response time, and service time if it is known."""
-    recording = run.recording()
+    recording = run.loaded()
     record = structs.replace(
-        full_record(recording, HISTOGRAMS),
+        full_record(recording),
         response_ms=mean(response_ms),
         service_ms=mean(service_ms or response_ms),
     )
-    return structs.replace(recording, record=record)
+    return dataclasses.replace(recording, record=record)
 
 
 def mean(value_ms):

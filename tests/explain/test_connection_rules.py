@@ -36,7 +36,7 @@ def test_a_queue_that_stands_before_the_generator_counts():
     run = MadeRun(20_000, clients=200, seconds=20, engine={"round_trips": 20_000})
     with_looks(run, (0, "Client", "ClientRead", 200))
     with_processors(run, server=1.8, engine=0.15)
-    finding = outcome_of("too_many_connections", reached(run, tcp={"host": "::1"}))
+    finding = outcome_of("too_many_connections", reached(run, tcp={"host": "::1", "port": 5432}))
     assert finding.evidence["queued_share"] == pytest.approx(0.98, rel=0.01)
 
 

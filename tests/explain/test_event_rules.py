@@ -1,19 +1,19 @@
 """Checkpoints, autovacuum, settings, steadiness: each rule firing, quiet, and without data."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from dbdyno.analysis.summarize import full_record
-from dbdyno.explain.case import Case
 from dbdyno.explain.registry import all_rules
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import StatementRecord
 from dbdyno.model.telemetry import PlanFacts, ServerFacts
 from tests.explain.made import facts, made_run, table, with_looks
 from tests.explain.rule_outcomes import outcome_of
-from tests.store.hdr import HISTOGRAMS
-from tests.support.recordings import MadeRun
+from tests.support.recordings import MadeRun, changed
 
 UPDATE = "UPDATE accounts SET balance = balance + :delta WHERE id = :id;"
 THIN = "\u202f"
@@ -133,8 +133,7 @@ def test_vacuums_that_did_not_lose_alike_are_no_share_of_the_losses():
 
 
 def of_another_load(run, **plan):
-    recording = run.recording()
-    return replace(recording, plan=recording.plan | plan)
+    return changed(run.loaded(), plan=plan)
 
 
 LOSING = pytest.mark.parametrize(
@@ -413,11 +412,11 @@ def test_jit_on_a_short_query_is_named(cost, above, mean_ms, is_short):
     """A cheap query that is compiled may take long only because it is."""
     plan = PlanFacts(statement=0, variant="generic", cost=cost, nodes=(), text="")
     server = ServerFacts(settings={"jit": "on", "jit_above_cost": above}, plans=(plan,))
-    recording = made_run("select sum(balance) from accounts").facts(server).recording()
+    recording = made_run("select sum(balance) from accounts").facts(server).loaded()
     times = dict.fromkeys(("p50_ms", "p95_ms", "p99_ms"), mean_ms)
     measured = StatementRecord(script="s", index=0, sql="", count=9, mean_ms=mean_ms, **times)
-    record = replace(full_record(recording, HISTOGRAMS), statements=[measured])
-    case = Case(replace(recording, record=record), HISTOGRAMS)
+    record = replace(full_record(recording), statements=[measured])
+    case = dataclasses.replace(recording, record=record)
     outcome = all_rules()["distorting_settings"].look(case)
     assert isinstance(outcome, NotFound) is not is_short
 

@@ -3,18 +3,23 @@
 import pytest
 from msgspec.structs import replace
 
-from dbdyno.analysis.budget import Budget, Part
-from dbdyno.explain.case import Case
-from dbdyno.explain.explain import Explanation, explain, left_over, uncovered, unexplained
+from dbdyno.analysis.waits.budget import Budget, Part
+from dbdyno.explain.explain import (
+    Explanation,
+    explain,
+    left_over,
+    outcome,
+    uncovered,
+    unexplained,
+)
 from dbdyno.explain.explanation_text import explanation_lines, summary_lines
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.registry import all_rules
-from dbdyno.explain.rule import NotFound, Rule, at_most, found, severity_of
-from dbdyno.explain.sentences import gain_text
+from dbdyno.explain.rule import Aside, Claim, NotFound, Numbers, Rule, at_most, severity_of
+from dbdyno.explain.sentences import gains_in
 from dbdyno.layout import laid_out
 from dbdyno.model.record import Finding, UnevaluatedRule
 from tests.explain.made import made_run, with_looks, with_processors
-from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
 
@@ -124,7 +129,7 @@ def test_time_on_a_cpu_is_called_so_only_if_it_is_known(server_cores, kinds):
     run = with_looks(made_run("SELECT 1;", clients=1), (0, "", "", 1))
     if server_cores:
         with_processors(run, server=server_cores)
-    explanation = explain(run.recording(), HISTOGRAMS)
+    explanation = explain(run.loaded())
     assert explanation.unexplained == pytest.approx(1)
     assert explanation.unexplained_as.keys() == kinds
 
@@ -140,7 +145,7 @@ def test_a_rule_without_its_data_could_not_look_and_one_that_fails_reports_the_e
     rules = {"dark": Rule(id="dark", title="Dark", look=lacks)}
     rules["broken"] = Rule(id="broken", title="Broken", look=lambda _: 1 / 0)
     monkeypatch.setattr("dbdyno.explain.explain.all_rules", lambda: rules)
-    explanation = explain(made_run().recording(), HISTOGRAMS)
+    explanation = explain(made_run().loaded())
     reasons = {rule.id: rule.reason for rule in explanation.not_looked}
     assert reasons["dark"] == "it was dark"
     assert reasons["broken"] == "internal error in this rule: ZeroDivisionError: division by zero"
@@ -148,7 +153,7 @@ def test_a_rule_without_its_data_could_not_look_and_one_that_fails_reports_the_e
 
 def test_a_server_without_telemetry_is_the_reason_for_all_missing_data():
     run = made_run().read("machine").lack("server", "it is in recovery")
-    reasons = [one.reason for one in explain(run.recording(), HISTOGRAMS).not_looked]
+    reasons = [one.reason for one in explain(run.loaded()).not_looked]
     assert "pg_stat_database was not read: it is in recovery" in reasons
     assert "the server's sessions were not sampled: it is in recovery" in reasons
 
@@ -164,31 +169,83 @@ def test_a_server_without_telemetry_is_the_reason_for_all_missing_data():
     ],
 )
 def test_a_share_is_called_a_bound_only_if_it_is_one(share, expected):
-    assert gain_text(Case(MadeRun().recording(), HISTOGRAMS), share) == expected
+    assert gains_in(MadeRun().loaded()).text(share) == expected
 
 
 def test_at_a_given_rate_no_throughput_is_promised():
-    case = Case(MadeRun(is_open=True).recording(), HISTOGRAMS)
-    assert gain_text(case, 0.5) == "Response times fall; the rate stays as requested."
+    case = MadeRun(is_open=True).loaded()
+    assert gains_in(case).text(0.5) == "Response times fall; the rate stays as requested."
+
+
+class Made(Claim, frozen=True, kw_only=True):
+    """A claim that is as severe and as certain as it was made."""
+
+    x: int = 1
+    grave: Aside[str] = "note"
+    sure: Aside[str] = "likely"
+    summary = "It is so."
+    wrong_when = "It rains."
+
+    @property
+    def severity(self):
+        return self.grave
+
+    @property
+    def certainty(self):
+        return self.sure
 
 
 def test_findings_come_by_severity_then_share_then_certainty(monkeypatch):
-    given = [
-        a_finding("d", "minor", share=0.1),
-        a_finding("a", "critical", share=0.5),
-        a_finding("c", "minor", share=0.1, certainty="sure"),
-        a_finding("b", "minor", share=0.14),
-    ]
-    rules = {one.id: Rule(id=one.id, title="", look=lambda _, one=one: one) for one in given}
+    given = {
+        "d": Made(grave="minor", share=0.1),
+        "a": Made(grave="critical", share=0.5),
+        "c": Made(grave="minor", share=0.1, sure="sure"),
+        "b": Made(grave="minor", share=0.14),
+    }
+    rules = {
+        name: Rule(id=name, title="", look=lambda _, one=one: one) for name, one in given.items()
+    }
     monkeypatch.setattr("dbdyno.explain.explain.all_rules", lambda: rules)
-    explanation = explain(made_run().recording(), HISTOGRAMS)
+    explanation = explain(made_run().loaded())
     assert [one.id for one in explanation.findings] == ["a", "b", "c", "d"]
 
 
-def test_the_rule_completes_its_finding():
-    finding = found("It is so.", evidence={"x": 1}, share=0.2, share_of="client time")
-    assert (finding.severity, finding.id, finding.title) == ("major", "", "")
-    assert found("It is so.", evidence={}).severity == "note"
+def test_a_claim_becomes_a_finding_of_its_rule():
+    rule = Rule(id="wet", title="It is wet", look=lambda _: Made(share=0.2, grave="major"))
+    finding = outcome(rule, made_run().loaded())
+    assert (finding.id, finding.title, finding.severity) == ("wet", "It is wet", "major")
+    assert (finding.summary, finding.wrong_when) == ("It is so.", "It rains.")
+    assert (finding.share, finding.share_of) == (0.2, "client time")
+    assert finding.evidence == {"x": 1}
+
+
+def test_without_a_share_a_claim_is_a_note():
+    class Plain(Claim, frozen=True, kw_only=True):
+        pass
+
+    assert (Plain().severity, Plain().share_of) == ("note", "")
+    assert Plain(share=0.2).severity == "major"
+
+
+def test_evidence_lists_the_numbers_of_parts_in_their_place_and_no_asides():
+    class Part(Numbers, frozen=True, kw_only=True):
+        low: float
+        hidden: Aside[str] = "aside"
+        high: float
+
+    class Whole(Claim, frozen=True, kw_only=True):
+        first: int
+        part: Part
+        spread: tuple[float, float] | None
+        last: Aside[int] = 7
+
+    whole = Whole(first=1, part=Part(low=2.0, high=3.0), spread=(2.0, 3.0), share=0.5)
+    assert list(whole.evidence.items()) == [
+        ("first", 1),
+        ("low", 2.0),
+        ("high", 3.0),
+        ("spread", (2.0, 3.0)),
+    ]
 
 
 def lines(indented):
@@ -238,7 +295,7 @@ def test_in_full_a_finding_has_all_its_parts_and_else_what_is_of_this_run():
 
 
 def measured_record(**parts):
-    return replace(made_run().recording().record, duration_s=60.0, **parts)
+    return replace(made_run().loaded().record, duration_s=60.0, **parts)
 
 
 def test_in_short_only_what_is_above_a_note():

@@ -8,7 +8,6 @@ from dbdyno.explain.rule import CouldNotLook, NotFound
 from tests.explain.made import with_looks, with_processors
 from tests.explain.rule_outcomes import outcome_of, text_of
 from tests.explain.test_lock_rules import failing
-from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
 INSERT = "INSERT INTO accounts (id) VALUES (1);"
@@ -73,7 +72,7 @@ def test_deadlocks_have_a_rule_of_their_own():
 def test_failures_are_the_finding_for_a_load_without_successes(ok):
     """The first insert may have succeeded; other programs meanwhile did not hold it back."""
     always_asking = with_looks(busy_elsewhere(ok), (0, "", "", 8))
-    explanation = explain(failed(always_asking, duplicate=9000), HISTOGRAMS)
+    explanation = explain(failed(always_asking, duplicate=9000))
     (finding,) = explanation.findings
     assert (finding.id, finding.severity) == ("failed_transactions", "critical")
     assert finding.title == "Nearly every transaction failed"
@@ -83,7 +82,7 @@ def test_failures_are_the_finding_for_a_load_without_successes(ok):
 
 
 def test_a_load_that_works_despite_failures_has_other_causes_reported():
-    explanation = explain(failed(busy_elsewhere(100), duplicate=9000), HISTOGRAMS)
+    explanation = explain(failed(busy_elsewhere(100), duplicate=9000))
     assert {"failed_transactions", "cpu_others"} <= {one.id for one in explanation.findings}
 
 

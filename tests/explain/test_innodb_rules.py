@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dbdyno.databases.known import all_databases
 from dbdyno.explain.explain import explain
 from dbdyno.explain.registry import all_rules
 from dbdyno.explain.rule import CouldNotLook, NotFound
@@ -10,8 +11,7 @@ from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import PlanFacts, ServerFacts
 from tests.explain.made import facts, index, made_run, table, with_looks
 from tests.explain.rule_outcomes import outcome_of
-from tests.store.hdr import HISTOGRAMS
-from tests.support.recordings import MadeRun
+from tests.support.recordings import MadeRun, changed
 
 UPDATE = "update accounts set balance = 1 where id = :id"
 LOOKUP = "select balance from accounts where owner = :owner"
@@ -21,9 +21,7 @@ STATUS = "global_status"
 
 def innodb(run):
     """The recording of a run on MariaDB."""
-    recording = run.recording()
-    recording.plan["endpoint"] = {"protocol": "mysql"}
-    return recording
+    return changed(run.loaded(), plan={"endpoint": {"protocol": "mysql"}})
 
 
 def with_redo(run, *, filled, bound=64 * MIB, per_s=2 * MIB):
@@ -43,11 +41,11 @@ def with_history(run, length, *, oldest_s=0.0, idle=True):
 
 
 def test_rules_for_one_database_are_not_run_for_another():
-    explanation = explain(innodb(made_run(UPDATE)), HISTOGRAMS)
+    explanation = explain(innodb(made_run(UPDATE)))
     not_applicable = {"hot_updates", "full_page_writes", "autovacuum_behind"}
     assert not_applicable.isdisjoint(one.id for one in explanation.not_looked)
     assert "furious_flushing" in {one.id for one in explanation.not_looked}
-    on_postgresql = explain(made_run(UPDATE).recording(), HISTOGRAMS)
+    on_postgresql = explain(made_run(UPDATE).loaded())
     assert {"furious_flushing", "purge_lag"}.isdisjoint(one.id for one in on_postgresql.not_looked)
 
 
@@ -81,7 +79,7 @@ def test_the_loss_near_the_bound_covers_only_the_measured_part():
     last = np.arange(63) >= 43
     run = MadeRun(np.where(last, 500, 1000), seconds=60)
     recording = innodb(with_redo(run, filled=np.where(last, 0.9, 0.3), bound=4096 * MIB))
-    recording.tables["intervals"]["phase"][-10:] = "drain"
+    recording.intervals.phase[-10:] = "drain"
     assert outcome_of("furious_flushing", recording).evidence["lost"] == pytest.approx(
         0.5 * 10 / 50
     )
@@ -334,4 +332,4 @@ def test_no_log_that_each_commit_flushes_distorts(level):
 
 @pytest.mark.parametrize("rule", all_rules().values(), ids=lambda rule: rule.id)
 def test_rules_name_databases_that_there_are(rule):
-    assert rule.protocols is None or rule.protocols <= {"postgresql", "mysql"}
+    assert any(rule.is_for(database) for database in all_databases().values())

@@ -13,7 +13,7 @@ from dbdyno.model.telemetry import ServerFacts
 from tests.explain.made import with_looks
 from tests.explain.rule_outcomes import outcome_of, text_of
 from tests.explain.tpcb import BRANCHES, END, SECONDS, TELLERS, behind, tpcb, waiting
-from tests.support.recordings import MadeRun
+from tests.support.recordings import MadeRun, changed
 
 TOOK_MS = 80.0
 
@@ -97,10 +97,10 @@ def test_the_mean_number_of_waiters_is_of_the_clients_at_work():
     """Three wait in both stages: that is no share of the 64 clients that the last stage has."""
     run = held_by("foreign", "idle in transaction")
     stages = [(SECONDS / 2, 4), (SECONDS / 2, 64)]
-    recording = run.recording()
+    recording = run.loaded()
     planned = [{"duration_ns": int(s * 1e9), "clients": n, "rate_tps": None} for s, n in stages]
-    plan = recording.plan | {"clients": 64, "stages": planned}
-    finding = outcome_of("foreign_lock", msgspec.structs.replace(recording, plan=plan))
+    recording = changed(recording, plan={"clients": 64, "stages": planned})
+    finding = outcome_of("foreign_lock", recording)
     assert finding.share == pytest.approx(3 / 34)
     assert any(one.startswith("On average 3 clients waited") for one in finding.seen)
 
@@ -113,14 +113,14 @@ def test_waits_behind_clients_are_not_foreign():
 
 def failing(run, failures, *, failed, failed_ms=TOOK_MS, retried=0, retries=0):
     """The run with these failures in the engine's last frame."""
-    recording = run.recording()
-    done = recording.engine["done"]
+    recording = run.loaded()
+    done = recording.as_recorded.engine["done"]
     counters = done["counters"] | {"failed": failed, "retried": retried}
-    engine = recording.engine | {"done": done | {"counters": counters, "failures": failures}}
-    intervals = recording.tables["intervals"]
+    engine = {"done": done | {"counters": counters, "failures": failures}}
+    intervals = recording.columns["intervals"]
     so_far = intervals["retries"].copy()
     so_far[-1] = retries
-    tables = recording.tables | {
+    tables = {
         "intervals": intervals | {"retries": so_far},
         "failed": {
             "interval": intervals["interval"][-1:],
@@ -128,7 +128,7 @@ def failing(run, failures, *, failed, failed_ms=TOOK_MS, retried=0, retries=0):
             "mean_ms": np.array([failed_ms]),
         },
     }
-    return msgspec.structs.replace(recording, engine=engine, tables=tables)
+    return changed(recording, engine=engine, columns=tables)
 
 
 def test_sessions_that_may_be_the_loads_own_are_no_strangers():
@@ -147,8 +147,8 @@ def tried_again(run, *tries, failed=()):
     """The run with these failed attempts, each followed by a retry."""
     again = sum(one["count"] for one in tries)
     recording = failing(run, list(failed), failed=len(failed), retried=again, retries=again)
-    done = recording.engine["done"] | {"tried_again": list(tries)}
-    return msgspec.structs.replace(recording, engine=recording.engine | {"done": done})
+    done = recording.as_recorded.engine["done"] | {"tried_again": list(tries)}
+    return changed(recording, engine={"done": done})
 
 
 def a_try(code, count, took_s, message=""):
@@ -245,7 +245,7 @@ def of_two_scripts(failures, *, lost, texts=()):
     for script, sql in texts:
         run.statement(sql, script=script)
     recording = failing(run, failures, failed=sum(lost))
-    scripts = recording.tables["scripts"]
+    scripts = recording.columns["scripts"]
     last = scripts["interval"] == scripts["interval"].max()
     scripts["failed"][last] = lost
     return recording
@@ -313,7 +313,7 @@ def test_advice_against_a_conflict_is_for_its_kind(message, helps, helps_not):
 
 def test_against_conflicts_of_snapshots_innodb_is_locked_first():
     recording = failing(busy(), [failure("1020", 50, "Record has changed")], failed=50)
-    recording.plan["endpoint"] = {"protocol": "mysql"}
+    recording = changed(recording, plan={"endpoint": {"protocol": "mysql"}})
     assert "SELECT … FOR UPDATE" in outcome_of("deadlocks", recording).advice[1]
 
 
@@ -361,8 +361,8 @@ def test_a_load_that_retries_gets_no_advice_to_retry():
     finding = outcome_of("deadlocks", recording)
     assert finding.summary.startswith("1 serialization failure and 9 retries of 1 transac")
     assert "--max-tries" in finding.advice[0]
-    plan = recording.plan | {"retry": {"tries_max": 10}}
-    finding = outcome_of("deadlocks", msgspec.structs.replace(recording, plan=plan))
+    recording = changed(recording, plan={"retry": {"tries_max": 10}})
+    finding = outcome_of("deadlocks", recording)
     assert "--max-tries" not in " ".join(finding.advice)
 
 

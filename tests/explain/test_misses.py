@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from dbdyno.explain.misses import Misses, find_misses
+from dbdyno.explain.statements.misses import Misses, find_misses
 from dbdyno.model.telemetry import IndexFacts, ServerFacts
 from tests.explain.made import table
 from tests.support.recordings import MadeRun
@@ -21,7 +21,7 @@ def misses(*statements, allowed=ALLOWED, tables=()):
     run.facts(ServerFacts(tables=tables))
     for number, (sql, without) in enumerate(statements):
         run.statement(sql, line=number + 1).latency(number, 1.0, without_rows=without)
-    return find_misses(run.recording(), allowed)
+    return find_misses(run.loaded(), allowed)
 
 
 def test_what_a_workload_looks_up_is_to_be_found():

@@ -8,10 +8,10 @@ from inline_snapshot import snapshot
 from msgspec import structs
 
 from dbdyno.analysis.summarize import full_record
-from dbdyno.explain.order import advise, bound, coldest_first
 from dbdyno.explain.rule import CouldNotLook, NotFound
-from dbdyno.explain.script_text import commands, script_of
-from dbdyno.explain.transactions import (
+from dbdyno.explain.statements.order import advise, bound, coldest_first
+from dbdyno.explain.statements.script_text import commands, script_of
+from dbdyno.explain.statements.transactions import (
     TimedScript,
     UnknownRowsError,
     UnorderableError,
@@ -21,8 +21,7 @@ from dbdyno.explain.transactions import (
 from dbdyno.workloads.registry import find_workload
 from tests.explain.rule_outcomes import outcome_of, text_of
 from tests.explain.tpcb import BRANCHES, END, FACTS, TELLERS, behind, waiting
-from tests.store.hdr import HISTOGRAMS
-from tests.support.recordings import MadeRun
+from tests.support.recordings import MadeRun, changed
 
 RULE = "statement_order"
 ROWS = {"pgbench_accounts": 100_000.0, "pgbench_tellers": 10.0, "pgbench_branches": 1.0}
@@ -53,7 +52,9 @@ def timed(text=TPCB, name="tpcb", share=1.0, seconds=None):
 
 
 def test_a_script_is_its_commands():
-    script = "-- a; comment\n\\set a 1\nSELECT ';' AS \"x;y\", $$;$$ /* ; */ \\gset p_\nend;"
+    script = (
+        "-- a; comment\n\\set a 1\nSELECT ';' AS \"x;y\", $$;$$ /* ; */, E'\\';' \\gset p_\nend;"
+    )
     found = commands(script)
     assert [one.verb for one in found] == ["\\set", "select", "end"]
     assert found[1].keeps_answer
@@ -241,13 +242,13 @@ limit is 3 333 TPS (3 333 to 5 000), by pgbench_branches.
 
 def test_a_script_that_never_commits_has_no_part_in_it():
     """Its weight is 0, and its statements could not be reordered either."""
-    recording = queued(TPCB).recording()
+    recording = queued(TPCB).loaded()
     never = {"name": "never", "weight": 0, "text": "UPDATE elsewhere SET a = 1 WHERE id = :id;"}
-    plan = recording.plan | {"scripts": [*recording.plan["scripts"], never]}
-    record = full_record(recording, HISTOGRAMS)
+    scripts = [*recording.as_recorded.plan["scripts"], never]
+    record = full_record(recording)
     idle = structs.replace(record.scripts[0], name="never", weight=0, ok=0)
     record = structs.replace(record, scripts=[*record.scripts, idle])
-    finding = outcome_of(RULE, structs.replace(recording, plan=plan, record=record))
+    finding = outcome_of(RULE, changed(recording, plan={"scripts": scripts}, record=record))
     assert finding.evidence["gain_predicted"] == pytest.approx(4 / 3)
     assert list(finding.evidence["scripts"]) == ["tpcb"]
 

@@ -11,7 +11,6 @@ from dbdyno.model.record import Finding
 from tests.explain.made import CORE_S, with_processors
 from tests.explain.rule_outcomes import outcome_of, text_of
 from tests.explain.test_lock_rules import failing
-from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
 GONE_S = 4
@@ -40,9 +39,9 @@ For 4 s of that time no transaction completed.
 def test_an_outage_is_attributed_to_no_other_cause():
     run = with_processors(run_until(), server=0.1, others=1.75)
     run.counters("busiest", {"cpu_us": 1.7 * CORE_S}, of="rustc/4711")
-    recording = run.outage(2, math.nan, connections_lost=4).recording()
+    recording = run.outage(2, math.nan, connections_lost=4).loaded()
     assert isinstance(outcome_of("cpu_others", recording), Finding)
-    findings = explain(recording, HISTOGRAMS).findings
+    findings = explain(recording).findings
     assert [one.id for one in findings if one.severity != "note"] == ["outage"]
 
 
@@ -79,7 +78,7 @@ def test_a_server_that_refuses_a_packet_has_not_gone_away(count, found):
     too_long = {"failure_class": "connection", "code": "1153", "message": "packet too big"}
     run = run_until().outage(2, math.nan, connections_lost=4000)
     recording = failing(run, [too_long | {"count": count}], failed=4000)
-    findings = explain(recording, HISTOGRAMS).findings
+    findings = explain(recording).findings
     assert findings[0].id == found
     assert ("max_allowed_packet" in findings[0].advice[0]) == (found == "failed_transactions")
 

@@ -1,14 +1,13 @@
 """CPU use by server, engine and others: each rule on made-up counters of the kernel."""
 
 import pytest
-from msgspec.structs import replace
 
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import WaitCount
 from tests.explain.made import CORE_S, made_run, with_looks, with_processors
 from tests.explain.rule_outcomes import outcome_of, reached
-from tests.support.recordings import MadeRun
+from tests.support.recordings import MadeRun, changed
 
 RULES = ("cpu_server", "cpu_others", "cpu_steal", "cpu_throttled", "cpu_generator")
 
@@ -293,9 +292,8 @@ def test_own_work_is_not_told_where_it_waits_for_others_or_for_a_cpu(run, reason
 
 
 def test_at_a_given_rate_the_number_of_clients_limits_nothing():
-    recording = few(WORKING).recording()
-    plan = recording.plan | {"arrivals": {"open": {"law": "poisson"}}}
-    found = outcome_of("own_work", replace(recording, plan=plan))
+    plan = {"arrivals": {"open": {"law": "poisson"}}}
+    found = outcome_of("own_work", changed(few(WORKING).loaded(), plan=plan))
     assert found.title == "The transactions' own work"
 
 

@@ -1,10 +1,11 @@
+import dataclasses
+
 import pytest
 from inline_snapshot import snapshot
 from msgspec.structs import replace
 
 from dbdyno.analysis.summarize import full_record
-from dbdyno.explain.case import Case
-from dbdyno.explain.row_holds import bound_tps, row_holds, while_held
+from dbdyno.explain.locks.row_holds import bound_tps, row_holds, while_held
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.formatting import percent
 from dbdyno.model.telemetry import PlanFacts, ServerFacts
@@ -21,8 +22,7 @@ from tests.explain.tpcb import (
     tpcb,
     waiting,
 )
-from tests.store.hdr import HISTOGRAMS
-from tests.support.recordings import MadeRun
+from tests.support.recordings import MadeRun, changed
 
 RULE = "row_lock_convoy"
 
@@ -87,7 +87,7 @@ Throughput is 80 % of what the row allows.
 
 def test_the_bound_is_that_of_the_branchs_row():
     """Held from after its update to the end: 0.1 ms insert, 0.3 ms commit."""
-    holds = row_holds(Case(queue(6, 8, tps=2000).recording(), HISTOGRAMS))
+    holds = row_holds(queue(6, 8, tps=2000).loaded())
     hold_s = (0.1 + 0.3) / 1e3
     assert bound_tps(holds, "pgbench_branches") == pytest.approx(1 / hold_s)
     assert bound_tps(holds, "pgbench_tellers") > bound_tps(holds, "pgbench_branches")
@@ -106,7 +106,7 @@ def test_without_facts_there_is_a_queue_but_no_bound():
 
 
 def test_a_row_is_held_to_the_end_of_the_transaction():
-    case = Case(queue(6, 8, tps=2000).recording(), HISTOGRAMS)
+    case = queue(6, 8, tps=2000).loaded()
     assert while_held(case, BRANCHES) == [INSERT, END]
 
 
@@ -138,11 +138,11 @@ def test_no_bound_is_claimed_that_was_exceeded():
 
 def test_outside_of_a_transaction_each_statement_is_its_own():
     run = MadeRun().statement("UPDATE a SET b = 1;").statement("UPDATE b SET c = 1;")
-    assert while_held(Case(run.recording(), HISTOGRAMS), 0) == [0]
+    assert while_held(run.loaded(), 0) == [0]
     run = MadeRun()
     for sql in ("BEGIN;", "SELECT 1;", "COMMIT;", "UPDATE a SET b = 1;", "SELECT 2;"):
         run.statement(sql)
-    assert while_held(Case(run.recording(), HISTOGRAMS), 3) == [3]
+    assert while_held(run.loaded(), 3) == [3]
 
 
 def test_nothing_is_found_without_waits():
@@ -183,7 +183,7 @@ def test_a_waiter_seen_at_another_statement_counts_where_its_row_is_changed():
     run = tpcb(
         16, [waiting(TELLERS, 9), waiting(END, 1, "", "")], [behind(TELLERS, 6), at_branches]
     )
-    holds = row_holds(Case(run.recording(), HISTOGRAMS))
+    holds = row_holds(run.loaded())
     assert [(hold.statement, hold.relation) for hold in holds] == [
         (TELLERS, "pgbench_tellers"),
         (BRANCHES, "pgbench_branches"),
@@ -214,7 +214,7 @@ def queue_at(*statements, rows, relation, draws="", **facts):
 )
 def test_no_bound_is_reported_if_the_number_of_candidate_rows_is_unknown(sql, relation):
     run = queue_at("BEGIN", sql, "COMMIT", rows=10, relation=relation)
-    (hold,) = row_holds(Case(run.recording(), HISTOGRAMS))
+    (hold,) = row_holds(run.loaded())
     assert (hold.statement, hold.relation, hold.rows) == (1, relation, None)
     finding = outcome_of(RULE, run)
     assert finding.summary == (
@@ -228,10 +228,12 @@ def test_no_row_is_hot_only_because_a_statement_changes_many():
     sql = "UPDATE counter SET n = n + 1 WHERE kind = :kind"
     run = queue_at("BEGIN", sql, "COMMIT", rows=10_000, relation="counter")
     run.counters("pg_stat_user_tables", {"n_tup_upd": 40_000}, of="counter")
-    recording = run.recording()
-    record = full_record(recording, HISTOGRAMS)
+    recording = run.loaded()
+    record = full_record(recording)
     timed = [replace(one, count=20_000) for one in record.statements]
-    finding = outcome_of(RULE, replace(recording, record=replace(record, statements=timed)))
+    finding = outcome_of(
+        RULE, dataclasses.replace(recording, record=replace(record, statements=timed))
+    )
     assert finding.summary.startswith("Clients queue for rows of counter: ")
     assert not any("are hot" in one for one in finding.seen)
 
@@ -247,7 +249,7 @@ def test_taking_the_first_row_of_a_queue_gets_advice_to_skip_locked_rows(take):
     """The row is locked where it is chosen, not where it is changed."""
     done = "UPDATE jobs SET done = true WHERE id = :id"
     run = queue_at("BEGIN", take, done, "COMMIT", rows=1000, relation="jobs")
-    (hold,) = row_holds(Case(run.recording(), HISTOGRAMS))
+    (hold,) = row_holds(run.loaded())
     assert (hold.statement, hold.rows, hold.locks_first) == (1, None, True)
     finding = outcome_of(RULE, run)
     assert "SKIP LOCKED" in finding.advice[0]
@@ -286,9 +288,8 @@ def scanning(protocol="mysql", *, access="ALL", level="REPEATABLE-READ"):
         draws="\\set other random(1, 10 * :scale)",
         plans=(plan,),
         settings={"tx_isolation": level},
-    ).recording()
-    recording.plan["endpoint"] = {"protocol": protocol}
-    return recording
+    ).loaded()
+    return changed(recording, plan={"endpoint": {"protocol": protocol}})
 
 
 def test_a_statement_that_reads_the_whole_table_locks_all_of_it():
@@ -326,7 +327,7 @@ def test_waits_for_rows_of_partitions_are_for_those_of_the_whole_table():
         "BEGIN", "UPDATE counter SET n = 1 WHERE id = :id", "COMMIT", rows=10, relation="counter_1"
     )
     parts = (table("counter", 20), replace(table("counter_1", 10), partition_of="counter"))
-    (hold,) = row_holds(Case(run.facts(before=ServerFacts(tables=parts)).recording(), HISTOGRAMS))
+    (hold,) = row_holds(run.facts(before=ServerFacts(tables=parts)).loaded())
     assert (hold.relation, hold.rows, hold.is_named) == ("counter", 20, True)
 
 

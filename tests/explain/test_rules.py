@@ -3,18 +3,18 @@
 from functools import cache
 
 import pytest
-from msgspec.structs import replace
 
-from dbdyno.explain.case import Case
+from dbdyno.analysis.summarize import has_its_rate
+from dbdyno.databases.known import native_database
 from dbdyno.explain.explain import outcome
 from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Finding
-from dbdyno.store.run import Run
+from dbdyno.store.run import RunFolder
 from tests.explain.made import facts, made_run, table
 from tests.explain.make_golden import EXPLANATION, GOLDEN, arguments_of
 from tests.store.hdr import HISTOGRAMS
-from tests.support.recordings import MadeRun
+from tests.support.recordings import MadeRun, changed
 
 ENGINE_ONLY = {"schedule_lag", "connection_churn", "deadlocks", "unsteady", "cpu_generator"} | {
     "outage",
@@ -41,13 +41,13 @@ rules = pytest.mark.parametrize("rule", all_rules().values(), ids=lambda rule: r
 
 
 @cache
-def golden_case(folder):
-    """One case for all rules, as in an explanation: most of the time goes into reading it."""
-    return Case(Run(folder).recording(), HISTOGRAMS)
+def golden_run(folder):
+    """One run for all rules, as in an explanation: most of the time goes into reading it."""
+    return RunFolder(folder).load(HISTOGRAMS)
 
 
 def outcome_of(rule, recording):
-    results = outcome(rule, Case(recording, HISTOGRAMS))
+    results = outcome(rule, recording)
     assert isinstance(results, Finding | NotFound | CouldNotLook)
     return results
 
@@ -72,20 +72,20 @@ def test_what_it_covers_exists(rule):
 
 @rules
 def test_all_rules_give_the_same_reason_for_a_run_that_measured_nothing(rule):
-    results = outcome_of(rule, MadeRun(ok=0, seconds=0, warmup=0, done=False).recording())
+    results = outcome_of(rule, MadeRun(ok=0, seconds=0, warmup=0, done=False).loaded())
     assert results == CouldNotLook("nothing was measured")
 
 
 @rules
 def test_without_telemetry_it_could_not_look(rule):
-    results = outcome_of(rule, made_run("update accounts set balance = 1 where id = 2").recording())
+    results = outcome_of(rule, made_run("update accounts set balance = 1 where id = 2").loaded())
     assert isinstance(results, CouldNotLook) or rule.id in ENGINE_ONLY, results
 
 
 @rules
 @golden
 def test_it_survives_real_runs(rule, folder):
-    results = outcome(rule, golden_case(folder))
+    results = outcome(rule, golden_run(folder))
     assert isinstance(results, Finding | NotFound | CouldNotLook)
 
 
@@ -97,23 +97,22 @@ def test_its_texts_on_real_runs_are_unchanged(folder):
 
 @golden
 def test_no_rule_promises_throughput_if_the_rate_is_set(folder):
-    recording = Run(folder).recording()
-    plan = recording.plan | {"arrivals": {"open": {"law": "poisson"}}}
-    case = Case(replace(recording, plan=plan), HISTOGRAMS)
-    results = [outcome(rule, case) for rule in all_rules().values()]
+    plan = {"arrivals": {"open": {"law": "poisson"}}}
+    run = changed(golden_run(folder), plan=plan)
+    results = [outcome(rule, run) for rule in all_rules().values()]
     gains = " ".join(one.gain for one in results if isinstance(one, Finding))
-    assert not (case.has_its_rate and ("hroughput" in gains or "TPS" in gains)), gains
+    assert not (has_its_rate(run) and ("hroughput" in gains or "TPS" in gains)), gains
 
 
 @pytest.mark.parametrize("protocol", NEVER_FOUND)
 def test_every_rule_fires_in_a_golden_run_and_is_quiet_in_another(protocol):
     fired, quiet = set(), set()
-    cases = [golden_case(folder) for folder in GOLDEN.iterdir()]
-    for case in (case for case in cases if case.protocol == protocol):
-        results = {rule.id: outcome(rule, case) for rule in all_rules().values()}
+    runs = [golden_run(folder) for folder in GOLDEN.iterdir()]
+    for run in (run for run in runs if run.database.protocol == protocol):
+        results = {rule.id: outcome(rule, run) for rule in all_rules().values()}
         fired |= {name for name, one in results.items() if isinstance(one, Finding)}
         quiet |= {name for name, one in results.items() if isinstance(one, NotFound)}
-    wanted = {rule.id for rule in all_rules().values() if rule.is_for(protocol)}
+    wanted = {rule.id for rule in all_rules().values() if rule.is_for(native_database(protocol))}
     assert wanted - fired == NEVER_FOUND[protocol]
     assert wanted - quiet == NEVER_QUIET & wanted
 
@@ -124,4 +123,4 @@ def test_every_rule_fires_in_a_golden_run_and_is_quiet_in_another(protocol):
 def test_missing_readings_are_reported(rule):
     update = "UPDATE accounts SET balance = balance + :delta WHERE id = :id;"
     run = made_run(update).facts(facts(table())).read("machine")
-    assert "was not read" in outcome_of(all_rules()[rule], run.recording()).reason
+    assert "was not read" in outcome_of(all_rules()[rule], run.loaded()).reason

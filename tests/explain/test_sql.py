@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbdyno.explain.sql import (
+from dbdyno.explain.statements.sql import (
     assigned_columns,
     chooses_rows,
     ends_transaction,
@@ -31,6 +31,9 @@ BALANCE = "UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :
         ('delete from only app."Order" where id = 1', "app.Order"),
         ("UPDATE `shop`.`Order` SET `paid` = 1", "shop.Order"),
         ("-- update a set b\nselect 1 from b", None),
+        (r"insert into log values (E'it\'s; update a set b', 1)", "log"),
+        ("select $$update a set b$$, $t$'$$update a set b$t$ from c", None),
+        ("delete from `update a` where b = 'update c set d'", "update a"),
         ("select 1 from b for no key update nowait", None),
         ("insert into a values (1) on conflict (b) do update set c = 1", "a"),
         ("copy t (a, b) from stdin", "t"),

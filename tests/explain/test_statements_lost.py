@@ -5,7 +5,7 @@ from inline_snapshot import snapshot
 from dbdyno.explain.rule import NotFound
 from tests.explain.rule_outcomes import outcome_of, text_of
 from tests.explain.test_lock_rules import failing
-from tests.support.recordings import MadeRun
+from tests.support.recordings import MadeRun, changed
 
 GONE = {
     "failure_class": "other",
@@ -29,7 +29,8 @@ statement that had been prepared.
 
 def test_a_script_that_empties_its_session_is_what_to_mend():
     recording = failing(MadeRun(100, seconds=60), [GONE], failed=60)
-    recording.plan["scripts"][0]["text"] = "select 1;\nDISCARD ALL;\n"
+    script = {"name": "tpcb", "text": "select 1;\nDISCARD ALL;\n"}
+    recording = changed(recording, plan={"scripts": [script]})
     finding = outcome_of("statements_lost", recording)
     assert finding.certainty == "likely"
     assert finding.advice == snapshot(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from inline_snapshot import snapshot
 
-from dbdyno.analysis.budget import budget
+from dbdyno.analysis.waits.budget import budget
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.formatting import percent
 from dbdyno.model.record import Finding
@@ -12,7 +12,7 @@ from dbdyno.model.telemetry import ServerFacts, WaitCount
 from tests.explain.made import made_run, with_looks, with_processors
 from tests.explain.rule_outcomes import outcome_of, reached, text_of
 from tests.explain.tpcb import BRANCHES, END, SECONDS, behind, tpcb, waiting
-from tests.support.recordings import MadeRun
+from tests.support.recordings import MadeRun, changed
 
 each_rule = pytest.mark.parametrize(
     "rule", ["wal_write", "lwlock", "round_trips", "other_waits", "parallel_workers"]
@@ -245,7 +245,9 @@ look the same.
 
 def test_within_a_host_nothing_is_said_of_a_network_without_the_cpu_time():
     """A run of two seconds, or one that was killed: the wait may be one for a CPU."""
-    outcome = outcome_of("round_trips", reached(far_away(), tcp={"host": "127.0.0.1"}))
+    outcome = outcome_of(
+        "round_trips", reached(far_away(), tcp={"host": "127.0.0.1", "port": 5432})
+    )
     assert isinstance(outcome, CouldNotLook)
     assert "the server's CPU time was not read for long enough" in outcome.reason
 
@@ -254,7 +256,7 @@ def test_what_lies_between_two_programs_of_one_host_is_no_distance():
     """A proxy, or a network that is emulated on the loopback interface."""
     idle = with_processors(far_away(), server=0.2, engine=0.1)
     idle.counters("processes", {"run_queue_us": 1}, of="server")
-    finding = outcome_of("round_trips", reached(idle, tcp={"host": "127.0.0.1"}))
+    finding = outcome_of("round_trips", reached(idle, tcp={"host": "127.0.0.1", "port": 5432}))
     assert not any("closer" in advice for advice in finding.advice)
     assert any("Connect directly" in advice for advice in finding.advice)
     assert "over a Unix socket" in finding.refute
@@ -274,7 +276,7 @@ def test_round_trips_within_a_machine_are_no_network():
 
 def test_round_trips_are_long_where_processors_are_full():
     full = with_processors(far_away(), server=1.7, engine=0.3)
-    outcome = outcome_of("round_trips", reached(full, tcp={"host": "127.0.0.1"}))
+    outcome = outcome_of("round_trips", reached(full, tcp={"host": "127.0.0.1", "port": 5432}))
     assert isinstance(outcome, NotFound)
     assert "CPU is saturated" in outcome.reason
 
@@ -283,7 +285,7 @@ def test_round_trips_are_long_where_processors_are_full():
 def test_a_network_before_full_processors_is_nobodys_time(rule):
     """Two namespaces of one machine: whether the network or the CPU is slow is unknown."""
     full = with_processors(far_away(trips=1, clients=80, on_the_way=79), server=1.2, others=0.8)
-    outcome = outcome_of(rule, reached(full, tcp={"host": "10.0.0.2"}))
+    outcome = outcome_of(rule, reached(full, tcp={"host": "10.0.0.2", "port": 5432}))
     assert not isinstance(outcome, Finding) or outcome.share < 0.03
     assert rule != "round_trips" or "of the network, or because" in outcome.reason
 
@@ -382,7 +384,6 @@ def test_an_unnamed_wait_is_not_reported():
     """Of eight sessions that the server calls active, one had a core and none was queued."""
     run = with_looks(with_processors(MadeRun(), server=1.0), (0, "", "", 8))
     run.counters("processes", {"run_queue_us": 0.0}, of="server")
-    recording = run.recording()
-    recording.plan["endpoint"] = {"protocol": "mysql"}
+    recording = changed(run.loaded(), plan={"endpoint": {"protocol": "mysql"}})
     assert budget(recording).share("other_wait") > 0.8
     assert isinstance(outcome_of("other_waits", recording), NotFound)

@@ -90,7 +90,7 @@ def test_threads_compete_as_equals_without_autogroups(tree, files):
 @pytest.mark.parametrize("kind", ["mariadb", "mysql"])
 def test_a_server_that_is_not_installed_is_worth_knowing(monkeypatch, tmp_path, kind):
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("dbdyno.servers.mysql.binaries.LOCAL_FOLDERS", ())
+    monkeypatch.setattr("dbdyno.databases.mysql.server.binaries.LOCAL_FOLDERS", ())
     finding = newest(kind)
     assert (finding.level, "not installed here" in finding.found) == ("note", True)
     assert f"--server {kind}:/path/to/bin" in finding.remedy

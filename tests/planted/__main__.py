@@ -1,6 +1,6 @@
 """Runs the truth set and writes the findings into docs/truth.md.
 
-    python -m tests.planted [postgres|mariadb]
+    make truth, or python -m tests.planted [postgres|mariadb]
 
 Run it on an idle host, since activity of other programs is found, too. Each kind of server has its
 own table, and the other table remains unchanged.
@@ -28,13 +28,15 @@ HEAD = """\
 # The truth set
 
 How far findings can be trusted shows in runs whose cause is known. Each of these runs, on real
-servers, has a planted cause or none. `make test` makes each run once. It fails if the top finding
-is not the planted cause, or if a clean run has a finding above a note; after one wrong run, two
-right ones outvote it. Findings about CPU time that the hypervisor took (steal) are ignored.
+servers, has a planted cause or none. `make test` makes one run for each source of telemetry that a
+finding needs. It fails if the top finding is not the planted cause, or if a clean run has a finding
+above a note; after one wrong run, two right ones outvote it. Where other programs disturb a run,
+which the run itself must say, the planted cause must be among its findings. Findings about CPU time
+that the hypervisor took (steal) are ignored.
 
-`python -m tests.planted` writes the tables below: each run was made several times, interleaved
-with the others, on one host. Activity of other programs during the runs is reported as well
-(cpu others). Slow storage is simulated by delays in the server's I/O calls, and its syncs do not
+`make truth` makes every run three times, interleaved with the others, on one host, and writes the
+tables below. Activity of other programs during the runs is reported as well (cpu others). Slow
+storage is simulated by delays in the server's I/O calls, and its syncs do not
 reach the disk, so that a planted cause is the same on every host.
 """
 TABLE = """

@@ -39,6 +39,11 @@ class Cause:
     seconds: int = 5
     clients_max: int = 20
     kind: Kind = "postgres"
+    proves: str = ""
+    """The telemetry, of those that findings need, that only this run shows to work on a server.
+
+    ``make test`` plants the causes that prove something, ``make truth`` all of them.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +62,22 @@ class Ground:
     lock_by_name: str
     """The script of transactions that take turns by a named lock of the application."""
 
-    def cause(self, name: str, title: str, *run: str, finding: str = "", **more: Any) -> Cause:
-        """Return a cause for this kind of server, named after it unless it is PostgreSQL."""
+    def cause(
+        self,
+        name: str,
+        title: str,
+        *run: str,
+        finding: str = "",
+        proves: str = "",
+        proves_once: str = "",
+        **more: Any,
+    ) -> Cause:
+        """Return a cause for this kind of server, named after it unless it is PostgreSQL.
+
+        What is the same telemetry on every kind of server is proved once, on PostgreSQL.
+        """
         return Cause(
+            proves=proves or (proves_once if self.kind == "postgres" else ""),
             name=name if self.kind == "postgres" else f"{self.kind}-{name}",
             title=title,
             run=run,
@@ -92,6 +110,7 @@ def _locking(ground: Ground) -> list[Cause]:
             "TPC-B at scale 1 with 16 clients",
             *("tpcb", "-s", "1", "-c", "16"),
             finding="row_lock_convoy",
+            proves="samples of row locks and who holds them",
         ),
         ground.cause(
             "foreign-lock",
@@ -100,6 +119,7 @@ def _locking(ground: Ground) -> list[Cause]:
             finding="foreign_lock",
             load=("tpcb", "-s", "1"),
             disturb=disturbances.foreign_row_lock,
+            proves="samples of sessions that are not the load's",
         ),
         ground.cause(
             "deadlocks",
@@ -108,6 +128,7 @@ def _locking(ground: Ground) -> list[Cause]:
             finding="deadlocks",
             sql=ground.filled(10, 20),
             settings=ground.deadlocks_seen_soon,
+            proves="errors by their code, and the statements that met",
         ),
         ground.cause(
             "idle-transaction",
@@ -117,6 +138,7 @@ def _locking(ground: Ground) -> list[Cause]:
             sql=ground.filled(10, 50),
             settings=ground.relaxed,
             disturb=ground.idle_transaction,
+            proves="the age of transactions",
         ),
         ground.cause(
             "lock-by-name",
@@ -125,6 +147,7 @@ def _locking(ground: Ground) -> list[Cause]:
             finding="other_waits",
             sql=ground.filled(10, 20_000),
             settings=ground.relaxed,
+            proves_once="names of waits",
         ),
     ]
 
@@ -137,6 +160,7 @@ def _storage(ground: Ground) -> list[Cause]:
             *("simple-update", "-s", "1", "-c", "4"),
             finding="wal_write",
             slow={"SLOW_SYNC_US": "5000"},
+            proves="waits for the log's flushes",
         ),
         ground.cause(
             "missing-index",
@@ -155,6 +179,7 @@ def _processing(ground: Ground) -> list[Cause]:
             "a new connection for each transaction",
             *("select-only", "-s", "1", "-c", "4", "-C"),
             finding="connection_churn",
+            proves_once="connects, as the engine times them",
         ),
         ground.cause(
             "throttled",
@@ -162,6 +187,7 @@ def _processing(ground: Ground) -> list[Cause]:
             *("select-only", "-s", "1", "-c", "4"),
             finding="cpu_throttled",
             disturb=disturbances.throttled,
+            proves_once="the control group's throttling",
         ),
         ground.cause(
             "burners",
@@ -169,6 +195,7 @@ def _processing(ground: Ground) -> list[Cause]:
             *("select-only", "-s", "1", "-c", "4"),
             finding="cpu_others",
             disturb=disturbances.burners,
+            proves_once="CPU time of other programs",
         ),
         ground.cause(
             "crowd",
@@ -176,12 +203,14 @@ def _processing(ground: Ground) -> list[Cause]:
             *("select-only", "-s", "1", "-c", "200"),
             finding="too_many_connections",
             clients_max=200,
+            proves_once="the kernel's run queue",
         ),
         ground.cause(
             "overrun",
             "a rate that the clients cannot sustain",
             *(script("nap"), "-c", "4", "-R", "1000"),
             finding="schedule_lag",
+            proves_once="the engine's lateness",
         ),
     ]
 
@@ -194,6 +223,7 @@ def _failing(ground: Ground) -> Cause:
         finding="failed_transactions",
         sql=ground.filled(10, 10),
         settings=ground.relaxed,
+        proves_once="failures by class and code",
     )
 
 
@@ -203,5 +233,10 @@ def _clean(ground: Ground) -> list[Cause]:
         clean("clean-select", "select-only, 200/s", "select-only", "-s", "1", "-R", "200"),
         clean("clean-pk", "pk select, 300/s", "pk", "-D", "operation=select", "-R", "300"),
         clean("one-client", "select-only, 1 client: a core is idle", "select-only", "-c", "1"),
-        clean("clean-update", "simple-update, 100/s", "simple-update", "-s", "5", "-R", "100"),
+        clean(
+            "clean-update",
+            "simple-update, 100/s",
+            *("simple-update", "-s", "5", "-R", "100"),
+            proves="that no counter looks like a cause where there is none",
+        ),
     ]

@@ -55,6 +55,7 @@ def _writing() -> list[Cause]:
             finding="furious_flushing",
             sql=filled(1800, 20_000),
             settings={"innodb_log_file_size": "4M"},
+            proves="InnoDB's flushing and the age of its checkpoint",
         ),
         MARIADB.cause(
             "no-purge",
@@ -63,6 +64,7 @@ def _writing() -> list[Cause]:
             finding="purge_lag",
             sql=filled(10, 20_000),
             settings={**MARIADB.relaxed, "innodb_force_recovery": "2"},
+            proves="InnoDB's history list",
         ),
     ]
 
@@ -76,6 +78,7 @@ def _reading() -> list[Cause]:
             finding="data_read",
             settings={"innodb_buffer_pool_size": "8M", **WAITS_ARE_TOLD},
             slow={"SLOW_READ_US": "500"},
+            proves="waits of the performance schema, and the buffer pool's reads",
         ),
         MARIADB.cause(
             "converted-column",
@@ -92,6 +95,7 @@ def _reading() -> list[Cause]:
             sql=f"""{MARIADB.keyless(10, 20_000)};
             create view planted_view as select id, value from planted as behind""",
             seconds=3,
+            proves="rows that handlers read",
         ),
         MARIADB.cause(
             "temporary-tables",
@@ -100,6 +104,7 @@ def _reading() -> list[Cause]:
             finding="temporary_files",
             sql=filled(100, 20_000),
             settings={"sort_buffer_size": "32768", "tmp_table_size": "1M"},
+            proves="temporary tables and merge passes",
         ),
     ]
 

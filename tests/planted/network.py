@@ -22,8 +22,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from dbdyno.databases.postgresql.server.binaries import find_binaries
 from dbdyno.servers.base import Server
-from dbdyno.servers.postgresql.binaries import find_binaries
 from dbdyno.servers.spec import ServerSpec
 
 # Addresses reserved for measuring networks (RFC 2544), which nobody else has.

@@ -64,6 +64,7 @@ def _writing() -> list[Cause]:
             disturb=disturbances.checkpoints,
             seconds=9,
             slow={"SLOW_WAL_NS_A_BYTE": "30"},
+            proves="pg_stat_wal, and checkpoints from the server's log",
         ),
         POSTGRESQL.cause(
             "indexed-column",
@@ -72,6 +73,7 @@ def _writing() -> list[Cause]:
             finding="hot_updates",
             sql=filled(10, 20_000, fillfactor=50)
             + "; create index planted_value on planted (value)",
+            proves="pg_stat_user_tables",
         ),
         POSTGRESQL.cause(
             "indexed-partitions",
@@ -97,6 +99,7 @@ def _writing() -> list[Cause]:
             sql=filled(10, 50),
             settings={**POSTGRESQL.relaxed, "max_prepared_transactions": "1"},
             disturb=disturbances.prepared_transaction,
+            proves="pg_prepared_xacts",
         ),
     ]
 
@@ -110,6 +113,7 @@ def _reading() -> list[Cause]:
             finding="data_read",
             settings={"shared_buffers": "1MB"},
             slow={"SLOW_READ_US": "500"},
+            proves="waits for reads, and pg_stat_database's blocks",
         ),
         POSTGRESQL.cause(
             "converted-column",
@@ -117,6 +121,7 @@ def _reading() -> list[Cause]:
             *(script("select_by_number"), "-c", "4"),
             finding="missing_index",
             sql=filled(10, 20_000),
+            proves="plans of the script's statements",
         ),
         POSTGRESQL.cause(
             "temporary-files",
@@ -125,6 +130,7 @@ def _reading() -> list[Cause]:
             finding="temporary_files",
             sql=filled(100, 20_000),
             settings={"work_mem": "64kB", "max_parallel_workers_per_gather": "0"},
+            proves="pg_stat_database's temporary files",
         ),
     ]
 
@@ -139,6 +145,7 @@ def _reading_unseen() -> list[Cause]:
             finding="missing_index",
             sql=f"{POSTGRESQL.keyless(10, 20_000)}; create view planted_view as table planted",
             seconds=3,
+            proves="sequential scans of tables that no script names",
         ),
         POSTGRESQL.cause(
             "foreign-key-without-index",
@@ -186,6 +193,7 @@ def _crashes() -> Cause:
         finding="outage",
         disturb=disturbances.crashes,
         seconds=8,
+        proves="the server's restart",
     )
 
 
@@ -198,6 +206,7 @@ def _far_away() -> Cause:
         load=("tpcb", "-s", "20"),
         settings=POSTGRESQL.relaxed,
         round_trip_ms=2.0,
+        proves="round trips of the network",
     )
 
 

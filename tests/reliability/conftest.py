@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.servers.postgresql.binaries import local_binaries
+from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.store.run import open_run
 from tests.engine.mariadb import MariaDB
 from tests.engine.postgres import Postgres

@@ -20,8 +20,8 @@ from typing import Any
 
 from pymysql import MySQLError
 
+from dbdyno.databases.connecting import open_connection
 from dbdyno.errors import DbdynoError
-from dbdyno.servers.connecting import open_connection
 from dbdyno.servers.kept import find_kept
 from tests.run.test_interrupts import arguments_of
 from tests.support.patience import PAUSE_S

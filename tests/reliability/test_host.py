@@ -111,6 +111,7 @@ def test_the_disk_of_a_private_server_fills_during_the_run(
     assert kept.transactions is not None
     assert kept.transactions.ok > 0
     assert not kept.valid
+    assert kept.disk_full
     assert any("the disk of the server's data is full" in one for one in kept.invalid_reasons)
     assert servers_left(home) == []
 

@@ -19,11 +19,11 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
+from dbdyno.databases.connecting import open_connection
 from dbdyno.engine import EngineProcess
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Done, Failed, Frame
 from dbdyno.model.plan import Address, Endpoint
-from dbdyno.servers.connecting import open_connection
 from tests.engine.proxies import Behaviour, listening, listening_tcp
 from tests.engine.running import SECOND, plan_for
 from tests.support.patience import PATIENCE_S

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.servers.postgresql.binaries import local_binaries
+from dbdyno.databases.postgresql.server.binaries import local_binaries
+from dbdyno.model.run import TABLES
 from dbdyno.store.run import open_run
-from dbdyno.store.tables import SCHEMAS
 from tests.engine.mariadb import MariaDB
 from tests.engine.postgres import Postgres
 from tests.reliability.conftest import AnyServer
@@ -105,8 +105,8 @@ def everything_kept(home: Path) -> str:
     run = open_run("last", home)
     files = [path for path in run.folder.rglob("*") if path.is_file()]
     texts = [path.read_bytes().decode("utf-8", "replace") for path in files]
-    tables = [f"{run.columns(name)}" for name in SCHEMAS]
-    values = [str(column.tolist()) for name in SCHEMAS for column in run.columns(name).values()]
+    tables = [f"{run.columns(name)}" for name in TABLES]
+    values = [str(column.tolist()) for name in TABLES for column in run.columns(name).values()]
     return "\n".join([*texts, *tables, *values])
 
 

@@ -1,3 +1,4 @@
+import dataclasses
 import shutil
 from pathlib import Path
 
@@ -7,11 +8,13 @@ from playwright.sync_api import sync_playwright
 
 from dbdyno.analysis.summarize import summarize
 from dbdyno.model.record import Finding, UnevaluatedRule
-from dbdyno.report.html import render_html
+from dbdyno.report.pages.run import run_page
+from dbdyno.report.render_html import render_html
 from dbdyno.store.run import open_run
 from dbdyno.store.writer import RunWriter
 from tests.report import explained
-from tests.store import hdr, synthetic
+from tests.store import synthetic
+from tests.store.hdr import HISTOGRAMS
 from tests.support.patience import PATIENCE_S
 
 CHROMIUM_ARGUMENTS = [
@@ -41,10 +44,10 @@ def recorded(home, shape, host=HOST, server=SERVER, **changes):
         writer.write_server(server)
         for frame in synthetic.packed(shape):
             writer.append_frame(frame)
-        recording = open_run(writer.run_id, home).recording()
+        recording = open_run(writer.run_id, home).load(HISTOGRAMS)
     known = {"run_id": "20261120-214203-tpcb-3f2a", "status": "done", "valid": True} | changes
-    record = msgspec.structs.replace(summarize(recording, hdr.HISTOGRAMS), **known)
-    return msgspec.structs.replace(recording, record=record)
+    record = msgspec.structs.replace(summarize(recording), **known)
+    return dataclasses.replace(recording, record=record)
 
 
 @pytest.fixture(scope="session")
@@ -71,8 +74,8 @@ def ordinary(unwatched):
             "seconds": 63.0,
         },
     )
-    tables = {**unwatched.tables, **explained.seen()}
-    return msgspec.structs.replace(unwatched, record=record, tables=tables)
+    tables = {**unwatched.columns, **explained.seen()}
+    return dataclasses.replace(unwatched, record=record, columns=tables)
 
 
 @pytest.fixture(scope="session")
@@ -177,6 +180,6 @@ def open_page(open_html):
     """Opens a run's report."""
 
     def open_it(recording, width=1280, scheme="light"):
-        return open_html(render_html(recording, hdr.HISTOGRAMS), width, scheme)
+        return open_html(render_html(run_page(recording)), width, scheme)
 
     return open_it

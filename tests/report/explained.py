@@ -139,5 +139,5 @@ def seen(seconds=60):
         22.0, "autovacuum", "automatic vacuum of pgbench_tellers", elapsed_s=0.4, table="tellers"
     )
     made.lack("pg_stat_io", "PostgreSQL 15 has no such view; it came with 16")
-    tables = made.recording().tables
+    tables = made.loaded().columns
     return {name: tables[name] for name in SEEN_TABLES}

@@ -1,9 +1,9 @@
 """A made-up search, on a server whose response times grow as a queue's do."""
 
-from dbdyno.analysis.interval_estimate import IntervalEstimate
-from dbdyno.analysis.objective import Objective
-from dbdyno.analysis.rate_search import Search, Trial, next_rate
-from dbdyno.analysis.sequential import SequentialResult
+from dbdyno.analysis.search.objective import Objective
+from dbdyno.analysis.search.rate_search import Search, Trial, next_rate
+from dbdyno.analysis.search.sequential import SequentialResult
+from dbdyno.analysis.statistics.estimate import IntervalEstimate
 from dbdyno.model.record import TransactionCounts
 from tests.store import synthetic
 from tests.support.numbers import latency, throughput

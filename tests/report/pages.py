@@ -1,12 +1,13 @@
 """Parts of a page as text."""
 
+import dataclasses
 import re
 from html import unescape
 
 import msgspec
 
-from dbdyno.report.html import render_html
-from tests.store import hdr
+from dbdyno.report.pages.run import run_page
+from dbdyno.report.render_html import render_html
 
 
 def section_of(recording, name, **changes):
@@ -15,6 +16,6 @@ def section_of(recording, name, **changes):
     ``changes`` apply to the run's record.
     """
     record = msgspec.structs.replace(recording.record, **changes)
-    page = render_html(msgspec.structs.replace(recording, record=record), hdr.HISTOGRAMS)
+    page = render_html(run_page(dataclasses.replace(recording, record=record)))
     found = re.search(rf'<section id="{name}".*?</section>', page, re.DOTALL)
     return unescape(found.group(0)) if found else ""

@@ -12,10 +12,10 @@ from dbdyno.answers.answer import (
     ScatterOf,
     SpanOf,
 )
-from dbdyno.report.curves import colour_of, curve_figure
-from dbdyno.report.parts import parts_figure
-from dbdyno.report.plot import CHARACTER, level_ticks, scale_of, set_apart
-from dbdyno.report.scatter import scatter_figure
+from dbdyno.report.charts.curves import colour_of, curve_figure
+from dbdyno.report.charts.parts import parts_figure
+from dbdyno.report.charts.plot import CHARACTER, level_ticks, scale_of, set_apart
+from dbdyno.report.charts.scatter import scatter_figure
 
 LINE = CurveSeries(
     label="measured", x=[1, 10, 100], y=[10, 100, 50], low=[9, 90, 40], high=[11, 110, 60]

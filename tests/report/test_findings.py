@@ -4,16 +4,15 @@ import msgspec
 import pytest
 
 from dbdyno.report.costs import cost_text
-from dbdyno.report.findings import bearing
-from dbdyno.report.html import render_html
-from dbdyno.report.phrases import phrases
+from dbdyno.report.pages.run import run_page
+from dbdyno.report.render_html import phrases, render_html
+from dbdyno.report.sections.findings import bearing
 from tests.report import explained
 from tests.report.pages import section_of
-from tests.store import hdr
 
 
 def test_findings_come_first_and_the_gravest_first(ordinary):
-    page = render_html(ordinary, hdr.HISTOGRAMS)
+    page = render_html(run_page(ordinary))
     places = [page.index(f">{finding.title}</a></h3>") for finding in explained.FINDINGS[:2]]
     assert places == sorted(places)
     assert places[1] < page.index('<section id="throughput"')

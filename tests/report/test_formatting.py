@@ -6,7 +6,7 @@ import pytest
 
 from dbdyno import formatting
 from dbdyno.formatting import counted, plain
-from dbdyno.report.server_label import server_label
+from dbdyno.report.verdict import server_label
 
 CASES = json.loads(Path(__file__).with_name("number_cases.json").read_text(encoding="utf-8"))
 FRONTEND = Path(__file__).parents[2] / "frontend"

@@ -1,6 +1,8 @@
 """The page as text."""
 
+import dataclasses
 import json
+import pkgutil
 import re
 
 import msgspec
@@ -10,24 +12,33 @@ import pytest
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import THIN_SPACE
 from dbdyno.model.record import FailureRecord
-from dbdyno.report import html
-from dbdyno.report.html import render_html, safe_json
-from dbdyno.report.registry import all_sections
+from dbdyno.report import render_html as html, sections
+from dbdyno.report.page_order import PAGE_ORDER, all_sections
+from dbdyno.report.pages.run import run_page
+from dbdyno.report.render_html import render_html, safe_json
 from dbdyno.store.run import open_run
 from dbdyno.store.writer import RunWriter
 from tests.report.conftest import HOSTILE
 from tests.report.pages import section_of
-from tests.store import hdr, synthetic
+from tests.store import synthetic
+from tests.store.hdr import HISTOGRAMS
+from tests.support.recordings import changed
 
 
 def test_every_section_is_on_the_page(ordinary):
-    page = render_html(ordinary, hdr.HISTOGRAMS)
+    page = render_html(run_page(ordinary))
     found = re.findall(r'<section id="([\w-]+)"', page)
     assert found == [section.id for section in all_sections() if section.id != "stages"]
 
 
+def test_the_order_of_the_page_has_every_section_once():
+    modules = {module.name for module in pkgutil.iter_modules(sections.__path__)}
+    assert sorted(PAGE_ORDER) == sorted(name.replace("_", "-") for name in modules)
+    assert [section.id for section in all_sections()] == list(PAGE_ORDER)
+
+
 def test_every_figure_has_words_and_a_table(ordinary):
-    page = render_html(ordinary, hdr.HISTOGRAMS)
+    page = render_html(run_page(ordinary))
     figures = re.findall(r"<figure.*?</figure>", page, re.DOTALL)
     assert len(figures) == 8
     for figure in figures:
@@ -40,7 +51,7 @@ def test_doubts_and_reasons_come_before_any_section(ordinary):
     record = msgspec.structs.replace(
         ordinary.record, valid=False, invalid_reasons=["the generator was the bottleneck"]
     )
-    page = render_html(msgspec.structs.replace(ordinary, record=record), hdr.HISTOGRAMS)
+    page = render_html(run_page(dataclasses.replace(ordinary, record=record)))
     top = page[: page.index('<section id="throughput"')]
     assert "Not valid: do not use these results." in top[: top.index('class="numbers"')]
     assert "The generator was the bottleneck." in top
@@ -49,7 +60,7 @@ def test_doubts_and_reasons_come_before_any_section(ordinary):
 
 def test_the_head_shows_conditions_and_command(ordinary):
     record = msgspec.structs.replace(ordinary.record, command=["tpcb", "--clients", "8"])
-    page = render_html(msgspec.structs.replace(ordinary, record=record), hdr.HISTOGRAMS)
+    page = render_html(run_page(dataclasses.replace(ordinary, record=record)))
     head = page[: page.index("</header>")]
     assert "8 clients, 2 threads, closed loop, query mode prepared" in head
     assert "<code>dbdyno run tpcb --clients 8</code>" in head
@@ -58,8 +69,8 @@ def test_the_head_shows_conditions_and_command(ordinary):
 def test_long_scripts_and_modules_are_behind_folds(ordinary):
     module = "-- a line\n" * 700
     lua = {"path": "oltp.lua", "modules": {"oltp_common": module}}
-    recording = msgspec.structs.replace(ordinary, plan={**ordinary.plan, "lua": lua})
-    page = render_html(recording, hdr.HISTOGRAMS)
+    recording = changed(ordinary, plan={"lua": lua})
+    page = render_html(run_page(recording))
     plan = page[page.index('<section id="plan"') :]
     assert "<summary>Module oltp_common: 700 lines</summary>" in plan
     assert plan.count("-- a line") == 700
@@ -74,14 +85,14 @@ def test_json_in_a_script_cannot_end_it(text):
 
 
 def test_no_hostile_string_is_left_as_markup(hostile):
-    page = render_html(hostile, hdr.HISTOGRAMS)
+    page = render_html(run_page(hostile))
     assert "<img" not in page
     assert page.count("</script>") == page.count("<script")
 
 
 def test_a_run_that_measured_nothing_still_has_a_page(tmp_path):
     RunWriter(synthetic.record(), synthetic.plan(), tmp_path).close()
-    page = render_html(open_run("last", tmp_path).recording(), hdr.HISTOGRAMS)
+    page = render_html(run_page(open_run("last", tmp_path).load(HISTOGRAMS)))
     assert "Interrupted" in page
 
 
@@ -90,14 +101,14 @@ def test_a_long_run_stays_a_small_page(ordinary):
     repeated = {
         name: {
             column: repeat(values, offset=name == "intervals" and column == "time_s")
-            for column, values in ordinary.tables[name].items()
+            for column, values in ordinary.columns[name].items()
         }
         for name in ("intervals", "scripts")
     }
     for table in repeated.values():
         table["interval"] = np.arange(len(table["interval"]))
-    recording = msgspec.structs.replace(ordinary, tables={**ordinary.tables, **repeated})
-    assert len(render_html(recording, hdr.HISTOGRAMS)) < 400_000
+    recording = dataclasses.replace(ordinary, columns={**ordinary.columns, **repeated})
+    assert len(render_html(run_page(recording))) < 400_000
 
 
 def repeat(values, offset):
@@ -110,7 +121,7 @@ def test_a_missing_bundle_is_reported_with_the_command_to_build_it(ordinary, mon
     monkeypatch.setattr(html, "_BUNDLE", tmp_path / "report.js")
     html.bundle.cache_clear()
     with pytest.raises(DbdynoError, match="make build"):
-        render_html(ordinary, hdr.HISTOGRAMS)
+        render_html(run_page(ordinary))
     html.bundle.cache_clear()
 
 
@@ -121,8 +132,8 @@ def test_an_outage_is_marked_on_the_charts_and_listed(ordinary):
         "connections_lost": np.array([8, 3]),
         "message": np.array(["server closed the connection", "refused"], dtype=object),
     }
-    recording = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "outages": outages})
-    page = render_html(recording, hdr.HISTOGRAMS)
+    recording = dataclasses.replace(ordinary, columns={**ordinary.columns, "outages": outages})
+    page = render_html(run_page(recording))
     data = re.search(r'application/json">(.*?)</script>', page).group(1)
     marks = [(one["begin_s"], one["end_s"]) for one in json.loads(data)["marks"]]
     assert marks == [(-3, 0), (20, 24), (50, 60)]
@@ -151,14 +162,14 @@ def test_an_interrupted_run_shows_what_was_recorded(tmp_path):
     with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
         for frame in synthetic.packed(synthetic.Shape(seconds=12, tps=100, done=False)):
             writer.append_frame(frame)
-    page = render_html(open_run("last", tmp_path).recording(), hdr.HISTOGRAMS)
+    page = render_html(run_page(open_run("last", tmp_path).load(HISTOGRAMS)))
     assert "Interrupted: these are the results of the part that was recorded." in page
     assert re.search(r'class="value">\d\d\.?\d?<small> TPS', page)
     assert 'id="statement-bars"' in page
 
 
 def test_settings_stand_in_tables_with_their_reasons(ordinary):
-    page = render_html(ordinary, hdr.HISTOGRAMS)
+    page = render_html(run_page(ordinary))
     server = page[page.index('<section id="server"') :]
     assert re.search(
         r"max_wal_size</td><td class=\"code\">16GB</td><td>no checkpoint by size", server

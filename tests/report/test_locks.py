@@ -1,12 +1,14 @@
 """The lock picture, the split of statements, and the section about telemetry."""
 
+import dataclasses
+
 import msgspec
 import numpy as np
 import pytest
 
-from dbdyno.analysis.lock_queue import lock_queue
-from dbdyno.explain.sql import in_short
-from dbdyno.report.queue import picture
+from dbdyno.analysis.waits.lock_queue import lock_queue
+from dbdyno.explain.statements.sql import in_short
+from dbdyno.report.charts.lock_queue import picture
 from tests.report.pages import section_of
 
 
@@ -73,17 +75,17 @@ def test_the_figure_describes_who_waits_for_whom_also_in_words(ordinary):
 
 
 def test_a_run_without_lock_waits_has_no_picture(ordinary):
-    nothing = {name: column[:0] for name, column in ordinary.tables["blocking"].items()}
-    quiet = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "blocking": nothing})
+    nothing = {name: column[:0] for name, column in ordinary.columns["blocking"].items()}
+    quiet = dataclasses.replace(ordinary, columns={**ordinary.columns, "blocking": nothing})
     assert section_of(quiet, "locks") == ""
 
 
 def test_foreign_sessions_are_nodes_too(ordinary):
-    blocking = dict(ordinary.tables["blocking"])
+    blocking = dict(ordinary.columns["blocking"])
     at_the_end = blocking["blocker"] == 6
     blocking["blocker_who"] = np.where(at_the_end, "foreign", blocking["blocker_who"])
     blocking["blocker"] = np.where(at_the_end, -1, blocking["blocker"])
-    recording = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "blocking": blocking})
+    recording = dataclasses.replace(ordinary, columns={**ordinary.columns, "blocking": blocking})
     nodes = picture(lock_queue(recording), recording).nodes
     assert nodes[-1].label == "another session"
     assert nodes[-1].is_root

@@ -1,5 +1,6 @@
 """What charts over time show beside their curves: events in rows, and what clients waited for."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -7,27 +8,26 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
-from dbdyno.analysis.budget import budget
-from dbdyno.analysis.distributions import bucket_low_ms
-from dbdyno.analysis.timeline import timeline
+from dbdyno.analysis.series.distributions import bucket_low_ms
+from dbdyno.analysis.series.timeline import timeline
+from dbdyno.analysis.waits.budget import budget
+from dbdyno.analysis.waits.wait_bands import bands
 from dbdyno.formatting import THIN_SPACE
 from dbdyno.model.telemetry import WaitCount
-from dbdyno.report.content import Subject
-from dbdyno.report.events import lanes
-from dbdyno.report.html import render_html
-from dbdyno.report.waits import bands
+from dbdyno.report.charts.event_lanes import lanes
+from dbdyno.report.pages.run import run_page
+from dbdyno.report.render_html import render_html
 from dbdyno.store.run import open_run
 from tests.report.pages import section_of
-from tests.store import hdr
-from tests.support.recordings import MadeRun
+from tests.store.hdr import HISTOGRAMS
+from tests.support.recordings import MadeRun, changed
 
 CHARTS = ("throughput-chart", "failures-chart", "waits-chart", "latency-chart")
 
 
 def chart(recording, figure):
-    page = render_html(recording, hdr.HISTOGRAMS)
+    page = render_html(run_page(recording))
     begin = page.index(f'<figure id="{figure}"')
     return json.loads(re.search(r'application/json">(.*?)</script>', page[begin:]).group(1))
 
@@ -44,7 +44,7 @@ def test_every_chart_over_time_shows_the_events(ordinary, figure):
 
 @pytest.mark.parametrize("seconds", [10, 4000])
 def test_points_are_in_the_middle_of_their_interval_and_within_the_run(seconds):
-    found = chart(MadeRun(seconds=seconds).recording(), "throughput-chart")
+    found = chart(MadeRun(seconds=seconds).loaded(), "throughput-chart")
     length_s = (seconds + 3) / len(found["x"])
     assert (found["begin_s"], found["end_s"]) == (-3.0, seconds)
     assert found["x"][0] == pytest.approx(-3 + length_s / 2, abs=0.01)
@@ -52,7 +52,7 @@ def test_points_are_in_the_middle_of_their_interval_and_within_the_run(seconds):
 
 
 def test_a_run_that_ended_in_the_warm_up_has_no_instant_after_it():
-    shown = section_of(MadeRun(seconds=-5, warmup=10, done=False).recording(), "throughput")
+    shown = section_of(MadeRun(seconds=-5, warmup=10, done=False).loaded(), "throughput")
     assert re.findall(r"<text[^>]*>(−?[\d.]+\u202fs)</text>", shown) == ["−10\u202fs"] * 3
 
 
@@ -61,7 +61,7 @@ def test_each_stage_is_reported_separately():
     ok = [100] * 3 + [1000] * 6 + [3000] * 4
     stages = [(6, 2), (4, 8), (10, 32)]
     made = MadeRun(ok, seconds=10, stages=stages, failed=np.where(np.array(ok) == 3000, 5, 0))
-    cells = re.findall(r"<td[^>]*>(.*?)</td>", section_of(made.recording(), "stages"))
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", section_of(made.loaded(), "stages"))
     assert cells[:6] == ["1", "6\u202fs", "2", "–", "1\u202f000", "0"]
     assert cells[8:14] == ["2", "4\u202fs", "8", "–", "3\u202f000", "5"]
     assert cells[20:] == ["–"] * 4
@@ -80,14 +80,14 @@ def test_events_are_listed_with_the_details_of_their_source(ordinary):
 def test_shaded_spans_are_in_the_order_of_time():
     """A name has room up to where the next begins."""
     made = MadeRun(seconds=10).outage(-1.0, 2.0).outage(8.0, 1.0)
-    found = [mark["begin_s"] for mark in chart(made.recording(), "throughput-chart")["marks"]]
+    found = [mark["begin_s"] for mark in chart(made.loaded(), "throughput-chart")["marks"]]
     assert found == [-3.0, -1.0, 8.0]
 
 
 def test_an_event_between_two_readings_has_no_duration():
     """A WAL switch takes no time: it happened between two readings."""
     made = MadeRun(seconds=60).counters("wal_position", {"segments": [0] * 40 + [2] + [0] * 22})
-    text = section_of(made.recording(), "events")
+    text = section_of(made.loaded(), "events")
     assert "2 WAL switches." in text
     assert "within 1\u202fs" in text
 
@@ -96,14 +96,14 @@ def test_an_event_between_two_readings_has_no_duration():
 def test_an_event_with_more_throughput_shows_no_loss(done, missing):
     made = MadeRun(np.where(np.arange(-3, 60) == 30, done, 1000))
     made.log(31.0, "autovacuum", "automatic vacuum of t", elapsed_s=1.0, table="t")
-    assert re.search(rf"<td[^>]*>{missing}</td>", section_of(made.recording(), "events"))
+    assert re.search(rf"<td[^>]*>{missing}</td>", section_of(made.loaded(), "events"))
 
 
 def test_samples_without_active_sessions_are_reported_as_such(ordinary):
     """As during an outage, when clients have no server to send to."""
-    waits = ordinary.tables["waits"]
+    waits = ordinary.columns["waits"]
     unsampled = waits | {"count": np.zeros_like(waits["count"])}
-    empty = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "waits": unsampled})
+    empty = dataclasses.replace(ordinary, columns={**ordinary.columns, "waits": unsampled})
     assert "No sampled client was working or waiting." in section_of(empty, "waits")
 
 
@@ -111,8 +111,8 @@ def test_many_events_are_folded_and_their_rows_bounded(ordinary):
     made = MadeRun(seconds=60)
     for index in range(300):
         made.log(index / 6, "autovacuum", f"automatic vacuum of t{index}", table=f"t{index}")
-    log = made.recording().tables["log_entries"]
-    busy = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "log_entries": log})
+    log = made.loaded().columns["log_entries"]
+    busy = dataclasses.replace(ordinary, columns={**ordinary.columns, "log_entries": log})
     text = section_of(busy, "events")
     assert "Table of the first 200 of 301 events" in text
     assert text.count("<tr>") == 201
@@ -123,18 +123,14 @@ def test_events_too_close_to_distinguish_are_merged_in_their_row():
     made = MadeRun(seconds=3600)
     for index in range(4000):
         made.log(index * 0.9, "autovacuum", "automatic vacuum of t", elapsed_s=0.1, table="t")
-    (lane,) = [
-        lane
-        for lane in lanes(Subject(made.recording(), hdr.HISTOGRAMS))
-        if lane.label == "autovacuum"
-    ]
+    (lane,) = [lane for lane in lanes(made.loaded()) if lane.label == "autovacuum"]
     assert len(lane.spans) == 1
     assert lane.spans[0].end_s == pytest.approx(3599.1, abs=0.2)
 
 
 def test_a_run_without_events_has_no_section_for_them():
-    quiet = MadeRun(ok=1000, seconds=30).recording()
-    assert lanes(Subject(quiet, hdr.HISTOGRAMS)) == []
+    quiet = MadeRun(ok=1000, seconds=30).loaded()
+    assert lanes(quiet) == []
 
 
 def test_waits_share_the_axis_of_the_throughput_above(ordinary):
@@ -156,10 +152,10 @@ def test_bands_are_average_sessions_by_kind(ordinary):
 def test_without_samples_there_is_no_band(ordinary, unwatched):
     assert bands(unwatched, timeline(unwatched)).sessions == {}
     assert section_of(unwatched, "waits") == ""
-    samples = ordinary.tables["samples"]
+    samples = ordinary.columns["samples"]
     early = samples["time_s"] < 30
     halved = {name: column[early] for name, column in samples.items()}
-    recording = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "samples": halved})
+    recording = dataclasses.replace(ordinary, columns={**ordinary.columns, "samples": halved})
     line = timeline(recording)
     lock = bands(recording, line).sessions["lock"]
     assert np.isnan(lock[line.time_s >= 30]).all()
@@ -167,12 +163,12 @@ def test_without_samples_there_is_no_band(ordinary, unwatched):
 
 
 def test_samples_of_the_warm_up_alone_are_reported_as_such(ordinary):
-    samples = ordinary.tables["samples"]
+    samples = ordinary.columns["samples"]
     early = samples["time_s"] < 1
     assert early.any()
     warm = {name: column[early] for name, column in samples.items()}
     warm["time_s"] = warm["time_s"] - 2
-    recording = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "samples": warm})
+    recording = dataclasses.replace(ordinary, columns={**ordinary.columns, "samples": warm})
     text = section_of(recording, "waits")
     assert "only before the measured part" in text
     assert "nan" not in text
@@ -184,7 +180,7 @@ GOLDEN = Path(__file__).parents[1] / "explain" / "golden"
 @pytest.mark.parametrize("folder", sorted(GOLDEN.iterdir()), ids=lambda folder: folder.name)
 def test_real_runs_have_a_page_with_their_explanation(folder):
     """Stored without findings, like interrupted runs: the page computes them."""
-    recording = open_run(folder).recording()
+    recording = open_run(folder).load(HISTOGRAMS)
     assert not recording.record.findings
     for name in ("findings", "throughput", "waits", "telemetry"):
         assert section_of(recording, name), name
@@ -195,16 +191,16 @@ def test_real_runs_have_a_page_with_their_explanation(folder):
 
 def test_response_times_are_shares_of_all_transactions_and_none_is_beyond_the_longest():
     """An interval with little work has a column as high as the others, but few transactions."""
-    run = MadeRun(ok=[900, 100], seconds=2, warmup=0, response_ms=[1.0, 3.0]).recording()
+    run = MadeRun(ok=[900, 100], seconds=2, warmup=0, response_ms=[1.0, 3.0]).loaded()
     counted = {"interval": [0, 1], "bucket": [143, 155], "count": [900, 100]}
     table = {name: np.array(column) for name, column in counted.items()}
-    shown = section_of(replace(run, tables={**run.tables, "script_buckets": table}), "heat-map")
+    shown = section_of(changed(run, columns={"script_buckets": table}), "heat-map")
     assert f"holds 90{THIN_SPACE}% of the transactions" in shown
     assert f"and 3{THIN_SPACE}ms; the fullest" in shown
 
 
 def test_a_single_interval_is_no_range():
-    run = MadeRun(ok=[900], seconds=1, warmup=0, response_ms=3.0).recording()
+    run = MadeRun(ok=[900], seconds=1, warmup=0, response_ms=3.0).loaded()
     assert "900 transactions per second in the only measured interval." in section_of(
         run, "throughput"
     )
@@ -224,20 +220,20 @@ def test_a_page_explains_missing_response_times_while_a_backlog_is_served(unwatc
     """What became due in the warm-up is not measured, even if it ends long after."""
     sentence = "only transactions that became due in the warm-up"
     assert sentence not in section_of(unwatched, "latency")
-    scripts = {name: column.copy() for name, column in unwatched.tables["scripts"].items()}
+    scripts = {name: column.copy() for name, column in unwatched.columns["scripts"].items()}
     early = scripts["interval"] < 8
     scripts["count"][early] = 0
     for name in ("mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms"):
         scripts[name][early] = np.nan
-    served = replace(unwatched, tables={**unwatched.tables, "scripts": scripts})
+    served = dataclasses.replace(unwatched, columns={**unwatched.columns, "scripts": scripts})
     assert sentence in section_of(served, "latency")
 
 
 def test_a_heat_map_of_one_bucket_fills_its_axis_and_nothing_beyond():
     """An axis that is wider than the image would show it at the wrong times."""
-    run = MadeRun(ok=[900], seconds=1, warmup=0, response_ms=1.0).recording()
+    run = MadeRun(ok=[900], seconds=1, warmup=0, response_ms=1.0).loaded()
     table = {"interval": np.array([0]), "bucket": np.array([143]), "count": np.array([900])}
-    shown = section_of(replace(run, tables={**run.tables, "script_buckets": table}), "heat-map")
+    shown = section_of(changed(run, columns={"script_buckets": table}), "heat-map")
     low_ms, high_ms = bucket_low_ms(np.array([143, 144]))
     ticks = [float(tick) for tick in re.findall(rf">([\d.]+){THIN_SPACE}ms</text>", shown)]
     assert len(ticks) >= 4
@@ -257,7 +253,7 @@ def short_statements(**counted):
         run.look(number * 0.5, HARDLY_SEEN)
     if counted:
         run.counters("processes", counted, of="server", at_s=np.arange(1.0, 11.0))
-    return run.recording()
+    return run.loaded()
 
 
 def test_sessions_on_a_cpu_are_as_many_as_the_kernel_counted_in_each_interval():
@@ -289,5 +285,5 @@ def test_an_interval_in_which_the_kernel_was_not_read_is_as_sampled():
         run.look(number * 0.5, HARDLY_SEEN)
     counted = {"user_us": 2e6, "run_queue_us": 0}
     run.counters("processes", counted, of="server", at_s=np.arange(1.0, 11.0), was_reset=[0])
-    found = bands(run.recording(), timeline(run.recording()))
+    found = bands(run.loaded(), timeline(run.loaded()))
     np.testing.assert_allclose(found.sessions["cpu"], [1] * 3 + [2] * 9)

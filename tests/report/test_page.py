@@ -1,5 +1,6 @@
 """The page in a real browser."""
 
+import dataclasses
 import re
 
 import msgspec
@@ -7,9 +8,9 @@ import numpy as np
 import pytest
 
 from dbdyno.model.telemetry import WaitCount
-from dbdyno.report.html import render_html
+from dbdyno.report.pages.run import run_page
+from dbdyno.report.render_html import render_html
 from tests.report.drawings import colour_of, coloured, misplaced_texts, scale_of_print
-from tests.store import hdr
 from tests.support.recordings import MadeRun
 
 WIDTHS = (1280, 390)
@@ -39,7 +40,7 @@ def test_the_name_of_a_studys_point_fits_the_page(open_page, ordinary, width):
     """One word without a space, longer than a narrow page is wide."""
     point = "operation=update,full_page_writes=on,protocol=prepared,engine=postgres"
     record = msgspec.structs.replace(ordinary.record, tags={"point": point})
-    page = open_page(msgspec.structs.replace(ordinary, record=record), width)
+    page = open_page(dataclasses.replace(ordinary, record=record), width)
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
@@ -64,7 +65,7 @@ def test_ids_are_unique(open_page, ordinary):
 @pytest.mark.parametrize("media", ["screen", "print"])
 @pytest.mark.parametrize("width", [1280, 800, 390])
 def test_every_chart_over_time_is_drawn_without_scripts(open_html, ordinary, media, width):
-    page = open_html(render_html(ordinary, hdr.HISTOGRAMS), width, scripts=False)
+    page = open_html(render_html(run_page(ordinary)), width, scripts=False)
     page.emulate_media(media=media)
     for figure, colour in (
         ("throughput-chart", "--blue"),
@@ -79,7 +80,7 @@ def test_every_chart_over_time_is_drawn_without_scripts(open_html, ordinary, med
 
 
 def test_a_chart_of_a_long_run_takes_as_much_of_the_page_as_it_has_room_for():
-    page = render_html(MadeRun(seconds=8 * 3600).recording(), hdr.HISTOGRAMS)
+    page = render_html(run_page(MadeRun(seconds=8 * 3600).loaded()))
     curves = re.findall(r' d="M[\d .lLzMhHvV-]*"', page)
     assert 500 < max(map(len, curves)) < 10_000
 
@@ -134,7 +135,7 @@ def test_the_values_under_the_pointer_are_shown(open_page, ordinary):
 
 def test_a_point_without_neighbours_is_drawn(open_page):
     """A run of one interval has no line."""
-    page = open_page(MadeRun(seconds=1, warmup=0).recording())
+    page = open_page(MadeRun(seconds=1, warmup=0).loaded())
     assert coloured(page, "#throughput-chart .plot:visible", "--blue") > 9
 
 
@@ -155,7 +156,7 @@ def test_the_contents_lead_to_every_section_and_finding(open_page, ordinary):
 
 def test_names_of_lines_that_end_at_the_top_are_not_cut(open_page):
     """At a rate beyond the server's capacity, all percentiles end close to the maximum."""
-    page = open_page(MadeRun(seconds=20, response_ms=4990).recording())
+    page = open_page(MadeRun(seconds=20, response_ms=4990).loaded())
     heights = sorted(
         page.locator(f"#latency-chart text.name:visible:text-is('{name}')").bounding_box()["y"]
         for name in ("p50", "p95", "p99", "max")
@@ -183,7 +184,7 @@ def test_the_names_of_all_that_a_saturated_host_shows_fit_beside_the_chart(open_
     for number in range(1, 21):
         run.look(number * 0.5, waits)
     run.counters("processes", {"user_us": 1.5e6, "run_queue_us": 2.5e6}, of="server")
-    page = open_page(run.recording(), width)
+    page = open_page(run.loaded(), width)
     for name in ("CPU", "queue", "client"):
         assert page.locator(f"#waits-chart text:visible:text-is('{name}')").count() == 1
     assert misplaced_texts(page) == []

@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from dbdyno.analysis.compare import compare
-from dbdyno.analysis.run_series import series_of
+from dbdyno.analysis.compare.compare import compare
+from dbdyno.analysis.compare.history import series_of
 from dbdyno.answers.answering import answered
 from dbdyno.cli.compared_runs import select_runs
-from dbdyno.report.comparison_gates import Gate, apply_gates
-from dbdyno.report.comparison_page import render_comparison_html
-from dbdyno.report.history_page import render_history_html
-from dbdyno.report.search_page import render_search_html
-from dbdyno.report.study import render_study_html
+from dbdyno.report.pages.comparison_gates import Gate, apply_gates
+from dbdyno.report.pages.comparison_page import comparison_page
+from dbdyno.report.pages.history_page import history_page
+from dbdyno.report.pages.search_page import search_page
+from dbdyno.report.pages.study.page import study_page
+from dbdyno.report.render_html import render_html
 from dbdyno.store.listing import find_run
-from dbdyno.store.run import Run
+from dbdyno.store.run import RunFolder
 from tests.cli import made_up_runs
 from tests.report import made_up_search
 from tests.report.drawings import misplaced_texts
@@ -24,16 +25,16 @@ WIDTHS = (1280, 400)
 SCHEMES = ("light", "dark")
 
 
-def study_page():
+def made_study_page():
     trials = with_failed_turn(study())
-    return render_study_html(trials, answered(trials))
+    return render_html(study_page(trials, answered(trials)))
 
 
-def search_page():
-    return render_search_html(made_up_search.search())
+def made_search_page():
+    return render_html(search_page(made_up_search.search()))
 
 
-def history_page():
+def made_history_page():
     """Twelve runs at one level, then twelve at another."""
     luck = np.exp(np.random.default_rng(3).normal(0, 0.02, 24)).tolist()
     levels = [(1000.0, 2000.0)] * 12 + [(800.0, 2600.0)] * 12
@@ -41,10 +42,10 @@ def history_page():
         made_up_runs.run(tps=tps * one, wal_bytes=wal)
         for (tps, wal), one in zip(levels, luck, strict=True)
     ]
-    return render_history_html(series_of([Run(find_run(run_id)) for run_id in runs]))
+    return render_html(history_page(series_of([RunFolder(find_run(run_id)) for run_id in runs])))
 
 
-def comparison_page():
+def made_comparison_page():
     """Three pairs, with a difference, a finding and a condition that fails."""
     made_up_runs.pairs(3, wal_bytes=1.3)
     sides = select_runs("tag:variant=a", "tag:variant=b")
@@ -57,11 +58,11 @@ def comparison_page():
         decide_with="dbdyno compare tag:variant=a tag:variant=b",
     )
     gates = apply_gates(found, [Gate(metric="wal_bytes", share=0.03)])
-    return render_comparison_html(found, gates, (3, 3))
+    return render_html(comparison_page(found, gates, (3, 3)))
 
 
 def test_a_comparison_shows_verdict_differences_metrics_and_what_would_decide():
-    page = comparison_page()
+    page = made_comparison_page()
     for text in (
         "Worse: WAL (+30",
         "&lt;script&gt;alert(1)&lt;/script&gt; is absent in before",
@@ -74,17 +75,17 @@ def test_a_comparison_shows_verdict_differences_metrics_and_what_would_decide():
 
 
 def test_a_history_of_too_few_runs_claims_nothing():
-    page = render_history_html([])
+    page = render_html(history_page([]))
     assert "Too few runs for a history: 4 comparable ones are needed." in page
     assert "Not decided by the runs" in page
     assert "no change" not in page.lower()
 
 
 PAGES = {
-    "study": study_page,
-    "search": search_page,
-    "history": history_page,
-    "comparison": comparison_page,
+    "study": made_study_page,
+    "search": made_search_page,
+    "history": made_history_page,
+    "comparison": made_comparison_page,
 }
 
 pytestmark = pytest.mark.usefixtures("home")

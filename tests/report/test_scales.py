@@ -1,6 +1,13 @@
 import pytest
 
-from dbdyno.report.scales import Scale, linear_ticks, log_scale, log_ticks, tail_scale, time_ticks
+from dbdyno.report.charts.scales import (
+    Scale,
+    linear_ticks,
+    log_scale,
+    log_ticks,
+    tail_scale,
+    time_ticks,
+)
 
 
 def test_each_nine_takes_the_same_room():

@@ -3,8 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from dbdyno.report.search import bounds, render_search_text, rows, search_object, verdict
-from dbdyno.report.search_page import render_search_html
+from dbdyno.report.pages.search import bounds, render_search_text, rows, search_object, verdict
+from dbdyno.report.pages.search_page import search_page
+from dbdyno.report.render_html import render_html
 from tests.report import made_up_search
 
 
@@ -65,7 +66,7 @@ def test_a_program_gets_the_rate_with_its_bounds():
 
 
 def test_the_page_draws_the_curve_with_its_limit():
-    page = render_search_html(made_up_search.search())
+    page = render_html(search_page(made_up_search.search()))
     assert '<figure id="rate-curve"' in page
     for text in ("p99 &lt; 20", "met up to here", "arrivals per second"):
         assert text in page
@@ -73,7 +74,7 @@ def test_the_page_draws_the_curve_with_its_limit():
 
 
 def test_one_rate_makes_no_curve():
-    page = render_search_html(made_up_search.search(trials_max=1))
+    page = render_html(search_page(made_up_search.search(trials_max=1)))
     assert "A curve needs at least two rates." in page
 
 

@@ -9,9 +9,10 @@ import msgspec
 from dbdyno.answers.answering import answered
 from dbdyno.formatting import THIN_SPACE
 from dbdyno.model.study import Published, Question, Turn, TurnResult
-from dbdyno.report.study import render_study_html
-from dbdyno.report.study_object import study_object
-from dbdyno.report.study_text import render_study_text
+from dbdyno.report.pages.study.object import study_object
+from dbdyno.report.pages.study.page import study_page
+from dbdyno.report.pages.study.text import render_study_text
+from dbdyno.report.render_html import render_html
 from tests.answers import made
 from tests.report.conftest import HOSTILE
 from tests.support.recordings import MadeRun
@@ -34,8 +35,8 @@ class _Server:
     def __init__(self, server):
         self.server = server
 
-    def recording(self):
-        return MadeRun(1000, seconds=5).recording(server=self.server)
+    def loaded(self):
+        return MadeRun(1000, seconds=5).loaded(server=self.server)
 
 
 def study(noise=0.01, **changes):
@@ -59,7 +60,7 @@ def study(noise=0.01, **changes):
 
 
 def page_of(trials):
-    return unescape(render_study_html(trials, answered(trials))).replace(THIN_SPACE, " ")
+    return unescape(render_html(study_page(trials, answered(trials)))).replace(THIN_SPACE, " ")
 
 
 def text_of(trials):
@@ -183,7 +184,7 @@ def test_published_results_are_drawn_as_shapes_over_shared_points():
         rows=[(row[0], row[2]) for row in answer.shown[0].rows],
     )
     answers = [(question, msgspec.structs.replace(answer, shown=[same]))]
-    page = unescape(render_study_html(shown, answers))
+    page = unescape(render_html(study_page(shown, answers)))
     figure = page[page.index('id="published-1-1"') :]
     assert "Published: largest at 4 clients; here: at 4" in figure
     # At 1 client: 793 of 1460, and 500 of 2000. Points that one side lacks (10, 20) are left out.
@@ -232,7 +233,7 @@ def test_nothing_that_came_from_outside_is_markup():
         ),
     )
     trials = made.study(spec, lambda _levels: 1000.0)
-    page = render_study_html(trials, answered(trials))
+    page = render_html(study_page(trials, answered(trials)))
     assert "<img" not in page
     assert "<script" not in page
 

@@ -12,7 +12,7 @@ from dbdyno.model.record import (
     Throughput,
     TransactionCounts,
 )
-from dbdyno.report import render_text
+from dbdyno.report.pages.run import render_summary
 from tests.report import explained
 from tests.store import synthetic
 
@@ -94,7 +94,7 @@ def changed(**changes):
 
 
 def test_a_closed_loop_run():
-    assert render_text(RECORD, PLAN) == snapshot("""\
+    assert render_summary(RECORD, PLAN) == snapshot("""\
 tpcb on postgresql://postgres@db.example:5432/postgres, 60 s measured
   8 clients, 2 threads, closed loop, query mode prepared, latency limit 20 ms, scale 50
   dbdyno run tpcb --scale 50 --clients 8
@@ -139,7 +139,7 @@ def test_an_open_loop_run_that_is_not_valid():
         valid=False,
         invalid_reasons=["the generator was the bottleneck"],
     )
-    assert render_text(record, PLAN) == snapshot("""\
+    assert render_summary(record, PLAN) == snapshot("""\
 tpcb on postgresql://postgres@db.example:5432/postgres, 60 s measured
   8 clients, 2 threads, closed loop, query mode prepared, latency limit 20 ms, scale 50
   dbdyno run tpcb --scale 50 --clients 8
@@ -163,7 +163,8 @@ serialization  40001     36  could not serialize
 
 
 def test_a_run_that_never_began():
-    assert render_text(synthetic.record(status="failed", target="dbname=shop"), {}) == snapshot("""\
+    record = synthetic.record(status="failed", target="dbname=shop")
+    assert render_summary(record, {}) == snapshot("""\
 tpcb on dbname=shop
 
 The run failed: these are the results until then.
@@ -175,8 +176,8 @@ def test_statements_of_which_no_time_is_known_are_not_listed():
         msgspec.structs.replace(one, count=0, mean_ms=None, p50_ms=None, p95_ms=None, p99_ms=None)
         for one in RECORD.statements
     ]
-    assert "  statement\n" in render_text(RECORD, PLAN)
-    assert "  statement\n" not in render_text(changed(statements=empty, response_ms=None), PLAN)
+    assert "  statement\n" in render_summary(RECORD, PLAN)
+    assert "  statement\n" not in render_summary(changed(statements=empty, response_ms=None), PLAN)
 
 
 def test_an_explained_run_shows_its_costs_and_what_limits_it():
@@ -188,7 +189,7 @@ def test_an_explained_run_shows_its_costs_and_what_limits_it():
         findings=explained.FINDINGS,
         not_looked=explained.NOT_LOOKED,
     )
-    assert render_text(record, PLAN) == snapshot("""\
+    assert render_summary(record, PLAN) == snapshot("""\
 tpcb on postgresql://postgres@db.example:5432/postgres, 60 s measured
   8 clients, 2 threads, closed loop, query mode prepared, latency limit 20 ms, scale 50
   dbdyno run tpcb --scale 50 --clients 8
@@ -220,12 +221,12 @@ minor: Full-page writes after each checkpoint. Whole pages are 44 % of the WAL.
 
 def test_a_finding_cannot_steer_the_terminal():
     hostile = msgspec.structs.replace(explained.FINDINGS[0], summary="red \x1b[31m")
-    assert "\x1b" not in render_text(changed(findings=[hostile]), PLAN)
+    assert "\x1b" not in render_summary(changed(findings=[hostile]), PLAN)
 
 
 def test_no_line_is_wider_than_100():
     record = changed(findings=explained.FINDINGS, costs=explained.COSTS)
-    assert max(len(line) for line in render_text(record, PLAN).splitlines()) <= 100
+    assert max(len(line) for line in render_summary(record, PLAN).splitlines()) <= 100
 
 
 def stage(clients=None, rate_tps=None, *measured):
@@ -251,16 +252,16 @@ stage  duration  load           TPS     p50      p99
 2      30 s      64 clients  21 000    3 ms    40 ms
 p50 and p99 of a stage: median over its measurement intervals
 
-""" in render_text(changed(stages=clients), PLAN)
+""" in render_summary(changed(stages=clients), PLAN)
     rates = [stage(None, 500.0, 500.2, 0.0, 0.9, 1.25), stage(None, 1000.0)]
     assert """
 1      30 s      500 TPS    500  900 µs  1.25 ms
 2      30 s      1 000 TPS    –       –        –
-""" in render_text(changed(stages=rates), PLAN)
+""" in render_summary(changed(stages=rates), PLAN)
 
 
 def test_with_several_scripts_each_statement_names_its_own():
     other = msgspec.structs.replace(RECORD.statements[0], script="other")
-    text = render_text(changed(statements=[RECORD.statements[0], other]), PLAN)
+    text = render_summary(changed(statements=[RECORD.statements[0], other]), PLAN)
     assert "  tpcb: BEGIN;\n" in text
     assert "  other: BEGIN;\n" in text

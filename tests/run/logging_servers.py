@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Callable
 from typing import ClassVar, Protocol
 
-from dbdyno.servers.postgresql.binaries import local_binaries
+from dbdyno.databases.postgresql.server.binaries import local_binaries
 from tests.engine.mariadb import MariaDB
 from tests.engine.postgres import Postgres
 

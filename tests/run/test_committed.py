@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from dbdyno.model.frame import FailureCount
-from dbdyno.run.committed import CommitCounter
+from dbdyno.run.invariants import CommitCounter
 from dbdyno.workloads.invariants import Committed
 from tests.support.frames import counters, done, interval
 

@@ -13,8 +13,8 @@ import pymysql
 import pytest
 
 from dbdyno.cli.app import main
+from dbdyno.databases.mysql.driver.connection import MysqlConnection
 from dbdyno.servers.base import Server
-from dbdyno.servers.mysql.connection import MysqlConnection
 
 SHORT = ("-c", "1", "-t", "3", "--warmup", "0")
 COMMANDS = {

@@ -4,28 +4,27 @@ import pytest
 from msgspec.structs import replace
 
 from dbdyno.model.record import TransactionCounts
-from dbdyno.model.recording import Histograms, Recording
+from dbdyno.model.run import Run
 from dbdyno.run import explaining
 from dbdyno.run.explaining import explained
-from tests.store import hdr
-from tests.support.recordings import MadeRun
+from tests.support.recordings import MadeRun, changed
 
-HISTOGRAMS = Histograms(quantiles=hdr.quantiles, merge=hdr.merge, bars=hdr.bars)
 COUNTS = TransactionCounts(ok=20_000, failed=0, skipped=0, unfinished=0, retried=0)
 
 
-def measured(made: MadeRun, duration_s: float = 20.0) -> Recording:
-    recording = made.recording()
+def measured(made: MadeRun, duration_s: float = 20.0) -> Run:
+    recording = made.loaded()
     record = replace(
         recording.record, transactions=COUNTS, duration_s=duration_s, telemetry={"level": "basic"}
     )
-    return replace(recording, record=record)
+    return changed(recording, record=record)
 
 
 def test_costs_findings_and_what_could_not_be_seen():
     made = MadeRun(seconds=20, engine={"round_trips": 7000}).lack("log", "no right to read it")
-    engine = {**made.recording().engine, "telemetry": {"level": "basic", "waits_hz": 2.0}}
-    record = explained(replace(measured(made), engine=engine), HISTOGRAMS, pytest.fail)
+    telemetry = {"level": "basic", "waits_hz": 2.0}
+    run = changed(measured(made), engine={"telemetry": telemetry})
+    record = explained(run, pytest.fail)
     assert record.telemetry == {
         "level": "basic",
         "waits_hz": 2.0,
@@ -36,12 +35,12 @@ def test_costs_findings_and_what_could_not_be_seen():
 
 
 def test_a_defect_leaves_the_numbers_and_a_line(monkeypatch):
-    def fail(_recording, _histograms):
+    def fail(_run):
         raise ZeroDivisionError("in a rule")
 
     monkeypatch.setattr(explaining, "explain", fail)
     messages: list[str] = []
-    record = explained(measured(MadeRun(seconds=20)), HISTOGRAMS, messages.append)
+    record = explained(measured(MadeRun(seconds=20)), messages.append)
     assert messages == ["the run could not be explained: ZeroDivisionError: in a rule"]
     assert record.transactions == COUNTS
     assert record.findings == []
@@ -52,5 +51,5 @@ def test_the_servers_processor_time_of_a_run_too_short_for_a_cost():
     made = MadeRun(seconds=2, warmup=1).counters(
         "processes", {"user_us": 20_000, "system_us": 11_000}, of="server", at_s=2.1
     )
-    record = explained(measured(made, duration_s=2.0), HISTOGRAMS, pytest.fail)
+    record = explained(measured(made, duration_s=2.0), pytest.fail)
     assert record.server["cpu_us_per_transaction"] == pytest.approx(10.0)

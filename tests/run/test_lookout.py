@@ -7,7 +7,7 @@ import pytest
 
 from dbdyno.errors import DbdynoError
 from dbdyno.run.connected_server import connect_to
-from dbdyno.run.lookout import lookout
+from dbdyno.run.data_preparation import lookout
 from dbdyno.servers.base import Server
 from tests.support.patience import wait_until
 

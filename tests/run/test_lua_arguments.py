@@ -5,8 +5,9 @@ import pytest
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Lua
 from dbdyno.run.grammar import WeightedName
-from dbdyno.run.lua.arguments import equip
-from dbdyno.run.lua.script_commands import read_script
+from dbdyno.run.job import read_job
+from dbdyno.run.lua.arguments import equip, with_general_arguments
+from dbdyno.run.lua.script_commands import for_commands
 from dbdyno.run.lua.script_files import modules_for
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.work import Work
@@ -16,9 +17,11 @@ WORK = Work(
 )
 
 
-def equipped(*tokens: str, **options) -> tuple[RunOptions, Work, list[str]]:
+def equipped(*tokens: str, **options) -> tuple[RunOptions, dict[str, str], list[str]]:
+    """Return our options, the arguments that the script gets, and the messages."""
     messages: list[str] = []
-    return *equip(RunOptions(script_options=tokens, **options), WORK, messages.append), messages
+    ours, work = equip(RunOptions(script_options=tokens, **options), WORK, messages.append)
+    return ours, with_general_arguments(work.lua, ours).arguments, messages
 
 
 @pytest.mark.parametrize(
@@ -49,12 +52,12 @@ def test_an_adopted_option_is_no_longer_passed_to_the_script():
     for_script = ("--tables=4", "--rand-type=uniform")
     given = (*for_script, "--num-threads=6", "--time=20", "--rand-seed=3", "--db-ps-mode=disable")
     who = ("--db-driver=pgsql", "--pgsql-host=far", "--pgsql-password=secret", "--debug=on")
-    options, work, messages = equipped(*given, *who)
+    options, arguments, messages = equipped(*given, *who)
     assert options.script_options == for_script
     assert (options.clients, options.duration_ns, options.seed) == (6, 20 * SECOND_NS, 3)
     assert options.query_mode == "simple"
     assert options.target == "postgresql://sbtest:secret@far/sbtest"
-    assert work.lua.arguments == {
+    assert arguments == {
         "tables": "4",
         "rand_type": "uniform",
         "threads": "6",
@@ -69,18 +72,25 @@ def test_an_adopted_option_is_no_longer_passed_to_the_script():
     assert messages == ["--debug has no effect here and is ignored"]
 
 
-def test_equipping_again_changes_and_reports_nothing():
-    given = ("--tables=4", "--threads=2", "--events=7", "--db-driver=mysql", "--rand-seed=3")
-    once, work, _ = equipped(*given)
-    messages: list[str] = []
-    assert equip(once, WORK, messages.append) == (once, work)
-    assert messages == []
+def test_the_script_gets_the_options_that_its_job_has_by_then(tmp_path):
+    """A study's turn has its own seed, and a trial of a search its own rate and length."""
+    script = tmp_path / "my.lua"
+    script.write_text("function event() end")
+    given = RunOptions(script_options=("--tables=4", "--rand-seed=3"))
+    job = read_job([WeightedName(str(script), 1)], given, print)
+    changed = job.with_options(seed=5, rate_tps=250.0, duration_ns=20 * SECOND_NS)
+    arguments = [one.draft.lua.arguments for one in (job, changed)]
+    assert [(a["tables"], a["rand_seed"], a["rate"], a["time"]) for a in arguments] == [
+        ("4", "3", "0", "30"),
+        ("4", "5", "250", "20"),
+    ]
+    assert changed.seed == 5
 
 
 def test_events_are_those_of_all_threads_and_end_the_run_instead_of_a_time():
-    options, work, messages = equipped("--threads=4", "--events=10", "--time=60")
+    options, arguments, messages = equipped("--threads=4", "--events=10", "--time=60")
     assert (options.clients, options.transactions, options.duration_ns) == (4, 3, None)
-    assert (work.lua.arguments["time"], work.lua.arguments["events"]) == ("0", "12")
+    assert (arguments["time"], arguments["events"]) == ("0", "12")
     assert messages == ["--events overrides --time"]
 
 
@@ -141,9 +151,9 @@ def test_a_command_has_one_thread_unless_more_are_given(tmp_path, token):
     script = tmp_path / "my.lua"
     script.write_text("function event() end")
     item, messages = WeightedName(str(script), 1), []
-    request = read_script(item, RunOptions(script_options=(token,)), messages.append)
-    assert (request.options.clients, messages) == (4, [])
-    assert read_script(item, RunOptions(), messages.append).options.clients == 1
+    given = for_commands(RunOptions(script_options=(token,)))
+    assert (read_job([item], given, messages.append).clients, messages) == (4, [])
+    assert read_job([item], for_commands(RunOptions()), messages.append).clients == 1
 
 
 def test_a_configuration_file_gives_general_options_that_the_command_line_overrides(tmp_path):
@@ -152,12 +162,12 @@ def test_a_configuration_file_gives_general_options_that_the_command_line_overri
         "# of all runs\nthreads=4\nmysql-host=there\nrand-type=uniform\ntables=9\n[x]\n"
     )
     given = (f"--config-file={file}", "--threads=6", "--time=20")
-    options, work, messages = equipped(*given)
+    options, arguments, messages = equipped(*given)
     assert (options.clients, options.duration_ns, messages) == (6, 20 * SECOND_NS, [])
     assert options.target == "mysql://sbtest@there/sbtest"
     assert options.script_options == ("--rand-type=uniform",)
-    assert "tables" not in work.lua.arguments, "sysbench applies only its general options"
-    assert "config_file" not in work.lua.arguments
+    assert "tables" not in arguments, "sysbench applies only its general options"
+    assert "config_file" not in arguments
     with pytest.raises(DbdynoError, match=r"cannot read --config-file=.*none: No such file"):
         equipped(f"--config-file={tmp_path}/none")
 

@@ -14,13 +14,13 @@ from dbdyno.cli.output import Exit
 from dbdyno.run import measure
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import RunOptions
-from dbdyno.run.runner import run as run_it
 from tests.engine.mariadb import MariaDB
 from tests.run.test_runner import Observer
 from tests.support.ended import ENDED
 from tests.support.engine import Interrupted, tools
 from tests.support.patience import PATIENCE_S, wait_until
 from tests.support.program import Program
+from tests.support.running import run as run_it
 
 HEAD = "function thread_init() con = sysbench.sql.driver():connect() end\n"
 CALM = ("--warmup", "0", "--telemetry", "off", "-P", "0", "--think", "5ms")

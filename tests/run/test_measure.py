@@ -12,7 +12,8 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Failed, Frame, Hello, Note, Outage, OutageBegun
 from dbdyno.run import measure as measuring
 from dbdyno.run.measure import Measured, measure
-from dbdyno.run.watchdog import Watchdog
+from dbdyno.run.observer import Observer as RunObserver
+from dbdyno.run.silence import Watchdog
 from tests.support.frames import done, interval, started
 from tests.support.patience import PATIENCE_S
 from tests.support.plans import plan_of
@@ -47,7 +48,7 @@ class Engine:
         self.calls.append("abandon")
 
 
-class Observer:
+class Observer(RunObserver):
     def __init__(self) -> None:
         self.seen: list[str] = []
 

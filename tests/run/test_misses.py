@@ -4,10 +4,10 @@ import pytest
 
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.runner import run
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.base import Server
 from tests.run.test_runner import Observer
+from tests.support.running import run
 
 pytestmark = pytest.mark.usefixtures("home")
 

@@ -1,7 +1,7 @@
 """The messages about an outage: one when it has begun, and one when it is over."""
 
 from dbdyno.model.frame import Frame, Outage, OutageBegun
-from dbdyno.run.outage_reporter import OutageReporter
+from dbdyno.run.measure import OutageReporter
 from tests.support.frames import SECOND_NS, done, interval
 
 LOST = "connections lost: gone; clients try to reconnect"

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import RunOptions
-from dbdyno.run.runner import run
 from dbdyno.run.tools import engine_tools
-from dbdyno.servers.postgresql.binaries import local_binaries
 from dbdyno.store.run import open_run
 from tests.engine.postgres import Postgres
 from tests.run.poolers import pooler
 from tests.run.test_runner import Observer
+from tests.support.running import run
 
 SECOND_NS = 1_000_000_000
 

@@ -5,11 +5,11 @@ from functools import partial
 
 import pytest
 
+from dbdyno.databases.connecting import open_connection
+from dbdyno.databases.postgresql.server.binaries import local_binaries
+from dbdyno.databases.postgresql.server_errors import understood
 from dbdyno.errors import DbdynoError
-from dbdyno.run.presence import Presence
-from dbdyno.servers.connecting import open_connection
-from dbdyno.servers.postgresql.binaries import local_binaries
-from dbdyno.targets.postgresql.server_errors import understood
+from dbdyno.run.silence import Presence
 from dbdyno.workloads.loading import LoadProgress
 from tests.engine.postgres import Postgres
 from tests.support.patience import wait_until

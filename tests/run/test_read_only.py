@@ -5,16 +5,16 @@ from collections.abc import Iterator
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.runner import run
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.base import Server
-from dbdyno.servers.postgresql.binaries import local_binaries
 from dbdyno.store.places import runs_folder
 from tests.engine.postgres import Postgres
 from tests.run.test_runner import Observer
+from tests.support.running import run
 
 pytestmark = pytest.mark.usefixtures("home")
 

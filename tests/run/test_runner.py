@@ -2,24 +2,25 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from dbdyno.databases.postgresql import describe
 from dbdyno.errors import DbdynoError
-from dbdyno.report.text import render_text
+from dbdyno.report.pages.run import render_summary
 from dbdyno.run.connected_server import ConnectedServer, connect_to
 from dbdyno.run.grammar import WeightedName
+from dbdyno.run.observer import Observer as RunObserver
 from dbdyno.run.options import RunOptions
-from dbdyno.run.runner import run
 from dbdyno.run.tools import Tools, engine_tools
 from dbdyno.run.validity import meant_table
 from dbdyno.servers.base import Server
 from dbdyno.store.run import open_run
 from dbdyno.store.summary import list_runs
 from dbdyno.store.writer import RunWriter
+from tests.store.hdr import HISTOGRAMS
 from tests.support.engine import (
     Crashing,
     Forgetful,
@@ -30,14 +31,14 @@ from tests.support.engine import (
     Silent,
     tools,
 )
+from tests.support.running import run
 
-describe = import_module("dbdyno.targets.postgresql.describe")  # the package has its function
 SHORT = {"clients": 2, "transactions": 10, "warmup_ns": 0}
 TRANSACTIONS = 20
 ENDLESS = {"clients": 2, "duration_ns": 600_000_000_000, "warmup_ns": 0, "interval_ns": 100_000_000}
 
 
-class Observer:
+class Observer(RunObserver):
     def __init__(self) -> None:
         self.messages: list[str] = []
         self.phases: list[str] = []
@@ -186,7 +187,7 @@ def test_a_typo_in_a_tables_name_costs_a_few_lines(database, home, tmp_path):
     assert "no table is named pgbench_acounts: did you mean pgbench_accounts?" in [
         reason.replace("public.", "") for reason in record.invalid_reasons
     ]
-    text = render_text(record, open_run("last").recording().plan)
+    text = render_summary(record, open_run("last").load(HISTOGRAMS).as_recorded.plan)
     # Reasons are indented by four when they go on: how far depends on the length of the path.
     assert len([line for line in text.splitlines() if not line.startswith("    ")]) < 10
     assert f"{script}:2 can never work: 42P01" in " ".join(text.split())

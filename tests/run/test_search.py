@@ -6,14 +6,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dbdyno.analysis.objective import Objective
-from dbdyno.analysis.objective_windows import Windows
-from dbdyno.analysis.sequential import LOOKS_MAX
+from dbdyno.analysis.search.objective import Objective
+from dbdyno.analysis.search.objective_windows import Windows
+from dbdyno.analysis.search.sequential import LOOKS_MAX
 from dbdyno.errors import DbdynoError
 from dbdyno.run import search as searching
 from dbdyno.run.grammar import WeightedName, objective
 from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.search import Wanted, search
+from dbdyno.run.search import Wanted, check_search, search
+from dbdyno.run.target import Existing, New
 from dbdyno.run.tools import engine_tools
 from tests.run.test_runner import Observer
 from tests.store import synthetic
@@ -33,12 +34,13 @@ class Service:
         self.requested = []
         self.opened = []
 
-    def open(self, options, clients):
-        self.opened.append((options.target, clients))
+    def open(self, server, clients):
+        self.opened.append((server, clients))
         return contextlib.nullcontext("the server")
 
-    def run(self, _items, options, _tools, _observer, server):
+    def run(self, job, _tools, _observer, server):
         assert server == "the server"
+        options = job.options
         self.requested.append(options)
         record = synthetic.record(
             run_id=f"run-{len(self.requested)}",
@@ -48,9 +50,9 @@ class Service:
         )
         return SimpleNamespace(record=record, rate_tps=options.rate_tps)
 
-    def windows(self, recording, _histograms, requested):
+    def windows(self, run, requested):
         assert requested == SLO
-        rate, total = recording.rate_tps, np.full(40, 100.0)
+        rate, total = run.rate_tps, np.full(40, 100.0)
         if self.met_up_to < rate <= self.doubtful_up_to:
             return Windows(np.tile([0.0, 2.0], 20), total, total)
         return Windows(np.zeros(40) if rate <= self.met_up_to else total, total, total)
@@ -63,18 +65,17 @@ class Service:
 def searched(monkeypatch, service, options=RunOptions(), what="tpcb", **wanted):
     monkeypatch.setattr(searching, "run", service.run)
     monkeypatch.setattr(searching, "objective_windows", service.windows)
-    monkeypatch.setattr(searching, "open_server", service.open)
-    known, observer = [], Observer()
+
+    def opened(choice, clients):
+        return service.open(choice, clients)
+
+    for choice in (Existing, New):
+        monkeypatch.setattr(choice, "open", opened)
+    known, observer, tools = [], Observer(), engine_tools()
     requested = Wanted(objectives=[SLO], **wanted)
+    job = check_search([WeightedName(what, 1)], options, tools, observer.say)
     try:
-        found = search(
-            [WeightedName(what, 1)],
-            options,
-            requested,
-            engine_tools(),
-            observer,
-            known=known.append,
-        )
+        found = search(job, requested, tools, observer, known=known.append)
     except KeyboardInterrupt:
         found = None
     return found, known, observer
@@ -115,7 +116,7 @@ def test_options_after_the_dashes_are_applied_before_anything_starts(monkeypatch
     given = ("--shops=4", "--num-threads=64", "--time=20", "--pgsql-host=far")
     service = Service()
     _, _, observer = searched(monkeypatch, service, RunOptions(script_options=given), script)
-    assert service.opened == [("postgresql://sbtest@far/sbtest", 64)]
+    assert service.opened == [(Existing("postgresql://sbtest@far/sbtest"), 64)]
     assert {one.clients for one in service.requested} == {64}
     assert [one.duration_ns for one in service.requested[:2]] == [20 * SECOND_NS] * 2
     assert not any("overrides" in text for text in observer.messages)
@@ -179,9 +180,9 @@ def test_an_interrupt_leaves_what_is_known(monkeypatch):
     service = Service()
     original = service.run
 
-    def run(items, options, *rest):
-        service.ends = "interrupted" if options.rate_tps == 750.0 else "done"
-        return original(items, options, *rest)
+    def run(job, *rest):
+        service.ends = "interrupted" if job.options.rate_tps == 750.0 else "done"
+        return original(job, *rest)
 
     service.run = run
     found, known, _ = searched(monkeypatch, service)

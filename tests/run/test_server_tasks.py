@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dbdyno.model.frame import Frame
 from dbdyno.run.connected_server import connect_to
-from dbdyno.run.server_tasks import send_server_tasks
+from dbdyno.run.watching import send_server_tasks
 
 
 class Listener:

@@ -18,7 +18,7 @@ import pytest
 
 from dbdyno.cli.app import main
 from dbdyno.cli.output import Exit
-from dbdyno.servers.postgresql.binaries import local_binaries
+from dbdyno.databases.postgresql.server.binaries import local_binaries
 from tests.engine.mariadb import MariaDB
 from tests.engine.postgres import Postgres
 from tests.support.ended import ENDED

@@ -1,36 +1,42 @@
 """Which server a command uses, determined before there is one."""
 
+from functools import partial
+
 import pytest
 
+from dbdyno.databases.adapter import FreeConnections
 from dbdyno.errors import DbdynoError
-from dbdyno.run.options import RunOptions, TargetOptions
+from dbdyno.run.connected_server import refuse_too_many
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.job import check
+from dbdyno.run.options import RunOptions
 from dbdyno.run.plan import refuse_contradictions
-from dbdyno.run.refusals import refuse_too_many, refuse_unknown_mode
-from dbdyno.run.target import is_passing, open_server, protocol_of
-from dbdyno.targets.base import FreeConnections
+from dbdyno.run.target import choose_server
+from dbdyno.run.tools import engine_tools
 
 
 @pytest.mark.parametrize(
     ("options", "protocol"),
     [
-        (TargetOptions(), "postgresql"),
-        (TargetOptions(server="postgres:17,jit=off"), "postgresql"),
-        (TargetOptions(server="mariadb"), "mysql"),
-        (TargetOptions(server="mysql:/opt/mysql"), "mysql"),
-        (TargetOptions(target="mysql://u@h/d"), "mysql"),
-        (TargetOptions(target="MariaDB://u@h/d"), "mysql"),
-        (TargetOptions(target="postgres://u@h/d"), "postgresql"),
-        (TargetOptions(target="host=h user=u"), "postgresql"),
+        (RunOptions(), "postgresql"),
+        (RunOptions(server="postgres:17,jit=off"), "postgresql"),
+        (RunOptions(server="mariadb"), "mysql"),
+        (RunOptions(server="mysql:/opt/mysql"), "mysql"),
+        (RunOptions(target="mysql://u@h/d"), "mysql"),
+        (RunOptions(target="MariaDB://u@h/d"), "mysql"),
+        (RunOptions(target="postgres://u@h/d"), "postgresql"),
+        (RunOptions(target="host=h user=u"), "postgresql"),
     ],
 )
-def test_the_protocol_is_known_beforehand(options: TargetOptions, protocol: str) -> None:
-    assert protocol_of(options) == protocol
-    assert is_passing(options) == (options.target is None)
+def test_the_protocol_is_known_beforehand(options: RunOptions, protocol: str) -> None:
+    server = choose_server(options)
+    assert server.protocol == protocol
+    assert server.is_passing == (options.target is None)
 
 
 def test_a_kept_server_must_be_there(home) -> None:
     with pytest.raises(DbdynoError, match="no server is named 'bench'"):
-        protocol_of(TargetOptions(server="bench"))
+        _ = choose_server(RunOptions(server="bench")).protocol
 
 
 @pytest.mark.parametrize(
@@ -38,20 +44,20 @@ def test_a_kept_server_must_be_there(home) -> None:
 )
 def test_a_running_server_is_not_set(given) -> None:
     with pytest.raises(DbdynoError, match="which is already running"):
-        open_server(TargetOptions(server="bench", **given), clients=1)
+        choose_server(RunOptions(server="bench", **given))
 
 
 @pytest.mark.parametrize("target", ["mysql://u:hush@h/d", "host=h user=u password=hush"])
 def test_a_running_server_is_not_placed_and_its_password_is_not_shown(target: str) -> None:
     with pytest.raises(DbdynoError, match="cannot be placed") as caught:
-        open_server(RunOptions(target=target, server_cores=1.0), clients=1)
+        choose_server(RunOptions(target=target, server_cores=1.0))
     assert "hush" not in str(caught.value)
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "mysql", "odbc"])
 def test_a_url_in_the_place_of_a_server_is_not_quoted(scheme: str) -> None:
     with pytest.raises(DbdynoError, match="--server does not take a URL") as caught:
-        protocol_of(TargetOptions(server=f"{scheme}://u:hush@h/d"))
+        choose_server(RunOptions(server=f"{scheme}://u:hush@h/d"))
     assert "hush" not in str(caught.value)
 
 
@@ -61,10 +67,11 @@ def test_durability_levels_are_only_for_private_servers() -> None:
 
 
 def test_the_extended_protocol_is_postgresqls() -> None:
-    refuse_unknown_mode("extended", "postgresql")
-    refuse_unknown_mode("prepared", "mysql")
+    checked = partial(check, [WeightedName("select-only", 1)], tools=engine_tools(), say=print)
+    checked(RunOptions(query_mode="extended"))
+    checked(RunOptions(query_mode="prepared", server="mariadb"))
     with pytest.raises(DbdynoError, match="-M extended is not available"):
-        refuse_unknown_mode("extended", "mysql")
+        checked(RunOptions(query_mode="extended", server="mariadb"))
 
 
 def test_connections_that_were_just_closed_are_waited_for() -> None:

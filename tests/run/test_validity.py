@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from dbdyno.analysis.disturbance import Disturbance
+from dbdyno.analysis.waits.disturbance import Disturbance
 from dbdyno.model.plan import Stage
 from dbdyno.run.validity import Limits, invalid_reasons
 from tests.support.frames import SECOND_NS, counters, done

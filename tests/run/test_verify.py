@@ -1,5 +1,6 @@
 """Advice on the order of statements, verified: which runs are made, and what they show."""
 
+import dataclasses
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,19 +8,21 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from dbdyno.analysis.effect import paired_ratio
-from dbdyno.cli.verifying import verification_lines
+from dbdyno.analysis.statistics.effect import paired_ratio
+from dbdyno.cli.explain import verification_lines
 from dbdyno.errors import DbdynoError
 from dbdyno.host.busyness import Busy
 from dbdyno.model.record import Finding, Throughput
 from dbdyno.run import quiet, verify as verifying
 from dbdyno.run.plan import refuse_contradictions
-from dbdyno.run.target import spec_of
+from dbdyno.run.target import choose_server
+from dbdyno.run.tools import engine_tools
 from dbdyno.run.verify import Trial, Verification, verify
 from tests.run.test_end_to_end import dbdyno
 from tests.support.ended import record_of
-from tests.support.recordings import MadeRun
+from tests.support.recordings import MadeRun, changed
 
+TOOLS = engine_tools()
 ADVISED = "BEGIN;\nSELECT 1;\nEND;"
 BRANCHES_FIRST = """\
 \\set aid random(1, 100000 * :scale)
@@ -48,7 +51,7 @@ COMMAND = "tpcb --scale 3 --server postgres:17,fsync=off --protocol simple --max
 
 def explained(workload="tpcb", more_options="", kind="private"):
     """The run that was explained."""
-    made = MadeRun(scripts={"tpcb": "SELECT 1;"}).recording()
+    made = MadeRun(scripts={"tpcb": "SELECT 1;"}).loaded()
     more = {
         "variables": {"scale": 3},
         "query_mode": "simple",
@@ -56,9 +59,9 @@ def explained(workload="tpcb", more_options="", kind="private"):
         "io": "epoll",
         "retry": {"tries_max": 4},
     }
-    return msgspec.structs.replace(
+    return changed(
         made,
-        plan={**made.plan, **more},
+        plan=more,
         record=msgspec.structs.replace(
             made.record,
             workload=workload,
@@ -74,15 +77,13 @@ def runs(monkeypatch):
     """The runs that were requested; those with the advised script are faster."""
     trials = []
 
-    def fake_run(items, options, _tools, _observer):
-        text = Path(items[1].name).read_text()
-        trials.append((items, options, text))
-        found = MadeRun().recording()
+    def fake_run(job, _tools, _observer):
+        text = Path(job.items[1].name).read_text()
+        trials.append((job.items, job.options, text))
+        found = MadeRun().loaded()
         tps = 1500.0 if text == ADVISED else 1000.0
         changes = {"throughput_tps": throughput(tps), "server": {"version": "17.12"}}
-        return msgspec.structs.replace(
-            found, record=msgspec.structs.replace(found.record, **changes)
-        )
+        return dataclasses.replace(found, record=msgspec.structs.replace(found.record, **changes))
 
     monkeypatch.setattr(verifying, "run", fake_run)
     return trials
@@ -102,7 +103,7 @@ def throughput(value):
 
 
 def test_both_orders_run_in_turn_with_nothing_else_changed(runs):
-    found = verify(explained(), [advice()], Trial(pairs=3), None, lambda _line: None)
+    found = verify(explained(), [advice()], Trial(pairs=3), TOOLS, lambda _line: None)
     assert [text == ADVISED for _, _, text in runs] == [False, True, True, False, False, True]
     for items, options, _ in runs:
         assert items[0] == ("tpcb", 0)
@@ -119,13 +120,13 @@ def test_an_interrupt_ends_the_whole_trial(runs, monkeypatch):
 
     def interrupted(*arguments):
         found = finished(*arguments)
-        return msgspec.structs.replace(
+        return dataclasses.replace(
             found, record=msgspec.structs.replace(found.record, status="interrupted")
         )
 
     monkeypatch.setattr(verifying, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        verify(explained(), [advice()], Trial(pairs=3), None, lambda _line: None)
+        verify(explained(), [advice()], Trial(pairs=3), TOOLS, lambda _line: None)
     assert len(runs) == 1
 
 
@@ -135,13 +136,13 @@ def test_an_invalid_run_compares_no_order(runs, monkeypatch):
     def late(*arguments):
         found = finished(*arguments)
         reasons = ["the load generator was late"]
-        return msgspec.structs.replace(
+        return dataclasses.replace(
             found, record=msgspec.structs.replace(found.record, invalid_reasons=reasons)
         )
 
     monkeypatch.setattr(verifying, "run", late)
     with pytest.raises(DbdynoError, match="is invalid: the load generator was late"):
-        verify(explained(), [advice()], Trial(pairs=1), None, lambda _line: None)
+        verify(explained(), [advice()], Trial(pairs=1), TOOLS, lambda _line: None)
 
 
 def test_the_options_of_the_run_apply_to_the_trial(runs):
@@ -150,7 +151,7 @@ def test_the_options_of_the_run_apply_to_the_trial(runs):
         explained(more_options=f"{options} --server-cpus 0"),
         [advice()],
         Trial(pairs=1),
-        None,
+        TOOLS,
         lambda _line: None,
     )
     (_, options, _), _ = runs
@@ -168,8 +169,8 @@ def test_scripts_of_one_name_in_two_folders_stay_two(runs):
         {"name": "a/pay.sql", "weight": 3, "text": "SELECT 'a';"},
         {"name": "b/pay.sql", "weight": 1, "text": "SELECT 'b';"},
     ]
-    recording = msgspec.structs.replace(recording, plan={**recording.plan, "scripts": scripts})
-    verify(recording, [advice()], Trial(pairs=1), None, lambda _line: None)
+    recording = changed(recording, plan={"scripts": scripts})
+    verify(recording, [advice()], Trial(pairs=1), TOOLS, lambda _line: None)
     for items, _, text in runs:
         assert [(Path(item.name).name, item.weight) for item in items[1:]] == [
             ("pay.sql", 3),
@@ -188,9 +189,9 @@ def test_scripts_of_one_name_in_two_folders_stay_two(runs):
 def test_settings_reach_the_trials_server_to_the_letter(runs, setting):
     name, value = setting
     changes = {"version_number": 170_011, "chosen": [{"name": name, "value": value}]}
-    recording = msgspec.structs.replace(explained(), server=changes)
-    verify(recording, [advice()], Trial(pairs=1), None, lambda _line: None)
-    assert [spec_of(options).settings for _, options, _ in runs] == [{name: value}] * 2
+    recording = changed(explained(), server=changes)
+    verify(recording, [advice()], Trial(pairs=1), TOOLS, lambda _line: None)
+    assert [choose_server(options).spec.settings for _, options, _ in runs] == [{name: value}] * 2
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ def test_settings_reach_the_trials_server_to_the_letter(runs, setting):
 )
 def test_the_trial_of_a_run_with_a_rate_or_stages_is_a_reported_closed_loop(runs, options):
     messages = []
-    verify(explained(more_options=options), [advice()], Trial(pairs=1), None, messages.append)
+    verify(explained(more_options=options), [advice()], Trial(pairs=1), TOOLS, messages.append)
     assert "the trial is a closed loop of 8 clients" in messages[0]
     (_, options, _), _ = runs
     assert (options.rate_tps, options.arrivals, options.stages) == (None, None, None)
@@ -211,19 +212,19 @@ def test_a_busy_host_is_told_before_each_pair_and_waited_for_on_request(runs, mo
     monkeypatch.setattr(quiet, "Sample", lambda _own: SimpleNamespace(busy=lambda: busy))
     messages = []
     recording = explained(more_options="--max-disturbance 5%")
-    verify(recording, [advice()], Trial(pairs=2), None, messages.append)
+    verify(recording, [advice()], Trial(pairs=2), TOOLS, messages.append)
     told = [one for one in messages if one.startswith("other programs use 1.00 of 2 CPUs (burn")]
     assert len(told) == 2
     waited = []
     monkeypatch.setattr(quiet.BeforeRun, "_wait", lambda _self, found: waited.append(found))
-    verify(explained(more_options="--when-quiet"), [advice()], Trial(pairs=2), None, print)
+    verify(explained(more_options="--when-quiet"), [advice()], Trial(pairs=2), TOOLS, print)
     assert waited == [busy] * 2
     assert not any(options.when_quiet for _, options, _ in runs)
 
 
 def test_a_different_server_version_is_reported_once(runs):
     messages = []
-    verify(explained(), [advice()], Trial(pairs=2), None, messages.append)
+    verify(explained(), [advice()], Trial(pairs=2), TOOLS, messages.append)
     changes = "the run's server was version 17.11; the trial uses the installed version 17.12"
     assert messages.count(changes) == 1
 
@@ -239,7 +240,7 @@ def test_a_different_server_version_is_reported_once(runs):
 )
 def test_what_cannot_be_tried_is_refused(runs, recording, findings, code):
     with pytest.raises(DbdynoError) as refused:
-        verify(recording, findings, Trial(), None, lambda _line: None)
+        verify(recording, findings, Trial(), TOOLS, lambda _line: None)
     assert refused.value.code == code
     assert runs == []
 

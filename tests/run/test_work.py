@@ -5,7 +5,6 @@ import os
 
 import pytest
 
-from dbdyno.run import work
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import ANY_SIZE
 from dbdyno.run.work import find_work
@@ -62,10 +61,6 @@ def test_a_folder_that_vanishes_beside_a_script_is_passed_over(tmp_path, monkeyp
     assert found.lua.modules == {"beside.help": "return 1"}
 
 
-def test_standard_input_is_read_once_and_gives_its_script_to_every_run(monkeypatch):
-    work._standard_input.cache_clear()
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"select 42;")))
-    given = [WeightedName("-", 1)]
-    texts = [find_work([], given, ANY_SIZE).files[0].text for _ in range(2)]
-    work._standard_input.cache_clear()
-    assert texts == ["select 42;"] * 2
+def test_standard_input_gives_a_script_without_a_byte_order_mark(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfselect 42;")))
+    assert find_work([], [WeightedName("-", 1)], ANY_SIZE).files[0].text == "select 42;"

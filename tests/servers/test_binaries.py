@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.databases.mysql.server import binaries as mysql
+from dbdyno.databases.postgresql.server import binaries as postgresql, maven
+from dbdyno.databases.postgresql.server.binaries import (
+    embedded_binaries,
+    find_binaries,
+    local_binaries,
+)
 from dbdyno.errors import DbdynoError
 from dbdyno.host.probes import postgresql as probe
-from dbdyno.servers.mysql import binaries as mysql
-from dbdyno.servers.postgresql import binaries as postgresql, maven
-from dbdyno.servers.postgresql.binaries import embedded_binaries, find_binaries, local_binaries
 from dbdyno.servers.products import product_of
 from dbdyno.servers.spec import Kind, ServerSpec, parse_spec
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import pytest
 from msgspec import structs
 
+from dbdyno.databases.postgresql.server import warming
+from dbdyno.databases.postgresql.server.binaries import embedded_binaries, local_binaries
 from dbdyno.errors import DbdynoError
 from dbdyno.home import home_folder
 from dbdyno.servers import cluster, data_sets, privileges
@@ -26,8 +28,6 @@ from dbdyno.servers.data_sets import (
 )
 from dbdyno.servers.page_cache import drop_files, is_cached
 from dbdyno.servers.placement import Placement
-from dbdyno.servers.postgresql import warming
-from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL, SMALL_INNODB

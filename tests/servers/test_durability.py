@@ -2,6 +2,7 @@
 
 from inline_snapshot import snapshot
 
+from dbdyno.databases.postgresql.database import DATABASE
 from dbdyno.servers.durability import promised_settings, settings_by_level
 from dbdyno.servers.settings import Setting
 
@@ -17,5 +18,5 @@ durability relaxed: a crash of the host may lose the last second of commits, but
 
 
 def test_nothing_is_set_unasked() -> None:
-    assert promised_settings("postgresql", None) == []
-    assert Setting("fsync", "off", "durability none") in promised_settings("postgresql", "none")
+    assert promised_settings(DATABASE, None) == []
+    assert Setting("fsync", "off", "durability none") in promised_settings(DATABASE, "none")

@@ -12,12 +12,12 @@ import pytest
 from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict
 
+from dbdyno.databases.postgresql.driver.connecting import CONNECT_TIMEOUT_MAX_S
+from dbdyno.databases.postgresql.driver.place import data_directory
+from dbdyno.databases.postgresql.driver.refusals import refusal
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing
-from dbdyno.servers.postgresql.connecting import CONNECT_TIMEOUT_MAX_S
-from dbdyno.servers.postgresql.place import data_directory
-from dbdyno.servers.postgresql.refusals import refusal
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL

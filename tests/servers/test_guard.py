@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.databases.postgresql.driver.place import parent_of
+from dbdyno.databases.postgresql.server.binaries import embedded_binaries
 from dbdyno.errors import DbdynoError
 from dbdyno.servers import guard as guard_program
 from dbdyno.servers.guard_client import StillEnding
-from dbdyno.servers.postgresql.binaries import embedded_binaries
 from dbdyno.servers.private import PrivateServer, start_private
-from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of, parent_of
+from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL
 from tests.support.patience import PATIENCE_S, wait_until

@@ -13,11 +13,11 @@ from msgspec import structs
 
 from dbdyno.cli.app import main
 from dbdyno.cli.output import Exit
+from dbdyno.databases.postgresql.server.binaries import embedded_binaries
 from dbdyno.errors import DbdynoError
 from dbdyno.servers import kept
 from dbdyno.servers.base import Server
 from dbdyno.servers.cluster import FOLDERS
-from dbdyno.servers.postgresql.binaries import embedded_binaries
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
 from dbdyno.servers.record import FILE, LOG, ServerRecord, read_record
 from dbdyno.servers.spec import KINDS, ServerSpec

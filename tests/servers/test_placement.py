@@ -15,7 +15,7 @@ from dbdyno.run.grammar import byte_count
 from dbdyno.run.options import RunOptions
 from dbdyno.run.placement import on_cpus, placement_doubts
 from dbdyno.run.plan import make_plan
-from dbdyno.run.target import open_server
+from dbdyno.run.target import choose_server
 from dbdyno.servers import groups
 from dbdyno.servers.huge_pages import HugePages, refuse_missing_huge_pages
 from dbdyno.servers.placement import (
@@ -108,7 +108,7 @@ def test_the_impossible_is_refused_before_anything_starts(
 def test_a_server_that_runs_already_is_not_placed() -> None:
     options = RunOptions(target="postgresql://h/d", server_cpus=Cpus((0,)))
     with pytest.raises(DbdynoError, match=r"is already running and cannot be placed \(server-cpus"):
-        open_server(options, clients=1)
+        choose_server(options)
 
 
 @pytest.fixture(scope="module", params=[POSTGRES, MARIADB], ids=["postgres", "mariadb"])

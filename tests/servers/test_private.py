@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.databases.postgresql.server.binaries import embedded_binaries, local_binaries
 from dbdyno.errors import DbdynoError
 from dbdyno.home import home_folder
 from dbdyno.servers import cluster, private, privileges, server_folders
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing
-from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.private import start_private
 from dbdyno.servers.processes import ProcessMark, is_running, mark_of
 from dbdyno.servers.spec import ServerSpec

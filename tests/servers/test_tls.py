@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from dbdyno.databases.postgresql.server.binaries import local_binaries
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing
-from dbdyno.servers.postgresql.binaries import local_binaries
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL

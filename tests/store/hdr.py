@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 
-from dbdyno.model.recording import Histograms
+from dbdyno.model.run import Histograms
 
 _COOKIE = 0x1C849303 | 0x10
 _COMPRESSED_COOKIE = 0x1C849304 | 0x10

@@ -2,6 +2,7 @@
 run (log-normal service times with a tail of checkpoints, a dip, a few deadlocks).
 """
 
+import dataclasses
 from dataclasses import dataclass, field
 
 import msgspec
@@ -9,9 +10,10 @@ import numpy as np
 
 from dbdyno.model import frame as frames, plan as plans
 from dbdyno.model.record import RunRecord
-from dbdyno.store.run import Run
+from dbdyno.store.run import RunFolder
 from dbdyno.store.writer import RunWriter
 from tests.store import hdr
+from tests.store.hdr import HISTOGRAMS
 
 SQL = (
     "BEGIN;",
@@ -278,5 +280,5 @@ def packed(shape):
 
 def finish(writer: RunWriter, final: RunRecord) -> None:
     """Finishes the run with the given record instead of one computed from its frames."""
-    whole = Run(writer.folder).recording()
-    writer.finish(msgspec.structs.replace(whole, record=final))
+    whole = RunFolder(writer.folder).load(HISTOGRAMS)
+    writer.finish(dataclasses.replace(whole, record=final))

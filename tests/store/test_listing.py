@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from dbdyno.model.plan import Stage
 from dbdyno.model.record import ClientCost, Latency, Throughput, TransactionCounts
+from dbdyno.model.run import TABLES
 from dbdyno.store.errors import LeftOut, StoreError
 from dbdyno.store.files import replace_json
 from dbdyno.store.listing import find_run
@@ -20,7 +21,6 @@ from dbdyno.store.query import sql
 from dbdyno.store.run import open_run
 from dbdyno.store.studies import find_study_folder
 from dbdyno.store.summary import list_runs
-from dbdyno.store.tables import SCHEMAS
 from dbdyno.store.writer import RunWriter
 from tests.store import synthetic
 from tests.store.test_run_folder import write_run
@@ -172,7 +172,7 @@ def test_sql_sees_finished_and_running_runs_alike(home):
 
 def test_sql_lists_the_tables_and_no_other(home):
     listed = {name for (name,) in sql("SHOW TABLES", home).fetchall()}
-    assert listed == {"runs", *SCHEMAS, "buckets"}
+    assert listed == {"runs", *TABLES, "buckets"}
 
 
 def test_sql_distinguishes_servers(tmp_path):

@@ -17,16 +17,17 @@ import numpy as np
 import pytest
 
 from dbdyno.model.plan import Lua
+from dbdyno.model.run import TABLES
 from dbdyno.store import ids
 from dbdyno.store.errors import LeftOut, StoreError
 from dbdyno.store.files import LOCK, hold_lock, is_locked, read_json, replace_json
 from dbdyno.store.listing import find_run, remove_run
 from dbdyno.store.run import open_run
 from dbdyno.store.summary import list_runs
-from dbdyno.store.tables import SCHEMAS
 from dbdyno.store.writer import RunWriter
 from tests.cli.test_pages import files_of_at_most
 from tests.store import synthetic
+from tests.store.hdr import HISTOGRAMS
 from tests.support.program import Program
 
 
@@ -50,17 +51,18 @@ def test_tables_are_the_same_before_and_after_conversion(tmp_path, frames):
     with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
         for frame in frames:
             writer.append_frame(frame)
-        raw = open_run("last", tmp_path).recording()
+        raw = open_run("last", tmp_path).load(HISTOGRAMS)
         synthetic.finish(writer, synthetic.record(status="done"))
-    final = open_run("last", tmp_path).recording()
-    for name, columns in raw.tables.items():
-        assert list(columns) == list(final.tables[name])
+    final = open_run("last", tmp_path).load(HISTOGRAMS)
+    for name, columns in raw.columns.items():
+        assert list(columns) == list(final.columns[name])
         different = [
-            c for c in columns if c != "statements" and not same(columns[c], final.tables[name][c])
+            c for c in columns if c != "statements" and not same(columns[c], final.columns[name][c])
         ]
         assert not different, (name, different)
+    assert raw.as_recorded.engine == final.as_recorded.engine
     assert raw.engine == final.engine
-    assert len(raw.tables["statement_buckets"]["count"]) > 100
+    assert len(raw.statement_buckets.count) > 100
 
 
 def test_slow_transactions_keep_their_statements(tmp_path, frames):
@@ -409,8 +411,8 @@ def test_what_ended_a_run_is_not_replaced_by_the_disks_last_refusal(tmp_path, mo
 
 NUMBERS_OF_STATEMENTS = [
     (table, column)
-    for table, schema in SCHEMAS.items()
-    for column in schema
+    for table, kind in TABLES.items()
+    for column in kind.schema
     if column in {"statement", "index", "number", "waiter", "blocker", "root"}
 ]
 
@@ -418,7 +420,7 @@ NUMBERS_OF_STATEMENTS = [
 @pytest.mark.parametrize(("table", "column"), NUMBERS_OF_STATEMENTS)
 def test_a_script_may_have_very_many_statements(table, column):
     """As many as oltp_read_write has with two thousand tables."""
-    kind = SCHEMAS[table][column]
+    kind = TABLES[table].schema[column]
     assert np.array([96_002], dtype=kind.numpy)[0] == 96_002
 
 

@@ -6,13 +6,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from dbdyno.model.recording import rows
+from dbdyno.model.tables import rows
 from dbdyno.model.telemetry import BlockCount, Counts, WaitCount, Waits
 from dbdyno.store.frames_file import FrameAppender, read_frames
 from dbdyno.store.query import sql
 from dbdyno.store.run import open_run
 from dbdyno.store.writer import RunWriter
 from tests.store import synthetic, watched
+from tests.store.hdr import HISTOGRAMS
 
 TABLES = ("samples", "counters", "levels", "waits", "blocking", "log_entries", "lacks")
 
@@ -28,15 +29,15 @@ def written(tmp_path):
 
 
 def test_tables_are_the_same_before_and_after_conversion(tmp_path, written):
-    raw = open_run("last", tmp_path).recording()
+    raw = open_run("last", tmp_path).load(HISTOGRAMS)
     synthetic.finish(written, synthetic.record(status="done"))
-    final = open_run("last", tmp_path).recording()
+    final = open_run("last", tmp_path).load(HISTOGRAMS)
     for name in TABLES:
-        assert len(raw.tables[name]["time_s"]) > 0
-        for column, values in raw.tables[name].items():
-            np.testing.assert_array_equal(values, final.tables[name][column], err_msg=name)
-    assert final.engine["telemetry"]["waits_hz"] == 2.0
-    assert final.engine["telemetry"]["server_cpu_us"] is None
+        assert len(raw.columns[name]["time_s"]) > 0
+        for column, values in raw.columns[name].items():
+            np.testing.assert_array_equal(values, final.columns[name][column], err_msg=name)
+    assert final.as_recorded.engine["telemetry"]["waits_hz"] == 2.0
+    assert final.as_recorded.engine["telemetry"]["server_cpu_us"] is None
 
 
 def test_the_rows_of_each_frame(tmp_path):
@@ -55,18 +56,17 @@ def test_the_rows_of_each_frame(tmp_path):
             writer.append_frame(frame)
         for frame in stored:
             writer.append_frame(msgspec.msgpack.encode(frame))
-    tables = open_run("last", tmp_path).recording().tables
-    names = {name: tuple(tables[name]) for name in TABLES}
-    assert rows(tables["samples"], names["samples"]) == [
+    tables = open_run("last", tmp_path).load(HISTOGRAMS).columns
+    assert rows(*tables["samples"].values()) == [
         (1.0, "disk", 1.0, 1.5, True),
         (2.0, "waits", 0.5, 2.5, False),
         (2.0, "locks", 1.5, 0.0, False),
         (3.0, "waits", 1.0, 0.5, False),
     ]
-    assert rows(tables["counters"], names["counters"]) == [(1.0, "disk", "vda", "reads", 3.0)]
-    assert rows(tables["levels"], names["levels"]) == [(1.0, "disk", "", "free", 7.5)]
-    assert rows(tables["waits"], names["waits"]) == [(2.0, *msgspec.structs.astuple(seen))]
-    ((*columns, waited_s),) = rows(tables["blocking"], names["blocking"])
+    assert rows(*tables["counters"].values()) == [(1.0, "disk", "vda", "reads", 3.0)]
+    assert rows(*tables["levels"].values()) == [(1.0, "disk", "", "free", 7.5)]
+    assert rows(*tables["waits"].values()) == [(2.0, *msgspec.structs.astuple(seen))]
+    ((*columns, waited_s),) = rows(*tables["blocking"].values())
     assert columns == [2.0, *msgspec.structs.astuple(blocked)[:-1]]
     assert np.isnan(waited_s)
 
@@ -74,7 +74,7 @@ def test_the_rows_of_each_frame(tmp_path):
 def test_facts_are_kept(tmp_path, written):
     written.write_facts({"before": {"extensions": ["x"]}})
     written.write_facts({"before": {"extensions": ["x"]}, "after": {}})
-    assert open_run("last", tmp_path).recording().facts == {
+    assert open_run("last", tmp_path).facts == {
         "before": {"extensions": ["x"]},
         "after": {},
     }
@@ -84,10 +84,10 @@ def test_a_folder_from_before_there_was_telemetry_still_opens(tmp_path, written)
     synthetic.finish(written, synthetic.record(status="done"))
     for name in TABLES:
         (written.folder / f"{name}.parquet").unlink()
-    recording = open_run("last", tmp_path).recording()
-    assert {len(recording.tables[name]["time_s"]) for name in TABLES} == {0}
-    assert recording.tables["samples"]["was_reset"].dtype == bool
-    assert recording.facts == {}
+    recording = open_run("last", tmp_path).load(HISTOGRAMS)
+    assert {len(recording.columns[name]["time_s"]) for name in TABLES} == {0}
+    assert recording.samples.was_reset.dtype == bool
+    assert recording.before is None
     assert sql("select count(*) from waits", tmp_path).fetchall() == [(0,)]
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from dbdyno.model.frame import Frame, Started
 from dbdyno.study.execute import execute
+from dbdyno.study.folder import begin_study
 from dbdyno.study.rates import Rates
 from dbdyno.study.spec import AS_WRITTEN, read_study
-from dbdyno.study.starting import begin_study
 from tests.study.watcher import Watcher
 from tests.support.engine import Astray, tools
 

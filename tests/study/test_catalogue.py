@@ -6,11 +6,9 @@ from dbdyno.answers.answering import questions
 from dbdyno.answers.registry import all_answers
 from dbdyno.errors import DbdynoError
 from dbdyno.run.tools import engine_tools
-from dbdyno.study.file import SIZES
-from dbdyno.study.finding import catalogue, find_study
+from dbdyno.study.file import SIZES, catalogue, find_study
 from dbdyno.study.machine import read_machine
-from dbdyno.study.matrix import points_of
-from dbdyno.study.order import turns_of
+from dbdyno.study.matrix import points_of, turns_of
 from dbdyno.study.plan import plan_study
 from dbdyno.study.rates import Rates
 from dbdyno.study.spec import read_study

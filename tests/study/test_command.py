@@ -14,9 +14,9 @@ from dbdyno.store.listing import remove_run
 from dbdyno.store.places import runs_folder
 from dbdyno.store.studies import find_study_folder, list_studies
 from dbdyno.store.summary import list_runs
-from dbdyno.study.finding import find_study
+from dbdyno.study.file import find_study
+from dbdyno.study.folder import begin_study
 from dbdyno.study.spec import AS_WRITTEN, read_study
-from dbdyno.study.starting import begin_study
 from tests.cli import made_up_runs as made_up
 from tests.cli.test_damaged_folders import LINKED, NOT_DATA, damage
 from tests.study.files import CLIENTS, HEAD, MINI, written

@@ -23,10 +23,9 @@ from dbdyno.store.summary import list_runs
 from dbdyno.study import turn
 from dbdyno.study.clocks import Instant, now
 from dbdyno.study.execute import execute
-from dbdyno.study.lock import machine_held
+from dbdyno.study.folder import begin_study, machine_held, reopen_study
 from dbdyno.study.rates import Rates
 from dbdyno.study.spec import AS_WRITTEN, read_study
-from dbdyno.study.starting import begin_study, reopen_study
 from dbdyno.study.turn_server import TurnServer
 from tests.study.files import CLIENTS, HEAD, written
 from tests.study.watcher import Watcher
@@ -305,6 +304,23 @@ def test_a_turn_that_met_a_full_disk_is_not_its_points_result(tmp_path):
 
     with pytest.raises(DbdynoError, match="No space left"):
         begin(tmp_path, ONCE, Full)
+    (record,) = list_studies()
+    assert record.results == []
+    assert resume().status == "done"
+
+
+def test_a_turn_whose_server_had_no_room_is_not_its_points_result(tmp_path, monkeypatch):
+    class Late(Astray):
+        def meet(self, frame: Frame) -> None:
+            if isinstance(frame, Done):
+                frame.invalid_reasons.append("a slip")
+
+    why = "the disk of the server's data is full"
+    with monkeypatch.context() as patch:
+        patch.setattr("dbdyno.run.runner._full_disk", lambda _folder: why)
+        with pytest.raises(DbdynoError, match=why) as caught:
+            begin(tmp_path, ONCE, Late)
+    assert caught.value.code == "disk_full"
     (record,) = list_studies()
     assert record.results == []
     assert resume().status == "done"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import DbdynoError
-from dbdyno.study.lock import NAME, machine_held
+from dbdyno.study.folder import NAME, machine_held
 from tests.support.rights import another_account
 
 

@@ -4,8 +4,7 @@ from collections import Counter
 
 import pytest
 
-from dbdyno.study.matrix import pairs_of, points_of
-from dbdyno.study.order import turns_of
+from dbdyno.study.matrix import pairs_of, points_of, turns_of
 from dbdyno.study.resolved_point import resolve
 from tests.study.files import MINI, read
 

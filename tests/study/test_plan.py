@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from dbdyno.databases.postgresql.server.binaries import embedded_binaries
 from dbdyno.errors import DbdynoError
 from dbdyno.run.tools import engine_tools
-from dbdyno.servers.postgresql.binaries import embedded_binaries
 from dbdyno.study.feasibility import span
 from dbdyno.study.machine import Machine, read_machine
 from dbdyno.study.plan import StudyPlan, plan_study, unfit

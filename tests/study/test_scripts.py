@@ -11,11 +11,11 @@ from dbdyno.run.tools import engine_tools
 from dbdyno.store.listing import find_run
 from dbdyno.store.record import read_record
 from dbdyno.study.execute import execute
+from dbdyno.study.folder import begin_study
 from dbdyno.study.machine import read_machine
 from dbdyno.study.plan import StudyPlan, plan_study
 from dbdyno.study.rates import Rates
 from dbdyno.study.spec import AS_WRITTEN
-from dbdyno.study.starting import begin_study
 from tests.study.files import read, written
 from tests.study.watcher import Watcher
 

@@ -1,9 +1,10 @@
 """An observer of studies that records what it receives."""
 
 from dbdyno.model.study import StudyRecord, Turn, TurnResult
+from dbdyno.study.observer import StudyObserver
 
 
-class Watcher:
+class Watcher(StudyObserver):
     def __init__(self) -> None:
         self.began: list[str] = []
         self.left_s: list[float] = []
@@ -19,15 +20,3 @@ class Watcher:
     def turn_ends(self, result: TurnResult, left_s: float) -> None:
         self.results.append(result)
         self.left_s.append(left_s)
-
-    def say(self, text: str) -> None:
-        pass
-
-    def loading(self, progress) -> None:
-        pass
-
-    def started(self, plan, started) -> None:
-        pass
-
-    def interval(self, interval) -> None:
-        pass

@@ -1,27 +1,65 @@
-"""Recordings of made-up runs, with known shares: what analysis and explanation are tested on.
+"""Made-up runs with known shares: what analysis and explanation are tested on.
 
 A :class:`MadeRun` starts with bare intervals and is given what a test needs: readings, session
 samples, lines of the log, facts. Times are seconds from the end of the warm-up, as in the tables.
 What a test does not give is absent, as in a run without telemetry.
 """
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from dbdyno.model.frame import Counters
+from dbdyno.databases.known import recorded_database
+from dbdyno.model.frame import Counters, EngineInterval
+from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
-from dbdyno.model.recording import Recording
+from dbdyno.model.run import TABLES, AsRecorded, EngineReport, RecordedHost, RecordedServer, Run
+from dbdyno.model.tables import Latencies
 from dbdyno.model.telemetry import BlockCount, ServerFacts, WaitCount
 from dbdyno.store.columns import TableBuilder
-from dbdyno.store.tables import ENGINE_COUNTS, SCHEMAS
+from tests.store.hdr import HISTOGRAMS
 
 Values = float | Sequence[float] | np.ndarray
 
 UNIX_BEGIN_S = 1_795_210_926.0
 SESSIONS, LOCKS = "waits", "locks"
+TIMES_MS = [name for name in Latencies.declared if name.endswith("_ms")]
+ENGINE_COUNTS = [name for name in EngineInterval.__struct_fields__ if name != "lateness"]
+
+
+def changed(run: Run, **changes: Any) -> Run:
+    """Return the run with other plain values in ``plan``, ``engine`` or ``server``.
+
+    Of ``columns``, the tables that are given replace those of the run; what they lack is unknown.
+    """
+    plain = {name: changes.pop(name, {}) for name in ("plan", "engine", "server")}
+    if endpoint := plain["plan"].get("endpoint"):
+        plain["plan"]["endpoint"] = {**run.as_recorded.plan["endpoint"], **endpoint}
+    recorded = msgspec.structs.replace(
+        run.as_recorded,
+        **{name: {**getattr(run.as_recorded, name), **more} for name, more in plain.items()},
+    )
+    columns = {name: _completed(name, its) for name, its in changes.pop("columns", {}).items()}
+    plan = msgspec.convert(recorded.plan, Plan)
+    return dataclasses.replace(
+        run,
+        plan=plan,
+        database=recorded_database(recorded.server, plan.endpoint.protocol),
+        engine=msgspec.convert(recorded.engine, EngineReport),
+        server=msgspec.convert(recorded.server, RecordedServer),
+        as_recorded=recorded,
+        columns={**run.columns, **columns},
+        **changes,
+    )
+
+
+def _completed(table: str, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    number = len(next(iter(columns.values())))
+    unknown = {name: np.zeros(number, kind.numpy) for name, kind in TABLES[table].schema.items()}
+    return unknown | columns
 
 
 class MadeRun:
@@ -49,10 +87,10 @@ class MadeRun:
         stages: Sequence[tuple[float, int]] = (),
         response_ms: Values = np.nan,
     ) -> None:
-        self._builders = {name: TableBuilder(schema) for name, schema in SCHEMAS.items()}
+        self._builders = {name: TableBuilder(table) for name, table in TABLES.items()}
         self._scripts = dict(scripts or {"tpcb": "SELECT 1;"})
         self._readings: dict[str, dict[float, tuple[float, bool]]] = {}
-        self._facts: dict[str, Any] = {}
+        self._facts: dict[str, ServerFacts] = {}
         self.seconds, self.warmup, self.clients = seconds, warmup, clients
         self.begin_s = np.arange(-warmup, seconds, interval_s)
         self.interval_s = interval_s
@@ -91,21 +129,29 @@ class MadeRun:
                 "failed": failed[index],
             }
             self._builders["intervals"].add(
-                index,
-                "measure" if measured[index] else "warmup",
-                begin,
-                self.interval_s,
-                UNIX_BEGIN_S + begin,
-                self.ok[index],
-                self.ok[index],
-                self.failed[index],
-                *counted.values(),
-                *(engine[name][index] for name in ENGINE_COUNTS),
+                interval=index,
+                phase="measure" if measured[index] else "warmup",
+                time_s=begin,
+                seconds=self.interval_s,
+                unix_s=UNIX_BEGIN_S + begin,
+                completed_ok=self.ok[index],
+                completed_committed=self.ok[index],
+                completed_failed=self.failed[index],
+                **counted,
+                **{name: engine[name][index] for name in ENGINE_COUNTS},
             )
             for script, count in enumerate(self._by_script[index].tolist()):
                 took_ms = self._response_ms[index] if count else np.nan
-                times_ms = [took_ms] * (len(SCHEMAS["scripts"]) - 7)
-                self._builders["scripts"].add(index, script, count, count, 0, 0, count, *times_ms)
+                self._builders["scripts"].add(
+                    interval=index,
+                    script=script,
+                    ok=count,
+                    committed=count,
+                    failed=0,
+                    skipped=0,
+                    count=count,
+                    **dict.fromkeys(TIMES_MS, took_ms),
+                )
 
     def counters(
         self,
@@ -126,7 +172,9 @@ class MadeRun:
             amounts = np.broadcast_to(np.asarray(values, dtype=float), times.shape)
             for index, (time_s, delta) in enumerate(zip(times, amounts.tolist(), strict=True)):
                 if delta and index not in was_reset:
-                    self._builders["counters"].add(time_s, source, of, name, delta)
+                    self._builders["counters"].add(
+                        time_s=time_s, source=source, object=of, name=name, delta=delta
+                    )
         return self
 
     def levels(
@@ -139,7 +187,9 @@ class MadeRun:
             before = None
             for time_s, value in zip(times, series.tolist(), strict=True):
                 if value != before:
-                    self._builders["levels"].add(time_s, source, of, name, value)
+                    self._builders["levels"].add(
+                        time_s=time_s, source=source, object=of, name=name, value=value
+                    )
                 before = value
         return self
 
@@ -175,7 +225,7 @@ class MadeRun:
             self._readings.setdefault(LOCKS, {})[time_s] = (locks_seconds, False)
         for table, seen in (("waits", waits), ("blocking", blocking)):
             for row in seen:
-                self._builders[table].add(time_s, *_numbers(msgspec.structs.astuple(row)))
+                self._builders[table].add(time_s=time_s, **_numbers(msgspec.structs.asdict(row)))
         return self
 
     def log(
@@ -189,13 +239,23 @@ class MadeRun:
     ) -> "MadeRun":
         """Add a line of the server's log."""
         text = msgspec.json.encode(values).decode()
-        self._builders["log_entries"].add(time_s, topic, severity, message, text)
+        self._builders["log_entries"].add(
+            time_s=time_s, topic=topic, severity=severity, message=message, values=text
+        )
         return self
 
     def statement(self, sql: str, *, script: int = 0, line: int = 1) -> "MadeRun":
         """Add the next statement of the plan."""
         number = len(self._builders["statement_texts"].columns()["statement"])
-        self._builders["statement_texts"].add(number, script, number, line, sql, 0, 0)
+        self._builders["statement_texts"].add(
+            statement=number,
+            script=script,
+            index=number,
+            line=line,
+            sql=sql,
+            connection=0,
+            server=0,
+        )
         return self
 
     def latency(
@@ -205,30 +265,37 @@ class MadeRun:
 
         Each of the others touched one.
         """
-        unknown = [np.nan] * (len(SCHEMAS["statements"]) - 6)
         without = self._over(without_rows).tolist()
         for interval in range(len(self.begin_s)):
             misses = without[interval]
-            rows = (count - misses, misses)
-            self._builders["statements"].add(interval, statement, *rows, count, mean_ms, *unknown)
+            self._builders["statements"].add(
+                interval=interval,
+                statement=statement,
+                rows=count - misses,
+                executions_without_rows=misses,
+                count=count,
+                **dict.fromkeys(TIMES_MS, np.nan) | {"mean_ms": mean_ms},
+            )
         return self
 
     def connects(self, mean_ms: float, *, count: int = 1000) -> "MadeRun":
         """Add this many connects to each interval."""
-        unknown = [np.nan] * (len(SCHEMAS["connects"]) - 3)
         for interval in range(len(self.begin_s)):
-            self._builders["connects"].add(interval, count, mean_ms, *unknown)
+            times_ms = dict.fromkeys(TIMES_MS, np.nan) | {"mean_ms": mean_ms}
+            self._builders["connects"].add(interval=interval, count=count, **times_ms)
         return self
 
     def outage(self, time_s: float, seconds: float, *, connections_lost: int = 1) -> "MadeRun":
         """Add an outage; ``seconds`` is NaN if no connection came back."""
         message = "server closed the connection unexpectedly"
-        self._builders["outages"].add(time_s, seconds, connections_lost, message)
+        self._builders["outages"].add(
+            time_s=time_s, seconds=seconds, connections_lost=connections_lost, message=message
+        )
         return self
 
     def lack(self, source: str, reason: str, *, time_s: float = 0.0) -> "MadeRun":
         """Add a source that could not be read."""
-        self._builders["lacks"].add(time_s, source, reason)
+        self._builders["lacks"].add(time_s=time_s, source=source, reason=reason)
         return self
 
     def facts(
@@ -236,22 +303,37 @@ class MadeRun:
     ) -> "MadeRun":
         """Add the server's facts before and after the load."""
         given = {"before": before, "after": after}
-        self._facts |= {when: msgspec.to_builtins(facts) for when, facts in given.items() if facts}
+        self._facts |= {when: facts for when, facts in given.items() if facts}
         return self
 
-    def recording(self, **changes: Any) -> Recording:
-        """Return the input of a rule or an analysis; ``changes`` replace parts of it."""
+    def loaded(self, **changes: Any) -> Run:
+        """Return the run as if loaded from its folder; ``changes`` replace parts of it.
+
+        Plan, host, server and engine are given as plain values, as the files have them.
+        """
         self._add_samples()
-        made = Recording(
+        plain = {
+            "plan": self._plan(),
+            "host": {"cpu": {"cores_online": 2}},
+            "server": {"version": "PostgreSQL 15.18", "version_number": 150018},
+            "engine": self._engine_record(),
+        }
+        recorded = AsRecorded(**{name: changes.pop(name, its) for name, its in plain.items()})
+        plan = msgspec.convert(recorded.plan, Plan)
+        made = Run(
             record=_record(),
-            plan=self._plan(),
-            host={"cpu": {"cores_online": 2}},
-            server={"version": "PostgreSQL 15.18", "version_number": 150018},
-            engine=self._engine_record(),
-            facts=self._facts,
-            tables={name: builder.columns() for name, builder in self._builders.items()},
+            plan=plan,
+            database=recorded_database(recorded.server, plan.endpoint.protocol),
+            host=msgspec.convert(recorded.host, RecordedHost),
+            server=msgspec.convert(recorded.server, RecordedServer),
+            engine=msgspec.convert(recorded.engine, EngineReport),
+            before=self._facts.get("before"),
+            after=self._facts.get("after"),
+            as_recorded=recorded,
+            histograms=HISTOGRAMS,
+            columns={name: builder.columns() for name, builder in self._builders.items()},
         )
-        return msgspec.structs.replace(made, **changes)
+        return dataclasses.replace(made, **changes)
 
     def _add_samples(self) -> None:
         """Add the samples in the order of time, as they would be written."""
@@ -261,7 +343,9 @@ class MadeRun:
             for time_s, (seconds, was_reset) in readings.items()
         ]
         for time_s, source, seconds, was_reset in sorted(read):
-            self._builders["samples"].add(time_s, source, seconds, 1.0, was_reset)
+            self._builders["samples"].add(
+                time_s=time_s, source=source, seconds=seconds, cost_ms=1.0, was_reset=was_reset
+            )
         self._readings = {}
 
     def _plan(self) -> dict[str, Any]:
@@ -269,6 +353,7 @@ class MadeRun:
             {"name": name, "weight": 1, "text": text} for name, text in self._scripts.items()
         ]
         return {
+            "endpoint": {"address": {}, "user": "postgres", "database": "postgres"},
             "scripts": scripts,
             "clients": self.clients,
             "threads": 2,
@@ -314,9 +399,9 @@ def _no_counts() -> dict[str, int]:
     return dict.fromkeys(Counters.__struct_fields__, 0)
 
 
-def _numbers(row: tuple[Any, ...]) -> tuple[Any, ...]:
+def _numbers(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row as the table contains it: unknown values are NaN."""
-    return tuple(np.nan if value is None else value for value in row)
+    return {name: np.nan if value is None else value for name, value in row.items()}
 
 
 def _record() -> RunRecord:

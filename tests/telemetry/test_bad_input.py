@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.model.recording import Recording, rows
+from dbdyno.model.run import Run
+from dbdyno.model.tables import rows
 from dbdyno.run.options import SECOND_NS
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
@@ -38,7 +39,7 @@ def server() -> Iterator[Server]:
         yield started
 
 
-def claims(recording: Recording) -> list[str]:
+def claims(recording: Run) -> list[str]:
     """Return the findings about the server or the load."""
     assert not [
         one for one in recording.record.not_looked if "internal error in this rule" in one.reason
@@ -59,7 +60,7 @@ def test_a_log_whose_clock_differs(server: Server, quiet: str) -> None:
         lacks(recording)["log"]
         == "the clocks differ: entries have the time at which they were read"
     )
-    reasons = dict(rows(recording.tables["log_entries"], ("topic", "time_s")))
+    reasons = dict(rows(recording.log_entries.topic, recording.log_entries.time_s))
     # Within the run, however long this host takes to read it, and not hours off.
     assert 0.5 < reasons["checkpoint_start"] <= reasons["checkpoint_end"] < 60
     assert claims(recording) == []
@@ -78,7 +79,7 @@ def test_a_log_that_goes_on_in_another_file(quiet: str) -> None:
                 control.execute("checkpoint")
 
         recording = measure(server, quiet, Observer(rotate, at=3), telemetry="full")
-    topics = [topic for (topic,) in rows(recording.tables["log_entries"], ("topic",))]
+    topics = [topic for (topic,) in rows(recording.log_entries.topic)]
     assert topics == ["checkpoint_start", "checkpoint_end"]
     assert "log" not in lacks(recording)
 
@@ -112,7 +113,7 @@ def test_counters_that_are_set_back(server: Server, quiet: str) -> None:
             control.execute("select pg_stat_reset(), pg_stat_reset_shared('bgwriter')")
 
     recording = measure(server, quiet, Observer(reset, at=5), duration_ns=3 * SECOND_NS)
-    assert recording.tables["samples"]["was_reset"].sum() >= 2
+    assert recording.samples.was_reset.sum() >= 2
     assert min(cost.value for cost in recording.record.costs) >= 0
     assert claims(recording) == []
 

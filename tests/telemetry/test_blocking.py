@@ -4,7 +4,7 @@ import time
 
 from msgspec.structs import replace
 
-from dbdyno.targets.telemetry import Locks
+from dbdyno.databases.telemetry import Locks
 from dbdyno.telemetry.blocking import find_waits
 
 EXCLUSIVE, SHARE = "Exclusive", "Share"

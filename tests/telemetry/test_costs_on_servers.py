@@ -9,7 +9,7 @@ import pytest
 from dbdyno.host.processes import ProcessTable, running_ns
 from dbdyno.model.frame import Connected, Frame
 from dbdyno.model.record import CostRecord
-from dbdyno.model.recording import Recording
+from dbdyno.model.run import Run
 from dbdyno.run.tools import Tools
 from dbdyno.servers.base import Server
 from tests.support.engine import Astray, tools
@@ -78,16 +78,16 @@ def script(folder: Path, text: str) -> str:
     return str(path)
 
 
-def fixed_work(server: Server, work: str, meter: Meter | None = None, **options) -> Recording:
+def fixed_work(server: Server, work: str, meter: Meter | None = None, **options) -> Run:
     given = meter.tools() if meter else None
     return measure(server, work, tools=given, **{"clients": 1, "duration_ns": None} | options)
 
 
-def costs_of(recording: Recording) -> dict[str, CostRecord]:
+def costs_of(recording: Run) -> dict[str, CostRecord]:
     return {cost.id: cost for cost in recording.record.costs if not cost.script}
 
 
-def committed(recording: Recording) -> int:
+def committed(recording: Run) -> int:
     assert recording.record.transactions is not None
     return recording.record.transactions.committed
 

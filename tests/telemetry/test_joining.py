@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from dbdyno.databases.telemetry import Locks, Sessions
 from dbdyno.model.frame import Activity
 from dbdyno.model.telemetry import IDLE, PAUSING, UNCONNECTED, UNLISTED, BlockCount, WaitCount
-from dbdyno.targets.telemetry import Locks, Sessions
 from dbdyno.telemetry.joining import Joiner, SessionSample
 from dbdyno.telemetry.statement_texts import StatementTexts
 

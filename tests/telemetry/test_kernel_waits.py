@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.targets.telemetry import Sessions
+from dbdyno.databases.telemetry import Sessions
 from dbdyno.telemetry.kernel_waits import CALLS, KernelWaits
 
 PROCESS = 7

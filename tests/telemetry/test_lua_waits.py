@@ -5,13 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dbdyno.explain.case import Case
 from dbdyno.explain.explain import explain
-from dbdyno.explain.statements import plans_of, statements_of, table_of
-from dbdyno.model.recording import rows
+from dbdyno.explain.statements.statements import plans_of, statements_of, table_of
+from dbdyno.model.tables import rows
 from dbdyno.run.options import SECOND_NS
 from dbdyno.servers.base import Server
-from tests.store.hdr import HISTOGRAMS
 from tests.telemetry.watched import Observer, measure, seen
 
 pytestmark = pytest.mark.usefixtures("home", "patient", "watchful")
@@ -79,7 +77,7 @@ def test_clients_that_wait_for_a_row_are_known_by_their_statement(
 
     numbers = {
         sql: number
-        for number, sql in rows(recording.tables["statement_texts"], ("statement", "sql"))
+        for number, sql in rows(recording.statement_texts.statement, recording.statement_texts.sql)
     }
     waits = {
         sql: seen(recording, "waits", statement=number, wait_type="Lock")
@@ -88,7 +86,7 @@ def test_clients_that_wait_for_a_row_are_known_by_their_statement(
     assert waits[COUNT] > 0
     # The server reports text and wait of a session one after the other: it may have gone on.
     assert waits[LOOK] < 0.1 * waits[COUNT]
-    blocking = recording.tables["blocking"]
+    blocking = recording.columns["blocking"]
     held = blocking["root_who"] == "foreign"
     assert np.mean(blocking["waiter"][held] == numbers[COUNT]) > 0.9
 
@@ -99,7 +97,7 @@ def test_tables_and_plans_of_such_statements_are_among_the_facts(
 ):
     path = tmp_path / "count.lua"
     path.write_text(script, encoding="utf-8")
-    case = Case(measure(counting, str(path), duration_ns=SECOND_NS // 2), HISTOGRAMS)
+    case = measure(counting, str(path), duration_ns=SECOND_NS // 2)
     assert case.before is not None
     assert case.after is not None
     assert [table.name for table in case.after.tables] == ["counter"]
@@ -113,6 +111,6 @@ def test_the_explanation_of_a_convoy_names_the_statement(counting: Server, tmp_p
     path = tmp_path / "convoy.lua"
     path.write_text(CONVOY, encoding="utf-8")
     recording = measure(counting, str(path), clients=16, telemetry="full")
-    findings = explain(recording, HISTOGRAMS).findings
+    findings = explain(recording).findings
     (convoy,) = (finding for finding in findings if finding.id == "row_lock_convoy")
     assert COUNT in f"{convoy.summary} {convoy.seen}"

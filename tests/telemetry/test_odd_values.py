@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from dbdyno.databases.known import native_adapter
+from dbdyno.databases.postgresql.telemetry.prepared_queries import Answer
+from dbdyno.databases.telemetry import ScriptStatement
 from dbdyno.model.frame import Activity
 from dbdyno.model.telemetry import Counts, Lack, ServerFacts, TelemetryFrame
 from dbdyno.servers.base import Server
 from dbdyno.store.frames_file import FrameAppender, read_frames
 from dbdyno.store.tabulator import Tabulator
-from dbdyno.targets.postgresql.telemetry.prepared_queries import Answer
-from dbdyno.targets.registry import find_target
-from dbdyno.targets.telemetry import ScriptStatement
 from dbdyno.telemetry.differences import finite_numbers
 from dbdyno.telemetry.joining import Joiner, SessionSample
 from dbdyno.telemetry.publisher import FramePublisher
@@ -61,7 +61,7 @@ def answers() -> Answers:
 def record(
     server: Server, answers: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[], Telemetry]]:
-    telemetry = find_target(server.endpoint().protocol).telemetry
+    telemetry = native_adapter(server.endpoint().protocol).telemetry
     rows_of = Answer.rows
 
     def rows(answer: Answer) -> list[Any]:

@@ -11,29 +11,28 @@ import numpy as np
 import psycopg
 import pytest
 
-from dbdyno.analysis.budget import budget
-from dbdyno.analysis.readings import Span, total
-from dbdyno.analysis.session_samples import measured_s
-from dbdyno.analysis.time_totals import measured_total
-from dbdyno.analysis.timeline import timeline
-from dbdyno.explain.case import Case
+from dbdyno.analysis.series.readings import Span, total
+from dbdyno.analysis.series.time_totals import measured_total
+from dbdyno.analysis.series.timeline import timeline
+from dbdyno.analysis.waits.budget import budget
+from dbdyno.analysis.waits.session_samples import measured_s
+from dbdyno.analysis.waits.wait_bands import bands
+from dbdyno.databases.postgresql.over_postgresql import ADAPTER
+from dbdyno.explain.locks.row_holds import bound_range_tps, bound_tps, row_holds
 from dbdyno.explain.needs import server_facts
-from dbdyno.explain.order import advise
-from dbdyno.explain.row_holds import bound_range_tps, bound_tps, row_holds
 from dbdyno.explain.rules.statement_order import timed_scripts
+from dbdyno.explain.statements.order import advise
 from dbdyno.formatting import percent
+from dbdyno.model.counters import Processes
 from dbdyno.model.plan import Stage
-from dbdyno.model.recording import rows
-from dbdyno.report.waits import bands
+from dbdyno.model.tables import rows
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.watching import watching
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
-from dbdyno.targets.postgresql import TARGET
 from tests.conftest import SMALL
-from tests.store import hdr
 from tests.support.ended import assert_sound
 from tests.support.patience import PATIENCE_S, eventually, wait_until
 from tests.telemetry.watched import Observer, lacks, measure, nobody_watches, seen
@@ -76,7 +75,7 @@ def test_clients_behind_a_session_from_outside(database: Server, one_row: str):
     # The server reports text and wait of a session one after the other: it may have gone on.
     assert waiting[0] < 0.1 * waiting[1]
     assert seen(recording, "waits", who="foreign", state="idle in transaction") > 2
-    blocking = recording.tables["blocking"]
+    blocking = recording.columns["blocking"]
     held = blocking["root_who"] == "foreign"
     assert np.mean(blocking["waiter"][held] == 1) > 0.9
     assert set(blocking["relation"][held]) == {"counter"}
@@ -89,7 +88,7 @@ def test_clients_behind_a_session_from_outside(database: Server, one_row: str):
 @pytest.mark.usefixtures("watchful")
 def test_tpcb_with_more_clients_than_tellers(database: Server):
     recording = measure(database, "tpcb", clients=16, telemetry="full")
-    sql = dict(rows(recording.tables["statement_texts"], ("statement", "sql")))
+    sql = dict(rows(recording.statement_texts.statement, recording.statement_texts.sql))
     waiting = {
         fragment: sum(
             seen(recording, "waits", statement=number, wait_type="Lock")
@@ -103,7 +102,7 @@ def test_tpcb_with_more_clients_than_tellers(database: Server):
     # The server reports text and wait of a session one after the other: it may have gone on.
     elsewhere = waiting["pgbench_accounts"] + waiting["insert"] + waiting["end"]
     assert elsewhere < 0.1 * waiting["pgbench_tellers"]
-    blocking = recording.tables["blocking"]
+    blocking = recording.columns["blocking"]
     # Two clients may occasionally draw the same account, too.
     hot = np.isin(blocking["relation"], ["pgbench_tellers", "pgbench_branches", ""])
     assert blocking["count"][hot].sum() > 0.9 * blocking["count"].sum()
@@ -111,8 +110,8 @@ def test_tpcb_with_more_clients_than_tellers(database: Server):
     assert set(blocking["root_who"].tolist()) == {"client"}
     assert blocking["depth"].max() >= 2
     clients = np.bincount(
-        np.unique(recording.tables["waits"]["time_s"], return_inverse=True)[1],
-        recording.tables["waits"]["count"] * (recording.tables["waits"]["who"] == "client"),
+        np.unique(recording.waits.time_s, return_inverse=True)[1],
+        recording.waits.count * (recording.waits.who == "client"),
     )
     assert set(clients.tolist()) == {16}  # each sample has every client once
 
@@ -130,12 +129,12 @@ def test_the_cost_of_telemetry_is_recorded(
     assert 1 < telemetry["waits_hz"] <= 25
     assert 0 < telemetry["cpu_us"] < 0.5e6 * telemetry["seconds"]
     assert 0 < telemetry["server_cpu_us"] < 0.5e6 * telemetry["seconds"]
-    samples = recording.tables["samples"]
+    samples = recording.columns["samples"]
     assert telemetry["samples"] == (samples["source"] == "waits").sum()
     assert {"pg_stat_database", "wal_position", "processes", "machine"} <= set(samples["source"])
-    assert recording.facts["before"]
-    assert recording.facts["after"]
-    commits = recording.tables["counters"]
+    assert recording.before
+    assert recording.after
+    commits = recording.columns["counters"]
     counted = commits["delta"][commits["name"] == "xact_commit"].sum()
     assert counted >= recording.record.transactions.ok  # to the last one, although published late
 
@@ -156,8 +155,8 @@ def test_nothing_is_watched_when_it_is_off(database: Server, one_row: str):
     assert sessions == [0]
     assert not any("telemetry" in name for name in threads)
     assert recording.record.telemetry == {"level": "off", "lacks": []}
-    assert len(recording.tables["samples"]["time_s"]) == 0
-    assert recording.plan["activity_interval_ns"] is None
+    assert len(recording.samples.time_s) == 0
+    assert recording.plan.activity_interval_ns is None
     assert_sound(recording.record.invalid_reasons)
 
 
@@ -176,12 +175,12 @@ def test_a_load_that_needs_every_connection_gets_them(database: Server, one_row:
     with database.connect() as control:
         # Sessions that have just disconnected are counted until the server notices.
         free = eventually(
-            lambda: TARGET.free_connections(control), lambda free: " 0 in use" in free.reason
+            lambda: ADAPTER.free_connections(control), lambda free: " 0 in use" in free.reason
         )
     recording = measure(database, one_row, clients=free.count, duration_ns=SECOND_NS)
     assert_sound(recording.record.invalid_reasons)
     assert "the load uses all available connections" in lacks(recording)["server"]
-    assert (recording.tables["samples"]["source"] == "machine").sum() >= 2
+    assert (recording.samples.source == "machine").sum() >= 2
 
 
 @pytest.mark.usefixtures("watchful")
@@ -206,10 +205,10 @@ def test_statistics_set_back_in_the_middle(database: Server, one_row: str):
             control.execute("select pg_stat_reset()")
 
     recording = measure(database, one_row, Observer(reset, at=5), duration_ns=4 * SECOND_NS)
-    samples = recording.tables["samples"]
+    samples = recording.columns["samples"]
     of_database = samples["source"] == "pg_stat_database"
     assert samples["was_reset"][of_database].sum() == 1
-    deltas = recording.tables["counters"]["delta"]
+    deltas = recording.counters.delta
     assert deltas.min() == 0
 
 
@@ -226,11 +225,11 @@ def test_a_server_restarted_in_the_middle(tmp_path: Path):
 
         recording = measure(server, str(script), Observer(crash, at=5), duration_ns=7 * SECOND_NS)
     assert "server" in lacks(recording)
-    samples = recording.tables["samples"]
+    samples = recording.columns["samples"]
     of_database = samples["source"] == "pg_stat_database"
     assert samples["time_s"][of_database].max() > 4
     assert samples["was_reset"][of_database].sum() == 1
-    assert recording.tables["counters"]["delta"].min() == 0
+    assert recording.counters.delta.min() == 0
 
 
 def test_a_server_that_freezes_does_not_hold_the_end(tmp_path: Path):
@@ -271,8 +270,8 @@ def test_the_chart_shows_as_much_cpu_time_as_the_kernel_counted(any_server: Serv
         any_server, "select-only", clients=32, telemetry="full", duration_ns=4 * SECOND_NS
     )
     used_s = sum(
-        total(recording, "processes", name, "server", Span(end_s=measured_s(recording))) or 0.0
-        for name in ("user_us", "system_us")
+        total(recording, counter, "server", Span(end_s=measured_s(recording))) or 0.0
+        for counter in (Processes.user_us, Processes.system_us)
     )
     line = timeline(recording).whole_intervals()
     found = bands(recording, line)
@@ -304,7 +303,7 @@ def test_shares_are_of_the_clients_of_each_stage(any_server: Server):
     assert spent is not None
     assert spent.total == pytest.approx(wanted_s, rel=0.05)
     (churn,) = (one for one in recording.record.findings if one.id == "connection_churn")
-    connecting_s = measured_total(recording, "connects").seconds
+    connecting_s = measured_total(recording, recording.connects).seconds
     assert churn.share == pytest.approx(connecting_s / wanted_s, rel=0.05)
     assert f"spent {percent(churn.share)} of their time connecting" in churn.summary
 
@@ -312,7 +311,7 @@ def test_shares_are_of_the_clients_of_each_stage(any_server: Server):
 @pytest.mark.usefixtures("watchful")
 def test_two_rules_state_the_same_bound_of_a_row_with_its_interval(database: Server):
     recording = measure(database, "tpcb", clients=8, telemetry="full", duration_ns=3 * SECOND_NS)
-    case = Case(recording, hdr.HISTOGRAMS)
+    case = recording
     rows_of = {table.name: table.rows for table in server_facts(case).tables}
     advice = advise(timed_scripts(case), rows_of)
     assert advice is not None

@@ -11,10 +11,10 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
+from dbdyno.databases.telemetry import PendingSample, Sessions, Telemetry
 from dbdyno.model.frame import Activity, Connected, Frame, Hello, Started, StatementInfo
 from dbdyno.model.source import Missing, Source
 from dbdyno.model.telemetry import ServerFacts, TelemetryFrame
-from dbdyno.targets.telemetry import PendingSample, Sessions, Telemetry
 from dbdyno.telemetry.recorder import Recorder, Watched
 from tests.support.frames import distribution
 from tests.support.patience import PATIENCE_S, wait_until
@@ -73,6 +73,7 @@ class Server:
 
     def telemetry(self, **other) -> Telemetry:
         parts = {
+            "dialect": "postgresql",
             "begin": lambda _connection: None,
             "sources": lambda _connection, _statements: (
                 [Source(name="counts", read=self.count)],

@@ -5,15 +5,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dbdyno.model.recording import Recording, rows
+from dbdyno.model.run import Run
+from dbdyno.model.tables import rows
 from dbdyno.run.grammar import WeightedName
+from dbdyno.run.job import check
+from dbdyno.run.observer import Observer as RunObserver
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import Tools, engine_tools
 from dbdyno.servers.base import Server
 
 
-class Observer:
+class Observer(RunObserver):
     """Does something once, at the end of an interval."""
 
     def __init__(self, action: Callable[[], object] | None = None, at: int = 1) -> None:
@@ -23,12 +26,6 @@ class Observer:
 
     def say(self, text: str) -> None:
         self.messages.append(text)
-
-    def loading(self, progress) -> None:
-        pass
-
-    def started(self, plan, started) -> None:
-        pass
 
     def interval(self, interval) -> None:
         if interval.index == self._at and self._action is not None:
@@ -41,7 +38,7 @@ def measure(
     observer: Observer | None = None,
     tools: Tools | None = None,
     **options,
-) -> Recording:
+) -> Run:
     chosen = {
         "target": server.url,
         "clients": 2,
@@ -51,17 +48,14 @@ def measure(
         "disturbance_max": 1.0,
         **options,
     }
-    return run(
-        [WeightedName(work, 1)],
-        RunOptions(**chosen),
-        tools or engine_tools(),
-        observer or Observer(),
-    )
+    tools = tools or engine_tools()
+    job = check([WeightedName(work, 1)], RunOptions(**chosen), tools, print)
+    return run(job, tools, observer or Observer())
 
 
-def seen(recording: Recording, table: str, **wanted: object) -> int:
+def seen(recording: Run, table: str, **wanted: object) -> int:
     """Return the number of sessions with these properties, over all samples."""
-    columns = recording.tables[table]
+    columns = recording.columns[table]
     fits = np.ones(len(columns["count"]), dtype=bool)
     for name, value in wanted.items():
         fits &= columns[name] == value
@@ -73,5 +67,5 @@ def nobody_watches() -> bool:
     return not any(its.name.startswith("telemetry") for its in threading.enumerate())
 
 
-def lacks(recording: Recording) -> dict[str, str]:
-    return dict(rows(recording.tables["lacks"], ("source", "reason")))
+def lacks(recording: Run) -> dict[str, str]:
+    return dict(rows(recording.lacks.source, recording.lacks.reason))

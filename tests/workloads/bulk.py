@@ -10,6 +10,7 @@ import psycopg
 from psycopg import sql
 
 from dbdyno.model.frame import Loaded, Progress
+from dbdyno.model.generators import Constant, Null, Template, value_at
 from dbdyno.model.plan import Endpoint, LoadColumn, LoadPlan, LoadTable
 
 HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
@@ -70,22 +71,17 @@ def field_of(column: LoadColumn, row: int) -> bytes:
 
 
 def value_of(column: LoadColumn, row: int) -> int | str | None:
-    if column.generator == "null":
-        return None
-    ((law, options),) = column.generator.items()
-    match law:
-        case "sequence":
-            return int(options["start"]) + row
-        case "block":
-            return int(options["start"]) + row // int(options["size"])
-        case "number":
-            return int(options["value"])
-        case "constant":
-            return str(options["text"])
-        case "template":
-            return str(options["pattern"]).replace("@", "abcdefgh"[row % 8])
-        case _:
-            raise AssertionError(f"no workload uses {law} yet")
+    match column.generator:
+        case Null():
+            return None
+        case Constant(text):
+            return text
+        case Template(pattern):
+            return pattern.replace("@", "abcdefgh"[row % 8])
+        case law:
+            value = value_at(law, row)
+            assert value is not None, f"no workload uses {law} yet"
+            return value
 
 
 def conninfo_of(endpoint: Endpoint) -> str:

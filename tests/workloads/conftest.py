@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from psycopg import Connection
 
+from dbdyno.databases.known import all_adapters
+from dbdyno.databases.postgresql.server.binaries import embedded_binaries
 from dbdyno.model.frame import Loaded, Progress
 from dbdyno.model.plan import LoadPlan
 from dbdyno.servers.base import Server
-from dbdyno.servers.postgresql.binaries import embedded_binaries
-from dbdyno.targets.registry import all_targets
 from dbdyno.workloads.loading import LoadProgress
 from dbdyno.workloads.parameters import Value
 from dbdyno.workloads.preparing import LoadOptions, Place, Prepared, prepare_data
@@ -28,7 +28,7 @@ def prepare(database: Server, connection: Connection) -> Prepare:
 
 
 def preparer(server: Server, connection: Connection) -> Prepare:
-    place = Place(all_targets()["postgresql"], connection, server.endpoint())
+    place = Place(all_adapters()["postgresql"], connection, server.endpoint())
 
     def run(
         name: str,

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from psycopg import Connection
 
+from dbdyno.databases.postgresql.over_postgresql import ADAPTER
 from dbdyno.errors import DbdynoError
-from dbdyno.targets.postgresql import TARGET
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.invariants import Bounded, Committed, Violation
 from dbdyno.workloads.registry import find_workload
@@ -42,10 +42,10 @@ def judge(
     workload = find_workload(name)
     values = workload.complete(given)
     (script,) = workload.scripts(values, "postgresql")
-    before = workload.snapshot(TARGET, connection, values)
+    before = workload.snapshot(ADAPTER, connection, values)
     run_script(connection, workload, **given)
     connection.execute(damage)  # type: ignore[call-overload]
-    after = workload.snapshot(TARGET, connection, values)
+    after = workload.snapshot(ADAPTER, connection, values)
     return workload.verify(values, before, after, {script.name: committed})
 
 
@@ -55,7 +55,7 @@ def test_honest_runs_break_nothing(prepare: Prepare, connection: Connection, nam
     workload = find_workload(name)
     assert judge(connection, "simple-update") == []  # used data passes like fresh data
     assert judge(connection, name) == []
-    assert workload.check(TARGET, connection, workload.complete({})) == []
+    assert workload.check(ADAPTER, connection, workload.complete({})) == []
 
 
 @pytest.mark.parametrize("operation", ["select", "update", "insert"])
@@ -63,7 +63,7 @@ def test_honest_runs_of_pk(prepare: Prepare, connection: Connection, operation: 
     prepare("pk")
     assert judge(connection, "pk", operation=operation) == []
     workload = find_workload("pk")
-    assert workload.check(TARGET, connection, workload.complete({})) == []
+    assert workload.check(ADAPTER, connection, workload.complete({})) == []
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_rows_that_a_policy_hides_are_no_damage(prepare: Prepare, connection: Co
     connection.execute("grant select on all tables in schema public to reader")
     connection.execute("set role reader")
     try:
-        with pytest.raises(DbdynoError) as caught, TARGET.understood("check"):
-            workload.snapshot(TARGET, connection, values)
+        with pytest.raises(DbdynoError) as caught, ADAPTER.understood("check"):
+            workload.snapshot(ADAPTER, connection, values)
     finally:
         connection.execute("reset role")
         connection.execute("drop owned by reader; drop role reader")
@@ -113,7 +113,7 @@ def test_check_sees_damage(prepare: Prepare, connection: Connection, damage: str
     prepare("tpcb")
     connection.execute(damage)  # type: ignore[call-overload]
     workload = find_workload("tpcb")
-    assert len(workload.check(TARGET, connection, workload.complete({}))) == 1
+    assert len(workload.check(ADAPTER, connection, workload.complete({}))) == 1
 
 
 def test_a_lost_commit_is_seen(prepare: Prepare, connection: Connection) -> None:

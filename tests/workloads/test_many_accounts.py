@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from dbdyno.cli.app import main
+from dbdyno.databases.adapter import Adapter
+from dbdyno.databases.connection import Connection
+from dbdyno.databases.known import native_adapter
 from dbdyno.servers.base import Server
-from dbdyno.targets.base import Target
-from dbdyno.targets.connection import Connection
-from dbdyno.targets.registry import find_target
 from dbdyno.workloads import pgbench_laws
 from dbdyno.workloads.invariants import Committed, Snapshot
 from dbdyno.workloads.registry import find_workload
@@ -74,8 +74,8 @@ def test_damage_to_the_checked_rows_is_detected_and_a_check_detects_all(server: 
     assert "rows of pgbench_accounts by -1" in violations[-1].message
 
 
-def target_of(server: Server) -> Target:
-    return find_target(server.endpoint().protocol)
+def target_of(server: Server) -> Adapter:
+    return native_adapter(server.endpoint().protocol)
 
 
 def measured(server: Server, connection: Connection) -> Snapshot:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dbdyno import engine
+from dbdyno.databases.known import native_adapter
 from dbdyno.errors import DbdynoError
 from dbdyno.run.data_preparation import load_summary
 from dbdyno.servers.base import Server
-from dbdyno.targets.registry import find_target
 from dbdyno.workloads.preparing import LoadOptions, Place, Prepared, prepare_data
 from dbdyno.workloads.registry import find_workload
 
@@ -32,7 +32,7 @@ def load_tpcb(server: Server, *, replace: bool = False) -> Prepared:
         return prepare_data(
             find_workload("tpcb"),
             {"scale": 1},
-            Place(find_target("mysql"), connection, server.endpoint()),
+            Place(native_adapter("mysql"), connection, server.endpoint()),
             bulk=engine.load,
             options=LoadOptions(seed=1, jobs=1, replace=replace),
             watch=lambda _progress: None,

@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from dbdyno import engine
+from dbdyno.databases.adapter import Adapter
+from dbdyno.databases.known import native_adapter
 from dbdyno.model.plan import Protocol
 from dbdyno.servers.base import Server
-from dbdyno.targets.base import Target
-from dbdyno.targets.registry import find_target
 from dbdyno.workloads.invariants import Committed
 from dbdyno.workloads.oltp.workload import MEMBERS
 from dbdyno.workloads.parameters import Value
@@ -29,8 +29,8 @@ def server(request: pytest.FixtureRequest, new_database: Callable[[Server], Serv
 
 
 @pytest.fixture
-def target(server: Server) -> Target:
-    return find_target(server.endpoint().protocol)
+def target(server: Server) -> Adapter:
+    return native_adapter(server.endpoint().protocol)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def connection(server: Server) -> Iterator[Any]:
 
 
 @pytest.fixture
-def prepare(server: Server, target: Target, connection: Any) -> Callable[..., Prepared]:
+def prepare(server: Server, target: Adapter, connection: Any) -> Callable[..., Prepared]:
     def run(name: str, **given: Value) -> Prepared:
         return prepare_data(
             find_workload(name),
@@ -79,7 +79,7 @@ def sysbench(server: Server, script: str, *arguments: str, tables: int = 2) -> s
     return ended.stdout
 
 
-def shape(target: Target, connection: Any) -> list[Any]:
+def shape(target: Adapter, connection: Any) -> list[Any]:
     """What the catalog shows, without the mark that only our tables have."""
     found = target.find_tables(connection, ["sbtest1", "sbtest2"])
     return [(table.name, table.columns, table.primary_key) for table in found.values()]
@@ -100,7 +100,7 @@ TEMPLATE = {
 
 
 def test_the_tables_are_sysbenchs(
-    prepare: Callable[..., Prepared], server: Server, target: Target, connection: Any
+    prepare: Callable[..., Prepared], server: Server, target: Adapter, connection: Any
 ) -> None:
     prepare("oltp_read_write", tables=2, table_size=SIZE)
     own = shape(target, connection), connection.execute(INDEXES[target.name]).fetchall()
@@ -143,7 +143,7 @@ def play(connection: Any, name: str, protocol: Protocol, values: dict[str, Value
 
 @pytest.mark.parametrize("name", NAMES)
 def test_its_statements_run_and_keep_its_laws(
-    prepare: Callable[..., Prepared], target: Target, connection: Any, name: str
+    prepare: Callable[..., Prepared], target: Adapter, connection: Any, name: str
 ) -> None:
     values = prepare(name, table_size=SIZE).values
     workload = find_workload(name)
@@ -159,7 +159,7 @@ def test_its_statements_run_and_keep_its_laws(
 
 
 def test_many_rows_come_by_one_insert(
-    prepare: Callable[..., Prepared], target: Target, connection: Any
+    prepare: Callable[..., Prepared], target: Adapter, connection: Any
 ) -> None:
     values = prepare("bulk_insert", rows_per_insert=7).values
     play(connection, "bulk_insert", target.name, values)  # type: ignore[arg-type]

@@ -5,9 +5,9 @@ import pytest
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.data_preparation import prepare
 from dbdyno.run.grammar import WeightedName
+from dbdyno.run.job import read_job
 from dbdyno.run.options import RunOptions
 from dbdyno.run.tools import engine_tools
-from dbdyno.run.work import find_work
 from dbdyno.workloads.size import estimated_bytes
 
 SIZE = "select sum(pg_total_relation_size(oid)) from pg_class where relname = any(%s)"
@@ -15,19 +15,17 @@ SIZE = "select sum(pg_total_relation_size(oid)) from pg_class where relname = an
 
 @pytest.mark.parametrize("fillfactor", ["100", "50"])
 def test_tables_are_about_as_large_as_was_estimated(database, fillfactor):
-    options = RunOptions(define=(("fillfactor", fillfactor),))
-    work = find_work([WeightedName("tpcb", 1)], (), options)
+    options = RunOptions(define=(("fillfactor", fillfactor),), seed=1)
+    job = read_job([WeightedName("tpcb", 1)], options, print)
     with connect_to(database) as connected:
         prepared = prepare(
             connected,
-            work,
-            options,
-            seed=1,
+            job,
             bulk=engine_tools().load,
             watch=lambda _progress: None,
             say=print,
         )
-        tables = work.workload.tables(prepared.values)
+        tables = job.work.workload.tables(prepared.values)
         names = [table.name for table in tables]
         real = int(connected.control.execute(SIZE, [names]).fetchone()[0])
     assert estimated_bytes(tables) == pytest.approx(real, rel=0.2)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from dbdyno.databases.known import native_adapter
 from dbdyno.servers.base import Server
-from dbdyno.targets.registry import find_target
 from dbdyno.workloads.registry import find_workload
 from tests.support.ended import assert_sound
 from tests.workloads.test_runs import run
@@ -29,7 +29,7 @@ def test_updates_keep_to_the_hot_rows(server: Server) -> None:
 
 def test_a_run_checks_a_thousand_rows_and_a_check_all(server: Server) -> None:
     assert_sound(run(server, "volume", "-D", "rows=2500")["invalid_reasons"])
-    target, workload = find_target(server.endpoint().protocol), find_workload("volume")
+    target, workload = native_adapter(server.endpoint().protocol), find_workload("volume")
     values = workload.complete({"rows": 2500})
     with server.connect() as connection:
         before = workload.snapshot(target, connection, values)

@@ -1,6 +1,5 @@
 //! Errors that end the engine's work, or prevent it.
 
-use crate::odbc;
 use dbdyno_hist::frame::Failed;
 use dbdyno_load::WAITED_BESIDE_OTHERS;
 use dbdyno_model::{FailureClass, Protocol, ServerError};
@@ -18,6 +17,8 @@ pub struct EngineError {
     pub hint: String,
 }
 
+/// Our error code for a driver that cannot be loaded.
+pub(crate) const NO_DRIVER: &str = "no_odbc_driver";
 /// SQLSTATE of a prepared statement that already exists.
 pub(crate) const SHARED_SESSION: &str = "42P05";
 
@@ -45,7 +46,7 @@ impl EngineError {
                  let it have more sessions or lend them for a transaction (PgBouncer: \
                  default_pool_size, pool_mode = transaction)"
             }
-            (_, odbc::NO_DRIVER) => {
+            (_, NO_DRIVER) => {
                 "install the database's ODBC driver; odbcinst -q -d lists the installed ones"
             }
             (FailureClass::Permission, _) => "check user and password, or the client's certificate",

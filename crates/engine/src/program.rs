@@ -1,13 +1,15 @@
 //! The compiled scripts of a plan, in either language.
 
-use dbdyno_model::{Plan, Protocol, QueryMode, Statement, StatementId};
-use dbdyno_script::{Problem, Session, lua};
+use dbdyno_model::{Language, Plan, Protocol, QueryMode, Statement, StatementId};
+use dbdyno_script::{Problem, Session, lua, workload};
+use dbdyno_sql::Dialect;
 use std::sync::Arc;
 
 /// The compiled scripts of a plan.
 pub(crate) enum Program {
     Pgbench(Arc<dbdyno_script::Program>),
     Lua(Box<lua::Program>),
+    Workload(Arc<workload::Program>),
 }
 
 impl Program {
@@ -20,9 +22,16 @@ impl Program {
                 Err(problems) => (None, problems),
             };
         }
+        if plan.scripts.iter().any(|script| script.language == Language::Lua) {
+            return match workload_program(plan) {
+                Ok(program) => (Some(Self::Workload(Arc::new(program))), Vec::new()),
+                Err(problems) => (None, problems),
+            };
+        }
         let options = dbdyno_script::Options {
             seed: plan.seed,
             allow_shell: plan.allow_shell,
+            dialect: dialect_of(plan.endpoint.protocol),
             has_copy: plan.endpoint.protocol == Protocol::Postgresql,
             print,
         };
@@ -36,6 +45,7 @@ impl Program {
     pub(crate) fn statements(&self) -> &[Statement] {
         match self {
             Self::Pgbench(program) => program.statements(),
+            Self::Workload(program) => program.statements(),
             Self::Lua(_) => &[],
         }
     }
@@ -43,7 +53,7 @@ impl Program {
     /// The statements discovered during the run, from this number on.
     pub(crate) fn new_statements(&self, from: usize) -> Vec<Statement> {
         match self {
-            Self::Pgbench(_) => Vec::new(),
+            Self::Pgbench(_) | Self::Workload(_) => Vec::new(),
             Self::Lua(program) => program.statements().since(from),
         }
     }
@@ -51,7 +61,7 @@ impl Program {
     /// A statement, known before the run or discovered during it.
     pub(crate) fn statement(&self, id: StatementId) -> Option<Statement> {
         match self {
-            Self::Pgbench(program) => program.statements().get(id.0 as usize).cloned(),
+            Self::Pgbench(_) | Self::Workload(_) => self.statements().get(id.0 as usize).cloned(),
             Self::Lua(program) => program.statements().since(id.0 as usize).into_iter().next(),
         }
     }
@@ -59,7 +69,7 @@ impl Program {
     /// What runs the script's own report hooks; none when it has no hooks.
     pub(crate) fn reporter(&self) -> Result<Option<lua::Reporter>, Problem> {
         match self {
-            Self::Pgbench(_) => Ok(None),
+            Self::Pgbench(_) | Self::Workload(_) => Ok(None),
             Self::Lua(program) => program.reporter(),
         }
     }
@@ -67,7 +77,7 @@ impl Program {
     /// What sysbench has counted of the script's statements so far.
     pub(crate) fn count(&self, counter: lua::Counter) -> u64 {
         match self {
-            Self::Pgbench(_) => 0,
+            Self::Pgbench(_) | Self::Workload(_) => 0,
             Self::Lua(program) => program.count(counter),
         }
     }
@@ -84,6 +94,7 @@ impl Program {
                 let session = |client| Box::new(program.session(client)) as Box<dyn Session>;
                 Ok(clients.map(session).collect())
             }
+            Self::Workload(program) => clients.map(|client| program.session(client)).collect(),
             Self::Lua(program) if apart => {
                 let each: Result<Vec<_>, _> =
                     clients.map(|client| program.sessions(std::iter::once(client))).collect();
@@ -94,9 +105,34 @@ impl Program {
     }
 }
 
+fn dialect_of(protocol: Protocol) -> Dialect {
+    match protocol {
+        Protocol::Postgresql => Dialect::Postgresql,
+        Protocol::Mysql => Dialect::Mysql,
+        Protocol::Odbc => Dialect::Standard,
+    }
+}
+
 /// Standard error is the log; frames have a descriptor of their own.
 fn print(line: &str) {
     eprintln!("{line}");
+}
+
+/// Loads the Lua scripts of a plan's workload.
+fn workload_program(plan: &Plan) -> Result<workload::Program, Vec<Problem>> {
+    if plan.scripts.iter().any(|script| script.language != Language::Lua) {
+        let message = "the Lua scripts of a workload cannot share a run with other scripts";
+        return Err(vec![Problem::outside("", message)]);
+    }
+    let protocol = plan.endpoint.protocol;
+    let settings = workload::Settings {
+        seed: plan.seed,
+        mode: plan.query_mode,
+        has_pipelines: protocol == Protocol::Postgresql,
+        dialect: dialect_of(protocol),
+        print,
+    };
+    workload::compile(&plan.scripts, &plan.variables, settings)
 }
 
 /// Loads the Lua script of a plan.

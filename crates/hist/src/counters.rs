@@ -134,6 +134,30 @@ impl AddAssign for Counters {
     }
 }
 
+/// The rows that executions of a statement touched: returned, changed or found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(into = "(u64, u64)")]
+pub struct Rows {
+    /// All rows.
+    pub touched: u64,
+    /// Executions that touched none.
+    pub executions_without: u64,
+}
+
+impl Rows {
+    /// Adds those of other executions. The numbers are the server's, which may lie.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.touched = self.touched.saturating_add(other.touched);
+        self.executions_without += other.executions_without;
+    }
+}
+
+impl From<Rows> for (u64, u64) {
+    fn from(rows: Rows) -> Self {
+        (rows.touched, rows.executions_without)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Counters;

@@ -14,9 +14,8 @@ mod tally;
 pub use activity::{Activity, Doing};
 pub use bars::{bars, merge, quantiles};
 pub use collector::{Collector, EngineUse};
-pub use counters::{Copied, Counters};
+pub use counters::{Copied, Counters, Rows};
 pub use latencies::Latencies;
 pub use tally::{
-    FailedTry, FailureKey, FailureTally, Failures, Rows, ScriptTally, Shape, Slow, Tally,
-    add_failure,
+    FailedTry, FailureKey, FailureTally, Failures, ScriptTally, Shape, Slow, Tally, add_failure,
 };

@@ -1,8 +1,7 @@
 //! What one worker counted in one interval.
 
-use crate::{Counters, Latencies};
+use crate::{Counters, Latencies, Rows};
 use dbdyno_model::{FailureClass, Nanos, ServerError, StatementId};
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// How many of an interval's slowest transactions are kept.
@@ -65,30 +64,6 @@ pub struct ScriptTally {
     pub response: Latencies,
     /// done − sent; empty when it does not differ.
     pub service: Latencies,
-}
-
-/// The rows that executions of a statement touched: returned, changed or found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(into = "(u64, u64)")]
-pub struct Rows {
-    /// All rows.
-    pub touched: u64,
-    /// Executions that touched none.
-    pub executions_without: u64,
-}
-
-impl Rows {
-    /// Adds those of other executions. The numbers are the server's, which may lie.
-    fn add(&mut self, other: Self) {
-        self.touched = self.touched.saturating_add(other.touched);
-        self.executions_without += other.executions_without;
-    }
-}
-
-impl From<Rows> for (u64, u64) {
-    fn from(rows: Rows) -> Self {
-        (rows.touched, rows.executions_without)
-    }
 }
 
 /// One statement's part of a tally.

@@ -1,81 +1,12 @@
-//! One client: the state of its connections and its current transaction.
+//! One client: its state, its connections, and what its current transaction has come to.
 
+use crate::state::{Errand, Input, State};
 use dbdyno_hist::Copied;
 use dbdyno_model::{
     BlockEnd, BlockWords, ConnectionId, CopyDirection, Flow, Nanos, Queue, Reply, ServerError,
     StatementId, Stream,
 };
 use dbdyno_script::{Fault, Resume, Session, Step};
-
-/// The state of a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// Not connected and not connecting. Waits for its turn to connect, or for the alarm that ends
-    /// its pause after a failed attempt. Leaves to `Connecting`.
-    Unconnected,
-    /// Connecting since this instant. Leaves to `Idle`, or into the transaction that waited for the
-    /// connection, or back to `Unconnected`.
-    Connecting(Nanos),
-    /// Connected and idle since this instant. Leaves to `AwaitingReply` when a transaction is due.
-    Idle(Nanos),
-    /// Think time between two transactions, until its alarm. Leaves to `AwaitingReply`.
-    Thinking,
-    /// After a transaction without requests, until the clock has advanced. Leaves as `Idle` does,
-    /// or to `Thinking`.
-    Yielding,
-    /// Waits for a reply. Stays with the next statement, or leaves to any of the states below, or
-    /// to the end of the transaction.
-    AwaitingReply,
-    /// The script sleeps, until its alarm.
-    Sleeping,
-    /// A shell command is running.
-    InShell,
-    /// The transaction failed and left its block open; waits for the reply to ROLLBACK. Leaves to
-    /// the retry or to the transaction's end.
-    RollingBack {
-        /// Whether the transaction is retried.
-        retry: bool,
-    },
-    /// The run is over and the server was asked to cancel; waits for its last reply.
-    Cancelling,
-    /// Moves to another thread as soon as its connection can. Leaves with it, or as `Idle` does.
-    Moving,
-    /// Done: there is no further state.
-    Finished,
-}
-
-/// Where a client is between the setup and the teardown of its script.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lifecycle {
-    /// Setup has not run, or the connection it ran on was lost. Leaves to `SettingUp` with the next
-    /// connection, or to `SetUp` when the script has no setup.
-    NotSetUp,
-    /// The script's setup is running. Leaves to `SetUp`, or back to `NotSetUp` if the connection is
-    /// lost.
-    SettingUp,
-    /// The client runs transactions. Leaves to `TearingDown`, or back to `NotSetUp` if the
-    /// connection is lost.
-    SetUp,
-    /// The last transaction is over, and the script's teardown is running. The client is finished
-    /// then.
-    TearingDown,
-}
-
-/// The transaction a client is in.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Transaction {
-    pub(crate) script: usize,
-    /// Index among the client's transactions (closed loop), or number of the arrival (open loop).
-    pub(crate) number: u64,
-    pub(crate) due: Nanos,
-    /// When its first request was sent.
-    pub(crate) sent: Option<Nanos>,
-    pub(crate) tries: u32,
-    /// When its latest try began.
-    pub(crate) try_began: Nanos,
-    /// Whether it was due in the measured part of the run.
-    pub(crate) measured: bool,
-}
 
 /// MySQL's and MariaDB's code of a deadlock, which rolls the whole block back.
 const MYSQL_DEADLOCK: &str = "1213";
@@ -159,43 +90,11 @@ impl Connection {
     }
 }
 
-/// One client.
-pub struct Client {
-    /// Its number over the whole run.
-    pub(crate) id: u64,
-    /// The thread it is to move to.
-    pub(crate) moving_to: Option<u32>,
-    pub(crate) session: Box<dyn Session>,
-    pub(crate) state: State,
-    pub(crate) lifecycle: Lifecycle,
-    /// The connection that the engine makes for it.
-    pub(crate) first: Connection,
-    /// Those that its script has opened besides, from number 1 on. Boxed, as few clients have any.
-    #[expect(clippy::box_collection, reason = "a client's size decides how much of it is cached")]
-    pub(crate) others: Option<Box<Vec<Connection>>>,
-    /// The connection that it uses at present: it connects, or waits for an answer there.
-    pub(crate) using: ConnectionId,
+/// What is known of a client that misses a connection.
+#[derive(Debug)]
+pub(crate) struct Trouble {
     /// The connection that it lost, or could not make, and has not had since.
-    pub(crate) missing: Option<ConnectionId>,
-    /// Alarms set in earlier states carry an older generation.
-    pub(crate) generation: u32,
-    pub(crate) transaction: Option<Transaction>,
-    /// Requests without an answer yet, oldest first.
-    pub(crate) outstanding: Queue<Asked>,
-    /// Statements of this try and their latencies.
-    pub(crate) timings: Vec<(StatementId, Nanos)>,
-    /// The error of the current try.
-    pub(crate) error: Option<ServerError>,
-    /// The statement that the latest error answered.
-    pub(crate) failing: StatementId,
-    /// Rows that this try of the transaction has copied.
-    pub(crate) copied: Copied,
-    /// Scripts that failed permanently here while it was undecided whether they can work.
-    pub(crate) failed_scripts: Vec<usize>,
-    /// Transactions begun, warm-up included: the next one's number in a closed loop.
-    pub(crate) begun: u64,
-    /// Measured transactions begun.
-    pub(crate) measured: u64,
+    pub(crate) missing: ConnectionId,
     /// Connect attempts that failed in a row.
     pub(crate) connect_failures: u32,
     /// When the first of its failed connect attempts began, since any client last reached the
@@ -207,20 +106,68 @@ pub struct Client {
     pub(crate) server_busy_since: Option<Nanos>,
 }
 
+impl Trouble {
+    fn new(missing: ConnectionId) -> Self {
+        Self {
+            missing,
+            connect_failures: 0,
+            refused_since: None,
+            is_counted_as_lost: false,
+            server_busy_since: None,
+        }
+    }
+}
+
+/// One client. Small, as hundreds take turns: what few clients have, or for a short time only, is
+/// boxed.
+pub struct Client {
+    /// Its number over the whole run.
+    pub(crate) id: u64,
+    /// The thread it is to move to.
+    pub(crate) moving_to: Option<u32>,
+    pub(crate) session: Box<dyn Session>,
+    pub(crate) state: State,
+    /// The connection that the engine makes for it.
+    pub(crate) first: Connection,
+    /// Those that its script has opened besides, from number 1 on. Boxed, as few clients have any.
+    #[expect(clippy::box_collection, reason = "a client's size decides how much of it is cached")]
+    pub(crate) others: Option<Box<Vec<Connection>>>,
+    /// The connection that it uses at present: it connects, or waits for an answer there.
+    pub(crate) using: ConnectionId,
+    /// Since it lost a connection, or could not make one, until it has it again.
+    pub(crate) trouble: Option<Box<Trouble>>,
+    /// Alarms set in earlier states carry an older generation.
+    pub(crate) generation: u32,
+    /// Requests without an answer yet, oldest first.
+    pub(crate) outstanding: Queue<Asked>,
+    /// Statements of this try and their latencies.
+    pub(crate) timings: Vec<(StatementId, Nanos)>,
+    /// The error of the current try.
+    pub(crate) error: Option<Box<ServerError>>,
+    /// The statement that the latest error answered.
+    pub(crate) failing: StatementId,
+    /// Rows that this try of the transaction has copied.
+    pub(crate) copied: Copied,
+    /// Scripts that failed permanently here while it was undecided whether they can work.
+    pub(crate) failed_scripts: Vec<usize>,
+    /// Transactions begun, warm-up included: the next one's number in a closed loop.
+    pub(crate) begun: u64,
+    /// Measured transactions begun.
+    pub(crate) measured: u64,
+}
+
 impl Client {
     pub(crate) fn new(id: u64, server: u32, session: Box<dyn Session>) -> Self {
         Self {
             id,
             moving_to: None,
             session,
-            state: State::Unconnected,
-            lifecycle: Lifecycle::NotSetUp,
+            state: State::Unconnected(Errand::SetUp),
             first: Connection { server, ..Connection::default() },
             others: None,
             using: ConnectionId::FIRST,
-            missing: None,
+            trouble: None,
             generation: 0,
-            transaction: None,
             outstanding: Queue::default(),
             timings: Vec::new(),
             error: None,
@@ -229,10 +176,6 @@ impl Client {
             failed_scripts: Vec::new(),
             begun: 0,
             measured: 0,
-            connect_failures: 0,
-            refused_since: None,
-            is_counted_as_lost: false,
-            server_busy_since: None,
         }
     }
 
@@ -243,8 +186,11 @@ impl Client {
         Self { state: State::Finished, generation, ..placeholder }
     }
 
-    /// Enters a state; alarms set before are void.
-    pub(crate) fn enter(&mut self, state: State) {
+    /// Moves to its next state; alarms set before are void.
+    #[expect(clippy::inline_always, reason = "as with the table: the input is known")]
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, input: Input) {
+        let Some(state) = self.state.after(input) else { impossible(&self.state, &input) };
         self.state = state;
         self.generation = self.generation.wrapping_add(1);
     }
@@ -270,6 +216,11 @@ impl Client {
             others.resize_with(place + 1, Connection::default);
         }
         &mut others[place]
+    }
+
+    /// It misses this connection, unless it has missed one before.
+    pub(crate) fn misses(&mut self, connection: ConnectionId) -> &mut Trouble {
+        self.trouble.get_or_insert_with(|| Box::new(Trouble::new(connection)))
     }
 
     /// All of its connections are closed, to be made anew.
@@ -320,13 +271,13 @@ impl Client {
 
     /// Whether it can run transactions.
     pub(crate) fn is_set_up(&self) -> bool {
-        self.is_connected() && matches!(self.lifecycle, Lifecycle::SetUp | Lifecycle::TearingDown)
+        self.is_connected() && self.state.is_set_up()
     }
+}
 
-    /// Whether it waits for an answer of the server.
-    pub(crate) fn awaits_server(&self) -> bool {
-        matches!(self.state, State::AwaitingReply | State::RollingBack { .. } | State::Cancelling)
-    }
+#[cold]
+fn impossible(state: &State, input: &Input) -> ! {
+    panic!("{input:?} is impossible for a client that is {state:?}")
 }
 
 /// The session of a placeholder.

@@ -4,18 +4,28 @@
 //! times, and requests actions through its [`Port`]. The engine provides sockets and the machine's
 //! clock, the simulator a simulated server and a virtual clock.
 
+mod arrivals;
 mod client;
+mod connector;
+mod ending;
+mod intervals;
+mod port;
+mod sampler;
 mod schedule;
 mod script_viability;
+mod shared;
+mod state;
 mod timeline;
 mod timers;
 mod worker;
 
 pub use client::Client;
+pub use connector::{Outage, OutageEvent, WAITED_BESIDE_OTHERS};
+pub use intervals::ClosedInterval;
+pub use port::{Event, HopelessScript, Port, Settings, ShellCall};
 pub use schedule::Schedule;
-pub use script_viability::{HOPELESS_AFTER, ScriptViability};
+pub use script_viability::HOPELESS_AFTER;
+pub(crate) use script_viability::ScriptViability;
+pub use shared::RunShared;
 pub use timeline::{Phase, Timeline};
-pub use worker::{
-    ClosedInterval, Event, HopelessScript, Outage, OutageEvent, Port, Settings, ShellCall,
-    WAITED_BESIDE_OTHERS, Worker,
-};
+pub use worker::Worker;

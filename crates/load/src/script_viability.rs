@@ -26,7 +26,7 @@ struct Evidence {
 
 /// What is known of each script.
 #[derive(Debug)]
-pub struct ScriptViability {
+pub(crate) struct ScriptViability {
     scripts: Vec<Evidence>,
     /// Workers whose clients have not begun yet: they wake at the same instant, but the kernel may
     /// let some of them run long before others.
@@ -35,7 +35,7 @@ pub struct ScriptViability {
 
 impl ScriptViability {
     /// For this many scripts; nothing is decided until this many workers have begun.
-    pub fn new(scripts: usize, workers: u32) -> Self {
+    pub(crate) fn new(scripts: usize, workers: u32) -> Self {
         let scripts = std::iter::repeat_with(Evidence::default).take(scripts).collect();
         Self { scripts, workers_not_begun: AtomicU32::new(workers) }
     }

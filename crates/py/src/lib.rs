@@ -6,6 +6,7 @@
 mod agent;
 
 use dbdyno_model::Plan;
+use dbdyno_sql::Dialect;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -17,7 +18,7 @@ mod _engine {
     #[pymodule_export]
     use super::{
         agent_main, check_plan, files_beside_clients, histogram_bars, histogram_merge,
-        histogram_quantiles, make_room, statements_with_variables,
+        histogram_quantiles, make_room, sql_tokens, statements_with_variables,
     };
 }
 
@@ -38,6 +39,14 @@ fn check_plan(plan: &[u8]) -> PyResult<String> {
 fn statements_with_variables(plan: &[u8]) -> PyResult<String> {
     let plan: Plan = serde_json::from_slice(plan).map_err(value_error)?;
     serde_json::to_string(&dbdyno_engine::statements_with_variables(&plan)).map_err(value_error)
+}
+
+/// The tokens of SQL as this dialect reads it: for each its kind and its text.
+#[pyfunction]
+fn sql_tokens(sql: &str, dialect: &str) -> PyResult<Vec<(&'static str, String)>> {
+    let dialect = Dialect::named(dialect).ok_or_else(|| value_error(dialect))?;
+    let tokens = dbdyno_sql::tokens(sql, dialect);
+    Ok(tokens.map(|token| (token.kind.name(), token.text.to_owned())).collect())
 }
 
 /// Raises this process's limit on open files for this many clients; returns code, message and hint

@@ -25,7 +25,7 @@ fn main() {
     let program = compile(&script, settings(modules)).expect("no problem");
     let before = resident_kib();
     let begin = Instant::now();
-    let mut sessions = program.sessions(0..CLIENTS).expect("a lane");
+    let mut sessions = program.sessions(0..CLIENTS).expect("a Lua state");
     for session in &mut sessions {
         session.set_up(chance(0));
         to_the_end(&mut **session);

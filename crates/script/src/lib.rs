@@ -8,7 +8,9 @@ mod dist;
 pub mod lua;
 mod pgbench;
 mod problem;
+pub mod workload;
 
+pub use dist::{Span, Zipf, fnv1a, last_name, non_uniform, permute, random_text};
 pub use pgbench::{Compilation, Options, PgbenchSession, Program, compile};
 pub use problem::{Problem, Severity};
 
@@ -120,6 +122,8 @@ pub struct Fault {
     pub line: u32,
     /// What went wrong.
     pub message: String,
+    /// The SQLSTATE of the server's error that the script did not handle, if it is that.
+    pub sqlstate: Option<String>,
 }
 
 impl Fault {

@@ -9,7 +9,8 @@ use common::{
 use dbdyno_model::{
     Flow, Keep, Nanos, QueryMode, Reply, Request, ResultSet, Scalar, StatementId, Value,
 };
-use dbdyno_script::{PgbenchSession, Resume, Session, Step, compile};
+use dbdyno_script::{Options, PgbenchSession, Resume, Session, Step, compile};
+use dbdyno_sql::Dialect;
 use std::collections::BTreeMap;
 
 const TPCB: &str = "\
@@ -394,7 +395,6 @@ fn where_no_server_takes_a_parameter_values_are_written_into_the_text() {
         ("select \"c:n\" /*:n*/", "select \"c3\" /*:n*/", "inside quotes"),
         ("select 1 /*+ rows(:n) */", "select 1 /*+ rows(3) */", "inside quotes"),
         ("select /*! :n */ 1", "select /*! 3 */ 1", "inside quotes"),
-        ("select * from `a_:n`", "select * from `a_3`", "inside quotes"),
         ("select * from part_:n", "select * from part_3", "a part of a name"),
         (
             "select 1 from t order by :n, 2",
@@ -417,6 +417,21 @@ fn where_no_server_takes_a_parameter_values_are_written_into_the_text() {
         }
         assert_eq!(program(&[&script], QueryMode::Simple).statements()[0].as_text, None);
     }
+}
+
+#[test]
+fn names_in_backticks_are_quoted_where_the_server_has_them() {
+    let script = scripts(&["\\set n 3\nselect ':n', `a_:n` from t where b = :n;"]);
+    let options = Options { dialect: Dialect::Mysql, ..OPTIONS };
+    let compilation = compile(&script, &BTreeMap::new(), QueryMode::Prepared, options);
+    let program = compilation.program.expect("no error");
+    let statement = &program.statements()[0];
+    assert_eq!(statement.as_text.as_deref(), Some(":n is inside quotes"));
+    let script = scripts(&["\\set n 3\nselect 1 from `t` /*! where b = :n */;"]);
+    let compilation = compile(&script, &BTreeMap::new(), QueryMode::Prepared, options);
+    let program = compilation.program.expect("no error");
+    let statement = &program.statements()[0];
+    assert_eq!(statement.sql, "select 1 from `t` /*! where b = $1 */");
 }
 
 #[test]

@@ -4,14 +4,13 @@ use crate::Server;
 use dbdyno_hist::frame::{FailureCount, Interval};
 use dbdyno_hist::{Activity, Collector, Counters, EngineUse, Latencies, Shape, Tally};
 use dbdyno_load::{
-    Event, HopelessScript, Outage, OutageEvent, Phase, Port, ScriptViability, Settings, ShellCall,
+    Event, HopelessScript, Outage, OutageEvent, Phase, Port, RunShared, Settings, ShellCall,
     Timeline, Worker,
 };
 use dbdyno_model::{ConnectionId, Nanos, Plan, Reply, Request, ServerError};
 use dbdyno_script::{Fault, Session};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 
 /// The outcome of a simulated run.
 #[derive(Debug)]
@@ -153,7 +152,7 @@ pub fn simulate(
     let service_differs =
         plan.reconnect_each_transaction || plan.stages.iter().any(|stage| stage.rate_tps.is_some());
     let shape = Shape { scripts: plan.scripts.len(), statements: 1, service_differs };
-    let clients_left = Arc::new(AtomicU32::new(plan.clients));
+    let mut clients_left = plan.clients;
     let mut merged = Merged::default();
     for thread in 0..plan.threads {
         let clients = (thread..plan.clients).step_by(plan.threads as usize);
@@ -165,12 +164,10 @@ pub fn simulate(
             block_words: Arc::default(),
             sessions,
             // Workers run one after the other here, so they share no knowledge of the server.
-            last_heard_by_all: Arc::default(),
-            last_reached_by_all: Arc::default(),
-            clients_left_in_all: Arc::clone(&clients_left),
-            viability: Arc::new(ScriptViability::new(plan.scripts.len(), 1)),
+            shared: Arc::new(RunShared::alone(&plan, clients_left)),
         };
         let (worker, activities) = run_worker(&plan, server, Worker::new(settings));
+        clients_left -= worker.clients() as u32;
         merged.add(worker);
         merged.activities.extend(activities);
     }

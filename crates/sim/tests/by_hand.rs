@@ -6,8 +6,7 @@ mod common;
 use common::{closed, ms, open, plan, stage};
 use dbdyno_hist::{Counters, Shape};
 use dbdyno_load::{
-    Event, HOPELESS_AFTER, OutageEvent, Port, ScriptViability, Settings, ShellCall, Timeline,
-    Worker,
+    Event, HOPELESS_AFTER, OutageEvent, Port, RunShared, Settings, ShellCall, Timeline, Worker,
 };
 use dbdyno_model::{ArrivalLaw, ConnectionId, Nanos, Plan, Reply, Request, ServerError};
 use dbdyno_sim::{Asking, Drawn};
@@ -27,9 +26,7 @@ impl Port for Nowhere {
 
 /// All workers of a plan, connected, with the load's start at zero.
 fn workers(plan: &Plan) -> Vec<Worker> {
-    let (heard, met) = (Arc::default(), Arc::default());
-    let clients_left = Arc::new(plan.clients.into());
-    let viability = Arc::new(ScriptViability::new(plan.scripts.len(), plan.threads));
+    let shared = Arc::new(RunShared::new(plan));
     let worker = |thread| {
         let clients = (thread..plan.clients).step_by(plan.threads as usize);
         Worker::new(Settings {
@@ -38,10 +35,7 @@ fn workers(plan: &Plan) -> Vec<Worker> {
             shape: Shape { scripts: plan.scripts.len(), statements: 1, service_differs: false },
             block_words: Arc::default(),
             sessions: clients.map(|_| Asking::boxed(1, &Drawn::default())).collect(),
-            last_heard_by_all: Arc::clone(&heard),
-            last_reached_by_all: Arc::clone(&met),
-            clients_left_in_all: Arc::clone(&clients_left),
-            viability: Arc::clone(&viability),
+            shared: Arc::clone(&shared),
         })
     };
     (0..plan.threads).map(worker).map(|worker| begun(plan, worker)).collect()
@@ -132,7 +126,7 @@ fn failures_in_the_grace_are_no_reason_for_an_end_that_came_by_itself() {
     assert_eq!(worker.hopeless(), None);
 }
 
-/// An open loop of four clients, one of which is never answered.
+/// An open loop of four clients with an arrival each millisecond; the first client has the first one.
 fn open_loop() -> Worker {
     let arrivals = open(ArrivalLaw::Constant);
     let plan = plan(4, 1, arrivals, vec![stage(10, Some(1000.0))]);
@@ -146,12 +140,13 @@ fn open_loop() -> Worker {
 #[test]
 fn a_worker_that_begins_nothing_sleeps_although_arrivals_are_due() {
     let mut worker = open_loop();
-    let mut now = ms(1);
+    let (mut now, mut clients) = (ms(1), (0..4).cycle());
     while worker.hopeless().is_none() {
         assert!(now < ms(100), "it is never hopeless");
+        let client = clients.next().expect("a cycle");
+        answer(&mut worker, now, client, Some(&no_table()));
         now += ms(1);
         wake(&mut worker, now);
-        (0..4).for_each(|client| answer(&mut worker, now, client, Some(&no_table())));
     }
     wake(&mut worker, now + ms(10));
     assert!(worker.next_wake() > now + ms(10), "{:?}", worker.next_wake());

@@ -87,7 +87,13 @@ impl Session for Governed {
             )),
             Reconnect => Ok(Step::Connect { connection: ConnectionId::FIRST, server: 0 }),
             Stop { is_over } => Ok(Step::Stop { is_over: *is_over }),
-            Fail => Err(Fault { script: 0, command: 0, line: 1, message: "it failed".into() }),
+            Fail => Err(Fault {
+                script: 0,
+                command: 0,
+                line: 1,
+                message: "it failed".into(),
+                sqlstate: None,
+            }),
         }
     }
 }

@@ -6,7 +6,7 @@ mod common;
 use common::{closed, ms, plan, stage};
 use dbdyno_hist::{Counters, Shape};
 use dbdyno_load::{
-    Event, Outage, OutageEvent, Port, ScriptViability, Settings, ShellCall, Timeline, Worker,
+    Event, Outage, OutageEvent, Port, RunShared, Settings, ShellCall, Timeline, Worker,
 };
 use dbdyno_model::{
     Address, ConnectionId, Keep, Nanos, Plan, Reply, Request, ServerError, StatementId, Stream,
@@ -101,10 +101,7 @@ fn begun(statements: &[(ConnectionId, &'static str)], notes: &mut Notes) -> Work
         shape: Shape { scripts: 1, statements: 1, service_differs: false },
         block_words: Arc::default(),
         sessions: vec![WriterAndReader::boxed(statements)],
-        last_heard_by_all: Arc::default(),
-        last_reached_by_all: Arc::default(),
-        clients_left_in_all: Arc::new(1.into()),
-        viability: Arc::new(ScriptViability::new(1, 1)),
+        shared: Arc::new(RunShared::new(&plan)),
     });
     worker.connect_all(Nanos::ZERO, notes);
     assert_eq!(notes.take(), ["connect 0 to 0"]);

@@ -56,6 +56,12 @@ impl Answer {
         }
     }
 
+    /// Gives the kept results away: the reply has been read, or is read without them.
+    #[inline]
+    pub(crate) fn take_results(&mut self) -> Vec<ResultSet> {
+        std::mem::take(&mut self.results)
+    }
+
     /// The first error is the cause; later ones are ignored.
     pub(crate) fn fail(&mut self, error: ServerError) {
         self.error.get_or_insert(error);

@@ -10,13 +10,16 @@
 
 mod answer;
 mod buffer;
+mod connection;
 mod der;
 mod error;
+mod event;
 pub mod mysql;
 pub mod postgres;
-mod prepare_failure;
 mod secret;
 pub mod testserver;
 
 pub use buffer::{MESSAGE_BYTES_MAX, ReceiveBuffer};
+pub use connection::{Cancellation, Connection, Protocol};
 pub use error::ProtocolError;
+pub use event::{Event, Outcome, PrepareFailure};

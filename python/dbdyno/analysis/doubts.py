@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from dbdyno.analysis.arrivals import Arrivals
-from dbdyno.analysis.checkpoint_cycle import MissingCycle
-from dbdyno.analysis.disturbance import Disturbance, busiest_programs
-from dbdyno.analysis.estimate import SAMPLES_MIN
-from dbdyno.analysis.steadiness import Shift
-from dbdyno.analysis.verdicts import change
+from dbdyno.analysis.compare.verdicts import change
+from dbdyno.analysis.events.checkpoint_events import MissingCycle
+from dbdyno.analysis.series.steadiness import Shift
+from dbdyno.analysis.statistics.estimate import SAMPLES_MIN
+from dbdyno.analysis.waits.arrivals import Arrivals
+from dbdyno.analysis.waits.disturbance import Disturbance, busiest_programs
 from dbdyno.formatting import count, counted, percent, seconds, significant, tps
 from dbdyno.model.record import RunRecord, Throughput, TransactionCounts
 
@@ -68,7 +68,7 @@ def disturbed(facts: Facts) -> str | None:
     """Other programs and the hypervisor used 5 % or more of the host's CPU time.
 
     Programs through which the load's connections pass and the kernel's own threads do not count
-    (:mod:`~dbdyno.analysis.disturbance`).
+    (:mod:`~dbdyno.analysis.waits.disturbance`).
     """
     found = facts.disturbance
     if found is None or not found.is_noticed:
@@ -169,7 +169,7 @@ def no_percentiles(facts: Facts) -> str | None:
 def not_steady(facts: Facts) -> str | None:
     """Throughput changed its level by 5 % or more, and not by plan.
 
-    The test is that of :func:`~dbdyno.analysis.steadiness.unasked_shift`.
+    The test is that of :func:`~dbdyno.analysis.series.steadiness.unasked_shift`.
     """
     shift = facts.shift
     if shift is None:
@@ -184,7 +184,7 @@ def not_steady(facts: Facts) -> str | None:
 def coarse(facts: Facts) -> str | None:
     """The within-run interval extends more than 5 % from the mean, or cannot be computed.
 
-    The interval is that of :func:`~dbdyno.analysis.estimate.estimate_mean`.
+    The interval is that of :func:`~dbdyno.analysis.statistics.estimate.estimate_mean`.
     """
     mean = facts.throughput
     if mean.value <= 0:
@@ -242,7 +242,7 @@ def not_alone(facts: Facts) -> str | None:
 
     Most servers count CPU time, rows, pages and WAL for all sessions together, so what those did is
     part of the costs per transaction. Their part is that of session samples that show them at work,
-    and rather too low (:class:`~dbdyno.analysis.budget.Budget`).
+    and rather too low (:class:`~dbdyno.analysis.waits.budget.Budget`).
     """
     if facts.foreign_of_work < FOREIGN_MIN:
         return None
@@ -315,7 +315,7 @@ def overrun(facts: Facts) -> str | None:
     """Transactions became due faster than they completed, and the queue grew until the end.
 
     Response times then depend only on the length of the run
-    (:attr:`~dbdyno.analysis.arrivals.Arrivals.overran`).
+    (:attr:`~dbdyno.analysis.waits.arrivals.Arrivals.overran`).
     """
     came = facts.arrivals
     if not came.overran:
@@ -346,7 +346,7 @@ def stalled(facts: Facts) -> str | None:
     """Nothing completed for longer than a transaction takes, though usually many would have.
 
     Only whole intervals count. Means, percentiles and rates then mix a working server with one that
-    does nothing (:func:`~dbdyno.analysis.arrivals.arrivals`).
+    does nothing (:func:`~dbdyno.analysis.waits.arrivals.arrivals`).
     """
     came = facts.arrivals
     if not came.still_s:

@@ -1,34 +1,36 @@
-"""Computes the numbers of a run's record from its recording.
+"""Computes the numbers of a run's record from what its folder contains.
 
 Also for a run that was interrupted: its counters are those of the last interval, and its
 percentiles those of the complete windows.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from dbdyno.analysis.arrivals import arrivals
-from dbdyno.analysis.budget import foreign_of_work
-from dbdyno.analysis.checkpoint_cycle import missing_cycle
-from dbdyno.analysis.distributions import (
+from dbdyno.analysis.doubts import Facts, find_doubts
+from dbdyno.analysis.events.checkpoint_events import missing_cycle
+from dbdyno.analysis.series.distributions import (
     is_measured,
     latency,
     sample_count,
     total_histogram,
 )
-from dbdyno.analysis.disturbance import disturbance, throttled_shares
-from dbdyno.analysis.doubts import Facts, find_doubts
-from dbdyno.analysis.estimate import SAMPLES_MIN, Series, estimate_mean
-from dbdyno.analysis.medians import median
-from dbdyno.analysis.planned_load import without_stage_means
-from dbdyno.analysis.readings import was_read
-from dbdyno.analysis.session_samples import unsampled_s
-from dbdyno.analysis.stages import stages_of
-from dbdyno.analysis.steadiness import unasked_shift
-from dbdyno.analysis.timeline import Timeline, completed, timeline
+from dbdyno.analysis.series.planned_load import is_open_loop, without_stage_means
+from dbdyno.analysis.series.readings import was_read
+from dbdyno.analysis.series.stages import stages_of
+from dbdyno.analysis.series.steadiness import unasked_shift
+from dbdyno.analysis.series.timeline import Timeline, completed, timeline
+from dbdyno.analysis.statistics.estimate import SAMPLES_MIN, Series, estimate_mean, median
+from dbdyno.analysis.waits.arrivals import arrivals
+from dbdyno.analysis.waits.budget import foreign_of_work
+from dbdyno.analysis.waits.disturbance import disturbance, throttled_shares
+from dbdyno.analysis.waits.session_samples import unsampled_s
+from dbdyno.model.counters import Machine
+from dbdyno.model.frame import FailureCount
+from dbdyno.model.plan import Script
 from dbdyno.model.record import (
     ClientCost,
     CopyRecord,
@@ -39,90 +41,97 @@ from dbdyno.model.record import (
     Throughput,
     TransactionCounts,
 )
-from dbdyno.model.recording import Histograms, Recording, rows
+from dbdyno.model.run import Run, once
+from dbdyno.model.tables import rows
 
 
-def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
+def summarize(run: Run) -> RunRecord:
     """Return the record with every measured number and doubt; status and validity are unchanged."""
-    over_time = timeline(recording)
+    over_time = timeline(run)
     measured = over_time.measured()
-    duration_s = _duration_s(recording, over_time)
-    counts = _transactions(recording)
-    throughput = _throughput(recording, measured, duration_s)
-    response_ms = latency(recording, histograms, "script_response")
+    duration_s = _duration_s(run, over_time)
+    counts = _transactions(run)
+    throughput = _throughput(run, measured, duration_s)
+    response_ms = latency(run, "script_response")
     facts = Facts(
         duration_s=duration_s,
         interval_s=median(over_time.seconds) if len(over_time.seconds) else 1.0,
-        shift=unasked_shift(recording.plan, measured.tps),
+        shift=unasked_shift(run.plan, measured.tps),
         throughput=throughput,
         transactions=counts,
-        unfinished_ages_s=_unfinished_ages_s(recording),
-        arrivals=arrivals(recording, duration_s),
+        unfinished_ages_s=_unfinished_ages_s(run),
+        arrivals=arrivals(run, duration_s),
         has_percentiles=response_ms is not None,
-        missing_cycle=missing_cycle(recording),
-        unsampled_s=unsampled_s(recording),
-        paused_s=_paused_s(recording),
+        missing_cycle=missing_cycle(run),
+        unsampled_s=unsampled_s(run),
+        paused_s=_paused_s(run),
         mean_response_s=response_ms.mean / 1e3 if response_ms else 0.0,
-        foreign_of_work=foreign_of_work(recording),
-        disturbance=disturbance(recording, duration_s),
-        is_observed=was_read(recording, "machine") or not recording.record.telemetry,
-        throttled=_throttled(recording, duration_s),
-        unreadable=recording.server.get("unreadable", ()),
+        foreign_of_work=foreign_of_work(run),
+        disturbance=disturbance(run, duration_s),
+        is_observed=was_read(run, Machine.source) or not run.record.telemetry,
+        throttled=_throttled(run, duration_s),
+        unreadable=run.server.unreadable,
     )
     return msgspec.structs.replace(
-        recording.record,
+        run.record,
         duration_s=duration_s,
-        stages=stages_of(recording.plan, measured),
-        scripts=_scripts(recording, histograms),
+        stages=stages_of(run.plan, measured),
+        scripts=_scripts(run),
         transactions=counts,
-        failures=_failures(recording),
-        tried_again=_of_engine(recording, "tried_again"),
+        failures=_failures(run),
+        tried_again=_of_engine(run, run.engine.done.tried_again) if run.engine.done else [],
         throughput_tps=throughput,
-        copy_in=_copied(recording, "copy_in", duration_s),
-        copy_out=_copied(recording, "copy_out", duration_s),
+        copy_in=_copied(run, "copy_in", duration_s),
+        copy_out=_copied(run, "copy_out", duration_s),
         response_ms=response_ms,
-        service_ms=latency(recording, histograms, "script_service") or response_ms,
-        statements=_statements(recording, histograms),
-        client=ClientCost(cpu_us_per_transaction=_client_cpu_us(recording)),
+        service_ms=latency(run, "script_service") or response_ms,
+        statements=_statements(run),
+        client=ClientCost(cpu_us_per_transaction=_client_cpu_us(run)),
         doubts=find_doubts(facts),
     )
 
 
-def full_record(recording: Recording, histograms: Histograms) -> RunRecord:
+@once
+def full_record(run: Run) -> RunRecord:
     """Return the record as it is, or for an unfinished run with the numbers so far."""
-    if recording.record.throughput_tps is not None:
-        return recording.record
-    return summarize(recording, histograms)
+    if run.record.throughput_tps is not None:
+        return run.record
+    return summarize(run)
 
 
-def _duration_s(recording: Recording, over_time: Timeline) -> float:
-    done = recording.engine.get("done")
-    if done:
-        return float(done["measured_ns"] / 1e9)
+def has_its_rate(run: Run) -> bool:
+    """Whether transactions arrived at a given rate, and the server sustained it."""
+    duration_s = full_record(run).duration_s
+    if not is_open_loop(run.plan) or not duration_s:
+        return False
+    return not arrivals(run, duration_s).overran
+
+
+def _duration_s(run: Run, over_time: Timeline) -> float:
+    if run.engine.done:
+        return run.engine.done.measured_ns / 1e9
     return float(over_time.seconds[over_time.phase == "measure"].sum())
 
 
-def _unfinished_ages_s(recording: Recording) -> list[float]:
-    done = recording.engine.get("done") or {}
-    return [age_ns / 1e9 for age_ns in done.get("unfinished_ages_ns", ())]
+def _unfinished_ages_s(run: Run) -> list[float]:
+    done = run.engine.done
+    return [age_ns / 1e9 for age_ns in done.unfinished_ages_ns] if done else []
 
 
-def _transactions(recording: Recording) -> TransactionCounts:
-    return TransactionCounts(**_counted(recording, TransactionCounts.__struct_fields__))
+def _transactions(run: Run) -> TransactionCounts:
+    return TransactionCounts(**counted(run, TransactionCounts.__struct_fields__))
 
 
-def _counted(recording: Recording, names: Iterable[str]) -> dict[str, int]:
-    """The engine's last counts of these names; without those that an older one did not count."""
-    done = recording.engine.get("done")
-    if done:
-        return {name: done["counters"][name] for name in names if name in done["counters"]}
-    intervals = recording.tables["intervals"]
-    last = {name: intervals[name][-1:].tolist() for name in names}
+def counted(run: Run, names: Iterable[str]) -> dict[str, int]:
+    """The engine's last counts of these names."""
+    if run.engine.done:
+        return {name: getattr(run.engine.done.counters, name) for name in names}
+    last = {name: getattr(run.intervals, name)[-1:].tolist() for name in names}
     return {name: found[0] if found else 0 for name, found in last.items()}
 
 
-def _copied(recording: Recording, direction: str, duration_s: float) -> CopyRecord | None:
-    counts = _counted(recording, (f"{direction}_rows", f"{direction}_bytes"))
+def _copied(run: Run, direction: str, duration_s: float) -> CopyRecord | None:
+    counts = counted(run, (f"{direction}_rows", f"{direction}_bytes"))
     if not duration_s or not any(counts.values()):
         return None
     rows_copied, bytes_copied = counts.values()
@@ -134,17 +143,17 @@ def _copied(recording: Recording, direction: str, duration_s: float) -> CopyReco
     )
 
 
-def _throughput(recording: Recording, measured: Timeline, duration_s: float) -> Throughput:
+def _throughput(run: Run, measured: Timeline, duration_s: float) -> Throughput:
     """The value is completed / time, exactly; the interval comes from the samples.
 
     It uses the variation around the mean of each stage: differences between stages are planned.
     There is none for fewer than five transactions, however many samples saw nothing; and as a
     measurement begins and ends within transactions, it reaches at least one of them to either side.
     """
-    transactions = completed(recording)
+    transactions = completed(run)
     value = transactions / duration_s if duration_s else 0.0
     tps = measured.tps
-    scattered = without_stage_means(recording.plan, measured.time_s, tps)
+    scattered = without_stage_means(run.plan, measured.time_s, tps)
     mean = estimate_mean(scattered) if transactions >= SAMPLES_MIN else None
     half = max(mean.high - mean.value, 1 / duration_s) if mean else 0.0
     return Throughput(
@@ -166,128 +175,124 @@ def _variation(series: Series) -> float | None:
     return float(series.std(ddof=1) / series.mean())
 
 
-def _failures(recording: Recording) -> list[FailureRecord]:
+def _failures(run: Run) -> list[FailureRecord]:
     """Counts are cumulative, so the last interval that names a class and code has the total.
 
     The table of the intervals has no statements: they are known once the run is done.
     """
-    if recording.engine.get("done"):
-        return _of_engine(recording, "failures")
-    columns = ("class", "code", "count", "message")
+    if run.engine.done:
+        return _of_engine(run, run.engine.done.failures)
+    seen = run.failures
+    columns = (seen.failure_class, seen.code, seen.count, seen.message)
     last = {
         (kind, code): FailureRecord(failure_class=kind, code=code, count=count, message=message)
-        for kind, code, count, message in rows(recording.tables["failures"], columns)
+        for kind, code, count, message in rows(*columns)
     }
     return list(last.values())
 
 
-def _of_engine(recording: Recording, name: str) -> list[FailureRecord]:
+def _of_engine(run: Run, reported: Iterable[FailureCount]) -> list[FailureRecord]:
     """What the engine reported about failures at the end of the run."""
-    reported = recording.engine.get("done", {}).get(name, [])
-    texts = dict(rows(recording.tables["statement_texts"], ("statement", "sql")))
-    return [_failure(texts, **failure) for failure in reported]
-
-
-def _failure(
-    texts: Mapping[int, str],
-    statement: int | None = None,
-    took_ns: int | None = None,
-    **reported: Any,
-) -> FailureRecord:
-    return FailureRecord(
-        statement=texts.get(statement, "") if statement is not None else "",
-        took_s=None if took_ns is None else took_ns / 1e9,
-        **reported,
-    )
-
-
-def script_names(recording: Recording) -> list[str]:
-    """The names of the plan's scripts, in order."""
-    return [script["name"] for script in recording.plan.get("scripts", [])]
-
-
-def _scripts(recording: Recording, histograms: Histograms) -> list[ScriptRecord]:
-    planned = recording.plan.get("scripts", [])
-    return [_script(recording, histograms, number, plan) for number, plan in enumerate(planned)]
-
-
-def _script(
-    recording: Recording, histograms: Histograms, number: int, planned: dict[str, Any]
-) -> ScriptRecord:
-    response_ms = latency(recording, histograms, "script_response", number)
-    return ScriptRecord(
-        name=planned["name"],
-        weight=planned["weight"],
-        **_script_counts(recording, number),
-        response_ms=response_ms,
-        service_ms=latency(recording, histograms, "script_service", number) or response_ms,
-    )
-
-
-def _script_counts(recording: Recording, number: int) -> dict[str, int]:
-    """Counts over the measured intervals; those of the warm-up are excluded."""
-    scripts = recording.tables["scripts"]
-    wanted = (scripts["script"] == number) & is_measured(recording, "scripts")
-    return {
-        name: int(scripts[name][wanted].sum()) for name in ("ok", "committed", "failed", "skipped")
-    }
-
-
-def _statements(recording: Recording, histograms: Histograms) -> list[StatementRecord]:
-    scripts = recording.plan.get("scripts", [])
-    columns = ("statement", "script", "index", "sql", "connection", "server")
-    texts = rows(recording.tables["statement_texts"], columns)
+    texts = dict(rows(run.statement_texts.statement, run.statement_texts.sql))
     return [
-        StatementRecord(
-            script=scripts[script]["name"],
-            index=index,
-            sql=sql,
-            as_text=scripts[script].get("as_text", {}).get(str(index), ""),
-            **_rows_touched(recording, number),
-            connection=connection,
-            server=server,
-            **_times(recording, histograms, number),
+        FailureRecord(
+            failure_class=one.failure_class,
+            code=one.code,
+            count=one.count,
+            message=one.message,
+            statement="" if one.statement is None else texts.get(one.statement, ""),
+            took_s=one.took_ns / 1e9,
         )
-        for number, script, index, sql, connection, server in texts
+        for one in reported
     ]
 
 
-def _rows_touched(recording: Recording, statement: int) -> dict[str, Any]:
+def script_names(run: Run) -> list[str]:
+    """The names of the plan's scripts, in order."""
+    return [script.name for script in run.plan.scripts]
+
+
+def _scripts(run: Run) -> list[ScriptRecord]:
+    planned = run.plan.scripts
+    return [_script(run, number, plan) for number, plan in enumerate(planned)]
+
+
+def _script(run: Run, number: int, planned: Script) -> ScriptRecord:
+    response_ms = latency(run, "script_response", number)
+    return ScriptRecord(
+        name=planned.name,
+        weight=planned.weight,
+        **_script_counts(run, number),
+        response_ms=response_ms,
+        service_ms=latency(run, "script_service", number) or response_ms,
+    )
+
+
+def _script_counts(run: Run, number: int) -> dict[str, int]:
+    """Counts over the measured intervals; those of the warm-up are excluded."""
+    scripts = run.scripts
+    wanted = (scripts.script == number) & is_measured(run, scripts)
+    return {
+        name: int(getattr(scripts, name)[wanted].sum())
+        for name in ("ok", "committed", "failed", "skipped")
+    }
+
+
+def _statements(run: Run) -> list[StatementRecord]:
+    scripts = run.plan.scripts
+    seen = run.statement_texts
+    columns = (seen.statement, seen.script, seen.index, seen.sql, seen.connection, seen.server)
+    return [
+        StatementRecord(
+            script=scripts[script].name,
+            index=index,
+            sql=sql,
+            as_text=scripts[script].as_text.get(str(index), ""),
+            **_rows_touched(run, number),
+            connection=connection,
+            server=server,
+            **_times(run, number),
+        )
+        for number, script, index, sql, connection, server in rows(*columns)
+    ]
+
+
+def _rows_touched(run: Run, statement: int) -> dict[str, Any]:
     """The rows of a statement's measured executions, by the field names of its record."""
-    statements = recording.tables["statements"]
-    wanted = (statements["statement"] == statement) & is_measured(recording, "statements")
+    statements = run.statements
+    wanted = (statements.statement == statement) & is_measured(run, statements)
     sums = {
-        name: float(statements[name][wanted].sum()) for name in ("rows", "executions_without_rows")
+        name: float(getattr(statements, name)[wanted].sum())
+        for name in ("rows", "executions_without_rows")
     }
     return {name: None if math.isnan(value) else int(value) for name, value in sums.items()}
 
 
-def _times(recording: Recording, histograms: Histograms, statement: int) -> dict[str, Any]:
+def _times(run: Run, statement: int) -> dict[str, Any]:
     """Count and latencies of a statement, by the field names of its record."""
-    histogram = total_histogram(recording, histograms, "statement", statement)
-    found = latency(recording, histograms, "statement", statement)
+    histogram = total_histogram(run, "statement", statement)
+    found = latency(run, "statement", statement)
     return {
-        "count": sample_count(histogram, histograms) if histogram else 0,
+        "count": sample_count(histogram, run.histograms) if histogram else 0,
         **{f"{name}_ms": getattr(found, name, None) for name in ("mean", "p50", "p95", "p99")},
     }
 
 
-def _client_cpu_us(recording: Recording) -> float | None:
-    done, transactions = recording.engine.get("done"), completed(recording)
-    return done["cpu_us"] / transactions if done and transactions else None
+def _client_cpu_us(run: Run) -> float | None:
+    done, transactions = run.engine.done, completed(run)
+    return done.cpu_us / transactions if done and transactions else None
 
 
-def _throttled(recording: Recording, duration_s: float) -> dict[str, float]:
+def _throttled(run: Run, duration_s: float) -> dict[str, float]:
     """The shares of throttled time that the run did not ask for."""
-    asked = recording.server.get("placement", {}).get("asked", {})
     return {
         who: share
-        for who, share in (throttled_shares(recording, duration_s) if duration_s else {}).items()
-        if who != "server" or "server-cores" not in asked
+        for who, share in (throttled_shares(run, duration_s) if duration_s else {}).items()
+        if who != "server" or "server-cores" not in run.server.placement.asked
     }
 
 
-def _paused_s(recording: Recording) -> float:
+def _paused_s(run: Run) -> float:
     """For how long the load generator stood still while it measured."""
-    intervals = recording.tables["intervals"]
-    return float(intervals["paused_us"][intervals["phase"] == "measure"].sum() / 1e6)
+    intervals = run.intervals
+    return float(intervals.paused_us[intervals.phase == "measure"].sum() / 1e6)

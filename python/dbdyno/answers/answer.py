@@ -6,10 +6,10 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from dbdyno.analysis.timeline import Timeline
-from dbdyno.explain.case import Case
+from dbdyno.analysis.series.timeline import Timeline, timeline
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
+from dbdyno.model.run import Run
 from dbdyno.model.study import StudyRecord, StudySpec
 
 Axis: TypeAlias = Literal["linear", "log"]
@@ -19,7 +19,7 @@ class Trial:
     """One finished run of a study. ``case`` loads its recording on first access."""
 
     def __init__(
-        self, point: Mapping[str, str], block: int, record: RunRecord, load: Callable[[], Case]
+        self, point: Mapping[str, str], block: int, record: RunRecord, load: Callable[[], Run]
     ) -> None:
         self.point = point
         self.block = block
@@ -27,14 +27,14 @@ class Trial:
         self._load = load
 
     @cached_property
-    def case(self) -> Case:
+    def run(self) -> Run:
         """Everything that was recorded of the run."""
         return self._load()
 
     @property
     def timeline(self) -> Timeline:
         """What happened in each interval."""
-        return self.case.timeline
+        return timeline(self.run)
 
 
 class Trials(Struct, frozen=True, kw_only=True):

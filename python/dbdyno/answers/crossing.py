@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from dbdyno.analysis.effect import Ratio, paired_ratio
+from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import Number
 

@@ -1,8 +1,8 @@
 """The effect of ten times the rows on one number under one load: factor, interval and text.
 
-The line through the sizes comes from ``analysis/volume.py``. If it does not show a significant
-change, the smallest size is compared with the largest, which gives the repeats needed to detect
-one.
+The line through the sizes comes from ``analysis/growth/volume.py``. If it does not show a
+significant change, the smallest size is compared with the largest, which gives the repeats needed
+to detect one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbdyno.analysis.effect import holm
-from dbdyno.analysis.interval_estimate import IntervalEstimate
-from dbdyno.analysis.verdicts import ALPHA, change, changes
-from dbdyno.analysis.volume import VolumeCurve, per_decade, volume_curve
+from dbdyno.analysis.compare.verdicts import ALPHA, change, changes
+from dbdyno.analysis.growth.volume import VolumeCurve, per_decade, volume_curve
+from dbdyno.analysis.statistics.effect import holm
+from dbdyno.analysis.statistics.estimate import IntervalEstimate
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import compared, over_runs, pairs
 from dbdyno.answers.measuring import metric_of

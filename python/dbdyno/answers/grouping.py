@@ -7,10 +7,10 @@ factors are a pair. This module does not know what a number means.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from dbdyno.analysis.compare import MARGIN, compare, compare_levels
-from dbdyno.analysis.costs import cost
-from dbdyno.analysis.effect import Ratio, paired_ratio
-from dbdyno.analysis.interval_estimate import IntervalEstimate
+from dbdyno.analysis.compare.compare import MARGIN, compare, compare_levels
+from dbdyno.analysis.costs.costs import cost
+from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
+from dbdyno.analysis.statistics.estimate import IntervalEstimate
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.formatting import NOTHING, significant
 from dbdyno.model.comparison import MetricComparison

@@ -1,8 +1,8 @@
 """The contrasts of a study: two levels compared at each combination of the other factors.
 
 Runs of one block are a pair. Levels that are compared with the same reference, at the same levels
-of the other factors, are one test each, and are judged together. ``analysis/verdicts.py`` has the
-text of a verdict.
+of the other factors, are one test each, and are judged together. ``analysis/compare/verdicts.py``
+has the text of a verdict.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,8 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbdyno.analysis.compare import compare
-from dbdyno.analysis.unequal_conditions import unequal_durability
+from dbdyno.analysis.compare.compare import compare
+from dbdyno.analysis.compare.unequal_conditions import unequal_durability
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.answers.grouping import pairs
 from dbdyno.model.comparison import Comparison

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from dbdyno.analysis.metrics import metrics_of
+from dbdyno.analysis.compare.metrics import metrics_of
 from dbdyno.answers.answer import CurveSeries, Trial
 from dbdyno.answers.grouping import Interval, Number, is_useless, over_runs
 

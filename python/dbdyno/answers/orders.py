@@ -1,7 +1,7 @@
 """Every valid order of a script's statements, and the throughput that its rows allow.
 
 Predicted from one run of the script as it was written: how long each statement takes without lock
-waits, and how many rows each table has (``explain/order.py``).
+waits, and how many rows each table has (``explain/statements/order.py``).
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,12 +9,11 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from dbdyno.answers.answer import Trial
-from dbdyno.explain.case import Case
-from dbdyno.explain.order import Bound, bound
 from dbdyno.explain.rules.statement_order import timed_scripts
-from dbdyno.explain.script_text import Command, commands
-from dbdyno.explain.sql import in_short
-from dbdyno.explain.transactions import (
+from dbdyno.explain.statements.order import Bound, bound
+from dbdyno.explain.statements.script_text import Command, commands
+from dbdyno.explain.statements.sql import in_short
+from dbdyno.explain.statements.transactions import (
     Step,
     Transaction,
     UnknownRowsError,
@@ -22,6 +21,7 @@ from dbdyno.explain.transactions import (
     stays_before,
     transaction,
 )
+from dbdyno.model.run import Run
 
 ORDERS_MAX = 20_000
 """At most this many orders are examined."""
@@ -72,7 +72,7 @@ def _sign(command: Command) -> str:
 
 def orders_of(trial: Trial) -> Orders | None:
     """None if the script cannot be reordered, or locks nothing."""
-    parsed = _parsed(trial.case)
+    parsed = _parsed(trial.run)
     if parsed is None:
         return None
     predictions = [
@@ -85,10 +85,10 @@ def orders_of(trial: Trial) -> Orders | None:
     return Orders(parsed, sorted(predictions, key=lambda one: -one.bound.tps))
 
 
-def _parsed(case: Case) -> Transaction | None:
-    facts = case.before or case.after
+def _parsed(run: Run) -> Transaction | None:
+    facts = run.before or run.after
     rows = {table.name: table.rows for table in facts.tables if table.rows > 0} if facts else {}
-    scripts = timed_scripts(case)
+    scripts = timed_scripts(run)
     if len(scripts) != 1:
         return None
     try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from dbdyno.analysis.waits.lock_queue import lock_queue
 from dbdyno.answers.answer import BarOf, CurveOf, CurveSeries, PartsOf, TableOf, Trial, Trials
 from dbdyno.answers.grouping import over_runs, throughput, title_of
 from dbdyno.answers.measuring import series_over
@@ -128,10 +129,10 @@ def _bar(pair: Pair, level: Level) -> BarOf | None:
 
 def _parts(pair: Pair, trial: Trial) -> list[float] | None:
     """Milliseconds of a transaction: lock waits by statement, working, other waits."""
-    queue = trial.case.lock_queue
+    queue = lock_queue(trial.run)
     if queue is None or not queue.statements:
         return None
-    numbers = [update_of(trial.case, pair.table(label)) for label in (pair.first, pair.second)]
+    numbers = [update_of(trial.run, pair.table(label)) for label in (pair.first, pair.second)]
     lock_ms = {one.statement: one.lock_ms for one in queue.statements}
     at_the_two = [lock_ms.pop(number, 0.0) for number in numbers if number is not None]
     return [

@@ -7,7 +7,7 @@ and many points share one load.
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from dbdyno.analysis.effect import Ratio, paired_ratio
+from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.answers.grouping import Number
 from dbdyno.formatting import count, significant

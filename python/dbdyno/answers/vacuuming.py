@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from dbdyno.analysis.readings import level, total
-from dbdyno.analysis.run_event import entries
+from dbdyno.analysis.events.run_event import entries
+from dbdyno.analysis.series.readings import level, total
 from dbdyno.answers.answer import Trial
-
-TABLES = "pg_stat_user_tables"
+from dbdyno.model.counters import PgUserTables
 
 
 class Vacuum(Struct, frozen=True):
@@ -91,9 +90,9 @@ def pace_of(among: Iterable[Trial]) -> Pace | None:
 
 def vacuums_of(trial: Trial) -> Iterator[Vacuum]:
     """Vacuums of the tables that the run's statements use, which ended while it was measured."""
-    facts = trial.case.before
+    facts = trial.run.before
     used = {table.name for table in facts.tables} if facts else set()
-    for entry in entries(trial.case.recording, "autovacuum"):
+    for entry in entries(trial.run, "autovacuum"):
         elapsed_s, removed = entry.number("elapsed_s"), entry.number("removed")
         is_measured = 0 <= entry.time_s <= (trial.record.duration_s or 0.0)
         is_reported = not math.isnan(elapsed_s + removed)
@@ -111,9 +110,11 @@ def _at_work(vacuums: Sequence[Vacuum], duration_s: float) -> float:
 
 
 def _of_run(trial: Trial) -> Pace | None:
-    recording, duration_s = trial.case.recording, trial.record.duration_s
-    made = [total(recording, TABLES, name) for name in ("n_tup_upd", "n_tup_del")]
-    dead, live = (level(recording, TABLES, name) for name in ("n_dead_tup", "n_live_tup"))
+    run, duration_s = trial.run, trial.record.duration_s
+    made = [total(run, counter) for counter in (PgUserTables.n_tup_upd, PgUserTables.n_tup_del)]
+    dead, live = (
+        level(run, counter) for counter in (PgUserTables.n_dead_tup, PgUserTables.n_live_tup)
+    )
     if None in made or not duration_s or dead is None or live is None:
         return None
     vacuums = list(vacuums_of(trial))

@@ -13,11 +13,11 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbdyno.analysis.compare import MARGIN
-from dbdyno.analysis.effect import Effect, Ratio, holm, paired_effect
-from dbdyno.analysis.metric_samples import like_blocks
-from dbdyno.analysis.statistical_power import more_repeats
-from dbdyno.analysis.verdicts import ALPHA, alpha_of_next, verdict_of
+from dbdyno.analysis.compare.compare import MARGIN
+from dbdyno.analysis.compare.metrics import like_blocks
+from dbdyno.analysis.compare.verdicts import ALPHA, alpha_of_next, verdict_of
+from dbdyno.analysis.statistics.effect import Effect, Ratio, holm, paired_effect
+from dbdyno.analysis.statistics.statistical_power import more_repeats
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import Number, pairs, ratio_of
 from dbdyno.explain.sentences import amount

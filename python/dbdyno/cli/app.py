@@ -48,7 +48,7 @@ GROUPS = {
     },
     "Understand results": {
         "explain": "Explain what limited a run, with the evidence.",
-        "report": "Write a run's report as one HTML page, or as text.",
+        "report": "Write a run's report as one HTML page, or as text, Markdown or JSON.",
         "compare": "Compare two variants by their runs.",
         "history": "Show results of comparable runs over time.",
         "runs": "List or remove runs.",

@@ -1,14 +1,16 @@
 """``dbdyno check``: checks a workload's invariants on existing data."""
 
+from functools import partial
+
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
 from dbdyno.errors import DbdynoError
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.grammar import WeightedName
+from dbdyno.run.job import read_job
 from dbdyno.run.options import ANY_SIZE, RunOptions, SizeOptions, TargetOptions
 from dbdyno.run.plan import refuse_contradictions
-from dbdyno.run.target import open_server, refuse_passing_server
-from dbdyno.run.work import find_work
+from dbdyno.run.target import refuse_passing_server
 from dbdyno.workloads.invariants import Violation
 from dbdyno.workloads.status import data_status
 
@@ -40,12 +42,14 @@ def check(
     workload
         The workload's name; dbdyno workloads lists them.
     """
-    refuse_contradictions(RunOptions(**vars(target), **vars(data)), "check")
-    refuse_passing_server(target, "check")
-    work = find_work([WeightedName(workload, 1)], (), data)
+    options = RunOptions(**vars(target), **vars(data))
+    refuse = partial(refuse_contradictions, command="check")
+    job = read_job([WeightedName(workload, 1)], options, print_aside, refuse)
+    refuse_passing_server(job.server, "check")
+    work = job.work
     if work.workload is None:
         raise DbdynoError("usage", f"{workload} is not a workload", "Give a workload's name.")
-    with open_server(target, clients=0) as server, connect_to(server) as connected:
+    with job.server.open(job.clients) as server, connect_to(server) as connected:
         status = data_status(work.workload, connected.target, connected.control, work.given)
         if status.state != "compatible":
             hint = status.why or f"Load it: dbdyno load {workload}"

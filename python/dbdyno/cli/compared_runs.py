@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from dbdyno.cli.tags import assignments, tags_of
+from dbdyno.cli.lookup import assignments, tags_of
 from dbdyno.errors import DbdynoError
 from dbdyno.model.record import RunRecord
 from dbdyno.model.study import BLOCK, POINT, STUDY, levels_of
 from dbdyno.store.listing import find_run
 from dbdyno.store.places import runs_folder
-from dbdyno.store.run import Run
+from dbdyno.store.run import RunFolder
 from dbdyno.store.summary import RunSummary, list_runs
 
 PAIR_TAGS = (BLOCK, "pair")
@@ -26,7 +26,7 @@ class RunSet(Struct, frozen=True, kw_only=True):
     """The runs of one side, oldest first, and why others of it are left out."""
 
     label: str
-    runs: Sequence[Run]
+    runs: Sequence[RunFolder]
     left_out: Sequence[str] = ()
 
     @property
@@ -87,14 +87,14 @@ def why_not(run: RunRecord) -> str:
     return ""
 
 
-def _named(text: str) -> tuple[str, list[Run]]:
+def _named(text: str) -> tuple[str, list[RunFolder]]:
     """Return the runs of comma-separated IDs, paths and ``last``."""
     folders = [find_run(name.strip()) for name in text.split(",")]
-    runs = [Run(folder) for folder in dict.fromkeys(folders)]
+    runs = [RunFolder(folder) for folder in dict.fromkeys(folders)]
     return (runs[0].run_id if len(runs) == 1 else text), runs
 
 
-def _tagged(wanted: Mapping[str, str]) -> list[Run]:
+def _tagged(wanted: Mapping[str, str]) -> list[RunFolder]:
     """Return the runs with all of these tags."""
     return [_run(listed) for listed in _oldest_first() if wanted.items() <= listed.tags.items()]
 
@@ -103,11 +103,11 @@ def _oldest_first() -> list[RunSummary]:
     return list_runs()[::-1]
 
 
-def _run(listed: RunSummary) -> Run:
-    return Run(runs_folder() / listed.run_id)
+def _run(listed: RunSummary) -> RunFolder:
+    return RunFolder(runs_folder() / listed.run_id)
 
 
-def _of_study(name: str, wanted: Mapping[str, str]) -> list[Run]:
+def _of_study(name: str, wanted: Mapping[str, str]) -> list[RunFolder]:
     """Return the runs of the one point of a study with these levels."""
     study_id, runs = _study(name)
     points = {run.tags[POINT]: levels_of(run.tags[POINT]) for run in runs}
@@ -165,7 +165,7 @@ def paired(before: RunSet, after: RunSet) -> ComparedRuns:
     )
 
 
-def _by_pair(runs: Sequence[Run]) -> dict[str, Run]:
+def _by_pair(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
     """Return the runs by the pair to which they belong.
 
     Empty if a run does not name its pair, or two name the same: then they are a set of runs.
@@ -182,5 +182,5 @@ def _pair_of(run: RunRecord, tag: str) -> str:
     return f"{run.tags.get(STUDY, '')}/{run.tags[tag]}"
 
 
-def _without(runs: Mapping[str, Run], keys: Sequence[str]) -> list[Run]:
+def _without(runs: Mapping[str, RunFolder], keys: Sequence[str]) -> list[RunFolder]:
     return [run for key, run in runs.items() if key not in keys]

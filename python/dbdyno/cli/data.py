@@ -1,8 +1,7 @@
 """``dbdyno data``: lists and removes the prepared data that studies keep for their servers."""
 
-from dbdyno.cli.age_option import Age
 from dbdyno.cli.app import command, examples
-from dbdyno.cli.lookup import find_all
+from dbdyno.cli.lookup import Age, find_all
 from dbdyno.cli.output import (
     Exit,
     Json,

@@ -8,15 +8,15 @@ from cyclopts import Parameter
 
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, screen
-from dbdyno.cli.verifying import verification_lines
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import explain as explained
 from dbdyno.explain.explanation_text import explanation_lines
+from dbdyno.formatting import THIN_SPACE, counted, seconds, tps
 from dbdyno.layout import laid_out
 from dbdyno.run.grammar import span_ns
 from dbdyno.run.option_parameters import parsed
 from dbdyno.run.tools import engine_tools
-from dbdyno.run.verify import Trial, verify as verify_advice
+from dbdyno.run.verify import Trial, Verification, verify as verify_advice
 from dbdyno.store.run import open_run
 
 app = command(
@@ -65,9 +65,9 @@ def explain(  # noqa: PLR0913 - how much, and what to measure
         flag = "--time" if pairs > 0 else "--pairs"
         raise DbdynoError("usage", f"{flag} must be above 0", "See dbdyno explain --help.")
     trial = Trial(pairs=pairs, duration_ns=time)
-    recording = open_run(run).recording()
     tools = engine_tools()
-    explanation = explained(recording, tools.histograms)
+    recording = open_run(run).load(tools.histograms)
+    explanation = explained(recording)
     verified = (
         verify_advice(recording, explanation.findings, trial, tools, print_aside)
         if verify
@@ -86,3 +86,35 @@ def explain(  # noqa: PLR0913 - how much, and what to measure
 
 def _in_full(run_id: str) -> str:
     return f"Why each matters, and when it is wrong: dbdyno explain {run_id} --all"
+
+
+def verification_lines(found: Verification, trial: Trial) -> list[str]:
+    """Return the pairs, the ratio with its interval, and what that says about the prediction."""
+    lines = [
+        "The advised statement order against the original one:",
+        *(f"  {tps(before)} TPS, advised {tps(after)} TPS" for before, after in found.pairs),
+        f"  measured: {_ratio_text(found, trial)}",
+        f"  predicted: {found.predicted:.3g} times at most",
+        f"  {_judgement(found)}",
+    ]
+    return [line.replace(THIN_SPACE, " ") for line in lines]
+
+
+def _ratio_text(found: Verification, trial: Trial) -> str:
+    ratio = found.measured
+    runs = f"{counted(len(found.pairs), 'pair')} of {seconds(trial.duration_ns / 1e9)}"
+    if ratio.low is None or ratio.high is None:
+        return f"{ratio.value:.3g} times ({runs}; one pair has no interval)"
+    return f"{ratio.value:.3g} times, {ratio.low:.3g} to {ratio.high:.3g} at 95 % ({runs})"
+
+
+def _judgement(found: Verification) -> str:
+    ratio = found.measured
+    if not ratio.is_significant:
+        return "These runs cannot tell the two orders apart; more pairs may."
+    if ratio.value < 1:
+        return "The advice is refuted: the advised order is slower."
+    assert ratio.low is not None
+    if ratio.low > found.predicted:
+        return "The advised order is faster, by more than predicted."
+    return "The advised order is faster, as predicted."

@@ -3,27 +3,27 @@
 import sys
 from collections.abc import Iterable, Sequence
 
-from dbdyno.analysis.metrics import metrics_of
-from dbdyno.analysis.run_series import (
+from dbdyno.analysis.compare.history import (
     RUNS_MIN,
     RunSeries,
     is_of_a_history,
     place_of,
     series_of,
 )
+from dbdyno.analysis.compare.metrics import metrics_of
 from dbdyno.cli.app import command
-from dbdyno.cli.metric_names import metric_named
+from dbdyno.cli.lookup import metric_named
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, screen
 from dbdyno.cli.pages import ReportFile, print_report_path, write_page
+from dbdyno.databases.connecting import names_database
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
 from dbdyno.model.record import RunRecord
-from dbdyno.report.history import history_object, render_history_text
-from dbdyno.report.history_page import render_history_html
-from dbdyno.servers.connecting import names_database
+from dbdyno.report.pages.history import history_object, render_history_text
+from dbdyno.report.pages.history_page import history_page
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.places import runs_folder
-from dbdyno.store.run import Run
+from dbdyno.store.run import RunFolder
 from dbdyno.store.summary import RunSummary, list_runs
 from dbdyno.workloads.registry import default_texts
 
@@ -63,14 +63,14 @@ def history(
         Metric to show: its id or a part of it, such as tps, p99 or wal_bytes; repeatable. By
         default the usual ones.
     report
-        Write an HTML page with charts of the series to this file.
+        Write a page with charts of the series to this file; .txt, .md and .json by its ending.
     """
     runs = _runs(workload, target)
     found = series_of(runs, _metrics(metric, runs), default_texts())
     shown = [one for one in found if len(one.runs) >= RUNS_MIN]
     _print_left_out([one for one in found if len(one.runs) < RUNS_MIN])
     if report is not None:
-        write_page(render_history_html(shown), report)
+        write_page(history_page(shown), report)
         print_report_path(report)
     if json:
         print_json(history_object(shown))
@@ -79,7 +79,7 @@ def history(
     return Exit.OK
 
 
-def _runs(workload: str | None, target: str | None) -> list[Run]:
+def _runs(workload: str | None, target: str | None) -> list[RunFolder]:
     """Return the selected runs; if there are none, raise an error that says what there is."""
     usable = [run for run in list_runs() if is_of_a_history(run.status, run.valid, run.tags)]
     meant = _opened(
@@ -93,13 +93,13 @@ def _runs(workload: str | None, target: str | None) -> list[Run]:
     return meant
 
 
-def _opened(listed: Iterable[RunSummary]) -> list[Run]:
+def _opened(listed: Iterable[RunSummary]) -> list[RunFolder]:
     """Return the runs whose conditions can be read; a damaged one is left out with a warning."""
     runs = []
     for one in listed:
         folder = runs_folder() / one.run_id
         try:
-            run = Run(folder)
+            run = RunFolder(folder)
             if run.plan:
                 runs.append(run)
         except StoreError as error:
@@ -116,7 +116,7 @@ def _none_meant(usable: Sequence[RunRecord]) -> DbdynoError:
     )
 
 
-def _metrics(names: Sequence[str], runs: Sequence[Run]) -> list[str] | None:
+def _metrics(names: Sequence[str], runs: Sequence[RunFolder]) -> list[str] | None:
     known = dict.fromkeys(name for run in runs for name in metrics_of(run.record))
     return [metric_named(name, known) for name in names] or None
 

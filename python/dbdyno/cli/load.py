@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import closing
+from functools import partial
 from typing import Annotated
 
 from dbdyno.cli.app import command
@@ -12,8 +13,8 @@ from dbdyno.formatting import plain
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.data_preparation import load_summary, prepare
 from dbdyno.run.grammar import WeightedName
-from dbdyno.run.lua.arguments import equip
-from dbdyno.run.lua.script_commands import check, execute, read_script
+from dbdyno.run.job import Job, read_job
+from dbdyno.run.lua.script_commands import execute, for_commands, survey_commands
 from dbdyno.run.option_parameters import WORK, flag
 from dbdyno.run.options import (
     NO_SCRIPT_OPTIONS,
@@ -24,10 +25,9 @@ from dbdyno.run.options import (
     TargetOptions,
 )
 from dbdyno.run.plan import refuse_contradictions
-from dbdyno.run.seeds import seed_of
-from dbdyno.run.target import open_server, refuse_passing_server
+from dbdyno.run.target import refuse_passing_server
 from dbdyno.run.tools import engine_tools
-from dbdyno.run.work import Work, find_work
+from dbdyno.run.work import Work
 from dbdyno.workloads.preparing import Prepared
 
 JOBS_MAX = 1000
@@ -68,30 +68,26 @@ def load(  # noqa: PLR0913 - one for each group of options
         Number of connections that load in parallel; default: the number of this host's cores,
         but one connection on two cores.
     """
-    item = WeightedName(workload, 1)
-    work = find_work([item], (), data)
-    options = RunOptions(**vars(target), **vars(data), **vars(script))
-    refuse_contradictions(options, "load")
-    _refuse_odd_jobs(jobs, is_of_script=work.lua is not None)
-    if work.lua is not None:
-        return _prepare(item, options, json=json)
-    equip(options, work, print_aside)  # refuses what only a script could take
-    refuse_passing_server(target, "load")
-    _print_outcome(work, _loaded(work, target, data, jobs), json=json)
+    options = for_commands(RunOptions(**vars(target), **vars(data), **vars(script)))
+    refuse = partial(refuse_contradictions, command="load")
+    job = read_job([WeightedName(workload, 1)], options, print_aside, refuse)
+    _refuse_odd_jobs(jobs, is_of_script=job.work.lua is not None)
+    refuse_passing_server(job.server, "load")
+    if job.work.lua is not None:
+        return _prepare(job, json=json)
+    _print_outcome(job.work, _loaded(job, jobs), json=json)
     return Exit.OK
 
 
-def _loaded(work: Work, target: TargetOptions, data: DataOptions, jobs: int | None) -> Prepared:
+def _loaded(job: Job, jobs: int | None) -> Prepared:
     with (
         closing(ProgressLines(SECOND_NS)) as progress,
-        open_server(target, clients=0) as server,
+        job.server.open(job.clients) as server,
         connect_to(server) as connected,
     ):
         return prepare(
             connected,
-            work,
-            data,
-            seed=seed_of(data),
+            job,
             bulk=engine_tools().load,
             watch=progress.loading,
             say=print_aside,
@@ -108,14 +104,12 @@ def _print_outcome(work: Work, prepared: Prepared, *, json: bool) -> None:
         print_result(wrapped(plain(load_summary(prepared.report))))
 
 
-def _prepare(item: WeightedName, options: RunOptions, *, json: bool) -> int:
-    commands = ["cleanup", "prepare"] if options.replace else ["prepare"]
-    request = read_script(item, options, print_aside)
-    refuse_passing_server(request.options, "load")
-    checked = check(request, commands, engine_tools())
-    execute(request, checked, engine_tools(), print_aside, sys.stderr)
+def _prepare(job: Job, *, json: bool) -> int:
+    tools = engine_tools()
+    commands = ["cleanup", "prepare"] if job.options.replace else ["prepare"]
+    execute(job, survey_commands(job, commands, tools), tools, print_aside, sys.stderr)
     if json:
-        print_json({"workload": request.work.name, "values": {}, "load": None})
+        print_json({"workload": job.work.name, "values": {}, "load": None})
     return Exit.OK
 
 

@@ -1,9 +1,24 @@
-"""Finds what several names mean, before anything is done with it. Changes nothing itself."""
+"""What users mean by the names they give: of runs, ages, tags and metrics. Changes nothing itself.
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+Metrics are named by an ID, or by a part of its words that is unambiguous: ``p99`` is
+``response_p99_ms``, ``wal`` is ``wal_bytes`` if nothing else of the WAL was measured. The IDs are
+declared in ``analysis/compare/metrics.py``.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import timedelta
+from typing import Annotated, TypeVar
+
+from cyclopts import Parameter
+
+from dbdyno.errors import DbdynoError
+from dbdyno.run.grammar import assignment, span_ns
+from dbdyno.run.option_parameters import parsed
+from dbdyno.run.options import SECOND_NS
 
 T = TypeVar("T")
+
+_KIND = "tag"
 
 
 def find_all(names: Iterable[str], find: Callable[[str], T]) -> list[T]:
@@ -13,3 +28,50 @@ def find_all(names: Iterable[str], find: Callable[[str], T]) -> list[T]:
     nothing.
     """
     return [find(name) for name in dict.fromkeys(names)]
+
+
+def age_of(text: str) -> timedelta:
+    """Parse a duration; a bare number is in days."""
+    return timedelta(seconds=span_ns(text, "d") / SECOND_NS)
+
+
+Age = Annotated[timedelta | None, Parameter(converter=parsed(age_of), metavar="TIME")]
+
+
+def tags_of(text: str) -> dict[str, str] | None:
+    """Return the tags of ``tag:name=value,…``; None for words that select runs otherwise."""
+    kind, colon, rest = text.partition(":")
+    return dict(assignments(rest, "tag:variant=a")) if colon and kind == _KIND else None
+
+
+def assignments(text: str, example: str) -> Iterator[tuple[str, str]]:
+    """Yield each assignment of ``name=value,…``."""
+    for part in text.split(","):
+        try:
+            yield assignment(part)
+        except ValueError as error:
+            message = f'"{part}" has no value: write {example}'
+            raise DbdynoError("usage", message, "See dbdyno compare --help.") from error
+
+
+def metric_named(name: str, known: Iterable[str]) -> str:
+    """Return the ID of the metric that the name means."""
+    ids = list(dict.fromkeys(known))
+    wanted = name.strip().lower().replace("-", "_")
+    if wanted in ids:
+        return wanted
+    meant = [one for one in ids if wanted and f"_{wanted}_" in f"_{one}_"]
+    if len(meant) != 1:
+        raise _not_one(name, meant, ids)
+    return meant[0]
+
+
+def _not_one(name: str, meant: Sequence[str], ids: Sequence[str]) -> DbdynoError:
+    if meant:
+        message = f"{name!r} is ambiguous: {' or '.join(meant)}"
+        return DbdynoError("ambiguous_metric", message, "Give its full name.")
+    return DbdynoError(
+        "unknown_metric",
+        f"these runs have no metric {name!r}",
+        f"They have {', '.join(ids)}.",
+    )

@@ -1,19 +1,48 @@
-"""Writes report pages to the requested files, and detects beforehand what would prevent it."""
+"""Writes reports to the requested files, and detects beforehand what would prevent it.
+
+The ending of a file's name says in which form.
+"""
 
 import os
 from pathlib import Path
 from stat import S_IMODE
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from cyclopts import Parameter
 
 from dbdyno.cli.output import print_aside
 from dbdyno.errors import DbdynoError
 from dbdyno.home import home, home_folder
+from dbdyno.report.content import Page
+from dbdyno.report.render_json import render_json
+from dbdyno.report.render_markdown import render_markdown
+from dbdyno.report.render_text import render_text
 from dbdyno.store.files import replace_bytes
 
+Form: TypeAlias = Literal["html", "text", "markdown", "json"]
+_FORMS: dict[str, Form] = {
+    ".json": "json",
+    ".markdown": "markdown",
+    ".md": "markdown",
+    ".txt": "text",
+}
+"""Forms by the endings of files; a file with any other ending is a page of HTML."""
 ReportFile: TypeAlias = Annotated[Path | None, Parameter(name="--report", metavar="FILE")]
+RUN_KEPT = "The run is kept; write its report to another file: dbdyno report last -o FILE"
 ANOTHER_FILE = "Name a file in an existing folder: --report FILE. All runs are kept."
+
+
+def rendered(page: Page, form: Form, screen: int | None = None) -> str:
+    """The page in one of its forms; as text for a screen of this width."""
+    if form == "text":
+        return render_text(page, screen)
+    if form == "markdown":
+        return render_markdown(page)
+    if form == "json":
+        return render_json(page)
+    from dbdyno.report.render_html import render_html  # noqa: PLC0415 - not for the other forms
+
+    return render_html(page)
 
 
 def refuse_unwritable(path: Path | None) -> None:
@@ -30,13 +59,16 @@ def refuse_unwritable(path: Path | None) -> None:
         raise _unwritable(path, "permission denied")
 
 
-def write_page(page: str, path: Path, otherwise: str = ANOTHER_FILE) -> None:
+def write_page(
+    page: Page, path: Path, otherwise: str = ANOTHER_FILE, form: Form | None = None
+) -> None:
     """Write a page into an existing folder; ``otherwise`` says how to get it if this fails."""
+    text = rendered(page, form or _FORMS.get(path.suffix.lower(), "html"))
     try:
         if _is_replaceable(path):
-            _replace(path.resolve(), page)
+            _replace(path.resolve(), text)
         else:
-            path.write_text(page, encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise _unwritable(path, error.strerror or str(error), otherwise) from error
 
@@ -46,10 +78,10 @@ def _is_replaceable(path: Path) -> bool:
     return not path.exists() or (path.is_file() and os.access(path.resolve().parent, os.W_OK))
 
 
-def _replace(path: Path, page: str) -> None:
-    """Write the page beside an old one, which a full disk must not cut off, and keep its rights."""
+def _replace(path: Path, text: str) -> None:
+    """Write the text beside an old one, which a full disk must not cut off, and keep its rights."""
     rights = S_IMODE(path.stat().st_mode) if path.exists() else None
-    replace_bytes(path, page.encode())
+    replace_bytes(path, text.encode())
     if rights is not None:
         path.chmod(rights)
 

@@ -6,16 +6,16 @@ from typing import Annotated
 from cyclopts import Parameter
 from msgspec.structs import replace
 
-from dbdyno.analysis.metrics import KNOWN
+from dbdyno.analysis.compare.metrics import KNOWN
 from dbdyno.cli.app import command
 from dbdyno.cli.compare import comparison_of, show_comparison, write_comparison
 from dbdyno.cli.compared_runs import ComparedRuns, select_runs
-from dbdyno.cli.metric_names import metric_named
+from dbdyno.cli.lookup import metric_named
 from dbdyno.cli.output import Exit, print_aside, showing_kept_result
 from dbdyno.cli.pages import refuse_unwritable
 from dbdyno.cli.run import What
+from dbdyno.cli.study_output import time_summary
 from dbdyno.cli.study_progress import run_turns
-from dbdyno.cli.study_text import time_summary
 from dbdyno.errors import DbdynoError
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.study import StudyRecord
@@ -24,13 +24,13 @@ from dbdyno.run.option_parameters import parsed
 from dbdyno.run.options import RunOptions
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.studies import find_study_folder, read_rates, read_study_record
+from dbdyno.study.folder import begin_study, reopen_study
 from dbdyno.study.hook import side_of
 from dbdyno.study.machine import read_machine
 from dbdyno.study.pairing import AFTER, BEFORE, SIDE, pair_spec
 from dbdyno.study.plan import plan_study, unfit
 from dbdyno.study.rates import rates_from
 from dbdyno.study.spec import AS_WRITTEN
-from dbdyno.study.starting import begin_study, reopen_study
 
 app = command(
     "pair",

@@ -19,6 +19,7 @@ from dbdyno.formatting import count, milliseconds, plain, tps
 from dbdyno.layout import folded, shortened
 from dbdyno.model.frame import Interval, Started, bucket_low_ns
 from dbdyno.model.plan import Plan
+from dbdyno.run.observer import Observer
 from dbdyno.run.plan import planned_ns
 from dbdyno.workloads.loading import LoadProgress
 
@@ -42,7 +43,7 @@ class _Reported:
         return True
 
 
-class ProgressLines:
+class ProgressLines(Observer):
     """An observer that writes lines, at most one each ``every_ns``; 0 for none."""
 
     def __init__(

@@ -9,10 +9,8 @@ from cyclopts import Parameter
 from dbdyno.analysis.summarize import full_record
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_json, print_result, refuse_several_forms, screen
-from dbdyno.cli.reporting import write_html
-from dbdyno.model.record import RunRecord
-from dbdyno.model.recording import Recording
-from dbdyno.report import render_text
+from dbdyno.cli.pages import RUN_KEPT, Form, rendered, write_page
+from dbdyno.report.pages.run import render_summary, run_page
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.run import open_run
 
@@ -20,7 +18,9 @@ app = command(
     "report",
     "dbdyno report                     the last run, as a page in its run folder",
     "dbdyno report 20261120-2142 -o tpcb.html",
-    "dbdyno report last --text         as text, as at the end of a run",
+    "dbdyno report last -o tpcb.md     as Markdown, for an issue or a wiki",
+    "dbdyno report --format text       the whole report as text",
+    "dbdyno report last --text         the summary, as at the end of a run",
 )
 
 
@@ -30,10 +30,11 @@ def report(
     /,
     *,
     output: Annotated[Path | None, Parameter(name=["-o", "--output"], metavar="FILE")] = None,
+    form: Annotated[Form | None, Parameter(name="--format")] = None,
     text: bool = False,
     json: Json = False,
 ) -> int:
-    """Write a run's report as one self-contained HTML page, or as text.
+    """Write a run's report as one HTML page, or as text, Markdown or JSON.
 
     The report is made from the files in the run folder, so any run will do: an old one, one
     that is still running, one that was interrupted. For studies see dbdyno study report.
@@ -44,24 +45,27 @@ def report(
         The run's name, a unique part of it, a path, or last.
     output
         File to write; default report.html in the run folder.
+    form
+        The form of the report; default by the ending of FILE (.txt, .md, .json), else html.
+        Without FILE, text, Markdown and JSON are printed.
     text
-        Print the text report, as at the end of a run, instead.
+        Print the summary, as at the end of a run, instead.
     """
-    forms = {"--output": output is not None, "--text": text, "--json": json}
-    refuse_several_forms(f"report {run}", forms)
+    for flag, is_given in (("--output", output is not None), ("--format", form is not None)):
+        refuse_several_forms(f"report {run}", {flag: is_given, "--text": text, "--json": json})
     found = open_run(run)
-    recording = found.recording()
+    recording = found.load(engine_tools().histograms)
     if json:
-        print_json(_record(recording))
+        print_json(full_record(recording))
     elif text:
-        print_result(render_text(_record(recording), recording.plan, screen(sys.stdout)).rstrip())
+        plan = recording.as_recorded.plan
+        print_result(render_summary(full_record(recording), plan, screen(sys.stdout)).rstrip())
     else:
-        path = output or found.folder / "report.html"
-        write_html(recording, path)
-        print_result(str(path))
+        page = run_page(recording)
+        if output is None and form not in (None, "html"):
+            print_result(rendered(page, form, screen(sys.stdout)).rstrip())
+        else:
+            path = output or found.folder / "report.html"
+            write_page(page, path, RUN_KEPT, form)
+            print_result(str(path))
     return Exit.OK
-
-
-def _record(recording: Recording) -> RunRecord:
-    """Return the complete record, with the numbers so far of a run that has not finished."""
-    return full_record(recording, engine_tools().histograms)

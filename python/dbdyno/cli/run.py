@@ -7,16 +7,16 @@ from cyclopts import Parameter
 
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, print_json, print_result, screen, showing_kept_result
-from dbdyno.cli.pages import print_report_path, refuse_unwritable
+from dbdyno.cli.pages import RUN_KEPT, print_report_path, refuse_unwritable, write_page
 from dbdyno.cli.progress import ProgressLines
-from dbdyno.cli.reporting import write_html
 from dbdyno.model.record import RunRecord
-from dbdyno.model.recording import Recording
-from dbdyno.report import render_text
+from dbdyno.model.run import Run
+from dbdyno.report.pages.run import render_summary, run_page
 from dbdyno.run.grammar import WeightedName, weighted_name
-from dbdyno.run.lua.arguments import progress_ns
+from dbdyno.run.job import check
 from dbdyno.run.option_parameters import parsed
 from dbdyno.run.options import RunOptions
+from dbdyno.run.plan import progress_ns
 from dbdyno.run.runner import run as run_it
 from dbdyno.run.tools import engine_tools
 
@@ -54,9 +54,11 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
         the weight 3. dbdyno workloads lists the workloads and their parameters.
     """
     refuse_unwritable(options.report)
-    progress = ProgressLines(progress_ns(options))
+    tools = engine_tools()
+    job = check(what, options, tools, ProgressLines(0).say)
+    progress = ProgressLines(progress_ns(job.options))
     try:
-        recording = run_it(what, options, engine_tools(), progress)
+        recording = run_it(job, tools, progress)
     finally:
         progress.close()
     with showing_kept_result("The run is kept: dbdyno report last --text"):
@@ -64,14 +66,15 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
     return exit_of(recording.record)
 
 
-def _show(recording: Recording, options: RunOptions) -> None:
+def _show(recording: Run, options: RunOptions) -> None:
     if options.report is not None:
-        write_html(recording, options.report)
+        write_page(run_page(recording), options.report, RUN_KEPT)
         print_report_path(options.report)
     if options.json:
         print_json(recording.record)
     else:
-        print_result(render_text(recording.record, recording.plan, screen(sys.stdout)).rstrip())
+        plan = recording.as_recorded.plan
+        print_result(render_summary(recording.record, plan, screen(sys.stdout)).rstrip())
 
 
 def exit_of(record: RunRecord) -> Exit:

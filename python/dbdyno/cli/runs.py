@@ -15,11 +15,9 @@ from typing import Annotated, Literal, NamedTuple
 
 from cyclopts import Parameter
 
-from dbdyno.cli.age_option import Age
 from dbdyno.cli.app import command, examples
-from dbdyno.cli.lookup import find_all
+from dbdyno.cli.lookup import Age, find_all, tags_of
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_lines, print_result, screen
-from dbdyno.cli.tags import tags_of
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import milliseconds, seconds, size, tps
 from dbdyno.layout import Columns, Line, Paragraph, aligned, visible

@@ -1,13 +1,20 @@
 """``dbdyno script``: runs a command of a sysbench script, such as its cleanup or its help."""
 
 import sys
+from functools import partial
 
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, print_aside
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
+from dbdyno.run.job import read_job
 from dbdyno.run.lua.commands import print_help
-from dbdyno.run.lua.script_commands import check, execute, read_script
+from dbdyno.run.lua.script_commands import (
+    execute,
+    for_commands,
+    refuse_other_scripts,
+    survey_commands,
+)
 from dbdyno.run.options import NO_SCRIPT_OPTIONS, RunOptions, ScriptOptions, TargetOptions
 from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.target import refuse_passing_server
@@ -43,15 +50,17 @@ def script(
     command
         Command to run: prepare, cleanup, help, or any other that the script defines.
     """
-    options = RunOptions(**vars(target), **vars(script))
-    refuse_contradictions(options, "script")
-    request = read_script(WeightedName(name, 1), options, print_aside)
+    tools = engine_tools()
+    options = for_commands(RunOptions(**vars(target), **vars(script)))
+    refuse = partial(refuse_contradictions, command="script")
+    job = read_job([WeightedName(name, 1)], options, print_aside, refuse)
     if command == "help":
-        print_help(engine_tools(), request.draft(), sys.stdout)
+        refuse_other_scripts(job)
+        print_help(tools, job.draft, sys.stdout)
         return Exit.OK
     if command == "run":
         raise DbdynoError("usage", "dbdyno script does not measure", f"Use: dbdyno run {name}")
-    checked = check(request, [command], engine_tools())
-    refuse_passing_server(request.options, "script")
-    execute(request, checked, engine_tools(), print_aside, sys.stdout)
+    surveys = survey_commands(job, [command], tools)
+    refuse_passing_server(job.server, "script")
+    execute(job, surveys, tools, print_aside, sys.stdout)
     return Exit.OK

@@ -5,21 +5,21 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dbdyno.analysis.objective import Objective
-from dbdyno.analysis.rate_search import Search
+from dbdyno.analysis.search.objective import Objective
+from dbdyno.analysis.search.rate_search import Search
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, print_json, print_result, screen, showing_kept_result
 from dbdyno.cli.pages import print_report_path, refuse_unwritable, write_page
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.run import What
 from dbdyno.errors import DbdynoError
-from dbdyno.report.search import render_search_text, search_object
-from dbdyno.report.search_page import render_search_html
+from dbdyno.report.pages.search import render_search_text, search_object
+from dbdyno.report.pages.search_page import search_page
 from dbdyno.run import grammar
-from dbdyno.run.lua.arguments import progress_ns
 from dbdyno.run.option_parameters import each, parsed
 from dbdyno.run.options import RunOptions
-from dbdyno.run.search import Wanted, search as search_it
+from dbdyno.run.plan import progress_ns
+from dbdyno.run.search import Wanted, check_search, search as search_it
 from dbdyno.run.tools import engine_tools
 
 app = command(
@@ -69,10 +69,12 @@ def search(
     """
     wanted = _wanted(slo, rate_max, error)
     refuse_unwritable(options.report)
-    progress = ProgressLines(progress_ns(options))
+    tools = engine_tools()
+    job = check_search(what, options, tools, ProgressLines(0).say)
+    progress = ProgressLines(progress_ns(job.options))
     latest: list[Search] = []
     try:
-        found = search_it(what, options, wanted, engine_tools(), progress, known=latest.append)
+        found = search_it(job, wanted, tools, progress, known=latest.append)
     except KeyboardInterrupt:
         if not latest:
             raise
@@ -106,7 +108,7 @@ def _wanted(slo: tuple[Objective, ...], rate_max: float | None, error: float) ->
 
 def _show(found: Search, options: RunOptions) -> None:
     if options.report is not None:
-        write_page(render_search_html(found), options.report)
+        write_page(search_page(found), options.report)
         print_report_path(options.report)
     if options.json:
         print_json(search_object(found))

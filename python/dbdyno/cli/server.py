@@ -15,6 +15,7 @@ from dbdyno.cli.output import (
 )
 from dbdyno.cli.progress import wrapped
 from dbdyno.errors import DbdynoError
+from dbdyno.model.database import Promise
 from dbdyno.run.grammar import assignment
 from dbdyno.run.option_parameters import each
 from dbdyno.servers import kept
@@ -22,7 +23,6 @@ from dbdyno.servers.durability import settings_by_level
 from dbdyno.servers.record import FILE as RECORD
 from dbdyno.servers.settings import settings_summary
 from dbdyno.servers.spec import parse_spec
-from dbdyno.targets.durability import Promise
 
 CONNECTIONS_DEFAULT = 100
 

@@ -20,38 +20,34 @@ from dbdyno.cli.output import (
     showing_kept_result,
 )
 from dbdyno.cli.pages import print_report_path, refuse_unwritable
-from dbdyno.cli.study_options import (
-    MADE,
-    Made,
-    Name,
-    Repeats,
-    ReportOption,
-    ServerOption,
-    SizeOption,
-)
-from dbdyno.cli.study_output import show_study, show_verdict, write_study_html
-from dbdyno.cli.study_plan import plan_object, show_plan
-from dbdyno.cli.study_planning import (
-    overrides_of,
-    planned_study,
-    refuse_without_effect,
-    smaller_size,
+from dbdyno.cli.study_output import (
+    made_row,
+    plan_object,
+    show_plan,
+    show_study,
+    show_verdict,
+    spec_lines,
+    time_summary,
+    write_study_html,
 )
 from dbdyno.cli.study_progress import run_turns
-from dbdyno.cli.study_text import made_row, spec_lines, time_summary
+from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
+from dbdyno.model.study import Size
+from dbdyno.run.tools import engine_tools
 from dbdyno.store.studies import (
     StudyWriter,
     find_study_folder,
     list_studies,
+    read_rates,
     read_study_record,
 )
-from dbdyno.study.file import read_file, text_of
-from dbdyno.study.finding import catalogue, find_study
-from dbdyno.study.plan import unfit
-from dbdyno.study.removal import remove_study
-from dbdyno.study.spec import read_study
-from dbdyno.study.starting import begin_study, reopen_study
+from dbdyno.study.file import SIZES, catalogue, find_study, read_file, text_of
+from dbdyno.study.folder import begin_study, remove_study, reopen_study
+from dbdyno.study.machine import read_machine
+from dbdyno.study.plan import StudyPlan, plan_study, unfit
+from dbdyno.study.rates import rates_from
+from dbdyno.study.spec import Overrides, read_study
 
 app = command(
     "study",
@@ -70,6 +66,31 @@ A study varies the factors in its file, runs every point once in each block, in 
 and reports what can be concluded and what cannot. Five studies come with dbdyno; you can also
 write your own as a TOML file. Begin with plan, which estimates the time and disk space needed.
 """
+
+Name = Annotated[str, Parameter(help="A study that comes with dbdyno, or a TOML file.")]
+SizeOption = Annotated[
+    Size,
+    Parameter(
+        name="--size",
+        show_default=True,
+        help="Size of the study: tiny takes minutes on any host, full is as published.",
+    ),
+]
+Repeats = Annotated[int | None, Parameter(help="Number of blocks; overrides the study's file.")]
+ServerOption = Annotated[
+    str | None,
+    Parameter(metavar="SPEC", help="Server, as for dbdyno run; overrides the study's file."),
+]
+MADE = "A study that was run: its name, a part of it, or last."
+Made = Annotated[str, Parameter(show_default=True, help=MADE)]
+ReportOption = Annotated[
+    Path | None,
+    Parameter(
+        name="--report",
+        metavar="FILE",
+        help="Write the report to this file: a page, or by its ending text (.txt), .md or .json.",
+    ),
+]
 
 
 @app.command(name="list", help_epilogue=examples("dbdyno study list"))
@@ -302,3 +323,33 @@ def _made(writer: StudyWriter, report: Path | None, *, as_json: bool) -> int:
             print_report_path(report)
         show_study(record, as_json=as_json)
     return Exit.OK if all(r.status == "done" for r in record.results) else Exit.NOT_VALID
+
+
+def refuse_without_effect(planned: StudyPlan, *, anyway: bool) -> None:
+    """Refuse a study that can show no effect on this host, unless the user insists."""
+    if planned.without_effect and not anyway:
+        raise DbdynoError(
+            "no_effect", planned.without_effect, "Use --anyway to run it as a rehearsal."
+        )
+
+
+def planned_study(name: str, size: Size, overrides: Overrides) -> StudyPlan:
+    """Return the plan of a study on this host."""
+    spec = read_study(find_study(name), size, overrides)
+    return plan_study(spec, engine_tools(), read_machine(), rates_from(read_rates()))
+
+
+def overrides_of(repeats: int | None, server: str | None) -> Overrides:
+    """Return what the command line overrides in the file."""
+    if repeats is not None and repeats < 1:
+        raise DbdynoError("usage", f"--repeats {repeats}: must be at least 1", "")
+    return Overrides(repeats=repeats, server=server)
+
+
+def smaller_size(planned: StudyPlan, name: str, overrides: Overrides) -> str:
+    """Return a hint with the largest size that would fit, if this one does not."""
+    sizes = SIZES[: SIZES.index(planned.spec.size)] if planned.refusals else ()
+    for smaller in reversed(sizes):
+        if not planned_study(name, smaller, overrides).refusals:
+            return f"--size {smaller} would fit."
+    return ""

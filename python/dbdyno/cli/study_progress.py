@@ -16,6 +16,7 @@ from dbdyno.model.study import StudyRecord, Turn, TurnResult
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.studies import StudyWriter, read_rates
 from dbdyno.study.execute import execute
+from dbdyno.study.observer import StudyObserver
 from dbdyno.study.rates import rates_from
 from dbdyno.workloads.loading import LoadProgress
 
@@ -34,7 +35,7 @@ def run_turns(writer: StudyWriter) -> StudyRecord:
     return record
 
 
-class StudyLines:
+class StudyLines(StudyObserver):
     """An observer of a study that writes to standard error."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:

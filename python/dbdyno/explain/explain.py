@@ -5,18 +5,22 @@ computes the client time that no finding accounts for.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from dbdyno.analysis.budget import Budget
-from dbdyno.explain.case import Case
-from dbdyno.explain.failing import did_nothing
+from dbdyno.analysis.costs.costs import costs
+from dbdyno.analysis.summarize import full_record
+from dbdyno.analysis.waits.budget import Budget, known_budget
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.registry import all_rules, page_of
-from dbdyno.explain.rule import SEVERITIES, CouldNotLook, Outcome, Rule, TimeKind
-from dbdyno.model.record import Certainty, Finding, UnevaluatedRule
-from dbdyno.model.recording import Histograms, Recording, UnreadableTableError
+from dbdyno.explain.resources.failing import did_nothing
+from dbdyno.explain.rule import SEVERITIES, Claim, CouldNotLook, NotFound, Rule, TimeKind
+from dbdyno.model.record import Certainty, Finding, RunRecord, UnevaluatedRule
+from dbdyno.model.run import Run, UnreadableTableError, once
+
+Outcome: TypeAlias = Finding | NotFound | CouldNotLook
 
 _CERTAINTIES: tuple[Certainty, ...] = ("hint", "likely", "sure")
 # Clients that had nothing to do, or had to wait by plan, need no explanation.
@@ -44,17 +48,17 @@ class Explanation(Struct, frozen=True):
     unexplained_as: dict[str, float] = {}
 
 
-def explain(recording: Recording, histograms: Histograms) -> Explanation:
+@once
+def explain(run: Run) -> Explanation:
     """Run every rule that applies to this database.
 
     A rule that fails is a defect of dbdyno, and does not affect the others.
     """
-    case = Case(recording, histograms)
-    rules = {name: rule for name, rule in all_rules().items() if rule.is_for(case.protocol)}
-    outcomes = {name: _guarded(rule, case) for name, rule in rules.items()}
+    rules = {name: rule for name, rule in all_rules().items() if rule.is_for(run.database)}
+    outcomes = {name: _guarded(rule, run) for name, rule in rules.items()}
     findings = [found for found in outcomes.values() if isinstance(found, Finding)]
     shown = sorted(uncovered(findings, rules), key=_weight, reverse=True)
-    budget = _budget(case)
+    budget = _budget(run)
     whole = unexplained(findings, rules, budget)
     left = left_over(findings, rules, budget) if budget else {}
     return Explanation(
@@ -65,40 +69,69 @@ def explain(recording: Recording, histograms: Histograms) -> Explanation:
     )
 
 
-def outcome(rule: Rule, case: Case) -> Outcome:
-    """The rule's outcome, with its metadata; if something was not recorded, *could not look*.
+@once
+def explained_record(run: Run) -> RunRecord:
+    """The record; the run is explained here if it was interrupted and never finished."""
+    known = full_record(run)
+    if known.findings or known.not_looked or not len(run.samples):
+        return known
+    explanation = explain(run)
+    return msgspec.structs.replace(
+        known,
+        costs=known.costs or costs(run),
+        findings=explanation.findings,
+        not_looked=explanation.not_looked,
+        unexplained=explanation.unexplained,
+        unexplained_as=explanation.unexplained_as,
+    )
+
+
+def outcome(rule: Rule, run: Run) -> Outcome:
+    """The rule's outcome, its claim in words; if something was not recorded, *could not look*.
 
     If the run ended before anything was measured no rule is run: each would report the same in its
     own words. If the load did no work, rules about what limits it are not run.
     """
-    if not case.record.duration_s:
+    if not full_record(run).duration_s:
         return CouldNotLook(NOTHING_MEASURED)
-    if did_nothing(case) and not rule.explains_failures:
+    if did_nothing(run) and not rule.explains_failures:
         return CouldNotLook(NOTHING_DONE)
     try:
-        found = rule.look(case)
+        found = rule.look(run)
     except (LackingError, UnreadableTableError) as lacking:
         return CouldNotLook(str(lacking))
-    if not isinstance(found, Finding):
-        return found
-    return msgspec.structs.replace(
-        found,
+    return _in_words(rule, found) if isinstance(found, Claim) else found
+
+
+def _in_words(rule: Rule, claim: Claim) -> Finding:
+    return Finding(
         id=rule.id,
-        title=found.title or rule.title,
-        wrong_when=found.wrong_when or page_of(rule).wrong_when,
+        title=claim.title or rule.title,
+        severity=claim.severity,
+        summary=claim.summary,
+        evidence=claim.evidence,
+        seen=claim.seen,
+        why=claim.why,
+        share=claim.share,
+        share_of=claim.share_of,
+        certainty=claim.certainty,
+        advice=claim.advice,
+        gain=claim.gain,
+        refute=claim.refute,
+        wrong_when=claim.wrong_when or page_of(rule).wrong_when,
     )
 
 
-def _guarded(rule: Rule, case: Case) -> Outcome:
+def _guarded(rule: Rule, run: Run) -> Outcome:
     try:
-        return outcome(rule, case)
+        return outcome(rule, run)
     except Exception as error:
         return CouldNotLook(f"internal error in this rule: {type(error).__name__}: {error}")
 
 
-def _budget(case: Case) -> Budget | None:
+def _budget(run: Run) -> Budget | None:
     try:
-        return case.budget
+        return known_budget(run)
     except Exception:
         return None
 

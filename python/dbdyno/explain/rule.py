@@ -1,19 +1,21 @@
-"""What a rule is, and its three outcomes.
+"""What a rule is, and what it may claim.
 
 A rule is one file of ``rules`` that ends in ``RULE = Rule(…)``. Its docstring is its page in the
 manual (:mod:`dbdyno.explain.manual` describes the parts). It examines one
-:class:`~dbdyno.explain.case.Case`; if something that it needs was not recorded, the outcome is
-*could not look*, with the reason from :mod:`dbdyno.explain.needs`.
+:class:`~dbdyno.model.run.Run`, by arithmetic alone: what it finds is a :class:`Claim`, whose fields
+are numbers and whose properties are the sentences about them. If something that it needs was not
+recorded, the outcome is *could not look*, with the reason from :mod:`dbdyno.explain.needs`.
 """
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias, get_args
+from functools import cache
+from typing import Annotated, Literal, TypeAlias, TypeVar, get_args, get_type_hints
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
-from dbdyno.analysis.budget import PartKind
-from dbdyno.explain.case import Case
-from dbdyno.model.record import Finding, Severity
+from dbdyno.model.database import Capability, Database, PartKind
+from dbdyno.model.record import Certainty, Severity, ShareOf
+from dbdyno.model.run import Run
 
 
 class NotFound(Struct, frozen=True):
@@ -28,34 +30,8 @@ class CouldNotLook(Struct, frozen=True):
     reason: str
 
 
-Outcome: TypeAlias = Finding | NotFound | CouldNotLook
-
 TimeKind: TypeAlias = PartKind | Literal["not_seen"]
 """Where client time goes. A server that is gone or stands still cannot be sampled either."""
-
-
-class Rule(Struct, frozen=True, kw_only=True):
-    """One way to explain a run.
-
-    ``covers`` are ids of rules that see the same cause less directly: if this rule explains most of
-    their share, with at least their severity, their findings are not shown. ``accounts_for`` are
-    the kinds of client time that a finding with a share of it explains. A rule about what only some
-    databases have names their ``protocols``, and is not run for others. If a load's transactions
-    failed, only the rules that may explain the failures are run (``explains_failures``).
-    """
-
-    id: str
-    title: str
-    look: Callable[[Case], Outcome]
-    covers: frozenset[str] = frozenset()
-    accounts_for: frozenset[TimeKind] = frozenset()
-    protocols: frozenset[str] | None = None
-    explains_failures: bool = False
-
-    def is_for(self, protocol: str) -> bool:
-        """Whether the rule applies to databases with this protocol."""
-        return self.protocols is None or protocol in self.protocols
-
 
 NOTICED = 0.03
 MINOR, MAJOR, CRITICAL = 0.05, 0.15, 0.4
@@ -77,13 +53,121 @@ def at_most(limit: Severity, severity: Severity) -> Severity:
     return min(limit, severity, key=SEVERITIES.index)
 
 
-def found(
-    summary: str, *, evidence: dict[str, Any], share: float | None = None, **parts: Any
-) -> Finding:
-    """A finding of the calling rule; ``parts`` are the other fields of ``Finding``.
+T = TypeVar("T")
+Aside: TypeAlias = Annotated[T, "aside"]
+"""What sentences need, but evidence does not list."""
 
-    Its id, title and *wrong when* need not be given: they are the rule's. Its severity follows from
-    its share, and is a note without one, unless ``severity`` is given.
+
+class Numbers(Struct, frozen=True, kw_only=True):
+    """Numbers by name, in the order in which a finding's evidence lists them.
+
+    If one of them is ``Numbers`` itself, its own are listed in its place.
     """
-    blank = {"id": "", "title": "", "severity": severity_of(share or 0.0)}
-    return Finding(**blank | parts, summary=summary, evidence=evidence, share=share)
+
+    @property
+    def evidence(self) -> dict[str, object]:
+        """All fields except asides, as plain values."""
+        listed: dict[str, object] = {}
+        for name in _listed(type(self)):
+            value = getattr(self, name)
+            listed |= value.evidence if isinstance(value, Numbers) else {name: to_builtins(value)}
+        return listed
+
+
+@cache
+def _listed(numbers: type[Numbers]) -> list[str]:
+    hints = get_type_hints(numbers, include_extras=True)
+    return [
+        name
+        for name in numbers.__struct_fields__
+        if "aside" not in getattr(hints[name], "__metadata__", ())
+    ]
+
+
+class Claim(Numbers, frozen=True, kw_only=True):
+    """What a rule found: its fields are numbers, the evidence; its properties are sentences.
+
+    A rule's own claim has the numbers, and replaces the properties about which it has more to say,
+    by a property or a constant. They depend on nothing but the fields. ``Finding`` describes each.
+    """
+
+    share: Aside[float | None] = None
+    """The part of ``share_of`` that the cause accounts for; None if it is not bounded."""
+
+    @property
+    def title(self) -> str:
+        """Empty if the rule's own title says it all."""
+        return ""
+
+    @property
+    def summary(self) -> str:
+        """Cause first, number second."""
+        raise NotImplementedError
+
+    @property
+    def share_of(self) -> ShareOf:
+        """Client time, unless the share is of something else, or not known."""
+        return "" if self.share is None else "client time"
+
+    @property
+    def severity(self) -> Severity:
+        """By the share; without one it is a note."""
+        return severity_of(self.share or 0.0)
+
+    @property
+    def certainty(self) -> Certainty:
+        """One kind of evidence makes it likely."""
+        return "likely"
+
+    @property
+    def seen(self) -> list[str]:
+        """What was observed."""
+        return []
+
+    @property
+    def why(self) -> str:
+        """Why it matters."""
+        return ""
+
+    @property
+    def advice(self) -> list[str]:
+        """What to try."""
+        return []
+
+    @property
+    def gain(self) -> str:
+        """What that would gain; empty if it is not known."""
+        return ""
+
+    @property
+    def refute(self) -> str:
+        """The experiment that would refute the claim."""
+        return ""
+
+    @property
+    def wrong_when(self) -> str:
+        """Empty if the rule's page says it all."""
+        return ""
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """One way to explain a run.
+
+    ``covers`` are ids of rules that see the same cause less directly: if this rule explains most of
+    their share, with at least their severity, their findings are not shown. ``accounts_for`` are
+    the kinds of client time that a finding with a share of it explains. A rule about what only some
+    databases do ``needs`` that capability, and is not run for others. If a load's transactions
+    failed, only the rules that may explain the failures are run (``explains_failures``).
+    """
+
+    id: str
+    title: str
+    look: Callable[[Run], Claim | NotFound | CouldNotLook]
+    covers: frozenset[str] = frozenset()
+    accounts_for: frozenset[TimeKind] = frozenset()
+    needs: frozenset[Capability] = frozenset()
+    explains_failures: bool = False
+
+    def is_for(self, database: Database) -> bool:
+        """Whether the rule applies to this database."""
+        return self.needs <= database.capabilities

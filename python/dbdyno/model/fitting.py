@@ -5,6 +5,7 @@ it must not cost the rest.
 """
 
 from collections.abc import Mapping, Sequence
+from types import UnionType
 from typing import Any, NamedTuple, TypeVar, get_args
 
 import msgspec
@@ -29,7 +30,8 @@ def fit(plain: Mapping[str, Any], kind: type[Structure]) -> Fitted:
     for field in msgspec.structs.fields(kind):
         if field.name not in plain:
             continue
-        elements, value = get_args(field.type), plain[field.name]
+        value = plain[field.name]
+        elements = () if isinstance(field.type, UnionType) else get_args(field.type)
         if isinstance(value, Mapping) and elements:
             kept[field.name] = {
                 name: one

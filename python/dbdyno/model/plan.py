@@ -1,6 +1,6 @@
 """The plan: everything that the engine needs to know, sent to it as JSON.
 
-Mirrors ``crates/model/src/plan.rs`` and its submodules, field for field; the engine refuses unknown
+Mirrors ``crates/model/src/plan/``, field for field; the engine refuses unknown
 fields, so that the two cannot diverge unnoticed. Instants and durations are nanoseconds.
 """
 
@@ -8,6 +8,8 @@ import ipaddress
 from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
+
+from dbdyno.model.generators import Generator
 
 Scalar: TypeAlias = bool | int | float | str | None
 Protocol: TypeAlias = Literal["postgresql", "mysql", "odbc"]
@@ -102,11 +104,13 @@ class Script(Struct, frozen=True, kw_only=True):
     ``as_text``: the commands whose values are written into their text, because no parameter is
     possible there, and why; by index, which is text, as the keys of JSON are. ``parameter_types``:
     the types that PostgreSQL infers for the parameters of commands, as far as it was asked.
+    ``language`` is set for the Lua of a workload, whose commands are the statements it declares.
     """
 
     name: str
     weight: int = 1
     text: str
+    language: Literal["lua"] | UnsetType = UNSET
     as_text: dict[str, str] = {}
     parameter_types: dict[str, tuple[int, ...]] = {}
 
@@ -209,25 +213,14 @@ class Plan(Struct, frozen=True, kw_only=True):
     lua: Lua | None = None
 
 
-ColumnType: TypeAlias = Literal["int4", "int8", "text", "timestamp"]
-Generator: TypeAlias = dict[str, dict[str, int | str]] | Literal["null"]
+ColumnType: TypeAlias = (
+    Literal["int4", "int8", "boolean", "text", "json", "date", "timestamp"]
+    | dict[Literal["decimal"], dict[Literal["scale"], int]]
+)
 
 
 class LoadColumn(Struct, frozen=True, kw_only=True):
-    """One column: its type and the generator of its values.
-
-    ``generator`` is ``"null"`` or one of these (``row`` counts from 0):
-
-    - ``{"sequence": {"start": 1}}``: start + row
-    - ``{"block": {"start": 1, "size": 10}}``: start + row // size
-    - ``{"random": {"low": 1, "high": 9}}``
-    - ``{"number": {"value": 0}}``
-    - ``{"constant": {"text": "x"}}``
-    - ``{"numbered": {"prefix": "digoal", "start": 1}}``
-    - ``{"template": {"pattern": "###-@@@"}}``
-
-    The type ``timestamp`` takes only ``number``: microseconds since 2000-01-01.
-    """
+    """One column: its type and the generator of its values."""
 
     kind: ColumnType
     generator: Generator
@@ -240,13 +233,16 @@ class LoadTable(Struct, frozen=True, kw_only=True):
     LOCAL INFILE 'dbdyno' INTO TABLE … CHARACTER SET utf8mb4`` or, if the server forbids that
     (``local_infile``), an ``INSERT INTO … VALUES``, to which rows are appended as literals.
     ``before`` runs first in each transaction that loads a piece (``pieces_max`` is 1 if the rows
-    must be loaded in one transaction, as ``COPY FREEZE`` after ``TRUNCATE`` requires).
+    must be loaded in one transaction, as ``COPY FREEZE`` after ``TRUNCATE`` requires). With
+    ``per``, each of ``rows`` ancestors has so many rows, and ``rows_total`` are to be expected.
     """
 
     name: str
     before: list[str] = []
     copy: str
     rows: int
+    per: tuple[Generator, ...] = ()
+    rows_total: int
     pieces_max: int
     columns: list[LoadColumn]
 

@@ -15,6 +15,7 @@ FORMAT_VERSION = 1
 Status: TypeAlias = Literal["running", "done", "failed", "interrupted"]
 Severity: TypeAlias = Literal["note", "minor", "major", "critical"]
 Certainty: TypeAlias = Literal["sure", "likely", "hint"]
+ShareOf: TypeAlias = Literal["client time", "lost throughput", "response time", ""]
 
 
 class TransactionCounts(Struct, frozen=True, kw_only=True):
@@ -258,7 +259,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     """Why it matters."""
     share: float | None = None
     """The part of ``share_of`` that the cause accounts for; None if the rule cannot bound it."""
-    share_of: Literal["client time", "lost throughput", "response time", ""] = ""
+    share_of: ShareOf = ""
     """What ``share`` is a part of."""
     certainty: Certainty = "hint"
     """*sure* if two independent kinds of evidence agree, *likely* with one kind, else *hint*."""
@@ -319,6 +320,9 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """Whether the run is valid; None until it is known."""
     invalid_reasons: list[str] = []
     """Why it is not valid, each a sentence."""
+    disk_full: bool = False
+    """Whether it is not valid and the disk of the server's data was full: the run then says nothing
+    about its options."""
     doubts: list[str] = []
     """What a reader of its numbers should know, each a sentence."""
     invariants_read: list[str] = []

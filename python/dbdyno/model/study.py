@@ -65,7 +65,7 @@ class Contrast(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     before: str
     after: str
     metrics: tuple[str, ...] = ()
-    """IDs in ``analysis/metrics.py``; empty for the metrics of the study."""
+    """IDs in ``analysis/compare/metrics.py``; empty for the metrics of the study."""
     margin: float = MARGIN
     """Changes smaller than this share count as *the same*."""
 
@@ -150,6 +150,8 @@ class Spent(Struct, frozen=True, kw_only=True):
 
     prepare_s: float = 0.0
     """Restore, load, server start, vacuum, checkpoint, cache made warm or cold."""
+    load_s: float = 0.0
+    """The part of ``prepare_s`` in which data was loaded, which later turns copy."""
     run_s: float = 0.0
     """Warm-up, measured time and drain."""
     other_s: float = 0.0

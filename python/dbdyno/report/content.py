@@ -1,35 +1,38 @@
-"""The contents of a section: facts, tables, figures, text. Plain data, nothing drawn yet.
+"""The contents of a page: sections of facts, tables, figures, text. Plain data, nothing drawn yet.
 
-Strings in it are text, never markup: the template escapes all of them. The one exception is
-:attr:`Figure.svg`, which only :mod:`dbdyno.report.svg` makes, and which escapes its own.
+``render_html``, ``render_text``, ``render_markdown`` and ``render_json`` show every kind of block,
+so whatever is added to a page is in all its forms.
+
+Strings in it are text, never markup: whoever renders them escapes them. The one exception is
+:attr:`Figure.svg`, which only :mod:`dbdyno.report.charts.svg` makes, and which escapes its own.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Literal, TypeAlias
 
 from markupsafe import Markup
 from msgspec import Struct
-from msgspec.structs import replace
 
-from dbdyno.analysis.summarize import full_record
-from dbdyno.analysis.timeline import Timeline
-from dbdyno.explain.case import Case
-from dbdyno.explain.explain import explain
 from dbdyno.model.record import RunRecord, Severity
+from dbdyno.model.run import Run
 
 Cell: TypeAlias = str
 Emphasis: TypeAlias = Literal["line", "thin", "bars"]
 
 
 class Table(Struct, frozen=True, kw_only=True):
-    """Columns and rows of text; ``numeric`` are the right-aligned columns."""
+    """Columns and rows of text; ``numeric`` are the right-aligned columns.
 
-    caption: str
+    A table without a caption says what it is in its headings. If it ``is_cut``, its last column is
+    cut off where a line of text ends, instead of making the table wider.
+    """
+
+    caption: str = ""
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     numeric: frozenset[int] = frozenset()
     code: frozenset[int] = frozenset()
+    is_cut: bool = False
 
     kind: Literal["table"] = "table"
 
@@ -50,6 +53,50 @@ class Text(Struct, frozen=True, kw_only=True):
     note: bool = False
 
     kind: Literal["text"] = "text"
+
+
+class Items(Struct, frozen=True, kw_only=True):
+    """Sentences in a list, under a title."""
+
+    title: str
+    sentences: Sequence[str]
+
+    kind: Literal["items"] = "items"
+
+
+class Number(Struct, frozen=True, kw_only=True):
+    """A number with its name, and what is to be known about it."""
+
+    name: str
+    value: str
+    unit: str = ""
+    notes: Sequence[str] = ()
+
+
+class Numbers(Struct, frozen=True, kw_only=True):
+    """The numbers at the top of a page; ``lead`` is the one that most people look for."""
+
+    lead: Number | None = None
+    numbers: Sequence[Number]
+    per_transaction: Sequence[Number] = ()
+
+    kind: Literal["numbers"] = "numbers"
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """What the page says in one sentence, why, and what weakens it.
+
+    ``status`` is how far it can be relied on, in a few words, where that is not the verdict itself.
+    """
+
+    status: str = ""
+    text: str
+    note: str = ""
+    is_good: bool | None
+    reasons: Sequence[str] = ()
+    doubts: Sequence[str] = ()
+
+    kind: Literal["verdict"] = "verdict"
 
 
 class Series(Struct, frozen=True):
@@ -157,39 +204,45 @@ class Folded(Struct, frozen=True, kw_only=True):
     kind: Literal["folded"] = "folded"
 
 
-Block: TypeAlias = Table | Facts | Text | Figure | Claim | Sentence | Folded
+Block: TypeAlias = (
+    Table | Facts | Text | Items | Numbers | Verdict | Figure | Claim | Sentence | Folded
+)
 
 
-class Subject(Case):
-    """The run that a report is about, with what several sections need computed once."""
+class HeadLine(Struct, frozen=True, kw_only=True):
+    """A line under the title."""
 
-    @cached_property
-    def record(self) -> RunRecord:
-        """The record; the run is explained here if it was interrupted and never finished."""
-        known = full_record(self.recording, self.histograms)
-        is_explained = bool(known.findings or known.not_looked)
-        if is_explained or not len(self.recording.tables["samples"]["time_s"]):
-            return known
-        explanation = explain(self.recording, self.histograms)
-        return replace(
-            known,
-            costs=known.costs or self.costs,
-            findings=explanation.findings,
-            not_looked=explanation.not_looked,
-            unexplained=explanation.unexplained,
-            unexplained_as=explanation.unexplained_as,
-        )
-
-    @cached_property
-    def whole_intervals(self) -> Timeline:
-        """The timeline without intervals that were cut short, as charts over time use it."""
-        return self.timeline.whole_intervals()
+    text: str
+    style: Literal["question", "where", "when", "command"] = "when"
 
 
-class Section(Struct, frozen=True, kw_only=True):
-    """One part of the report. ``build`` returns nothing if the run has nothing for it."""
+class PageSection(Struct, frozen=True, kw_only=True):
+    """One part of a page; without blocks it is left out."""
 
     id: str
     title: str
-    order: int
-    build: Callable[[Subject], Sequence[Block]]
+    blocks: Sequence[Block]
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """The contents of a page. ``name`` states what kind of thing it is about, and which."""
+
+    name: str = ""
+    title: str
+    head: Sequence[HeadLine]
+    top: Sequence[Block]
+    """What precedes the sections: the verdict, the numbers."""
+    sections: Sequence[PageSection] = ()
+    footer: str = ""
+
+
+class Section(Struct, frozen=True, kw_only=True):
+    """One part of a run's report. ``build`` returns nothing if the run has nothing for it.
+
+    ``summary`` returns what of it is in the summary at the end of a run, if anything.
+    """
+
+    id: str
+    title: str
+    build: Callable[[Run], Sequence[Block]]
+    summary: Callable[[RunRecord], Sequence[Block]] = lambda _: ()

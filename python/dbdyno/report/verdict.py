@@ -3,14 +3,15 @@
 ``text`` and ``html`` show the same sentences.
 """
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dbdyno.analysis.unequal_conditions import loop_of, tries_of
-from dbdyno.analysis.workload_parameters import workload_parameters
+from dbdyno.analysis.compare.unequal_conditions import loop_of, tries_of
+from dbdyno.analysis.compare.workload_parameters import workload_parameters
 from dbdyno.explain.sentences import capitalized
-from dbdyno.formatting import count, counted, significant, size, tps
+from dbdyno.formatting import PRODUCTS, count, counted, significant, size, tps
 from dbdyno.layout import printable, shortened
 from dbdyno.model.record import Latency, RunRecord
 
@@ -55,6 +56,20 @@ def is_for_use(record: RunRecord) -> bool:
 def conditions(record: RunRecord, plan: Mapping[str, Any]) -> str:
     """Load, data and durability level: numbers of other conditions cannot be set beside these."""
     return ", ".join([*_load(plan), *_data(record, plan), *_durability(record)])
+
+
+def server_label(target: str, server: Mapping[str, Any]) -> str:
+    """The run's server: its product, and its address if that outlives the run.
+
+    The address of a private server is a socket that is gone when the report is read.
+    """
+    product = PRODUCTS.get(server.get("product", "postgres"))
+    kind, version = server.get("kind"), re.split("[ -]", str(server.get("version", "")))[0]
+    if product is None or not version:
+        return target
+    if kind in ("private", "kept"):
+        return f"{product} {version}, {kind}"
+    return f"{target} ({product} {version})"
 
 
 def further_servers(record: RunRecord) -> str:

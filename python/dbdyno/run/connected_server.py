@@ -1,22 +1,32 @@
 """A running server with a control connection to it, as runs, loads and checks use it."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
+from dbdyno.databases.adapter import Adapter, FreeConnections, ServerDescription
+from dbdyno.databases.connection import Connection
+from dbdyno.databases.known import adapter_of
+from dbdyno.errors import DbdynoError
+from dbdyno.model.database import Database
 from dbdyno.servers.base import Server
-from dbdyno.targets.base import FreeConnections, ServerDescription, Target
-from dbdyno.targets.connection import Connection
-from dbdyno.targets.registry import find_target
+
+LEAVING_MAX_S = 1.0
+"""A busy server takes a moment to end a closed session, rarely longer than this."""
+LEAVING_POLL_S = 0.02
 
 
 @dataclass(frozen=True)
 class ConnectedServer:
-    """A server, a control connection to it, and the type of its database."""
+    """A server, a control connection to it, which database it is, and how that is used."""
 
     server: Server
     control: Connection
-    target: Target
+    database: Database
+    target: Adapter
 
     def free_connections(self) -> FreeConnections:
         """Number of connections that the server still admits."""
@@ -26,7 +36,7 @@ class ConnectedServer:
     def description(self) -> ServerDescription:
         """Description of the server."""
         with self.target.understood("describe the server"):
-            return self.target.describe(self.control)
+            return replace(self.target.describe(self.control), database=self.database.name)
 
 
 @contextmanager
@@ -36,8 +46,29 @@ def connect_to(server: Server) -> Iterator[ConnectedServer]:
     Errors of the driver that nobody inside the block has turned into ours are turned here.
     """
     with closing(server.connect()) as control:
-        target = find_target(server.target_name(control))
+        database = server.database(control)
+        target = adapter_of(database, server.endpoint().protocol)
         with target.understood("work with the server"):
             with target.understood("lift limits on the time of statements"):
                 target.lift_time_limits(control)
-            yield ConnectedServer(server, control, target)
+            yield ConnectedServer(server, control, database, target)
+
+
+def refuse_too_many(clients: int, free: Callable[[], FreeConnections]) -> None:
+    """Refuse more clients than the server admits: they would fail one by one."""
+    remaining = _once_all_left(clients, free)
+    if clients > remaining.count:
+        raise DbdynoError(
+            code="too_many_clients",
+            message=f"{clients} clients, but the server allows only {remaining.count} more "
+            f"connections ({remaining.reason})",
+            hint=remaining.hint,
+        )
+
+
+def _once_all_left(clients: int, free: Callable[[], FreeConnections]) -> FreeConnections:
+    """Wait a moment: closed connections, such as ours, count until the server notices."""
+    deadline = time.monotonic() + LEAVING_MAX_S
+    while (remaining := free()).count < clients and time.monotonic() < deadline:
+        time.sleep(LEAVING_POLL_S)
+    return remaining

@@ -9,7 +9,7 @@ import math
 import re
 from typing import NamedTuple, TypeVar
 
-from dbdyno.analysis.objective import QUANTILES, Measure, Objective, name_of
+from dbdyno.analysis.search.objective import QUANTILES, Measure, Objective, name_of
 from dbdyno.model.plan import Scalar, Stage, Think
 
 _UNIT_NS = {

@@ -1,13 +1,16 @@
 """Drives one engine to its end: passes on every frame, informs the observer, ends silent engines.
 
-Reports what happened and judges nothing: that is the task of ``run/validity.py``.
+Reports what happened and judges nothing: that is the task of ``run/validity.py``. An outage is
+reported while it lasts, as users see it: each thread of the engine reports its own connections, and
+some may be lost twice when a server restarts. The record keeps the reports of each thread.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from dbdyno.errors import DbdynoError
+from dbdyno.formatting import counted, seconds
 from dbdyno.model.frame import (
     Connected,
     Connecting,
@@ -17,13 +20,14 @@ from dbdyno.model.frame import (
     Hello,
     Interval,
     Note,
+    Outage,
+    OutageBegun,
     Started,
 )
 from dbdyno.model.plan import Plan
 from dbdyno.run.interrupts import deferred_to
 from dbdyno.run.observer import Observer
-from dbdyno.run.outage_reporter import OutageReporter
-from dbdyno.run.watchdog import Watchdog
+from dbdyno.run.silence import Watchdog
 
 # A busy host may delay a frame by seconds; an engine in an endless loop sends none at all.
 SILENCE_MIN_S = 10.0
@@ -31,6 +35,9 @@ SILENCE_MIN_S = 10.0
 BEGINNING_MIN_S = 30.0
 SILENCE_INTERVALS = 5
 IDENTITY_HINT = "this is a bug in dbdyno: no result of this run can be trusted"
+
+# Losses that follow each other this closely are one outage.
+QUIET_NS = 1_000_000_000
 
 
 class Engine(Protocol):
@@ -67,8 +74,6 @@ class Measured:
     was_silent: bool = False
     got_interrupt: bool = False
     """Whether the user requested the end, however the engine then ended."""
-    script_failure: str | None = None
-    """Why what a sysbench script does once after the events failed."""
 
     @property
     def has_begun(self) -> bool:
@@ -173,3 +178,64 @@ def _count(measured: Measured, interval: Interval) -> None:
     if broken := interval.counters.broken_identity(failed, measured.responses):
         raise DbdynoError("identity", f"interval {interval.index}: {broken}", IDENTITY_HINT)
     measured.last = interval
+
+
+class OutageReporter:
+    """Combines the outage reports of the engine's threads."""
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self._report = report
+        self._threads = 0
+        """Number of threads with lost connections."""
+        self._outages: list[Outage] = []
+        """The reports on the present outage."""
+        self._is_out = False
+        """Whether its beginning has been reported, and not yet its end."""
+
+    def take(self, frame: Frame) -> None:
+        """Take a frame of the engine."""
+        match frame:
+            case OutageBegun():
+                self._begun(frame)
+            case Outage():
+                self._threads -= 1
+                self._outages.append(frame)
+            case Interval():
+                self._go_on(frame.end_ns)
+            case Done():
+                self._finish()
+            case _:
+                pass
+
+    def _begun(self, frame: OutageBegun) -> None:
+        """Note that a thread has lost a connection."""
+        self._threads += 1
+        if not self._is_out:
+            self._is_out = True
+            self._report(f"connections lost: {frame.message}; clients try to reconnect")
+
+    def _go_on(self, now_ns: int) -> None:
+        """Note the time: the outage may be over."""
+        ends_ns = [now_ns if outage.end_ns is None else outage.end_ns for outage in self._outages]
+        if ends_ns and not self._threads and now_ns - max(ends_ns) >= QUIET_NS:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Report the end of the outage, or of the run."""
+        if self._is_out and self._outages:
+            self._report(_summary(self._outages))
+        self._is_out = False
+        self._outages = []
+
+
+def _summary(outages: Sequence[Outage]) -> str:
+    """Describe an outage from its first loss, not its first report, to its last reconnection."""
+    lost = sum(outage.connections_lost for outage in outages)
+    missing = sum(outage.connections_lost for outage in outages if outage.end_ns is None)
+    if missing:
+        who = "and" if missing == lost else f"{missing} of them"
+        return f"{counted(lost, 'connection')} lost, {who} not restored when the run ended"
+    begin_ns = min(outage.begin_ns for outage in outages)
+    end_ns = max(outage.end_ns for outage in outages if outage.end_ns is not None)
+    away = seconds((end_ns - begin_ns) / 1e9)
+    return f"reconnected after {away}: {counted(lost, 'connection')} lost"

@@ -1,17 +1,22 @@
 """The observer of a run in progress. The runner reports to it, and does not know what is shown."""
 
-from typing import Protocol
+from collections.abc import Sequence
 
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.workloads.loading import LoadProgress
 
 
-class Observer(Protocol):
-    """What can be reported of a run, in the order in which it happens."""
+class Observer:
+    """What can be reported of a run, in the order in which it happens. This one shows nothing."""
 
     def say(self, text: str) -> None:
         """Show a line to the user: what is being done now, or a warning."""
+
+    def placed(self, verified: Sequence[str]) -> None:
+        """Report the verified placement of the server, in sentences."""
+        for sentence in verified:
+            self.say(f"placement: {sentence}")
 
     def loading(self, progress: LoadProgress) -> None:
         """Report the progress of loading."""
@@ -21,3 +26,30 @@ class Observer(Protocol):
 
     def interval(self, interval: Interval) -> None:
         """Report the end of a measurement interval."""
+
+
+class Relay(Observer):
+    """Passes everything on to another observer."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+
+    def say(self, text: str) -> None:
+        """Pass the line on."""
+        self._observer.say(text)
+
+    def placed(self, verified: Sequence[str]) -> None:
+        """Pass the placement on."""
+        self._observer.placed(verified)
+
+    def loading(self, progress: LoadProgress) -> None:
+        """Pass the progress on."""
+        self._observer.loading(progress)
+
+    def started(self, plan: Plan, started: Started) -> None:
+        """Pass the beginning on."""
+        self._observer.started(plan, started)
+
+    def interval(self, interval: Interval) -> None:
+        """Pass the interval on."""
+        self._observer.interval(interval)

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from dbdyno.model.database import Promise
 from dbdyno.model.plan import Io, QueryMode, Stage, Think
 from dbdyno.model.telemetry import Level
 from dbdyno.run import grammar
@@ -29,7 +30,6 @@ from dbdyno.run.option_parameters import (
     span,
 )
 from dbdyno.servers.placement import Cpus, NumaPolicy, cpus, numa_policy
-from dbdyno.targets.durability import Promise
 
 SECOND_NS = 1_000_000_000
 QUERY_MODE_DEFAULT: QueryMode = "prepared"
@@ -309,7 +309,7 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     """Label of the run, by which dbdyno compare and dbdyno runs find it; repeatable."""
 
     report: Annotated[Path | None, flag("--report", group=OUTPUT, metavar="FILE")] = None
-    """Write the HTML report to this file."""
+    """Write the report to this file: a page, or by its ending text (.txt), .md or .json."""
 
     json: Annotated[bool, flag("--json", group=OUTPUT)] = False
     """Print one JSON object to standard output; messages go to standard error."""

@@ -9,8 +9,12 @@ from importlib import metadata
 
 from msgspec.structs import replace
 
-from dbdyno.analysis.disturbance import Disturbance
-from dbdyno.explain.misses import Misses
+from dbdyno.analysis.waits.disturbance import Disturbance
+from dbdyno.databases.adapter import ServerDescription
+from dbdyno.databases.connecting import further_urls
+from dbdyno.databases.durability import promise_of
+from dbdyno.databases.known import all_databases
+from dbdyno.explain.statements.misses import Misses
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord, Status
 from dbdyno.run.lua.commands import silence_reason
@@ -18,16 +22,13 @@ from dbdyno.run.measure import Measured
 from dbdyno.run.options import RunOptions
 from dbdyno.run.validity import Limits, invalid_reasons
 from dbdyno.servers.base import Server
-from dbdyno.servers.connecting import further_urls
-from dbdyno.targets.base import ServerDescription
-from dbdyno.targets.durability import promise_of
 
 
 def first_record(
     plan: Plan, work: str, server: Server, description: ServerDescription, options: RunOptions
 ) -> RunRecord:
     """Return the record as known before the first transaction."""
-    promise = promise_of(description.target, description.durability)
+    promise = promise_of(all_databases()[description.database], description.durability)
     return RunRecord(
         run_id="",  # assigned by the run folder
         status="running",
@@ -54,13 +55,17 @@ def with_validity(  # noqa: PLR0913 - everything that a verdict rests on
     plan: Plan,
     measured: Measured,
     *,
+    script_failure: str | None,
     limits: Limits,
     violations: Sequence[str],
     disturbance: Disturbance | None,
     misses: Misses,
     doubts: Sequence[str],
 ) -> RunRecord:
-    """Return the summary with its verdict; ``doubts`` follow those of the summary."""
+    """Return the summary with its verdict; ``doubts`` follow those of the summary.
+
+    ``script_failure`` says why what a sysbench script does once after the events failed.
+    """
     if measured.done is None:
         reasons = [_no_end(plan, measured)]
     else:
@@ -68,11 +73,11 @@ def with_validity(  # noqa: PLR0913 - everything that a verdict rests on
             plan, measured.done, limits=limits, violations=violations, disturbance=disturbance
         )
     reasons = [*reasons, *misses.invalid_reasons]
-    if measured.script_failure is not None:
-        reasons = [*reasons, measured.script_failure]
+    if script_failure is not None:
+        reasons = [*reasons, script_failure]
     return replace(
         summary,
-        status=_status(measured),
+        status=_status(measured, script_failure),
         valid=not reasons,
         invalid_reasons=reasons,
         doubts=[*misses.doubts, *summary.doubts, *doubts],
@@ -96,9 +101,9 @@ def _silence_reason(plan: Plan) -> str:
     return silence_reason(plan)
 
 
-def _status(measured: Measured) -> Status:
+def _status(measured: Measured, script_failure: str | None) -> Status:
     if measured.was_interrupted:
         return "interrupted"
-    if measured.script_failure is not None:
+    if script_failure is not None:
         return "failed"
     return "done" if measured.done and measured.done.end == "complete" else "failed"

@@ -16,14 +16,8 @@ from dbdyno.run.options import RunOptions
 from dbdyno.run.plan import cores_available
 from dbdyno.servers.base import Server
 from dbdyno.servers.groups import Group
-from dbdyno.servers.placement import ANYWHERE, Cpus, refuse_missing_cpus
+from dbdyno.servers.placement import ANYWHERE, Cpus
 from dbdyno.servers.private import PrivateServer
-
-
-def refuse_missing_engine_cpus(options: RunOptions) -> None:
-    """Refuse missing CPUs before a server is started in vain."""
-    if options.engine_cpus:
-        refuse_missing_cpus("--engine-cpus", options.engine_cpus)
 
 
 @contextmanager

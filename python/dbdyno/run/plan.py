@@ -7,6 +7,7 @@ and no file: the endpoint and the scripts' texts are arguments.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
+from dbdyno.databases.known import native_database
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import (
     Arrivals,
@@ -27,6 +28,7 @@ from dbdyno.telemetry.pace import activity_interval_ns
 CLIENTS_DEFAULT = 8
 DURATION_DEFAULT_NS = 30 * SECOND_NS
 WARMUP_DEFAULT_NS = 3 * SECOND_NS
+PROGRESS_DEFAULT_NS = SECOND_NS
 INTERVAL_MIN_NS = SECOND_NS // 10
 COUNT_MAX = 2**32 - 1
 CLIENTS_PER_BUSY_CORE = 4
@@ -133,6 +135,11 @@ def warmup_ns(options: RunOptions) -> int:
     return WARMUP_DEFAULT_NS if options.warmup_ns is None else options.warmup_ns
 
 
+def progress_ns(options: RunOptions) -> int:
+    """Interval between progress lines; 0 for none."""
+    return PROGRESS_DEFAULT_NS if options.progress_ns is None else options.progress_ns
+
+
 def _stage_rates(options: RunOptions) -> list[float]:
     """Rates in transactions per second; empty if stages change the clients."""
     return [stage.rate_tps for stage in options.stages or () if stage.rate_tps is not None]
@@ -199,7 +206,9 @@ def _threads_default(options: RunOptions, endpoint: Endpoint, clients: int) -> i
     if options.engine_cpus:
         return len(options.engine_cpus.numbers)
     cores = cores_available()
-    shares_cores = endpoint.address.is_on_this_host and endpoint.protocol == "mysql"
+    shares_cores = (
+        endpoint.address.is_on_this_host and native_database(endpoint.protocol).sessions_are_threads
+    )
     if clients < CLIENTS_PER_BUSY_CORE * cores or not shares_cores:
         return cores
     return max(1, min(cores, clients // CLIENTS_PER_THREAD))

@@ -8,7 +8,7 @@ that was to be undisturbed must not be disturbed after all.
 import time
 from collections.abc import Callable
 
-from dbdyno.analysis.disturbance import NOTICED, busiest_programs
+from dbdyno.analysis.waits.disturbance import NOTICED, busiest_programs
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
 from dbdyno.host.busyness import Busy, Sample

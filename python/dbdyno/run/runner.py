@@ -1,73 +1,49 @@
-"""One run from options to record: prepare, load, warm up, measure, check, record.
+"""One run from job to record: make ready, set up, measure, conclude.
 
-Determines the order of the steps; how each is done is elsewhere. Everything that can be refused is
-refused before a server is started or a table touched.
+Determines the order of these phases, each of which returns a value, and what a failure in each of
+them means. How each is done is elsewhere.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace as with_options
+from dataclasses import dataclass, replace as with_record
 from functools import partial
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
-from dbdyno.analysis.disturbance import disturbance
 from dbdyno.analysis.summarize import summarize
+from dbdyno.analysis.waits.disturbance import disturbance
 from dbdyno.errors import DbdynoError
-from dbdyno.explain.misses import find_misses
-from dbdyno.explain.sql import locked_table, written_table
+from dbdyno.explain.statements.misses import find_misses
 from dbdyno.formatting import size
 from dbdyno.home import home_folder
 from dbdyno.host.describe import describe_host
 from dbdyno.host.disk import free_bytes
-from dbdyno.model.frame import Activity, Connected, Frame, Interval, Started, Survey
+from dbdyno.model.frame import Activity, Connected, Frame, Interval
 from dbdyno.model.plan import Plan
-from dbdyno.model.recording import Recording
-from dbdyno.run.as_text import with_statements_as_text
-from dbdyno.run.command_line import arguments_of
+from dbdyno.model.record import RunRecord
+from dbdyno.model.run import Run
 from dbdyno.run.connected_server import ConnectedServer, connect_to
-from dbdyno.run.data_preparation import load_summary, prepare, settle
-from dbdyno.run.draft_plan import draft, plan_of
 from dbdyno.run.explaining import explained
-from dbdyno.run.grammar import WeightedName
-from dbdyno.run.invariants import Watch, begin_watch
-from dbdyno.run.lua.arguments import equip
-from dbdyno.run.lua.commands import silence_reason
-from dbdyno.run.lua.script_hooks import ScriptHooks
+from dbdyno.run.invariants import Watch
+from dbdyno.run.job import Job
+from dbdyno.run.lua.commands import ScriptHooks, silence_reason
 from dbdyno.run.measure import Measured, measure
-from dbdyno.run.observer import Observer
-from dbdyno.run.options import RunOptions
-from dbdyno.run.outcome import first_record, with_validity
-from dbdyno.run.placement import (
-    PlacementRecord,
-    on_cpus,
-    placement_doubts,
-    refuse_missing_engine_cpus,
-)
-from dbdyno.run.plan import client_count, refuse_contradictions
-from dbdyno.run.quiet import BeforeRun
-from dbdyno.run.refusals import refuse_bad_scripts, refuse_too_many, refuse_unknown_mode
-from dbdyno.run.seeds import seed_of
-from dbdyno.run.server_tasks import send_server_tasks
-from dbdyno.run.target import is_passing, open_server, protocol_of
+from dbdyno.run.observer import Observer, Relay
+from dbdyno.run.outcome import with_validity
+from dbdyno.run.placement import on_cpus, placement_doubts
+from dbdyno.run.readiness import Ready, is_new_and_empty, make_ready
 from dbdyno.run.tools import Tools
 from dbdyno.run.validity import Limits, meant_table
-from dbdyno.run.watching import Follower, watching
-from dbdyno.run.work import Work, find_work
+from dbdyno.run.watching import Follower, send_server_tasks, watching
 from dbdyno.servers.base import Server
-from dbdyno.servers.connecting import further_urls, repeatable
-from dbdyno.servers.durability import settings_by_level
-from dbdyno.servers.settings import settings_summary
 from dbdyno.store.listing import remove_run
-from dbdyno.store.places import RUNS
-from dbdyno.store.run import Run
-from dbdyno.store.writer import LOG, RunWriter
-from dbdyno.targets.base import ServerDescription
-from dbdyno.workloads.parameters import Values
-from dbdyno.workloads.preparing import Prepared
+from dbdyno.store.places import LOG, RUNS
+from dbdyno.store.run import RunFolder
+from dbdyno.store.writer import RunWriter
 
 ROOM_MIN_BYTES = 16 * 2**20
 """The size of PostgreSQL's WAL files. InnoDB's tables grow by a quarter of that."""
@@ -75,303 +51,197 @@ LOG_END_LINES = 20
 """Number of a failed script's last lines that are shown: they fit on a screen, with the error."""
 
 
-def run(
-    items: Sequence[WeightedName],
-    options: RunOptions,
-    tools: Tools,
-    observer: Observer,
-    server: Server | None = None,
-) -> Recording:
+@dataclass(frozen=True, kw_only=True)
+class _Phase:
+    """What a failure in a phase means, whether it is an error or an interrupt."""
+
+    is_kept: bool
+    """Whether the run folder is kept: from the first transaction on, something was measured."""
+    exit_code: int
+    """That of errors: 1 as long as nothing was run, 2 afterwards (a full disk, say)."""
+    on_interrupt: str = ""
+
+
+_SET_UP = _Phase(is_kept=False, exit_code=1)
+_MEASURE = _Phase(is_kept=True, exit_code=2)
+_BEGIN = _Phase(is_kept=False, exit_code=1)
+"""Looking back: whether the load began at all."""
+_CONCLUDE = _Phase(
+    is_kept=True,
+    exit_code=2,
+    on_interrupt="the results so far are kept: dbdyno report last --text",
+)
+
+
+def run(job: Job, tools: Tools, observer: Observer, server: Server | None = None) -> Run:
     """Run and measure; the returned recording holds the final record.
 
-    A given ``server`` gets the load, whatever the options say about servers, and keeps running; its
-    settings are described as usual.
+    A given ``server`` gets the load, whichever the job chooses, and keeps running; its settings are
+    described as usual.
     """
-    work = find_work(items, options.script_files, options)
-    options, work = equip(options, work, observer.say)
-    refuse_contradictions(options)
-    refuse_missing_engine_cpus(options)
-    seed = seed_of(options)
-    protocol = server.endpoint().protocol if server else protocol_of(options)
-    refuse_unknown_mode(options.query_mode, protocol)
-    drafted = draft(options, work, protocol, seed=seed)
-    survey = refuse_bad_scripts(tools, drafted, observer.say)
-    tools.make_room(drafted)
+    tools.make_room(job.draft)
     home_folder(RUNS)
-    opened = nullcontext(server) if server else open_server(options, client_count(options))
+    opened = nullcontext(server) if server else job.server.open(job.clients)
     with opened as reached, connect_to(reached) as connected:
-        command = arguments_of(items, _repeatable(options, reached))
-        return _Run(options, work, survey, command, seed, tools, observer, connected).measured()
+        ready = make_ready(job, tools, observer, connected)
+        with RunWriter(ready.record, ready.plan) as writer:
+            this = _Run(job, tools, observer, connected, ready, writer)
+            with this.phase(_SET_UP):
+                following = this.set_up()
+            with this.phase(_MEASURE):
+                measured = this.measure(following)
+            with this.phase(_BEGIN):
+                _refuse_not_begun(ready.plan, measured)
+            with this.phase(_CONCLUDE):
+                recording = this.conclude(measured)
+    return recording
 
 
-def _repeatable(options: RunOptions, server: Server) -> RunOptions:
-    """Return the options as they are recorded: with a target for the same server, by its URL."""
-    if options.target is None:
-        return options
-    further = zip(options.further_targets, further_urls(server.endpoint()), strict=True)
-    return with_options(
-        options,
-        target=repeatable(options.target, server.url),
-        further_targets=tuple(repeatable(target, url) for target, url in further),
-    )
-
-
-@dataclass
+@dataclass(frozen=True)
 class _Run:
-    """One run on a running server."""
+    """One run that is ready, on a running server, with its folder."""
 
-    options: RunOptions
-    work: Work
-    survey: Survey | None
-    command: list[str]
-    seed: int
+    job: Job
     tools: Tools
     observer: Observer
     connected: ConnectedServer
-
-    def measured(self) -> Recording:
-        """Do everything from the data to the verdict."""
-        if self._is_new_and_empty():
-            self.observer.say("without --target, the scripts run on a new and empty server")
-        self._report_settings()
-        self._report_unreadable_log()
-        placed = PlacementRecord(self.connected.server, self.options)
-        for line in placed.verified:
-            self.observer.say(f"placement: {line}")
-        self._refuse_to_write_where_nothing_can_be()
-        servers = 1 + len(self.options.further_targets)
-        here = -(-client_count(self.options) // servers)  # clients begin with the servers in turn
-        refuse_too_many(here, self.connected.free_connections)
-        values, watch = self._prepared()
-        host = BeforeRun(self.options, self.connected.server.process_id, self.observer.say)
-        endpoint, sql_dialect = self.connected.server.endpoint(), self.connected.target.sql_dialect
-        plan = plan_of(
-            self.options, self.work, values, endpoint, sql_dialect=sql_dialect, seed=self.seed
-        )
-        if plan.lua is None:
-            statements = self.tools.statements_with_variables(plan)
-            plan = with_statements_as_text(plan, statements, self.connected, self.observer.say)
-        description = self.connected.description()
-        host.look()
-        record = first_record(
-            plan, self.work.name, self.connected.server, description, self.options
-        )
-        script = ScriptHooks(self.tools, plan, self.survey, self.observer.say)
-        record = replace(record, command=self.command)
-        with RunWriter(record, plan) as writer:
-            with self._beforehand(writer):
-                if self._makes_its_data():
-                    script.make_data(writer.folder / LOG)
-                writer.write_host(
-                    msgspec.to_builtins(describe_host(self.connected.server.data_directory))
-                )
-                placed.record_memory("begin")
-                self._describe(writer, description, placed)
-                self._record_schema(writer, plan)
-                script.begin(writer.folder / LOG)
-                following = watching(self.options, self.connected, plan, writer)
-            with _as_failed_run():
-                measured = self._measure(writer, plan, watch, following)
-                placed.record_memory("end")
-                self._describe(writer, description, placed)
-                if measured.has_begun:
-                    with self._kept():
-                        measured.script_failure = script.end(writer.folder / LOG)
-                        return self._conclude(writer, plan, measured, watch, values)
-            self._forget(writer)
-        raise _not_begun(plan, measured)
+    ready: Ready
+    writer: RunWriter
 
     @contextmanager
-    def _beforehand(self, writer: RunWriter) -> Iterator[None]:
-        """If the block fails, which precedes the load, nothing was run."""
+    def phase(self, phase: _Phase) -> Iterator[None]:
+        """If the block fails, act as it means in this phase."""
         try:
             yield
-        except BaseException:
-            self._forget(writer)
+        except BaseException as error:
+            if not phase.is_kept:
+                self._forget()
+            if isinstance(error, DbdynoError):
+                error.exit_code = max(error.exit_code, phase.exit_code)
+            if isinstance(error, KeyboardInterrupt) and phase.on_interrupt:
+                self.observer.say(phase.on_interrupt)
             raise
 
-    def _forget(self, writer: RunWriter) -> None:
+    def set_up(self) -> AbstractContextManager[Follower]:
+        """Do and record what precedes the load; return what follows it."""
+        job, server = self.job, self.connected.server
+        if job.options.replace or job.server.is_passing:  # a new server has no data
+            self._script.make_data(self._log)
+        self.writer.write_host(msgspec.to_builtins(describe_host(server.data_directory)))
+        self.ready.placed.record_memory("begin")
+        self._describe()
+        self._record_schema()
+        self._script.begin(self._log)
+        return watching(job.options, self.connected, self.ready.plan, self.writer)
+
+    def measure(self, following: AbstractContextManager[Follower]) -> Measured:
+        """Run the engine to its end."""
+        plan = self.ready.plan
+        run_observer = _RunObserver(self.observer, self.ready.watch)
+        with following as follower, self._log.open("a", encoding="utf-8") as log:
+            with on_cpus(self.job.options.engine_cpus):
+                engine = self.tools.start(plan, log)
+            meet = partial(send_server_tasks, self.connected, engine)
+            keep = _FrameKeeper(self.writer, follower, meet).keep
+            measured = measure(engine, plan, run_observer, keep, self.writer.log)
+            follower.finish()
+        self.ready.placed.record_memory("end")
+        self._describe()
+        return measured
+
+    def conclude(self, measured: Measured) -> Run:
+        """End the script, decide on validity, explain, and finish the record."""
+        options, watch, server = self.job.options, self.ready.watch, self.connected.server
+        script_failure = self._script.end(self._log)
+        violations = (
+            watch.violations(self.connected, measured.done) if watch and measured.done else []
+        )
+        recording = RunFolder(self.writer.folder).load(self.tools.histograms)
+        summary = summarize(recording)
+        verdict = with_validity(
+            summary,
+            self.ready.plan,
+            measured,
+            script_failure=script_failure,
+            limits=Limits(options.failures_max, options.disturbance_max),
+            violations=violations,
+            disturbance=disturbance(recording, summary.duration_s or 0.0),
+            misses=find_misses(recording, self.job.work.misses_allowed(self.ready.values)),
+            doubts=[
+                *(watch.doubts if watch else []),
+                *placement_doubts(server, options),
+            ],
+        )
+        verdict = replace(verdict, invariants_read=watch.read if watch else [])
+        if not verdict.valid:
+            verdict = self._with_full_disk(verdict)
+        worked = verdict.transactions is not None and verdict.transactions.ok > 0
+        is_hopeless = measured.done is not None and measured.done.end == "aborted"
+        if is_hopeless and is_new_and_empty(self.job) and not worked:
+            why = "the server was new and empty: name the one that has your tables with --target"
+            verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, why])
+        elif meant := meant_table(verdict.invalid_reasons, recording.schema.tables):
+            verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, meant])
+        complete = with_record(recording, record=verdict)
+        final = explained(complete, self._report)
+        self.writer.finish(with_record(complete, record=final))
+        return with_record(
+            recording, record=self.writer.record
+        )  # the same tables, with the verdict
+
+    def _with_full_disk(self, verdict: RunRecord) -> RunRecord:
+        """Add to the verdict whether the server's disk was full, by its errors or by a look."""
+        codes = self.connected.target.disk_full_codes
+        is_full = any(failure.code in codes for failure in verdict.failures)
+        if why := _full_disk(self.connected.server.data_directory):
+            reasons = [*verdict.invalid_reasons, why]
+            return replace(verdict, disk_full=True, invalid_reasons=reasons)
+        return replace(verdict, disk_full=is_full)
+
+    def _forget(self) -> None:
         """Remove the folder of a run in which nothing was run.
 
         The output of a sysbench script may say why: since its log is removed, its last lines are
         shown.
         """
-        last_lines = _last_lines(writer.folder / LOG) if self.survey else []
+        last_lines = _last_lines(self._log) if self.job.survey else []
         with suppress(OSError):  # its last lines need not reach the disk
-            writer.close()
-        remove_run(writer.folder)
+            self.writer.close()
+        remove_run(self.writer.folder)
         for line in last_lines:
             self.observer.say(line)
 
-    def _makes_its_data(self) -> bool:
-        """Whether the script prepares its data: on request, or on a new server, which has none."""
-        return self.options.replace or is_passing(self.options)
+    @property
+    def _log(self) -> Path:
+        return self.writer.folder / LOG
 
-    def _refuse_to_write_where_nothing_can_be(self) -> None:
-        """Refuse a load that would only fail; scripts that read run on such servers, too."""
-        target = self.connected.target
-        with target.understood("ask whether the server can be written to"):
-            why = target.refuses_writes(self.connected.control)
-        if not why:
-            return
-        for script in self.work.scripts(self.work.complete(), target.sql_dialect):
-            written = written_table(script.text)
-            if table := written or locked_table(script.text):
-                does = "writes to" if written else "locks rows of"
-                raise DbdynoError(
-                    "read_only",
-                    f"{why}, and {script.name} {does} {table}",
-                    "Run it on the primary server or as a user who may write; loads that only "
-                    "read, such as select-only, run here.",
-                )
+    @property
+    def _script(self) -> ScriptHooks:
+        return ScriptHooks(self.tools, self.ready.plan, self.job.survey, self.observer.say)
 
-    def _is_new_and_empty(self) -> bool:
-        """Whether the server has nothing but what the user's own scripts create."""
-        return is_passing(self.options) and self.work.workload is None and self.work.lua is None
-
-    def _report_settings(self) -> None:
-        if self.options.durability is not None:
-            for line in settings_by_level(self.options.durability):
-                self.observer.say(line)
-        settings = self.connected.server.settings
-        if settings:
-            self.observer.say(settings_summary(settings))
-
-    def _report_unreadable_log(self) -> None:
-        """Report an unreadable server log at once: otherwise only the result would show it."""
-        path = self.options.server_log
-        try:
-            if path is not None:
-                path.open("rb").close()
-        except OSError as error:
-            self.observer.say(f"--server-log {path} cannot be read: {error.strerror}")
-
-    def _prepared(self) -> tuple[Values, Watch | None]:
-        """Prepare the data, and read the numbers for the invariants."""
-        prepared = prepare(
-            self.connected,
-            self.work,
-            self.options,
-            seed=self.seed,
-            bulk=self.tools.load,
-            watch=self.observer.loading,
-            say=self.observer.say,
-        )
-        if prepared.report:
-            self.observer.say(load_summary(prepared.report))
-        if not self.options.no_vacuum:
-            self._settle(prepared)
-        workload = self.work.workload
-        if workload is None or not self._checks(is_loaded_by_dbdyno=prepared.is_loaded_by_dbdyno):
-            return prepared.values, None
-        return prepared.values, begin_watch(self.connected, workload, prepared.values)
-
-    def _settle(self, prepared: Prepared) -> None:
-        if unwritten := settle(self.connected, self.work.workload, prepared):
-            self.observer.say(unwritten)
-
-    def _checks(self, *, is_loaded_by_dbdyno: bool) -> bool:
-        """Whether the invariants can be checked for this run."""
-        if not self.options.check and not is_loaded_by_dbdyno:
-            return False
-        if not self.work.is_the_workloads_alone:
-            self.observer.say("the invariants are not checked: the run includes your own scripts")
-        return self.work.is_the_workloads_alone
-
-    def _describe(
-        self, writer: RunWriter, description: ServerDescription, placed: PlacementRecord
-    ) -> None:
+    def _describe(self) -> None:
+        """Record the server, with the memory that it has by now."""
         chosen = msgspec.to_builtins(self.connected.server.settings)
-        described = msgspec.to_builtins(description)
-        writer.write_server({**described, "chosen": chosen, "placement": placed.as_record()})
+        described = msgspec.to_builtins(self.ready.description)
+        placed = self.ready.placed.as_record()
+        self.writer.write_server({**described, "chosen": chosen, "placement": placed})
 
-    def _record_schema(self, writer: RunWriter, plan: Plan) -> None:
+    def _record_schema(self) -> None:
         """Record the schema; a run without it is still a run."""
         target = self.connected.target
-        texts = [script.text for script in plan.scripts]
+        texts = [script.text for script in self.ready.plan.scripts]
         try:
             with target.understood("read the schema"):
                 schema = target.recorded_schema(self.connected.control, texts)
         except DbdynoError as error:
-            self._report(writer, f"the schema is not recorded: {error.message}")
+            self._report(f"the schema is not recorded: {error.message}")
             return
         if schema is not None:
-            writer.write_schema(msgspec.to_builtins(schema))
+            self.writer.write_schema(msgspec.to_builtins(schema))
 
-    def _measure(
-        self,
-        writer: RunWriter,
-        plan: Plan,
-        watch: Watch | None,
-        following: AbstractContextManager[Follower],
-    ) -> Measured:
-        run_observer = _RunObserver(self.observer, watch)
-        with (
-            following as follower,
-            (writer.folder / LOG).open("a", encoding="utf-8") as log,
-        ):
-            with on_cpus(self.options.engine_cpus):
-                engine = self.tools.start(plan, log)
-            keep = _FrameKeeper(
-                writer, follower, partial(send_server_tasks, self.connected, engine)
-            ).keep
-            measured = measure(engine, plan, run_observer, keep, writer.log)
-            follower.finish()
-        return measured
-
-    def _report(self, writer: RunWriter, text: str) -> None:
-        writer.log(text)
+    def _report(self, text: str) -> None:
+        self.writer.log(text)
         self.observer.say(text)
-
-    @contextmanager
-    def _kept(self) -> Iterator[None]:
-        """When the verdict is interrupted, report that the results are kept."""
-        try:
-            yield
-        except KeyboardInterrupt:
-            self.observer.say("the results so far are kept: dbdyno report last --text")
-            raise
-
-    def _conclude(
-        self,
-        writer: RunWriter,
-        plan: Plan,
-        measured: Measured,
-        watch: Watch | None,
-        values: Values,
-    ) -> Recording:
-        violations = (
-            watch.violations(self.connected, measured.done) if watch and measured.done else []
-        )
-        recording = Run(writer.folder).recording()
-        summary = summarize(recording, self.tools.histograms)
-        verdict = with_validity(
-            summary,
-            plan,
-            measured,
-            limits=Limits(self.options.failures_max, self.options.disturbance_max),
-            violations=violations,
-            disturbance=disturbance(recording, summary.duration_s or 0.0),
-            misses=find_misses(recording, self.work.misses_allowed(values)),
-            doubts=[
-                *(watch.doubts if watch else []),
-                *placement_doubts(self.connected.server, self.options),
-            ],
-        )
-        verdict = replace(verdict, invariants_read=watch.read if watch else [])
-        if not verdict.valid and (full := _full_disk(self.connected.server.data_directory)):
-            verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, full])
-        worked = verdict.transactions is not None and verdict.transactions.ok > 0
-        is_hopeless = measured.done is not None and measured.done.end == "aborted"
-        if is_hopeless and self._is_new_and_empty() and not worked:
-            why = "the server was new and empty: name the one that has your tables with --target"
-            verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, why])
-        elif meant := meant_table(verdict.invalid_reasons, recording.schema.get("tables", ())):
-            verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, meant])
-        complete = replace(recording, record=verdict)
-        final = explained(complete, self.tools.histograms, partial(self._report, writer))
-        writer.finish(replace(complete, record=final))
-        return replace(recording, record=writer.record)  # the same tables, with the verdict
 
 
 @dataclass(frozen=True)
@@ -394,22 +264,18 @@ class _FrameKeeper:
         self.follower.take(frame)
 
 
-class _RunObserver:
-    """Everyone who follows a run in progress."""
+class _RunObserver(Relay):
+    """Counts the commits of a run in progress for its invariants."""
 
     def __init__(self, observer: Observer, watch: Watch | None) -> None:
-        self._observer = observer
+        super().__init__(observer)
         self._watch = watch
-        self.say = observer.say
-        self.loading = observer.loading
-
-    def started(self, plan: Plan, started: Started) -> None:
-        self._observer.started(plan, started)
 
     def interval(self, interval: Interval) -> None:
+        """Count, then pass the interval on."""
         if self._watch is not None:
             self._watch.commits.add(interval)
-        self._observer.interval(interval)
+        super().interval(interval)
 
 
 def _last_lines(log: Path) -> list[str]:
@@ -427,25 +293,17 @@ def _full_disk(folder: Path | None) -> str:
     return f"the disk of the server's data is full: {size(free)} are left for {folder}"
 
 
-@contextmanager
-def _as_failed_run() -> Iterator[None]:
-    """An error from here on (a full disk, say) is the failure of a run that had begun."""
-    try:
-        yield
-    except DbdynoError as error:
-        error.exit_code = 2
-        raise
-
-
-def _not_begun(plan: Plan, measured: Measured) -> BaseException:
-    """Return the reason why there was no first transaction."""
+def _refuse_not_begun(plan: Plan, measured: Measured) -> None:
+    """Raise the reason why there was no first transaction, if there was none."""
+    if measured.has_begun:
+        return
     if measured.was_interrupted:
-        return KeyboardInterrupt()
+        raise KeyboardInterrupt
     if measured.was_silent and plan.lua is not None:
-        return DbdynoError("script", silence_reason(plan), "")
+        raise DbdynoError("script", silence_reason(plan), "")
     if measured.failed is not None:
-        return DbdynoError(measured.failed.code, measured.failed.message, measured.failed.hint)
-    return DbdynoError(
+        raise DbdynoError(measured.failed.code, measured.failed.message, measured.failed.hint)
+    raise DbdynoError(
         "engine_ended",
         "the engine ended before the load began",
         "Run dbdyno doctor to check this host.",

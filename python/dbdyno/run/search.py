@@ -2,7 +2,7 @@
 
 A closed loop first shows what the server can do at all, then an open loop is tried at lower rates;
 each trial is an ordinary run with a record and tags of its own. The next rate is chosen by
-``analysis/rate_search.py``, and judged by ``analysis/sequential.py``.
+``analysis/search/rate_search.py``, and judged by ``analysis/search/sequential.py``.
 """
 
 import secrets
@@ -13,26 +13,22 @@ from datetime import UTC, datetime
 from msgspec import Struct
 from msgspec.structs import replace as replaced
 
-from dbdyno.analysis.objective import Objective
-from dbdyno.analysis.objective_windows import concatenated, evaluate, objective_windows
-from dbdyno.analysis.rate_search import Search, Trial, counts, error_each, next_rate
-from dbdyno.analysis.sequential import LOOKS_MAX
+from dbdyno.analysis.search.objective import Objective
+from dbdyno.analysis.search.objective_windows import concatenated, evaluate, objective_windows
+from dbdyno.analysis.search.rate_search import Search, Trial, counts, error_each, next_rate
+from dbdyno.analysis.search.sequential import LOOKS_MAX
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import tps
 from dbdyno.model.record import RunRecord
-from dbdyno.model.recording import Recording
-from dbdyno.run.draft_plan import draft
+from dbdyno.model.run import Run
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.interrupts import end_with
-from dbdyno.run.lua.arguments import equip
-from dbdyno.run.observer import Observer
+from dbdyno.run.job import Job, check
+from dbdyno.run.observer import Observer, Relay
 from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.plan import INTERVAL_MIN_NS, client_count, refuse_contradictions
-from dbdyno.run.refusals import refuse_bad_scripts
+from dbdyno.run.plan import INTERVAL_MIN_NS, refuse_contradictions
 from dbdyno.run.runner import run
-from dbdyno.run.target import open_server, protocol_of
 from dbdyno.run.tools import Tools
-from dbdyno.run.work import Work, find_work
 from dbdyno.servers.base import Server
 
 DURATION_DEFAULT_NS = 10 * SECOND_NS
@@ -56,57 +52,56 @@ class Wanted(Struct, frozen=True, kw_only=True):
 class _Load:
     """What is tried, and who is shown it."""
 
-    items: Sequence[WeightedName]
-    options: RunOptions
+    job: Job
     tools: Tools
     observer: Observer
 
-    def refuse_early(self, work: Work) -> None:
-        """Refuse what can be refused before a server is started; each run refuses the rest."""
-        _refuse_other_loads(self.options)
-        refuse_contradictions(replace(self.options, rate_tps=1.0), "search")
-        drafted = draft(self.options, work, protocol_of(self.options), seed=0)
-        refuse_bad_scripts(self.tools, drafted, self.observer.say)
-
-    def run(self, server: Server, rate_tps: float | None, duration_ns: int) -> Recording:
+    def run(self, server: Server, rate_tps: float | None, duration_ns: int) -> Run:
         """Run once, at a rate or in a closed loop."""
         tag = "closed loop" if rate_tps is None else f"{rate_tps:g}"
-        options = replace(
-            self.options,
+        given = self.job.options
+        job = self.job.with_options(
             rate_tps=rate_tps,
             duration_ns=duration_ns,
-            arrivals=self.options.arrivals if rate_tps else None,
+            arrivals=given.arrivals if rate_tps else None,
             # All trials use the data that the closed loop, the first run, has loaded.
-            replace=self.options.replace and rate_tps is None,
-            tags=(*self.options.tags, ("rate", tag)),
+            replace=given.replace and rate_tps is None,
+            tags=(*given.tags, ("rate", tag)),
         )
-        recording = run(self.items, options, self.tools, self.observer, server)
+        recording = run(job, self.tools, self.observer, server)
         end_with(recording.record)
         if recording.record.status == "failed":
             raise _failed(recording.record)
         return recording
 
 
-class _Once:
+class _Once(Relay):
     """Shows messages that are the same for all runs of a search only once."""
 
     def __init__(self, observer: Observer) -> None:
-        self._observer = observer
+        super().__init__(observer)
         self._reported: set[str] = set()
-        self.loading = observer.loading
-        self.started = observer.started
-        self.interval = observer.interval
 
     def say(self, text: str) -> None:
         """Pass on a new message."""
         if text not in self._reported:
             self._reported.add(text)
-            self._observer.say(text)
+            super().say(text)
+
+    def placed(self, verified: Sequence[str]) -> None:
+        """Say each sentence once, too."""
+        Observer.placed(self, verified)
 
 
-def search(  # noqa: PLR0913 - the five of a run, and what is searched for
-    items: Sequence[WeightedName],
-    options: RunOptions,
+def check_search(
+    items: Sequence[WeightedName], options: RunOptions, tools: Tools, say: Callable[[str], None]
+) -> Job:
+    """Return the job of a search, whose load each trial sets."""
+    return check(items, options, tools, say, _refuse_contradictions)
+
+
+def search(
+    job: Job,
     wanted: Wanted,
     tools: Tools,
     observer: Observer,
@@ -114,13 +109,10 @@ def search(  # noqa: PLR0913 - the five of a run, and what is searched for
     known: Callable[[Search], None],
 ) -> Search:
     """Search to the last rate; ``known`` is called with the state after the probe and each rate."""
-    found_work = find_work(items, options.script_files, options)
-    options, work = equip(options, found_work, observer.say)
-    duration_ns = options.duration_ns or DURATION_DEFAULT_NS
+    duration_ns = job.options.duration_ns or DURATION_DEFAULT_NS
     search_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-    load = _Load(items, _as_trial(options, search_id, duration_ns), tools, _Once(observer))
-    load.refuse_early(work)
-    with open_server(options, client_count(options)) as server:
+    load = _Load(_as_trial(job, search_id, duration_ns), tools, _Once(observer))
+    with job.server.open(job.clients) as server:
         found = Search(
             search_id=search_id,
             objectives=wanted.objectives,
@@ -140,11 +132,11 @@ def search(  # noqa: PLR0913 - the five of a run, and what is searched for
     return replaced(found, is_over=True)
 
 
-def _as_trial(options: RunOptions, search_id: str, duration_ns: int) -> RunOptions:
-    """Return the options that all runs of a search have in common."""
+def _as_trial(job: Job, search_id: str, duration_ns: int) -> Job:
+    """Return the job with what all runs of a search have in common."""
+    options = job.options
     short_ns = max(duration_ns // _INTERVALS, INTERVAL_MIN_NS)
-    return replace(
-        options,
+    return job.with_options(
         interval_ns=min(options.interval_ns, short_ns),
         failures_max=max(options.failures_max, _FAILURES_MAX),
         tags=(*options.tags, ("search", search_id)),
@@ -172,7 +164,7 @@ def _tried(load: _Load, server: Server, found: Search, rate_tps: float, duration
     more windows hardly settle what the windows so far have left open. Runs that are not valid say
     nothing about the server: they are shown, and not judged.
     """
-    recordings: list[Recording] = []
+    recordings: list[Run] = []
     while True:
         judged = [one for one in recordings if counts(one.record)]
         length_ns = duration_ns * 2 ** max(len(judged) - 1, 0)
@@ -186,9 +178,7 @@ def _tried(load: _Load, server: Server, found: Search, rate_tps: float, duration
             results=[
                 evaluate(
                     one,
-                    concatenated(
-                        objective_windows(each, load.tools.histograms, one) for each in judged
-                    ),
+                    concatenated(objective_windows(each, one) for each in judged),
                     error_each(found),
                 )
                 for one in found.objectives
@@ -199,8 +189,8 @@ def _tried(load: _Load, server: Server, found: Search, rate_tps: float, duration
             return trial
 
 
-def _refuse_other_loads(options: RunOptions) -> None:
-    """Refuse options that set the load: the search sets it."""
+def _refuse_contradictions(options: RunOptions) -> None:
+    """Refuse options that set the load, which the search does, and those that contradict it."""
     given = {
         "--rate": options.rate_tps,
         "--stages": options.stages,
@@ -214,6 +204,7 @@ def _refuse_other_loads(options: RunOptions) -> None:
             f"a search sets the load itself: {', '.join(named)} cannot be given",
             "--rate-max limits the rates; -c sets the number of connections.",
         )
+    refuse_contradictions(replace(options, rate_tps=1.0), "search")
 
 
 def _failed(record: RunRecord) -> DbdynoError:

@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING
 
 from dbdyno.model.frame import Survey
 from dbdyno.model.plan import Plan, Statement
-from dbdyno.model.recording import Histograms
+from dbdyno.model.run import Histograms
 from dbdyno.run.measure import Engine
 from dbdyno.workloads.loading import Bulk
 

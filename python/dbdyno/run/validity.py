@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from dbdyno.analysis.disturbance import Disturbance
+from dbdyno.analysis.waits.disturbance import Disturbance
 from dbdyno.formatting import count, percent, seconds
 from dbdyno.model.frame import Done
 from dbdyno.model.plan import Plan

@@ -11,27 +11,27 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
+import msgspec
 from msgspec import Struct
 
-from dbdyno.analysis.effect import Ratio, paired_ratio
+from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
-from dbdyno.model.frame import Interval, Started
-from dbdyno.model.plan import Plan
+from dbdyno.model.plan import Script
 from dbdyno.model.record import Finding
-from dbdyno.model.recording import Recording
+from dbdyno.model.run import Run
 from dbdyno.run.command_line import parse_arguments
 from dbdyno.run.grammar import WeightedName, scalar_text
 from dbdyno.run.interrupts import end_with
+from dbdyno.run.job import check
+from dbdyno.run.observer import Observer
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.plan import client_count
 from dbdyno.run.quiet import BeforeRun
 from dbdyno.run.runner import run
-from dbdyno.run.target import is_passing, spec_of
+from dbdyno.run.target import New, choose_server
 from dbdyno.run.tools import Tools
-from dbdyno.workloads.loading import LoadProgress
 from dbdyno.workloads.registry import all_workloads
 
 ADVICE = "statement_order"
@@ -55,7 +55,7 @@ class Trial(Struct, frozen=True, kw_only=True):
 
 
 def verify(
-    recording: Recording,
+    recording: Run,
     findings: Sequence[Finding],
     trial: Trial,
     tools: Tools,
@@ -67,9 +67,9 @@ def verify(
     requested = _requested(recording, trial)
     _report_different_load(recording, requested, say)
     texts = advice.evidence["scripts"]
-    scripts = recording.plan["scripts"]
+    scripts = recording.plan.scripts
     orders = {"as it was": scripts, "as advised": [_with_text(one, texts) for one in scripts]}
-    done: list[tuple[Recording, Recording]] = []
+    done: list[tuple[Run, Run]] = []
     for number in range(trial.pairs):
         BeforeRun(requested, None, say).look()
         # The orders take turns at going first, so that drift affects both.
@@ -100,7 +100,7 @@ def _advice(findings: Sequence[Finding]) -> Finding:
     return advice
 
 
-def _refuse_unknown_data(recording: Recording) -> None:
+def _refuse_unknown_data(recording: Run) -> None:
     workload = recording.record.workload
     what = ""
     if workload not in all_workloads():
@@ -116,9 +116,7 @@ def _refuse_unknown_data(recording: Recording) -> None:
         )
 
 
-def _report_different_load(
-    recording: Recording, trial: RunOptions, say: Callable[[str], None]
-) -> None:
+def _report_different_load(recording: Run, trial: RunOptions, say: Callable[[str], None]) -> None:
     _, requested = parse_arguments(recording.record.command)
     if requested.rate_tps is not None or requested.stages is not None:
         say(
@@ -127,41 +125,39 @@ def _report_different_load(
         )
 
 
-def _report_different_version(
-    recording: Recording, trial: Recording, say: Callable[[str], None]
-) -> None:
+def _report_different_version(recording: Run, trial: Run, say: Callable[[str], None]) -> None:
     """Report another version: the nearest installed one of the major version may differ."""
     was, now = (one.record.server["version"] for one in (recording, trial))
     if was != now:
         say(f"the run's server was version {was}; the trial uses the installed version {now}")
 
 
-def _with_text(script: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    return {**script, "text": texts.get(script["name"], script["text"])}
+def _with_text(script: Script, texts: Mapping[str, str]) -> Script:
+    return msgspec.structs.replace(script, text=texts.get(script.name, script.text))
 
 
-def _requested(recording: Recording, trial: Trial) -> RunOptions:
+def _requested(recording: Run, trial: Trial) -> RunOptions:
     """Return the options of the run, for the duration of the trial, without telemetry.
 
     Seed, clients and data are those of its plan, even where the command did not specify them.
     """
     _, requested = parse_arguments(recording.record.command)
     plan = recording.plan
-    planned = {name: scalar_text(value) for name, value in plan["variables"].items()}
+    planned = {name: scalar_text(value) for name, value in plan.variables.items()}
     given = dict(requested.define) | (
         {} if requested.scale is None else {"scale": str(requested.scale)}
     )
     return replace(
         requested,
         server=_server_spec(recording, requested),
-        settings=tuple((one["name"], one["value"]) for one in recording.server.get("chosen", ())),
+        settings=tuple((one.name, one.value) for one in recording.server.chosen),
         durability=None,
         script_files=(),
         define=tuple((planned | given).items()),
         scale=None,
-        seed=plan["seed"],
-        clients=plan["clients"],
-        threads=plan["threads"],
+        seed=plan.seed,
+        clients=plan.clients,
+        threads=plan.threads,
         rate_tps=None,
         arrivals=None,
         stages=None,
@@ -174,45 +170,48 @@ def _requested(recording: Recording, trial: Trial) -> RunOptions:
     )
 
 
-def _server_spec(recording: Recording, requested: RunOptions) -> str:
+def _server_spec(recording: Run, requested: RunOptions) -> str:
     """Return a private server with the run's programs or major version."""
     server = recording.server
-    path = spec_of(requested).path if is_passing(requested) else None
-    which = path or server["version_number"] // 10_000
-    return f"{server.get('product', 'postgres')}:{which}"
+    chosen = choose_server(requested)
+    path = chosen.spec.path if isinstance(chosen, New) else None
+    which = path or server.version_number // 10_000
+    return f"{server.product}:{which}"
 
 
 @contextmanager
-def _files(scripts: Sequence[Mapping[str, Any]]) -> Iterator[list[WeightedName]]:
+def _files(scripts: Sequence[Script]) -> Iterator[list[WeightedName]]:
     """Write the scripts to files for the duration of the block; several may have the same name."""
     with TemporaryDirectory(prefix="dbdyno-") as folder:
         names = []
         for number, script in enumerate(scripts, start=1):
-            path = Path(folder, str(number), f"{Path(script['name']).stem}.sql")
+            path = Path(folder, str(number), f"{Path(script.name).stem}.sql")
             path.parent.mkdir()
-            path.write_text(script["text"], encoding="utf-8")
-            names.append(WeightedName(str(path), script["weight"]))
+            path.write_text(script.text, encoding="utf-8")
+            names.append(WeightedName(str(path), script.weight))
         yield names
 
 
 def _measured(
-    recording: Recording,
-    scripts: Sequence[Mapping[str, Any]],
+    recording: Run,
+    scripts: Sequence[Script],
     order: str,
     requested: RunOptions,
     tools: Tools,
-) -> Recording:
+) -> Run:
     """Run once; the workload supplies the data and no transactions of its own."""
     data_alone = WeightedName(recording.record.workload, 0)
     # The look at the host, and the wait for its quiet, is that of the pair: it is told.
     options = replace(requested, when_quiet=False, tags=(*requested.tags, ("order", order)))
     with _files(scripts) as files:
-        found = run([data_alone, *files], options, tools, _Silent())
+        observer = Observer()  # shows nothing of the single runs: users wait for the comparison
+        job = check([data_alone, *files], options, tools, observer.say)
+        found = run(job, tools, observer)
     end_with(found.record)
     return found
 
 
-def _tps(recording: Recording) -> float:
+def _tps(recording: Run) -> float:
     found = recording.record.throughput_tps
     if recording.record.status != "done" or found is None or not found.value:
         raise DbdynoError(
@@ -228,19 +227,3 @@ def _tps(recording: Recording) -> float:
             hint="The orders cannot be compared by it.",
         )
     return found.value
-
-
-class _Silent:
-    """An observer that shows nothing of the single runs."""
-
-    def say(self, text: str) -> None:
-        """Drop the line: users wait for the comparison."""
-
-    def loading(self, progress: LoadProgress) -> None:
-        """Show nothing."""
-
-    def started(self, plan: Plan, started: Started) -> None:
-        """Show nothing."""
-
-    def interval(self, interval: Interval) -> None:
-        """Show nothing."""

@@ -1,22 +1,24 @@
 """What observes server and host while the engine measures: telemetry, or nothing.
 
 With ``--telemetry off``, and for a database without telemetry, there is no connection, no thread
-and no file for it.
+and no file for it. The engine is told which thread serves which session, where only the server
+knows it, so that it can run clients on the same cores.
 """
 
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Protocol
 
+from dbdyno.databases.adapter import FreeConnections
+from dbdyno.databases.connection import Connection
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Frame
 from dbdyno.model.plan import Plan
 from dbdyno.run.connected_server import ConnectedServer
+from dbdyno.run.measure import Engine
 from dbdyno.run.options import RunOptions
 from dbdyno.run.plan import client_count, cores_available
 from dbdyno.store.writer import RunWriter
-from dbdyno.targets.base import FreeConnections
-from dbdyno.targets.connection import Connection
 from dbdyno.telemetry.recorder import Recorder, Watched
 
 # One for the server's counters, one for its sessions, one to ask for the location of its log.
@@ -74,3 +76,19 @@ def _refuse(free: FreeConnections) -> Connection:
     raise DbdynoError(
         "no_connection_left", f"the load uses all available connections ({free.reason})", free.hint
     )
+
+
+def send_server_tasks(connected: ConnectedServer, engine: Engine) -> None:
+    """Ask a server on this host, once all clients are connected, and send the answer to the engine.
+
+    Without an answer the clients stay where they are.
+    """
+    telemetry = connected.target.telemetry
+    is_here = connected.server.process_id is not None
+    if not is_here or telemetry is None or telemetry.sessions_are_processes:
+        return
+    try:
+        tasks = telemetry.tasks(connected.control)
+    except Exception:  # whatever the error is, the run continues
+        return
+    engine.served_by(tasks)

@@ -8,7 +8,6 @@ alone, and creates its data itself.
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -191,10 +190,6 @@ def _read(script: WeightedName) -> Script:
 
 def _text(name: str) -> str:
     """Return the script's text, without a byte order mark."""
-    return _standard_input() if name == STANDARD_INPUT else Path(name).read_text("utf-8-sig")
-
-
-@cache
-def _standard_input() -> str:
-    """Return standard input, which can be read only once, while each run of a search needs it."""
-    return sys.stdin.buffer.read().decode("utf-8-sig")
+    if name == STANDARD_INPUT:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    return Path(name).read_text("utf-8-sig")

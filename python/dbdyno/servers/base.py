@@ -6,10 +6,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
+from dbdyno.databases.connecting import open_connection, url_of
+from dbdyno.databases.connection import Connection
+from dbdyno.databases.identify import identify
+from dbdyno.model.database import Database
 from dbdyno.model.plan import Endpoint
-from dbdyno.servers.connecting import driver_of, open_connection, url_of
 from dbdyno.servers.settings import Setting
-from dbdyno.targets.connection import Connection
 
 Use = Literal["existing", "private", "kept"]
 
@@ -54,9 +56,9 @@ class Server:
         """Open a new control connection, in autocommit mode."""
         return open_connection(self.conninfo)
 
-    def target_name(self, connection: Connection) -> str:
-        """Return the name of the target type for the server at the end of a control connection."""
-        return driver_of(self.resolved.protocol).target_name(connection)
+    def database(self, connection: Connection) -> Database:
+        """Ask the server at the end of a control connection which database it is."""
+        return identify(self.resolved.protocol, connection)
 
     def stop(self) -> None:
         """Stop a private server and remove its folder; leave any other as it is."""

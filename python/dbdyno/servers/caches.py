@@ -6,9 +6,9 @@ restarted, and its files are dropped from the kernel's cache in between.
 
 from collections.abc import Sequence
 
+from dbdyno.databases.connection import Connection
 from dbdyno.servers.page_cache import drop_files
 from dbdyno.servers.private import PrivateServer
-from dbdyno.targets.connection import Connection
 
 
 def warmed(server: PrivateServer, connection: Connection, tables: Sequence[str]) -> str:

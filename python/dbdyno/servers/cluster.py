@@ -29,6 +29,7 @@ SOCKET_PATH_MAX = 107  # bytes of sockaddr_un.sun_path, minus the terminating ze
 LOOPBACK = "127.0.0.1"
 PORT_MAX = 65_535
 LOG_ROOM_BYTES = 1 << 20  # with less, an empty log does not mean that there was nothing to report
+DISK_ROOM_BYTES = 16 << 20  # with less, a server cannot create its first log files
 LOG_END_LINES = 3  # number of a log's last lines shown if none of them reports an error
 
 PREFIX = "dbdyno-"  # of folders in places that others use, too
@@ -55,7 +56,7 @@ def draw_blueprint(
     disk = placement.wal_folder or placement.data_folder or place
     machine = this_machine(disk, placement.server_memory_bytes)
     defaults = product.settings(machine, connections, binaries)
-    promised = promised_settings(product.protocol, spec.durability)
+    promised = promised_settings(product.database, spec.durability)
     settings = choose_settings(defaults, promised, spec.settings)
     product.check(binaries, settings)
     refuse_missing_huge_pages(product.huge_pages, settings)
@@ -149,7 +150,7 @@ def not_started(cluster: Cluster) -> DbdynoError:
         # The kernel kills whatever needs more, and the log ends with anything.
         hint = "the server may need more memory than --server-memory gives it"
     return DbdynoError(
-        "server_failed",
+        "disk_full" if free_bytes < DISK_ROOM_BYTES else "server_failed",
         f"{blueprint.product.title} {blueprint.binaries.version} did not start: "
         f"{reason or '; '.join(lines[-LOG_END_LINES:])}",
         hint,

@@ -5,17 +5,19 @@ Only for private servers; the durability of other servers is not changed.
 
 from collections.abc import Iterator
 
+from dbdyno.databases.durability import MEANING
+from dbdyno.model.database import Database, Promise
+from dbdyno.servers.products import product_of
 from dbdyno.servers.settings import Setting
-from dbdyno.targets.durability import MEANING, SETTINGS, Promise, settings_of
-from dbdyno.targets.registry import find_target
+from dbdyno.servers.spec import KINDS
 
 
-def promised_settings(protocol: str, promise: Promise | None) -> list[Setting]:
+def promised_settings(database: Database, promise: Promise | None) -> list[Setting]:
     """Return the settings for a durability level; none if none was requested."""
     if promise is None:
         return []
     source = f"durability {promise}"
-    return [Setting(name, value, source) for name, value in settings_of(protocol, promise).items()]
+    return [Setting(name, value, source) for name, value in database.durability[promise].items()]
 
 
 def settings_by_level(promise: Promise) -> list[str]:
@@ -24,9 +26,12 @@ def settings_by_level(promise: Promise) -> list[str]:
 
 
 def _lines(promise: Promise) -> Iterator[str]:
-    titles = {protocol: find_target(protocol).title for protocol in SETTINGS}
-    width = max(map(len, titles.values()))
-    for protocol, title in titles.items():
-        settings = settings_of(protocol, promise)
+    titles: dict[str, list[str]] = {}
+    for kind in KINDS:
+        database = product_of(kind).database
+        settings = database.durability[promise]
         text = ", ".join(f"{name}={value}" for name, value in settings.items())
-        yield f"  {title:{width}}  {text}"
+        titles.setdefault(text, []).append(database.title)
+    width = max(len(" and ".join(names)) for names in titles.values())
+    for text, names in titles.items():
+        yield f"  {' and '.join(names):{width}}  {text}"

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from dbdyno.databases.connecting import endpoint_at, inspecting, url_of
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint
 from dbdyno.servers.base import Server
-from dbdyno.servers.connecting import endpoint_at, inspecting, url_of
 
 
 def use_existing(target: str = "", further: Sequence[str] = ()) -> Server:

@@ -31,14 +31,6 @@ def is_running(mark: ProcessMark) -> bool:
     return fields[0] != "Z" and int(fields[19]) == mark.start_ticks and _boot_id() == mark.boot_id
 
 
-def parent_of(pid: int) -> int | None:
-    """Return the parent process of ``pid``; None if it is not visible from here."""
-    try:
-        return int(_stat(pid)[1]) or None
-    except OSError:
-        return None
-
-
 def outwait_group(group: int, patience_s: float) -> None:
     """Wait until all processes of a group have ended by themselves; then kill those that remain."""
     deadline = time.monotonic() + patience_s

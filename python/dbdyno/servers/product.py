@@ -11,13 +11,14 @@ from typing import Literal
 
 from msgspec import Struct
 
+from dbdyno.databases.connection import Connection
+from dbdyno.model.database import Database
 from dbdyno.model.plan import Protocol
 from dbdyno.servers.huge_pages import HugePages
 from dbdyno.servers.placement import ANYWHERE, Placement
 from dbdyno.servers.privileges import Identity
 from dbdyno.servers.settings import Machine, Setting
 from dbdyno.servers.spec import Kind, ServerSpec
-from dbdyno.targets.connection import Connection
 
 Origin = Literal["path", "local", "embedded", "maven"]
 
@@ -122,7 +123,7 @@ class Product:
 
     name: Kind
     title: str
-    protocol: Protocol
+    database: Database
     stop_signal: signal.Signals
     clean_signal: signal.Signals
     wal_folder: str
@@ -140,6 +141,11 @@ class Product:
     is_clean: Callable[[Cluster], bool]
     failure_reason: Callable[[Sequence[str]], str | None]
     warm: Callable[[Connection, Sequence[str]], str]
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol that it speaks."""
+        return self.database.protocol
 
     def shape_of(self, settings: Sequence[Setting]) -> dict[str, str]:
         """Return the settings with which the data files are created."""

@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from dbdyno.databases.connecting import inspecting
 from dbdyno.errors import DbdynoError
 from dbdyno.home import not_a_file
 from dbdyno.servers.base import Server, Use
-from dbdyno.servers.connecting import inspecting
 from dbdyno.servers.processes import ProcessMark
 from dbdyno.servers.product import Cluster
 from dbdyno.servers.settings import Setting

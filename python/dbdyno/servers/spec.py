@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
-from dbdyno.targets.durability import Promise
+from dbdyno.model.database import Promise
 
 Kind = Literal["postgres", "mariadb", "mysql"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

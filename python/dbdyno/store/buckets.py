@@ -5,8 +5,7 @@ They stay packed, as the engine sent them, until the columns are requested.
 
 import numpy as np
 
-from dbdyno.model.recording import Columns
-from dbdyno.store.columns import Schema
+from dbdyno.model.tables import Buckets, Columns
 
 _PACKED = np.dtype([("bucket", "<u2"), ("count", "<u4")])
 
@@ -14,8 +13,8 @@ _PACKED = np.dtype([("bucket", "<u2"), ("count", "<u4")])
 class BucketsBuilder:
     """Like :class:`~dbdyno.store.columns.TableBuilder`, for one packed distribution at a time."""
 
-    def __init__(self, schema: Schema) -> None:
-        self._schema = schema
+    def __init__(self, table: type[Buckets]) -> None:
+        self._schema = table.schema
         self._keys: list[tuple[int, int, int]] = []
         self._packed = bytearray()
 

@@ -1,40 +1,13 @@
-"""Column types, and a table that is filled row by row.
+"""A table that is filled row by row."""
 
-A type determines both the numpy array in memory and the column of the Parquet file. A value that
-was not measured is NaN in numpy and NULL in the file; only floating-point columns can express it.
-"""
-
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dbdyno.model.recording import Column, Columns
+from dbdyno.model.tables import Column, Columns, ColumnType, Table
 
 _ROWS_A_BLOCK = 8192
-
-
-@dataclass(frozen=True)
-class ColumnType:
-    """A column type in numpy and in SQL."""
-
-    numpy: str
-    sql: str
-
-
-I32 = ColumnType("i4", "INTEGER")
-U16 = ColumnType("u2", "USMALLINT")
-U32 = ColumnType("u4", "UINTEGER")
-U64 = ColumnType("u8", "UBIGINT")
-F32 = ColumnType("f4", "FLOAT")
-F64 = ColumnType("f8", "DOUBLE")
-TEXT = ColumnType("O", "VARCHAR")
-BOOL = ColumnType("?", "BOOLEAN")
-BLOB = ColumnType("O", "BLOB")
-STEPS = ColumnType("O", "STRUCT(statement UINTEGER, ms FLOAT)[]")
-
-Schema = Mapping[str, ColumnType]
 
 
 class TableBuilder:
@@ -44,14 +17,17 @@ class TableBuilder:
     fill the memory of a small host.
     """
 
-    def __init__(self, schema: Schema) -> None:
-        self._schema = schema
+    def __init__(self, table: type[Table]) -> None:
+        self._attributes = tuple(table.declared)
+        self._schema = table.schema
         self._rows: list[tuple[Any, ...]] = []
         self._blocks: list[list[Column]] = []
 
-    def add(self, *values: object) -> None:
-        """Add one row, in the order of the schema."""
-        self._rows.append(values)
+    def add(self, **values: object) -> None:
+        """Add one row: a value for each column of the table, by the attribute's name."""
+        self._rows.append(tuple(values[name] for name in self._attributes))
+        if len(values) > len(self._attributes):
+            raise TypeError(f"no columns: {values.keys() - {*self._attributes}}")
         if len(self._rows) == _ROWS_A_BLOCK:
             self._pack()
 

@@ -7,7 +7,6 @@ outages and no failures.
 DuckDB is imported when it is used: help, and the start of a run, need not wait for it.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -16,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dbdyno.model.recording import Column, Columns
-from dbdyno.store.columns import BLOB, STEPS, U64, ColumnType, Schema, object_array
+from dbdyno.model.run import TABLES
+from dbdyno.model.tables import BLOB, STEPS, Column, ColumnDeclaration, Columns, ColumnType, Schema
+from dbdyno.store.columns import object_array
 from dbdyno.store.errors import FROM_A_COPY, StoreError
 from dbdyno.store.files import sync
-from dbdyno.store.tables import MEANT_BY_OLDER, SCHEMAS, UNKNOWN_TO_OLDER
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -46,7 +45,7 @@ def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
     try:
         with _absent_afterwards(unfinished.values()), _connection() as connection:
             for name, columns in filled.items():
-                _write(connection, unfinished[name], columns, SCHEMAS[name])
+                _write(connection, unfinished[name], columns, TABLES[name].schema)
                 sync(unfinished[name])
             for name, path in unfinished.items():
                 path.replace(table_path(folder, name))
@@ -120,29 +119,32 @@ def typed_column(name: str, kind: ColumnType) -> str:
 def read_table(folder: Path, name: str) -> Columns:
     """Read one table as columns; NULL becomes NaN.
 
-    A count that folders of an older dbdyno do not have is 0, what they counted in its place, or
-    unknown.
+    A column that folders of an older dbdyno do not have is what stands for it in its declaration.
     Raises :class:`StoreError` for a file that is damaged, or has columns of other types.
     """
     import duckdb  # noqa: PLC0415
 
-    path, schema = table_path(folder, name), SCHEMAS[name]
+    path, table = table_path(folder, name), TABLES[name]
     try:
         with _connection() as connection:
             fetched = connection.sql(f"FROM read_parquet({quoted(path)})").fetchnumpy()
-        rows = len(next(iter(fetched.values())))
-        counts = {
-            column: np.zeros(rows, U64.numpy) for column, kind in schema.items() if kind is U64
+        return {
+            name: _restored(_found(fetched, name, its), its.kind)
+            for name, its in zip(table.schema, table.declared.values(), strict=True)
         }
-        older = {column: fetched[of] for column, of in MEANT_BY_OLDER.items() if of in fetched}
-        unknown = {column: np.full(rows, math.nan) for column in UNKNOWN_TO_OLDER & schema.keys()}
-        columns = counts | older | unknown | fetched
-        return {column: _restored(columns[column], kind) for column, kind in schema.items()}
     except KeyError as error:
         raise StoreError("damaged", f"{path} is damaged: it has no column {error}") from error
     except (duckdb.Error, ValueError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise StoreError("damaged", f"{path} is damaged: {reason}", FROM_A_COPY) from error
+
+
+def _found(fetched: Mapping[str, Column], name: str, its: ColumnDeclaration) -> Column:
+    if name in fetched or its.in_older is None:
+        return fetched[name]
+    if isinstance(its.in_older, str):
+        return fetched[its.in_older]
+    return np.full(len(next(iter(fetched.values()))), its.in_older)
 
 
 def _restored(values: Column, kind: ColumnType) -> Column:

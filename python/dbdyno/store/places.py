@@ -6,6 +6,12 @@ from dbdyno.home import home as dbdyno_home
 
 RECORD = "run.json"
 PLAN = "plan.json"
+HOST = "host.json"
+SERVER = "server.json"
+ENGINE = "engine.json"
+FACTS = "facts.json"
+SCHEMA = "schema.json"
+LOG = "log.txt"
 RUNS = "runs"
 MERGED = ".tables"
 

@@ -15,16 +15,24 @@ import duckdb
 import msgspec
 import numpy as np
 
-from dbdyno.model.recording import Columns
-from dbdyno.store.columns import F64, TEXT, ColumnType, Schema
+from dbdyno.model.run import TABLES
+from dbdyno.model.tables import (
+    BOOL_OR_NULL,
+    COUNT_OR_NULL,
+    F64,
+    TEXT,
+    Columns,
+    Schema,
+    Table,
+    column,
+)
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.frames_file import FRAMES
 from dbdyno.store.listing import run_folders, stamps_of
 from dbdyno.store.merged import drop_damaged, listed, rows_of, sources_of
 from dbdyno.store.parquet import interruptible, table_path, typed_column
-from dbdyno.store.run import Run
+from dbdyno.store.run import RunFolder
 from dbdyno.store.summary import RunSummary, list_runs
-from dbdyno.store.tables import MEANT_BY_OLDER, RISING, SCHEMAS
 
 T = TypeVar("T")
 _BUCKET_TABLES = {
@@ -32,51 +40,57 @@ _BUCKET_TABLES = {
     "service": "service_buckets",
     "statement": "statement_buckets",
 }
-# Values that may be NULL, which arrays of their own type cannot express.
-_COUNT = ColumnType("O", "BIGINT")
-_TRUTH = ColumnType("O", "BOOLEAN")
-RUNS: Schema = {
-    "run_id": TEXT,
-    "status": TEXT,
-    "started_at": TEXT,
-    "workload": TEXT,
-    "command": TEXT,
-    "target": TEXT,
-    "product": TEXT,
-    "version": TEXT,
-    "promise": TEXT,
-    "clients": _COUNT,
-    "threads": _COUNT,
-    "scale": _COUNT,
-    "loop": TEXT,
-    "rate_tps": F64,
-    "query_mode": TEXT,
-    "valid": _TRUTH,
-    "duration_s": F64,
-    "ok": _COUNT,
-    "committed": _COUNT,
-    "failed": _COUNT,
-    "retried": _COUNT,
-    "tps": F64,
-    "tps_low": F64,
-    "tps_high": F64,
-    "copy_in_rows_per_s": F64,
-    "copy_in_bytes_per_s": F64,
-    "copy_out_rows_per_s": F64,
-    "copy_out_bytes_per_s": F64,
-    "mean_ms": F64,
-    "p50_ms": F64,
-    "p95_ms": F64,
-    "p99_ms": F64,
-    "p999_ms": F64,
-    "max_ms": F64,
-    "server_cpu_us": F64,
-    "engine_cpu_us": F64,
-    "wal_bytes": F64,
-    "made_for": TEXT,
-    "tags": TEXT,
-}
-_TABLES = ("runs", *SCHEMAS, "buckets")
+
+
+class Runs(Table):
+    """One run, as in `dbdyno runs --json`. Latencies are response times."""
+
+    run_id = column(TEXT, "the run")
+    status = column(TEXT, "`running`, `done`, `failed` or `interrupted`")
+    started_at = column(TEXT, "beginning in UTC, as text; `started_at::timestamp` is an instant")
+    workload = column(TEXT, "name of the workload or the scripts")
+    command = column(TEXT, "the arguments of `dbdyno run`, without passwords")
+    target = column(TEXT, "the database, without password")
+    product = column(TEXT, "`postgres`, `mariadb`, `mysql` …")
+    version = column(TEXT, "the server's version")
+    promise = column(TEXT, "durability level: `full`, `relaxed` or `none`")
+    clients = column(COUNT_OR_NULL, "clients requested")
+    threads = column(COUNT_OR_NULL, "threads of the load generator")
+    scale = column(COUNT_OR_NULL, "the value of `:scale` in the scripts; NULL if they have none")
+    loop = column(TEXT, "`closed` or `open`")
+    rate_tps = column(F64, "rate requested; NULL in a closed loop and with several rates")
+    query_mode = column(TEXT, "`simple`, `extended` or `prepared`")
+    valid = column(BOOL_OR_NULL, "whether the run is valid; NULL until it is known")
+    duration_s = column(F64, "measured time")
+    ok = column(COUNT_OR_NULL, "transactions that ran to the end of their script without an error")
+    committed = column(COUNT_OR_NULL, "those of `ok` that were committed; in older runs all")
+    failed = column(COUNT_OR_NULL, "transactions that failed")
+    retried = column(COUNT_OR_NULL, "transactions that took more than one try")
+    tps = column(F64, "transactions per second")
+    tps_low = column(F64, "lower end of its 95 % interval within the run")
+    tps_high = column(F64, "upper end of it")
+    copy_in_rows_per_s = column(F64, "rows copied to the server (`copy … from stdin`) per second")
+    copy_in_bytes_per_s = column(F64, "their bytes per second")
+    copy_out_rows_per_s = column(F64, "rows copied from the server (`copy … to stdout`) per second")
+    copy_out_bytes_per_s = column(F64, "their bytes per second")
+    mean_ms = column(F64, "latency: mean")
+    p50_ms = column(F64, "latency: median")
+    p95_ms = column(F64, "latency: 95th percentile")
+    p99_ms = column(F64, "latency: 99th percentile")
+    p999_ms = column(F64, "latency: percentile 99.9")
+    max_ms = column(F64, "latency: maximum")
+    server_cpu_us = column(F64, "CPU time of the server per transaction")
+    engine_cpu_us = column(F64, "CPU time of the load generator per transaction")
+    wal_bytes = column(F64, "WAL, or redo log, per transaction")
+    made_for = column(
+        TEXT,
+        "`study`, `search` or `verifies` for runs that a command made for a result of its own, "
+        "with the tag of this name; else NULL",
+    )
+    tags = column(TEXT, "the tags, a JSON object")
+
+
+_TABLES = ("runs", *TABLES, "buckets")
 _LIST_OF_TABLES = "tables"  # as in SHOW TABLES and information_schema.tables
 _RAW = "unfinished"
 _OF_QUERIES = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
@@ -138,7 +152,7 @@ def _without_damaged(query: str, home: Path | None, folders: list[Path]) -> list
         mended |= drop_damaged(connection, found.merged)
         for folder in found.folders:
             try:
-                Run(folder).columns(table)
+                RunFolder(folder).columns(table)
             except StoreError as error:
                 if folder not in damaged:
                     leave_out(folder, error)
@@ -192,7 +206,7 @@ def _create_views(
     if "runs" in names:
         columns = _runs_columns(list_runs(home))
         connection.register("runs_columns", columns)
-        connection.execute(f"CREATE TABLE runs AS SELECT {_typed(RUNS)} FROM runs_columns")
+        connection.execute(f"CREATE TABLE runs AS SELECT {_typed(Runs.schema)} FROM runs_columns")
         connection.unregister("runs_columns")
     connection.execute(f"CREATE SCHEMA {_RAW}")  # apart, so that SHOW TABLES does not list them
     for name in _stored_tables_of(query):
@@ -212,13 +226,13 @@ def _stored_tables_of(query: str) -> set[str]:
     names = _tables_of(query)
     if "buckets" in names:
         names |= set(_BUCKET_TABLES.values())
-    return SCHEMAS.keys() & names
+    return TABLES.keys() & names
 
 
 def _create_buckets_view(connection: duckdb.DuckDBPyConnection) -> None:
     """Create a view of the buckets of all kinds; ``number`` is that of the script or statement."""
     parts = [
-        f"SELECT * RENAME ({list(SCHEMAS[table])[1]} AS number), '{kind}' AS kind FROM {table}"
+        f"SELECT * RENAME ({[*TABLES[table].schema][1]} AS number), '{kind}' AS kind FROM {table}"
         for kind, table in _BUCKET_TABLES.items()
     ]
     connection.execute(f"CREATE VIEW buckets AS {' UNION ALL BY NAME '.join(parts)}")
@@ -239,9 +253,9 @@ def _create_view(
         parts.append(rows_of(table_path(folder, name) for folder in apart))
     united = " UNION ALL BY NAME ".join(parts)
     known = ", ".join(
-        f"coalesce({column}, {of}) AS {column}"
-        for column, of in MEANT_BY_OLDER.items()
-        if column in SCHEMAS[name]
+        f"coalesce({own}, {its.in_older}) AS {own}"
+        for own, its in TABLES[name].declared.items()
+        if isinstance(its.in_older, str)
     )
     if known:
         united = f"SELECT * REPLACE ({known}) FROM ({united})"
@@ -250,11 +264,12 @@ def _create_view(
 
 def _of_each_interval(table: str) -> str:
     """Return a SELECT of all columns: cumulative ones per interval, and as they are."""
-    if table not in RISING:
+    kind = TABLES[table]
+    names = [name for name, its in kind.declared.items() if its.is_rising]
+    if not names:
         return "SELECT *"
-    key = ", ".join(("run_id", *RISING[table].of))
+    key = ", ".join(("run_id", *kind.rising_of))
     before = f"OVER (PARTITION BY {key} ORDER BY interval)"
-    names = RISING[table].names
     own = (f"{name}::BIGINT - lag({name}::BIGINT, 1, 0) {before} AS {name}" for name in names)
     so_far = (f"{name} AS {name}_so_far" for name in names)
     return f"SELECT * REPLACE ({', '.join(own)}), {', '.join(so_far)}"
@@ -264,12 +279,12 @@ def _create_raw_table(
     connection: duckdb.DuckDBPyConnection, name: str, folders: list[Path]
 ) -> None:
     """Create a table with the rows of unfinished runs; even without rows, it has its types."""
-    schema = SCHEMAS[name]
+    schema = TABLES[name].schema
     types = ", ".join(f'"{column}" {kind.sql}' for column, kind in schema.items())
     connection.execute(f"CREATE TABLE {_RAW}.{name} (run_id VARCHAR, {types})")
     for folder in folders:
         try:
-            columns = Run(folder).columns(name)
+            columns = RunFolder(folder).columns(name)
         except StoreError as error:
             leave_out(folder, error)
             continue
@@ -286,12 +301,12 @@ def _typed(schema: Schema) -> str:
 
 
 def _runs_columns(runs: list[RunSummary]) -> Columns:
-    return {name: _runs_column(runs, name) for name in RUNS}
+    return {name: _runs_column(runs, name) for name in Runs.schema}
 
 
 def _runs_column(runs: list[RunSummary], name: str) -> np.ndarray:
     values = [getattr(run, name) for run in runs]
-    if RUNS[name] is F64:
+    if Runs.schema[name] is F64:
         return np.array([np.nan if value is None else value for value in values], dtype="f8")
     return np.array([_text(value) for value in values], dtype=object)
 

@@ -5,6 +5,7 @@ are made from it in memory; afterwards they come from the Parquet files.
 """
 
 import warnings
+from collections.abc import Mapping
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,29 +14,41 @@ from typing import Any
 
 import msgspec
 
+from dbdyno.databases.known import recorded_database
+from dbdyno.model.fitting import Structure, fit
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import Status
-from dbdyno.model.recording import Columns, Recording, Tables
+from dbdyno.model.recorded_schema import RecordedSchema
+from dbdyno.model.run import (
+    TABLES,
+    AsRecorded,
+    EngineReport,
+    Histograms,
+    RecordedHost,
+    RecordedServer,
+    Run,
+)
+from dbdyno.model.tables import Columns
+from dbdyno.model.telemetry import facts_of
+from dbdyno.store.columns import TableBuilder
 from dbdyno.store.errors import FROM_A_COPY, LeftOut, StoreError
 from dbdyno.store.files import own_file, read_json
 from dbdyno.store.frames_file import FRAMES, read_frames
 from dbdyno.store.listing import find_run
 from dbdyno.store.parquet import read_table, table_path
-from dbdyno.store.places import PLAN
+from dbdyno.store.places import ENGINE, FACTS, HOST, LOG, PLAN, SCHEMA, SERVER
 from dbdyno.store.record import read_record
-from dbdyno.store.tables import SCHEMAS, no_rows
 from dbdyno.store.tabulator import Tabulator
-from dbdyno.store.writer import ENGINE, FACTS, HOST, LOG, SCHEMA, SERVER
 
 
-class Run:
+class RunFolder:
     """One run folder.
 
     ``columns(name)`` returns a table as numpy columns, ``frame(name)`` the same as a data frame;
     ``tables`` lists the names.
     """
 
-    tables = tuple(SCHEMAS)
+    tables = tuple(TABLES)
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -102,20 +115,20 @@ class Run:
 
     def columns(self, name: str) -> Columns:
         """Return a table as numpy columns of equal length."""
-        if name not in SCHEMAS:
+        if name not in TABLES:
             known = ", ".join(self.tables)
             raise StoreError("no_table", f"A run has no table {name!r}.", f"There are {known}.")
         if self._raw:
             return self._raw_tables[name]
         if not own_file(table_path(self.folder, name)).exists():
-            return no_rows(name)  # a run recorded before this table existed
+            return TableBuilder(TABLES[name]).columns()  # a run recorded before this table existed
         return read_table(self.folder, name)
 
     def frame(self, name: str) -> Any:
         """Return a table as a data frame of pandas or polars, if installed; else numpy columns."""
         return _as_data_frame(self.columns(name))
 
-    def recording(self) -> Recording:
+    def load(self, histograms: Histograms) -> Run:
         """Return the whole run, in memory, for analysis and report.
 
         A damaged table is left out with a warning: only what needs it cannot be known. Without
@@ -128,15 +141,24 @@ class Run:
             except StoreError as error:
                 damaged[name] = error.message
                 warnings.warn(LeftOut(f"table {name} is left out: {error.message}"), stacklevel=2)
-        return Recording(
+        as_recorded = AsRecorded(
+            plan=self.plan, host=self.host, server=self.server, engine=self.engine
+        )
+        plan = msgspec.convert(self.plan, Plan)
+        return Run(
             record=self.record,
-            plan=self.plan,
-            host=self.host,
-            server=self.server,
-            engine=self.engine,
-            facts=self.facts,
-            schema=self.schema,
-            tables=Tables(readable, damaged),
+            plan=plan,
+            database=recorded_database(self.server, plan.endpoint.protocol),
+            host=_typed(self.host, RecordedHost),
+            server=_typed(self.server, RecordedServer),
+            engine=_typed(self.engine, EngineReport),
+            before=facts_of(self.facts.get("before")),
+            after=facts_of(self.facts.get("after")),
+            schema=_typed(self.schema, RecordedSchema),
+            as_recorded=as_recorded,
+            histograms=histograms,
+            columns=readable,
+            damaged=damaged,
         )
 
     @cached_property
@@ -160,9 +182,15 @@ class Run:
         return self._raw.tables() if self._raw else {}
 
 
-def open_run(id_or_path: str | Path, home: Path | None = None) -> Run:
+def open_run(id_or_path: str | Path, home: Path | None = None) -> RunFolder:
     """Open a run by its folder, its ID, a unique part of its ID, or ``last``."""
-    return Run(find_run(id_or_path, home))
+    return RunFolder(find_run(id_or_path, home))
+
+
+def _typed(plain: Mapping[str, Any], kind: type[Structure]) -> Structure:
+    """Return a description of the run as far as it fits: an older dbdyno wrote it otherwise."""
+    found: Structure = fit(plain, kind).value
+    return found
 
 
 def _as_data_frame(columns: Columns) -> Any:

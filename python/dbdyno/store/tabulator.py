@@ -10,24 +10,28 @@ from typing import Any
 
 import msgspec
 
-from dbdyno.model import frame as frames, telemetry
-from dbdyno.model.recording import Columns
+from dbdyno.model import frame as frames, tables, telemetry
+from dbdyno.model.run import TABLES
+from dbdyno.model.tables import Columns
 from dbdyno.store.buckets import BucketsBuilder
 from dbdyno.store.columns import TableBuilder
-from dbdyno.store.tables import ENGINE_COUNTS, LATENCY, PERCENTILES, SCHEMAS
 from dbdyno.store.telemetry_rows import rows_of
+
+_PERCENTILES = ("p50", "p90", "p95", "p99", "p999", "p9999")
+_LATENCY = ("count", *(f"{name}_ms" for name in ("mean", "min", *_PERCENTILES, "max")))
 
 
 class Tabulator:
     """Takes the frames of one run in order; holds its tables and the engine's report."""
 
     def __init__(self) -> None:
-        self._tables = {
-            name: TableBuilder(schema) for name, schema in SCHEMAS.items() if "bucket" not in schema
-        }
-        self._buckets = {
-            name: BucketsBuilder(schema) for name, schema in SCHEMAS.items() if "bucket" in schema
-        }
+        self._tables: dict[type[tables.Table], TableBuilder] = {}
+        self._buckets: dict[type[tables.Table], BucketsBuilder] = {}
+        for table in TABLES.values():
+            if issubclass(table, tables.Buckets):
+                self._buckets[table] = BucketsBuilder(table)
+            else:
+                self._tables[table] = TableBuilder(table)
         self._begin_ns: int | None = None
         self._unix_offset_ns = 0
         self.engine: dict[str, Any] = {}
@@ -42,7 +46,7 @@ class Tabulator:
     def tables(self) -> dict[str, Columns]:
         """Return all tables, including empty ones."""
         builders = self._tables | self._buckets
-        return {name: builders[name].columns() for name in SCHEMAS}
+        return {name: builders[table].columns() for name, table in TABLES.items()}
 
     def _time_s(self, at_ns: int) -> float:
         if self._begin_ns is None:
@@ -51,27 +55,33 @@ class Tabulator:
 
     def _add_hello(self, frame: frames.Hello) -> None:
         for number, text in enumerate(frame.statements):
-            self._tables["statement_texts"].add(
-                number, text.script, text.index, text.line, text.sql, 0, 0
+            self._tables[tables.StatementTexts].add(
+                statement=number,
+                script=text.script,
+                index=text.index,
+                line=text.line,
+                sql=text.sql,
+                connection=0,
+                server=0,
             )
         fields = msgspec.to_builtins(frame)
         self.engine["hello"] = fields | {"statements": len(frame.statements)}
 
     def _add_statement(self, frame: frames.Statement) -> None:
-        self._tables["statement_texts"].add(
-            frame.statement,
-            frame.script,
-            frame.statement,
-            0,
-            frame.sql,
-            frame.connection,
-            frame.server,
+        self._tables[tables.StatementTexts].add(
+            statement=frame.statement,
+            script=frame.script,
+            index=frame.statement,
+            line=0,
+            sql=frame.sql,
+            connection=frame.connection,
+            server=frame.server,
         )
 
     def _add_connected(self, frame: frames.Connected) -> None:
         fields = msgspec.structs.asdict(frame)
-        named = dict(zip(LATENCY, _latency(frame.connect), strict=True))
-        measured = {name: value for name, value in named.items() if not math.isnan(value)}
+        found = _latency(frame.connect)
+        measured = {name: value for name, value in found.items() if not math.isnan(value)}
         self.engine["connected"] = fields | {"connect": measured}
 
     def _add_started(self, frame: frames.Started) -> None:
@@ -85,78 +95,105 @@ class Tabulator:
             self._add_script(frame.index, number, script)
         for number, statement in enumerate(frame.statements):
             if statement.count:
-                rows = frame.rows[number] if frame.rows else (math.nan, math.nan)
-                self._tables["statements"].add(frame.index, number, *rows, *_latency(statement))
-                self._buckets["statement_buckets"].add(frame.index, number, statement.buckets)
+                rows, without = frame.rows[number] if frame.rows else (math.nan, math.nan)
+                self._tables[tables.Statements].add(
+                    interval=frame.index,
+                    statement=number,
+                    rows=rows,
+                    executions_without_rows=without,
+                    **_latency(statement),
+                )
+                buckets = self._buckets[tables.StatementBuckets]
+                buckets.add(frame.index, number, statement.buckets)
         self._add_unnumbered(frame)
         for failure in frame.failures:
-            row = (failure.failure_class, failure.code, failure.count, failure.message)
-            self._tables["failures"].add(frame.index, *row)
+            self._tables[tables.Failures].add(
+                interval=frame.index,
+                failure_class=failure.failure_class,
+                code=failure.code,
+                count=failure.count,
+                message=failure.message,
+            )
         for slow in frame.slowest:
             self._add_slow(frame.index, slow)
 
     def _add_interval_row(self, frame: frames.Interval) -> None:
-        self._tables["intervals"].add(
-            frame.index,
-            frame.phase,
-            self._time_s(frame.begin_ns),
-            (frame.end_ns - frame.begin_ns) / 1e9,
-            (frame.begin_ns + self._unix_offset_ns) / 1e9,
-            frame.completed_ok,
-            frame.completed_committed,
-            frame.completed_failed,
-            *msgspec.structs.astuple(frame.counters),
-            *(getattr(frame.engine, name) for name in ENGINE_COUNTS),
+        of_engine = msgspec.structs.asdict(frame.engine)
+        del of_engine["lateness"]
+        self._tables[tables.Intervals].add(
+            interval=frame.index,
+            phase=frame.phase,
+            time_s=self._time_s(frame.begin_ns),
+            seconds=(frame.end_ns - frame.begin_ns) / 1e9,
+            unix_s=(frame.begin_ns + self._unix_offset_ns) / 1e9,
+            completed_ok=frame.completed_ok,
+            completed_committed=frame.completed_committed,
+            completed_failed=frame.completed_failed,
+            **msgspec.structs.asdict(frame.counters),
+            **of_engine,
         )
 
     def _add_script(self, interval: int, number: int, script: frames.ScriptInterval) -> None:
-        counts = (script.ok, script.committed, script.failed, script.skipped)
-        self._tables["scripts"].add(interval, number, *counts, *_latency(script.response))
-        self._buckets["script_buckets"].add(interval, number, script.response.buckets)
+        self._tables[tables.Scripts].add(
+            interval=interval,
+            script=number,
+            ok=script.ok,
+            committed=script.committed,
+            failed=script.failed,
+            skipped=script.skipped,
+            **_latency(script.response),
+        )
+        self._buckets[tables.ScriptBuckets].add(interval, number, script.response.buckets)
         if script.service is not None:
-            self._tables["services"].add(interval, number, *_latency(script.service))
-            self._buckets["service_buckets"].add(interval, number, script.service.buckets)
+            service = self._tables[tables.Services]
+            service.add(interval=interval, script=number, **_latency(script.service))
+            self._buckets[tables.ServiceBuckets].add(interval, number, script.service.buckets)
 
     def _add_unnumbered(self, frame: frames.Interval) -> None:
         for table, distribution in (
-            ("failed", frame.failed_response),
-            ("connects", frame.connects),
-            ("lateness", frame.engine.lateness),
+            (tables.FailedLatencies, frame.failed_response),
+            (tables.Connects, frame.connects),
+            (tables.Lateness, frame.engine.lateness),
         ):
             if distribution.count:
-                self._tables[table].add(frame.index, *_latency(distribution))
+                self._tables[table].add(interval=frame.index, **_latency(distribution))
 
     def _add_slow(self, interval: int, slow: frames.SlowTransaction) -> None:
         steps = [{"statement": number, "ms": ns / 1e6} for number, ns in slow.statements]
-        self._tables["slowest"].add(
-            interval,
-            slow.script,
-            slow.client,
-            slow.number,
-            self._time_s(slow.due_ns),
-            (slow.done_ns - slow.due_ns) / 1e6,
-            (slow.done_ns - slow.sent_ns) / 1e6,
-            slow.tries,
-            steps,
+        self._tables[tables.Slowest].add(
+            interval=interval,
+            script=slow.script,
+            client=slow.client,
+            number=slow.number,
+            time_s=self._time_s(slow.due_ns),
+            response_ms=(slow.done_ns - slow.due_ns) / 1e6,
+            service_ms=(slow.done_ns - slow.sent_ns) / 1e6,
+            tries=slow.tries,
+            statements=steps,
         )
 
     def _add_window(self, frame: frames.Window) -> None:
-        span = (self._time_s(frame.begin_ns), (frame.end_ns - frame.begin_ns) / 1e9)
-        for row in _histograms(frame.scripts, frame.statements):
-            self._tables["windows"].add(*span, *row)
+        time_s, seconds = self._time_s(frame.begin_ns), (frame.end_ns - frame.begin_ns) / 1e9
+        for kind, number, histogram in _histograms(frame.scripts, frame.statements):
+            self._tables[tables.Windows].add(
+                time_s=time_s, seconds=seconds, kind=kind, number=number, histogram=histogram
+            )
 
     def _add_outage(self, frame: frames.Outage) -> None:
         seconds = math.nan if frame.end_ns is None else (frame.end_ns - frame.begin_ns) / 1e9
-        self._tables["outages"].add(
-            self._time_s(frame.begin_ns), seconds, frame.connections_lost, frame.message
+        self._tables[tables.Outages].add(
+            time_s=self._time_s(frame.begin_ns),
+            seconds=seconds,
+            connections_lost=frame.connections_lost,
+            message=frame.message,
         )
 
     def _add_done(self, frame: frames.Done) -> None:
-        totals = self._tables["totals"]
+        totals = self._tables[tables.Totals]
         for kind in ("response", "service", "failed_response", "lateness"):
-            totals.add(kind, 0, getattr(frame, kind))
-        for row in _histograms(frame.scripts, frame.statements):
-            totals.add(*row)
+            totals.add(kind=kind, number=0, histogram=getattr(frame, kind))
+        for kind, number, histogram in _histograms(frame.scripts, frame.statements):
+            totals.add(kind=kind, number=number, histogram=histogram)
         fields = msgspec.structs.asdict(frame)
         blobs = ("response", "service", "failed_response", "lateness", "scripts", "statements")
         kept = {name: value for name, value in fields.items() if name not in blobs}
@@ -167,7 +204,7 @@ class Tabulator:
 
     def _add_telemetry(self, frame: telemetry.TelemetryFrame) -> None:
         for table, row in rows_of(frame, self._time_s):
-            self._tables[table].add(*row)
+            self._tables[table].add(**row)
 
     def _add_telemetry_cost(self, frame: telemetry.TelemetryCost) -> None:
         self.engine["telemetry"] = msgspec.structs.asdict(frame)
@@ -191,12 +228,13 @@ _HANDLERS: dict[type, Callable[..., None]] = {
 }
 
 
-def _latency(of: frames.Distribution) -> tuple[float, ...]:
-    """Return the columns of ``LATENCY``; without measured values there are no percentiles."""
+def _latency(of: frames.Distribution) -> dict[str, float]:
+    """Return the columns of ``Latencies``; without measured values there are no percentiles."""
     if not of.count:
-        return (0, *[math.nan] * (len(LATENCY) - 1))
-    spans = (of.min_ns, *(getattr(of, f"{name}_ns") for name in PERCENTILES), of.max_ns)
-    return (of.count, of.sum_ns / of.count / 1e6, *(span / 1e6 for span in spans))
+        return {name: 0 if name == "count" else math.nan for name in _LATENCY}
+    spans = (of.min_ns, *(getattr(of, f"{name}_ns") for name in _PERCENTILES), of.max_ns)
+    values = (of.count, of.sum_ns / of.count / 1e6, *(span / 1e6 for span in spans))
+    return dict(zip(_LATENCY, values, strict=True))
 
 
 def _histograms(

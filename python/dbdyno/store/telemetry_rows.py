@@ -1,60 +1,84 @@
 """Turns telemetry's frames into rows of a run's tables.
 
-Pure; the tables themselves are declared in ``store/tables.py``. One frame becomes rows of several
+Pure; the tables themselves are declared in ``model/tables.py``. One frame becomes rows of several
 tables, because readings and their results have different columns.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import singledispatch
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
+from dbdyno.model.tables import (
+    Blocking,
+    Counters,
+    Lacks,
+    Levels,
+    LogEntries,
+    Samples,
+    Table,
+    Waits as WaitRows,
+)
 from dbdyno.model.telemetry import Counts, Lack, LogEntry, Waits
 
-Row: TypeAlias = tuple[Any, ...]
-Rows: TypeAlias = Iterator[tuple[str, Row]]
+Row: TypeAlias = Mapping[str, object]
+"""A value for each column, by the attribute's name."""
+Rows: TypeAlias = Iterator[tuple[type[Table], Row]]
 TimeOf: TypeAlias = Callable[[int], float]
 
 
 @singledispatch
 def rows_of(frame: object, time_of: TimeOf) -> Rows:  # noqa: ARG001 - each type has its own
-    """Yield each row with the name of its table; ``time_of`` converts an instant to seconds."""
+    """Yield each row with its table; ``time_of`` converts an instant to seconds."""
     raise TypeError(frame)
 
 
 @rows_of.register
 def _of_counts(frame: Counts, time_of: TimeOf) -> Rows:
-    time_s = time_of(frame.at_ns)
+    read = {"time_s": time_of(frame.at_ns), "source": frame.source}
     cost_ms = frame.cost_us / 1000
-    yield "samples", (time_s, frame.source, frame.seconds, cost_ms, frame.was_reset)
-    for delta in frame.deltas:
-        yield "counters", (time_s, frame.source, *delta)
-    for level in frame.levels:
-        yield "levels", (time_s, frame.source, *level)
+    yield (
+        Samples,
+        {**read, "seconds": frame.seconds, "cost_ms": cost_ms, "was_reset": frame.was_reset},
+    )
+    for of, name, delta in frame.deltas:
+        yield Counters, {**read, "object": of, "name": name, "delta": delta}
+    for of, name, value in frame.levels:
+        yield Levels, {**read, "object": of, "name": name, "value": value}
 
 
 @rows_of.register
 def _of_waits(frame: Waits, time_of: TimeOf) -> Rows:
-    time_s = time_of(frame.at_ns)
-    yield "samples", (time_s, "waits", frame.seconds, frame.cost_us / 1000, False)
+    at = {"time_s": time_of(frame.at_ns)}
+    sample = {**at, "source": "waits", "seconds": frame.seconds, "was_reset": False}
+    yield Samples, {**sample, "cost_ms": frame.cost_us / 1000}
     if frame.locks_seconds is not None:
-        yield "samples", (time_s, "locks", frame.locks_seconds, 0.0, False)
+        of_locks = {"source": "locks", "seconds": frame.locks_seconds, "cost_ms": 0.0}
+        yield Samples, {**sample, **of_locks}
     for seen in frame.waits:
-        yield "waits", (time_s, *msgspec.structs.astuple(seen))
+        yield WaitRows, {**at, **msgspec.structs.asdict(seen)}
     for blocked in frame.blocking:
-        *columns, waited_s = msgspec.structs.astuple(blocked)
-        yield "blocking", (time_s, *columns, math.nan if waited_s is None else waited_s)
+        waited_s = math.nan if blocked.waited_s is None else blocked.waited_s
+        yield Blocking, {**at, **msgspec.structs.asdict(blocked), "waited_s": waited_s}
 
 
 @rows_of.register
 def _of_log_entry(frame: LogEntry, time_of: TimeOf) -> Rows:
-    values = msgspec.json.encode(frame.values).decode()
-    fields = (frame.topic, frame.severity, frame.message, values)
-    yield "log_entries", (time_of(frame.at_ns), *fields)
+    yield (
+        LogEntries,
+        {
+            "time_s": time_of(frame.at_ns),
+            "topic": frame.topic,
+            "severity": frame.severity,
+            "message": frame.message,
+            "values": msgspec.json.encode(frame.values).decode(),
+        },
+    )
 
 
 @rows_of.register
 def _of_lack(frame: Lack, time_of: TimeOf) -> Rows:
-    yield "lacks", (time_of(frame.at_ns), frame.source, frame.reason)
+    at_s = time_of(frame.at_ns)
+    yield Lacks, {"time_s": at_s, "source": frame.source, "reason": frame.reason}

@@ -19,7 +19,7 @@ import msgspec
 from dbdyno.home import make_closed
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
-from dbdyno.model.recording import Recording
+from dbdyno.model.run import Run
 from dbdyno.model.secrets import Masker, secrets_of
 from dbdyno.store.errors import explained
 from dbdyno.store.files import hold_lock, replace_json
@@ -27,15 +27,18 @@ from dbdyno.store.frames_file import FRAMES, FrameAppender
 from dbdyno.store.ids import new_id
 from dbdyno.store.listing import RUN
 from dbdyno.store.parquet import write_tables
-from dbdyno.store.places import PLAN, RECORD, runs_folder
+from dbdyno.store.places import (
+    ENGINE,
+    FACTS,
+    HOST,
+    LOG,
+    PLAN,
+    RECORD,
+    SCHEMA,
+    SERVER,
+    runs_folder,
+)
 from dbdyno.store.secrets import plan_to_keep, record_to_keep, server_to_keep
-
-HOST = "host.json"
-SERVER = "server.json"
-ENGINE = "engine.json"
-FACTS = "facts.json"
-SCHEMA = "schema.json"
-LOG = "log.txt"
 
 
 class RunWriter:
@@ -118,7 +121,7 @@ class RunWriter:
         with explained("writing", path), self._log_lock:
             self._log.write(f"{now} {self._masker.text(line)}\n")
 
-    def finish(self, whole: Recording) -> None:
+    def finish(self, whole: Run) -> None:
         """Write the final record, then the tables made from the frames.
 
         The record comes first: if the disk is full the verdict is safe, and the frames stay until
@@ -130,8 +133,8 @@ class RunWriter:
         frames = self.folder / FRAMES
         with explained("writing", frames):
             self._frames.close()
-        self._write_json(ENGINE, whole.engine)
-        write_tables(self.folder, whole.tables)
+        self._write_json(ENGINE, whole.as_recorded.engine)
+        write_tables(self.folder, whole.columns)
         frames.unlink()
         with explained("writing", self.folder):
             self.close()

@@ -18,7 +18,7 @@ from dbdyno.study.observer import StudyObserver
 from dbdyno.study.plan import DRAIN_S, connections_of
 from dbdyno.study.prepared_data import PreparedData
 from dbdyno.study.rates import Rates, measured_load, measured_turn, prepare_s
-from dbdyno.study.resolved_point import ResolvedPoint, resolve
+from dbdyno.study.resolved_point import ResolvedPoint, resolve, with_checked_scripts
 from dbdyno.study.turn import Bench, end_turn, make_turn
 from dbdyno.study.turn_server import TurnServer
 
@@ -32,7 +32,7 @@ def execute(
 ) -> StudyRecord:
     """Run every turn that has no result yet."""
     record = writer.record
-    points = _resolved_points(record, writer.folder, observer)
+    points = _resolved_points(record, writer.folder, tools, observer)
     prepared = PreparedData(tools, observer)
     connections = connections_of([*points.values()])
     with TurnServer(record.spec, connections, prepared) as turn_server:
@@ -47,9 +47,10 @@ def turns_left(record: StudyRecord) -> list[Turn]:
 
 
 def _resolved_points(
-    record: StudyRecord, folder: Path, observer: StudyObserver
+    record: StudyRecord, folder: Path, tools: Tools, observer: StudyObserver
 ) -> dict[str, ResolvedPoint]:
-    return {point.key: resolve(point, folder / SCRIPTS, observer.say) for point in record.points}
+    points = (resolve(point, folder / SCRIPTS, observer.say) for point in record.points)
+    return {one.key: with_checked_scripts(one, tools, observer.say) for one in points}
 
 
 class _Session:
@@ -93,13 +94,12 @@ class _Session:
     def _make(self, turn: Turn, left: Sequence[Turn]) -> None:
         observer = self._bench.observer
         observer.turn_begins(turn, self._left_s(left))
-        loaded_s = self._prepared.loading_s
         before = self._record.results
         result = make_turn(self._bench, turn, self._points[turn.point])
         self._keep([*before, result])
         result = end_turn(self._bench, result)
         self._keep([*before, result])
-        self._learn(result, self._prepared.loading_s - loaded_s)
+        self._learn(result)
         observer.turn_ends(result, self._left_s(left[1:]))
 
     def _keep(self, results: list[TurnResult]) -> None:
@@ -109,14 +109,14 @@ class _Session:
     def _save(self, record: StudyRecord) -> None:
         self._writer.save(record)
 
-    def _learn(self, result: TurnResult, loading_s: float) -> None:
+    def _learn(self, result: TurnResult) -> None:
         """Use a successful turn to estimate how long the next will take."""
         point, spent = self._points[result.turn.point], result.spent
-        if result.status != "done" or not point.is_private:
+        if result.status != "done" or not point.server:
             return
-        learnt = measured_turn(point, spent.prepare_s - loading_s, spent.other_s, self._rates)
-        if loading_s:
-            learnt |= measured_load(point, loading_s)
+        learnt = measured_turn(point, spent.prepare_s - spent.load_s, spent.other_s, self._rates)
+        if spent.load_s:
+            learnt |= measured_load(point, spent.load_s)
         self._rates = replace(self._rates, **learnt)
         keep_rates(learnt)
 
@@ -125,7 +125,7 @@ class _Session:
 
     def _turn_s(self, turn: Turn) -> float:
         point = self._points[turn.point]
-        prepared_s = prepare_s(point, self._rates) if point.is_private else 0
+        prepared_s = prepare_s(point, self._rates) if point.server else 0
         return prepared_s + (point.run_s or 0) + DRAIN_S + self._rates.other_s
 
     def _stop(self, code: str, message: str, hint: str) -> None:

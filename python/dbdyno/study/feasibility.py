@@ -1,22 +1,26 @@
 """What exceeds budget, disk, memory or limits, and what would fit.
 
 Pure: estimates and limits in, refusals out. Estimates are described as such; a refusal names the
-scale, the repeats or the clients that would fit.
+scale, the repeats or the clients that would fit. One cause is reported once, with the levels that
+its points share: a long list of lines that differ only in a point's name hides the one that does
+not.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from dbdyno.databases.known import native_database
 from dbdyno.formatting import counted, gigabytes
+from dbdyno.model.plan import Protocol
+from dbdyno.model.study import Factor, Point
 from dbdyno.run.target import CONNECTIONS_SPARE
 from dbdyno.servers.settings import Setting, size_bytes
 from dbdyno.study.machine import Machine
 from dbdyno.study.resolved_point import ResolvedPoint
 
-# Private memory per session, measured with prepared statements on small tables.
-SESSION_BYTES = {"postgresql": 4 << 20, "mysql": 1 << 20}
 # Unit of a number without unit, in bytes: a page, or one byte.
 CACHE_UNIT_BYTES = {"shared_buffers": 8192, "innodb_buffer_pool_size": 1}
 MEMORY_SHARE_MAX = 0.9
@@ -76,15 +80,16 @@ def over_disk(needs: Needs, machine: Machine, points: Sequence[ResolvedPoint]) -
 
 
 def over_memory(
-    point: ResolvedPoint, settings: Sequence[Setting], machine: Machine, protocol: str
+    point: ResolvedPoint, settings: Sequence[Setting], machine: Machine, protocol: Protocol
 ) -> Iterator[Refusal]:
     """Refuse a server whose cache and sessions do not fit into memory."""
     cache = next((s for s in settings if s.name in CACHE_UNIT_BYTES), None)
     cache_bytes = size_bytes(cache.value, CACHE_UNIT_BYTES[cache.name]) if cache else 0
-    granted = min(machine.memory_bytes, point.options.server_memory_bytes or machine.memory_bytes)
+    limit = point.job.options.server_memory_bytes or machine.memory_bytes
+    granted = min(machine.memory_bytes, limit)
     room = granted * MEMORY_SHARE_MAX
-    a_session = SESSION_BYTES[protocol]
-    if cache is None or cache_bytes + point.clients * a_session <= room:
+    a_session = native_database(protocol).session_bytes
+    if cache is None or cache_bytes + point.job.clients * a_session <= room:
         return
     clients = max(int((room - cache_bytes) / a_session), 0)
     need = "and a session for each client need" if clients else "needs"
@@ -101,7 +106,7 @@ def over_limits(
     point: ResolvedPoint, settings: Sequence[Setting], machine: Machine
 ) -> Iterator[Refusal]:
     """Refuse more connections than the server or this process may open."""
-    if point.clients > machine.clients_max:
+    if point.job.clients > machine.clients_max:
         yield Refusal(
             message="the limit on open files is too low for this many clients",
             hint=f"{counted(machine.clients_max, 'client')} would fit; "
@@ -112,7 +117,7 @@ def over_limits(
     if admitted is None or not admitted.value.isdecimal():
         return
     room = int(admitted.value) - CONNECTIONS_SPARE
-    if point.clients > room:
+    if point.job.clients > room:
         fitting = f"{counted(room, 'client')} would fit; or " if room > 0 else ""
         yield Refusal(
             message=f"max_connections = {admitted.value} allows too few clients",
@@ -134,11 +139,59 @@ def span(seconds: float) -> str:
 def _smaller_data(share: float, points: Sequence[ResolvedPoint]) -> str:
     """Return a hint on the scale that would fit, if the largest points have one."""
     largest = max(points, key=lambda one: one.data_bytes)
-    workload = largest.work.workload
+    workload = largest.job.work.workload
     if workload is None:
         return "Free some space, or set DBDYNO_HOME to a folder on a larger disk."
-    values: Mapping[str, object] = largest.work.complete()
+    values: Mapping[str, object] = largest.job.work.complete()
     scale = math.floor(int(str(values[workload.scale_name])) * share)
     if scale < 1:
         return "Not even the smallest scale fits: set DBDYNO_HOME to a folder on a larger disk."
     return f"{workload.scale_name} = {scale} at most would fit, or DBDYNO_HOME on a larger disk."
+
+
+def folded(
+    refusals: Iterable[Refusal], factors: Sequence[Factor], points: Sequence[Point]
+) -> list[Refusal]:
+    """Merge refusals with the same words into one that says which points it concerns."""
+    by_text: dict[tuple[str, str], list[str]] = {}
+    for one in refusals:
+        by_text.setdefault((one.message, one.hint), []).extend(one.points)
+    return [
+        _placed(Refusal(message=message, hint=hint, points=tuple(keys)), factors, points)
+        for (message, hint), keys in by_text.items()
+    ]
+
+
+def _placed(refusal: Refusal, factors: Sequence[Factor], points: Sequence[Point]) -> Refusal:
+    if not refusal.points:
+        return refusal
+    met = [point for point in points if point.key in refusal.points]
+    return replace(refusal, message=f"{refusal.message}: {_where(met, factors, points)}")
+
+
+def _where(met: Sequence[Point], factors: Sequence[Factor], points: Sequence[Point]) -> str:
+    """Return ``36 of 72 points, engine postgres``: levels of factors that are partly affected."""
+    if len(met) == 1:
+        return met[0].key
+    if len(met) == len(points):
+        return f"all {len(points)} points"
+    parts = [f"{len(met)} of {len(points)} points", *_levels(met, factors, points)]
+    return ", ".join(parts)
+
+
+def _levels(
+    met: Sequence[Point], factors: Sequence[Factor], points: Sequence[Point]
+) -> Iterator[str]:
+    for factor in factors:
+        known = [level.name for level in factor.levels]
+        here, there = ({point.levels[factor.name] for point in side} for side in (met, points))
+        if here != there:
+            yield f"{factor.name} {_span([name for name in known if name in here], known)}"
+
+
+def _span(names: Sequence[str], known: Sequence[str]) -> str:
+    """Name levels that are adjacent in the file by the first and the last."""
+    first = known.index(names[0])
+    if len(names) > 2 and list(names) == list(known[first : first + len(names)]):
+        return f"{names[0]} to {names[-1]}"
+    return " and ".join(names)

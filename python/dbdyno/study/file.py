@@ -1,4 +1,4 @@
-"""The structure of a study file: parses TOML into checked structures, and reports every mistake.
+"""Study files: where they are, and their structure, parsed from TOML; reports every mistake.
 
 An error names the file and the key, and suggests the nearest known name for an unknown one. The
 words of a run are not interpreted here.
@@ -34,6 +34,9 @@ _TYPES = {
     "array": "a list",
     "object": "a table",
 }
+
+CATALOGUE = Path(__file__).parent / "catalog"
+ENDING = ".toml"
 
 
 class FactorTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,6 +89,28 @@ class SizeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     budget: str | None = None
     exclude: tuple[dict[str, Scalar | list[Scalar]], ...] | None = None
     levels: dict[str, list[Scalar] | dict[str, OptionTable]] = {}
+
+
+def catalogue() -> dict[str, Path]:
+    """Return the studies supplied with dbdyno."""
+    return {path.stem: path for path in sorted(CATALOGUE.glob(f"*{ENDING}"))}
+
+
+def find_study(name: str) -> Path:
+    """Return the file that the user means: a name of the catalogue, or a path."""
+    known = catalogue()
+    if name in known:
+        return known[name]
+    path = Path(name)
+    if name.endswith(ENDING) or path.is_file():
+        return path
+    near = nearest(name, known)
+    end = "" if near.endswith("?") else "."
+    raise DbdynoError(
+        "unknown_study",
+        f"unknown study {name!r}",
+        f"{near}{end} A file of your own ends in {ENDING}.",
+    )
 
 
 def read_file(path: Path) -> StudyFile:

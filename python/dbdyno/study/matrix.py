@@ -1,21 +1,42 @@
-"""Multiplies factors out into points, and refuses contradictions between factors.
+"""Multiplies factors out into points, refuses contradictions, and puts the turns in order.
 
-Pure: a specification in, points out. Does not decide the order in which they are run.
+Pure: a specification in, points and turns out. The order is randomized complete blocks,
+reproducible by the seed: every block runs every point once, in its own random order, so that drift
+over time (temperature, neighbours, the state of the disk) affects all points alike and cancels out
+when points are compared within blocks.
 """
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
 from dbdyno.errors import DbdynoError
-from dbdyno.model.study import Contrast, Factor, Level, Point, StudySpec, key_of
+from dbdyno.model.study import Contrast, Factor, Level, Point, StudySpec, Turn, key_of
 from dbdyno.study.sizes import merged
+
+SEED_BITS = 32
 
 
 def points_of(spec: StudySpec) -> list[Point]:
     """Return every combination of levels not excluded, the last factor varying fastest."""
     choices = product(*(factor.levels for factor in spec.factors))
     return [_point(spec, levels) for levels in choices if not _is_excluded(spec, levels)]
+
+
+def turns_of(points: Sequence[Point], repeats: int, seed: int) -> list[Turn]:
+    """Return all turns, in the order in which they are run."""
+    turns: list[Turn] = []
+    for block in range(1, repeats + 1):
+        chance = random.Random(f"{seed}/{block}")  # the same in every version of Python 3
+        work = chance.getrandbits(SEED_BITS)
+        keys = [point.key for point in points]
+        chance.shuffle(keys)
+        turns += [
+            Turn(number=len(turns) + place, block=block, point=key, seed=work)
+            for place, key in enumerate(keys, start=1)
+        ]
+    return turns
 
 
 def refuse_contradictions(spec: StudySpec) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dbdyno.analysis.metrics import USUAL
+from dbdyno.analysis.compare.metrics import USUAL
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import Contrast, Factor, Level, OptionTable, StudySpec
 from dbdyno.run.command_line import option_table
@@ -16,7 +16,7 @@ from dbdyno.run.option_tables import WORKLOAD
 from dbdyno.run.options import RunOptions
 from dbdyno.run.work import looks_like_file
 from dbdyno.store.secrets import without_password
-from dbdyno.study.passwords import ELSEWHERE
+from dbdyno.study.spec import ELSEWHERE
 
 SIDE, BEFORE, AFTER = "side", "before", "after"
 

@@ -13,13 +13,14 @@ from msgspec import Struct
 
 from dbdyno.errors import DbdynoError, errors_about
 from dbdyno.model.study import Point, StudySpec
-from dbdyno.run.target import CONNECTIONS_SPARE, placement_of, protocol_of
+from dbdyno.run.target import CONNECTIONS_SPARE, New
 from dbdyno.run.tools import Tools
 from dbdyno.servers.cluster import draw_blueprint
 from dbdyno.servers.settings import Setting
 from dbdyno.study.feasibility import (
     Needs,
     Refusal,
+    folded,
     over_budget,
     over_disk,
     over_limits,
@@ -28,12 +29,11 @@ from dbdyno.study.feasibility import (
 from dbdyno.study.machine import Machine
 from dbdyno.study.matrix import points_of
 from dbdyno.study.rates import Rates, load_s, prepare_s
-from dbdyno.study.refusal_grouping import folded
 from dbdyno.study.resolved_point import (
     ResolvedPoint,
-    check_scripts,
     resolve,
     script_texts,
+    with_checked_scripts,
 )
 
 DRAIN_S = 0.2
@@ -76,8 +76,7 @@ def plan_study(spec: StudySpec, tools: Tools, machine: Machine, rates: Rates) ->
     notes: list[str] = []
     with tempfile.TemporaryDirectory(prefix="dbdyno-") as folder:
         resolved = resolve_all(points, Path(folder), notes.append)
-        for one in resolved:
-            check_scripts(one, tools, notes.append)
+        resolved = [with_checked_scripts(one, tools, notes.append) for one in resolved]
         planned = [_planned(one, Path(folder), rates) for one in resolved]
     needs = needs_of(resolved, spec.repeats, rates)
     return StudyPlan(
@@ -103,16 +102,17 @@ def resolve_all(
 
 def needs_of(points: Sequence[ResolvedPoint], repeats: int, rates: Rates) -> Needs:
     """Estimate time and disk for all turns, and for the data that they share."""
-    private = [one for one in points if one.is_private]
-    data = {_data_key(one): one for one in private if one.tables}
+    private = [(one, one.server) for one in points if one.server]
+    data = {_data_key(one, server): one for one, server in private if one.tables}
     data_bytes = sum(one.data_bytes for one in data.values())
     working = max((one.data_bytes for one in data.values()), default=0)
     run_s = sum((one.run_s or 0) + DRAIN_S for one in points) * repeats
-    wal = min(max((one.run_s or 0 for one in private), default=0) * WAL_BYTES_PER_S, WAL_BYTES_MAX)
+    longest_s = max((one.run_s or 0 for one, _ in private), default=0)
+    wal = min(longest_s * WAL_BYTES_PER_S, WAL_BYTES_MAX)
     servers = EMPTY_SERVER_BYTES * (len(data) + 1) if private else 0
     return Needs(
         load_s=sum(load_s(one, rates) for one in data.values()),
-        prepare_s=sum(prepare_s(one, rates) for one in private) * repeats,
+        prepare_s=sum(prepare_s(one, rates) for one, _ in private) * repeats,
         run_s=run_s,
         other_s=rates.other_s * len(points) * repeats,
         disk_bytes=round(data_bytes + working + wal + servers + RUN_BYTES * len(points) * repeats),
@@ -120,14 +120,14 @@ def needs_of(points: Sequence[ResolvedPoint], repeats: int, rates: Rates) -> Nee
     )
 
 
-def _data_key(one: ResolvedPoint) -> tuple[object, ...]:
+def _data_key(one: ResolvedPoint, server: New) -> tuple[object, ...]:
     """Equal for points that share prepared data, as far as is known before servers exist."""
-    return (one.server.kind, one.server.major, one.server.path, one.shapes)
+    return (server.spec.kind, server.spec.major, server.spec.path, one.shapes)
 
 
 def connections_of(points: Sequence[ResolvedPoint]) -> int:
     """Connections that every server of the study admits: a setting independent of the clients."""
-    return max(one.clients for one in points) + CONNECTIONS_SPARE
+    return max(one.job.clients for one in points) + CONNECTIONS_SPARE
 
 
 def unfit(plan: StudyPlan, *, smaller: str = "") -> DbdynoError | None:
@@ -147,7 +147,7 @@ def _planned(one: ResolvedPoint, scripts: Path, rates: Rates) -> PlannedPoint:
         key=one.key,
         command=one.command(scripts),
         run_s=one.run_s,
-        prepare_s=prepare_s(one, rates) if one.is_private else 0.0,
+        prepare_s=prepare_s(one, rates) if one.server else 0.0,
         rows=one.rows,
         data_bytes=one.data_bytes,
     )
@@ -162,7 +162,7 @@ def _refusals(
     for one in points:
         chosen = settings.get(_server_key(one), ())
         yield from over_limits(one, chosen, machine)
-        yield from over_memory(one, chosen, machine, protocol_of(one.options))
+        yield from over_memory(one, chosen, machine, one.job.server.protocol)
 
 
 def _settings_by_server(points: Sequence[ResolvedPoint]) -> Mapping[bytes, Sequence[Setting]]:
@@ -171,14 +171,14 @@ def _settings_by_server(points: Sequence[ResolvedPoint]) -> Mapping[bytes, Seque
     connections = connections_of(points)
     for one in points:
         key = _server_key(one)
-        if one.is_private and key not in found:
+        if one.server and key not in found:
             with errors_about(one.key):
                 blueprint = draw_blueprint(
                     "private",
-                    one.server,
+                    one.server.spec,
                     connections,
                     tcp=False,
-                    placement=placement_of(one.options),
+                    placement=one.server.placement,
                 )
             found[key] = blueprint.settings
     return found
@@ -186,19 +186,17 @@ def _settings_by_server(points: Sequence[ResolvedPoint]) -> Mapping[bytes, Seque
 
 def _server_key(one: ResolvedPoint) -> bytes:
     """Equal for points whose servers have the same settings and placement."""
-    if not one.is_private:
-        return b""
-    return msgspec.json.encode((one.server, placement_of(one.options)), enc_hook=str)
+    return msgspec.json.encode(one.server, enc_hook=str) if one.server else b""
 
 
 def _notes(points: Sequence[ResolvedPoint], machine: Machine) -> Iterator[str]:
     if any(one.run_s is None for one in points):
         yield "the time of points that run a number of transactions is not known and not included"
-    if any(not one.is_private for one in points):
+    if any(one.server is None for one in points):
         yield "an already running server keeps its data and its cache from run to run"
-    if any(one.work.lua is not None for one in points):
+    if any(one.job.work.lua is not None for one in points):
         yield "a sysbench script loads its data before each run: that time is not included"
-    crowded = max(one.clients for one in points)
+    crowded = max(one.job.clients for one in points)
     if crowded > 100 * machine.cores:
         yield f"{crowded} clients on {machine.cores} cores: queues will also form in the kernel"
 

@@ -2,11 +2,18 @@
 
 A data set is loaded by a server with durability ``none`` (its contents are on disk once it has been
 shut down), under its own settings: a variant that does not start must not affect the data of the
-others.
+others. Two builds of one PostgreSQL may report the same version and differ in the catalog: one does
+not start on the other's files. Builds with the same catalog share data, to the byte, as comparing
+them requires.
 """
 
 import hashlib
+import mmap
+import re
 from collections.abc import Mapping
+from dataclasses import replace as replace_fields
+from functools import cache
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -16,13 +23,13 @@ from msgspec.structs import replace
 from dbdyno.model.study import DataLoad
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.data_preparation import prepare
+from dbdyno.run.target import New
 from dbdyno.run.tools import Tools
 from dbdyno.servers.cluster import draw_blueprint
 from dbdyno.servers.data_sets import About, DataSet, find_data_set, keep_data
 from dbdyno.servers.private import start_private
 from dbdyno.servers.product import Blueprint
 from dbdyno.servers.spec import ServerSpec
-from dbdyno.study.builds import catalog_of
 from dbdyno.study.observer import StudyObserver
 from dbdyno.study.resolved_point import ResolvedPoint
 from dbdyno.workloads.loading import LoadReport
@@ -41,6 +48,9 @@ LOG_SIZE = "128M"
 # transaction; it would be copied, too.
 WITHOUT_LOG = {"wal_level": "minimal", "max_wal_senders": "0"}
 
+# The name of a tablespace's folder, a constant in every PostgreSQL: PG_18_202506291.
+CATALOG = re.compile(rb"PG_\d+_(\d{9})\0")
+
 
 class PreparedData:
     """The data sets from which a study's points start."""
@@ -50,34 +60,34 @@ class PreparedData:
         self._observer = observer
         self.loads: dict[str, DataLoad] = {}
         """The loading of each point's data, by the point's key."""
-        self.loading_s = 0.0
-        """Time spent in loading so far."""
 
-    def data_for(self, point: ResolvedPoint) -> DataSet:
-        """Return the data set for a point, which is created if it does not exist."""
-        blueprint = draw_blueprint("private", point.server, LOADING_CONNECTIONS, tcp=False)
-        key = _key(point, blueprint)
-        data = find_data_set(key) or self._made(point, blueprint, key)
-        self.loads[point.key] = msgspec.convert(data.about.load, DataLoad)
-        return data
+    def data_for(self, point: ResolvedPoint, server: New) -> tuple[DataSet, float]:
+        """Return the data set for a point on its server, and how long it took to create it.
 
-    def _made(self, point: ResolvedPoint, blueprint: Blueprint, key: str) -> DataSet:
+        One that exists took no time.
+        """
+        blueprint = draw_blueprint("private", server.spec, LOADING_CONNECTIONS, tcp=False)
+        key = _key(point, server.spec, blueprint)
         began_s = monotonic()
-        with start_private(_loading_spec(point.server, blueprint), LOADING_CONNECTIONS) as server:
+        found = find_data_set(key)
+        data = found or self._made(point, server.spec, blueprint, key)
+        self.loads[point.key] = msgspec.convert(data.about.load, DataLoad)
+        return data, 0.0 if found else monotonic() - began_s
+
+    def _made(
+        self, point: ResolvedPoint, spec: ServerSpec, blueprint: Blueprint, key: str
+    ) -> DataSet:
+        with start_private(_loading_spec(spec, blueprint), LOADING_CONNECTIONS) as server:
             with connect_to(server) as connected:
                 prepared = prepare(
                     connected,
-                    point.work,
-                    point.options,
-                    seed=SEED,
+                    replace_fields(point.job, seed=SEED),
                     bulk=self._tools.load,
                     watch=self._observer.loading,
                     say=self._observer.say,
                 )
             assert prepared.report is not None  # there was no data before
-            data = keep_data(server, key, _about(point, prepared.values, prepared.report))
-        self.loading_s += monotonic() - began_s
-        return data
+            return keep_data(server, key, _about(point, prepared.values, prepared.report))
 
 
 def _loading_spec(spec: ServerSpec, blueprint: Blueprint) -> ServerSpec:
@@ -93,14 +103,14 @@ def _names(blueprint: Blueprint) -> set[str]:
     return {setting.name for setting in blueprint.settings}
 
 
-def _key(point: ResolvedPoint, blueprint: Blueprint) -> str:
+def _key(point: ResolvedPoint, spec: ServerSpec, blueprint: Blueprint) -> str:
     """Return a key of all that the files depend on: their contents, and the server's program."""
-    assert point.work.workload is not None
+    assert point.job.work.workload is not None
     version = blueprint.binaries.version
     shape = blueprint.product.shape_of(blueprint.settings)
     catalog = catalog_of(blueprint.binaries.server)
     digest = hashlib.sha256(msgspec.json.encode((shape, catalog, point.shapes))).hexdigest()[:12]
-    return f"{point.server.kind}-{version}-{point.work.workload.data}-{point.rows}-{digest}"
+    return f"{spec.kind}-{version}-{point.job.work.workload.data}-{point.rows}-{digest}"
 
 
 def _about(point: ResolvedPoint, values: Mapping[str, Any], report: LoadReport) -> About:
@@ -109,4 +119,20 @@ def _about(point: ResolvedPoint, values: Mapping[str, Any], report: LoadReport) 
         rows_per_s=report.rows_per_s,
         phases_s={phase.name: phase.elapsed_s for phase in report.phases},
     )
-    return About(workload=point.work.name, parameters=dict(values), load=msgspec.to_builtins(load))
+    return About(
+        workload=point.job.work.name, parameters=dict(values), load=msgspec.to_builtins(load)
+    )
+
+
+def catalog_of(server: Path) -> str:
+    """Return the catalog version of a PostgreSQL program; empty if the file contains none."""
+    found = server.stat()
+    return _catalog_in(server, found.st_mtime_ns, found.st_size)
+
+
+@cache
+def _catalog_in(server: Path, _changed_ns: int, _size: int) -> str:
+    """Search each program once, and again after it was rebuilt."""
+    with server.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as code:
+        found = CATALOG.search(code)
+        return found[1].decode() if found else ""

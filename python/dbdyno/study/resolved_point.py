@@ -1,4 +1,4 @@
-"""A point as an executable run: its options, its work, and the server and data that it needs.
+"""A point as an executable run: its job, and the data that it needs.
 
 Invalid points are refused here, by name. Starts nothing, and reads only scripts.
 """
@@ -10,27 +10,17 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from dbdyno.databases.schema import Table
 from dbdyno.errors import DbdynoError, errors_about
 from dbdyno.model.study import OptionTable, Point
 from dbdyno.run.command_line import arguments_of, command_of
-from dbdyno.run.draft_plan import draft
-from dbdyno.run.grammar import WeightedName
-from dbdyno.run.lua.arguments import equip
+from dbdyno.run.job import Job, check_scripts, read_job
 from dbdyno.run.option_tables import SCRIPTS, items_from, options_from, script_path
 from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.placement import refuse_missing_engine_cpus
-from dbdyno.run.plan import (
-    DURATION_DEFAULT_NS,
-    client_count,
-    refuse_contradictions,
-    warmup_ns,
-)
-from dbdyno.run.refusals import refuse_bad_scripts, refuse_unknown_mode
-from dbdyno.run.target import is_passing, protocol_of, spec_of
+from dbdyno.run.plan import DURATION_DEFAULT_NS, warmup_ns
+from dbdyno.run.target import New
 from dbdyno.run.tools import Tools
-from dbdyno.run.work import STANDARD_INPUT, Work, find_work
-from dbdyno.servers.spec import ServerSpec
-from dbdyno.targets.schema import Table
+from dbdyno.run.work import STANDARD_INPUT
 from dbdyno.workloads.size import estimated_bytes
 
 
@@ -39,9 +29,7 @@ class ResolvedPoint:
     """A point of a study with its parsed options."""
 
     point: Point
-    items: tuple[WeightedName, ...]
-    options: RunOptions
-    work: Work
+    job: Job
 
     @property
     def key(self) -> str:
@@ -49,36 +37,29 @@ class ResolvedPoint:
         return self.point.key
 
     @property
-    def clients(self) -> int:
-        """Number of connections of its load."""
-        return client_count(self.options)
-
-    @property
     def run_s(self) -> float | None:
         """Warm-up and measured time; None when it counts transactions."""
-        if self.options.transactions:
+        options = self.job.options
+        if options.transactions:
             return None
-        stages = self.options.stages or ()
-        planned_ns = sum(stage.duration_ns or 0 for stage in stages) or (
-            self.options.duration_ns or DURATION_DEFAULT_NS
+        planned_ns = sum(stage.duration_ns or 0 for stage in options.stages or ()) or (
+            options.duration_ns or DURATION_DEFAULT_NS
         )
-        return (warmup_ns(self.options) + planned_ns) / SECOND_NS
+        return (warmup_ns(options) + planned_ns) / SECOND_NS
 
     @property
-    def is_private(self) -> bool:
-        """Whether the study starts its server, and may restore its data."""
-        return is_passing(self.options)
+    def server(self) -> New | None:
+        """The server that the study starts for it, with data that it may restore.
 
-    @property
-    def server(self) -> ServerSpec:
-        """The private server on which it runs."""
-        return spec_of(self.options)
+        None if the point names a running one.
+        """
+        return self.job.server if isinstance(self.job.server, New) else None
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
         """The tables loaded for it; none for scripts without a workload's data."""
-        workload = self.work.workload
-        return workload.tables(self.work.complete()) if workload else ()
+        work = self.job.work
+        return work.workload.tables(work.complete()) if work.workload else ()
 
     @cached_property
     def data_bytes(self) -> int:
@@ -102,9 +83,10 @@ class ResolvedPoint:
         """Return the command that runs it alone, from the folder of the study's scripts."""
         files = tuple(
             file._replace(name=file.name.removeprefix(f"{scripts_folder}/"))
-            for file in self.options.script_files
+            for file in self.job.options.script_files
         )
-        return command_of(arguments_of(self.items, with_options(self.options, script_files=files)))
+        options = with_options(self.job.options, script_files=files)
+        return command_of(arguments_of(self.job.items, options))
 
 
 def resolve(point: Point, scripts_folder: Path, say: Callable[[str], None]) -> ResolvedPoint:
@@ -113,10 +95,7 @@ def resolve(point: Point, scripts_folder: Path, say: Callable[[str], None]) -> R
         items = items_from(point.options)
         given = options_from(point.options, scripts_folder)
         _refuse_standard_input(given)
-        options, work = equip(given, find_work(items, given.script_files, given), say)
-        refuse_contradictions(options)
-        refuse_missing_engine_cpus(options)
-        return ResolvedPoint(point, tuple(items), options, work)
+        return ResolvedPoint(point, read_job(items, given, say))
 
 
 def _refuse_standard_input(options: RunOptions) -> None:
@@ -128,13 +107,12 @@ def _refuse_standard_input(options: RunOptions) -> None:
         )
 
 
-def check_scripts(point: ResolvedPoint, tools: Tools, warn: Callable[[str], None]) -> None:
-    """Let the engine check the scripts, as it will have to run them."""
+def with_checked_scripts(
+    point: ResolvedPoint, tools: Tools, say: Callable[[str], None]
+) -> ResolvedPoint:
+    """Return the point with a job that can be run; an error names the point."""
     with errors_about(point.key):
-        protocol = protocol_of(point.options)
-        refuse_unknown_mode(point.options.query_mode, protocol)
-        drafted = draft(point.options, point.work, protocol, seed=0)
-        refuse_bad_scripts(tools, drafted, warn)
+        return with_options(point, job=check_scripts(point.job, tools, say))
 
 
 def script_texts(option_tables: Sequence[OptionTable]) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Turns a study file and a size into a specification; every mistake is an error here.
 
 Names of options, factors, levels, answers and their options are all checked before anything is
-started. Server settings are checked by the server's program, when the study is planned.
+started. Server settings are checked by the server's program, when the study is planned. Passwords
+are kept out: the study file is stored with the study, its words in every report.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbdyno.analysis.metrics import KNOWN
+from dbdyno.analysis.compare.metrics import KNOWN
 from dbdyno.answers.registry import all_answers
 from dbdyno.errors import DbdynoError, errors_about
 from dbdyno.model.study import Contrast, Factor, OptionTable, Question, Size, StudySpec
@@ -23,8 +24,9 @@ from dbdyno.run.option_tables import (
     option_text,
     options_from,
 )
-from dbdyno.run.options import SECOND_NS
+from dbdyno.run.options import SCRIPT_OPTION, SECOND_NS
 from dbdyno.run.work import looks_like_file
+from dbdyno.store.secrets import without_password
 from dbdyno.study.file import (
     FactorTable,
     Scalar,
@@ -37,10 +39,15 @@ from dbdyno.study.file import (
     size_table,
 )
 from dbdyno.study.matrix import refuse_contradictions
-from dbdyno.study.passwords import ELSEWHERE, holds_password
 from dbdyno.study.sizes import factor_of, merged
 
 TITLE = "title"  # the heading of an answer of any kind
+
+ELSEWHERE = (
+    "Leave it out. dbdyno reads it from PGPASSWORD or ~/.pgpass, from MYSQL_PWD or ~/.my.cnf, or "
+    "from an ODBC data source in odbc.ini."
+)
+_OPTIONS = SCRIPT_OPTION.removeprefix("--")
 
 
 class Overrides(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -249,3 +256,13 @@ class _Reader:
             return span_ns(text) / SECOND_NS
         except ValueError as error:
             raise bad_study(self._path, f"budget: {error}") from error
+
+
+def holds_password(options: OptionTable) -> bool:
+    """Whether a target's address or an option of a sysbench script contains a password."""
+    script_options = dict(options.get(_OPTIONS, {}))
+    texts = [
+        str(options.get("target", "")),
+        *(f"--{name}={value}" for name, value in script_options.items()),
+    ]
+    return any(without_password(one) != one for one in texts)

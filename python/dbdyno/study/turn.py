@@ -8,7 +8,7 @@ stops the study instead, and so does its user.
 import errno
 import traceback
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import structs
@@ -18,24 +18,21 @@ from dbdyno.formatting import gigabytes
 from dbdyno.model.record import RunRecord
 from dbdyno.model.study import BLOCK, POINT, STUDY, Turn, TurnResult
 from dbdyno.run.interrupts import end_with
-from dbdyno.run.options import RunOptions
+from dbdyno.run.job import Job
 from dbdyno.run.runner import run
-from dbdyno.run.target import open_server
 from dbdyno.run.tools import Tools
 from dbdyno.servers.base import Server
 from dbdyno.study.clocks import Clock, clock_jumps
 from dbdyno.study.hook import HOOK_FAILED, run_hook
 from dbdyno.study.machine import disk_free_bytes
-from dbdyno.study.observer import StudyObserver
+from dbdyno.study.observer import StudyObserver, TurnWatch
 from dbdyno.study.resolved_point import ResolvedPoint
 from dbdyno.study.turn_server import TurnServer
-from dbdyno.study.watching import TurnWatch
 
 DISK_SPARE_BYTES = 100_000_000
 DISK_LEFT_MIN_BYTES = 1_000_000
 """A server that dies of a full disk leaves its clients only a lost connection."""
 
-NO_SPACE = "no space left"
 STOPPING_CODES = frozenset({"disk_full", "not_writable", "home_unwritable", HOOK_FAILED})
 
 
@@ -60,13 +57,18 @@ def make_turn(bench: Bench, turn: Turn, point: ResolvedPoint) -> TurnResult:
         outcome = _outcome(_measured(bench, turn, point, watch))
     except Exception as error:  # not even a defect in dbdyno may end a study of many hours
         outcome = {"status": "failed", "error": _error(error)}
-    _refuse_no_space(outcome)
+    if outcome["status"] != "done" and disk_free_bytes() < DISK_LEFT_MIN_BYTES:
+        raise _disk_full(outcome["error"]["message"])  # such a turn says nothing about its point
     end = bench.clock()
     return TurnResult(
         turn=turn,
         began_at=watch.begin.text,
-        spent=watch.spent(end),
-        notes=[*bench.turn_server.notes, *watch.verified, *clock_jumps(watch.begin, end)],
+        spent=structs.replace(watch.spent(end), load_s=bench.turn_server.load_s),
+        notes=[
+            *bench.turn_server.notes,
+            *watch.verified,
+            *clock_jumps(watch.begin, end),
+        ],
         **outcome,
     )
 
@@ -86,22 +88,22 @@ def end_turn(bench: Bench, result: TurnResult) -> TurnResult:
     return structs.replace(result, spent=spent)
 
 
-def tagged(options: RunOptions, study_id: str, turn: Turn) -> RunOptions:
-    """Return the options with the turn's seed, and tags by which its run can be found."""
+def tagged(job: Job, study_id: str, turn: Turn) -> Job:
+    """Return the job with the turn's seed, and tags by which its run can be found."""
     tags = ((STUDY, study_id), (POINT, turn.point), (BLOCK, str(turn.block)))
-    return replace(options, seed=turn.seed, tags=(*options.tags, *tags))
+    return job.with_options(seed=turn.seed, tags=(*job.options.tags, *tags))
 
 
 def _measured(bench: Bench, turn: Turn, point: ResolvedPoint, watch: TurnWatch) -> RunRecord:
     server = bench.turn_server.server_for(point, turn.block)
-    options = tagged(bench.turn_server.options_for(point), bench.study_id, turn)
+    job = tagged(bench.turn_server.job_for(point), bench.study_id, turn)
     if point.point.hook:
         _hook(bench, turn, point, server)
-    return run(point.items, options, bench.tools, watch, server).record
+    return run(job, bench.tools, watch, server).record
 
 
 def _hook(bench: Bench, turn: Turn, point: ResolvedPoint, server: Server | None) -> None:
-    reached = nullcontext(server) if server else open_server(point.options, point.clients)
+    reached = nullcontext(server) if server else point.job.server.open(point.job.clients)
     with reached as known:
         run_hook(point.point.hook, turn, known, bench.hooked[-1] if bench.hooked else None)
     bench.hooked.append(turn)
@@ -115,6 +117,8 @@ def _outcome(record: RunRecord) -> dict[str, Any]:
         return result
     failures = [f"{failure.count} × {failure.message}" for failure in record.failures]
     message = "; ".join([*record.invalid_reasons, *failures]) or "the run failed"
+    if record.disk_full:
+        raise _disk_full(message)
     error = {"code": "run_failed", "message": message, "hint": f"dbdyno report {record.run_id}"}
     status = "invalid" if record.status == "done" else "failed"
     return {**result, "status": status, "error": error}
@@ -138,15 +142,6 @@ def _refuse_full_disk(data_bytes: int) -> None:
     free, needed = disk_free_bytes(), data_bytes + DISK_SPARE_BYTES
     if free < needed:
         raise _disk_full(f"the next turn needs {gigabytes(needed)}, but {gigabytes(free)} are free")
-
-
-def _refuse_no_space(outcome: dict[str, Any]) -> None:
-    """Raise an error if the disk was full: such a turn says nothing about its point."""
-    if outcome["status"] == "done":
-        return
-    message = outcome["error"]["message"]
-    if NO_SPACE in message.lower() or disk_free_bytes() < DISK_LEFT_MIN_BYTES:
-        raise _disk_full(message)
 
 
 def _disk_full(message: str) -> DbdynoError:

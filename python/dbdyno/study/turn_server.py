@@ -4,15 +4,14 @@ A turn that needs another server or other data than the one before always starts
 it must not be affected by what ran before it.
 """
 
-from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from dbdyno.model.study import StudySpec
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.data_preparation import settle
-from dbdyno.run.options import RunOptions
-from dbdyno.run.target import placement_of
+from dbdyno.run.job import Job
+from dbdyno.run.target import New
 from dbdyno.servers.base import Server
 from dbdyno.servers.caches import cooled, warmed
 from dbdyno.servers.private import PrivateServer, start_private
@@ -35,25 +34,27 @@ class TurnServer:
         self._ended: PrivateServer | None = None
         self.notes: list[str] = []
         """How the server of this turn was prepared, in sentences."""
+        self.load_s = 0.0
+        """Time in which this turn loaded data."""
 
     def server_for(self, point: ResolvedPoint, block: int) -> Server | None:
         """Return a server prepared for the point; None if the point names a running one."""
-        self.notes = []
-        if not point.is_private:
+        self.notes, self.load_s = [], 0.0
+        if point.server is None:
             return None
-        key = self._key_of(point, block)
+        key = (point.server, point.shapes, block if self._spec.restore == "each block" else 0)
         if self._held is None or key != self._key:
             self.release()
-            self._held, self._key = self._started(point), key
+            self._held, self._key = self._started(point, point.server), key
             self._note_remains()
         self._held = self._with_cache(point, self._held)
         return self._held
 
-    def options_for(self, point: ResolvedPoint) -> RunOptions:
-        """Return the point's options; without a vacuum, which would warm a cold cache again."""
+    def job_for(self, point: ResolvedPoint) -> Job:
+        """Return the point's job; without a vacuum, which would warm a cold cache again."""
         if self._is_cold(point):
-            return replace(point.options, no_vacuum=True)
-        return point.options
+            return point.job.with_options(no_vacuum=True)
+        return point.job
 
     def end_turn(self) -> None:
         """End the server unless the next turn may use it, too."""
@@ -67,10 +68,11 @@ class TurnServer:
             held.stop()
             self._ended = held
 
-    def _started(self, point: ResolvedPoint) -> PrivateServer:
-        data = self._prepared.data_for(point) if point.tables else None
-        placement = placement_of(point.options)
-        server = start_private(point.server, self._connections, data=data, placement=placement)
+    def _started(self, point: ResolvedPoint, new: New) -> PrivateServer:
+        data = None
+        if point.tables:
+            data, self.load_s = self._prepared.data_for(point, new)
+        server = start_private(new.spec, self._connections, data=data, placement=new.placement)
         if data is not None:
             self.notes.append(f"data restored from {data.key} ({data.bytes / 1e6:.0f} MB)")
         return server
@@ -92,23 +94,19 @@ class TurnServer:
                 self.notes.append(f"cache: {warmed(server, connected.control, tables)}")
         if not self._is_cold(point):
             return server
-        if not point.options.no_vacuum:
+        if not point.job.options.no_vacuum:
             self._settle(point, server)
         server, note = cooled(server)
         self.notes.append(f"cache: {note}")
         return server
 
     def _settle(self, point: ResolvedPoint, server: PrivateServer) -> None:
-        found = Prepared(values=dict(point.work.complete()), made_by="dbdyno")
+        found = Prepared(values=dict(point.job.work.complete()), made_by="dbdyno")
         with connect_to(server) as connected:
-            settle(connected, point.work.workload, found)
+            settle(connected, point.job.work.workload, found)
 
     def _is_cold(self, point: ResolvedPoint) -> bool:
-        return self._spec.cache == "cold" and point.is_private
-
-    def _key_of(self, point: ResolvedPoint, block: int) -> Key:
-        server = (point.server, placement_of(point.options))
-        return (*server, point.shapes, block if self._spec.restore == "each block" else 0)
+        return self._spec.cache == "cold" and point.server is not None
 
     def __enter__(self) -> Self:
         """Start nothing yet."""

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbdyno.targets.telemetry import Locks
+from dbdyno.databases.telemetry import Locks
 
 Conflicts: TypeAlias = Callable[[str, str], bool]
 Blockers: TypeAlias = dict[int, int]

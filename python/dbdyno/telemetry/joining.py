@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 
+from dbdyno.databases.telemetry import PendingSample, Sessions
 from dbdyno.model.frame import Activity
 from dbdyno.model.telemetry import (
     IDLE,
@@ -31,7 +32,6 @@ from dbdyno.model.telemetry import (
     WaitCount,
     Waits,
 )
-from dbdyno.targets.telemetry import PendingSample, Sessions
 from dbdyno.telemetry.blocking import Conflicts, Wait, find_waits
 from dbdyno.telemetry.statement_texts import StatementTexts
 

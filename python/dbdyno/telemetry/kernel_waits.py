@@ -14,9 +14,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from dbdyno.databases.connection import Connection
+from dbdyno.databases.telemetry import PendingSample, SampleSessions, Sessions
 from dbdyno.host import files
-from dbdyno.targets.connection import Connection
-from dbdyno.targets.telemetry import PendingSample, SampleSessions, Sessions
 
 KERNEL = "Kernel"
 ACTIVE = "active"

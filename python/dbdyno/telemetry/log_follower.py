@@ -20,9 +20,9 @@ from typing import BinaryIO
 
 import msgspec
 
+from dbdyno.databases.telemetry import LogReader
 from dbdyno.model.frame import Started
 from dbdyno.model.telemetry import LogEntry
-from dbdyno.targets.telemetry import LogReader
 from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.publisher import FramePublisher, error_line
 

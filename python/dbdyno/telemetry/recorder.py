@@ -18,14 +18,14 @@ from typing import Any, Protocol, Self
 
 import msgspec
 
+from dbdyno.databases.connection import Connection
+from dbdyno.databases.script_text import number_variables, with_variables
+from dbdyno.databases.telemetry import ScriptStatement, Telemetry
 from dbdyno.host.describe import ROOT
 from dbdyno.host.observed_host import observe
 from dbdyno.model.fitting import fit
 from dbdyno.model.frame import Activity, Connected, Frame, Hello, Started, Statement
 from dbdyno.model.telemetry import Level, ServerFacts, TelemetryCost
-from dbdyno.targets.connection import Connection
-from dbdyno.targets.script_text import number_variables, with_variables
-from dbdyno.targets.telemetry import ScriptStatement, Telemetry
 from dbdyno.telemetry.configured_log import ConfiguredLog
 from dbdyno.telemetry.joining import Joiner, backends_of
 from dbdyno.telemetry.kernel_waits import KernelWaits
@@ -123,9 +123,8 @@ class Recorder:
                 self._prepare(frame)
             case Statement():
                 self._texts.add(frame.statement, frame.sql)
-                self._statements.append(
-                    ScriptStatement(frame.statement, with_variables(frame.example))
-                )
+                sql = with_variables(frame.example, self._watched.telemetry.dialect)
+                self._statements.append(ScriptStatement(frame.statement, sql))
             case Connected(backend_pids=pids):
                 self._first_sessions = frozenset(pids)
                 self._read_baselines()

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from itertools import chain
 
+from dbdyno.databases.connection import Connection
+from dbdyno.databases.telemetry import ScriptStatement
 from dbdyno.model.frame import Started
 from dbdyno.model.source import Missing, Source
 from dbdyno.model.telemetry import ServerFacts
-from dbdyno.targets.connection import Connection
-from dbdyno.targets.telemetry import ScriptStatement
 from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.publisher import SERVER, FramePublisher, error_line
 from dbdyno.telemetry.reading import Reader

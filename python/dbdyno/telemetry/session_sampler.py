@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
+from dbdyno.databases.connection import Connection
+from dbdyno.databases.telemetry import PendingSample
 from dbdyno.model.frame import Started
 from dbdyno.model.telemetry import Waits
-from dbdyno.targets.connection import Connection
-from dbdyno.targets.telemetry import PendingSample
 from dbdyno.telemetry.joining import Joiner, SessionSample
 from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.pace import Stride

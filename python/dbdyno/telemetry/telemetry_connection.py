@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from dbdyno.targets.connection import Connection, hang_up
-from dbdyno.targets.telemetry import Telemetry
+from dbdyno.databases.connection import Connection, hang_up
+from dbdyno.databases.telemetry import Telemetry
 from dbdyno.telemetry.publisher import error_line
 from dbdyno.telemetry.server_cpu_time import ServerCpuTime
 

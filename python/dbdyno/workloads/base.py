@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
+from dbdyno.databases.adapter import Adapter
+from dbdyno.databases.connection import Connection
+from dbdyno.databases.schema import Table
 from dbdyno.model.plan import Scalar, Script
-from dbdyno.targets.base import Target
-from dbdyno.targets.connection import Connection
-from dbdyno.targets.schema import Table
 from dbdyno.workloads.invariants import Committed, Law, Snapshot, Violation, verify
 from dbdyno.workloads.parameters import Parameter, Value, Values, read_all, with_defaults
 
@@ -22,10 +23,11 @@ class OtherMaker(Struct, frozen=True, kw_only=True):
 
 
 def script_file(folder: Path, name: str, sql_dialect: str) -> Script:
-    """Read ``NAME.sql``, or ``NAME.WORDS.sql`` if the target has a version of its own."""
-    own = folder / f"{name}.{sql_dialect}.sql"
-    path = own if own.exists() else folder / f"{name}.sql"
-    return Script(name=name, text=path.read_text(encoding="utf-8"))
+    """Read ``NAME.sql`` or ``NAME.lua``, or the target's own ``NAME.WORD.sql`` if there is one."""
+    endings = (f"{sql_dialect}.sql", f"{sql_dialect}.lua", "sql", "lua")
+    path = next(file for ending in endings if (file := folder / f"{name}.{ending}").exists())
+    text = path.read_text(encoding="utf-8")
+    return Script(name=name, text=text, language="lua" if path.suffix == ".lua" else UNSET)
 
 
 def scale_alone(values: Values, _clients: int) -> dict[str, Scalar]:
@@ -42,15 +44,16 @@ def finds_each_key(_values: Values) -> float:
 class Workload:
     """Schema, data, scripts, parameters and invariants under one name.
 
-    ``scripts`` returns what the clients run, in a target's dialect. ``data`` names the family of
-    tables: workloads that share it run on each other's data. ``other_maker`` is a tool whose tables
-    are used like our own; other tables that merely have a workload's names and columns may be
-    somebody's data. ``scale_name`` is the parameter for the amount of data. ``measures`` are
-    queries that return one number each. ``laws`` apply to their changes in a run of this workload
-    alone; ``balances`` apply from loading on, whichever workload of the family has run.
-    ``variables`` returns the initial values of the scripts' variables, given the parameters and the
-    number of clients. ``misses_allowed`` returns the share of executions of a statement that reads
-    or updates by key which may find no row, because another client has just deleted it.
+    ``scripts`` returns what the clients run, in a target's dialect: pgbench scripts, or Lua.
+    ``data`` names the family of tables: workloads that share it run on each other's data.
+    ``other_maker`` is a tool whose tables are used like our own; other tables that merely have a
+    workload's names and columns may be somebody's data. ``scale_name`` is the parameter for the
+    amount of data. ``measures`` are queries that return one number each. ``laws`` apply to their
+    changes in a run of this workload alone; ``balances`` apply from loading on, whichever workload
+    of the family has run. ``variables`` returns the initial values of the scripts' variables, given
+    the parameters and the number of clients. ``misses_allowed`` returns the share of executions of
+    a statement that reads or updates by key which may find no row, because another client has just
+    deleted it.
     """
 
     name: str
@@ -75,18 +78,19 @@ class Workload:
         """Return a value for every parameter."""
         return with_defaults(self.parameters, read)
 
-    def snapshot(self, target: Target, connection: Connection, values: Values) -> Snapshot:
+    def snapshot(self, target: Adapter, connection: Connection, values: Values) -> Snapshot:
         """Return the current numbers that the laws of a run need."""
         return self._read_measures(target, connection, values, self.laws(values))
 
     def _read_measures(
-        self, target: Target, connection: Connection, values: Values, laws: tuple[Law, ...]
+        self, target: Adapter, connection: Connection, values: Values, laws: tuple[Law, ...]
     ) -> Snapshot:
         """Read only the needed numbers, in one snapshot: a measure may read a whole table."""
         needed = {name for law in laws for name in law.about()}
         with target.one_instant(connection):
             return {
-                name: int(connection.execute(query).fetchone()[0])
+                # Some drivers give a sum of decimals as text.
+                name: int(Decimal(str(connection.execute(query).fetchone()[0])))
                 for name, query in self.measures(values).items()
                 if name in needed
             }
@@ -101,7 +105,7 @@ class Workload:
         """Return the laws that a run broke. ``committed`` is by script name."""
         return verify(self.laws(values), before, after, committed)
 
-    def check(self, target: Target, connection: Connection, values: Values) -> list[Violation]:
+    def check(self, target: Adapter, connection: Connection, values: Values) -> list[Violation]:
         """Return what is wrong with the current data, compared with data just loaded."""
         now = self._read_measures(target, connection, values, self.balances)
         loaded = dict.fromkeys(now, 0) | self.loaded_counts(values)

@@ -6,7 +6,8 @@ rows.
 
 import time
 
-from dbdyno.targets.schema import Column, Table
+from dbdyno.databases.schema import Column, Table
+from dbdyno.model.generators import Number, Sequence, Template
 from dbdyno.workloads.parameters import Values
 
 INFO = "@" * 32  # a pattern of the loader: this many lower-case letters
@@ -19,12 +20,12 @@ def keyed_table(name: str, key_type: str, rows: int, values: Values) -> Table:
     return Table(
         name=name,
         columns=(
-            Column("id", key_type, {"sequence": {"start": 1}}, not_null=True),
-            Column("info", "text", {"template": {"pattern": INFO}}),
-            Column("crt_time", "timestamptz", {"number": {"value": now}}, default="now()"),
+            Column("id", key_type, Sequence(), not_null=True),
+            Column("info", "text", Template(INFO)),
+            Column("crt_time", "timestamptz", Number(now), default="now()"),
         ),
         rows=rows,
-        primary_key="id",
+        primary_key=("id",),
         fillfactor=int(values["fillfactor"]),
         unlogged=bool(values["unlogged"]),
     )

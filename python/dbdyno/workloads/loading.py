@@ -14,12 +14,12 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from dbdyno.databases.adapter import TABLE_NEEDED, Adapter, Dialect
+from dbdyno.databases.connection import Connection
+from dbdyno.databases.schema import Table
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Loaded, Progress
 from dbdyno.model.plan import Endpoint, LoadColumn, LoadPlan, LoadTable
-from dbdyno.targets.base import TABLE_NEEDED, Dialect, Target
-from dbdyno.targets.connection import Connection
-from dbdyno.targets.schema import Table
 from dbdyno.workloads.mark import Mark, write_mark
 
 ROWS_PER_PIECE_MIN = 50_000  # below, a separate transaction costs more than it gains
@@ -79,7 +79,7 @@ class Loader:
 
     def __init__(
         self,
-        target: Target,
+        target: Adapter,
         connection: Connection,
         order: LoadOrder,
         watch: Callable[[LoadProgress], None],
@@ -89,7 +89,8 @@ class Loader:
         self.order = order
         self.watch = watch
         self.phases: list[Phase] = []
-        self.rows_total = sum(table.rows for table in order.tables)
+        self.rows_total = sum(table.rows_expected for table in order.tables)
+        self.rows_loaded = 0
         with target.understood("check how rows can be loaded"):
             self._fallback = target.load_fallback(connection)
 
@@ -110,11 +111,10 @@ class Loader:
                 unwritten = self.target.checkpoint(self.connection)
         self._run("mark", self._marks(loaded=True))
         elapsed_s = time.monotonic() - began
-        rows_per_s = self.rows_total / elapsed_s
         reason = self._fallback.reason if self._fallback else ""
         return LoadReport(
-            rows=self.rows_total,
-            rows_per_s=rows_per_s,
+            rows=self.rows_loaded,
+            rows_per_s=self.rows_loaded / elapsed_s,
             jobs=self.order.jobs,
             phases=tuple(self.phases),
             detour=reason,
@@ -183,6 +183,8 @@ class Loader:
             ],
             copy=self._dialect.fill(table, frozen=frozen),
             rows=table.rows,
+            per=table.per,
+            rows_total=table.rows_expected,
             pieces_max=pieces_max,
             columns=[
                 LoadColumn(kind=column.load_kind, generator=column.generator)
@@ -193,14 +195,19 @@ class Loader:
 
     def _pieces_max(self, table: Table) -> int:
         """Return into how many pieces the engine may divide the table."""
-        return 1 if self.order.jobs == 1 else max(1, table.rows // ROWS_PER_PIECE_MIN)
+        return 1 if self.order.jobs == 1 else max(1, table.rows_expected // ROWS_PER_PIECE_MIN)
 
     def _fill(self, frames: Iterable[Progress | Loaded]) -> None:
-        """Read the engine's frames, which count rows by table, and report the progress."""
+        """Read the engine's frames, which count rows by table, and report the progress.
+
+        Only the engine knows how many rows chance has made.
+        """
         began = time.monotonic()
         rows_of: dict[str, int] = {}
         for frame in frames:
-            if isinstance(frame, Progress):
+            if isinstance(frame, Loaded):
+                self.rows_loaded = frame.rows
+            else:
                 rows_of[frame.table] = frame.rows
                 self.watch(self._progress(sum(rows_of.values()), time.monotonic() - began))
 

@@ -4,7 +4,8 @@ They are identical in everything that its scripts and its statistics can see (ty
 names, blank-padded fillers), so that each tool runs on the other's tables. As in pgbench 18.
 """
 
-from dbdyno.targets.schema import Column, ForeignKey, Partitioning, PartitionMethod, Table
+from dbdyno.databases.schema import Column, ForeignKey, Partitioning, PartitionMethod, Table
+from dbdyno.model.generators import Block, Constant, Number, Sequence
 from dbdyno.workloads.base import OtherMaker
 from dbdyno.workloads.parameters import FILLFACTOR, SCALE, UNLOGGED, Parameter, Values
 
@@ -52,12 +53,12 @@ def _branches(values: Values) -> Table:
     return Table(
         name="pgbench_branches",
         columns=(
-            Column("bid", "int", {"sequence": {"start": 1}}, not_null=True),
-            Column("bbalance", "int", {"number": {"value": 0}}),
+            Column("bid", "int", Sequence(), not_null=True),
+            Column("bbalance", "int", Number(0)),
             Column("filler", "char(88)"),
         ),
         rows=_scale(values),
-        primary_key="bid",
+        primary_key=("bid",),
         fillfactor=int(values["fillfactor"]),
         unlogged=_is_unlogged(values),
     )
@@ -67,14 +68,14 @@ def _tellers(values: Values) -> Table:
     return Table(
         name="pgbench_tellers",
         columns=(
-            Column("tid", "int", {"sequence": {"start": 1}}, not_null=True),
-            Column("bid", "int", {"block": {"start": 1, "size": TELLERS_PER_BRANCH}}),
-            Column("tbalance", "int", {"number": {"value": 0}}),
+            Column("tid", "int", Sequence(), not_null=True),
+            Column("bid", "int", Block(TELLERS_PER_BRANCH)),
+            Column("tbalance", "int", Number(0)),
             Column("filler", "char(84)"),
         ),
         rows=TELLERS_PER_BRANCH * _scale(values),
-        primary_key="tid",
-        foreign_keys=_keys(values, ForeignKey("bid", "pgbench_branches")),
+        primary_key=("tid",),
+        foreign_keys=_keys(values, ForeignKey(("bid",), "pgbench_branches", ("bid",))),
         fillfactor=int(values["fillfactor"]),
         unlogged=_is_unlogged(values),
     )
@@ -86,14 +87,14 @@ def _accounts(values: Values) -> Table:
     return Table(
         name="pgbench_accounts",
         columns=(
-            Column("aid", _account_type(values), {"sequence": {"start": 1}}, not_null=True),
-            Column("bid", "int", {"block": {"start": 1, "size": ACCOUNTS_PER_BRANCH}}),
-            Column("abalance", "int", {"number": {"value": 0}}),
-            Column("filler", "char(84)", {"constant": {"text": ""}}),
+            Column("aid", _account_type(values), Sequence(), not_null=True),
+            Column("bid", "int", Block(ACCOUNTS_PER_BRANCH)),
+            Column("abalance", "int", Number(0)),
+            Column("filler", "char(84)", Constant("")),
         ),
         rows=ACCOUNTS_PER_BRANCH * _scale(values),
-        primary_key="aid",
-        foreign_keys=_keys(values, ForeignKey("bid", "pgbench_branches")),
+        primary_key=("aid",),
+        foreign_keys=_keys(values, ForeignKey(("bid",), "pgbench_branches", ("bid",))),
         fillfactor=int(values["fillfactor"]),
         unlogged=bool(values["unlogged"]),
         partitioning=Partitioning(method, partitions) if partitions else None,
@@ -114,9 +115,9 @@ def _history(values: Values) -> Table:
         rows=0,
         foreign_keys=_keys(
             values,
-            ForeignKey("bid", "pgbench_branches"),
-            ForeignKey("tid", "pgbench_tellers"),
-            ForeignKey("aid", "pgbench_accounts"),
+            ForeignKey(("bid",), "pgbench_branches", ("bid",)),
+            ForeignKey(("tid",), "pgbench_tellers", ("tid",)),
+            ForeignKey(("aid",), "pgbench_accounts", ("aid",)),
         ),
         unlogged=_is_unlogged(values),
     )

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+from dbdyno.databases.adapter import Adapter
+from dbdyno.databases.connection import Connection
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint
-from dbdyno.targets.base import Target
-from dbdyno.targets.connection import Connection
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.loading import Bulk, Loader, LoadOrder, LoadProgress, LoadReport
 from dbdyno.workloads.mark import Mark
@@ -43,7 +43,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
 class Place(Struct, frozen=True):
     """Where data is prepared: the target, a control connection, and the endpoint for the engine."""
 
-    target: Target
+    target: Adapter
     connection: Connection
     endpoint: Endpoint
 
@@ -78,7 +78,7 @@ def prepare_data(  # noqa: PLR0913 (they are independent)
     return Prepared(values=values, made_by="dbdyno", report=report)
 
 
-def _refuse_unknown_storage(target: Target, read: Mapping[str, Value]) -> None:
+def _refuse_unknown_storage(target: Adapter, read: Mapping[str, Value]) -> None:
     """Raise an error for storage parameters that this database does not support."""
     for name, value in read.items():
         if name in STORAGE and name not in target.storage:

@@ -5,10 +5,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from dbdyno.databases.adapter import Adapter
+from dbdyno.databases.connection import Connection
+from dbdyno.databases.schema import FoundTable, Table, listed
 from dbdyno.errors import DbdynoError
-from dbdyno.targets.base import Target
-from dbdyno.targets.connection import Connection
-from dbdyno.targets.schema import FoundTable, Table
+from dbdyno.model.generators import value_at
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.mark import Mark, read_mark
 from dbdyno.workloads.parameters import Value
@@ -27,7 +28,7 @@ class DataStatus(Struct, frozen=True, kw_only=True):
 
 
 def data_status(
-    workload: Workload, target: Target, connection: Connection, given: Mapping[str, Value]
+    workload: Workload, target: Adapter, connection: Connection, given: Mapping[str, Value]
 ) -> DataStatus:
     """Compare what exists with the workload and with the given parameters."""
     with target.understood("inspect the tables"):
@@ -35,7 +36,7 @@ def data_status(
 
 
 def _status(
-    workload: Workload, target: Target, connection: Connection, given: Mapping[str, Value]
+    workload: Workload, target: Adapter, connection: Connection, given: Mapping[str, Value]
 ) -> DataStatus:
     wanted = workload.tables(workload.complete(given))
     found = target.find_tables(connection, [table.name for table in wanted])
@@ -108,14 +109,16 @@ def _misshapen(wanted: tuple[Table, ...], found: dict[str, FoundTable]) -> str:
         actual = [(column.name, _width(column.sql_type)) for column in there.columns]
         if actual != [(column.name, _width(column.sql_type)) for column in table.columns]:
             return f"{table.name} has other columns"
-        if table.primary_key and there.primary_key != (table.primary_key,):
-            return f"{table.name} lacks the primary key ({table.primary_key})"
+        if table.primary_key and there.primary_key != table.primary_key:
+            return f"{table.name} lacks the primary key ({listed(table.primary_key)})"
+        if lacking := sorted(table.unique_keys() - there.unique_keys):
+            return f"{table.name} lacks the unique key ({listed(lacking[0])})"
     return ""
 
 
 def _width(sql_type: str) -> str:
     """Return the type without the width of integers: keys are wider at large scales."""
-    return "int" if sql_type in ("bigint", "serial") else sql_type
+    return "int" if sql_type in ("bigint", "serial", "bigserial") else sql_type
 
 
 def _other_scale(workload: Workload, scale: int, given: Mapping[str, Value]) -> str:
@@ -133,13 +136,12 @@ def _lacking_rows(actual: tuple[Table, ...], connection: Connection) -> str:
     Half of them may be gone, because loads that delete rows leave such tables behind.
     """
     for table in actual:
-        columns = [column for column in table.columns if column.name == table.primary_key]
-        if not table.rows or not columns or not isinstance(columns[0].generator, dict):
-            continue
-        first = int(columns[0].generator["sequence"]["start"])
         wanted = min(table.rows, _KEYS_LOOKED_UP)
-        keys = ", ".join(str(first + place * table.rows // wanted) for place in range(wanted))
-        query = f"select count(*) from {table.name} where {table.primary_key} in ({keys})"
+        keys = [_key_at(table, place * table.rows // wanted) for place in range(wanted)]
+        condition = _is_one_of(table, [key for key in keys if key is not None])
+        if not condition:
+            continue
+        query = f"select count(*) from {table.name} where {condition}"
         there = int(connection.execute(query).fetchone()[0])
         if there < wanted * _ROWS_SHARE_MIN:
             return (
@@ -147,6 +149,30 @@ def _lacking_rows(actual: tuple[Table, ...], connection: Connection) -> str:
                 "scale: its loading was interrupted, or they were deleted"
             )
     return ""
+
+
+def _key_at(table: Table, number: int) -> list[int] | None:
+    """Return the primary key of a row, or of its first child; None if chance decides."""
+    laws = {column.name: column.generator for column in table.columns}
+    key = [value_at(laws[name], number) for name in table.primary_key]
+    known = [value for value in key if value is not None]
+    return known if len(known) == len(key) else None
+
+
+def _is_one_of(table: Table, keys: list[list[int]]) -> str:
+    """Return the condition that a row has one of these keys; empty if there are none."""
+    if not any(keys):
+        return ""
+    if len(table.primary_key) == 1:
+        return f"{table.primary_key[0]} in ({listed(str(key[0]) for key in keys)})"
+    # Not every database looks up (a, b) in (…) by the key's index.
+    equal = [
+        " and ".join(
+            f"{name} = {value}" for name, value in zip(table.primary_key, key, strict=True)
+        )
+        for key in keys
+    ]
+    return " or ".join(f"({each})" for each in equal)
 
 
 def _same_fillfactor(table: Table, there: FoundTable) -> bool:

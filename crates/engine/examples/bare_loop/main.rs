@@ -9,13 +9,15 @@
 //! It interprets no script, reads no clock, keeps no histogram, and looks only for the end of each
 //! answer: the processor time it uses is what the kernel takes from every client on that machine.
 
+mod exchange;
 mod mysql;
 mod postgres;
 mod ring;
 mod session;
 mod template;
 
-use session::{Account, Protocol};
+use exchange::Account;
+use session::Protocol;
 use std::error::Error;
 use std::thread;
 use std::time::Duration;
@@ -34,8 +36,8 @@ fn main() -> Result<(), Failure> {
     else {
         return Err(USAGE.into());
     };
+    let protocol = Protocol::named(protocol).ok_or(USAGE)?;
     let account = Account {
-        protocol: Protocol::named(protocol).ok_or(USAGE)?,
         address: address.clone(),
         user: user.clone(),
         database: database.clone(),
@@ -51,9 +53,10 @@ fn main() -> Result<(), Failure> {
                 let (account, texts) = (&account, &texts);
                 scope.spawn(move || {
                     let own = (thread..clients).step_by(threads);
-                    let sessions = own.map(|client| session::open(account, texts, client));
+                    let sessions =
+                        own.map(|client| session::open(protocol, account, texts, client));
                     let mut sessions = sessions.collect::<Result<Vec<_>, _>>()?;
-                    ring::run(&mut sessions, account.protocol, time, thread as u64 + 1)
+                    ring::run(&mut sessions, protocol, time, thread as u64 + 1)
                 })
             })
             .collect();

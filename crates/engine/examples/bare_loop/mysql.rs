@@ -1,7 +1,7 @@
 //! MySQL and MariaDB: `COM_STMT_EXECUTE` with binary numbers, or text where nothing is to be bound.
 
 use crate::Failure;
-use crate::session::{Account, End, ask, log_in};
+use crate::exchange::{Account, End, ask, log_in};
 use crate::template::{Given, Template};
 use dbdyno_model::QueryMode;
 use dbdyno_wire::mysql::{Channel, Config, Connection, Event, Opening};

@@ -1,7 +1,7 @@
 //! PostgreSQL: Bind, Execute and Sync with binary numbers.
 
 use crate::Failure;
-use crate::session::{Account, End, ask, log_in};
+use crate::exchange::{Account, End, ask, log_in};
 use crate::template::{Given, Template};
 use dbdyno_model::QueryMode;
 use dbdyno_wire::postgres::{Channel, Config, Connection, Event, Opening, Version};

@@ -1,7 +1,8 @@
 //! The loop itself: a thread's sessions in one `io_uring`.
 
 use crate::Failure;
-use crate::session::{ANSWER_BYTES, End, Protocol, Session};
+use crate::exchange::End;
+use crate::session::{ANSWER_BYTES, Protocol, Session};
 use crate::template::Chance;
 use io_uring::types::{Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};

@@ -1,9 +1,9 @@
 //! Sessions with all statements prepared, on a server of either protocol.
 
+use crate::exchange::{Account, End};
 use crate::template::{Given, Template};
 use crate::{Failure, mysql, postgres};
 use std::fs::File;
-use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -15,21 +15,6 @@ pub(crate) const ANSWER_BYTES: usize = 32 * 1024;
 pub(crate) enum Protocol {
     Postgresql,
     Mysql,
-}
-
-/// How an answer ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    Done,
-    Failed,
-}
-
-pub(crate) struct Account {
-    pub(crate) protocol: Protocol,
-    pub(crate) address: String,
-    pub(crate) user: String,
-    pub(crate) database: String,
-    pub(crate) password: Option<String>,
 }
 
 pub(crate) struct Session {
@@ -64,11 +49,16 @@ impl Protocol {
 }
 
 /// Logs in and prepares the statements.
-pub(crate) fn open(account: &Account, texts: &[&str], client: usize) -> Result<Session, Failure> {
+pub(crate) fn open(
+    protocol: Protocol,
+    account: &Account,
+    texts: &[&str],
+    client: usize,
+) -> Result<Session, Failure> {
     let given =
         texts.iter().map(|text| Given::read(text, client)).collect::<Result<Vec<_>, _>>()?;
     let mut socket = connected(&account.address)?;
-    let statements = match account.protocol {
+    let statements = match protocol {
         Protocol::Postgresql => postgres::prepare(&mut socket, account, &given),
         Protocol::Mysql => mysql::prepare(&mut socket, account, &given),
     }?;
@@ -82,45 +72,4 @@ fn connected(address: &str) -> Result<File, Failure> {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     Ok(File::from(OwnedFd::from(stream)))
-}
-
-/// Exchanges messages until `step`, given what was received, says that the login is done. What it
-/// appends to `out` is sent.
-pub(crate) fn log_in(
-    socket: &mut File,
-    mut out: Vec<u8>,
-    mut step: impl FnMut(&[u8], &mut Vec<u8>) -> Result<bool, Failure>,
-) -> Result<(), Failure> {
-    let mut bytes = [0; 4096];
-    loop {
-        socket.write_all(&out)?;
-        out.clear();
-        let count = socket.read(&mut bytes)?;
-        if count == 0 {
-            return Err("the server closed the connection".into());
-        }
-        if step(&bytes[..count], &mut out)? {
-            return Ok(());
-        }
-    }
-}
-
-/// Sends a message; returns its complete answer, or the error in it.
-pub(crate) fn ask(
-    socket: &mut File,
-    message: &[u8],
-    end: impl Fn(&[u8]) -> Option<End>,
-) -> Result<Vec<u8>, Failure> {
-    socket.write_all(message)?;
-    let (mut received, mut bytes) = (Vec::new(), [0; 4096]);
-    loop {
-        let count = socket.read(&mut bytes)?;
-        received.extend(&bytes[..count]);
-        match end(&received) {
-            Some(End::Done) => return Ok(received),
-            Some(End::Failed) => return Err(String::from_utf8_lossy(&received).into()),
-            None if count == 0 => return Err("the server closed the connection".into()),
-            None => {}
-        }
-    }
 }

@@ -2,13 +2,13 @@
 
 use super::connection::{LoadConnection, RowSource};
 use super::rows::Cells;
-use super::timestamp::write_timestamp;
+use super::timestamp::{write_date, write_decimal, write_timestamp};
 use crate::odbc::{Batch, Blueprint, Session};
 use dbdyno_model::ServerError;
 use std::sync::Arc;
 
 /// Rows per execution: more gain nothing, and some drivers hold all of them twice.
-const ROWS_AT_ONCE: u64 = 1_000;
+const ROWS_AT_ONCE: usize = 1_000;
 
 /// Opens a session that fills tables.
 pub(super) fn open(blueprint: &Arc<Blueprint>) -> Result<impl LoadConnection + use<>, ServerError> {
@@ -23,12 +23,14 @@ impl LoadConnection for Session {
     fn send_rows(&mut self, source: &RowSource<'_>) -> Result<(), ServerError> {
         let kinds = source.table.columns.iter().map(|column| column.kind);
         let mut batch = Batch::new(self, &source.table.copy, kinds)?;
-        for rows in source.ranges(ROWS_AT_ONCE) {
-            for row in rows.clone() {
+        for numbers in source.ranges(ROWS_AT_ONCE) {
+            let rows = source.maker.each(numbers, |row| {
                 source.maker.write(row, &mut Row { batch: &mut batch, column: 0 });
+            });
+            if rows > 0 {
+                batch.send(self, rows as usize)?;
             }
-            batch.send(self, (rows.end - rows.start) as usize)?;
-            source.count_sent(&rows);
+            source.count_sent(rows);
         }
         Ok(())
     }
@@ -45,6 +47,13 @@ impl Row<'_> {
     fn next(&mut self) -> (&mut Batch, usize) {
         self.column += 1;
         (self.batch, self.column - 1)
+    }
+
+    /// Stores what `write` writes as text.
+    fn written(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut text = Vec::new();
+        write(&mut text);
+        self.text(&String::from_utf8_lossy(&text));
     }
 }
 
@@ -64,9 +73,15 @@ impl Cells for Row<'_> {
         batch.text(column, text);
     }
 
+    fn decimal(&mut self, units: i64, scale: u8) {
+        self.written(|out| write_decimal(out, units, scale));
+    }
+
+    fn date(&mut self, days: i64) {
+        self.written(|out| write_date(out, days));
+    }
+
     fn timestamp(&mut self, micros: i64) {
-        let mut text = Vec::new();
-        write_timestamp(&mut text, micros);
-        self.text(&String::from_utf8_lossy(&text));
+        self.written(|out| write_timestamp(out, micros));
     }
 }

@@ -39,14 +39,16 @@ impl LoadMethod for Copy<'_> {
         &mut self,
         link: &mut BlockingLink,
         maker: &RowMaker<'_>,
-        rows: Range<u64>,
-    ) -> Result<(), ServerError> {
+        numbers: Range<u64>,
+    ) -> Result<u64, ServerError> {
+        let mut count = 0;
         copy::block(&mut self.blocks, |block| {
-            for row in rows {
+            count = maker.each(numbers, |row| {
                 maker.write(row, &mut block.row(maker.columns()));
-            }
+            });
         });
-        self.push(link)
+        self.push(link)?;
+        Ok(count)
     }
 
     fn end(&mut self, link: &mut BlockingLink, _rows: u64) -> Result<(), ServerError> {
@@ -72,6 +74,22 @@ impl Cells for Row<'_> {
 
     fn text(&mut self, text: &str) {
         Row::text(self, text);
+    }
+
+    fn boolean(&mut self, truth: bool) {
+        Row::boolean(self, truth);
+    }
+
+    fn decimal(&mut self, units: i64, scale: u8) {
+        Row::decimal(self, units, scale);
+    }
+
+    fn json(&mut self, text: &str) {
+        Row::json(self, text);
+    }
+
+    fn date(&mut self, days: i64) {
+        Row::date(self, days as i32);
     }
 
     fn timestamp(&mut self, micros: i64) {

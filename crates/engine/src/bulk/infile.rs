@@ -7,7 +7,7 @@
 use super::method::LoadMethod;
 use super::rows::{Cells, RowMaker};
 use super::separated::Separated;
-use super::timestamp::write_timestamp;
+use super::timestamp::{write_date, write_decimal, write_timestamp};
 use crate::link::BlockingLink;
 use dbdyno_model::{FailureClass, Keep, ServerError};
 use std::ops::Range;
@@ -33,14 +33,15 @@ impl LoadMethod for Infile<'_> {
         &mut self,
         link: &mut BlockingLink,
         maker: &RowMaker<'_>,
-        rows: Range<u64>,
-    ) -> Result<(), ServerError> {
+        numbers: Range<u64>,
+    ) -> Result<u64, ServerError> {
         self.text.clear();
-        for row in rows {
+        let count = maker.each(numbers, |row| {
             maker.write(row, &mut Line::new(&mut self.text));
             self.text.push(b'\n');
-        }
-        link.rows(&self.text)
+        });
+        link.rows(&self.text)?;
+        Ok(count)
     }
 
     fn end(&mut self, link: &mut BlockingLink, rows: u64) -> Result<(), ServerError> {
@@ -89,6 +90,14 @@ impl Cells for Line<'_> {
                 other => out.push(other),
             }
         }
+    }
+
+    fn decimal(&mut self, units: i64, scale: u8) {
+        write_decimal(self.0.value(), units, scale);
+    }
+
+    fn date(&mut self, days: i64) {
+        write_date(self.0.value(), days);
     }
 
     fn timestamp(&mut self, micros: i64) {

@@ -4,7 +4,7 @@
 use super::method::LoadMethod;
 use super::rows::{Cells, RowMaker};
 use super::separated::Separated;
-use super::timestamp::write_timestamp;
+use super::timestamp::{write_date, write_decimal, write_timestamp};
 use crate::link::BlockingLink;
 use dbdyno_model::{Keep, ServerError};
 use std::ops::Range;
@@ -30,17 +30,21 @@ impl LoadMethod for Literals<'_> {
         &mut self,
         link: &mut BlockingLink,
         maker: &RowMaker<'_>,
-        rows: Range<u64>,
-    ) -> Result<(), ServerError> {
+        numbers: Range<u64>,
+    ) -> Result<u64, ServerError> {
         self.text.clear();
         self.text.extend_from_slice(self.sql.as_bytes());
-        for row in rows.clone() {
-            self.text.extend_from_slice(if row == rows.start { b" (" } else { b",(" });
+        let mut begin: &[u8] = b" (";
+        let count = maker.each(numbers, |row| {
+            self.text.extend_from_slice(std::mem::replace(&mut begin, b",("));
             maker.write(row, &mut Tuple::new(&mut self.text));
             self.text.push(b')');
+        });
+        if count > 0 {
+            let sql = str::from_utf8(&self.text).expect("it was made of text");
+            link.execute(sql, Keep::None)?;
         }
-        let sql = str::from_utf8(&self.text).expect("it was made of text");
-        link.execute(sql, Keep::None).map(drop)
+        Ok(count)
     }
 
     fn end(&mut self, _link: &mut BlockingLink, _rows: u64) -> Result<(), ServerError> {
@@ -75,6 +79,17 @@ impl Cells for Tuple<'_> {
             }
             out.push(byte);
         }
+        out.push(b'\'');
+    }
+
+    fn decimal(&mut self, units: i64, scale: u8) {
+        write_decimal(self.0.value(), units, scale);
+    }
+
+    fn date(&mut self, days: i64) {
+        let out = self.0.value();
+        out.push(b'\'');
+        write_date(out, days);
         out.push(b'\'');
     }
 

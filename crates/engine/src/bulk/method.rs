@@ -1,11 +1,8 @@
-//! The bulk-load methods.
+//! What a bulk-load method does.
 
-use super::copy::Copy;
-use super::infile::Infile;
-use super::literals::Literals;
 use super::rows::RowMaker;
 use crate::link::BlockingLink;
-use dbdyno_model::{Protocol, ServerError};
+use dbdyno_model::ServerError;
 use std::ops::Range;
 
 /// Sends the rows of one piece to the server, in the open transaction of the link.
@@ -13,27 +10,14 @@ pub(super) trait LoadMethod {
     /// Prepares for sending rows.
     fn begin(&mut self, link: &mut BlockingLink) -> Result<(), ServerError>;
 
-    /// Generates and sends these rows.
+    /// Generates and sends the rows of these numbers; returns how many rows that are.
     fn rows(
         &mut self,
         link: &mut BlockingLink,
         maker: &RowMaker<'_>,
-        rows: Range<u64>,
-    ) -> Result<(), ServerError>;
+        numbers: Range<u64>,
+    ) -> Result<u64, ServerError>;
 
     /// Ends the load of this many rows: an error unless the server has stored all of them.
     fn end(&mut self, link: &mut BlockingLink, rows: u64) -> Result<(), ServerError>;
-}
-
-/// The load method for a statement that receives rows.
-pub(super) fn choose(protocol: Protocol, sql: &str) -> Box<dyn LoadMethod + '_> {
-    match protocol {
-        Protocol::Postgresql => Box::new(Copy::new(sql)),
-        _ if is_insert(sql) => Box::new(Literals::new(sql)),
-        _ => Box::new(Infile::new(sql)),
-    }
-}
-
-fn is_insert(sql: &str) -> bool {
-    sql.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("insert"))
 }

@@ -3,6 +3,7 @@
 
 mod arrays;
 mod connection;
+mod connector;
 mod copy;
 mod infile;
 mod literals;
@@ -10,9 +11,11 @@ mod method;
 mod rows;
 mod separated;
 mod timestamp;
+mod values;
 
 use crate::{EngineError, Sink};
-use connection::{Connector, LoadConnection, RowSource};
+use connection::{LoadConnection, RowSource};
+use connector::Connector;
 use dbdyno_hist::frame::{Frame, Loaded, Progress};
 use dbdyno_model::{LoadPlan, LoadTable, ServerError};
 use rows::RowMaker;
@@ -34,7 +37,8 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 struct Piece {
     table: usize,
-    rows: Range<u64>,
+    /// The numbers of the rows, or of their ancestors.
+    numbers: Range<u64>,
 }
 
 /// State shared by the jobs.
@@ -65,22 +69,26 @@ pub fn load(plan: &LoadPlan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         drop(sender);
         watch(&shared, &ended, sink)
     })?;
-    let rows = plan.tables.iter().map(|table| table.rows).sum();
+    let rows = shared.sent.iter().map(|sent| sent.load(Ordering::Relaxed)).sum();
     let elapsed_ns = begin.elapsed().as_nanos() as u64;
     Ok(sink(&Frame::Loaded(Loaded { rows, elapsed_ns }).encode())?)
 }
 
 fn pieces(plan: &LoadPlan, jobs: u32) -> VecDeque<Piece> {
     let of_table = |(table, spec): (usize, &LoadTable)| {
-        let wanted = (spec.rows / PIECE_ROWS_MIN).clamp(1, u64::from(jobs) * PIECES_PER_JOB);
+        let wanted = (spec.rows_total / PIECE_ROWS_MIN).clamp(1, u64::from(jobs) * PIECES_PER_JOB);
         let count = wanted.min(u64::from(spec.pieces_max.max(1)));
         let rows = spec.rows;
         let border = move |piece: u64| rows * piece / count;
-        (0..count).map(move |piece| Piece { table, rows: border(piece)..border(piece + 1) })
+        (0..count).map(move |piece| Piece { table, numbers: border(piece)..border(piece + 1) })
     };
     let mut pieces: Vec<Piece> = plan.tables.iter().enumerate().flat_map(of_table).collect();
     // The largest first, so that the jobs end at about the same time.
-    pieces.sort_by_key(|piece| std::cmp::Reverse(piece.rows.end - piece.rows.start));
+    let rows = |piece: &Piece| {
+        let spec = &plan.tables[piece.table];
+        spec.rows_total / spec.rows.max(1) * (piece.numbers.end - piece.numbers.start)
+    };
+    pieces.sort_by_key(|piece| std::cmp::Reverse(rows(piece)));
     pieces.into()
 }
 
@@ -106,7 +114,7 @@ fn watch(
 fn report_progress(shared: &Shared<'_>, sink: &mut Sink<'_>) -> Result<(), EngineError> {
     for (table, sent) in shared.plan.tables.iter().zip(&shared.sent) {
         let rows = sent.load(Ordering::Relaxed);
-        let progress = Progress { table: table.name.clone(), rows, rows_total: table.rows };
+        let progress = Progress { table: table.name.clone(), rows, rows_total: table.rows_total };
         sink(&Frame::Progress(progress).encode())?;
     }
     Ok(())
@@ -149,15 +157,17 @@ fn work(shared: &Shared<'_>) -> Result<(), EngineError> {
 }
 
 fn not_loaded(table: &LoadTable, error: &ServerError) -> EngineError {
+    let is_disk_full = matches!(error.code.as_str(), "53100" | "1021" | "1114");
     let hint = match error.code.as_str() {
-        "53100" | "1114" => "free disk space on the server, or load at a smaller scale (-s)",
+        _ if is_disk_full => "free disk space on the server, or load at a smaller scale (-s)",
         "42501" | "1142" => "log in as a role that may write to this table",
         "1153" => "set global max_allowed_packet = 16777216 on the server, or more",
         "1148" | "3948" | "4166" => "set global local_infile = 1 on the server",
         _ => "",
     };
     let message = format!("loading {} failed: {} ({})", table.name, error.message, error.code);
-    EngineError::new("load_failed", message, hint)
+    let code = if is_disk_full { "disk_full" } else { "load_failed" };
+    EngineError::new(code, message, hint)
 }
 
 fn send_piece(
@@ -172,8 +182,8 @@ fn send_piece(
     }
     connection.send_rows(&RowSource {
         table,
-        maker: RowMaker::new(shared.plan.seed, piece.table as u64, &table.columns),
-        rows: piece.rows.clone(),
+        maker: RowMaker::new(shared.plan.seed, piece.table as u64, table),
+        numbers: piece.numbers.clone(),
         sent: &shared.sent[piece.table],
     })?;
     connection.run("COMMIT")

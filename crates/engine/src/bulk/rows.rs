@@ -2,8 +2,9 @@
 //!
 //! How a value is encoded depends on the load method: see [`Cells`].
 
-use dbdyno_model::{ColumnType, Generator, LoadColumn, Purpose, Stream, text_by_pattern};
-use std::fmt::Write;
+use super::values::{RowNumber, Value, Values, longest};
+use dbdyno_model::{ColumnType, LoadColumn, LoadTable};
+use std::ops::Range;
 
 /// Receives the values of one row, in column order.
 pub(super) trait Cells {
@@ -13,79 +14,95 @@ pub(super) trait Cells {
         self.int8(number.into());
     }
     fn int8(&mut self, number: i64);
+    /// For databases in which this is a number.
+    fn boolean(&mut self, truth: bool) {
+        self.int8(truth.into());
+    }
+    /// An exact number, in units of its last digit.
+    fn decimal(&mut self, units: i64, scale: u8);
     fn text(&mut self, text: &str);
+    /// For databases that are sent documents as texts.
+    fn json(&mut self, text: &str) {
+        self.text(text);
+    }
+    /// Days since the start of the year 2000.
+    fn date(&mut self, days: i64);
     /// Microseconds since the start of the year 2000.
     fn timestamp(&mut self, micros: i64);
 }
 
 /// Generates rows of one table.
 pub(super) struct RowMaker<'a> {
-    seed: u64,
-    table: u64,
-    columns: &'a [LoadColumn],
+    values: Values,
+    table: &'a LoadTable,
 }
 
 impl<'a> RowMaker<'a> {
-    pub(super) fn new(seed: u64, table: u64, columns: &'a [LoadColumn]) -> Self {
-        Self { seed, table, columns }
+    pub(super) fn new(seed: u64, place: u64, table: &'a LoadTable) -> Self {
+        Self { values: Values::of_table(seed, place), table }
     }
 
-    /// Approximate size of an encoded row.
+    /// Approximate size of an encoded row, at most.
     pub(super) fn row_bytes(&self) -> usize {
-        let value = |column: &LoadColumn| match &column.generator {
-            Generator::Constant { text } => text.len(),
-            Generator::Template { pattern } => pattern.len(),
-            Generator::Numbered { prefix, .. } => prefix.len() + 8,
-            _ => 8,
-        };
-        2 + self.columns.iter().map(|column| 4 + value(column)).sum::<usize>()
+        let columns = &self.table.columns;
+        2 + columns.iter().map(|column| 4 + longest(&column.generator)).sum::<usize>()
+    }
+
+    /// Rows of one number, on average.
+    pub(super) fn rows_per_number(&self) -> usize {
+        (self.table.rows_total / self.table.rows.max(1)).max(1) as usize
     }
 
     /// Number of columns of a row.
     pub(super) fn columns(&self) -> u16 {
-        self.columns.len() as u16
+        self.table.columns.len() as u16
     }
 
-    /// Writes row number `row`.
-    pub(super) fn write(&self, row: u64, out: &mut impl Cells) {
-        for (place, column) in self.columns.iter().enumerate() {
-            self.value(row, place as u64, column, out);
+    /// Calls `write` for each row of these numbers; returns how many that are.
+    pub(super) fn each(&self, numbers: Range<u64>, mut write: impl FnMut(RowNumber)) -> u64 {
+        let mut count = 0;
+        for number in numbers {
+            let ancestor = RowNumber::new(number);
+            for child in 0..self.children(1, ancestor) {
+                let parent = ancestor.with(1, child);
+                let children = self.children(2, parent);
+                count += children;
+                (0..children).for_each(|child| write(parent.with(2, child)));
+            }
+        }
+        count
+    }
+
+    /// How many children a row has at this level: where the table has no such level, itself alone.
+    fn children(&self, level: u8, parent: RowNumber) -> u64 {
+        match self.table.per.get(usize::from(level) - 1) {
+            Some(law) => self.values.count(level, law, parent),
+            None => 1,
         }
     }
 
-    fn value(&self, row: u64, place: u64, column: &LoadColumn, out: &mut impl Cells) {
-        let kind = column.kind;
-        match &column.generator {
-            Generator::Null => out.null(),
-            Generator::Sequence { start } => number(kind, start + row as i64, out),
-            Generator::Block { start, size } => number(kind, start + (row / size) as i64, out),
-            Generator::Number { value } => number(kind, *value, out),
-            Generator::Random { low, high } => {
-                let drawn = self.chance(row, place).up_to(high.wrapping_sub(*low) as u64);
-                number(kind, low.wrapping_add(drawn as i64), out);
-            }
-            Generator::Constant { text } => out.text(text),
-            Generator::Numbered { prefix, start } => {
-                let mut text = String::with_capacity(prefix.len() + 20);
-                let _ = write!(text, "{prefix}{}", start + row as i64);
-                out.text(&text);
-            }
-            Generator::Template { pattern } => {
-                out.text(&text_by_pattern(pattern, &mut self.chance(row, place)));
-            }
+    /// Writes a row.
+    pub(super) fn write(&self, row: RowNumber, out: &mut impl Cells) {
+        for (place, column) in self.table.columns.iter().enumerate() {
+            write_value(column, self.values.of(place as u64, &column.generator, row), out);
         }
-    }
-
-    fn chance(&self, row: u64, place: u64) -> Stream {
-        Stream::keyed(self.seed, Purpose::Rows, self.table << 16 | place, row)
     }
 }
 
-fn number(kind: ColumnType, value: i64, out: &mut impl Cells) {
-    match kind {
-        ColumnType::Int4 => out.int4(value as i32),
-        ColumnType::Int8 => out.int8(value),
-        ColumnType::Timestamp => out.timestamp(value),
-        ColumnType::Text => out.text(&value.to_string()),
+fn write_value(column: &LoadColumn, value: Value<'_>, out: &mut impl Cells) {
+    match (value, column.kind) {
+        (Value::Null, _) => out.null(),
+        (Value::Text(text), ColumnType::Json) => out.json(&text),
+        (Value::Text(text), _) => out.text(&text),
+        (Value::Number(number), kind) => match kind {
+            ColumnType::Int4 => out.int4(number as i32),
+            ColumnType::Int8 => out.int8(number),
+            ColumnType::Boolean => out.boolean(number != 0),
+            ColumnType::Decimal { scale } => out.decimal(number, scale),
+            ColumnType::Date => out.date(number),
+            ColumnType::Timestamp => out.timestamp(number),
+            ColumnType::Text => out.text(&number.to_string()),
+            ColumnType::Json => out.json(&number.to_string()),
+        },
     }
 }

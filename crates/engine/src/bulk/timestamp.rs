@@ -1,4 +1,4 @@
-//! Timestamps in MySQL's text format.
+//! Dates, timestamps and decimals as text, as MySQL and ODBC drivers read them.
 
 use std::io::Write;
 
@@ -20,6 +20,22 @@ pub(super) fn write_timestamp(out: &mut Vec<u8>, micros: i64) {
         write!(out, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micros:06}");
 }
 
+/// Writes a date, given as days since the start of the year 2000.
+pub(super) fn write_date(out: &mut Vec<u8>, days: i64) {
+    let (year, month, day) = date(days);
+    let _ = write!(out, "{year:04}-{month:02}-{day:02}");
+}
+
+/// Writes a number of `scale` digits after the point, given in units of the last of them.
+pub(super) fn write_decimal(out: &mut Vec<u8>, units: i64, scale: u8) {
+    let (sign, one) = (if units < 0 { "-" } else { "" }, 10_u64.pow(scale.into()));
+    let (whole, part) = (units.unsigned_abs() / one, units.unsigned_abs() % one);
+    let _ = match scale {
+        0 => write!(out, "{sign}{whole}"),
+        _ => write!(out, "{sign}{whole}.{part:0width$}", width = scale.into()),
+    };
+}
+
 /// Year, month and day of the date this many days after 2000-01-01. Years are counted from March,
 /// so that a leap day is the last of its year, its century and its cycle.
 fn date(days: i64) -> (i64, i64, i64) {
@@ -36,7 +52,7 @@ fn date(days: i64) -> (i64, i64, i64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{DAY_S, SECOND_US, write_timestamp};
+    use super::{DAY_S, SECOND_US, write_date, write_decimal, write_timestamp};
 
     fn timestamp(micros: i64) -> String {
         let mut text = Vec::new();
@@ -58,6 +74,28 @@ mod tests {
             (36_584 * day, "2100-03-01 00:00:00.000000"),
         ] {
             assert_eq!(timestamp(micros), expected);
+        }
+    }
+
+    #[test]
+    fn a_date_has_no_time() {
+        let mut text = Vec::new();
+        write_date(&mut text, 59);
+        assert_eq!(text, b"2000-02-29");
+    }
+
+    #[test]
+    fn a_decimal_keeps_its_sign_and_every_digit() {
+        for (units, scale, expected) in [
+            (-1_000, 2, "-10.00"),
+            (-5, 2, "-0.05"),
+            (0, 4, "0.0000"),
+            (7, 0, "7"),
+            (i64::MIN, 18, "-9.223372036854775808"),
+        ] {
+            let mut text = Vec::new();
+            write_decimal(&mut text, units, scale);
+            assert_eq!(String::from_utf8(text).unwrap(), expected);
         }
     }
 }

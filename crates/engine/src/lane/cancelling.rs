@@ -9,9 +9,10 @@
 //! The effect may be seen before that, so a lane waits at its end until its rounds are over.
 
 use super::{Channels, Report};
-use crate::link::{BlockingLink, Blueprint, Cancellation, Route, Server};
+use crate::link::{BlockingLink, Blueprint, Route, Server};
 use crate::{address, clock};
 use dbdyno_model::{FailureClass, Keep, Nanos, ServerError};
+use dbdyno_wire::Cancellation;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SendFlags, send};
 use std::collections::{BTreeMap, VecDeque};

@@ -2,10 +2,10 @@
 //!
 //! An error is reported in the kernel's words; the worker decides whether to connect again.
 
-use super::{Lane, Owner};
+use super::Lane;
 use crate::address::{self, Dial};
 use crate::io::Io;
-use crate::link::Stage;
+use crate::link::{Owner, Stage};
 use dbdyno_load::Event;
 use dbdyno_model::{FailureClass, ServerError};
 use std::io;

@@ -2,7 +2,7 @@
 
 use super::ConnectedLane;
 use crate::io::Io;
-use crate::link::{Link, Server, Stage};
+use crate::link::{Link, Owner, Server, Stage};
 use dbdyno_hist::Latencies;
 use dbdyno_load::{Port, ShellCall};
 use dbdyno_model::{ConnectionId, Request};
@@ -25,18 +25,6 @@ pub(crate) enum Action {
     Release(usize),
     /// Run a shell command.
     Shell(ShellCall),
-}
-
-/// Whose connection a link is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Owner {
-    pub(crate) client: usize,
-    pub(crate) connection: ConnectionId,
-}
-
-impl Owner {
-    /// Of a connection beside the load.
-    pub(crate) const NONE: Self = Self { client: usize::MAX, connection: ConnectionId::FIRST };
 }
 
 /// The links of a lane.

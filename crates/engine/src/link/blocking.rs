@@ -1,7 +1,7 @@
 //! A link with blocking calls: one thread, one connection, one statement at a time.
 
+use super::Owner;
 use super::{Answer, Blueprint, Link, LinkEvent, Route, is_peer_gone};
-use crate::lane::Owner;
 use crate::{address, clock};
 use dbdyno_model::{Flow, Keep, Nanos, Request, ServerError, StatementId};
 use rustix::event::{PollFd, PollFlags, poll};

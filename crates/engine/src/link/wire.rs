@@ -5,7 +5,7 @@ use super::{Answer, LinkEvent};
 use crate::error::SHARED_SESSION;
 use dbdyno_model::{Flow, Reply, Request, ServerError, StatementId};
 use dbdyno_wire::postgres::Version;
-use dbdyno_wire::{mysql, postgres};
+use dbdyno_wire::{Cancellation, Event, PrepareFailure, mysql, postgres};
 use std::sync::Arc;
 
 /// One connection's protocol.
@@ -27,13 +27,14 @@ pub(super) enum WireEvent {
     StartTls,
 }
 
-/// How to cancel what a session is executing.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Cancellation {
-    /// By this message, on a connection of its own.
-    Message(Vec<u8>),
-    /// By this statement, in any session of the same user.
-    Statement(String),
+/// The same of the connection, whichever protocol it has.
+macro_rules! each {
+    ($wire:expr, $connection:ident => $same:expr) => {
+        match $wire {
+            Wire::Postgres($connection, _) => $same,
+            Wire::Mysql($connection, _) => $same,
+        }
+    };
 }
 
 impl Wire {
@@ -76,105 +77,72 @@ impl Wire {
 
     /// Whether the server may close the connection because it does not know the version.
     pub(super) fn awaits_version(&self) -> bool {
-        matches!(self, Self::Postgres(wire, _) if wire.awaits_version())
+        each!(self, wire => wire.awaits_version())
     }
 
     #[inline]
     pub(super) fn receive_space(&mut self) -> &mut [u8] {
-        match self {
-            Self::Postgres(wire, _) => wire.receive_space(),
-            Self::Mysql(wire, _) => wire.receive_space(),
-        }
+        each!(self, wire => wire.receive_space())
     }
 
     #[inline]
     pub(super) fn received(&mut self, count: usize) {
-        match self {
-            Self::Postgres(wire, _) => wire.received(count),
-            Self::Mysql(wire, _) => wire.received(count),
-        }
+        each!(self, wire => wire.received(count));
     }
 
     #[inline]
     pub(super) fn poll(&mut self, out: &mut Vec<u8>) -> Result<Option<WireEvent>, ServerError> {
-        match self {
-            Self::Postgres(wire, _) => wire.poll(out)?.map(from_postgres).transpose(),
-            Self::Mysql(wire, _) => wire.poll(out)?.map(from_mysql).transpose(),
-        }
+        each!(self, wire => {
+            let mut event = wire.poll(out)?.map(owned).transpose()?;
+            if let Some(WireEvent::Link(LinkEvent::Reply(_, answer))) = &mut event {
+                // They are moved, not copied: there may be many rows.
+                answer.results = wire.take_results();
+            }
+            Ok(event)
+        })
     }
 
     /// Prepares the statements; false when there is nothing to prepare.
     pub(super) fn prepare_all(&mut self, out: &mut Vec<u8>) -> bool {
-        match self {
-            Self::Postgres(wire, _) => wire.prepare_all(out),
-            Self::Mysql(wire, _) => wire.prepare_all(out),
-        }
+        each!(self, wire => wire.prepare_all(out))
     }
 
     #[inline]
     pub(super) fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) {
-        match self {
-            Self::Postgres(wire, _) => wire.request(request, out),
-            Self::Mysql(wire, _) => wire.request(request, out),
-        }
+        each!(self, wire => wire.request(request, out));
     }
 
     /// Starts the protocol's bulk load with its statement.
     pub(super) fn rows_begin(&mut self, sql: &str, out: &mut Vec<u8>) {
-        match self {
-            Self::Postgres(wire, _) => wire.copy_begin(StatementId::UNCOUNTED, sql, out),
-            Self::Mysql(wire, _) => wire.infile_begin(StatementId::UNCOUNTED, sql, out),
-        }
+        each!(self, wire => wire.rows_begin(StatementId::UNCOUNTED, sql, out));
     }
 
     /// Encodes rows: for PostgreSQL as blocks of the COPY, for MySQL as plain text.
     pub(super) fn rows(&mut self, rows: &[u8], out: &mut Vec<u8>) {
-        match self {
-            Self::Postgres(..) => out.extend_from_slice(rows),
-            Self::Mysql(wire, _) => wire.infile_rows(rows, out),
-        }
+        each!(self, wire => wire.rows(rows, out));
     }
 
     /// Ends the rows.
     pub(super) fn rows_done(&mut self, out: &mut Vec<u8>) {
-        match self {
-            Self::Postgres(wire, _) => wire.copy_done(out),
-            Self::Mysql(wire, _) => wire.infile_done(out),
-        }
+        each!(self, wire => wire.rows_done(out));
     }
 
     pub(super) fn terminate(&mut self, out: &mut Vec<u8>) {
-        match self {
-            Self::Postgres(wire, _) => wire.terminate(out),
-            Self::Mysql(wire, _) => wire.terminate(out),
-        }
+        each!(self, wire => wire.terminate(out));
     }
 
     /// How to cancel what the session is executing.
     pub(super) fn cancellation(&self) -> Cancellation {
-        match self {
-            Self::Postgres(wire, _) => {
-                let mut bytes = Vec::new();
-                wire.cancel_request(&mut bytes);
-                Cancellation::Message(bytes)
-            }
-            Self::Mysql(wire, _) => Cancellation::Statement(wire.kill_statement()),
-        }
+        each!(self, wire => wire.cancellation())
     }
 
     /// The process or thread of the server that serves the session.
     pub(super) fn backend(&self) -> u32 {
-        match self {
-            Self::Postgres(wire, _) => wire.session().process_id,
-            Self::Mysql(wire, _) => wire.session().connection_id,
-        }
+        each!(self, wire => wire.backend())
     }
 
     pub(super) fn server_version(&self) -> &str {
-        match self {
-            Self::Postgres(wire, _) => wire.session().server_version(),
-            Self::Mysql(wire, _) => &wire.session().server_version,
-        }
+        each!(self, wire => wire.server_version())
     }
 }
 
@@ -185,29 +153,32 @@ fn nonce<const LENGTH: usize>() -> [u8; LENGTH] {
     nonce
 }
 
+/// The event with its data.
 #[inline]
-fn from_postgres(event: postgres::Event<'_>) -> Result<WireEvent, ServerError> {
-    Ok(WireEvent::Link(match event {
-        postgres::Event::Reply { flow, reply, .. } => owned_reply(flow, &reply),
-        postgres::Event::Ready(_) => return Ok(WireEvent::LoggedIn),
+fn owned<S>(event: Event<'_, S>) -> Result<WireEvent, ServerError> {
+    Ok(match event {
+        Event::Reply { flow, reply, .. } => WireEvent::Link(owned_reply(flow, &reply)),
+        Event::Ready(_) => WireEvent::LoggedIn,
         // A statement that could not be prepared now may be possible later: its first use prepares
         // it again, and reports the error if there still is one.
-        postgres::Event::Prepared { failures } => {
-            return refuse_shared_session(failures).map(|()| WireEvent::Prepared);
+        Event::Prepared { failures } => {
+            refuse_shared_session(failures)?;
+            WireEvent::Prepared
         }
-        postgres::Event::CopyInReady => LinkEvent::RowsWanted,
-        postgres::Event::Notice(notice) => {
-            LinkEvent::Notice(format!("{}: {}", notice.severity, notice.message))
+        Event::RowsWanted => WireEvent::Link(LinkEvent::RowsWanted),
+        Event::StartTls => WireEvent::StartTls,
+        Event::Notice(notice) => {
+            WireEvent::Link(LinkEvent::Notice(format!("{}: {}", notice.severity, notice.message)))
         }
-        postgres::Event::VersionRefused(_) => LinkEvent::VersionRefused,
-        postgres::Event::Fatal(error) => return Err(error),
-    }))
+        Event::VersionRefused(_) => WireEvent::Link(LinkEvent::VersionRefused),
+        Event::Fatal(error) => return Err(error),
+    })
 }
 
 /// A new session has no prepared statements. A name that is taken means that a pooler shares the
 /// session with other clients, whose statements of that name would run in place of ours.
-fn refuse_shared_session(failures: &[postgres::PrepareFailure]) -> Result<(), ServerError> {
-    let is_taken = |failure: &postgres::PrepareFailure| failure.error.code == SHARED_SESSION;
+fn refuse_shared_session(failures: &[PrepareFailure]) -> Result<(), ServerError> {
+    let is_taken = |failure: &PrepareFailure| failure.error.code == SHARED_SESSION;
     match failures.iter().find(|failure| is_taken(failure)) {
         None => Ok(()),
         Some(failure) => Err(ServerError {
@@ -220,24 +191,12 @@ fn refuse_shared_session(failures: &[postgres::PrepareFailure]) -> Result<(), Se
     }
 }
 
-#[inline]
-fn from_mysql(event: mysql::Event<'_>) -> Result<WireEvent, ServerError> {
-    Ok(match event {
-        mysql::Event::Reply { flow, reply, .. } => WireEvent::Link(owned_reply(flow, &reply)),
-        mysql::Event::Ready(_) => WireEvent::LoggedIn,
-        mysql::Event::Prepared { .. } => WireEvent::Prepared,
-        mysql::Event::InfileReady => WireEvent::Link(LinkEvent::RowsWanted),
-        mysql::Event::StartTls => WireEvent::StartTls,
-        mysql::Event::Fatal(error) => return Err(error),
-    })
-}
-
-/// A reply that owns its data.
+/// A reply that owns its data, without its results.
 #[inline]
 fn owned_reply(flow: Flow, reply: &Reply<'_>) -> LinkEvent {
     let answer = Answer {
         error: reply.error.cloned(),
-        results: reply.results.to_vec(),
+        results: Vec::new(),
         rows_returned: reply.rows_returned,
         rows_affected: reply.rows_affected,
         rows_touched: reply.rows_touched,

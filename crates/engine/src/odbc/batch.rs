@@ -2,11 +2,11 @@
 
 use super::handle::{Diagnostic, Handle};
 use super::parameters::{Place, TypePair};
-use super::placeholder::translate;
 use super::session::Session;
 use super::statement::Statement;
 use super::vendor::Integers;
 use dbdyno_model::{ColumnType, Keep, ServerError};
+use dbdyno_sql::{Dialect, positional};
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
 
@@ -29,6 +29,8 @@ pub(crate) struct Batch {
 #[derive(Debug)]
 struct Column {
     types: TypePair,
+    /// Digits after the point, of a decimal or of seconds.
+    digits: i16,
     numbers: Vec<i64>,
     /// The texts as they were added, one after the other.
     texts: Vec<u16>,
@@ -44,12 +46,12 @@ impl Batch {
         kinds: impl Iterator<Item = ColumnType>,
     ) -> Result<Self, ServerError> {
         let prepared = session.new_statement().and_then(|statement| {
-            statement.prepare(&translate(sql).sql)?;
+            statement.prepare(&positional(sql, Dialect::Standard).sql)?;
             Ok(statement)
         });
         let statement = prepared.map_err(|error| session.server_error(error))?;
         let integers = session.integers();
-        let columns = kinds.map(|kind| Column::new(types_of(kind, integers))).collect();
+        let columns = kinds.map(|kind| Column::new(kind, integers)).collect();
         Ok(Self { statement, columns, statuses: Vec::new() })
     }
 
@@ -101,17 +103,27 @@ impl Batch {
 
 fn types_of(kind: ColumnType, integers: Integers) -> TypePair {
     match (kind, integers) {
-        (ColumnType::Int4 | ColumnType::Int8, Integers::Binary) => TypePair::INTEGER,
-        (ColumnType::Int4 | ColumnType::Int8, Integers::Decimal) => TypePair::DECIMAL,
-        (ColumnType::Text, _) => TypePair::TEXT,
+        (ColumnType::Int4 | ColumnType::Int8 | ColumnType::Boolean, Integers::Binary) => {
+            TypePair::INTEGER
+        }
+        (ColumnType::Int4 | ColumnType::Int8 | ColumnType::Boolean, Integers::Decimal)
+        | (ColumnType::Decimal { .. }, _) => TypePair::DECIMAL,
+        (ColumnType::Text | ColumnType::Json, _) => TypePair::TEXT,
+        (ColumnType::Date, _) => TypePair::DATE,
         (ColumnType::Timestamp, _) => TypePair::TIMESTAMP,
     }
 }
 
 impl Column {
-    fn new(types: TypePair) -> Self {
+    fn new(kind: ColumnType, integers: Integers) -> Self {
+        let digits = match kind {
+            ColumnType::Timestamp => TIMESTAMP_DIGITS,
+            ColumnType::Decimal { scale } => scale.into(),
+            _ => 0,
+        };
+        let (types, numbers) = (types_of(kind, integers), Vec::new());
         let (texts, table) = (Vec::new(), Vec::new());
-        Self { types, numbers: Vec::new(), texts, table, lengths: Vec::new() }
+        Self { types, digits, numbers, texts, table, lengths: Vec::new() }
     }
 
     fn text(&mut self, text: &str) {
@@ -133,10 +145,9 @@ impl Column {
             TypePair::INTEGER => self.numbers.as_mut_ptr().cast(),
             _ => self.table.as_mut_ptr().cast(),
         };
-        let digits = if self.types == TypePair::TIMESTAMP { TIMESTAMP_DIGITS } else { 0 };
         let size = if self.types == TypePair::INTEGER { 19 } else { units };
         let (bytes, lengths) = ((units * 2) as isize, self.lengths.as_mut_ptr());
-        Place { number, types: self.types, size, digits, value, bytes, lengths }
+        Place { number, types: self.types, size, digits: self.digits, value, bytes, lengths }
     }
 
     /// Gives each text the space of the longest one, and returns that length.

@@ -2,6 +2,7 @@
 
 use super::library::{Code, Library, RawHandle};
 use super::vendor::{Codes, Vendor};
+use crate::error::NO_DRIVER;
 use dbdyno_model::ServerError;
 use std::ptr::{null_mut, without_provenance_mut};
 
@@ -132,7 +133,7 @@ impl Diagnostic {
     pub(super) fn into_server_error(self, vendor: &Vendor) -> ServerError {
         let class = vendor.class(self.number, &self.state);
         let code = match vendor.codes {
-            _ if self.is_of_missing_driver() => super::NO_DRIVER.into(),
+            _ if self.is_of_missing_driver() => NO_DRIVER.into(),
             Codes::Numbers if self.number != 0 => self.number.to_string(),
             _ => self.state.clone(),
         };

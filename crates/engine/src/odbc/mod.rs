@@ -15,7 +15,6 @@ mod handle;
 mod library;
 mod login;
 mod parameters;
-mod placeholder;
 mod session;
 mod statement;
 mod vendor;
@@ -25,6 +24,3 @@ pub(crate) use batch::Batch;
 pub(crate) use blueprint::Blueprint;
 pub(crate) use connection::{Connection, ConnectionEvent, EventSender, TimedEvent};
 pub(crate) use session::Session;
-
-/// Our error code for a driver that cannot be loaded.
-pub(crate) const NO_DRIVER: &str = "no_odbc_driver";

@@ -28,6 +28,7 @@ impl TypePair {
     /// Not a national character type: an ordinary column would be converted for the comparison,
     /// without using its index.
     pub(super) const TEXT: Self = Self { memory: -8, sql: 12 };
+    pub(super) const DATE: Self = Self { memory: -8, sql: 91 };
     pub(super) const TIMESTAMP: Self = Self { memory: -8, sql: 93 };
 }
 

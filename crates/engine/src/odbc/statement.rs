@@ -3,10 +3,10 @@
 use super::active_statement::ActiveStatement;
 use super::handle::{Diagnostic, Handle, Kind, SUCCESS, SUCCESS_WITH_INFO};
 use super::parameters::Parameters;
-use super::placeholder::translate;
 use super::vendor::Integers;
 use crate::link::Answer;
 use dbdyno_model::{Keep, ResultSet, Value};
+use dbdyno_sql::{Dialect, positional};
 
 const CLOSE: u16 = 0;
 const WIDE_TEXT: i16 = -8;
@@ -24,7 +24,7 @@ pub(super) struct Statement(pub(super) Handle);
 pub(super) struct Prepared {
     statement: Statement,
     parameters: Parameters,
-    order: Vec<usize>,
+    order: Vec<u16>,
 }
 
 impl Prepared {
@@ -33,7 +33,7 @@ impl Prepared {
         sql: &str,
         integers: Integers,
     ) -> Result<Self, Diagnostic> {
-        let translated = translate(sql);
+        let translated = positional(sql, Dialect::Standard);
         let statement = Statement::new(connection)?;
         statement.prepare(&translated.sql)?;
         let parameters = Parameters::new(translated.order.len(), integers);
@@ -48,7 +48,7 @@ impl Prepared {
         active: &ActiveStatement,
     ) -> Result<Answer, Diagnostic> {
         const NULL: &Value = &Value::Null;
-        let values = self.order.iter().map(|&place| values.get(place).unwrap_or(NULL));
+        let values = self.order.iter().map(|&place| values.get(usize::from(place)).unwrap_or(NULL));
         self.parameters.set(&self.statement.0, values)?;
         active.during(&self.statement.0, || {
             self.statement.execute()?;

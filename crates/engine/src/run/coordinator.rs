@@ -25,8 +25,8 @@ use std::time::Duration;
 /// message.
 const LEAD_TIME: Nanos = Nanos::from_millis(50);
 
-/// How a Lua script's error names a table that does not exist, on MySQL servers and PostgreSQL.
-const MISSING_TABLE: [&str; 2] = ["state = '42S02'", "state = '42P01'"];
+/// SQLSTATE of a table that does not exist, on MySQL servers and PostgreSQL.
+const MISSING_TABLE: [&str; 2] = ["42S02", "42P01"];
 
 /// Coordinates the lanes of a run.
 pub(super) struct Coordinator<'a> {
@@ -287,7 +287,8 @@ impl<'a> Coordinator<'a> {
     /// Only a missing table is created by `dbdyno load`: the script itself has any other error.
     fn hint_for(&self, fault: &Fault) -> &'static str {
         let runs = self.engine.plan.lua.as_ref().is_some_and(|lua| lua.command == "run");
-        let is_missing = MISSING_TABLE.iter().any(|state| fault.message.contains(state));
+        let is_missing =
+            fault.sqlstate.as_deref().is_some_and(|state| MISSING_TABLE.contains(&state));
         if runs && is_missing { "dbdyno load creates the tables of a sysbench script" } else { "" }
     }
 

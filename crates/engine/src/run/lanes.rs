@@ -26,9 +26,16 @@ impl LaneHandle {
     }
 }
 
+/// The kernel's interface to sockets.
+#[derive(Clone, Copy)]
+pub(super) enum Backend {
+    Uring,
+    Epoll,
+}
+
 /// How the lanes reach the server.
 pub(super) enum Transport {
-    Wire { servers: Arc<[Server]>, io: &'static str, io_reason: String },
+    Wire { servers: Arc<[Server]>, backend: Backend, io_reason: String },
     Odbc(Arc<odbc::Blueprint>),
 }
 
@@ -45,14 +52,15 @@ impl Transport {
             Ok(Server { blueprint: Arc::new(blueprint), route: Arc::new(Route::new(peer)) })
         };
         let servers = endpoint.each_server().map(server).collect::<Result<_, _>>()?;
-        let (io, io_reason) = choose_io(plan.io)?;
-        Ok(Self::Wire { servers, io, io_reason })
+        let (backend, io_reason) = choose_backend(plan.io)?;
+        Ok(Self::Wire { servers, backend, io_reason })
     }
 
     /// What moves the bytes.
     pub(super) fn io(&self) -> &'static str {
         match self {
-            Self::Wire { io, .. } => io,
+            Self::Wire { backend: Backend::Uring, .. } => "uring",
+            Self::Wire { backend: Backend::Epoll, .. } => "epoll",
             Self::Odbc(_) => "odbc",
         }
     }
@@ -71,9 +79,12 @@ impl Transport {
         reports: Sender<Report>,
     ) -> Result<LaneHandle, EngineError> {
         match self {
-            Self::Wire { servers, io, .. } => {
+            Self::Wire { servers, backend, .. } => {
                 let servers = Arc::clone(servers);
-                let run = if *io == "uring" { lane::run::<Uring> } else { lane::run::<Epoll> };
+                let run = match backend {
+                    Backend::Uring => lane::run::<Uring>,
+                    Backend::Epoll => lane::run::<Epoll>,
+                };
                 spawn(settings, reports, move |settings, channels| {
                     run(settings, servers, channels);
                 })
@@ -107,12 +118,12 @@ fn spawn(
     Ok(LaneHandle { sender, waker, thread })
 }
 
-/// The kernel interface to use, and the reason where it needs one.
-fn choose_io(wanted: model::Io) -> Result<(&'static str, String), EngineError> {
+/// The backend to use, and the reason where it needs one.
+fn choose_backend(wanted: model::Io) -> Result<(Backend, String), EngineError> {
     match (wanted, probe_uring()) {
-        (model::Io::Epoll, _) => Ok(("epoll", String::new())),
-        (model::Io::Auto | model::Io::Uring, Ok(())) => Ok(("uring", String::new())),
-        (model::Io::Auto, Err(reason)) => Ok(("epoll", reason)),
+        (model::Io::Epoll, _) => Ok((Backend::Epoll, String::new())),
+        (model::Io::Auto | model::Io::Uring, Ok(())) => Ok((Backend::Uring, String::new())),
+        (model::Io::Auto, Err(reason)) => Ok((Backend::Epoll, reason)),
         (model::Io::Uring, Err(reason)) => {
             Err(EngineError::new("no_uring", reason, "use --io auto or --io epoll"))
         }

@@ -19,13 +19,13 @@ use crate::{EngineError, Sink, limits, selfcheck};
 use coordinator::Coordinator;
 use dbdyno_hist::Shape;
 use dbdyno_hist::frame::{Frame, Hello, StatementInfo};
-use dbdyno_load::{ScriptViability, Settings};
+use dbdyno_load::{RunShared, Settings};
 use dbdyno_model::{Arrivals, BlockWords, Nanos, Plan, Protocol, Statement};
 use dbdyno_script::Problem;
-use lanes::Transport;
+use dbdyno_sql::{Dialect, positional};
+use lanes::{LaneHandle, Transport};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A plan that is ready to run.
@@ -34,10 +34,7 @@ pub struct Engine {
     program: Program,
     warnings: Vec<Problem>,
     reports: (Sender<Report>, Receiver<Report>),
-    last_heard: Arc<AtomicU64>,
-    last_reached: Arc<AtomicU64>,
-    clients_left: Arc<AtomicU32>,
-    viability: Arc<ScriptViability>,
+    shared: Arc<RunShared>,
 }
 
 /// Sends messages to a run from outside; a run that is over ignores them.
@@ -68,14 +65,11 @@ impl Engine {
         let (program, problems) = Program::of(&plan);
         let Some(program) = program else { return Err(problems) };
         Ok(Self {
-            viability: Arc::new(ScriptViability::new(plan.scripts.len(), plan.threads)),
-            clients_left: Arc::new(AtomicU32::new(plan.clients)),
+            shared: Arc::new(RunShared::new(&plan)),
             plan: Arc::new(plan),
             program,
             warnings: problems,
             reports: channel(),
-            last_heard: Arc::default(),
-            last_reached: Arc::default(),
         })
     }
 
@@ -96,10 +90,11 @@ impl Engine {
         limits::raise_file_limit(plan.clients, limits::connections_max(plan), plan.threads)?;
         let transport = Transport::new(plan, self.program.statements().into())?;
         emit(sink, &Frame::Hello(self.hello(&transport)))?;
-        let lanes = (0..plan.threads)
-            .map(|thread| transport.spawn_lane(self.settings(thread)?, self.reports.0.clone()))
-            .collect::<Result<Vec<_>, _>>()?;
-        let result = Coordinator::new(&self, &lanes).and_then(|coordinator| coordinator.run(sink));
+        let mut lanes = Vec::new();
+        let result = self
+            .spawn_lanes(&transport, &mut lanes)
+            .and_then(|()| Coordinator::new(&self, &lanes)?.run(sink));
+        // Also those before one that could not be spawned.
         for lane in &lanes {
             lane.send(Message::Stop(Nanos::ZERO));
         }
@@ -107,6 +102,17 @@ impl Engine {
             let _ = lane.thread.join();
         }
         result
+    }
+
+    fn spawn_lanes(
+        &self,
+        transport: &Transport,
+        lanes: &mut Vec<LaneHandle>,
+    ) -> Result<(), EngineError> {
+        for thread in 0..self.plan.threads {
+            lanes.push(transport.spawn_lane(self.settings(thread)?, self.reports.0.clone())?);
+        }
+        Ok(())
     }
 
     fn settings(&self, thread: u32) -> Result<Settings, EngineError> {
@@ -119,10 +125,7 @@ impl Engine {
             shape: self.shape(),
             block_words: statements.iter().map(|one| BlockWords::of(&one.sql)).collect(),
             sessions: sessions.map_err(|problem| EngineError::bad_script(&[problem]))?,
-            last_heard_by_all: Arc::clone(&self.last_heard),
-            last_reached_by_all: Arc::clone(&self.last_reached),
-            clients_left_in_all: Arc::clone(&self.clients_left),
-            viability: Arc::clone(&self.viability),
+            shared: Arc::clone(&self.shared),
         })
     }
 
@@ -170,7 +173,7 @@ pub fn statements_with_variables(plan: &Plan) -> Vec<Statement> {
         program.statements().iter().filter(has_variables).cloned().collect();
     if plan.endpoint.protocol == Protocol::Mysql {
         for statement in &mut statements {
-            statement.sql = dbdyno_wire::mysql::as_prepared(&statement.sql);
+            statement.sql = positional(&statement.sql, Dialect::Mysql).sql;
         }
     }
     statements

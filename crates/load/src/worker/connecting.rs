@@ -1,268 +1,242 @@
-//! Makes connections, and makes them again after a loss.
-//!
-//! Connects are paced: listen backlogs are short, and a thousand attempts at once would only be
-//! refused. After a failure a client pauses before its next attempt, twice as long each time.
+//! A client's turn, as far as its connections are concerned: they are made, lost and closed.
 
-use super::{Outage, OutageEvent, Port, Worker};
-use crate::client::{Connection, Lifecycle, State};
-use dbdyno_model::{
-    ConnectionId, FailureClass, Nanos, Purpose, ServerError, StatementId, Stream, server_of,
-};
+use super::Worker;
+use super::turn::Turn;
+use crate::Port;
+use crate::client::Connection;
+use crate::connector::{is_from_server, pause, timed_out};
+use crate::state::{Errand, Input, State};
+use dbdyno_model::{ConnectionId, FailureClass, Nanos, ServerError, StatementId, server_of};
 use dbdyno_script::Resume;
-use std::sync::atomic::Ordering;
-
-/// The code of a client's connect that was not answered while others of the run were: a pooler that
-/// has no session left keeps it waiting.
-pub const WAITED_BESIDE_OTHERS: &str = "waited_beside_others";
-/// Limit on concurrent connects per thread, when many are to be made.
-const CONNECTS_AT_ONCE: usize = 16;
-/// The first pause after a failed attempt; it doubles with each further one, up to a maximum.
-const PAUSE_FIRST: Nanos = Nanos::from_millis(10);
-const PAUSE_LONGEST: Nanos = Nanos::from_secs(1);
 
 impl Worker {
+    /// Lets those clients connect whose turn it is.
     pub(super) fn connect_from_queue<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        while self.connects_in_flight < CONNECTS_AT_ONCE {
-            let Some(client) = self.connect_queue.pop_front() else { return };
-            if self.clients[client].state == State::Unconnected {
-                self.connect(now, client, port);
+        while let Some(client) = self.connector.next_turn() {
+            if matches!(self.clients[client].state, State::Unconnected(_)) {
+                self.turn(now, client, port).connect();
             }
         }
     }
+}
 
+impl<P: Port> Turn<'_, P> {
     /// Makes the connection that the client uses.
-    pub(super) fn connect<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        self.connects_in_flight += 1;
-        let own = &mut self.clients[client];
-        own.enter(State::Connecting(now));
-        self.timers.set(now + self.plan.endpoint.connect_timeout_ns, client, own.generation);
+    pub(super) fn connect(&mut self) {
+        let (now, client) = (self.now, self.client);
+        self.worker.connector.begun();
+        self.own().enter(Input::Connects(now));
+        self.set_alarm(now + self.worker.plan.endpoint.connect_timeout_ns);
+        let own = self.own();
         let using = own.using;
-        port.connect(client, using, own.connection_mut(using).server);
+        let server = own.connection_mut(using).server;
+        self.port.connect(client, using, server);
     }
 
-    /// Closes all connections of a client.
-    pub(super) fn close_connections<P: Port>(&mut self, client: usize, port: &mut P) {
-        let own = &mut self.clients[client];
-        own.connections().for_each(|(number, _)| port.close(client, number));
+    /// The script asks for a connection to a server, in place of the old one if there is one.
+    pub(super) fn connect_for_script(&mut self, connection: ConnectionId, server: u32) {
+        self.port.close(self.client, connection);
+        let own = self.own();
+        own.connection_mut(connection).leave();
+        own.connection_mut(connection).server = server;
+        own.using = connection;
+        self.connect();
+    }
+
+    /// The script closes a connection.
+    pub(super) fn disconnect(&mut self, connection: ConnectionId) {
+        self.port.close(self.client, connection);
+        let own = self.own().connection_mut(connection);
+        own.leave();
+        own.is_closed_by_script = true;
+    }
+
+    /// Closes all connections of the client.
+    pub(super) fn close_connections(&mut self) {
+        let own = &mut self.worker.clients[self.client];
+        own.connections().for_each(|(number, _)| self.port.close(self.client, number));
         own.leave_connections();
-        own.first.server = server_of(self.plan.endpoint.servers(), own.id, 0);
+        own.first.server = server_of(self.worker.plan.endpoint.servers(), own.id, 0);
+    }
+
+    /// With a connection for each transaction, closes this one, and what the script has opened.
+    pub(super) fn leave_connection(&mut self) {
+        if self.worker.plan.reconnect_each_transaction {
+            self.close_connections();
+            self.own().session.connection_left();
+        }
     }
 
     /// The client is no longer connecting, if it was; since when it had been.
-    pub(super) fn end_connecting(&mut self, client: usize) -> Option<Nanos> {
-        let State::Connecting(since) = self.clients[client].state else { return None };
-        self.clients[client].enter(State::Unconnected);
-        self.connects_in_flight -= 1;
+    pub(super) fn end_connecting(&mut self) -> Option<Nanos> {
+        let State::Connecting { since, .. } = self.own().state else { return None };
+        self.own().enter(Input::ConnectFailed);
+        self.worker.connector.ended();
         Some(since)
     }
 
-    pub(super) fn connect_timed_out<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        port.close(client, self.clients[client].using);
-        let seconds = self.plan.endpoint.connect_timeout_ns.as_secs_f64();
-        let are_others = self.last_reached_by_all.load(Ordering::Relaxed) > 0;
-        let (code, beside) = if are_others && self.timeline.is_none() {
-            (WAITED_BESIDE_OTHERS, ", although other clients are connected")
-        } else {
-            ("connect_timeout", "")
-        };
-        let message = format!("no connection within {seconds} s{beside}");
-        let error = ServerError::new(FailureClass::Connection, code, message);
-        self.connect_failed(now, client, &error, false, port);
+    pub(super) fn connect_timed_out(&mut self) {
+        let using = self.own().using;
+        self.port.close(self.client, using);
+        let Worker { plan, shared, timeline, .. } = &*self.worker;
+        // Before the load, those that are connected stay so.
+        let are_others_connected = shared.last_reached() > Nanos::ZERO && timeline.is_none();
+        let error = timed_out(plan.endpoint.connect_timeout_ns, are_others_connected);
+        self.connect_failed(&error, false);
     }
 
-    pub(super) fn connected<P: Port>(
-        &mut self,
-        now: Nanos,
-        client: usize,
-        backend: u32,
-        port: &mut P,
-    ) {
-        let Some(since) = self.end_connecting(client) else { return };
-        self.tally.connects.record(now - since);
-        self.connect_error = None;
-        let own = &mut self.clients[client];
-        own.enter(State::Idle(now));
+    pub(super) fn connected(&mut self, backend: u32) {
+        let now = self.now;
+        let own = self.own();
+        let State::Connecting { since, errand } = own.state else {
+            return own.state.ignore(Input::Connected);
+        };
+        own.enter(Input::Connected);
         let using = own.using;
         let connection = own.connection_mut(using);
         *connection =
             Connection { is_open: true, is_closed_by_script: false, backend, ..*connection };
-        let is_of_script = using != ConnectionId::FIRST;
-        self.note_server_reached(now);
-        if self.clients[client].missing.is_none_or(|missing| missing == using) {
-            self.has_all_connections(now, client);
+        let has_all = own.trouble.as_ref().is_none_or(|trouble| trouble.missing == using);
+        self.worker.connector.ended();
+        self.worker.connector.note_result(Ok(()));
+        self.worker.intervals.tally.connects.record(now - since);
+        self.worker.shared.reached(now);
+        if has_all {
+            self.has_all_connections();
         }
-        if is_of_script || self.clients[client].transaction.is_some() {
-            self.run(now, client, Resume::Continue, port);
-        } else {
-            self.set_up(now, client, port);
+        match errand {
+            Errand::GoOn(_) => self.run(Resume::Continue),
+            Errand::SetUp => self.set_up(),
+            Errand::Next => self.go_on(),
         }
-        self.connect_from_queue(now, port);
+        self.worker.connect_from_queue(now, self.port);
+    }
+
+    /// The script opens no connection that it has missed since its setup began.
+    pub(super) fn opens_nothing_more(&mut self) {
+        if self.own().trouble.is_some() {
+            self.has_all_connections();
+        }
     }
 
     /// The client has the connection that it missed, if it missed one.
-    pub(super) fn has_all_connections(&mut self, now: Nanos, client: usize) {
-        let own = &mut self.clients[client];
-        own.missing = None;
-        own.is_counted_as_lost = false;
-        own.connect_failures = 0;
-        own.refused_since = None;
-        own.server_busy_since = None;
-        self.end_outage(now);
+    fn has_all_connections(&mut self) {
+        self.own().trouble = None;
+        self.worker.connector.end_outage(self.now);
     }
 
-    pub(super) fn connect_failed<P: Port>(
-        &mut self,
-        now: Nanos,
-        client: usize,
-        error: &ServerError,
-        busy: bool,
-        port: &mut P,
-    ) {
-        let Some(since) = self.end_connecting(client) else { return };
-        self.connect_error = Some(error.message.clone());
-        let begun = *self.clients[client].server_busy_since.get_or_insert(since);
-        let may_wait = busy && now - begun < self.plan.endpoint.connect_timeout_ns;
+    /// The connection could not be made; `busy` if the server merely had no room for it.
+    pub(super) fn connect_failed(&mut self, error: &ServerError, busy: bool) {
+        let Some(since) = self.end_connecting() else {
+            return self.own().state.ignore(Input::ConnectFailed);
+        };
+        self.worker.connector.note_result(Err(error));
+        let now = self.now;
+        let timeout = self.worker.plan.endpoint.connect_timeout_ns;
+        let own = self.own();
+        let using = own.using;
+        let trouble = own.misses(using);
+        trouble.connect_failures += 1;
+        let begun = *trouble.server_busy_since.get_or_insert(since);
+        let may_wait = busy && now - begun < timeout;
         if !may_wait {
-            self.clients[client].server_busy_since = None;
+            trouble.server_busy_since = None;
         }
-        if self.timeline.is_none() && !may_wait {
-            self.fatal.get_or_insert_with(|| error.clone());
+        if self.worker.timeline.is_none() && !may_wait {
+            self.worker.fatal.get_or_insert_with(|| error.clone());
         }
-        let own = &mut self.clients[client];
-        own.connect_failures += 1;
-        own.missing.get_or_insert(own.using);
         if is_from_server(error) {
-            self.note_server_reached(now);
+            self.worker.shared.reached(now);
         } else {
-            self.detect_outage(client, since, error);
+            self.detect_outage(since, error);
         }
         if !may_wait {
-            if self.clients[client].transaction.is_some() {
-                self.fail_transaction(now, client, error, StatementId::UNCOUNTED);
-            }
-            if self.clients[client].using != ConnectionId::FIRST {
-                self.begin_anew(client, port);
+            self.fail_transaction(error, StatementId::UNCOUNTED);
+            if using != ConnectionId::FIRST {
+                self.begin_anew();
             }
         }
-        self.reconnect_later(now, client, port);
+        self.reconnect_later();
         // A server that is too busy gets no further connect until this client's pause is over.
         if !busy {
-            self.connect_from_queue(now, port);
+            self.worker.connect_from_queue(now, self.port);
         }
     }
 
     /// A connection of the client was lost. The others are closed with it: what its script set in
     /// their sessions belongs together, so all are set up again.
-    pub(super) fn lost<P: Port>(
-        &mut self,
-        now: Nanos,
-        client: usize,
-        connection: ConnectionId,
-        error: &ServerError,
-        port: &mut P,
-    ) {
-        self.clients[client].connection_mut(connection).leave();
-        match self.clients[client].state {
+    pub(super) fn lost(&mut self, connection: ConnectionId, error: &ServerError) {
+        let (now, client) = (self.now, self.client);
+        let own = self.own();
+        own.connection_mut(connection).leave();
+        match own.state {
             State::Finished => return,
-            State::Cancelling => return self.finish(client, port),
+            State::Cancelling => return self.finish(),
+            State::Connecting { .. } => self.worker.connector.ended(),
             _ => {}
         }
-        self.end_connecting(client);
-        self.idle.retain(|&other| other != client);
-        self.clients[client].missing = Some(connection);
-        self.count_lost_connection(now, client, error);
-        self.clients[client].enter(State::Unconnected);
-        if self.clients[client].transaction.is_some() {
-            let own = &self.clients[client];
-            let awaited = own.outstanding.front().filter(|_| own.using == connection);
-            let statement = awaited.map_or(StatementId::UNCOUNTED, |asked| asked.statement);
-            self.fail_transaction(now, client, error, statement);
-        }
-        self.begin_anew(client, port);
-        self.reconnect_later(now, client, port);
+        self.worker.arrivals.forget_idle(client);
+        let own = self.own();
+        own.enter(Input::Lost);
+        own.misses(connection).missing = connection;
+        let awaited = own.outstanding.front().filter(|_| own.using == connection);
+        let statement = awaited.map_or(StatementId::UNCOUNTED, |asked| asked.statement);
+        self.count_lost_connection(now, error);
+        self.fail_transaction(error, statement);
+        self.begin_anew();
+        self.reconnect_later();
     }
 
     /// The client closes its connections, and begins with its first one and the script's setup.
-    fn begin_anew<P: Port>(&mut self, client: usize, port: &mut P) {
-        self.close_connections(client, port);
-        let own = &mut self.clients[client];
+    fn begin_anew(&mut self) {
+        self.close_connections();
+        let own = self.own();
         own.outstanding.clear();
-        if own.lifecycle != Lifecycle::TearingDown {
-            own.lifecycle = Lifecycle::NotSetUp;
+        if !own.state.is_tearing_down() {
+            own.enter(Input::StartsAnew);
         }
     }
 
     /// Reconnects after a pause; at the client's end only for a transaction that still waits for its
     /// connection.
-    fn reconnect_later<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        let own = &self.clients[client];
-        let is_last = self.ending.is_some() || own.lifecycle == Lifecycle::TearingDown;
-        if is_last && own.transaction.is_none() {
-            return self.finish(client, port);
+    fn reconnect_later(&mut self) {
+        let has_ended = self.worker.ending.has_begun();
+        let own = self.own();
+        if (has_ended || own.state.is_tearing_down()) && own.state.transaction().is_none() {
+            return self.finish();
         }
-        let pause = self.pause(client);
-        self.timers.set(now + pause, client, self.clients[client].generation);
-    }
-
-    /// Half of the pause is random, so that clients lost together do not reconnect together.
-    fn pause(&self, client: usize) -> Nanos {
-        let failures = self.clients[client].connect_failures;
-        let pause = (PAUSE_FIRST * (1 << failures.min(10))).min(PAUSE_LONGEST);
-        let who = self.global_id(client);
-        let mut chance = Stream::keyed(self.plan.seed, Purpose::Backoff, who, failures.into());
-        Nanos(pause.0 / 2 + chance.up_to(pause.0 / 2))
-    }
-
-    /// The server is reachable, whether it accepts the client or not.
-    fn note_server_reached(&self, now: Nanos) {
-        self.last_reached_by_all.fetch_max(now.0, Ordering::Relaxed);
+        let failures = own.trouble.as_ref().map_or(0, |trouble| trouble.connect_failures);
+        let pause = pause(self.worker.plan.seed, self.id(), failures);
+        self.set_alarm(self.now + pause);
     }
 
     /// Clients that connect for each transaction may have no connection to lose during an outage.
     /// Then the server counts as gone when a client is refused twice in a row and no client of the
     /// whole run reached it in between: a single refusal may be chance, or come from one of several
     /// servers behind one address.
-    fn detect_outage(&mut self, client: usize, attempt: Nanos, error: &ServerError) {
-        let is_looked_for = self.plan.reconnect_each_transaction
-            && self.timeline.is_some()
-            && self.ending.is_none();
+    fn detect_outage(&mut self, attempt: Nanos, error: &ServerError) {
+        let Worker { plan, timeline, ending, shared, .. } = &*self.worker;
+        let is_looked_for =
+            plan.reconnect_each_transaction && timeline.is_some() && !ending.has_begun();
         if !is_looked_for || error.class != FailureClass::Connection {
             return;
         }
-        let met_last = Nanos(self.last_reached_by_all.load(Ordering::Relaxed));
-        match self.clients[client].refused_since {
-            Some(since) if since >= met_last => {
-                self.count_lost_connection(since, client, error);
-            }
-            _ => self.clients[client].refused_since = Some(attempt),
+        let reached_last = shared.last_reached();
+        let own = self.own();
+        let using = own.using;
+        let trouble = own.misses(using);
+        match trouble.refused_since {
+            Some(since) if since >= reached_last => self.count_lost_connection(since, error),
+            _ => trouble.refused_since = Some(attempt),
         }
     }
 
     /// The client has been without its connection since that time, which is counted once.
-    fn count_lost_connection(&mut self, since: Nanos, client: usize, error: &ServerError) {
-        if std::mem::replace(&mut self.clients[client].is_counted_as_lost, true) {
-            return;
-        }
-        let outage = self.outage.get_or_insert_with(|| {
-            let message = error.message.clone();
-            self.outage_events.push(OutageEvent::Begun { at: since, message: message.clone() });
-            Outage { begin: since, end: None, connections_lost: 0, message }
-        });
-        outage.connections_lost += 1;
-    }
-
-    fn end_outage(&mut self, now: Nanos) {
-        if let Some(mut outage) = self.outage.take() {
-            outage.end = Some(now);
-            self.outage_events.push(OutageEvent::Closed(outage));
+    fn count_lost_connection(&mut self, since: Nanos, error: &ServerError) {
+        let own = self.own();
+        let using = own.using;
+        if !std::mem::replace(&mut own.misses(using).is_counted_as_lost, true) {
+            self.worker.connector.count_lost(since, error);
         }
     }
-}
-
-/// Whether a server that is up refused the client, for example because it is full: its codes
-/// contain digits, ours do not. Class 08 says that there is no connection, even if a driver or
-/// pooler says so, and 57P03 that the server is not up yet.
-fn is_from_server(error: &ServerError) -> bool {
-    let is_said_by_one = error.code.bytes().any(|byte| byte.is_ascii_digit());
-    is_said_by_one && !error.code.starts_with("08") && error.code != "57P03"
 }

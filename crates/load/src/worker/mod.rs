@@ -1,42 +1,29 @@
 //! One thread's share of the load: its clients, its part of the schedule, its tally.
 //!
 //! The worker is given events with their times ([`Worker::on`]), and requests actions through its
-//! [`Port`]. It holds no socket and reads no clock. `port` defines its inputs and outputs,
-//! `connecting` makes and remakes connections, `arrivals` decides what is due, `running` executes
-//! transactions, `lifecycle` the scripts' setup and teardown, `outcome` ends and counts
-//! transactions, `hopeless` detects scripts that can never work, `ending` ends the run, `intervals`
-//! closes intervals, `activity` samples what the clients are doing, `prefetch` prefetches what
-//! their turns will need, `moving` moves them to other threads.
+//! [`Port`]. It holds no socket and reads no clock. It composes parts that know nothing of each
+//! other, and decides in what order they are asked; what one client does is its [`Turn`].
 
-mod activity;
-mod arrivals;
 mod connecting;
-mod ending;
-mod hopeless;
-mod intervals;
-mod lifecycle;
-mod moving;
 mod outcome;
-mod port;
-mod prefetch;
-mod running;
+mod turn;
 
-use crate::client::{Client, State};
+use crate::arrivals::{Arrivals, NO_CLIENT};
+use crate::client::Client;
+use crate::connector::{Connector, Outage, OutageEvent};
+use crate::ending::{Due, Ending, GRACE_SHORTEST, Silence};
+use crate::intervals::{ClosedInterval, Intervals};
+use crate::sampler::Sampler;
+use crate::state::{Input, State, Then};
 use crate::timers::Timers;
-use crate::{Phase, Schedule, ScriptViability, Timeline};
-use activity::SampleTimes;
-use arrivals::Pending;
+use crate::{Event, HopelessScript, Phase, Port, RunShared, Schedule, Settings, Timeline};
 use dbdyno_hist::{Activity, Latencies, Shape, Tally};
-use dbdyno_model::{Arrivals, BlockWords, Flow, Nanos, Plan, ServerError, server_of};
-use dbdyno_script::Fault;
-use ending::Ending;
-use std::collections::VecDeque;
+use dbdyno_model::{
+    self as model, BlockWords, Flow, Nanos, Plan, Purpose, ServerError, Stream, prefetch, server_of,
+};
+use dbdyno_script::{Fault, Resume};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64};
-
-pub use connecting::WAITED_BESIDE_OTHERS;
-pub use intervals::ClosedInterval;
-pub use port::{Event, HopelessScript, Outage, OutageEvent, Port, Settings, ShellCall};
+use turn::Turn;
 
 /// One thread's share of the load.
 pub struct Worker {
@@ -45,150 +32,86 @@ pub struct Worker {
     shape: Shape,
     block_words: Arc<[BlockWords]>,
     total_weight: u64,
+    shared: Arc<RunShared>,
     clients: Vec<Client>,
     /// Indexes in it whose clients have moved to another thread.
     vacant: Vec<usize>,
-    timeline: Option<Timeline>,
-    next_activation: Nanos,
-    timers: Timers,
-    pending: Option<Pending>,
-    /// Clients of an open loop that wait for an arrival, longest first.
-    idle: VecDeque<usize>,
-    connect_queue: VecDeque<usize>,
-    connects_in_flight: usize,
     /// Clients that are not finished.
     clients_left: usize,
-    clients_left_in_all: Arc<AtomicU32>,
-    tally: Tally,
-    spare: Option<Box<Tally>>,
-    interval_begin: Nanos,
-    interval_end: Nanos,
-    closed: Vec<ClosedInterval>,
-    /// When the clients are sampled, if at all.
-    sample_times: Option<SampleTimes>,
-    /// Samples that have not been taken, in the order of time.
-    activities: Vec<Activity>,
+    timers: Timers,
+    timeline: Option<Timeline>,
+    /// When the next stage begins.
+    next_activation: Nanos,
+    connector: Connector,
+    arrivals: Arrivals,
+    intervals: Intervals,
+    sampler: Sampler,
+    silence: Silence,
+    ending: Ending,
+    /// Of all measured transactions that succeeded.
     responses: Latencies,
-    /// When the server was last heard from.
-    last_heard: Nanos,
-    last_heard_by_all: Arc<AtomicU64>,
-    viability: Arc<ScriptViability>,
-    /// When last no answer was awaited.
-    last_unasked: Nanos,
-    ending: Option<Ending>,
     last_end: Nanos,
     unfinished_ages: Vec<Nanos>,
-    outage: Option<Outage>,
-    outage_events: Vec<OutageEvent>,
-    last_reached_by_all: Arc<AtomicU64>,
     faults: Vec<(u64, Fault)>,
     hopeless: Option<HopelessScript>,
     fatal: Option<ServerError>,
     stalled: Option<String>,
-    /// Why the last connect failed, if none has succeeded since.
-    connect_error: Option<String>,
 }
 
 impl Worker {
     /// A worker with no client connected yet.
     pub fn new(settings: Settings) -> Self {
-        let Settings {
-            plan,
-            thread,
-            shape,
-            block_words,
-            sessions,
-            last_heard_by_all,
-            last_reached_by_all,
-            clients_left_in_all,
-            viability,
-        } = settings;
+        let Settings { plan, thread, shape, block_words, sessions, shared } = settings;
         let ids = (u64::from(thread)..).step_by(plan.threads.max(1) as usize);
         let servers = plan.endpoint.servers();
         let client = |(id, session)| Client::new(id, server_of(servers, id, 0), session);
-        let clients = ids.zip(sessions).map(client).collect();
         Self {
             total_weight: plan.scripts.iter().map(|script| u64::from(script.weight)).sum(),
-            plan,
-            thread,
-            shape,
-            block_words,
-            clients,
+            clients: ids.zip(sessions).map(client).collect(),
             vacant: Vec::new(),
+            clients_left: 0,
+            timers: Timers::default(),
             timeline: None,
             next_activation: Nanos::MAX,
-            timers: Timers::default(),
-            pending: None,
-            idle: VecDeque::new(),
-            connect_queue: VecDeque::new(),
-            connects_in_flight: 0,
-            clients_left: 0,
-            clients_left_in_all,
-            tally: Tally::new(shape),
-            spare: None,
-            interval_begin: Nanos::ZERO,
-            interval_end: Nanos::MAX,
-            closed: Vec::new(),
-            sample_times: None,
-            activities: Vec::new(),
+            connector: Connector::default(),
+            arrivals: Arrivals::new(&plan, thread),
+            intervals: Intervals::new(shape),
+            sampler: Sampler::default(),
+            silence: Silence::default(),
+            ending: Ending::default(),
             responses: Latencies::default(),
-            last_heard: Nanos::ZERO,
-            last_heard_by_all,
-            viability,
-            last_unasked: Nanos::ZERO,
-            ending: None,
             last_end: Nanos::ZERO,
             unfinished_ages: Vec::new(),
-            outage: None,
-            outage_events: Vec::new(),
-            last_reached_by_all,
             faults: Vec::new(),
             hopeless: None,
             fatal: None,
             stalled: None,
-            connect_error: None,
+            plan,
+            thread,
+            shape,
+            block_words,
+            shared,
         }
     }
 
     /// Starts to connect the clients.
     pub fn connect_all<P: Port>(&mut self, now: Nanos, port: &mut P) {
         self.clients_left = self.clients.len();
-        self.connect_queue.extend(0..self.clients.len());
+        self.connector.enqueue(0..self.clients.len());
         self.connect_from_queue(now, port);
-    }
-
-    /// The number of its clients.
-    pub fn clients(&self) -> usize {
-        self.clients.len()
-    }
-
-    /// Whether every client is connected and its script is set up, or wants to run nothing.
-    pub fn is_connected(&self) -> bool {
-        let is_ready = |client: &Client| client.is_set_up() || client.state == State::Finished;
-        self.fatal.is_none() && self.clients.iter().all(is_ready)
-    }
-
-    /// Removes the connect times so far from the tally.
-    pub fn take_connects(&mut self) -> Latencies {
-        std::mem::take(&mut self.tally.connects)
     }
 
     /// Sets the timeline; the load begins at its start.
     pub fn start(&mut self, timeline: Timeline) {
-        self.interval_begin = timeline.start();
-        self.interval_end = timeline.interval_end(timeline.start());
+        self.intervals.start(&timeline);
         self.next_activation = timeline.start();
-        self.last_unasked = timeline.start();
-        self.sample_times = self
-            .plan
-            .activity_interval_ns
-            .map(|interval| SampleTimes::new(timeline.start(), interval));
-        if let Arrivals::Open { law } = self.plan.arrivals {
+        self.silence.last_unasked = timeline.start();
+        self.sampler.start(timeline.start(), self.plan.activity_interval_ns);
+        if let model::Arrivals::Open { law } = self.plan.arrivals {
             let schedule = Schedule::new(self.plan.seed, law, &timeline);
-            self.pending = Some(Pending::new(schedule));
+            self.arrivals.start(schedule, &timeline);
         }
         self.timeline = Some(timeline);
-        self.draw_upcoming();
     }
 
     /// Handles an event that happened at `now`.
@@ -196,101 +119,323 @@ impl Worker {
         // First of all: after a standstill of the machine the replies that arrived meanwhile are
         // there, and the server was not silent for that long.
         if event.is_from_server() {
-            self.last_heard = now;
+            self.silence.last_heard = now;
         }
         if now >= self.next_wake() {
             self.wake(now, port);
         }
         match event {
             Event::Wake => {}
-            Event::Reply { client, reply } => self.replied(now, client, &reply, port),
-            Event::RowsWanted { client } => self.rows_wanted(now, client, port),
-            Event::Part { client, reply } => self.part_answered(now, client, &reply, Flow::Queue),
-            Event::Connected { client, backend } => {
-                self.connected(now, client, backend, port);
+            Event::Reply { client, reply } => self.turn(now, client, port).replied(&reply),
+            Event::RowsWanted { client } => self.turn(now, client, port).rows_wanted(),
+            Event::Part { client, reply } => {
+                self.turn(now, client, port).part_answered(&reply, Flow::Queue);
             }
+            Event::Connected { client, backend } => self.turn(now, client, port).connected(backend),
             Event::ConnectFailed { client, error, busy } => {
-                self.connect_failed(now, client, error, busy, port);
+                self.turn(now, client, port).connect_failed(error, busy);
             }
             Event::Lost { client, connection, error } => {
-                self.lost(now, client, connection, error, port);
+                self.turn(now, client, port).lost(connection, error);
             }
             Event::Shell { client, ticket, output } => {
-                self.shell_ended(now, client, ticket, output, port);
+                self.turn(now, client, port).shell_ended(ticket, output);
             }
             Event::Stop { at } => self.stop(now, at, port),
         }
         self.dispatch(now, port);
     }
 
+    #[inline]
+    fn turn<'a, P: Port>(&'a mut self, now: Nanos, client: usize, port: &'a mut P) -> Turn<'a, P> {
+        Turn { worker: self, port, now, client }
+    }
+
     /// When the worker has to be woken, at the latest.
     pub fn next_wake(&self) -> Nanos {
-        let measure_end = match (&self.timeline, &self.ending) {
-            (Some(timeline), None) => timeline.measure_end(),
+        let measure_end = match &self.timeline {
+            Some(timeline) if !self.ending.has_begun() => timeline.measure_end(),
             _ => Nanos::MAX,
         };
-        self.interval_end
+        let next_arrival =
+            if self.is_winding_down() { Nanos::MAX } else { self.arrivals.next_due() };
+        self.intervals
+            .end()
             .min(self.timers.next())
             .min(self.next_activation)
-            .min(self.next_sample())
+            .min(self.sampler.next())
             .min(measure_end)
-            .min(self.next_ending_wake())
-            .min(self.next_arrival())
+            .min(self.ending.next_wake())
+            .min(next_arrival)
     }
 
     fn wake<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        self.sample_clients(now);
-        while self.interval_end <= now {
-            self.close_interval(self.interval_end);
+        self.sampler.sample(now, &self.clients);
+        while self.intervals.end() <= now {
+            self.close_interval(self.intervals.end());
             self.detect_stall(now, port);
         }
-        if self.has_arrivals_left() {
+        if self.arrivals.are_left() {
             self.end_without_clients(); // those of the other workers may have ended meanwhile
         }
-        if self.ending.is_none()
-            && self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Drain)
-        {
+        if !self.ending.has_begun() && self.is_in(Phase::Drain, now) {
             self.begin_ending(now, port);
         }
         while let Some((_, client, generation)) = self.timers.take_due(now) {
             if self.clients[client].generation == generation {
-                self.alarm(now, client, port);
+                self.turn(now, client, port).pause_over();
             }
         }
         if self.next_activation <= now {
             self.activate(now, port);
         }
-        self.continue_ending(now, port);
-    }
-
-    /// A client's alarm: the pause of its state is over.
-    fn alarm<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        match self.clients[client].state {
-            State::Unconnected => {
-                self.connect_queue.push_back(client);
-                self.connect_from_queue(now, port);
+        match self.ending.due(now) {
+            Some(Due::Cancel) => self.cancel_all(now, port),
+            Some(Due::GiveUp) => {
+                self.stalled = Some("did not answer a cancellation".into());
+                self.finish_all(now, port);
             }
-            State::Connecting(_) => self.connect_timed_out(now, client, port),
-            State::Thinking | State::Yielding => self.ready(now, client, port),
-            State::Sleeping => self.run(now, client, dbdyno_script::Resume::Continue, port),
-            _ => {}
+            None => {}
         }
     }
 
-    /// The number of a client over the whole run.
-    fn global_id(&self, client: usize) -> u64 {
-        self.clients[client].id
+    /// A stage begins: clients that were inactive may become active now.
+    fn activate<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        let Some(timeline) = &self.timeline else { return };
+        let is_first = self.next_activation == timeline.start();
+        self.next_activation = timeline.next_stage(now);
+        self.arrivals.forget_all_idle();
+        for client in 0..self.clients.len() {
+            if matches!(self.clients[client].state, State::Idle { .. }) {
+                self.clients[client].enter(Input::StageBegins);
+                self.turn(now, client, port).go_on();
+            }
+        }
+        if is_first {
+            self.shared.viability().worker_begun();
+        }
+    }
+
+    /// Assigns due arrivals to idle clients.
+    fn dispatch<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        if !self.arrivals.is_open_loop() || self.is_winding_down() {
+            return;
+        }
+        self.take_arrivals(now);
+        while let Some(client) = self.arrivals.first_idle() {
+            let Some((number, due)) = self.next_waiting(now) else { break };
+            self.arrivals.take_idle();
+            if let State::Idle { since } = self.clients[client].state {
+                self.intervals.tally.lateness.record(now - due.max(since));
+            }
+            let mut turn = self.turn(now, client, port);
+            if turn.begin((number, due)) == Then::GoOn {
+                turn.run(Resume::Continue);
+            }
+        }
+        // A run with a fixed number of transactions is over when the last arrival has been served.
+        let is_exhausted = self.plan.transactions_per_client.is_some() && !self.arrivals.are_left();
+        while is_exhausted && let Some(client) = self.arrivals.take_idle() {
+            self.turn(now, client, port).end();
+        }
+    }
+
+    fn take_arrivals(&mut self, now: Nanos) {
+        let Some(timeline) = &self.timeline else { return };
+        self.arrivals.take_due(now, timeline, &mut self.intervals.tally.counters);
+    }
+
+    /// The next arrival that a client is to serve; those that are too old are skipped.
+    fn next_waiting(&mut self, now: Nanos) -> Option<(u64, Nanos)> {
+        let (timeline, tally) = (self.timeline.as_ref()?, &mut self.intervals.tally);
+        let Tally { counters, scripts, .. } = tally;
+        let (plan, total_weight) = (&*self.plan, self.total_weight);
+        self.arrivals.next_waiting(now, timeline, counters, |number| {
+            scripts[choose_script(plan, total_weight, NO_CLIENT, number)].skipped += 1;
+        })
+    }
+
+    /// Ends the run at `at`, unless it ends before.
+    fn stop<P: Port>(&mut self, now: Nanos, at: Nanos, port: &mut P) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.stop_at(at);
+            self.intervals.adapt(timeline);
+        } else if !self.ending.has_begun() {
+            self.begin_ending(now, port);
+        }
+    }
+
+    fn begin_ending<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        self.take_arrivals(now);
+        self.ending.begin(now, &self.responses);
+        // An outage that has only just begun may end in time.
+        let is_out = |outage: &Outage| now - outage.begin >= GRACE_SHORTEST;
+        if self.connector.outage().is_some_and(is_out)
+            && self.clients.iter().all(|client| !client.is_connected())
+        {
+            self.stalled = Some("closed its connections and accepted no new ones".into());
+        }
+        for client in 0..self.clients.len() {
+            let state = &self.clients[client].state;
+            if state.transaction().is_none() && !state.awaits_server() {
+                self.turn(now, client, port).end();
+            }
+        }
+        if self.clients_left == 0 {
+            self.ending = Ending::Over; // the last ones have moved to other threads
+        }
+    }
+
+    fn cancel_all<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        for client in 0..self.clients.len() {
+            let mut turn = self.turn(now, client, port);
+            turn.cut_off();
+            let own = turn.own();
+            if own.state.awaits_server() {
+                own.enter(Input::Cancels);
+                let using = own.using;
+                port.cancel(client, using);
+            } else {
+                turn.finish();
+            }
+        }
+    }
+
+    /// If no worker received anything for the stall limit, though answers were awaited, the server
+    /// has stopped for good.
+    fn detect_stall<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        let waits =
+            |client: &Client| client.state.awaits_server() || client.state.awaits_connection();
+        if !self.clients.iter().any(waits) {
+            self.silence.last_unasked = now;
+        }
+        let silent_since = self.silence.since(self.shared.heard(self.silence.last_heard));
+        if !self.ending.has_begun() && now - silent_since >= self.plan.stall_limit_ns {
+            self.stalled = Some(match self.connector.latest_error() {
+                None => "stopped answering".into(),
+                Some(why) => format!("stopped answering; new connections failed: {why}"),
+            });
+            self.take_arrivals(now);
+            (0..self.clients.len()).for_each(|client| self.turn(now, client, port).cut_off());
+            self.finish_all(now, port);
+        }
+    }
+
+    /// A worker whose clients have all ended is over, but not while other workers of an open loop
+    /// have clients: its own arrivals still become due, and are counted as waiting.
+    fn end_without_clients(&mut self) {
+        let stays =
+            self.shared.has_clients_left() && self.arrivals.are_left() && !self.is_winding_down();
+        if self.clients_left == 0 && !stays {
+            self.ending = Ending::Over;
+        }
+    }
+
+    fn finish_all<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        (0..self.clients.len()).for_each(|client| self.turn(now, client, port).finish());
+        self.ending = Ending::Over;
+    }
+
+    /// Whether clients begin no further transaction.
+    fn is_winding_down(&self) -> bool {
+        self.ending.has_begun() || self.hopeless.is_some()
+    }
+
+    /// Whether an instant is in a phase of the run.
+    #[inline]
+    fn is_in(&self, phase: Phase, at: Nanos) -> bool {
+        self.timeline.as_ref().is_some_and(|timeline| timeline.phase(at) == phase)
+    }
+
+    /// Whether what is due then counts.
+    #[inline]
+    fn is_measured(&self, due: Nanos) -> bool {
+        self.is_in(Phase::Measure, due)
+    }
+
+    fn count_due(&mut self, due: Nanos) {
+        self.intervals.tally.counters.due += u64::from(self.is_measured(due));
+    }
+
+    /// The script of a client's transaction, or of an arrival.
+    fn choose_script(&self, who: u64, number: u64) -> usize {
+        choose_script(&self.plan, self.total_weight, who, number)
+    }
+
+    fn close_interval(&mut self, end: Nanos) {
+        // Part of a long answer counts, too; logins that fail do not, whatever they exchange.
+        let has_received = self.intervals.tally.bytes_received > 0;
+        if has_received && self.clients.iter().any(Client::is_connected) {
+            self.silence.last_heard = self.silence.last_heard.max(end);
+        }
+        if !self.ending.has_begun() {
+            // An arrival exactly on the boundary belongs to the next interval.
+            self.take_arrivals(end - Nanos(1));
+        }
+        if let Some(timeline) = &self.timeline {
+            self.intervals.close(end, timeline);
+        }
+    }
+}
+
+/// What the engine asks of a worker, and tells it.
+impl Worker {
+    /// The number of its clients.
+    pub fn clients(&self) -> usize {
+        self.clients.len()
+    }
+
+    /// Whether every client is connected and its script is set up, or wants to run nothing.
+    pub fn is_connected(&self) -> bool {
+        let is_ready = |client: &Client| client.is_set_up() || client.state.is_finished();
+        self.fatal.is_none() && self.clients.iter().all(is_ready)
+    }
+
+    /// Removes the connect times so far from the tally.
+    pub fn take_connects(&mut self) -> Latencies {
+        std::mem::take(&mut self.intervals.tally.connects)
     }
 
     /// Counts bytes sent and received.
     pub fn count_bytes(&mut self, sent: u64, received: u64) {
-        self.tally.bytes_sent += sent;
-        self.tally.bytes_received += received;
+        let tally = &mut self.intervals.tally;
+        tally.bytes_sent += sent;
+        tally.bytes_received += received;
+    }
+
+    /// The intervals closed since the last call.
+    pub fn take_closed(&mut self) -> Vec<ClosedInterval> {
+        self.intervals.take_closed()
+    }
+
+    /// Returns a tally's memory for reuse.
+    pub fn reuse_tally(&mut self, tally: Box<Tally>) {
+        self.intervals.reuse(tally);
+    }
+
+    /// Closes the last interval; the worker is over and counts nothing more.
+    pub fn close_last(&mut self, now: Nanos) {
+        self.close_interval(now.max(self.intervals.begin()));
+    }
+
+    /// The samples of the last second, once it is over or the worker is; until then none.
+    pub fn take_activities(&mut self) -> Vec<Activity> {
+        self.sampler.take(self.ending.is_over())
+    }
+
+    /// New outage events; at the run's end, also an outage that is not over.
+    pub fn take_outage_events(&mut self) -> Vec<OutageEvent> {
+        self.connector.take_outage_events(self.ending.is_over())
     }
 
     /// An error before the load began, which makes the run impossible.
     pub fn fatal(&self) -> Option<&ServerError> {
         self.fatal.as_ref()
+    }
+
+    /// A script that can never work, if there is one.
+    pub fn hopeless(&self) -> Option<&HopelessScript> {
+        self.hopeless.as_ref()
     }
 
     /// How the server stopped answering, if it did.
@@ -308,14 +453,6 @@ impl Worker {
         &self.unfinished_ages
     }
 
-    /// New outage events; at the run's end, also an outage that is not over.
-    pub fn take_outage_events(&mut self) -> Vec<OutageEvent> {
-        if self.is_over() {
-            self.outage_events.extend(self.outage.take().map(OutageEvent::Closed));
-        }
-        std::mem::take(&mut self.outage_events)
-    }
-
     /// When the last measured transaction ended.
     pub fn last_end(&self) -> Nanos {
         self.last_end
@@ -323,11 +460,97 @@ impl Worker {
 
     /// Whether a client needs no connection any more, because the end has begun.
     pub fn has_ended(&self, client: usize) -> bool {
-        self.ending.is_some() && self.clients[client].state == State::Finished
+        self.ending.has_begun() && self.clients[client].state.is_finished()
     }
 
     /// Whether nothing is left to do.
     pub fn is_over(&self) -> bool {
-        matches!(self.ending, Some(Ending::Over))
+        self.ending.is_over()
     }
+}
+
+/// Moves clients to other threads, between two transactions of a closed loop.
+///
+/// A client that is to move begins no further transaction: its connection is released, and client
+/// and connection leave together. Its slot is reused by the next client that arrives.
+impl Worker {
+    /// The client of this number over the whole run is to move to another thread, if it is here.
+    pub fn move_client(&mut self, id: u64, thread: u32) {
+        let can_go = !self.ending.has_begun();
+        let own = self.clients.iter_mut().find(|client| client.id == id);
+        if let Some(client) = own.filter(|client| can_go && client.is_movable()) {
+            client.moving_to = (thread != self.thread).then_some(thread);
+        }
+    }
+
+    /// Whether a client waits for its connection to be released.
+    pub fn wants_to_move(&self, client: usize) -> bool {
+        let own = &self.clients[client];
+        matches!(own.state, State::Moving) && own.moving_to.is_some()
+    }
+
+    /// Removes a client whose connection has been released; also returns the thread it moves to.
+    pub fn take_client(&mut self, client: usize) -> Option<(Client, u32)> {
+        let own = &mut self.clients[client];
+        let thread = own.moving_to.take()?;
+        let placeholder = Client::placeholder(own);
+        self.clients_left -= 1;
+        self.vacant.push(client);
+        Some((std::mem::replace(own, placeholder), thread))
+    }
+
+    /// Adds a client from another thread; returns its slot.
+    pub fn add_client(&mut self, mut client: Client) -> usize {
+        self.clients_left += 1;
+        let Some(place) = self.vacant.pop() else {
+            self.clients.push(client);
+            return self.clients.len() - 1;
+        };
+        // Alarms set for the slot's previous client are void.
+        client.generation = self.clients[place].generation.wrapping_add(1);
+        self.clients[place] = client;
+        place
+    }
+
+    /// The client goes on: it has been added, or its connection cannot be released after all.
+    pub fn cancel_move<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
+        self.turn(now, client, port).arrives();
+    }
+}
+
+/// Prefetches what the next clients' turns will need, in steps: the address of a client's session
+/// is in the client, and that of its variables in the session.
+impl Worker {
+    /// For a client whose turn comes soon.
+    #[inline]
+    pub fn prefetch_client(&self, client: usize) {
+        prefetch(&self.clients[client]);
+    }
+
+    /// For the client after the next one.
+    #[inline]
+    pub fn prefetch_session(&self, client: usize) {
+        prefetch(&*self.clients[client].session);
+    }
+
+    /// For the next client.
+    #[inline]
+    pub fn prefetch_variables(&self, client: usize) {
+        self.clients[client].session.prefetch();
+    }
+}
+
+/// Draws the script of a transaction, by the scripts' weights.
+fn choose_script(plan: &Plan, total_weight: u64, who: u64, number: u64) -> usize {
+    if plan.scripts.len() == 1 {
+        return 0;
+    }
+    let mut chance = Stream::keyed(plan.seed, Purpose::Choice, who, number);
+    let mut drawn = chance.up_to(total_weight - 1);
+    let is_it = |weight: u64| {
+        let hit = drawn < weight;
+        drawn = drawn.saturating_sub(weight);
+        hit
+    };
+    plan.scripts.iter().map(|script| u64::from(script.weight)).position(is_it).unwrap_or(0)
 }

@@ -1,146 +1,130 @@
-//! How a transaction ends: successfully, with an error after its last try, or because its script
-//! failed.
+//! A client's turn, as far as the outcome of its transactions is concerned: success, an error after
+//! the last try, a script that failed, or none, because the run was over before.
 //!
-//! Outcomes are counted only here, once for each transaction. A transaction that was cut off at the
-//! run's end has no outcome: see `ending`.
+//! Outcomes are counted only here, once for each transaction.
 
-use super::{Port, Worker};
-use crate::Phase;
-use crate::client::{Block, State, Transaction};
+use super::turn::Turn;
+use crate::client::Block;
+use crate::state::{Input, Then, Transaction};
+use crate::{HopelessScript, Phase, Port};
 use dbdyno_hist::{FailedTry, Slow, add_failure};
-use dbdyno_model::{ConnectionId, Keep, Nanos, Request, ServerError, StatementId};
+use dbdyno_model::{ConnectionId, FailureClass, Keep, Request, ServerError, StatementId};
 use dbdyno_script::{Fault, Resume};
 
-/// How many transactions without requests a client may run before the clock is read: each time
-/// costs a sleep of some 30 µs, and a script that collects rows runs one for each row. But
-/// meanwhile no other client of the thread is served, and a script may compute for long.
-const UNASKED_TRANSACTIONS_MAX: u64 = 8;
-
-impl Worker {
+impl<P: Port> Turn<'_, P> {
     /// The try failed: rolls back the open block, then retries or gives up.
-    pub(super) fn end_failed_try<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        let retry = self.may_retry(now, client);
-        let own = &mut self.clients[client];
+    pub(super) fn end_failed_try(&mut self) {
+        let error = &self.own().error;
+        let is_retryable = error.as_ref().is_some_and(|error| error.class.is_retryable());
+        let retry = is_retryable && self.has_tries_left();
+        let client = self.client;
+        let own = self.own();
         own.outstanding.clear();
         // Scripts that open further connections handle their own errors.
         if own.first.in_transaction {
-            own.enter(State::RollingBack { retry });
+            own.enter(Input::RollsBack { retry });
             let (statement, first) = (StatementId::UNCOUNTED, ConnectionId::FIRST);
-            port.send(
-                client,
-                first,
-                &Request::Text { statement, sql: "ROLLBACK", keep: Keep::None },
-            );
+            let rollback = Request::Text { statement, sql: "ROLLBACK", keep: Keep::None };
+            self.port.send(client, first, &rollback);
         } else {
-            self.rolled_back(now, client, retry, port);
+            self.rolled_back(retry);
         }
-    }
-
-    fn may_retry(&self, now: Nanos, client: usize) -> bool {
-        let error = &self.clients[client].error;
-        error.as_ref().is_some_and(|error| error.class.is_retryable())
-            && self.has_tries_left(now, client)
     }
 
     /// Whether another try of the client's transaction is allowed. The run's end does not matter: a
     /// transaction in flight then has a grace period, which includes retries.
-    pub(super) fn has_tries_left(&self, now: Nanos, client: usize) -> bool {
-        let Some(transaction) = self.clients[client].transaction else { return false };
-        let retry = self.plan.retry;
-        let age = now - transaction.due;
+    pub(super) fn has_tries_left(&self) -> bool {
+        let state = &self.worker.clients[self.client].state;
+        let Some(transaction) = state.transaction() else { return false };
+        let plan = &self.worker.plan;
+        let (retry, age) = (plan.retry, self.now - transaction.due);
         (retry.tries_max == 0 || transaction.tries < retry.tries_max)
             && retry.time_max_ns.is_none_or(|longest| age < longest)
-            && self.plan.latency_limit_ns.is_none_or(|limit| age < limit)
+            && plan.latency_limit_ns.is_none_or(|limit| age < limit)
     }
 
-    pub(super) fn rolled_back<P: Port>(
-        &mut self,
-        now: Nanos,
-        client: usize,
-        retry: bool,
-        port: &mut P,
-    ) {
-        let own = &mut self.clients[client];
+    /// The failed try has left no open block.
+    pub(super) fn rolled_back(&mut self, retry: bool) {
+        let own = self.own();
         own.first.in_transaction = false;
         own.first.block = Block::Committed;
-        let statement = own.failing;
-        if let Some(error) = own.error.take() {
-            if retry {
-                self.retry(now, client, &error, statement);
-                return self.run(now, client, Resume::Continue, port);
-            }
-            self.fail_transaction(now, client, &error, statement);
+        let (error, statement) = self.take_error();
+        if retry {
+            self.retry(&error, statement);
+            self.run(Resume::Continue);
+        } else if self.give_up(&error, statement) == Then::GoOn {
+            self.go_on();
         }
-        self.leave_connection(client, port);
-        self.ready(now, client, port);
+    }
+
+    /// The error of the current try, and the statement that it answered; without an error the
+    /// script itself has given the try up.
+    pub(super) fn take_error(&mut self) -> (ServerError, StatementId) {
+        let own = self.own();
+        let statement = own.failing;
+        own.error.take().map_or_else(
+            || {
+                let message = "the script gave up its transaction";
+                let error = ServerError::new(FailureClass::Script, "script", message);
+                (error, StatementId::UNCOUNTED)
+            },
+            |error| (*error, statement),
+        )
     }
 
     /// A try failed, at this statement, and is retried.
-    pub(super) fn retry(
-        &mut self,
-        now: Nanos,
-        client: usize,
-        error: &ServerError,
-        statement: StatementId,
-    ) {
-        let own = &mut self.clients[client];
-        let Some(transaction) = &mut own.transaction else { return };
-        if transaction.measured {
-            let took = now - transaction.try_began;
-            add_failure(&mut self.tally.tried_again, FailedTry { error, statement, took });
-        }
+    pub(super) fn retry(&mut self, error: &ServerError, statement: StatementId) {
+        let now = self.now;
+        let own = &mut self.worker.clients[self.client];
+        let Some(transaction) = own.state.running_transaction() else { return };
+        let took = now - transaction.try_began;
         transaction.tries += 1;
         transaction.try_began = now;
+        if transaction.measured {
+            let tried_again = &mut self.worker.intervals.tally.tried_again;
+            add_failure(tried_again, FailedTry { error, statement, took });
+        }
         own.timings.clear();
         own.forget_last_try();
         own.session.restart();
     }
 
-    /// The script reached its end; true when the client can continue at once.
-    pub(super) fn script_ended<P: Port>(
-        &mut self,
-        now: Nanos,
-        client: usize,
-        port: &mut P,
-    ) -> bool {
-        let Some(transaction) = self.clients[client].transaction else {
-            return self.hook_done(now, client, port);
-        };
-        self.succeed(now, client, &transaction);
-        self.leave_connection(client, port);
-        if transaction.sent.is_none() && transaction.number.is_multiple_of(UNASKED_TRANSACTIONS_MAX)
-        {
-            // Without a request no event would advance the time, so the client waits for the clock.
-            self.clients[client].enter(State::Yielding);
-            self.timers.set(now + Nanos(1), client, self.clients[client].generation);
-            return false;
+    /// The last try failed, at this statement.
+    pub(super) fn give_up(&mut self, error: &ServerError, statement: StatementId) -> Then {
+        if self.own().state.transaction().is_none() {
+            return self.hook_done();
         }
-        true
+        self.fail_transaction(error, statement);
+        self.leave_connection();
+        Then::GoOn
     }
 
-    fn succeed(&mut self, now: Nanos, client: usize, transaction: &Transaction) {
-        self.clients[client].transaction = None;
-        self.viability.mark_viable(transaction.script);
-        let warmup = self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
+    /// A transaction has succeeded.
+    pub(super) fn succeed(&mut self, transaction: &Transaction) {
+        let now = self.now;
+        self.own().enter(Input::Ends);
+        self.worker.shared.viability().mark_viable(transaction.script);
+        let warmup = self.worker.is_in(Phase::Warmup, now);
         let response = now - transaction.due;
-        let (block, copied) = (self.clients[client].block(), self.clients[client].copied);
+        let (block, copied) = (self.own().block(), self.own().copied);
         let committed = u64::from(block == Block::Committed);
-        self.tally.completed_ok += 1;
-        self.tally.completed_committed += committed;
+        let shape = self.worker.shape;
+        let latency_limit = self.worker.plan.latency_limit_ns;
+        let tally = &mut self.worker.intervals.tally;
+        tally.completed_ok += 1;
+        tally.completed_committed += committed;
         if !transaction.measured && !warmup {
             return;
         }
-        let script = &mut self.tally.scripts[transaction.script];
+        let script = &mut tally.scripts[transaction.script];
         script.ok += 1;
         script.committed += committed;
         script.response.record(response);
-        if self.shape.service_differs {
+        if shape.service_differs {
             script.service.record(now - transaction.sent.unwrap_or(transaction.due));
         }
         if transaction.measured {
-            self.responses.record(response);
-            self.end_measured(now, transaction);
-            let counters = &mut self.tally.counters;
+            let counters = &mut tally.counters;
             counters.ok += 1;
             if block == Block::Committed {
                 counters.copied += copied;
@@ -151,93 +135,126 @@ impl Worker {
                 Block::RolledBackByScript => &mut counters.rolled_back,
                 Block::RolledBackByServer => &mut counters.aborted,
             } += 1;
-            counters.late +=
-                u64::from(self.plan.latency_limit_ns.is_some_and(|limit| response > limit));
-            self.consider_slow(now, client, transaction);
+            counters.late += u64::from(latency_limit.is_some_and(|limit| response > limit));
+            self.worker.responses.record(response);
+            self.end_measured(transaction);
+            self.consider_slow(transaction);
         }
     }
 
-    /// Ends a transaction with an error, the answer to this statement. What happens to the
-    /// connection and the client is decided by the caller.
-    pub(super) fn fail_transaction(
-        &mut self,
-        now: Nanos,
-        client: usize,
-        error: &ServerError,
-        statement: StatementId,
-    ) {
-        let own = &mut self.clients[client];
+    /// Ends a transaction, if there is one, with an error, the answer to this statement. What
+    /// happens to the connection and the client is decided by the caller.
+    pub(super) fn fail_transaction(&mut self, error: &ServerError, statement: StatementId) {
+        let now = self.now;
+        let own = self.own();
+        let Some(&transaction) = own.state.transaction() else { return };
+        own.enter(Input::Fails);
         own.outstanding.clear();
         own.error = None;
-        let Some(transaction) = own.transaction.take() else { return };
-        self.judge_script(client, transaction.script, error, statement);
-        let warmup = self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
-        self.tally.completed_failed += 1;
+        self.judge_script(transaction.script, error, statement);
+        let warmup = self.worker.is_in(Phase::Warmup, now);
+        let tally = &mut self.worker.intervals.tally;
+        tally.completed_failed += 1;
         if !transaction.measured && !warmup {
             return;
         }
-        self.tally.scripts[transaction.script].failed += 1;
-        self.tally.failed_response.record(now - transaction.due);
+        tally.scripts[transaction.script].failed += 1;
+        tally.failed_response.record(now - transaction.due);
         let took = now - transaction.try_began;
-        add_failure(&mut self.tally.failures, FailedTry { error, statement, took });
+        add_failure(&mut tally.failures, FailedTry { error, statement, took });
         if transaction.measured {
-            self.end_measured(now, &transaction);
-            self.tally.counters.failed += 1;
+            tally.counters.failed += 1;
+            self.end_measured(&transaction);
         }
     }
 
-    fn end_measured(&mut self, now: Nanos, transaction: &Transaction) {
+    /// The run is over for the client: a transaction that is still in flight stays unfinished, with
+    /// its current age.
+    pub(super) fn cut_off(&mut self) {
+        let Some(&transaction) = self.own().state.transaction() else { return };
+        if transaction.measured {
+            self.count_retries(&transaction);
+            let counters = &mut self.worker.intervals.tally.counters;
+            counters.in_flight -= 1;
+            counters.unfinished += 1;
+            self.worker.unfinished_ages.push(self.now - transaction.due);
+        }
+    }
+
+    fn end_measured(&mut self, transaction: &Transaction) {
         self.count_retries(transaction);
-        self.tally.counters.in_flight -= 1;
-        self.last_end = now;
+        self.worker.intervals.tally.counters.in_flight -= 1;
+        self.worker.last_end = self.now;
     }
 
     /// Counts the retries of a measured transaction, however it ended.
-    pub(super) fn count_retries(&mut self, transaction: &Transaction) {
-        let counters = &mut self.tally.counters;
+    fn count_retries(&mut self, transaction: &Transaction) {
+        let counters = &mut self.worker.intervals.tally.counters;
         counters.retried += u64::from(transaction.tries > 1);
         counters.retries += u64::from(transaction.tries - 1);
     }
 
-    fn consider_slow(&mut self, now: Nanos, client: usize, transaction: &Transaction) {
-        let who = self.global_id(client);
-        let timings = &self.clients[client].timings;
-        self.tally.consider_slow(now - transaction.due, || Slow {
+    fn consider_slow(&mut self, transaction: &Transaction) {
+        let (now, own) = (self.now, &self.worker.clients[self.client]);
+        self.worker.intervals.tally.consider_slow(now - transaction.due, || Slow {
             script: transaction.script,
-            client: who,
+            client: own.id,
             number: transaction.number,
             due: transaction.due,
             sent: transaction.sent.unwrap_or(transaction.due),
             done: now,
             tries: transaction.tries,
-            statements: timings.clone(),
+            statements: own.timings.clone(),
         });
     }
 
-    /// With a connection for each transaction, closes this one, and what the script has opened.
-    pub(super) fn leave_connection<P: Port>(&mut self, client: usize, port: &mut P) {
-        if self.plan.reconnect_each_transaction {
-            self.close_connections(client, port);
-            self.clients[client].session.connection_left();
+    /// The script failed: the client is finished.
+    pub(super) fn script_failed(&mut self, fault: Fault) {
+        let error = ServerError::new(FailureClass::Script, "script", fault.message.clone());
+        self.fail_transaction(&error, StatementId::UNCOUNTED);
+        let id = self.id();
+        self.worker.faults.push((id, fault));
+        if self.worker.timeline.is_none() {
+            // The others would otherwise wait for it for ever.
+            self.worker.fatal.get_or_insert(error);
+        }
+        self.finish();
+    }
+
+    /// The client begins a script, which it has possibly not seen end yet.
+    pub(super) fn note_first_begin(&self, script: usize) {
+        let (worker, viability) = (&*self.worker, self.worker.shared.viability());
+        let is_first = || !worker.clients[self.client].failed_scripts.contains(&script);
+        if worker.plan.ends_on_hopeless_script && viability.is_undecided(script) && is_first() {
+            viability.begin_first(script);
         }
     }
 
-    /// The script failed: the client is finished. Always false: nothing follows.
-    pub(super) fn script_failed<P: Port>(
-        &mut self,
-        now: Nanos,
-        client: usize,
-        fault: Fault,
-        port: &mut P,
-    ) -> bool {
-        let error =
-            ServerError::new(dbdyno_model::FailureClass::Script, "script", fault.message.clone());
-        self.fail_transaction(now, client, &error, StatementId::UNCOUNTED);
-        self.faults.push((self.global_id(client), fault));
-        if self.timeline.is_none() {
-            self.fatal.get_or_insert(error); // the others would otherwise wait for it for ever
+    /// Takes into account the failure of a transaction at this statement. Once a script is known
+    /// that can never work no transaction is started, because further failures would add no
+    /// information.
+    fn judge_script(&mut self, script: usize, error: &ServerError, statement: StatementId) {
+        // A run that has reached its planned end needs no other reason to end.
+        if !self.worker.plan.ends_on_hopeless_script || self.worker.ending.has_begun() {
+            return;
         }
-        self.finish(client, port);
-        false
+        let viability = self.worker.shared.viability();
+        if !error.class.is_lasting() {
+            return viability.mark_viable(script);
+        }
+        if !viability.is_undecided(script) {
+            return;
+        }
+        let failed_before = &mut self.worker.clients[self.client].failed_scripts;
+        let makes_hopeless = if failed_before.contains(&script) {
+            viability.count_failure(script)
+        } else {
+            failed_before.push(script);
+            viability.count_first_failure(script)
+        };
+        if makes_hopeless {
+            let error = error.clone();
+            self.worker.hopeless.get_or_insert(HopelessScript { script, statement, error });
+        }
     }
 }

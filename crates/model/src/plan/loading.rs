@@ -2,7 +2,7 @@
 //!
 //! Given the seed, it determines the rows completely, but not how they are sent.
 
-use super::Endpoint;
+use super::{Endpoint, Generator};
 use serde::{Deserialize, Serialize};
 
 /// Tables to fill, in parallel, by the protocol's bulk-load method.
@@ -31,8 +31,12 @@ pub struct LoadTable {
     /// MySQL's `LOAD DATA LOCAL INFILE 'dbdyno' INTO TABLE … CHARACTER SET utf8mb4`, or where the
     /// server forbids that, an `INSERT INTO … VALUES`, to which rows are appended as literals.
     pub copy: String,
-    /// The number of rows.
+    /// The number of rows; in a table of children, that of their ancestors.
     pub rows: u64,
+    /// In a table of children, how many each ancestor has, and in a second level, each of those.
+    pub per: Vec<Generator>,
+    /// The number of rows to expect, for progress: of children it is known only on average.
+    pub rows_total: u64,
     /// Maximum number of pieces; 1 where the table's rows must be loaded in one transaction.
     pub pieces_max: u32,
     /// The columns, in the order of the load statement.
@@ -57,57 +61,19 @@ pub enum ColumnType {
     Int4,
     /// Eight bytes.
     Int8,
+    /// True or false, from a number.
+    Boolean,
+    /// An exact number, from an integer in units of its last digit.
+    Decimal {
+        /// Digits after the point.
+        scale: u8,
+    },
     /// Any character type; `char(n)` must be given its padding.
     Text,
+    /// A JSON document; PostgreSQL's `jsonb`.
+    Json,
+    /// Days since 2000-01-01.
+    Date,
     /// Microseconds since 2000-01-01, with or without time zone.
     Timestamp,
-}
-
-/// Where a column's values come from; `row` counts from 0 within the table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Generator {
-    /// Always NULL.
-    Null,
-    /// `start + row`.
-    Sequence {
-        /// The first value.
-        start: i64,
-    },
-    /// `start + row / size`.
-    Block {
-        /// The first value.
-        start: i64,
-        /// Rows that share one value.
-        size: u64,
-    },
-    /// Uniform between the two, both included.
-    Random {
-        /// The smallest value.
-        low: i64,
-        /// The largest value.
-        high: i64,
-    },
-    /// Always this number.
-    Number {
-        /// The number.
-        value: i64,
-    },
-    /// Always this text.
-    Constant {
-        /// The text.
-        text: String,
-    },
-    /// This text, followed by `start + row`.
-    Numbered {
-        /// The text before the number.
-        prefix: String,
-        /// The first number.
-        start: i64,
-    },
-    /// A text with each `#` a random digit and each `@` a random lower-case letter.
-    Template {
-        /// The pattern.
-        pattern: String,
-    },
 }

@@ -9,7 +9,7 @@ const MURMUR_FACTOR: u64 = 0xc6a4_a793_5bd1_e995;
 const MURMUR_SHIFT: u32 = 47;
 
 /// FNV-1a over the number's eight octets, the lowest first.
-pub(crate) fn fnv1a(number: i64, seed: i64) -> i64 {
+pub fn fnv1a(number: i64, seed: i64) -> i64 {
     let start = FNV_START ^ seed as u64;
     let fold = |hash: u64, octet: u8| (hash ^ u64::from(octet)).wrapping_mul(FNV_PRIME);
     number.to_le_bytes().into_iter().fold(start, fold) as i64

@@ -1,43 +1,33 @@
-//! The distributions that scripts draw numbers from, one file each, as defined by pgbench and
-//! sysbench.
+//! The distributions that scripts draw numbers from, as defined by pgbench and sysbench.
 //!
 //! The distributions are the same, the numbers are not: pgbench seeds a generator per client, we
 //! seed a stream per transaction. Deterministic functions (`hash`, `permute`) give the same bits.
 
-mod bates;
-mod exponential;
-mod gaussian;
 mod hash;
-mod pareto;
+mod laws;
 mod permute;
-mod special;
-mod uniform;
+mod tpc;
 mod unique;
 mod zipf;
-mod zipfian;
 
-pub(crate) use bates::bates;
-pub(crate) use exponential::exponential;
-pub(crate) use gaussian::gaussian;
-pub(crate) use hash::{fnv1a, murmur2};
-pub(crate) use pareto::Pareto;
-pub(crate) use permute::permute;
-pub(crate) use special::Special;
-pub(crate) use uniform::uniform;
+pub use hash::fnv1a;
+pub(crate) use hash::murmur2;
+pub(crate) use laws::{Pareto, Special, bates, exponential, gaussian, uniform, zipfian};
+pub use permute::permute;
+pub use tpc::{last_name, non_uniform, random_text};
 pub(crate) use unique::Unique;
-pub(crate) use zipf::Zipf;
-pub(crate) use zipfian::zipfian;
+pub use zipf::Zipf;
 
 /// A range of integers, both ends included, whose size fits in 63 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub struct Span {
     low: i64,
     size: i64,
 }
 
 impl Span {
     /// The range, unless it is empty or too wide.
-    pub(crate) fn new(low: i64, high: i64) -> Result<Self, String> {
+    pub fn new(low: i64, high: i64) -> Result<Self, String> {
         if low > high {
             return Err(format!("the range from {low} to {high} is empty"));
         }

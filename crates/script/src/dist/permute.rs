@@ -10,7 +10,7 @@ use rand_xoshiro::Xoroshiro128StarStar;
 const ROUNDS: u32 = 6;
 
 /// The image of `number` (modulo `size`). The size is above 0.
-pub(crate) fn permute(number: i64, size: i64, seed: i64) -> Result<i64, String> {
+pub fn permute(number: i64, size: i64, seed: i64) -> Result<i64, String> {
     if size <= 0 {
         return Err(format!("the size of a permutation must be above 0, not {size}"));
     }

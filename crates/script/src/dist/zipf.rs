@@ -11,7 +11,7 @@ use dbdyno_model::Stream;
 
 /// The distribution with what depends only on its exponent.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Zipf {
+pub struct Zipf {
     exponent: f64,
     /// Where the integral of the hat function begins.
     begin: f64,
@@ -21,7 +21,7 @@ pub(crate) struct Zipf {
 
 impl Zipf {
     /// The distribution for an exponent that is not negative.
-    pub(crate) fn new(exponent: f64) -> Result<Self, String> {
+    pub fn new(exponent: f64) -> Result<Self, String> {
         if exponent.is_nan() || exponent < 0.0 {
             return Err(format!("a zipfian exponent must be at least 0, not {exponent}"));
         }
@@ -32,7 +32,7 @@ impl Zipf {
     }
 
     /// Draws from the range.
-    pub(crate) fn draw(&self, stream: &mut Stream, span: Span) -> i64 {
+    pub fn draw(&self, stream: &mut Stream, span: Span) -> i64 {
         let ranks = span.size as f64;
         let end = self.integral(ranks + 0.5);
         loop {

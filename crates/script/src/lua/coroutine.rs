@@ -5,7 +5,7 @@
 
 use super::fault::message_of;
 use super::host::ClientContext;
-use super::lane::{Lane, resume_in_lane};
+use super::state::{State, resume};
 use super::yielded::Yielded;
 use dbdyno_model::Stream;
 use mlua::{IntoLuaMulti, Table, Thread};
@@ -106,12 +106,12 @@ impl Coroutine {
     }
 
     /// Starts a coroutine, which replaces the previous one.
-    pub(super) fn start(&mut self, lane: &Lane, entry: Entry) -> Result<Yielded, String> {
+    pub(super) fn start(&mut self, state: &State, entry: Entry) -> Result<Yielded, String> {
         let client = match &self.client {
             Some(client) => client.clone(),
-            None => self.load(lane)?,
+            None => self.load(state)?,
         };
-        let thread = lane.thread(&client).map_err(|error| message_of(&error))?;
+        let thread = state.thread(&client).map_err(|error| message_of(&error))?;
         self.thread = Some(thread);
         self.state = match entry {
             Entry::ThreadInit | Entry::Events => CoroutineState::Initializing,
@@ -120,8 +120,8 @@ impl Coroutine {
         self.resume((client, entry.name()))
     }
 
-    fn load(&mut self, lane: &Lane) -> Result<Table, String> {
-        let client = lane.client(self.number, &mut self.context)?;
+    fn load(&mut self, state: &State) -> Result<Table, String> {
+        let client = state.client(self.number, &mut self.context)?;
         self.client = Some(client.clone());
         Ok(client)
     }
@@ -129,7 +129,7 @@ impl Coroutine {
     /// Resumes the coroutine until it yields.
     pub(super) fn resume(&mut self, values: impl IntoLuaMulti) -> Result<Yielded, String> {
         let thread = self.thread.as_ref().ok_or("the script is not running")?;
-        resume_in_lane(thread, values, &mut self.context)
+        resume(thread, values, &mut self.context)
     }
 
     /// Resumes it into the event that it was waiting for.

@@ -6,10 +6,10 @@
 
 use super::answer::{self, Ignorable};
 use super::counters::Counter;
-use super::lane::Lane;
 use super::placeholders::numbered;
 use super::prepared::{PreparedStatements, utf8};
 use super::settings::Driver;
+use super::state::State;
 use super::statements::Way;
 use crate::Step;
 use dbdyno_model::{ConnectionId, Keep, PreparedId, Reply, Request, StatementId, Value};
@@ -63,13 +63,13 @@ impl Exchange {
     /// A statement given as text.
     pub(super) fn query(
         &mut self,
-        lane: &Lane,
+        state: &State,
         way: Way,
         sql: &LuaString,
     ) -> Result<Outgoing, String> {
         self.buffers.sql = utf8(sql)?;
         self.connection = way.connection;
-        Ok(Outgoing::Text(lane.statement_of(&self.buffers.sql, way), lane.source.keep_of_query))
+        Ok(Outgoing::Text(state.statement_of(&self.buffers.sql, way), state.source.keep_of_query))
     }
 
     /// A statement to prepare. Where values are inserted into the text there is nothing to send.
@@ -78,14 +78,14 @@ impl Exchange {
     /// operator.
     pub(super) fn prepare(
         &mut self,
-        lane: &Lane,
+        state: &State,
         way: Way,
         sql: &LuaString,
     ) -> Result<Preparation, String> {
-        let settings = &lane.source.settings;
+        let settings = &state.source.settings;
         let sql = utf8(sql)?;
         let numbered = numbered(&sql, settings.driver);
-        let statement = lane.statement_of(&numbered, way);
+        let statement = state.statement_of(&numbered, way);
         let sent = match settings.driver {
             Driver::Pgsql if settings.prepares => numbered,
             _ => sql,
@@ -106,7 +106,7 @@ impl Exchange {
     /// A prepared statement with its values.
     pub(super) fn execute(
         &mut self,
-        lane: &Lane,
+        state: &State,
         number: u32,
         values: MultiValue,
     ) -> Result<Outgoing, String> {
@@ -116,11 +116,11 @@ impl Exchange {
             .ok_or("the script executes a statement that it has closed")?;
         prepared.read_values(values, &mut self.buffers.values)?;
         self.connection = prepared.connection;
-        let keep = lane.source.keep_of_execute;
-        if lane.source.settings.prepares {
+        let keep = state.source.keep_of_execute;
+        if state.source.settings.prepares {
             return Ok(Outgoing::Execute(number, keep));
         }
-        self.buffers.sql = prepared.with_values(&self.buffers.values, lane.source.settings.driver);
+        self.buffers.sql = prepared.with_values(&self.buffers.values, state.source.settings.driver);
         Ok(Outgoing::Text(prepared.statement, keep))
     }
 
@@ -162,12 +162,12 @@ impl Exchange {
     }
 
     /// The values that answer the request in flight.
-    pub(super) fn answer(&mut self, lane: &Lane, reply: &Reply<'_>) -> mlua::Result<MultiValue> {
+    pub(super) fn answer(&mut self, state: &State, reply: &Reply<'_>) -> mlua::Result<MultiValue> {
         let prepared = match self.in_flight.take() {
             Some(Outgoing::Prepare(number)) => Some(number),
             _ => None,
         };
-        let lua = &lane.lua;
+        let lua = &state.lua;
         match (prepared, reply.error) {
             (Some(number), None) => number.into_lua_multi(lua),
             (Some(number), Some(error)) => {
@@ -175,7 +175,7 @@ impl Exchange {
                 answer::refusal(lua, error, &self.ignorable)
             }
             (None, _) => {
-                count(lane, reply);
+                count(state, reply);
                 answer::values(lua, reply, &self.ignorable)
             }
         }
@@ -183,9 +183,9 @@ impl Exchange {
 }
 
 /// Counts the outcome of a statement.
-fn count(lane: &Lane, reply: &Reply<'_>) {
+fn count(state: &State, reply: &Reply<'_>) {
     match reply.error {
-        Some(_) => lane.counters.add(Counter::Error),
-        None => lane.counters.add_reply(reply),
+        Some(_) => state.counters.add(Counter::Error),
+        None => state.counters.add_reply(reply),
     }
 }

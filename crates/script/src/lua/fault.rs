@@ -1,13 +1,29 @@
 //! Errors of a script in few lines: the message, and the script's own lines of the traceback.
 
-use super::lane::LIBRARY_NAME;
 use crate::Fault;
+
+/// The name of the library's chunks in tracebacks, whose lines are not shown.
+pub(super) const LIBRARY_NAME: &str = "dbdyno";
 
 /// Maximum number of traceback lines shown.
 const TRACE_LINES_MAX: usize = 8;
 
+/// Why a script cannot continue.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(super) message: String,
+    /// Of the server's error, if that is why.
+    pub(super) sqlstate: Option<String>,
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self { message, sqlstate: None }
+    }
+}
+
 /// The message of an error raised through Lua's C interface.
-pub(super) fn message_of(error: &mlua::Error) -> String {
+pub(crate) fn message_of(error: &mlua::Error) -> String {
     match error {
         mlua::Error::CallbackError { cause, .. } => message_of(cause),
         mlua::Error::RuntimeError(message) | mlua::Error::SyntaxError { message, .. } => {
@@ -26,10 +42,11 @@ pub(super) fn trimmed(message: &str) -> String {
     std::iter::once(first).chain(trace).collect::<Vec<_>>().join("\n")
 }
 
-/// The fault with this message.
-pub(super) fn fault(message: &str, script: &str) -> Fault {
-    let message = trimmed(message);
-    Fault { script: 0, command: 0, line: line_in(&message, script), message }
+/// A script's failure as its fault.
+pub(crate) fn fault(failure: Failure, script: &str) -> Fault {
+    let message = trimmed(&failure.message);
+    let line = line_in(&message, script);
+    Fault { script: 0, command: 0, line, message, sqlstate: failure.sqlstate }
 }
 
 /// The first line of this script that a message names; 0 when it names none.

@@ -1,7 +1,7 @@
 //! The Rust functions that the library calls: random numbers, printing, counting, and loading
 //! modules.
 //!
-//! All clients of a lane share one set of these functions. They act for the client that is running,
+//! All clients of a Lua state share one set of these functions. They act for the client that is running,
 //! whose random stream its session provides while it runs. The running client's context is kept in
 //! a thread local, so nothing has to be locked: a client may run on any thread, and only one runs
 //! on each at a time.
@@ -11,7 +11,8 @@ use super::laws::{Law, Laws, NAMES};
 use super::placeholders;
 use super::printer::Printer;
 use super::seeded::Seeded;
-use super::{program::Source, yielded};
+use super::source::Source;
+use super::yielded;
 use crate::dist::{Span, Unique, uniform};
 use dbdyno_model::{Purpose, Stream, text_by_pattern};
 use mlua::{Error, Function, LightUserData, Lua, Table};
@@ -222,7 +223,7 @@ fn counter(lua: &Lua, counters: Arc<Counters>) -> mlua::Result<Function> {
     })
 }
 
-/// The script, and the modules that it may require: each is compiled once per lane.
+/// The script, and the modules that it may require: each is compiled once per state.
 fn add_chunks(lua: &Lua, host: &Table, source: &Arc<Source>) -> mlua::Result<()> {
     host.set("script", chunk(lua, &source.name, &source.text)?)?;
     let compiled = lua.create_table()?;

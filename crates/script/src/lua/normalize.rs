@@ -5,8 +5,8 @@
 //! (`sbtest7`, `s_dist_03`), and runs of white space one blank. The text is for people and for
 //! distinguishing statements; it is never sent.
 
-use super::placeholders::inert_bytes;
 use super::settings::Driver;
+use dbdyno_sql::{Kind, tokens};
 
 /// Of a long text (thousands of rows) only the beginning is used.
 const BYTES_MAX: usize = 2048;
@@ -14,9 +14,21 @@ const BYTES_MAX: usize = 2048;
 /// Writes the normalized statement to `out`, which is emptied first.
 pub(super) fn normalize(sql: &str, driver: Driver, out: &mut String) {
     out.clear();
-    let mut rest = beginning(sql.trim());
-    while let Some(symbol) = rest.chars().next() {
-        rest = &rest[take(rest, symbol, driver, out)..];
+    let mut tokens = tokens(beginning(sql.trim()), driver.dialect()).peekable();
+    while let Some(token) = tokens.next() {
+        match token.kind {
+            Kind::String | Kind::Placeholder | Kind::Parameter | Kind::Number => value(out),
+            Kind::Word => name(token.text, out),
+            Kind::Space => blank(out),
+            Kind::Symbol if token.text == ")" => close(out),
+            Kind::Symbol if token.text == "-" && begins_value(out) => {
+                // The sign of a number belongs to it.
+                if tokens.peek().is_none_or(|next| next.kind != Kind::Number) {
+                    out.push('-');
+                }
+            }
+            _ => out.push_str(token.text),
+        }
     }
     out.truncate(out.trim_end().len());
     if sql.len() > BYTES_MAX {
@@ -40,62 +52,6 @@ pub(super) fn beginning(sql: &str) -> &str {
         end -= 1;
     }
     &sql[..end]
-}
-
-/// Handles the token that begins with `symbol`, and returns its length in bytes.
-fn take(rest: &str, symbol: char, driver: Driver, out: &mut String) -> usize {
-    let span = |of: fn(char) -> bool| rest.find(|next| !of(next)).unwrap_or(rest.len());
-    match symbol {
-        _ if begins_text(symbol, driver) => {
-            value(out);
-            quoted_bytes(rest, driver)
-        }
-        '?' => {
-            value(out);
-            1
-        }
-        '$' if rest[1..].starts_with(|next: char| next.is_ascii_digit()) => {
-            value(out);
-            1 + rest[1..].find(|next: char| !next.is_ascii_digit()).unwrap_or(rest.len() - 1)
-        }
-        '0'..='9' => {
-            value(out);
-            span(|next| next.is_ascii_alphanumeric() || next == '.')
-        }
-        '-' if rest[1..].starts_with(|next: char| next.is_ascii_digit()) && begins_value(out) => 1,
-        _ if symbol.is_alphabetic() || symbol == '_' => {
-            let length = span(|next| next.is_alphanumeric() || next == '_');
-            name(&rest[..length], out);
-            length
-        }
-        _ if symbol.is_whitespace() => {
-            blank(out);
-            span(char::is_whitespace)
-        }
-        ')' => {
-            close(out);
-            1
-        }
-        _ => {
-            let length = inert_bytes(rest, driver).max(symbol.len_utf8());
-            out.push_str(&rest[..length]);
-            length
-        }
-    }
-}
-
-/// In MySQL double quotes enclose a string, elsewhere a name.
-fn begins_text(symbol: char, driver: Driver) -> bool {
-    symbol == '\'' || symbol == '"' && driver == Driver::Mysql
-}
-
-/// Length of a quoted string or name, including doubled quotes.
-fn quoted_bytes(rest: &str, driver: Driver) -> usize {
-    let mut length = inert_bytes(rest, driver);
-    while rest.as_bytes().get(length) == rest.as_bytes().first() {
-        length += inert_bytes(&rest[length..], driver);
-    }
-    length
 }
 
 fn blank(out: &mut String) {
@@ -176,6 +132,12 @@ mod tests {
     }
 
     #[test]
+    fn strings_of_postgresql_are_values_in_each_of_their_forms() {
+        let sql = "select e'it\\'s', $$it's$$, x'1f' where a$1 = 1";
+        assert_eq!(normal_for(sql, Driver::Pgsql), "select ?, … where a$# = ?");
+    }
+
+    #[test]
     fn statements_that_differ_in_values_only_have_one_normal_form() {
         for (sql, expected) in [
             ("SELECT c FROM sbtest7 WHERE id=501", "SELECT c FROM sbtest# WHERE id=?"),
@@ -194,6 +156,8 @@ mod tests {
             ("", ""),
             ("'unfinished", "?"),
             ("größe5 = 'ü", "größe# = ?"),
+            ("select 1e-5, -.5, 0x1F", "select ?, …"),
+            ("select @a1, 2c, 1e3", "select @a#, 2c, ?"),
         ] {
             assert_eq!(normal(sql), expected);
         }

@@ -2,69 +2,23 @@
 //! themselves where nothing is prepared.
 
 use super::settings::Driver;
-use crate::pgbench::comment_length;
 use dbdyno_model::{Value, write_double};
+use dbdyno_sql::{Kind, tokens};
 use std::fmt::Write;
 
 /// The text with each `?` outside quotes and comments replaced.
 fn replaced(sql: &str, driver: Driver, mut replace: impl FnMut(usize, &mut String)) -> String {
     let mut out = String::with_capacity(sql.len() + 16);
-    let mut rest = sql;
     let mut count = 0;
-    while let Some(symbol) = rest.chars().next() {
-        let skipped = inert_bytes(rest, driver);
-        if skipped > 0 {
-            out.push_str(&rest[..skipped]);
-            rest = &rest[skipped..];
-            continue;
-        }
-        if symbol == '?' {
+    for token in tokens(sql, driver.dialect()) {
+        if token.kind == Kind::Placeholder {
             replace(count, &mut out);
             count += 1;
         } else {
-            out.push(symbol);
+            out.push_str(token.text);
         }
-        rest = &rest[symbol.len_utf8()..];
     }
     out
-}
-
-/// Length of the quoted text or comment that begins here; 0 when there is none. In MySQL's strings
-/// a quote after a backslash does not end the string.
-pub(super) fn inert_bytes(rest: &str, driver: Driver) -> usize {
-    let quoted = |quote: char| rest[1..].find(quote).map_or(rest.len(), |end| end + 2);
-    match rest.as_bytes() {
-        [b'\'' | b'"', ..] if driver == Driver::Mysql => escaped_bytes(rest),
-        [quote @ (b'\'' | b'"' | b'`'), ..] => quoted(char::from(*quote)),
-        _ => comment_bytes(rest, driver),
-    }
-}
-
-/// Length of the comment that begins here, as the server reads it; 0 when there is none.
-fn comment_bytes(rest: &str, driver: Driver) -> usize {
-    let line = || rest.find('\n').unwrap_or(rest.len());
-    match (driver, rest.as_bytes()) {
-        // `5--3` is a difference, and what `/*!` encloses is executed.
-        (Driver::Mysql, [b'-', b'-', b'!'..=u8::MAX, ..] | [b'/', b'*', b'!', ..]) => 0,
-        (Driver::Mysql, [b'#', ..]) | (_, [b'-', b'-', ..]) => line(),
-        (Driver::Mysql, [b'/', b'*', ..]) => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
-        (Driver::Pgsql, [b'/', b'*', ..]) => comment_length(rest).unwrap_or(rest.len()),
-        _ => 0,
-    }
-}
-
-/// Length of the quoted text that begins here, in which a backslash escapes the next character.
-pub(super) fn escaped_bytes(rest: &str) -> usize {
-    let mut symbols = rest.char_indices();
-    let quote = symbols.next().map(|(_, quote)| quote);
-    while let Some((place, symbol)) = symbols.next() {
-        if symbol == '\\' {
-            symbols.next();
-        } else if Some(symbol) == quote {
-            return place + symbol.len_utf8();
-        }
-    }
-    rest.len()
 }
 
 /// The text with its parameters as PostgreSQL writes them.
@@ -76,9 +30,7 @@ pub(super) fn numbered(sql: &str, driver: Driver) -> String {
 
 /// The number of parameters, as the server counts them.
 pub(super) fn count(sql: &str, driver: Driver) -> usize {
-    let mut count = 0;
-    replaced(sql, driver, |_, _| count += 1);
-    count
+    tokens(sql, driver.dialect()).filter(|token| token.kind == Kind::Placeholder).count()
 }
 
 /// The text with its values inserted, formatted as in sysbench.
@@ -121,10 +73,9 @@ mod tests {
             pgsql
         };
         assert_eq!(numbered("a = ? and b = ?"), "a = $1 and b = $2");
-        assert_eq!(
-            numbered("'?' \"?\" `?` /* ? */ ? -- ?\n?"),
-            "'?' \"?\" `?` /* ? */ $1 -- ?\n$2"
-        );
+        assert_eq!(numbered("'?' \"?\" /* ? */ ? -- ?\n?"), "'?' \"?\" /* ? */ $1 -- ?\n$2");
+        assert_eq!(super::numbered("`?` ?", Driver::Mysql), "`?` $1");
+        assert_eq!(super::numbered("E'\\'?' $$?$$ ?", Driver::Pgsql), "E'\\'?' $$?$$ $1");
         assert_eq!(numbered("'it''s ?' ?"), "'it''s ?' $1");
         assert_eq!(numbered("ü ? '"), "ü $1 '");
     }

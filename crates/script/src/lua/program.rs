@@ -4,38 +4,20 @@ use super::coroutine::Entry;
 use super::counters::{Counter, Counters};
 use super::fault;
 use super::host::ClientContext;
-use super::lane::Lane;
-use super::laws::Laws;
 use super::reporter::Reporter;
-use super::result_usage::{keep_of_executions, keep_of_queries};
 use super::session::LuaSession;
 use super::settings::Settings;
+use super::source::{RUN, Source};
+use super::state::State;
 use super::statements::Statements;
 use crate::dist::Unique;
 use crate::{Problem, Session, Severity};
-use dbdyno_model::{Keep, Purpose, Script, Stream};
+use dbdyno_model::{Purpose, Script, Stream};
 use mlua::Table;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The command that runs transactions.
-pub(super) const RUN: &str = "run";
-
 /// The client number used for examining the script and for its reports, which belong to no client.
 const NO_CLIENT: u32 = 0;
-
-/// What all lanes share of a script.
-#[derive(Debug)]
-pub(super) struct Source {
-    pub(super) name: String,
-    pub(super) text: String,
-    pub(super) settings: Settings,
-    pub(super) laws: Laws,
-    pub(super) statements: Arc<Statements>,
-    /// What to keep of the answers to texts and to prepared statements: nothing when the script
-    /// never uses them.
-    pub(super) keep_of_query: Keep,
-    pub(super) keep_of_execute: Keep,
-}
 
 /// A script that is ready to run.
 #[derive(Debug)]
@@ -55,10 +37,10 @@ pub fn compile(script: &Script, settings: Settings) -> Result<Program, Vec<Probl
 
 fn examine(script: &Script, settings: Settings) -> Result<Program, String> {
     let source = Arc::new(Source::new(script, settings)?);
-    let lane = Lane::new(&source, Arc::default()).map_err(|error| fault::message_of(&error))?;
+    let state = State::new(&source, Arc::default()).map_err(|error| fault::message_of(&error))?;
     let mut context = no_client(source.settings.seed);
-    let client = lane.client(NO_CLIENT, &mut context)?;
-    let survey = lane.survey(&client).map_err(|error| fault::message_of(&error))?;
+    let client = state.client(NO_CLIENT, &mut context)?;
+    let survey = state.survey(&client).map_err(|error| fault::message_of(&error))?;
     refuse_unknown_command(&source, &survey)?;
     Ok(Program {
         commands: read(&survey, "commands")?,
@@ -92,7 +74,7 @@ fn no_client(seed: u64) -> ClientContext {
 }
 
 fn problem(script: &Script, message: &str) -> Problem {
-    let fault = fault::fault(message, &script.name);
+    let fault = fault::fault(message.to_owned().into(), &script.name);
     Problem {
         severity: Severity::Error,
         script: script.name.clone(),
@@ -107,25 +89,6 @@ fn read<T: mlua::FromLua>(table: &Table, key: &str) -> Result<T, String> {
     table.get(key).map_err(|error| fault::message_of(&error))
 }
 
-impl Source {
-    fn new(script: &Script, settings: Settings) -> Result<Self, String> {
-        let laws = Laws::new(&settings)?;
-        let modules = settings.modules.values().map(String::as_str);
-        let texts: Vec<&str> = modules.chain([script.text.as_str()]).collect();
-        let (keep_of_query, keep_of_execute) =
-            (keep_of_queries(&texts), keep_of_executions(&texts));
-        Ok(Self {
-            name: script.name.clone(),
-            text: script.text.clone(),
-            laws,
-            statements: Arc::default(),
-            keep_of_query,
-            keep_of_execute,
-            settings,
-        })
-    }
-}
-
 impl Program {
     /// Sessions that run the events of these clients, or the command that the script was compiled
     /// for as each client's one transaction. All clients of one thread are created together: they
@@ -134,21 +97,22 @@ impl Program {
         &self,
         clients: impl Iterator<Item = u32>,
     ) -> Result<Vec<Box<dyn Session>>, Problem> {
-        let lane = self.lane()?;
+        let state = self.state()?;
         let entry =
             if self.source.settings.command == RUN { Entry::ThreadInit } else { Entry::Command };
         let session = |client| {
-            Box::new(LuaSession::new(Arc::clone(&lane), client, entry)) as Box<dyn Session>
+            Box::new(LuaSession::new(Arc::clone(&state), client, entry)) as Box<dyn Session>
         };
         Ok(clients.map(session).collect())
     }
 
     /// A Lua state for one thread.
-    fn lane(&self) -> Result<Arc<Lane>, Problem> {
+    fn state(&self) -> Result<Arc<State>, Problem> {
         let counters: Arc<Counters> = Arc::default();
         self.counters().push(Arc::clone(&counters));
-        let lane = Lane::new(&self.source, counters);
-        lane.map(Arc::new)
+        let state = State::new(&self.source, counters);
+        state
+            .map(Arc::new)
             .map_err(|error| Problem::outside(&self.source.name, fault::message_of(&error)))
     }
 
@@ -159,10 +123,10 @@ impl Program {
             return Ok(None);
         }
         let refused = |message: String| Problem::outside(&self.source.name, message);
-        let lane = self.lane()?;
+        let state = self.state()?;
         let mut context = no_client(self.source.settings.seed);
-        let client = lane.client(NO_CLIENT, &mut context).map_err(refused)?;
-        let reporter = Reporter::of(lane, client, context);
+        let client = state.client(NO_CLIENT, &mut context).map_err(refused)?;
+        let reporter = Reporter::of(state, client, context);
         reporter.map_err(|error| refused(fault::message_of(&error)))
     }
 
@@ -191,7 +155,7 @@ impl Program {
         &self.source.statements
     }
 
-    /// One of sysbench's counts, over all lanes so far.
+    /// One of sysbench's counts, over all threads so far.
     pub fn count(&self, counter: Counter) -> u64 {
         self.counters().iter().map(|counters| counters.get(counter)).sum()
     }

@@ -1,8 +1,8 @@
 //! The hooks with which a script reports a run itself.
 
-use super::fault::fault;
+use super::fault::{Failure, fault};
 use super::host::ClientContext;
-use super::lane::{Lane, resume_in_lane};
+use super::state::{State, resume};
 use super::yielded::Yielded;
 use crate::Fault;
 use dbdyno_model::Nanos;
@@ -29,7 +29,7 @@ impl Report {
 
 /// Runs a script's report hooks.
 pub struct Reporter {
-    lane: Arc<Lane>,
+    state: Arc<State>,
     client: Table,
     context: ClientContext,
     interval: Option<Nanos>,
@@ -39,7 +39,7 @@ pub struct Reporter {
 impl Reporter {
     /// None when the script has no such hook.
     pub(super) fn of(
-        lane: Arc<Lane>,
+        state: Arc<State>,
         client: Table,
         context: ClientContext,
     ) -> mlua::Result<Option<Self>> {
@@ -54,7 +54,7 @@ impl Reporter {
         let seconds: u64 = options.get("report_interval")?;
         let interval = (seconds > 0).then(|| Nanos::from_secs(seconds));
         let percentile = options.get("percentile")?;
-        Ok(Some(Self { lane, client, context, interval, percentile }))
+        Ok(Some(Self { state, client, context, interval, percentile }))
     }
 
     /// The interval of intermediate reports, from `--report-interval`; none without it.
@@ -69,8 +69,8 @@ impl Reporter {
 
     /// Calls the script's hook for this report with the statistics, by sysbench's names for them.
     pub fn report(&mut self, report: Report, statistics: &[(&str, f64)]) -> Result<(), Fault> {
-        let table = self.lane.lua.create_table_from(statistics.iter().copied());
-        let table = table.map_err(|error| self.fault(&error.to_string()))?;
+        let table = self.state.lua.create_table_from(statistics.iter().copied());
+        let table = table.map_err(|error| self.fault(error.to_string()))?;
         self.run("report", (report.hook(), table))
     }
 
@@ -82,18 +82,21 @@ impl Reporter {
     fn run(&mut self, entry: &str, values: impl IntoLuaMulti) -> Result<(), Fault> {
         match self.resume(entry, values) {
             Ok(Yielded::End) => Ok(()),
-            Ok(Yielded::Fault(message)) | Err(message) => Err(self.fault(&message)),
-            Ok(_) => Err(self.fault("a report hook may neither send requests nor sleep")),
+            Ok(Yielded::Fault(failure)) => Err(self.fault(failure)),
+            Err(message) => Err(self.fault(message)),
+            Ok(_) => {
+                Err(self.fault("a report hook may neither send requests nor sleep".to_owned()))
+            }
         }
     }
 
     fn resume(&mut self, entry: &str, values: impl IntoLuaMulti) -> Result<Yielded, String> {
         let message_of = |error: mlua::Error| error.to_string();
-        let thread = self.lane.thread(&self.client).map_err(message_of)?;
-        resume_in_lane(&thread, (&self.client, entry, values), &mut self.context)
+        let thread = self.state.thread(&self.client).map_err(message_of)?;
+        resume(&thread, (&self.client, entry, values), &mut self.context)
     }
 
-    fn fault(&self, message: &str) -> Fault {
-        fault(message, &self.lane.source.name)
+    fn fault(&self, failure: impl Into<Failure>) -> Fault {
+        fault(failure.into(), &self.state.source.name)
     }
 }

@@ -5,7 +5,6 @@
 //! mention of the function is a call whose value is dropped, and nothing is mentioned that would
 //! access them in another way.
 
-use super::placeholders::escaped_bytes;
 use dbdyno_model::Keep;
 
 /// Methods that access rows without the value of the call that requested them.
@@ -207,6 +206,20 @@ fn long_bracket(rest: &str) -> Option<(usize, usize)> {
     let begin = 2 + level;
     let end = contents.find(&closing).map_or(rest.len(), |end| begin + end + closing.len());
     Some((begin, end))
+}
+
+/// Length of Lua's string that begins here, in which a backslash escapes the next character.
+fn escaped_bytes(rest: &str) -> usize {
+    let mut symbols = rest.char_indices();
+    let quote = symbols.next().map(|(_, quote)| quote);
+    while let Some((place, symbol)) = symbols.next() {
+        if symbol == '\\' {
+            symbols.next();
+        } else if Some(symbol) == quote {
+            return place + symbol.len_utf8();
+        }
+    }
+    rest.len()
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use super::answer::Ignorable;
 use super::coroutine::{Coroutine, CoroutineState, Entry};
 use super::counters::Counter;
 use super::exchange::{Exchange, Outgoing, Preparation};
-use super::fault::{fault, message_of};
+use super::fault::{Failure, fault, message_of};
 use super::host::ClientContext;
-use super::lane::Lane;
-use super::program::RUN;
+use super::source::RUN;
+use super::state::State;
 use super::statements::Way;
 use super::yielded::Yielded;
 use crate::dist::Unique;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// A client's session of a Lua script.
 pub(super) struct LuaSession {
-    lane: Arc<Lane>,
+    state: Arc<State>,
     coroutine: Coroutine,
     exchange: Exchange,
     /// The client's number.
@@ -70,8 +70,8 @@ impl From<Preparation> for Next {
 }
 
 impl LuaSession {
-    pub(super) fn new(lane: Arc<Lane>, number: u32, entry: Entry) -> Self {
-        let settings = &lane.source.settings;
+    pub(super) fn new(state: Arc<State>, number: u32, entry: Entry) -> Self {
+        let settings = &state.source.settings;
         let unique = Unique::new(number, settings.clients, settings.seed);
         let chance = Stream::keyed(0, Purpose::Script, 0, 0);
         let coroutine =
@@ -79,7 +79,7 @@ impl LuaSession {
         let ignorable = settings.argument("mysql_ignore_errors");
         let exchange = Exchange::new(Ignorable::new(settings.driver, ignorable));
         let mut session =
-            Self { lane, coroutine, exchange, number, connects: 0, servers: Vec::new() };
+            Self { state, coroutine, exchange, number, connects: 0, servers: Vec::new() };
         session.begin_with_first_connection();
         session
     }
@@ -94,7 +94,7 @@ impl LuaSession {
     fn connect(&mut self, connection: ConnectionId) -> Step<'static> {
         let place = connection.0 as usize;
         let server =
-            server_of(self.lane.source.settings.servers, self.number.into(), self.connects);
+            server_of(self.state.source.settings.servers, self.number.into(), self.connects);
         self.connects += 1;
         self.servers.resize(self.servers.len().max(place + 1), 0);
         self.servers[place] = server;
@@ -108,7 +108,7 @@ impl LuaSession {
     }
 
     /// Continues until the caller has to do something.
-    fn advance(&mut self, input: &Resume<'_>) -> Result<Wanted, String> {
+    fn advance(&mut self, input: &Resume<'_>) -> Result<Wanted, Failure> {
         let mut yielded = self.resume_coroutine(input)?;
         loop {
             match self.handle(yielded)? {
@@ -120,33 +120,33 @@ impl LuaSession {
 
     /// Resumes the coroutine with what it waits for, or starts one.
     fn resume_coroutine(&mut self, input: &Resume<'_>) -> Result<Yielded, String> {
-        let lane = &self.lane;
+        let state = &self.state;
         match (self.coroutine.state(), input) {
-            (CoroutineState::NotStarted(entry), _) => self.coroutine.start(lane, entry),
+            (CoroutineState::NotStarted(entry), _) => self.coroutine.start(state, entry),
             (CoroutineState::BetweenEvents, _) => self.coroutine.resume_into_event(),
             (_, Resume::Reply(reply)) => {
-                let values = self.exchange.answer(lane, reply);
+                let values = self.exchange.answer(state, reply);
                 self.coroutine.resume(values.map_err(|error| message_of(&error))?)
             }
             _ => self.coroutine.resume(()),
         }
     }
 
-    fn handle(&mut self, yielded: Yielded) -> Result<Next, String> {
+    fn handle(&mut self, yielded: Yielded) -> Result<Next, Failure> {
         let exchange = &mut self.exchange;
         Ok(match yielded {
             Yielded::Next if self.coroutine.accept_event() => Next::Resume(None),
             Yielded::Next | Yielded::End => Step::Done.into(),
             Yielded::Query(connection, sql) => {
                 let way = self.way(connection);
-                self.exchange.query(&self.lane, way, &sql)?.into()
+                self.exchange.query(&self.state, way, &sql)?.into()
             }
             Yielded::Prepare(connection, sql) => {
                 let way = self.way(connection);
-                self.exchange.prepare(&self.lane, way, &sql)?.into()
+                self.exchange.prepare(&self.state, way, &sql)?.into()
             }
             Yielded::Execute(number, values) => {
-                exchange.execute(&self.lane, number, values)?.into()
+                exchange.execute(&self.state, number, values)?.into()
             }
             Yielded::Bind(number, kinds) => {
                 exchange.bind(number, &kinds);
@@ -160,7 +160,7 @@ impl LuaSession {
             Yielded::Restart => Step::Restart.into(),
             Yielded::Connect(connection) => self.connect(connection).into(),
             Yielded::Reconnect(connection) => {
-                self.lane.counters.add(Counter::Reconnect);
+                self.state.counters.add(Counter::Reconnect);
                 let Way { connection, server } = self.way(connection);
                 Step::Connect { connection, server }.into()
             }
@@ -175,20 +175,20 @@ impl LuaSession {
             Yielded::Stop => {
                 Step::Stop { is_over: self.coroutine.state() == CoroutineState::EventOver }.into()
             }
-            Yielded::Fault(message) => return Err(message),
+            Yielded::Fault(failure) => return Err(failure),
         })
     }
 
     /// A command is a transaction without setup or teardown.
     fn runs_command(&self) -> bool {
-        self.lane.source.settings.command != RUN
+        self.state.source.settings.command != RUN
     }
 }
 
 impl Session for LuaSession {
     /// Only together with its whole Lua state.
     fn can_move(&self) -> bool {
-        Arc::strong_count(&self.lane) == 1
+        Arc::strong_count(&self.state) == 1
     }
 
     fn begin(&mut self, _script: usize, chance: Stream) {
@@ -229,9 +229,9 @@ impl Session for LuaSession {
         match self.advance(&input) {
             Ok(Wanted::Exchange(outgoing)) => Ok(self.exchange.step(outgoing)),
             Ok(Wanted::Other(step)) => Ok(step),
-            Err(message) => {
+            Err(failure) => {
                 self.coroutine.abandon();
-                Err(fault(&message, &self.lane.source.name))
+                Err(fault(failure, &self.state.source.name))
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The settings that a script runs with. They are decided elsewhere: nothing here has a default.
 
+use dbdyno_sql::Dialect;
 use std::collections::BTreeMap;
 
 /// The kind of server the script talks to.
@@ -17,6 +18,14 @@ impl Driver {
         match self {
             Self::Mysql => "mysql",
             Self::Pgsql => "pgsql",
+        }
+    }
+
+    /// Whose grammar statements are read by.
+    pub(super) fn dialect(self) -> Dialect {
+        match self {
+            Self::Mysql => Dialect::Mysql,
+            Self::Pgsql => Dialect::Postgresql,
         }
     }
 }
@@ -39,7 +48,7 @@ pub struct Settings {
     /// Whether `con:prepare` prepares; otherwise values are inserted into the text
     /// (`--db-ps-mode`).
     pub prepares: bool,
-    /// The number of clients over all lanes: sysbench's threads.
+    /// The number of clients over all threads: sysbench's threads.
     pub clients: u32,
     /// The servers that connections are spread over.
     pub servers: u32,

@@ -19,7 +19,7 @@ const LAST: usize = STATEMENTS_MAX - 1;
 /// The name of the statements beyond the limit.
 const OTHERS: &str = "(other statements)";
 
-/// The statements of a run, shared by all lanes.
+/// The statements of a run, shared by all threads.
 #[derive(Debug, Default)]
 pub struct Statements(Mutex<Known>);
 
@@ -84,7 +84,7 @@ impl Known {
     }
 }
 
-/// One lane's cache of statement numbers, so that lanes share a lock only for new statements.
+/// One Lua state's cache of statement numbers, so that threads share a lock only for new statements.
 #[derive(Debug, Default)]
 pub(super) struct StatementNumbers {
     /// A list, because nearly all scripts have one way or two.
@@ -127,7 +127,7 @@ mod tests {
     const FIRST: Way = Way { connection: ConnectionId::FIRST, server: 0 };
 
     #[test]
-    fn a_statement_has_one_place_in_all_lanes() {
+    fn a_statement_has_one_place_in_all_states() {
         let statements = Statements::default();
         let (mut first, mut second) = (StatementNumbers::default(), StatementNumbers::default());
         assert_eq!(first.of("select 1", FIRST, Driver::Pgsql, &statements), StatementId(0));

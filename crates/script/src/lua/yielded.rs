@@ -3,6 +3,7 @@
 //! The first value is the operation. It is a light userdata, which no script can create, so that
 //! what a script's own coroutines yield cannot be mistaken for it.
 
+use super::fault::Failure;
 use dbdyno_model::ConnectionId;
 use mlua::{LightUserData, Lua, MultiValue, Table, Value};
 
@@ -65,7 +66,7 @@ pub(super) enum Yielded {
     /// The coroutine has ended.
     End,
     /// The script failed.
-    Fault(String),
+    Fault(Failure),
 }
 
 /// The table of operations for the library.
@@ -101,7 +102,10 @@ impl Yielded {
             Operation::Disconnect => Self::Disconnect(connection(&mut yielded)?),
             Operation::Stop => Self::Stop,
             Operation::End => Self::End,
-            Operation::Fault => Self::Fault(text(&mut yielded)?.to_string_lossy()),
+            Operation::Fault => Self::Fault(Failure {
+                message: text(&mut yielded)?.to_string_lossy(),
+                sqlstate: text(&mut yielded).map(|state| state.to_string_lossy()),
+            }),
         })
     }
 }

@@ -4,12 +4,11 @@
 //! in psql's scripts. A variable's value is written into them by the rules of their format, so that
 //! it arrives as it is. The rows themselves are left to the server to check.
 
-use super::chars::{is_name, skip_while};
+use super::chars::{is_name, mentions, skip_while};
 use super::datum::write_value;
 use super::names::{Names, Slot};
 use super::source::Flaw;
 use super::sql::{Kind, Piece};
-use super::template::mentions;
 use dbdyno_model::{CopyDirection, Value};
 use std::fmt::Write;
 use std::ops::Range;
@@ -77,21 +76,11 @@ impl Token<'_> {
 
 fn tokens<'a>(text: &'a str, pieces: &[Piece]) -> Vec<Token<'a>> {
     let mut tokens = Vec::new();
-    let mut last_quoted = 0..0;
     for piece in pieces {
         let part = &text[piece.span.clone()];
         match piece.kind {
             Kind::Quoted if part.starts_with("--") || part.starts_with("/*") => {}
-            Kind::Quoted if last_quoted.end == piece.span.start && !last_quoted.is_empty() => {
-                // A doubled quote within a string.
-                last_quoted.end = piece.span.end;
-                tokens.pop();
-                tokens.push(Token::Quoted(&text[last_quoted.clone()]));
-            }
-            Kind::Quoted => {
-                last_quoted = piece.span.clone();
-                tokens.push(Token::Quoted(part));
-            }
+            Kind::Quoted => tokens.push(Token::Quoted(part)),
             Kind::Code | Kind::Escaped => words(part, &mut tokens),
         }
     }
@@ -233,12 +222,11 @@ fn option(options: &[Token<'_>], word: &str) -> Option<String> {
     if next.is("as") {
         next = rest.next()?;
     }
-    let has_escapes = next.is("e");
-    if has_escapes {
-        next = rest.next()?;
-    }
     let Token::Quoted(quoted) = next else { return None };
-    let text = quoted.strip_prefix('\'')?.strip_suffix('\'')?.replace("''", "'");
+    let unprefixed = quoted.strip_prefix(['e', 'E']);
+    let has_escapes = unprefixed.is_some();
+    let text =
+        unprefixed.unwrap_or(quoted).strip_prefix('\'')?.strip_suffix('\'')?.replace("''", "'");
     Some(if has_escapes { text.replace("\\t", "\t").replace("\\\\", "\\") } else { text })
 }
 
@@ -366,12 +354,17 @@ impl Quotes<'_> {
 mod tests {
     use super::{Format, RowPart, recognize, row_parts};
     use crate::pgbench::names::Names;
-    use crate::pgbench::sql::scan;
+    use crate::pgbench::sql::{self, Scan};
     use dbdyno_model::CopyDirection::{In, Out};
     use dbdyno_model::Value;
+    use dbdyno_sql::Dialect;
+
+    fn scan(command: &str) -> Scan {
+        sql::scan(command, 0, Dialect::Postgresql)
+    }
 
     fn format(command: &str) -> Format {
-        recognize(command, &scan(command, 0).pieces).expect("it copies").0.format
+        recognize(command, &scan(command).pieces).expect("it copies").0.format
     }
 
     #[test]
@@ -388,11 +381,11 @@ mod tests {
             ("select 'copy t from stdin'", None),
             ("select copy from stdin", None),
         ] {
-            let found = recognize(command, &scan(command, 0).pieces);
+            let found = recognize(command, &scan(command).pieces);
             assert_eq!(found.map(|(copy, _)| copy.direction), expected, "{command}");
         }
         let combined = r"begin \; copy t from stdin";
-        assert!(!recognize(combined, &scan(combined, 0).pieces).unwrap().1);
+        assert!(!recognize(combined, &scan(combined).pieces).unwrap().1);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::datum::Datum;
 use super::functions::{ARGUMENTS_MAX, Function};
 use super::names::Slot;
 use super::operators::{self, Operator};
-use dbdyno_model::{Stream, Value};
+use super::scope::Scope;
 
 /// An expression, with variables resolved to slots.
 #[derive(Debug, PartialEq)]
@@ -23,32 +23,6 @@ pub(super) enum Expression {
     /// Conditions with their results, and the result when none is true.
     Case(Vec<(Self, Self)>, Box<Self>),
     Call(Function, Vec<Self>),
-}
-
-/// What an expression is evaluated with.
-pub(super) struct Scope<'a> {
-    pub(super) variables: &'a [Option<Value>],
-    pub(super) names: &'a [String],
-    pub(super) chance: &'a mut Stream,
-    /// Receives the lines of `debug()`.
-    pub(super) print: fn(&str),
-    /// Script and command, for those lines.
-    pub(super) place: (u32, u32),
-}
-
-impl Scope<'_> {
-    #[inline]
-    fn read(&self, slot: Slot) -> Result<Datum, String> {
-        match &self.variables[slot.0 as usize] {
-            Some(value) => Datum::from_value(value)
-                .map_err(|message| format!("variable {}: {message}", self.name(slot))),
-            None => Err(format!("variable {} has no value", self.name(slot))),
-        }
-    }
-
-    fn name(&self, slot: Slot) -> &str {
-        &self.names[slot.0 as usize]
-    }
 }
 
 impl Expression {

@@ -3,8 +3,8 @@
 //! A function is NULL when an argument is, except `debug`, which prints it.
 
 use super::datum::Datum;
-use super::expression::Scope;
 use super::operators::{self, Operator};
+use super::scope::Scope;
 use crate::dist::{self, Span};
 use std::ops::RangeInclusive;
 

@@ -152,7 +152,8 @@ impl Lowering<'_, '_, '_> {
         if self.context.mode != QueryMode::Simple {
             self.check_not_combined(sql);
         }
-        let mut template = template(self.source.text, sql, self.context.mode, self.context.names);
+        let mut template =
+            template(self.source.text, &sql.pieces, self.context.mode, self.context.names);
         for warning in template.warnings.drain(..) {
             self.warn(warning);
         }

@@ -6,6 +6,7 @@
 //! rows and shell commands can fail while running.
 
 mod chars;
+mod commands;
 mod copy;
 mod datum;
 mod expression;
@@ -20,6 +21,7 @@ mod parser;
 mod program;
 mod read;
 mod routine;
+mod scope;
 mod session;
 mod source;
 mod sql;
@@ -27,14 +29,15 @@ mod step_buffers;
 mod template;
 mod variables;
 
+pub(crate) use commands::Commands;
 pub use program::Program;
 pub use session::PgbenchSession;
-pub(crate) use sql::comment_length;
 
 use crate::problem::{Problem, Severity};
 use chars::is_valid_name;
 use datum::value_from_text;
 use dbdyno_model::{Purpose, QueryMode, Scalar, Script, Stream, Value};
+use dbdyno_sql::Dialect;
 use names::Names;
 use program::Instruction;
 use read::Reading;
@@ -48,6 +51,8 @@ pub struct Options {
     pub seed: u64,
     /// Whether shell commands may run.
     pub allow_shell: bool,
+    /// Whose grammar the SQL is read by.
+    pub dialect: Dialect,
     /// Whether the server's protocol has COPY.
     pub has_copy: bool,
     /// Receives the lines that `debug()` prints.
@@ -68,12 +73,18 @@ pub struct Compilation {
 /// ```
 /// use dbdyno_model::{Purpose, QueryMode, Script, Stream};
 /// use dbdyno_script::{Options, Resume, Session, compile};
+/// use dbdyno_sql::Dialect;
 /// use std::{collections::BTreeMap, sync::Arc};
 ///
 /// let text = "\\set id random(1, 10 * :scale)\nselect * from t where id = :id;".into();
 /// let scripts = [Script { name: "by_id".into(), weight: 1, text, ..Script::default() }];
-/// let options =
-///     Options { seed: 1, allow_shell: false, has_copy: true, print: |line| eprintln!("{line}") };
+/// let options = Options {
+///     seed: 1,
+///     allow_shell: false,
+///     dialect: Dialect::Postgresql,
+///     has_copy: true,
+///     print: |line| eprintln!("{line}"),
+/// };
 /// let compilation = compile(&scripts, &BTreeMap::new(), QueryMode::Prepared, options);
 /// assert!(compilation.problems.is_empty());
 /// let program = Arc::new(compilation.program.unwrap());
@@ -95,7 +106,10 @@ pub fn compile(
         names.settable_slot(name);
     }
     let client_id = names.settable_slot("client_id");
-    let readings = scripts.iter().map(|script| read_script(script, &mut names)).collect();
+    let readings = scripts.iter().map(|script| {
+        read::read(Source::new(&script.name, &script.text), options.dialect, &mut names)
+    });
+    let readings = readings.collect();
     let mut problems = check_plan(scripts, variables);
     let mut statements = Vec::new();
     let mut context =
@@ -131,10 +145,6 @@ fn lower_all(
         code
     };
     readings.into_iter().enumerate().map(lower).collect()
-}
-
-fn read_script<'a>(script: &'a Script, names: &mut Names) -> Reading<'a> {
-    read::read(Source::new(&script.name, &script.text), names)
 }
 
 /// The problems of the plan as a whole.

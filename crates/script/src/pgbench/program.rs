@@ -6,9 +6,7 @@ use super::copy::{Format, RowPart};
 use super::expression::Expression;
 use super::meta::{ShellWord, Sleep, Store};
 use super::names::Slot;
-use super::session::PgbenchSession;
 use dbdyno_model::{CopyDirection, Flow, Statement, StatementId, Value};
-use std::sync::Arc;
 
 /// The scripts of a plan, compiled.
 #[derive(Debug)]
@@ -30,11 +28,6 @@ impl Program {
     /// The statements that requests refer to, over all scripts.
     pub fn statements(&self) -> &[Statement] {
         &self.statements
-    }
-
-    /// One client's session.
-    pub fn session(self: &Arc<Self>, client_id: u32) -> PgbenchSession {
-        PgbenchSession::new(Arc::clone(self), client_id)
     }
 }
 

@@ -12,6 +12,7 @@ use super::source::{Flaw, Source};
 use super::sql::{self, Ending, Piece};
 use crate::problem::{Problem, Severity};
 use dbdyno_model::CopyDirection;
+use dbdyno_sql::Dialect;
 use std::ops::Range;
 
 /// A command and its position.
@@ -40,15 +41,16 @@ pub(super) struct Sql {
 /// A script as read.
 pub(super) struct Reading<'a> {
     pub(super) source: Source<'a>,
+    dialect: Dialect,
     pub(super) commands: Vec<Command>,
     pub(super) mentions: Vec<Mention>,
     pub(super) flaws: Vec<Flaw>,
 }
 
 /// Reads a script.
-pub(super) fn read<'a>(source: Source<'a>, names: &mut Names) -> Reading<'a> {
+pub(super) fn read<'a>(source: Source<'a>, dialect: Dialect, names: &mut Names) -> Reading<'a> {
     let mut reading =
-        Reading { source, commands: Vec::new(), mentions: Vec::new(), flaws: Vec::new() };
+        Reading { source, dialect, commands: Vec::new(), mentions: Vec::new(), flaws: Vec::new() };
     if let Some(at) = reading.source.text.find('\0') {
         reading.flaws.push(Flaw::new(at..at + 1, "a script cannot contain a zero byte"));
         return reading;
@@ -73,7 +75,7 @@ impl Reading<'_> {
 
     /// Reads the command at this offset; none when the script ends with it.
     fn step(&mut self, at: usize, names: &mut Names) -> Option<usize> {
-        let scan = sql::scan(self.source.text, at);
+        let scan = sql::scan(self.source.text, at, self.dialect);
         self.flaws.extend(scan.flaws);
         let is_closed = scan.ending == Ending::Semicolon;
         let mut next = scan.next;

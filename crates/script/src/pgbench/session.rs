@@ -5,10 +5,11 @@
 //! loops, so a script always ends.
 
 use super::datum::{Datum, value_from_text};
-use super::expression::{Expression, Scope};
+use super::expression::Expression;
 use super::meta::StoreRows;
 use super::names::Slot;
 use super::program::{Body, Instruction, Operation, Program, Query};
+use super::scope::Scope;
 use super::step_buffers::{StepBuffers, pause};
 use super::variables::Variables;
 use crate::{Fault, Resume, Session, Step};
@@ -37,8 +38,15 @@ struct Client {
     buffers: StepBuffers,
 }
 
+impl Program {
+    /// One client's session.
+    pub fn session(self: &Arc<Self>, client_id: u32) -> PgbenchSession {
+        PgbenchSession::new(Arc::clone(self), client_id)
+    }
+}
+
 impl PgbenchSession {
-    pub(super) fn new(program: Arc<Program>, client_id: u32) -> Self {
+    fn new(program: Arc<Program>, client_id: u32) -> Self {
         let mut variables = Variables::new(program.start.clone());
         if let Some(slot) = program.client_id {
             variables.set(slot, Value::Int(client_id.into()));
@@ -276,7 +284,7 @@ impl Client {
     fn fault_at(&self, instruction: &Instruction) -> impl FnOnce(String) -> Fault + use<> {
         let script = self.script as u32;
         let (command, line) = (instruction.command, instruction.line);
-        move |message| Fault { script, command, line, message }
+        move |message| Fault { script, command, line, message, sqlstate: None }
     }
 }
 

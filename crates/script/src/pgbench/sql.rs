@@ -4,9 +4,10 @@
 //! begins a meta-command, or at the end of the script. The SQL itself is left to the server to
 //! check.
 
-use super::chars::{is_name, is_name_start, skip_while};
+use super::chars::skip_while;
 use super::routine::Routine;
 use super::source::Flaw;
+use dbdyno_sql::{Dialect, Kind as TokenKind, Token, token};
 use std::ops::Range;
 
 /// How a part of a command is to be read.
@@ -47,11 +48,12 @@ pub(super) struct Scan {
     pub(super) flaws: Vec<Flaw>,
 }
 
-/// Scans the command that begins at `from`, after white space and `--` comments.
-pub(super) fn scan(text: &str, from: usize) -> Scan {
-    let start = skip_leading(text, from);
+/// Scans the command that begins at `from`, after white space and comments of whole lines.
+pub(super) fn scan(text: &str, from: usize, dialect: Dialect) -> Scan {
+    let start = skip_leading(text, from, dialect);
     let mut scanner = Scanner {
         text,
+        dialect,
         at: start,
         pieces: Vec::new(),
         code_start: start,
@@ -63,10 +65,14 @@ pub(super) fn scan(text: &str, from: usize) -> Scan {
     scanner.finish(start, ending)
 }
 
-fn skip_leading(text: &str, mut at: usize) -> usize {
+fn skip_leading(text: &str, mut at: usize, dialect: Dialect) -> usize {
     loop {
         at = skip_while(text, at, |c| c.is_ascii_whitespace());
-        if !text[at..].starts_with("--") {
+        let rest = &text[at..];
+        // Two dashes begin a comment of the script, whatever they mean to the server.
+        let is_comment =
+            rest.starts_with("--") || rest.starts_with('#') && dialect == Dialect::Mysql;
+        if !is_comment {
             return at;
         }
         at = skip_while(text, at, |c| c != '\n');
@@ -75,6 +81,7 @@ fn skip_leading(text: &str, mut at: usize) -> usize {
 
 struct Scanner<'a> {
     text: &'a str,
+    dialect: Dialect,
     at: usize,
     pieces: Vec<Piece>,
     /// Where the current stretch of code began.
@@ -87,35 +94,32 @@ struct Scanner<'a> {
 
 impl Scanner<'_> {
     fn run(&mut self) -> Ending {
-        while let Some(first) = self.text[self.at..].chars().next() {
-            match first {
-                ';' if self.brackets.is_empty() && !self.routine.is_open() => {
+        while let Some(token) = token(&self.text[self.at..], self.dialect) {
+            match token.text {
+                ";" if self.brackets.is_empty() && !self.routine.is_open() => {
                     return Ending::Semicolon;
                 }
-                '\\' if !self.escape() => return Ending::Backslash,
-                '\\' => {}
-                _ => self.step(first),
+                "\\" if !self.escape() => return Ending::Backslash,
+                "\\" => {}
+                _ => self.step(token),
             }
         }
         Ending::Script
     }
 
-    /// Consumes what begins with this character.
-    fn step(&mut self, first: char) {
-        let rest = &self.text[self.at..];
-        match first {
-            '\'' => self.quoted(string_length(rest, false), "this string does not end"),
-            '"' => self.quoted(after(rest, 1, "\""), "this quoted name does not end"),
-            '-' if rest.starts_with("--") => self.quoted(Some(line_length(rest)), ""),
-            '/' if rest.starts_with("/*") => {
-                self.quoted(comment_length(rest), "this comment does not end");
+    fn step(&mut self, token: Token<'_>) {
+        match (token.kind, token.text) {
+            (TokenKind::String, _) => return self.quoted(token, "this string does not end"),
+            (TokenKind::QuotedName, _) => {
+                return self.quoted(token, "this quoted name does not end");
             }
-            '$' => self.dollar(),
-            '(' => self.open_bracket(),
-            ')' => self.close_bracket(),
-            _ if is_name(first) => self.word(),
-            _ => self.at += first.len_utf8(),
+            (TokenKind::Comment, _) => return self.quoted(token, "this comment does not end"),
+            (TokenKind::Word, word) if self.brackets.is_empty() => self.routine.word(word),
+            (_, "(") => self.brackets.push(self.at),
+            (_, ")") => drop(self.brackets.pop()),
+            _ => {}
         }
+        self.at += token.text.len();
     }
 
     /// `\;` and `\:`; any other backslash is not an escape.
@@ -127,47 +131,13 @@ impl Scanner<'_> {
         is_escape
     }
 
-    fn open_bracket(&mut self) {
-        self.brackets.push(self.at);
-        self.at += 1;
-    }
-
-    fn close_bracket(&mut self) {
-        self.brackets.pop();
-        self.at += 1;
-    }
-
-    /// A word or a number. `E` before a string allows escapes by backslash in it.
-    fn word(&mut self) {
-        let end = skip_while(self.text, self.at, |c| is_name(c) || c == '$');
-        let word = &self.text[self.at..end];
-        if self.brackets.is_empty() {
-            self.routine.word(word);
+    /// A quoted text or a comment; one that is not closed extends to the end of the script.
+    fn quoted(&mut self, token: Token<'_>, message: &str) {
+        if !token.is_closed {
+            let line = token.text.find('\n').unwrap_or(token.text.len());
+            self.flaws.push(Flaw::new(self.at..self.at + line, message));
         }
-        self.at = end;
-        let rest = &self.text[end..];
-        if word.eq_ignore_ascii_case("e") && rest.starts_with('\'') {
-            self.quoted(string_length(rest, true), "this string does not end");
-        }
-    }
-
-    /// A dollar-quoted string, or just a dollar.
-    fn dollar(&mut self) {
-        let rest = &self.text[self.at..];
-        match dollar_tag(rest) {
-            Some(tag) => self.quoted(after(rest, tag.len(), tag), "this string does not end"),
-            None => self.at += 1,
-        }
-    }
-
-    /// A quoted text of this length; if it is not closed, it extends to the end of the script.
-    fn quoted(&mut self, length: Option<usize>, message: &str) {
-        let rest = self.text.len() - self.at;
-        if length.is_none() {
-            let opening = self.at..self.at + line_length(&self.text[self.at..]);
-            self.flaws.push(Flaw::new(opening, message));
-        }
-        self.piece(Kind::Quoted, length.unwrap_or(rest));
+        self.piece(Kind::Quoted, token.text.len());
     }
 
     /// Ends the current stretch of code, and adds a piece of another kind.
@@ -200,58 +170,14 @@ impl Scanner<'_> {
     }
 }
 
-/// The length of a quoted text that ends with `closing`, searched for from `from` on.
-fn after(rest: &str, from: usize, closing: &str) -> Option<usize> {
-    rest[from..].find(closing).map(|at| from + at + closing.len())
-}
-
-fn line_length(rest: &str) -> usize {
-    rest.find('\n').unwrap_or(rest.len())
-}
-
-/// The length of a string. A doubled quote is treated as the end of one string and the beginning of
-/// another, with the same result.
-fn string_length(rest: &str, has_escapes: bool) -> Option<usize> {
-    let mut is_escaped = false;
-    rest.char_indices().skip(1).find_map(|(at, c)| {
-        let ends = c == '\'' && !is_escaped;
-        is_escaped = has_escapes && c == '\\' && !is_escaped;
-        ends.then_some(at + 1)
-    })
-}
-
-/// The length of a comment; comments nest.
-pub(crate) fn comment_length(rest: &str) -> Option<usize> {
-    let mut depth = 0;
-    let mut at = 0;
-    while at < rest.len() {
-        let next = &rest.as_bytes()[at..];
-        if next.starts_with(b"/*") {
-            depth += 1;
-            at += 2;
-        } else if next.starts_with(b"*/") {
-            depth -= 1;
-            at += 2;
-        } else {
-            at += 1;
-        }
-        if depth == 0 {
-            return Some(at);
-        }
-    }
-    None
-}
-
-/// The `$tag$` at the beginning, if there is one.
-fn dollar_tag(rest: &str) -> Option<&str> {
-    let tag = &rest[..skip_while(rest, 1, is_name)];
-    let is_tag = tag.len() == 1 || tag[1..].starts_with(is_name_start);
-    (is_tag && rest[tag.len()..].starts_with('$')).then(|| &rest[..=tag.len()])
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Ending, Kind, Scan, scan};
+    use super::{Ending, Kind, Scan};
+    use dbdyno_sql::Dialect;
+
+    fn scan(text: &str, from: usize) -> Scan {
+        super::scan(text, from, Dialect::Postgresql)
+    }
 
     /// The commands of a text without meta-commands.
     fn commands(text: &str) -> Vec<&str> {
@@ -301,7 +227,7 @@ mod tests {
 
     #[test]
     fn quotations_are_distinguished_from_code() {
-        assert_eq!(quoted("a 'b''c' e'\\'' d"), ["'b'", "'c'", "'\\''"]);
+        assert_eq!(quoted("a 'b''c' e'\\'' d"), ["'b''c'", "e'\\''"]);
         assert_eq!(quoted("x$1 $1 $a$b$a$ \"é\""), ["$a$b$a$", "\"é\""]);
         assert_eq!(quoted("1 -- x\n2 /* y */ 3"), ["-- x", "/* y */"]);
     }
@@ -324,5 +250,22 @@ mod tests {
     fn a_backslash_begins_a_meta_command_unless_it_escapes() {
         let found = scan(r"select '\' \: 1 \gset", 0);
         assert_eq!((found.ending, found.span.end, found.next), (Ending::Backslash, 15, 17));
+    }
+
+    #[test]
+    fn a_command_ends_where_its_server_sees_the_end() {
+        for (text, postgresql, mysql) in [
+            (r"select 'it\'; 1", 12, 15),
+            ("select `a;b`; 1", 9, 12),
+            ("select 1 # a; b\n; 2", 12, 15),
+            ("select 5--3; 2\n;", 14, 11),
+            ("select $$;$$; 1", 12, 9),
+            ("# a\nselect 1;", 12, 12),
+        ] {
+            let ends = [Dialect::Postgresql, Dialect::Mysql]
+                .map(|dialect| super::scan(text, 0, dialect).span.end);
+            assert_eq!(ends, [postgresql, mysql], "{text}");
+        }
+        assert_eq!(super::scan("# a\nselect 1;", 0, Dialect::Mysql).span, 4..12);
     }
 }

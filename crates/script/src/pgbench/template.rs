@@ -5,10 +5,9 @@
 //! quoted text, as a part of a name, or for the number of a column: where a variable stands there,
 //! the values have to be written into the text, whatever the query mode.
 
-use super::chars::{is_name, is_name_start, skip_while};
+use super::chars::{is_name, mentions};
 use super::names::{Names, Slot};
 use super::program::Chunk;
-use super::read::Sql;
 use super::source::Flaw;
 use super::sql::{Kind, Piece};
 use dbdyno_model::QueryMode;
@@ -24,11 +23,16 @@ pub(super) struct Template {
 }
 
 /// Finds the variables of a command. In a comment they matter to simple mode alone.
-pub(super) fn template(text: &str, sql: &Sql, mode: QueryMode, names: &mut Names) -> Template {
+pub(super) fn template(
+    text: &str,
+    pieces: &[Piece],
+    mode: QueryMode,
+    names: &mut Names,
+) -> Template {
     let template = Template { chunks: Vec::new(), warnings: Vec::new(), obstacle: None };
-    let before = sql.span.start;
+    let before = pieces.first().map_or(0, |piece| piece.span.start);
     let mut builder = Builder { text, before, names, template };
-    for piece in &sql.pieces {
+    for piece in pieces {
         let is_comment = piece.kind == Kind::Quoted && is_comment(&text[piece.span.clone()]);
         match piece.kind {
             Kind::Escaped => builder.literal(piece.span.start + 1..piece.span.end),
@@ -42,7 +46,7 @@ pub(super) fn template(text: &str, sql: &Sql, mode: QueryMode, names: &mut Names
 /// Whether a quoted text is a comment to the server. `/*!` and `/*+` begin text that is not.
 fn is_comment(quoted: &str) -> bool {
     let is_read = quoted.starts_with("/*!") || quoted.starts_with("/*+");
-    quoted.starts_with("--") || quoted.starts_with("/*") && !is_read
+    quoted.starts_with("--") || quoted.starts_with('#') || quoted.starts_with("/*") && !is_read
 }
 
 struct Builder<'a> {
@@ -99,9 +103,7 @@ impl Builder<'_> {
 
 /// What a variable is, after this text of its command, if no server takes a parameter there.
 fn place_without_parameter(before: &str, kind: Kind) -> Option<&'static str> {
-    // Names in MySQL's quotes, which are code to us: elsewhere this character hardly occurs.
-    let is_in_backquotes = before.bytes().filter(|byte| *byte == b'`').count() % 2 == 1;
-    if kind == Kind::Quoted || is_in_backquotes {
+    if kind == Kind::Quoted {
         return Some("inside quotes");
     }
     if before.ends_with(|c| is_name(c) || c == '$') {
@@ -124,22 +126,6 @@ fn is_list_of_columns(before: &str) -> bool {
     let items = items.trim();
     let is_plain = items.chars().all(|c| is_name(c) || matches!(c, ' ' | '.' | ',' | ':'));
     items.is_empty() || is_plain && items.ends_with(',') && !items.contains("limit")
-}
-
-/// Where the piece contains `:name`, with exactly one colon.
-pub(super) fn mentions(text: &str, span: Range<usize>) -> Vec<Range<usize>> {
-    let text = &text[..span.end];
-    let mut found = Vec::new();
-    let mut at = span.start;
-    while let Some(length) = text[at..].find(':') {
-        let colon = at + length;
-        at = skip_while(text, colon, |c| c == ':');
-        if at == colon + 1 && text[at..].starts_with(is_name_start) {
-            at = skip_while(text, at, is_name);
-            found.push(colon..at);
-        }
-    }
-    found
 }
 
 /// The chunks as a statement with numbered parameters, one for each mention.

@@ -9,6 +9,7 @@ use dbdyno_model::{
 use dbdyno_script::{
     Compilation, Fault, Options, PgbenchSession, Problem, Program, Resume, Session, Step, compile,
 };
+use dbdyno_sql::Dialect;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,8 +19,13 @@ thread_local! {
 }
 
 /// Options that allow everything and record what is printed on this thread.
-pub(crate) const OPTIONS: Options =
-    Options { seed: 7, allow_shell: true, has_copy: true, print: remember };
+pub(crate) const OPTIONS: Options = Options {
+    seed: 7,
+    allow_shell: true,
+    dialect: Dialect::Postgresql,
+    has_copy: true,
+    print: remember,
+};
 
 fn remember(line: &str) {
     PRINTED.with_borrow_mut(|lines| lines.push(line.to_owned()));

@@ -247,7 +247,7 @@ fn hooks_report_in_the_scripts_own_words() {
     let text = "function event() end \
                 function sysbench.hooks.report_intermediate(stat) print(stat.time_total) \
                   if stat.events > 1 then sysbench.sql.driver():connect():query('x') end end";
-    let mut reporter = program(text).reporter().expect("a lane").expect("hooks");
+    let mut reporter = program(text).reporter().expect("a Lua state").expect("hooks");
     let statistics = |events| [("time_total", 5.0), ("events", events)];
     assert_eq!(reporter.report(Report::Intermediate, &statistics(1.0)), Ok(()));
     assert_eq!(reporter.report(Report::Cumulative, &statistics(1.0)), Ok(()));
@@ -262,22 +262,22 @@ fn reports_hold_to_the_options_given() {
     let given = |name: &str, value: &str| {
         let arguments = [(name.to_owned(), value.to_owned())].into();
         let program = program_with(text, Settings { arguments, ..settings() });
-        program.expect("no problem").reporter().expect("a lane").expect("hooks")
+        program.expect("no problem").reporter().expect("a Lua state").expect("hooks")
     };
     assert_eq!(given("report-interval", "10").interval(), Some(Nanos::from_secs(10)));
     assert_eq!(given("percentile", "99").interval(), None);
     let percentiles = ["99", "0"].map(|text| given("percentile", text).percentile() as u32);
     assert_eq!(percentiles, [99, 0]);
-    assert!(program("function event() end").reporter().expect("no lane").is_none());
+    assert!(program("function event() end").reporter().expect("no problem").is_none());
     let preparing = program_with(&format!("function prepare() end {text}"), for_command("prepare"));
     let preparing = preparing.expect("no problem");
-    assert!(preparing.reporter().expect("no lane").is_none());
+    assert!(preparing.reporter().expect("no problem").is_none());
 }
 
 #[test]
 fn an_array_of_reports_is_closed_after_the_last() {
     let text = "function event() end sysbench.hooks.report_intermediate = sysbench.report_json";
-    let mut reporter = program(text).reporter().expect("a lane").expect("hooks");
+    let mut reporter = program(text).reporter().expect("a Lua state").expect("hooks");
     let names = [
         "time_total",
         "time_interval",

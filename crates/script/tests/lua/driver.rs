@@ -98,7 +98,7 @@ pub(crate) struct Client<'a> {
 
 impl<'a> Client<'a> {
     pub(crate) fn new(program: &Program, server: impl FnMut(&str) -> Answer + 'a) -> Self {
-        let session = program.sessions([0].into_iter()).expect("a lane").remove(0);
+        let session = program.sessions([0].into_iter()).expect("a Lua state").remove(0);
         Self::of(session, server)
     }
 
@@ -108,7 +108,7 @@ impl<'a> Client<'a> {
 
     /// A thread of the command that the script was compiled for.
     pub(crate) fn of_command(program: &Program, thread: u32) -> Self {
-        let session = program.sessions([thread].into_iter()).expect("a lane").remove(0);
+        let session = program.sessions([thread].into_iter()).expect("a Lua state").remove(0);
         let mut client = Self::of(session, nothing);
         assert!(!client.session.set_up(chance(u64::MAX)));
         client.begin();

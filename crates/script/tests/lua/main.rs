@@ -5,7 +5,7 @@ mod chance;
 mod driver;
 mod guard;
 mod installed;
-mod lanes;
 mod options;
 mod problems;
 mod sql;
+mod states;

@@ -286,11 +286,23 @@ fn a_hook_can_make_an_error_ignorable() {
         "test.lua:1: SQL error, errno = 1146, state = '42S02': error 1146\n\
                                \ttest.lua:1: in function <test.lua:1>"
     );
+    assert_eq!(fault.sqlstate.as_deref(), Some("42S02"));
     let mut errors = vec![mysql_error(1062, "23000")];
     let fails = |_: &str| errors.pop().unwrap_or(Answer::Affected(0));
     let program = program(text);
     assert_eq!(Client::new(&program, fails).live(1).unwrap(), ["x", "restart", "x"]);
     assert_eq!(program.count(Counter::Error), 1);
+}
+
+#[test]
+fn an_error_that_the_script_caught_is_not_why_it_failed_later() {
+    let text = "function event() con = con or sysbench.sql.driver():connect() \
+                pcall(function() con:query('x') end) error('odd') end";
+    let mut errors = vec![mysql_error(1146, "42S02")];
+    let fails = |_: &str| errors.pop().unwrap_or(Answer::Affected(0));
+    let fault = Client::new(&program(text), fails).live(1).expect_err("a fault");
+    assert!(fault.message.starts_with("test.lua:1: odd"), "{}", fault.message);
+    assert_eq!(fault.sqlstate, None);
 }
 
 #[test]
@@ -465,7 +477,7 @@ fn connects_take_the_servers_in_turn() {
                 writer, reader = drv:connect(), drv:connect() end \
                 function event() reader:disconnect() reader = drv:connect() reader:reconnect() end";
     let program = program_with(text, Settings { servers: 3, clients: 2, ..settings() }).unwrap();
-    let sessions = program.sessions([0, 1].into_iter()).expect("a lane");
+    let sessions = program.sessions([0, 1].into_iter()).expect("a Lua state");
     let requests = sessions.into_iter().map(|session| {
         let mut client = Client::of(session, nothing);
         client.set_up().expect("no fault");
@@ -490,7 +502,8 @@ fn connects_take_the_servers_in_turn() {
 /// A connection that the script has lost sight of is open until it is collected as garbage.
 #[test]
 fn what_an_event_opened_and_lost_is_closed() {
-    let text = "function thread_init() con = sysbench.sql.driver():connect() end \
+    let text = "collectgarbage('stop') \
+                function thread_init() con = sysbench.sql.driver():connect() end \
                 function event() lost = sysbench.sql.driver():connect() lost:query('x') end";
     let program = program(text);
     let mut client = Client::new(&program, |_| mysql_error(1213, "40001"));

@@ -59,7 +59,7 @@ impl Client {
             match self.connection.poll(&mut self.out) {
                 Ok(Some(Event::Ready(_))) => ready = true,
                 Ok(Some(Event::StartTls)) => encrypts = true,
-                Ok(Some(Event::InfileReady)) => loads = true,
+                Ok(Some(Event::RowsWanted)) => loads = true,
                 Ok(Some(Event::Fatal(_))) | Err(_) => return false,
                 Ok(Some(_)) => answered = true,
                 Ok(None) => break,
@@ -69,8 +69,8 @@ impl Client {
             self.connection.encrypted(&mut self.out);
         }
         if loads {
-            self.connection.infile_rows(b"1\n", &mut self.out);
-            self.connection.infile_done(&mut self.out);
+            self.connection.rows(b"1\n", &mut self.out);
+            self.connection.rows_done(&mut self.out);
         }
         if ready && !self.connection.prepare_all(&mut self.out) || answered {
             self.request_next();
@@ -98,7 +98,7 @@ impl Client {
     }
 
     fn load(&mut self, statement: StatementId) {
-        self.connection.infile_begin(statement, "load data local infile 'x'", &mut self.out);
+        self.connection.rows_begin(statement, "load data local infile 'x'", &mut self.out);
         self.requests += 1;
     }
 }

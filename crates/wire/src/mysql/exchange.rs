@@ -7,13 +7,13 @@
 use super::capability::status;
 use super::column::Column;
 use super::error_packet;
-use super::event::{Outcome, PrepareFailure};
 use super::fields::Fields;
 use super::packet::{self, BODY_BYTES_MAX, ERROR};
 use super::pending::{Pending, Purpose, Stage};
 use super::rows::Format;
 use super::statements::{Preparation, Preparations};
 use crate::answer::Answer;
+use crate::event::{Outcome, PrepareFailure};
 use crate::{ProtocolError, ReceiveBuffer};
 use dbdyno_model::{Flow, Keep, Queue, Reply, ServerError, StatementId};
 

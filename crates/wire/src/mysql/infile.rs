@@ -4,10 +4,10 @@
 //! We read no files. What the owner has started to load is sent by the owner; any other request for
 //! a file is an attempt to read ours, and is answered with an empty one.
 
-use super::event::Outcome;
 use super::exchange::Exchange;
 use super::packet;
 use super::pending::{Purpose, Stage};
+use crate::event::Outcome;
 use dbdyno_model::{FailureClass, ServerError};
 
 /// Every server accepts packets of at least 16 MiB.
@@ -18,7 +18,7 @@ impl Exchange {
     pub(super) fn on_file_request(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
         if self.queue.front().is_some_and(|oldest| oldest.purpose == Purpose::Infile) {
             self.stage = Stage::Loading;
-            return Some(Outcome::InfileReady);
+            return Some(Outcome::RowsWanted);
         }
         self.answer.fail(infile_refused());
         self.end_of_file(out);

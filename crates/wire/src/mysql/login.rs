@@ -8,7 +8,6 @@
 
 use super::capability::{CONNECT_ATTRS, CONNECT_WITH_DB, LOCAL_FILES, NEEDED, SSL, WELCOME};
 use super::config::{Channel, Config, Opening};
-use super::event::Outcome;
 use super::fields::Fields;
 use super::greeting::{CHALLENGE_BYTES, Greeting};
 use super::method::{self, Answer, AuthContext, Method};
@@ -17,6 +16,7 @@ use super::rsa::{PublicKey, SEED_BYTES};
 use super::session::Session;
 use super::{capability, command, error_packet};
 use crate::ProtocolError;
+use crate::event::Outcome;
 use dbdyno_model::{FailureClass, ServerError};
 
 /// The first byte of the server's packet after a proof.

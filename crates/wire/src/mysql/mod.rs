@@ -4,16 +4,14 @@
 //!
 //! Inside, `login` authenticates a connection: `greeting` reads the server's first packet, `method`
 //! and `password` prove who we are. From then on requests are converted to commands and sent by
-//! `request` (with `command`, `parameter` and `placeholder`), and `exchange` processes the answers,
+//! `request` (with `command` and `parameter`), and `exchange` processes the answers,
 //! with `preparing` and `infile` for what is not rows; `rows` and `column` decode what is kept.
 
 pub(crate) mod capability;
 mod column;
 pub(crate) mod command;
 mod config;
-mod connection;
 mod error_packet;
-mod event;
 mod exchange;
 pub(crate) mod fields;
 mod greeting;
@@ -24,8 +22,8 @@ pub(crate) mod packet;
 mod parameter;
 mod password;
 mod pending;
-mod placeholder;
 mod preparing;
+mod protocol;
 mod request;
 pub(crate) mod rows;
 mod rsa;
@@ -33,7 +31,11 @@ mod session;
 mod statements;
 
 pub use config::{Channel, Config, Opening};
-pub use connection::Connection;
-pub use event::{Event, PrepareFailure};
-pub use placeholder::as_prepared;
+pub use protocol::Mysql;
 pub use session::Session;
+
+/// A connection to a server of the MySQL family, without the socket.
+pub type Connection = crate::Connection<Mysql>;
+
+/// An event of such a connection.
+pub type Event<'a> = crate::Event<'a, Session>;

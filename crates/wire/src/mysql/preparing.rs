@@ -1,13 +1,13 @@
 //! Handles the server's answer to preparing a statement.
 
 use super::command;
-use super::event::Outcome;
 use super::exchange::Exchange;
 use super::fields::Fields;
 use super::parameter::Slot;
 use super::pending::Stage;
 use super::statements::{Preparation, Prepared};
 use crate::ProtocolError;
+use crate::event::Outcome;
 use dbdyno_model::{FailureClass, ServerError};
 
 /// The error that the server cannot prepare statements of this kind.

@@ -4,10 +4,10 @@ use super::command::{self, Command};
 use super::exchange::Exchange;
 use super::packet;
 use super::pending::{Pending, Purpose, Stage};
-use super::placeholder;
 use super::rows::Format;
 use super::statements::{Place, Preparation, Preparations};
 use dbdyno_model::{Flow, Keep, Request, Statement, StatementId};
+use dbdyno_sql::{Dialect, positional};
 
 /// The properties of a request besides its command.
 #[derive(Clone, Copy)]
@@ -144,8 +144,8 @@ impl Exchange {
     }
 
     fn write_prepare(&mut self, sql: &str, out: &mut Vec<u8>) {
-        let translated = placeholder::translate(sql);
-        command::prepare(&translated.sql, out);
+        let translated = positional(sql, Dialect::Mysql);
+        command::prepare(translated.sql.as_bytes(), out);
         self.order = translated.order;
         self.stage = Stage::Preparing;
     }

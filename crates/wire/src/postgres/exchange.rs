@@ -8,16 +8,20 @@
 
 use super::answer::Answer;
 use super::diagnostic::Diagnostic;
-use super::event::Outcome;
+use super::encode;
 use super::message::{self, Message};
 use super::pending::{Pending, Purpose};
 use super::prepared::{Preparation, Preparations, Slot};
 use super::session::Session;
 use super::stage::Stage;
-use super::{encode, event};
+use crate::event::{Outcome, PrepareFailure};
 use crate::{ProtocolError, ReceiveBuffer};
 use dbdyno_model::{FailureClass, Flow, Queue, Reply, ServerError, Statement, StatementId};
 use std::sync::Arc;
+
+/// The error code of a request that the server skipped, because an earlier one of the same pipeline
+/// had failed.
+pub const SKIPPED: &str = "skipped";
 
 /// The outstanding requests of one connection.
 #[derive(Debug)]
@@ -39,7 +43,7 @@ pub(super) struct Exchange {
     again: Option<Box<[u32]>>,
     /// Outstanding preparations before the run.
     preparing: usize,
-    failures: Vec<event::PrepareFailure>,
+    failures: Vec<PrepareFailure>,
 }
 
 impl Exchange {
@@ -95,7 +99,7 @@ impl Exchange {
     }
 
     /// The failures that [`Outcome::Prepared`] refers to.
-    pub(super) fn prepare_failures(&self) -> &[event::PrepareFailure] {
+    pub(super) fn prepare_failures(&self) -> &[PrepareFailure] {
         &self.failures
     }
 
@@ -237,7 +241,7 @@ impl Exchange {
     /// usable: outgoing data is discarded, incoming data is declined.
     fn on_copy(&mut self, oldest: Pending, tag: u8, out: &mut Vec<u8>) -> Option<Outcome> {
         match (tag, oldest.purpose) {
-            (b'G', Purpose::CopyIn) => return Some(Outcome::CopyInReady),
+            (b'G', Purpose::CopyIn) => return Some(Outcome::RowsWanted),
             (b'H', Purpose::CopyOut) => return None,
             _ => {}
         }
@@ -325,7 +329,7 @@ impl Exchange {
 
     fn finish_preparation(&mut self, statement: StatementId) -> Option<Outcome> {
         if let Some(error) = self.answer.error.take() {
-            self.failures.push(event::PrepareFailure { statement, error });
+            self.failures.push(PrepareFailure { statement, error });
         }
         self.preparing -= 1;
         (self.preparing == 0).then_some(Outcome::Prepared)
@@ -342,7 +346,7 @@ fn copy_refused() -> ServerError {
 fn skipped() -> ServerError {
     ServerError::new(
         FailureClass::Other,
-        event::SKIPPED,
+        SKIPPED,
         "skipped after an earlier error in the same pipeline",
     )
 }

@@ -7,11 +7,11 @@
 use super::config::{Channel, Config, Opening, Version};
 use super::diagnostic::Diagnostic;
 use super::encode;
-use super::event::Outcome;
 use super::message::{Fields, Message};
 use super::scram::{Binding, ClientFirst, ServerSignature};
 use super::session::Session;
 use crate::ProtocolError;
+use crate::event::Outcome;
 use dbdyno_model::{FailureClass, ServerError};
 use md5::{Digest, Md5};
 

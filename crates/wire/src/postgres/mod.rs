@@ -10,17 +10,16 @@
 mod answer;
 mod channel_binding;
 mod config;
-mod connection;
 pub mod copy;
 mod diagnostic;
 pub(crate) mod encode;
-mod event;
 mod exchange;
 mod login;
 pub(crate) mod message;
 mod parameter;
 mod pending;
 mod prepared;
+mod protocol;
 mod request;
 mod scram;
 mod session;
@@ -29,7 +28,13 @@ pub mod tls;
 
 pub use channel_binding::tls_server_end_point;
 pub use config::{Channel, Config, Opening, Version};
-pub use connection::Connection;
 pub use diagnostic::Diagnostic;
-pub use event::{Event, PrepareFailure, SKIPPED};
+pub use exchange::SKIPPED;
+pub use protocol::Postgres;
 pub use session::Session;
+
+/// A connection to a PostgreSQL server, without the socket.
+pub type Connection = crate::Connection<Postgres>;
+
+/// An event of such a connection.
+pub type Event<'a> = crate::Event<'a, Session>;

@@ -110,12 +110,12 @@ impl Player<'_> {
         let statement = OTHER;
         match step {
             Step::PrepareAll => return connection.prepare_all(out),
-            Step::InfileBegin(sql) => connection.infile_begin(OTHER, sql, out),
+            Step::InfileBegin(sql) => connection.rows_begin(OTHER, sql, out),
             Step::InfileRows(rows) => {
-                connection.infile_rows(rows, out);
+                connection.rows(rows, out);
                 return false;
             }
-            Step::InfileDone => connection.infile_done(out),
+            Step::InfileDone => connection.rows_done(out),
             Step::Text(sql, keep) => {
                 connection.request(&Request::Text { statement, sql, keep: *keep }, out);
             }
@@ -207,11 +207,11 @@ fn turn(event: &Event<'_>) -> Turn {
     match event {
         Event::Ready(_)
         | Event::Prepared { .. }
-        | Event::InfileReady
+        | Event::RowsWanted
         | Event::Reply { flow: Flow::Wait, .. } => Turn::Client,
         Event::Reply { flow: Flow::Queue, .. } => Turn::Server,
         Event::StartTls => Turn::Encryption,
-        Event::Fatal(_) => Turn::Nobody,
+        Event::Fatal(_) | Event::VersionRefused(_) | Event::Notice(_) => Turn::Nobody,
     }
 }
 
@@ -223,6 +223,7 @@ fn describe(event: &Event<'_>) -> String {
         Event::Reply { statement, flow, reply } => {
             format!("Reply {} {flow:?} {reply:?}", statement.0)
         }
+        Event::RowsWanted => "InfileReady".into(), // as recorded
         other => format!("{other:?}"),
     }
 }

@@ -7,6 +7,7 @@ use crate::replay::{MARIADB, MYSQL};
 use crate::scenarios;
 use crate::server::Server;
 use dbdyno_model::{Keep, Request, StatementId};
+use dbdyno_wire::Cancellation;
 use dbdyno_wire::mysql::{Channel, Event};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -72,7 +73,10 @@ fn another_session_kills_a_statement(server: &Server) {
     socket.send(&out);
     std::thread::sleep(Duration::from_secs(1)); // it is asleep by then
     out.clear();
-    killer.request(&text(&connection.kill_statement()), &mut out);
+    let Cancellation::Statement(kill) = connection.cancellation() else {
+        panic!("MySQL cancels by a statement");
+    };
+    killer.request(&text(&kill), &mut out);
     other.send(&out);
     loop {
         let received = socket.receive();

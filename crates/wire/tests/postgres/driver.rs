@@ -117,12 +117,12 @@ impl Player<'_> {
                 connection.request(&Request::Sync { statement: OTHER, flow: *flow }, out);
                 return *flow == Flow::Wait;
             }
-            Step::CopyBegin(sql) => connection.copy_begin(OTHER, sql, out),
+            Step::CopyBegin(sql) => connection.rows_begin(OTHER, sql, out),
             Step::CopyRows => {
                 write_rows(out);
                 return false;
             }
-            Step::CopyDone => connection.copy_done(out),
+            Step::CopyDone => connection.rows_done(out),
         }
         true
     }
@@ -182,10 +182,10 @@ fn turn(event: &Event<'_>) -> Turn {
     match event {
         Event::Ready(_)
         | Event::Prepared { .. }
-        | Event::CopyInReady
+        | Event::RowsWanted
         | Event::Reply { flow: Flow::Wait, .. } => Turn::Client,
         Event::Reply { flow: Flow::Queue, .. } | Event::Notice(_) => Turn::Server,
-        Event::Fatal(_) | Event::VersionRefused(_) => Turn::Nobody,
+        Event::Fatal(_) | Event::VersionRefused(_) | Event::StartTls => Turn::Nobody,
     }
 }
 
@@ -198,6 +198,7 @@ fn describe(event: &Event<'_>) -> String {
         Event::Reply { statement, flow, reply } => {
             format!("Reply {} {flow:?} {reply:?}", statement.0)
         }
+        Event::RowsWanted => "CopyInReady".into(), // as recorded
         other => format!("{other:?}"),
     }
 }

@@ -6,6 +6,7 @@ use crate::driver::{self, Scenario};
 use crate::scenarios;
 use crate::server::{Server, newest_binaries};
 use dbdyno_model::{Keep, Request, StatementId};
+use dbdyno_wire::Cancellation;
 use dbdyno_wire::postgres::{Channel, Connection, Event, tls_server_end_point};
 use std::path::PathBuf;
 
@@ -52,8 +53,9 @@ fn a_cancel_request_stops_the_statement() {
     connection.request(&Request::Text { statement, sql, keep: Keep::None }, &mut out);
     socket.send(&out);
     assert_eq!(next_words(&mut connection, &mut socket), "asleep");
-    let mut cancel = Vec::new();
-    connection.cancel_request(&mut cancel);
+    let Cancellation::Message(cancel) = connection.cancellation() else {
+        panic!("PostgreSQL cancels by a message");
+    };
     server.connect().send(&cancel);
     assert_eq!(next_words(&mut connection, &mut socket), "57014");
 }

@@ -1,21 +1,21 @@
 """Checkpoints: the effect of each on WAL and throughput, and whether runs were long enough.
 
 Bytes of WAL per transaction are counted before and after the start of each checkpoint
-(``analysis/checkpoints.py``), and the dip of throughput is measured relative to its level
-(``analysis/checkpoint_dips.py``). Means are taken within a run first, because its checkpoints are
-not independent. InnoDB flushes continuously and has no such events: its runs are left out.
+(``analysis/events/checkpoints.py``), and the dip of throughput is measured relative to its level
+(``analysis/events/checkpoint_dips.py``). Means are taken within a run first, because its
+checkpoints are not independent. InnoDB flushes continuously and has no such events: its runs are
+left out.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from dbdyno.analysis.checkpoint_dips import CheckpointDip, checkpoint_dips
-from dbdyno.analysis.checkpoint_events import COUNTERS
-from dbdyno.analysis.checkpoints import CheckpointEffect, checkpoint_effects
-from dbdyno.analysis.costs import cost
-from dbdyno.analysis.effect import Ratio, paired_ratio
-from dbdyno.analysis.readings import was_read
+from dbdyno.analysis.costs.costs import cost
+from dbdyno.analysis.events.checkpoint_dips import CheckpointDip, checkpoint_dips
+from dbdyno.analysis.events.checkpoints import CheckpointEffect, checkpoint_effects
+from dbdyno.analysis.series.readings import was_read
+from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import (
     by_point,
@@ -28,6 +28,7 @@ from dbdyno.answers.grouping import (
 )
 from dbdyno.explain.sentences import amount, capitalized
 from dbdyno.formatting import NOTHING, percent, seconds, significant, size
+from dbdyno.model.counters import PgCheckpointer
 
 NOTICED = 0.05
 RECORD_BYTES_MIN = 24  # the header of any WAL record: transactions that write less only read
@@ -51,11 +52,11 @@ class _Seen:
 
     @cached_property
     def dips(self) -> list[CheckpointDip]:
-        return checkpoint_dips(self.trial.case.recording)
+        return checkpoint_dips(self.trial.run)
 
     @cached_property
     def effects(self) -> list[CheckpointEffect]:
-        return checkpoint_effects(self.trial.case.recording)
+        return checkpoint_effects(self.trial.run)
 
     @cached_property
     def wal_around(self) -> Around | None:
@@ -91,7 +92,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 def _is_checkpointed(trial: Trial) -> bool:
     written = cost(trial.record.costs, "wal_bytes") or 0.0
-    return written >= RECORD_BYTES_MIN and was_read(trial.case.recording, COUNTERS)
+    return written >= RECORD_BYTES_MIN and was_read(trial.run, PgCheckpointer.source)
 
 
 def _long_enough(seen: Sequence[_Seen]) -> Claim:

@@ -8,8 +8,8 @@ number of further repeats that would is given.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from dbdyno.analysis.effect import simes
-from dbdyno.analysis.verdicts import ALPHA, changes, ratio_text
+from dbdyno.analysis.compare.verdicts import ALPHA, changes, ratio_text
+from dbdyno.analysis.statistics.effect import simes
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import title_of
 from dbdyno.answers.level_contrasts import Contrasted, Levels, contrasted, levels_text

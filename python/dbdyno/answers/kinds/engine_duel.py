@@ -9,8 +9,8 @@ the table rest on few pairs each: they are shown with their intervals and not ju
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dbdyno.analysis.compare import MARGIN
-from dbdyno.analysis.effect import Ratio
+from dbdyno.analysis.compare.compare import MARGIN
+from dbdyno.analysis.statistics.effect import Ratio
 from dbdyno.answers.answer import (
     Answer,
     Answered,

@@ -2,8 +2,8 @@
 
 Bytes of WAL per transaction are counted, not timed, so noise hardly affects them: they show the
 effect even where throughput is too noisy. Which part of them is images follows from the server's
-own count (``analysis/wal.py``). Compares ``full_page_writes`` on with off, pair by pair; the effect
-of a checkpoint within a run is the subject of ``checkpoint-dips``.
+own count (``analysis/events/wal.py``). Compares ``full_page_writes`` on with off, pair by pair; the
+effect of a checkpoint within a run is the subject of ``checkpoint-dips``.
 """
 
 from collections.abc import Mapping, Sequence

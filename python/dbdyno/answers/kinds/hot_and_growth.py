@@ -14,6 +14,7 @@ from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trial
 from dbdyno.answers.grouping import by_point, chosen, label_of, point_cells, titles_of, varied
 from dbdyno.answers.hot_updates import counted
 from dbdyno.formatting import NOTHING, count, percent, size
+from dbdyno.model.counters import PgUserTables
 from dbdyno.model.telemetry import ServerFacts
 
 Levels: TypeAlias = tuple[tuple[str, str], ...]
@@ -52,9 +53,9 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 def _added_up(among: Sequence[Trial]) -> _Updates:
     return _Updates(
-        updates=counted(among, "n_tup_upd"),
-        hot=counted(among, "n_tup_hot_upd"),
-        autovacuums=counted(among, "autovacuum_count"),
+        updates=counted(among, PgUserTables.n_tup_upd),
+        hot=counted(among, PgUserTables.n_tup_hot_upd),
+        autovacuums=counted(among, PgUserTables.autovacuum_count),
         heap=_sizes(among, _heap_bytes),
         indexes=_sizes(among, _index_bytes),
     )
@@ -71,9 +72,9 @@ def _index_bytes(facts: ServerFacts) -> float:
 def _sizes(among: Sequence[Trial], bytes_of: Any) -> tuple[float, float] | None:
     """Size before and after the load, means over the runs that recorded both."""
     known = [
-        (bytes_of(case.before), bytes_of(case.after))
-        for case in (trial.case for trial in among)
-        if case.before and case.after and case.before.tables
+        (bytes_of(run.before), bytes_of(run.after))
+        for run in (trial.run for trial in among)
+        if run.before and run.after and run.before.tables
     ]
     if not known:
         return None

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dbdyno.analysis.readings import total
+from dbdyno.analysis.series.readings import total
 from dbdyno.answers.answer import (
     Answer,
     Answered,
@@ -24,8 +24,10 @@ from dbdyno.answers.answer import (
 from dbdyno.answers.grouping import by_level, chosen, title_of
 from dbdyno.answers.table_size import rows_text
 from dbdyno.formatting import percent, significant, size
+from dbdyno.model.counters import Counter, PgIoUserTables, PgUserTables
 
-PAGES, SCANS = "pg_statio_user_tables", "pg_stat_user_tables"
+_HITS = (PgIoUserTables.idx_blks_hit, PgIoUserTables.heap_blks_hit)
+_READS = (PgIoUserTables.idx_blks_read, PgIoUserTables.heap_blks_read)
 A_LEVEL = 0.5
 """Half a page more per lookup is at least the begin of another level."""
 
@@ -60,13 +62,11 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 def _lookup(rows: float, among: Sequence[Trial]) -> _Lookup | None:
     """Sums over the runs of one size; None if nothing was looked up."""
-    scans = _counted(among, SCANS, "idx_scan")
+    scans = _counted(among, PgUserTables.idx_scan)
     if not scans:
         return None
-    hits, reads = (
-        [_counted(among, PAGES, f"{part}_blks_{how}") for part in ("idx", "heap")]
-        for how in ("hit", "read")
-    )
+    hits = [_counted(among, counter) for counter in _HITS]
+    reads = [_counted(among, counter) for counter in _READS]
     return _Lookup(
         rows=rows,
         index_pages=(hits[0] + reads[0]) / scans,
@@ -76,12 +76,12 @@ def _lookup(rows: float, among: Sequence[Trial]) -> _Lookup | None:
     )
 
 
-def _counted(among: Sequence[Trial], source: str, name: str) -> float:
-    return sum(total(trial.case.recording, source, name) or 0.0 for trial in among)
+def _counted(among: Sequence[Trial], counter: Counter) -> float:
+    return sum(total(trial.run, counter) or 0.0 for trial in among)
 
 
 def _data_bytes(trial: Trial) -> float:
-    tables = trial.case.before.tables if trial.case.before else ()
+    tables = trial.run.before.tables if trial.run.before else ()
     return sum(table.bytes + sum(index.bytes for index in table.indexes) for table in tables)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from dbdyno.analysis.metrics import THROUGHPUT
-from dbdyno.analysis.verdicts import change, changes
+from dbdyno.analysis.compare.metrics import THROUGHPUT
+from dbdyno.analysis.compare.verdicts import change, changes
 from dbdyno.answers.answer import (
     Answer,
     Answered,
@@ -77,8 +77,8 @@ def _compared(trials: Trials, factor: str, reference: str) -> Iterator[_Compared
 
 def _nodes(trials: Trials) -> int:
     """NUMA nodes of the host on which the runs were made."""
-    cpus = [trial.case.recording.host.get("cpu", {}) for trial in trials.trials[:1]]
-    return int(cpus[0].get("numa_nodes") or 1) if cpus else 1
+    nodes = [trial.run.host.cpu.numa_nodes for trial in trials.trials[:1]]
+    return (nodes[0] or 1) if nodes else 1
 
 
 def _no_effect(found: Sequence[_Compared], reference: str) -> Claim:
@@ -246,20 +246,13 @@ def _latency_ms(trial: Trial) -> float | None:
 
 def _verified(runs: Sequence[Trial]) -> str:
     """The policy that the kernel reported after the server's start."""
-    verified = [sentence for trial in runs for sentence in _placement(trial).get("verified", ())]
+    verified = [sentence for trial in runs for sentence in trial.run.server.placement.verified]
     return "; ".join(dict.fromkeys(verified)) or "no policy requested"
 
 
 def _memory(trial: Trial) -> Mapping[str, float]:
     """Bytes of the server by node, after the load."""
-    by_node = _placement(trial).get("memory_by_node_bytes", {})
-    found: Mapping[str, float] = by_node.get("end", {})
-    return found
-
-
-def _placement(trial: Trial) -> Mapping[str, Any]:
-    placement: Mapping[str, Any] = trial.case.recording.server.get("placement") or {}
-    return placement
+    return trial.run.server.placement.memory_by_node_bytes.get("end", {})
 
 
 def _memory_text(runs: Sequence[Trial], node: str) -> str:

@@ -9,7 +9,7 @@ the number of decades that it goes beyond what was measured.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dbdyno.analysis.interval_estimate import IntervalEstimate
+from dbdyno.analysis.statistics.estimate import IntervalEstimate
 from dbdyno.answers.answer import (
     Answer,
     Answered,

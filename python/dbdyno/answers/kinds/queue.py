@@ -7,12 +7,12 @@ The picture is that of the run's own report; shielding is determined as for the 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dbdyno.analysis.bounds import EXCEEDED
+from dbdyno.analysis.search.bounds import EXCEEDED
 from dbdyno.answers.answer import Answer, Answered, Claim, QueueOf, Trial, Trials
 from dbdyno.answers.grouping import by_level, chosen
-from dbdyno.explain.convoy import Convoy, convoy_of
+from dbdyno.explain.locks.convoy import Convoy, convoy_of
+from dbdyno.explain.locks.row_holds import RowHold
 from dbdyno.explain.needs import LackingError
-from dbdyno.explain.row_holds import RowHold
 from dbdyno.explain.sentences import bound_text
 from dbdyno.formatting import count, milliseconds, percent, significant, tps
 
@@ -71,7 +71,7 @@ def _without_convoy(at: str, lacks: Sequence[str], *, is_known: bool) -> Claim:
 def _convoy(trial: Trial) -> Convoy | LackingError | None:
     """The queue of a run: None if there was none, an error if that cannot be known."""
     try:
-        return convoy_of(trial.case)
+        return convoy_of(trial.run)
     except LackingError as lack:
         return lack
 

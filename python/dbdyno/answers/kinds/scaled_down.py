@@ -18,7 +18,7 @@ Reader: TypeAlias = Callable[[Trial], str | None]
 
 def _rows(trial: Trial) -> str | None:
     """Rows of the largest table."""
-    facts = trial.case.before
+    facts = trial.run.before
     return count(max(table.rows for table in facts.tables)) if facts and facts.tables else None
 
 
@@ -28,20 +28,20 @@ def _time(trial: Trial) -> str | None:
 
 def _setting(name: str, format_value: Callable[[float], str]) -> Reader:
     def read(trial: Trial) -> str | None:
-        value = trial.case.before.settings.get(name) if trial.case.before else None
+        value = trial.run.before.settings.get(name) if trial.run.before else None
         return None if value is None else format_value(float(value))
 
     return read
 
 
 def _cores(trial: Trial) -> str | None:
-    cores = trial.case.recording.host.get("cpu", {}).get("cores_online")
+    cores = trial.run.host.cpu.cores_online
     return None if cores is None else str(cores)
 
 
 READERS: Mapping[str, Reader] = {
     "rows": _rows,
-    "clients": lambda trial: str(trial.case.recording.plan["clients"]),
+    "clients": lambda trial: str(trial.run.plan.clients),
     "time": _time,
     "cores": _cores,
     "checkpoint_timeout": _setting("checkpoint_timeout", seconds),

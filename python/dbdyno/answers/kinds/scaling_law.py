@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dbdyno.analysis.connections import advise_connections
-from dbdyno.analysis.interval_estimate import IntervalEstimate
-from dbdyno.analysis.scaling import LEVELS_MIN, Measurement, Scaling, scaling
+from dbdyno.analysis.growth.connections import advise_connections
+from dbdyno.analysis.growth.scaling import LEVELS_MIN, Measurement, Scaling, scaling
+from dbdyno.analysis.statistics.estimate import IntervalEstimate
 from dbdyno.answers.answer import Answer, Answered, Claim, CurveOf, CurveSeries, Trial, Trials
 from dbdyno.answers.grouping import chosen, throughput, title_of
 from dbdyno.answers.measuring import series_over

@@ -10,9 +10,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from dbdyno.analysis.bounds import EXCEEDED, UNBOUNDED
-from dbdyno.analysis.metrics import THROUGHPUT
-from dbdyno.analysis.verdicts import change, changes
+from dbdyno.analysis.compare.metrics import THROUGHPUT
+from dbdyno.analysis.compare.verdicts import change, changes
+from dbdyno.analysis.search.bounds import EXCEEDED, UNBOUNDED
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import by_level, compared_with, over_runs, throughput
 from dbdyno.answers.orders import Orders, Prediction, orders_of
@@ -106,8 +106,8 @@ def _measured(
 
 def _script_text(trial: Trial) -> str:
     """The text of the script that ran."""
-    scripts = trial.case.recording.plan["scripts"]
-    return str(max(scripts, key=lambda script: script["weight"])["text"])
+    scripts = trial.run.plan.scripts
+    return max(scripts, key=lambda script: script.weight).text
 
 
 def _best_measured(measured: Sequence[_Measured], clients: str, options: _Options) -> Claim:

@@ -9,7 +9,7 @@ two cross is determined block by block (``answers/crossing.py``).
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dbdyno.analysis.effect import Ratio
+from dbdyno.analysis.statistics.effect import Ratio
 from dbdyno.answers.answer import Answer, Answered, Claim, Trial, Trials
 from dbdyno.answers.crossing import Crossing, crossing
 from dbdyno.answers.grouping import by_level, chosen
@@ -53,7 +53,7 @@ def _pair(among: Sequence[Trial], statements: Mapping[str, str]) -> Pair | None:
 
 
 def _pair_of(trial: Trial, statements: Mapping[str, str]) -> Pair | None:
-    places = {label: update_of(trial.case, table) for label, table in statements.items()}
+    places = {label: update_of(trial.run, table) for label, table in statements.items()}
     order = sorted((place, label) for label, place in places.items() if place is not None)
     if len(order) != 2:
         return None
@@ -91,7 +91,7 @@ def _why(pair: Pair, most: Level, slower: str) -> str:
         f"the update of {pair.first} takes {milliseconds(most.mean_ms(first))}{waits} and that of "
         f"{pair.second} {milliseconds(most.mean_ms(second))}"
     )
-    rows = rows_of(most.runs[0].case, first)
+    rows = rows_of(most.runs[0].run, first)
     shields = slower == pair.first and rows is not None and rows < most.clients
     if shields and share is not None and share > _MOSTLY:
         return (
@@ -142,7 +142,7 @@ def _verdict_doubt(found: Crossing, most: Level, untimed: Sequence[float]) -> st
 def _behind(pair: Pair, most: Level) -> Iterator[Claim]:
     """How many wait at each statement: the crowd, and those that it lets past."""
     first, second = (most.waiting(pair.table(label)) for label in (pair.first, pair.second))
-    rows = rows_of(most.runs[0].case, pair.table(pair.first))
+    rows = rows_of(most.runs[0].run, pair.table(pair.first))
     if first is None or second is None:
         return
     past = f"; no more than {count(rows)} can be past {pair.first}" if rows else ""

@@ -7,7 +7,7 @@ publications of single runs; with several they are over runs.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbdyno.analysis.metrics import THROUGHPUT, metrics_of
+from dbdyno.analysis.compare.metrics import THROUGHPUT, metrics_of
 from dbdyno.answers.answer import Answer, Answered, TableOf, Trial, Trials
 from dbdyno.answers.grouping import chosen, over_runs, point_cells, titles_of
 from dbdyno.answers.measuring import metric_of, metric_title

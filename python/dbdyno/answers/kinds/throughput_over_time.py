@@ -8,6 +8,7 @@ events is the subject of other answers.
 from collections.abc import Mapping
 from typing import Any
 
+from dbdyno.analysis.events.events import events
 from dbdyno.answers.answer import (
     Answer,
     Answered,
@@ -40,7 +41,7 @@ def _picture(label: str, trial: Trial) -> ScatterOf:
     measured = whole.phase == "measure"
     spans = [
         SpanOf(kind=event.kind, begin_s=event.begin_s, end_s=event.end_s)
-        for event in trial.case.events
+        for event in events(trial.run)
         if event.kind in DRAWN
     ]
     values = whole.tps[measured].tolist()

@@ -8,7 +8,6 @@ writes each page twice (doublewrite), PostgreSQL writes it into the WAL instead.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbdyno.analysis.protocol import PAGE_BYTES
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import (
     Number,
@@ -60,7 +59,7 @@ def _pages(trial: Trial) -> float | None:
     if rows is None or written is None:
         return None
     pages = written + (cost_of("doublewrite_pages")(trial) or 0.0)
-    return pages * PAGE_BYTES[trial.case.protocol] / rows
+    return pages * trial.run.database.page_bytes / rows
 
 
 def _all(trial: Trial) -> float | None:
@@ -70,7 +69,7 @@ def _all(trial: Trial) -> float | None:
 
 def _amplification(trial: Trial) -> float | None:
     """Bytes written per byte of changed rows; a row counts with its whole size."""
-    facts, written = trial.case.before, _all(trial)
+    facts, written = trial.run.before, _all(trial)
     widths = [table.row_bytes for table in facts.tables if table.row_bytes] if facts else []
     return written / max(widths) if widths and written is not None else None
 

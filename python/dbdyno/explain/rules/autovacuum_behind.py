@@ -18,20 +18,20 @@ Wrong when: the run is short compared with autovacuum_naptime: between two visit
 rise. A shorter run is judged only if autovacuum has processed the table twice, or is off.
 """
 
-from msgspec import Struct
+from collections.abc import Sequence
 
-from dbdyno.analysis.protocol import POSTGRESQL
-from dbdyno.explain.autovacuum import Off, more_eager, vacuum_threshold, where_off
-from dbdyno.explain.case import Case
-from dbdyno.explain.growth import Course, course, time_to_double_s
+from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.needs import grown, known_objects, levels, server_facts
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.settings import span_s
+from dbdyno.explain.resources.autovacuum import Off, more_eager, vacuum_threshold, where_off
+from dbdyno.explain.resources.growth import course, time_to_double_s
+from dbdyno.explain.resources.settings import span_s
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
 from dbdyno.formatting import count, seconds, significant
-from dbdyno.model.record import Finding, Severity
+from dbdyno.model.counters import PgUserTables
+from dbdyno.model.record import Severity
+from dbdyno.model.run import Run
 from dbdyno.model.telemetry import ServerFacts
 
-_SOURCE = "pg_stat_user_tables"
 _NAPS_MIN = 2
 _VISITS_MIN = 2
 _GRAVE: tuple[tuple[float, Severity], ...] = ((1.0, "major"), (0.2, "minor"))
@@ -43,128 +43,126 @@ _CAUSES: dict[Off, str] = {
 }
 
 
-class _Behind(Struct, frozen=True):
+class AutovacuumBehind(Claim, frozen=True, kw_only=True):
     """A table's dead rows, what produces them, the threshold, and what could be set."""
 
     table: str
-    dead: Course
-    live: float
+    dead_rows: float
+    live_rows: float
     made_per_s: float
-    vacuums: float
+    cleaned_per_s: float
+    """By vacuum and by pruning."""
     tolerated: float
-    off: Off
-    more_eager: list[str]
-
-    @property
-    def cleaned_per_s(self) -> float:
-        """Rows per second cleaned up by vacuum and by pruning."""
-        return max(self.made_per_s - self.dead.per_s, 0.0)
+    time_to_double_s: float | None
+    more_per_s: Aside[float]
+    vacuums: Aside[float]
+    off: Aside[Off] = ""
+    more_eager: Aside[Sequence[str]] = ()
 
     @property
     def dead_share(self) -> float:
         """Dead rows per live row."""
-        return self.dead.last / max(self.live, 1.0)
+        return self.dead_rows / max(self.live_rows, 1.0)
 
     @property
-    def rises(self) -> bool:
-        """Whether dead rows rise, rather than lie at two points of the same rise and fall."""
-        usual = 0.0 if self.off else self.tolerated
-        is_of_note = self.dead.per_s > NOTICED * self.made_per_s
-        return is_of_note and self.dead.last - self.dead.first > usual
+    def severity(self) -> Severity:
+        return next((grave for share, grave in _GRAVE if self.dead_share >= share), "note")
 
+    @property
+    def summary(self) -> str:
+        return (
+            f"{self.table} has {count(self.dead_rows)} dead rows for {count(self.live_rows)} live "
+            f"ones, and {significant(self.more_per_s)} more per second: {_CAUSES[self.off]}."
+        )
 
-def look(case: Case) -> Outcome:
-    """Examine the table with most dead rows per live row."""
-    facts = server_facts(case)
-    nap_s = span_s(facts, "autovacuum_naptime")
-    judged = [_behind(case, facts, name) for name in known_objects(case, _SOURCE)]
-    has_waited = (case.record.duration_s or 0.0) >= _NAPS_MIN * nap_s
-    behind = [
-        one
-        for one in judged
-        if one.dead.last > one.tolerated
-        and one.rises
-        and (one.vacuums >= _VISITS_MIN or one.off or has_waited)
-    ]
-    if not behind:
-        return NotFound("no table has a rising number of dead rows above its vacuum threshold")
-    return _finding(max(behind, key=lambda one: one.dead_share))
+    @property
+    def seen(self) -> list[str]:
+        return [
+            f"{significant(self.made_per_s)} rows per second became dead, "
+            f"{significant(self.cleaned_per_s)} were cleaned up.",
+            f"The vacuum threshold is {count(self.tolerated)} dead rows; autovacuum runs on this "
+            f"table: {count(self.vacuums)}; dead rows per live row: "
+            f"{significant(self.dead_share)}.",
+        ]
 
+    @property
+    def why(self) -> str:
+        """The time to double is given only until the table has doubled."""
+        growth = "the table is more than twice the size that its live rows need"
+        if self.dead_share < 1:
+            doubles_s = self.live_rows / self.more_per_s
+            growth = f"the table grows: at this rate it doubles in {seconds(doubles_s)}"
+        return f"Lookups read past dead versions, the cache holds them, and {growth}."
 
-def _behind(case: Case, facts: ServerFacts, table: str) -> _Behind:
-    live = float(levels(case, _SOURCE, "n_live_tup", table).value[-1])
-    known = next((one for one in facts.tables if one.name == table), None)
-    dead = course(levels(case, _SOURCE, "n_dead_tup", table))
-    made = sum(grown(case, _SOURCE, name, table) for name in ("n_tup_upd", "n_tup_del"))
-    return _Behind(
-        table=table,
-        dead=dead,
-        live=live,
-        made_per_s=made / max(dead.seconds, 1.0),
-        vacuums=grown(case, _SOURCE, "autovacuum_count", table),
-        tolerated=vacuum_threshold(facts, known, live),
-        off=where_off(facts, known),
-        more_eager=more_eager(facts, known),
-    )
-
-
-def _finding(one: _Behind) -> Finding:
-    return found(
-        f"{one.table} has {count(one.dead.last)} dead rows for {count(one.live)} live ones, and "
-        f"{significant(one.dead.per_s)} more per second: {_CAUSES[one.off]}.",
-        severity=next((grave for share, grave in _GRAVE if one.dead_share >= share), "note"),
-        certainty="likely",
-        evidence={
-            "table": one.table,
-            "dead_rows": one.dead.last,
-            "live_rows": one.live,
-            "made_per_s": one.made_per_s,
-            "cleaned_per_s": one.cleaned_per_s,
-            "tolerated": one.tolerated,
-            "time_to_double_s": time_to_double_s(one.live, one.dead.per_s),
-        },
-        seen=[
-            f"{significant(one.made_per_s)} rows per second became dead, "
-            f"{significant(one.cleaned_per_s)} were cleaned up.",
-            f"The vacuum threshold is {count(one.tolerated)} dead rows; autovacuum runs on this "
-            f"table: {count(one.vacuums)}; dead rows per live row: {significant(one.dead_share)}.",
-        ],
-        why=f"Lookups read past dead versions, the cache holds them, and {_growth_text(one)}.",
-        advice=[
-            _remedy(one),
+    @property
+    def advice(self) -> list[str]:
+        if self.off == "server":
+            remedy = "ALTER SYSTEM SET autovacuum = on; SELECT pg_reload_conf();"
+        elif self.off == "table":
+            remedy = f"ALTER TABLE {self.table} RESET (autovacuum_enabled);"
+        elif self.more_eager:
+            remedy = f"ALTER TABLE {self.table} SET ({', '.join(self.more_eager)});"
+        else:
+            remedy = (
+                "Autovacuum already starts early here and runs without cost delay: produce fewer "
+                "dead rows (fewer updates, or HOT updates), and raise autovacuum_work_mem."
+            )
+        return [
+            remedy,
             "Check that no old transaction, replication slot or prepared transaction holds back "
             "the xmin horizon.",
-        ],
-        refute=f"Run again {_tried(one)}: dead rows must level off.",
+        ]
+
+    @property
+    def refute(self) -> str:
+        """What would let autovacuum keep up; fewer dead rows if its settings are used up."""
+        tried = "at half the rate (--rate)"
+        if self.off:
+            tried = "with autovacuum on"
+        elif self.more_eager:
+            tried = f"with {', '.join(self.more_eager)}"
+        return f"Run again {tried}: dead rows must level off."
+
+
+def look(run: Run) -> AutovacuumBehind | NotFound:
+    """Examine the table with most dead rows per live row."""
+    facts = server_facts(run)
+    nap_s = span_s(facts, "autovacuum_naptime")
+    has_waited = (full_record(run).duration_s or 0.0) >= _NAPS_MIN * nap_s
+    found = [_if_behind(run, facts, name) for name in known_objects(run, PgUserTables.source)]
+    behind = [one for one in found if one and (one.vacuums >= _VISITS_MIN or one.off or has_waited)]
+    if not behind:
+        return NotFound("no table has a rising number of dead rows above its vacuum threshold")
+    return max(behind, key=lambda one: one.dead_share)
+
+
+def _if_behind(run: Run, facts: ServerFacts, table: str) -> AutovacuumBehind | None:
+    """None if its dead rows are tolerated, or lie at two points of the same rise and fall."""
+    live = float(levels(run, PgUserTables.n_live_tup, table).value[-1])
+    known = next((one for one in facts.tables if one.name == table), None)
+    dead = course(levels(run, PgUserTables.n_dead_tup, table))
+    made = sum(
+        grown(run, counter, table) for counter in (PgUserTables.n_tup_upd, PgUserTables.n_tup_del)
     )
-
-
-def _growth_text(one: _Behind) -> str:
-    """The time to double is given only until the table has doubled."""
-    if one.dead_share >= 1:
-        return "the table is more than twice the size that its live rows need"
-    return f"the table grows: at this rate it doubles in {seconds(one.live / one.dead.per_s)}"
-
-
-def _tried(one: _Behind) -> str:
-    """What would let autovacuum keep up; fewer dead rows if its settings are used up."""
-    if one.off:
-        return "with autovacuum on"
-    if one.more_eager:
-        return f"with {', '.join(one.more_eager)}"
-    return "at half the rate (--rate)"
-
-
-def _remedy(one: _Behind) -> str:
-    if one.off == "server":
-        return "ALTER SYSTEM SET autovacuum = on; SELECT pg_reload_conf();"
-    if one.off == "table":
-        return f"ALTER TABLE {one.table} RESET (autovacuum_enabled);"
-    if one.more_eager:
-        return f"ALTER TABLE {one.table} SET ({', '.join(one.more_eager)});"
-    return (
-        "Autovacuum already starts early here and runs without cost delay: produce fewer dead rows "
-        "(fewer updates, or HOT updates), and raise autovacuum_work_mem."
+    made_per_s = made / max(dead.seconds, 1.0)
+    vacuums = grown(run, PgUserTables.autovacuum_count, table)
+    tolerated, off = vacuum_threshold(facts, known, live), where_off(facts, known)
+    usual = 0.0 if off else tolerated
+    rises = dead.per_s > NOTICED * made_per_s and dead.last - dead.first > usual
+    if dead.last <= tolerated or not rises:
+        return None
+    return AutovacuumBehind(
+        table=table,
+        dead_rows=dead.last,
+        live_rows=live,
+        made_per_s=made_per_s,
+        cleaned_per_s=max(made_per_s - dead.per_s, 0.0),
+        tolerated=tolerated,
+        time_to_double_s=time_to_double_s(live, dead.per_s),
+        more_per_s=dead.per_s,
+        vacuums=vacuums,
+        off=off,
+        more_eager=more_eager(facts, known),
     )
 
 
@@ -173,5 +171,5 @@ RULE = Rule(
     title="Autovacuum does not keep up with dead rows",
     look=look,
     covers=frozenset({"table_growth"}),
-    protocols=frozenset({POSTGRESQL}),
+    needs=frozenset({"autovacuum"}),
 )

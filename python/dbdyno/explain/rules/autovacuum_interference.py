@@ -14,67 +14,94 @@ Wrong when: autovacuum was triggered by what also slows the load, such as a burs
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import ClassVar
 
-from dbdyno.analysis.events import RunEvent
-from dbdyno.analysis.protocol import POSTGRESQL
-from dbdyno.analysis.server_events import AUTOVACUUM_OF
-from dbdyno.explain.autovacuum import pauses
-from dbdyno.explain.case import Case
-from dbdyno.explain.event_losses import (
-    certainty_of,
-    loss_evidence,
-    loss_text,
-    loss_to,
-    severity_of_loss,
-    share_of_losses,
-)
+from dbdyno.analysis.events.events import RunEvent, events
+from dbdyno.analysis.events.server_events import AUTOVACUUM_OF
 from dbdyno.explain.needs import known_objects
-from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import and_so_on, gain_text
-from dbdyno.explain.statements import table_of
+from dbdyno.explain.resources.autovacuum import pauses
+from dbdyno.explain.resources.event_losses import LossClaim, loss_to, numbers_of
+from dbdyno.explain.rule import Aside, NotFound, Rule
+from dbdyno.explain.sentences import and_so_on, gains_in
+from dbdyno.explain.statements.statements import table_of
 from dbdyno.formatting import percent, seconds
+from dbdyno.model.counters import PgUserTables
+from dbdyno.model.run import Run
 from dbdyno.model.telemetry import ServerFacts
 
-_PAUSE_MORE = (
-    "Spread its work: lower autovacuum_vacuum_cost_limit or raise autovacuum_vacuum_cost_delay."
-)
-_PAUSE = (
-    "Spread its work: set autovacuum_vacuum_cost_delay = 2ms. It is 0: autovacuum never pauses, "
-    "whatever autovacuum_vacuum_cost_limit is."
-)
 
+class AutovacuumInterference(LossClaim, frozen=True, kw_only=True):
+    """Throughput lost while autovacuum ran."""
 
-def look(case: Case) -> Outcome:
-    """Report the loss, and the tables that were vacuumed."""
-    if not len(case.recording.tables["log_entries"]["time_s"]):
-        known_objects(case, "pg_stat_user_tables")  # without a log, its counters show vacuums
-    loss = loss_to(case, "autovacuum")
-    if loss is None:
-        return NotFound("throughput did not fall while autovacuum ran, or it did not run")
-    vacuums = [event for event in case.events if event.kind == "autovacuum"]
-    lasted_s = _seconds_by_label(vacuums)
-    length_s, labels = sum(lasted_s.values()), list(lasted_s)
-    share = share_of_losses(loss)
-    advice, tried = _remedy(case, labels[0])
-    return found(
-        f"Throughput fell while autovacuum ran ({and_so_on(labels)}): this cost "
-        f"{percent(loss.of_run)} of the run's throughput.",
-        share=share,
-        share_of="lost throughput" if share is not None else "",
-        severity=severity_of_loss(loss),
-        certainty=certainty_of(loss),
-        evidence=loss_evidence(loss) | {"autovacuums": labels, "seconds": length_s},
-        seen=[loss_text(loss), _length_text(lasted_s)],
-        why="Vacuum reads and dirties pages, which takes cache and I/O from the load, writes WAL, "
-        "and uses CPU.",
-        advice=[
-            advice,
+    autovacuums: list[str]
+    """The longest first."""
+    seconds: float
+    longest_s: Aside[float]
+    pauses: Aside[bool]
+    """Whether autovacuum pauses now and then: a delay of 0 cannot be made ten times as long."""
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"Throughput fell while autovacuum ran ({and_so_on(self.autovacuums)}): this cost "
+            f"{percent(self.loss.share_of_run)} of the run's throughput."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        longest = f", the {self.autovacuums[0]} for {seconds(self.longest_s)}"
+        return [
+            self.loss.text,
+            f"Autovacuum ran for {seconds(self.seconds)} in total"
+            f"{longest if len(self.autovacuums) > 1 else ''}.",
+        ]
+
+    why: ClassVar[str] = (
+        "Vacuum reads and dirties pages, which takes cache and I/O from the load, writes WAL, and "
+        "uses CPU."
+    )
+
+    @property
+    def advice(self) -> list[str]:
+        return [
+            "Spread its work: lower autovacuum_vacuum_cost_limit or raise "
+            "autovacuum_vacuum_cost_delay."
+            if self.pauses
+            else "Spread its work: set autovacuum_vacuum_cost_delay = 2ms. It is 0: autovacuum "
+            "never pauses, whatever autovacuum_vacuum_cost_limit is.",
             "Let it run sooner, with less work each time (lower autovacuum_vacuum_scale_factor); "
             "do not turn it off.",
-        ],
-        gain=gain_text(case, loss.of_run),
-        refute=f"Run again with {tried}: the dips must become shallower.",
+        ]
+
+    @property
+    def refute(self) -> str:
+        delay = "ten times as long" if self.pauses else "= 20ms"
+        return (
+            f"Run again with autovacuum_vacuum_cost_delay {delay}: the dips must become shallower."
+        )
+
+
+def look(run: Run) -> AutovacuumInterference | NotFound:
+    """Report the loss, and the tables that were vacuumed."""
+    if not len(run.log_entries):
+        known_objects(run, PgUserTables.source)  # without a log, its counters show vacuums
+    lost = loss_to(run, "autovacuum")
+    if lost is None:
+        return NotFound("throughput did not fall while autovacuum ran, or it did not run")
+    loss = numbers_of(lost)
+    vacuums = [event for event in events(run) if event.kind == "autovacuum"]
+    lasted_s = _seconds_by_label(vacuums)
+    longest, longest_s = next(iter(lasted_s.items()))
+    facts = run.before or run.after or ServerFacts()
+    return AutovacuumInterference(
+        share=loss.share_of_loss,
+        loss=loss,
+        gains=gains_in(run),
+        autovacuums=list(lasted_s),
+        seconds=sum(lasted_s.values()),
+        longest_s=longest_s,
+        pauses=pauses(facts, table_of(facts, longest.removeprefix(AUTOVACUUM_OF))),
     )
 
 
@@ -86,24 +113,9 @@ def _seconds_by_label(vacuums: Sequence[RunEvent]) -> dict[str, float]:
     return dict(sorted(lasted_s.items(), key=lambda one: one[1], reverse=True))
 
 
-def _length_text(lasted_s: Mapping[str, float]) -> str:
-    """How long they took, and the longest of several."""
-    longest, longest_s = next(iter(lasted_s.items()))
-    of_longest = f", the {longest} for {seconds(longest_s)}" if len(lasted_s) > 1 else ""
-    return f"Autovacuum ran for {seconds(sum(lasted_s.values()))} in total{of_longest}."
-
-
-def _remedy(case: Case, longest: str) -> tuple[str, str]:
-    """What to change, and the experiment: a delay of 0 cannot be made ten times as long."""
-    facts = case.before or case.after or ServerFacts()
-    if pauses(facts, table_of(facts, longest.removeprefix(AUTOVACUUM_OF))):
-        return _PAUSE_MORE, "autovacuum_vacuum_cost_delay ten times as long"
-    return _PAUSE, "autovacuum_vacuum_cost_delay = 20ms"
-
-
 RULE = Rule(
     id="autovacuum_interference",
     title="Autovacuum slows the load",
     look=look,
-    protocols=frozenset({POSTGRESQL}),
+    needs=frozenset({"autovacuum"}),
 )

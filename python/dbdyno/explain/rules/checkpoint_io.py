@@ -14,64 +14,74 @@ Wrong when: the loss comes from the full-page images that follow a checkpoint, n
 then full-page writes are reported too, and are the first thing to address.
 """
 
-from dbdyno.analysis.events import RunEvent
-from dbdyno.analysis.protocol import POSTGRESQL
-from dbdyno.explain.case import Case
-from dbdyno.explain.event_losses import (
-    certainty_of,
-    loss_evidence,
-    loss_text,
-    loss_to,
-    severity_of_loss,
-    share_of_losses,
-)
+from typing import ClassVar
+
+from dbdyno.analysis.events.events import RunEvent, events
 from dbdyno.explain.needs import grown
-from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import gain_text
+from dbdyno.explain.resources.event_losses import LossClaim, loss_to, numbers_of
+from dbdyno.explain.rule import Aside, NotFound, Rule
+from dbdyno.explain.sentences import gains_in
 from dbdyno.formatting import count, percent, seconds
+from dbdyno.model.counters import PgCheckpointer
+from dbdyno.model.run import Run
 
-_SOURCE = "pg_stat_checkpointer"
 
+class CheckpointIo(LossClaim, frozen=True, kw_only=True):
+    """Throughput lost around checkpoints, and their phases."""
 
-def look(case: Case) -> Outcome:
-    """Report the loss around checkpoints, and their phases."""
-    pages = grown(case, _SOURCE, "buffers_written")
-    loss = loss_to(case, "checkpoint")
-    if loss is None:
-        return NotFound("throughput did not fall around checkpoints, or there were none")
-    checkpoints = [event for event in case.events if event.kind == "checkpoint"]
-    share = share_of_losses(loss)
-    return found(
-        "Throughput fell around checkpoints: this cost "
-        f"{percent(loss.of_run)} of the run's throughput.",
-        share=share,
-        share_of="lost throughput" if share is not None else "",
-        severity=severity_of_loss(loss),
-        certainty=certainty_of(loss),
-        evidence=loss_evidence(loss)
-        | {"pages_written": pages, "sync_s": _phase_s(checkpoints, "sync")},
-        seen=[
-            loss_text(loss),
-            f"They wrote {count(pages)} pages{_phases_text(checkpoints)}.",
-        ],
-        why="Checkpoint writes compete with the load's reads and WAL flushes for storage.",
-        advice=[
-            "Make checkpoints less frequent: raise checkpoint_timeout and max_wal_size.",
-            "Spread their writes: checkpoint_completion_target = 0.9, and set "
-            "checkpoint_flush_after so that little is left for the sync phase.",
-        ],
-        gain=gain_text(case, loss.of_run),
-        refute="Run with checkpoint_timeout and max_wal_size so large that no checkpoint occurs: "
-        "the dips must disappear.",
+    pages_written: float
+    sync_s: float
+    write_s: Aside[float]
+    has_finished: Aside[bool]
+    """A checkpoint reports only at its end how long it wrote and synced."""
+
+    @property
+    def summary(self) -> str:
+        return (
+            "Throughput fell around checkpoints: this cost "
+            f"{percent(self.loss.share_of_run)} of the run's throughput."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        phases = "; none had finished, so their write and sync times are not known"
+        if self.has_finished:
+            phases = (
+                f" and spent {seconds(self.write_s)} writing and {seconds(self.sync_s)} syncing"
+            )
+        return [self.loss.text, f"They wrote {count(self.pages_written)} pages{phases}."]
+
+    why: ClassVar[str] = (
+        "Checkpoint writes compete with the load's reads and WAL flushes for storage."
+    )
+    advice: ClassVar[list[str]] = [
+        "Make checkpoints less frequent: raise checkpoint_timeout and max_wal_size.",
+        "Spread their writes: checkpoint_completion_target = 0.9, and set checkpoint_flush_after "
+        "so that little is left for the sync phase.",
+    ]
+    refute: ClassVar[str] = (
+        "Run with checkpoint_timeout and max_wal_size so large that no checkpoint occurs: the dips "
+        "must disappear."
     )
 
 
-def _phases_text(checkpoints: list[RunEvent]) -> str:
-    """A checkpoint reports only at its end how long it wrote and synced."""
-    if not any(event.phases for event in checkpoints):
-        return "; none had finished, so their write and sync times are not known"
-    written_s, synced_s = (_phase_s(checkpoints, name) for name in ("write", "sync"))
-    return f" and spent {seconds(written_s)} writing and {seconds(synced_s)} syncing"
+def look(run: Run) -> CheckpointIo | NotFound:
+    """Report the loss around checkpoints, and their phases."""
+    pages = grown(run, PgCheckpointer.buffers_written)
+    lost = loss_to(run, "checkpoint")
+    if lost is None:
+        return NotFound("throughput did not fall around checkpoints, or there were none")
+    loss = numbers_of(lost)
+    checkpoints = [event for event in events(run) if event.kind == "checkpoint"]
+    return CheckpointIo(
+        share=loss.share_of_loss,
+        loss=loss,
+        gains=gains_in(run),
+        pages_written=pages,
+        sync_s=_phase_s(checkpoints, "sync"),
+        write_s=_phase_s(checkpoints, "write"),
+        has_finished=any(event.phases for event in checkpoints),
+    )
 
 
 def _phase_s(checkpoints: list[RunEvent], wanted: str) -> float:
@@ -81,6 +91,4 @@ def _phase_s(checkpoints: list[RunEvent], wanted: str) -> float:
     )
 
 
-RULE = Rule(
-    id="checkpoint_io", title="Checkpoint I/O", look=look, protocols=frozenset({POSTGRESQL})
-)
+RULE = Rule(id="checkpoint_io", title="Checkpoint I/O", look=look, needs=frozenset({"checkpoints"}))

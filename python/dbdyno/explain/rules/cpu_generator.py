@@ -14,62 +14,97 @@ Wrong when: only one of several scripts needs much CPU (Lua, heavy arithmetic): 
 threads then hides the one that is saturated.
 """
 
-from dbdyno.analysis.processor_time import SATURATED, ProcessorTime
-from dbdyno.explain.case import Case
-from dbdyno.explain.processors import FULL, engine_fullness, processor_time
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
-from dbdyno.explain.sentences import gain_text
+from typing import ClassVar
+
+from dbdyno.analysis.waits.processor_time import SATURATED
+from dbdyno.explain.resources.processors import FULL, engine_fullness, processor_time
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule, at_most, severity_of
+from dbdyno.explain.sentences import Gains, gains_in
 from dbdyno.formatting import percent
-from dbdyno.model.record import Finding
+from dbdyno.model.record import Certainty, Severity, ShareOf
+from dbdyno.model.run import Run
 
 
-def look(case: Case) -> Outcome:
+class GeneratorSaturated(Claim, frozen=True, kw_only=True):
+    """The engine uses nearly all the CPU time that it can get."""
+
+    busy_share: float
+    title: ClassVar[str] = "CPU-bound: the load generator is saturated"
+    share_of: ClassVar[ShareOf] = ""
+    severity: ClassVar[Severity] = "critical"
+    certainty: ClassVar[Certainty] = "sure"
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"The load generator used {percent(self.busy_share)} of the CPU time it can get: these "
+            "numbers show its limit, not the server's."
+        )
+
+    why: ClassVar[str] = (
+        "A saturated load generator starts transactions late and reads replies late."
+    )
+    advice: ClassVar[list[str]] = [
+        "Give it more threads (-j) and cores for them (--engine-cpus), or run it on another host."
+    ]
+    refute: ClassVar[str] = "Give it twice the threads and cores: throughput must rise."
+
+
+class GeneratorBesideServer(Claim, frozen=True, kw_only=True):
+    """The engine uses CPU time of a saturated host on which the server is, too."""
+
+    engine_share: float
+    server_share: float
+    in_use: Aside[float]
+    gains: Aside[Gains] = Gains()
+    share_of: ClassVar[ShareOf] = ""
+
+    @property
+    def severity(self) -> Severity:
+        return at_most("minor", severity_of(self.engine_share))
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"The load generator used {percent(self.engine_share)} of the CPU of a saturated host, "
+            "which the server on the same host could not use."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        return [
+            f"CPU utilization: {percent(self.in_use)}, of which server "
+            f"{percent(self.server_share)}, load generator {percent(self.engine_share)}."
+        ]
+
+    why: ClassVar[str] = "On one host the two compete for CPU: the numbers describe both together."
+    advice: ClassVar[list[str]] = [
+        "Run the load from another host, or compare only with runs of the same setup."
+    ]
+
+    @property
+    def gain(self) -> str:
+        return self.gains.text(self.engine_share)
+
+    refute: ClassVar[str] = "Run the load from another host: throughput must rise."
+
+
+def look(run: Run) -> GeneratorSaturated | GeneratorBesideServer | NotFound:
     """A saturated engine first: then the run's numbers are about the engine."""
-    fullness = engine_fullness(case)
+    fullness = engine_fullness(run)
     if fullness >= FULL:
-        return _full(fullness)
-    used = processor_time(case)
+        return GeneratorSaturated(share=fullness, busy_share=fullness)
+    used = processor_time(run)
     if used.in_use < SATURATED:
         return NotFound(f"it used {percent(fullness)} of the CPU time it can get")
     if used.engine < NOTICED:
         return NotFound(f"it used {percent(used.engine)} of the CPU")
-    return _shared(case, used)
-
-
-def _full(fullness: float) -> Finding:
-    return found(
-        f"The load generator used {percent(fullness)} of the CPU time it can get: these numbers "
-        "show its limit, not the server's.",
-        title="CPU-bound: the load generator is saturated",
-        share=fullness,
-        severity="critical",
-        certainty="sure",
-        evidence={"busy_share": fullness},
-        why="A saturated load generator starts transactions late and reads replies late.",
-        advice=[
-            "Give it more threads (-j) and cores for them (--engine-cpus), or run it on another "
-            "host."
-        ],
-        refute="Give it twice the threads and cores: throughput must rise.",
-    )
-
-
-def _shared(case: Case, used: ProcessorTime) -> Finding:
-    return found(
-        f"The load generator used {percent(used.engine)} of the CPU of a saturated host, which the "
-        "server on the same host could not use.",
+    return GeneratorBesideServer(
         share=used.engine,
-        severity=at_most("minor", severity_of(used.engine)),
-        certainty="likely",
-        evidence={"engine_share": used.engine, "server_share": used.server},
-        seen=[
-            f"CPU utilization: {percent(used.in_use)}, of which server {percent(used.server)}, "
-            f"load generator {percent(used.engine)}."
-        ],
-        why="On one host the two compete for CPU: the numbers describe both together.",
-        advice=["Run the load from another host, or compare only with runs of the same setup."],
-        gain=gain_text(case, used.engine),
-        refute="Run the load from another host: throughput must rise.",
+        engine_share=used.engine,
+        server_share=used.server,
+        in_use=used.in_use,
+        gains=gains_in(run),
     )
 
 

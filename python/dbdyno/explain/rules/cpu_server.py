@@ -17,85 +17,119 @@ Wrong when: two hardware threads share a core. The kernel counts each as a CPU, 
 pair adds far less than the first, so a host is saturated well before 100 %.
 """
 
-from dbdyno.analysis.processor_time import SATURATED, ProcessorTime
-from dbdyno.explain.case import Case
+from typing import ClassVar
+
+from dbdyno.analysis.summarize import full_record
+from dbdyno.analysis.waits.budget import known_budget
+from dbdyno.analysis.waits.processor_time import SATURATED, ProcessorTime
 from dbdyno.explain.needs import committed
-from dbdyno.explain.processors import foreign_sessions, kernel_threads, processor_time
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import in_throughput
+from dbdyno.explain.resources.processors import foreign_sessions, kernel_threads, processor_time
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
+from dbdyno.explain.sentences import Gains, gains_in
 from dbdyno.formatting import count, milliseconds, percent
+from dbdyno.model.record import Certainty, Severity
+from dbdyno.model.run import Run
 
-_COUNTED_MIN = 0.001
+COUNTED_MIN = 0.001
 """Of the host's CPU time, which is counted in ticks: less is one or none in a short run."""
-_WHY = (
-    "A closed loop runs until some resource is saturated. Here it is the CPU, with the work "
-    "itself: more clients only add waiting."
-)
-_WHY_BESIDE_OTHERS = (
-    "Others used more of the saturated CPU; this is what the transactions themselves cost."
-)
-_REFUTE = "Run with half the clients: throughput must hardly fall."
-_REFUTE_BESIDE_OTHERS = (
-    "Run again without the others: throughput must rise, and this CPU time per transaction must "
-    "hardly change."
-)
 
 
-def look(case: Case) -> Outcome:
+class CpuServer(Claim, frozen=True, kw_only=True):
+    """What the server used of the CPU for this load, beside what else used it."""
+
+    server_share: float
+    cores: float
+    server_cpu_s: float
+    """Per transaction."""
+    used: Aside[ProcessorTime]
+    predominates: Aside[bool]
+    """Whether others used no more than the server for this load."""
+    kernel_share: Aside[float] = 0.0
+    gains: Aside[Gains] = Gains()
+    severity: ClassVar[Severity] = "note"
+    certainty: ClassVar[Certainty] = "sure"
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"The server's own work kept {self.server_share * self.cores:.1f} of "
+            f"{self.cores:.0f} cores busy: {milliseconds(self.server_cpu_s * 1e3)} of CPU time per "
+            "transaction."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        shares = {
+            "server": self.used.server,
+            "load generator": self.used.engine,
+            "telemetry and dbdyno": self.used.dbdyno,
+            "other programs": self.used.others - self.kernel_share,
+            "the kernel's own threads": self.kernel_share,
+            "stolen by the hypervisor": self.used.stolen,
+            "idle": self.used.idle,
+        }
+        parts = [f"{who} {percent(share)}" for who, share in shares.items() if share >= COUNTED_MIN]
+        return [f"CPU time of the host: {', '.join(parts)}."]
+
+    @property
+    def why(self) -> str:
+        if self.predominates:
+            return (
+                "A closed loop runs until some resource is saturated. Here it is the CPU, with the "
+                "work itself: more clients only add waiting."
+            )
+        return (
+            "Others used more of the saturated CPU; this is what the transactions themselves cost."
+        )
+
+    advice: ClassVar[list[str]] = [
+        "Make transactions cheaper (the table of costs has their server CPU time), or give the "
+        "server more cores.",
+    ]
+
+    @property
+    def gain(self) -> str:
+        most = count(self.cores / self.server_cpu_s)
+        return self.gains.in_throughput(
+            f"At most {most} TPS with all {self.cores:.0f} cores for the server."
+        )
+
+    @property
+    def refute(self) -> str:
+        if self.predominates:
+            return "Run with half the clients: throughput must hardly fall."
+        return (
+            "Run again without the others: throughput must rise, and this CPU time per transaction "
+            "must hardly change."
+        )
+
+
+def look(run: Run) -> CpuServer | NotFound:
     """Never above a note."""
-    used = processor_time(case)
+    used = processor_time(run)
     if used.in_use < SATURATED:
         return NotFound(f"the CPU was {percent(used.idle)} idle")
-    own = used.server - foreign_sessions(case, used)
+    own = used.server - foreign_sessions(run, used)
     if own < NOTICED:
         return NotFound(f"the server used {percent(own)} of the CPU for this load")
     predominates = own >= used.in_use - own - used.engine - used.dbdyno
-    duration_s = case.record.duration_s or 0.0
-    cpu_s = own * used.cores * duration_s / committed(case)
-    return found(
-        f"The server's own work kept {own * used.cores:.1f} of {used.cores:.0f} cores "
-        f"busy: {milliseconds(cpu_s * 1e3)} of CPU time per transaction.",
-        share=_share(case, 1.0 if predominates else own / used.in_use),
-        share_of="client time",
-        severity="note",
-        certainty="sure",
-        evidence={"server_share": own, "cores": used.cores, "server_cpu_s": cpu_s},
-        seen=_seen(used, kernel_threads(case, used)),
-        why=_WHY if predominates else _WHY_BESIDE_OTHERS,
-        advice=[
-            "Make transactions cheaper (the table of costs has their server CPU time), or give the "
-            "server more cores.",
-        ],
-        gain=in_throughput(
-            case,
-            f"At most {count(used.cores / cpu_s)} TPS with all {used.cores:.0f} cores for the "
-            "server.",
-        ),
-        refute=_REFUTE if predominates else _REFUTE_BESIDE_OTHERS,
+    duration_s = full_record(run).duration_s or 0.0
+    return CpuServer(
+        share=_share(run, 1.0 if predominates else own / used.in_use),
+        server_share=own,
+        cores=used.cores,
+        server_cpu_s=own * used.cores * duration_s / committed(run),
+        used=used,
+        predominates=predominates,
+        kernel_share=kernel_threads(run, used),
+        gains=gains_in(run),
     )
 
 
-def _share(case: Case, of_queue: float) -> float | None:
+def _share(run: Run, of_queue: float) -> float | None:
     """Of client time: the CPU time, and this part of the time in the run queue."""
-    if case.budget is None:
-        return None
-    return case.budget.share("cpu") + case.budget.share("cpu_queue") * of_queue
-
-
-def _seen(used: ProcessorTime, kernel: float) -> list[str]:
-    shares = {
-        "server": used.server,
-        "load generator": used.engine,
-        "telemetry and dbdyno": used.dbdyno,
-        "other programs": used.others - kernel,
-        "the kernel's own threads": kernel,
-        "stolen by the hypervisor": used.stolen,
-        "idle": used.idle,
-    }
-    parts = ", ".join(
-        f"{who} {percent(share)}" for who, share in shares.items() if share >= _COUNTED_MIN
-    )
-    return [f"CPU time of the host: {parts}."]
+    spent = known_budget(run)
+    return spent.share("cpu") + spent.share("cpu_queue") * of_queue if spent else None
 
 
 RULE = Rule(

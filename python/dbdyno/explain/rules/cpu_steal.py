@@ -12,41 +12,72 @@ Wrong when: the hypervisor does not report steal (many do not): it is then hidde
 own time, and this rule sees nothing.
 """
 
-from dbdyno.analysis.processor_time import ProcessorTime
-from dbdyno.explain.case import Case
-from dbdyno.explain.processors import processor_time
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import gain_text
+from typing import ClassVar
+
+from dbdyno.analysis.waits.budget import known_budget
+from dbdyno.analysis.waits.processor_time import ProcessorTime
+from dbdyno.explain.resources.processors import processor_time
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
+from dbdyno.explain.sentences import Gains, gains_in
 from dbdyno.formatting import percent
+from dbdyno.model.run import Run
 
 
-def look(case: Case) -> Outcome:
-    """The slowdown of CPU work, weighted by the share of such work."""
-    used = processor_time(case)
-    slower = used.stolen / max(used.in_use, 1e-9)
-    share = slower * _processor_bound(case, used)
-    if share < NOTICED:
-        return NotFound(f"{percent(used.stolen)} of CPU time was stolen")
-    return found(
-        f"The hypervisor withheld {percent(slower)} of the CPU time that this virtual machine "
-        "requested.",
-        share=share,
-        share_of="client time",
-        certainty="likely",
-        evidence={"stolen_share": used.stolen, "of_wanted": slower},
-        seen=[f"Steal time: {percent(used.stolen)} of {used.cores:.0f} cores."],
-        why="CPU work takes longer by that much, at times that no setting of the server explains.",
-        advice=["Measure on a machine or an instance type with dedicated cores."],
-        gain=gain_text(case, share),
-        refute="Run at another time or on another instance: throughput must rise as steal falls.",
+class CpuSteal(Claim, frozen=True, kw_only=True):
+    """CPU time that the hypervisor withheld."""
+
+    stolen_share: float
+    """Of the host's CPU time."""
+    of_wanted: float
+    """Of the CPU time that was used or stolen."""
+    cores: Aside[float]
+    gains: Aside[Gains] = Gains()
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"The hypervisor withheld {percent(self.of_wanted)} of the CPU time that this virtual "
+            "machine requested."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        return [f"Steal time: {percent(self.stolen_share)} of {self.cores:.0f} cores."]
+
+    why: ClassVar[str] = (
+        "CPU work takes longer by that much, at times that no setting of the server explains."
+    )
+    advice: ClassVar[list[str]] = ["Measure on a machine or an instance type with dedicated cores."]
+
+    @property
+    def gain(self) -> str:
+        return self.gains.text(self.share or 0.0)
+
+    refute: ClassVar[str] = (
+        "Run at another time or on another instance: throughput must rise as steal falls."
     )
 
 
-def _processor_bound(case: Case, used: ProcessorTime) -> float:
+def look(run: Run) -> CpuSteal | NotFound:
+    """The slowdown of CPU work, weighted by the share of such work."""
+    used = processor_time(run)
+    slower = used.stolen / max(used.in_use, 1e-9)
+    share = slower * _processor_bound(run, used)
+    if share < NOTICED:
+        return NotFound(f"{percent(used.stolen)} of CPU time was stolen")
+    return CpuSteal(
+        share=share,
+        stolen_share=used.stolen,
+        of_wanted=slower,
+        cores=used.cores,
+        gains=gains_in(run),
+    )
+
+
+def _processor_bound(run: Run, used: ProcessorTime) -> float:
     """The share of client time that was CPU time or waiting for CPU."""
-    if case.budget is None:
-        return used.in_use
-    return case.budget.share("cpu") + case.budget.share("cpu_queue")
+    spent = known_budget(run)
+    return spent.share("cpu") + spent.share("cpu_queue") if spent else used.in_use
 
 
 RULE = Rule(

@@ -15,66 +15,102 @@ throttled_time; in version 2 throttled_usec).
 Wrong when: the quota belongs to an outer cgroup, which cannot be seen from inside a container.
 """
 
-from dbdyno.analysis.readings import level
-from dbdyno.explain.case import Case
+from typing import ClassVar
+
+from dbdyno.analysis.series.readings import level
 from dbdyno.explain.needs import needed
-from dbdyno.explain.processors import SERVER_ELSEWHERE, sees_server
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import amount, gain_text
-from dbdyno.explain.withheld import stopped_share, throttled_shares
+from dbdyno.explain.resources.processors import SERVER_ELSEWHERE, sees_server
+from dbdyno.explain.resources.withheld import stopped_share, throttled_shares
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
+from dbdyno.explain.sentences import Gains, amount, gains_in
 from dbdyno.formatting import percent
-from dbdyno.model.record import Finding
+from dbdyno.model.counters import ControlGroup
+from dbdyno.model.record import Certainty
+from dbdyno.model.run import Run
 
 _WHO = {"server": "the server", "engine": "the load generator"}
 
 
-def look(case: Case) -> Outcome:
+class Throttled(Claim, frozen=True, kw_only=True):
+    """A cgroup that exhausted its CPU quota."""
+
+    who: str
+    throttled_share: float
+    limit_cores: float | None
+    """None if it was not read."""
+    gains: Aside[Gains] = Gains()
+    certainty: ClassVar[Certainty] = "sure"
+
+    @property
+    def summary(self) -> str:
+        cores = self.limit_cores
+        quota = "" if cores is None else f" of {amount(cores, 'core', 'cores')}"
+        return (
+            f"The cgroup of {_WHO.get(self.who, self.who)} exhausted its CPU quota{quota} and was "
+            f"throttled for {percent(self.throttled_share)} of the time."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        return [f"The kernel throttled the cgroup for {percent(self.throttled_share)} of the run."]
+
+    why: ClassVar[str] = (
+        "A transaction that hits the quota waits for the next period: tens of milliseconds, even "
+        "on an idle host."
+    )
+    advice: ClassVar[list[str]] = [
+        "Raise or remove the quota (docker --cpus, cpu.max, a pod's limits.cpu)."
+    ]
+
+    @property
+    def gain(self) -> str:
+        return self.gains.text(self.throttled_share)
+
+    refute: ClassVar[str] = "Double the quota: throughput must rise and the throttled periods fall."
+
+
+class Stopped(Claim, frozen=True, kw_only=True):
+    """Server processes that signals stopped."""
+
+    stopped_share: float
+    title: ClassVar[str] = "Server processes stopped by signals"
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"The server's processes were stopped in {percent(self.stopped_share)} of the samples."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        return [f"In state T (stopped by a signal) for {percent(self.stopped_share)} of the time."]
+
+    why: ClassVar[str] = "A stopped process answers no client and keeps its locks."
+    advice: ClassVar[list[str]] = [
+        "Find what sends SIGSTOP: a debugger, a freezer, a limiter such as cpulimit."
+    ]
+    refute: ClassVar[str] = "Check the states of the server's processes (ps): none may be T."
+
+
+def look(run: Run) -> Throttled | Stopped | NotFound:
     """Report the more severe of the two mechanisms."""
-    throttled = throttled_shares(case)
+    throttled = throttled_shares(run)
     worst = max(throttled, key=lambda who: throttled[who], default=None)
-    is_here = sees_server(case)
-    stopped = stopped_share(case) if is_here else 0.0
+    is_here = sees_server(run)
+    stopped = stopped_share(run) if is_here else 0.0
     if worst is not None and throttled[worst] >= max(stopped, NOTICED):
-        return _by_group(case, worst, throttled[worst])
+        limit = level(run, ControlGroup.limit_cores, worst)
+        return Throttled(
+            share=throttled[worst],
+            who=worst,
+            throttled_share=throttled[worst],
+            limit_cores=float(limit.value[-1]) if limit is not None else None,
+            gains=gains_in(run),
+        )
     if stopped >= NOTICED:
-        return _by_signal(stopped)
+        return Stopped(share=stopped, stopped_share=stopped)
     needed(is_here or None, SERVER_ELSEWHERE)
     return NotFound("no quota was exhausted and no process was sampled as stopped")
-
-
-def _by_group(case: Case, who: str, share: float) -> Finding:
-    limit = level(case.recording, "control_group", "limit_cores", who)
-    cores = float(limit.value[-1]) if limit is not None else None
-    quota = f" of {amount(cores, 'core', 'cores')}" if cores is not None else ""
-    return found(
-        f"The cgroup of {_WHO.get(who, who)} exhausted its CPU quota{quota} and was throttled for "
-        f"{percent(share)} of the time.",
-        share=share,
-        share_of="client time",
-        certainty="sure",
-        evidence={"who": who, "throttled_share": share, "limit_cores": cores},
-        seen=[f"The kernel throttled the cgroup for {percent(share)} of the run."],
-        why="A transaction that hits the quota waits for the next period: tens of milliseconds, "
-        "even on an idle host.",
-        advice=["Raise or remove the quota (docker --cpus, cpu.max, a pod's limits.cpu)."],
-        gain=gain_text(case, share),
-        refute="Double the quota: throughput must rise and the throttled periods fall.",
-    )
-
-
-def _by_signal(share: float) -> Finding:
-    return found(
-        f"The server's processes were stopped in {percent(share)} of the samples.",
-        title="Server processes stopped by signals",
-        share=share,
-        share_of="client time",
-        certainty="likely",
-        evidence={"stopped_share": share},
-        seen=[f"In state T (stopped by a signal) for {percent(share)} of the time."],
-        why="A stopped process answers no client and keeps its locks.",
-        advice=["Find what sends SIGSTOP: a debugger, a freezer, a limiter such as cpulimit."],
-        refute="Check the states of the server's processes (ps): none may be T.",
-    )
 
 
 RULE = Rule(

@@ -16,27 +16,27 @@ Wrong when: the operating system's page cache served the reads (then a read take
 a larger cache saves little), or the cache was still filling: a longer warm-up shows which.
 """
 
-from msgspec import Struct
+from typing import ClassVar
 
-from dbdyno.analysis.bounds import cached_share
-from dbdyno.analysis.budget import Budget
-from dbdyno.analysis.protocol import MYSQL
-from dbdyno.analysis.session_samples import client_time_s
-from dbdyno.explain.case import Case
-from dbdyno.explain.databases import database_of
+from dbdyno.analysis.search.bounds import cached_share
+from dbdyno.analysis.waits.budget import Budget
+from dbdyno.analysis.waits.session_samples import client_time_s
 from dbdyno.explain.needs import (
     LackingError,
     committed,
     grown,
     growth_if_reported,
+    needed,
     reported_waits,
     server_facts,
 )
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import gain_of_waits
-from dbdyno.explain.settings import size_bytes
+from dbdyno.explain.resources.settings import size_bytes
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
+from dbdyno.explain.sentences import GainsOfWaits, gains_of_waits_in
 from dbdyno.formatting import milliseconds, percent, significant, size
-from dbdyno.model.record import Finding
+from dbdyno.model.counters import FileIo, GlobalStatus, PgDatabase
+from dbdyno.model.record import Certainty
+from dbdyno.model.run import Run
 
 # Prefixes of the waits of sessions that read, or wait for another to read the same page.
 _READ_EVENTS = (
@@ -47,79 +47,125 @@ _READ_EVENTS = (
     "innodb/innodb_data_file read",
     "pread",  # as the kernel of the server's host reports it
 )
-_DATABASE = "pg_stat_database"
-_STATUS = "global_status"
-_POOL_READS, _POOL_REQUESTS = "Innodb_buffer_pool_reads", "Innodb_buffer_pool_read_requests"
 
 
-class _Reads(Struct, frozen=True):
-    """Buffers that were not in shared_buffers, and the time it took to read them."""
+class DataRead(Claim, frozen=True, kw_only=True):
+    """Buffers that were not in the cache, and the time it took to read them."""
 
-    per_transaction: float
+    reads_per_transaction: float
     hit_share: float
-    mean_ms: float
+    read_ms: float
     """0 if the server does not time reads."""
-    counted_share: float | None
-    seen_share: float | None
+    share_counted: float | None
+    share_seen: float | None
+    cache_setting: Aside[str]
+    cache_bytes: Aside[float] = 0.0
+    touched_bytes: Aside[float] = 0.0
+    """All tables and indexes of the statements; 0 if this or the cache is not known."""
+    gains: Aside[GainsOfWaits] = GainsOfWaits()
 
     @property
-    def is_contradictory(self) -> bool:
-        """Reads were counted but no session was seen waiting: they are others', or not visible."""
-        if self.seen_share is None or self.counted_share is None:
-            return False
-        return self.seen_share < NOTICED <= self.counted_share - self.seen_share
+    def summary(self) -> str:
+        return (
+            f"Each transaction waits for {significant(self.reads_per_transaction)} pages from "
+            f"storage: {percent(self.share or 0.0)} of client time."
+        )
 
     @property
-    def share(self) -> float:
-        """Share of client time; the sampled one takes precedence over the counted one."""
-        return self.counted_share or 0.0 if self.seen_share is None else self.seen_share
+    def certainty(self) -> Certainty:
+        agree = self.share_seen is not None and (self.share_counted or 0.0) >= NOTICED
+        return "sure" if agree else "likely"
+
+    @property
+    def seen(self) -> list[str]:
+        lines = [f"Cache hit ratio ({self.cache_setting}): {percent(self.hit_share)}."]
+        if self.read_ms:
+            lines.append(f"A read took {milliseconds(self.read_ms)} on average.")
+        if self.touched_bytes:
+            held = cached_share(self.cache_bytes, self.touched_bytes)
+            lines.append(
+                f"{self.cache_setting} is {size(self.cache_bytes)}, the tables and indexes of the "
+                f"statements are {size(self.touched_bytes)}: with uniform keys it holds "
+                f"{percent(held)}."
+            )
+        return lines
+
+    why: ClassVar[str] = (
+        "A client that waits for storage keeps its locks and its connection meanwhile."
+    )
+
+    @property
+    def advice(self) -> list[str]:
+        return [
+            f"Raise {self.cache_setting} towards the size of the data that the statements touch, "
+            "or use faster storage.",
+            "Touch fewer pages: narrower rows, a covering index, keys that repeat.",
+        ]
+
+    @property
+    def gain(self) -> str:
+        return self.gains.text(self.share or 0.0)
+
+    @property
+    def refute(self) -> str:
+        return (
+            f"Run again with {self.cache_setting} above the size of the data: the reads must "
+            "disappear."
+        )
 
 
-def look(case: Case) -> Outcome:
-    """Examine both measurements, if there are two."""
-    reads = _reads(case)
-    if reads.seen_share is None and reads.counted_share is None:
-        timing = database_of(case).read_timing
-        raise LackingError(f"neither waits nor read times were recorded ({timing} is off)")
-    if reads.is_contradictory:
+def look(run: Run) -> DataRead | NotFound:
+    """Examine both measurements, if there are two; the sampled one takes precedence."""
+    read, hit, read_ms = _of_innodb(run) if run.database.has("innodb") else _of_database(run)
+    budget = reported_waits(run)
+    client_ms = client_time_s(run) * 1e3
+    counted = read_ms / client_ms if read_ms and client_ms else None
+    share = seen = _seen_share(budget) if budget else None
+    if seen is None or share is None:
+        timing = run.database.terms.read_timing
+        unknown = f"neither waits nor read times were recorded ({timing} is off)"
+        share = needed(counted, unknown)
+    elif counted is not None and seen < NOTICED <= counted - seen:
         raise LackingError(
-            f"the server counted reads for {percent(reads.counted_share or 0.0)} of client time, "
-            f"the session samples show {percent(reads.seen_share or 0.0)}: other sessions may have "
+            f"the server counted reads for {percent(counted)} of client time, "
+            f"the session samples show {percent(seen)}: other sessions may have "
             "read, or waits for reads are not reported"
         )
-    if reads.share < NOTICED:
+    per_transaction, hit_share = read / committed(run), hit / max(hit + read, 1.0)
+    if share < NOTICED:
         return NotFound(
-            f"{percent(reads.hit_share)} of buffers were in the cache, and reading the others "
-            f"took {percent(reads.share)} of client time"
+            f"{percent(hit_share)} of buffers were in the cache, and reading the others "
+            f"took {percent(share)} of client time"
         )
-    return _finding(case, reads)
-
-
-def _reads(case: Case) -> _Reads:
-    read, hit, read_ms = _of_innodb(case) if case.protocol == MYSQL else _of_database(case)
-    budget = reported_waits(case)
-    client_ms = client_time_s(case.recording) * 1e3
-    return _Reads(
-        per_transaction=read / committed(case),
-        hit_share=hit / max(hit + read, 1.0),
-        mean_ms=read_ms / max(read, 1.0),
-        counted_share=read_ms / client_ms if read_ms and client_ms else None,
-        seen_share=_seen_share(budget) if budget else None,
+    cache_bytes, touched_bytes = _cache_and_data(run)
+    return DataRead(
+        share=share,
+        reads_per_transaction=per_transaction,
+        hit_share=hit_share,
+        read_ms=read_ms / max(read, 1.0),
+        share_counted=counted,
+        share_seen=seen,
+        cache_setting=run.database.terms.cache_setting,
+        cache_bytes=cache_bytes,
+        touched_bytes=touched_bytes,
+        gains=gains_of_waits_in(run),
     )
 
 
-def _of_database(case: Case) -> tuple[float, float, float]:
+def _of_database(run: Run) -> tuple[float, float, float]:
     """Pages read and found, and the milliseconds of the reads."""
-    read, hit, read_ms = (
-        grown(case, _DATABASE, name) for name in ("blks_read", "blks_hit", "blk_read_time")
+    return (
+        grown(run, PgDatabase.blks_read),
+        grown(run, PgDatabase.blks_hit),
+        grown(run, PgDatabase.blk_read_time),
     )
-    return read, hit, read_ms
 
 
-def _of_innodb(case: Case) -> tuple[float, float, float]:
+def _of_innodb(run: Run) -> tuple[float, float, float]:
     """The same for InnoDB; reads are timed if the performance schema is on."""
-    read, requests = (grown(case, _STATUS, name) for name in (_POOL_READS, _POOL_REQUESTS))
-    read_us = growth_if_reported(case, "file_io", "read_us", "innodb_data_file") or 0.0
+    read = grown(run, GlobalStatus.Innodb_buffer_pool_reads)
+    requests = grown(run, GlobalStatus.Innodb_buffer_pool_read_requests)
+    read_us = growth_if_reported(run, FileIo.read_us, "innodb_data_file") or 0.0
     return read, max(requests - read, 0.0), read_us / 1e3
 
 
@@ -128,56 +174,16 @@ def _seen_share(budget: Budget) -> float:
     return sum(part.seconds for part in waits) / budget.total
 
 
-def _finding(case: Case, reads: _Reads) -> Finding:
-    cache, cache_setting = _cache_text(case), database_of(case).cache_setting
-    agree = reads.counted_share is not None and reads.seen_share is not None
-    return found(
-        f"Each transaction waits for {significant(reads.per_transaction)} pages from storage: "
-        f"{percent(reads.share)} of client time.",
-        share=reads.share,
-        share_of="client time",
-        certainty="sure" if agree and (reads.counted_share or 0.0) >= NOTICED else "likely",
-        evidence={
-            "reads_per_transaction": reads.per_transaction,
-            "hit_share": reads.hit_share,
-            "read_ms": reads.mean_ms,
-            "share_counted": reads.counted_share,
-            "share_seen": reads.seen_share,
-        },
-        seen=[
-            f"Cache hit ratio ({cache_setting}): {percent(reads.hit_share)}.",
-            *([f"A read took {milliseconds(reads.mean_ms)} on average."] * bool(reads.mean_ms)),
-            *cache,
-        ],
-        why="A client that waits for storage keeps its locks and its connection meanwhile.",
-        advice=[
-            f"Raise {cache_setting} towards the size of the data that the statements touch, or use "
-            "faster storage.",
-            "Touch fewer pages: narrower rows, a covering index, keys that repeat.",
-        ],
-        gain=gain_of_waits(case, reads.share),
-        refute=f"Run again with {cache_setting} above the size of the data: the reads must "
-        "disappear.",
-    )
-
-
-def _cache_text(case: Case) -> list[str]:
-    """The cache against all that the statements could touch, if both are known."""
+def _cache_and_data(run: Run) -> tuple[float, float]:
+    """Bytes of the cache and of all that the statements could touch; 0 if either is not known."""
     try:
-        facts = server_facts(case)
-        setting = database_of(case).cache_setting
-        cache = size_bytes(facts, setting)
+        facts = server_facts(run)
+        cache = size_bytes(facts, run.database.terms.cache_setting)
     except LackingError:
-        return []
-    touched = sum(
+        return 0.0, 0.0
+    return cache, sum(
         table.bytes + sum(index.bytes for index in table.indexes) for table in facts.tables
     )
-    if not touched:
-        return []
-    return [
-        f"{setting} is {size(cache)}, the tables and indexes of the statements are "
-        f"{size(touched)}: with uniform keys it holds {percent(cached_share(cache, touched))}."
-    ]
 
 
 RULE = Rule(

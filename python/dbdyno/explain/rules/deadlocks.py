@@ -22,17 +22,17 @@ agreed with it.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import get_args
 
 from msgspec import Struct
 
-from dbdyno.analysis.budget import PartKind
-from dbdyno.analysis.protocol import MYSQL
-from dbdyno.analysis.time_totals import total_with_drain
-from dbdyno.explain.case import Case
-from dbdyno.explain.deadlock_time import deadlocks_counted_in, pending_share
-from dbdyno.explain.failing import (
+from dbdyno.analysis.series.time_totals import total_with_drain
+from dbdyno.analysis.summarize import full_record
+from dbdyno.analysis.waits.budget import known_budget
+from dbdyno.explain.locks.deadlock_time import deadlocks_counted_in, pending_share
+from dbdyno.explain.locks.serialization import against_conflicts
+from dbdyno.explain.resources.failing import (
     DEADLOCK,
     OUTSIDE,
     SERIALIZATION,
@@ -40,43 +40,44 @@ from dbdyno.explain.failing import (
     share_of_time,
     transactions_of,
 )
-from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
-from dbdyno.explain.sentences import amount, and_so_on, gain_text
-from dbdyno.explain.serialization import against_conflicts
-from dbdyno.explain.sql import locks_nothing, shares_rows
+from dbdyno.explain.rule import Aside, Claim, NotFound, Rule
+from dbdyno.explain.sentences import Gains, amount, and_so_on, gains_in
+from dbdyno.explain.statements.sql import locks_nothing, shares_rows
 from dbdyno.formatting import count, percent
-from dbdyno.model.record import FailureRecord
-from dbdyno.model.recording import rows
+from dbdyno.model.database import Database, PartKind
+from dbdyno.model.record import Certainty, FailureRecord
+from dbdyno.model.run import Run
+from dbdyno.model.tables import rows
 
 KINDS = {
     DEADLOCK: ("deadlock", "deadlocks"),
     SERIALIZATION: ("serialization failure", "serialization failures"),
 }
 """The engine's classes of failures, with their singular and plural names."""
-_AT_ONCE = {
-    True: (
-        "Take each row lock at once in the strongest mode that the transaction needs: two "
-        "transactions that share a row lock (LOCK IN SHARE MODE, an INSERT with a foreign key "
-        "to it) and then both change the row deadlock. Change the parent first, then insert "
-        "the child.",
-        "Use READ COMMITTED: it takes no gap locks, and has fewer deadlocks where they are "
-        "involved.",
-    ),
-    False: (
-        "Take each row lock at once in the strongest mode that the transaction needs: two "
-        "transactions that share a row lock (FOR SHARE) and then both change the row deadlock.",
-        "Lower deadlock_timeout: waits for a deadlock become shorter, at the cost of more frequent "
-        "checks.",
-    ),
-}
-"""Advice for MariaDB and MySQL, and for PostgreSQL."""
+_AT_ONCE = (
+    "Take each row lock at once in the strongest mode that the transaction needs: two "
+    "transactions that share a row lock{how} and then both change the row deadlock."
+)
+_WITH_PARENTS = (
+    " (LOCK IN SHARE MODE, an INSERT with a foreign key to it)",
+    " Change the parent first, then insert the child.",
+)
 
 
-class _Thrown(Struct, frozen=True, kw_only=True):
+class ScriptCount(Struct, frozen=True):
+    """How many of a script's transactions failed, of those that ended."""
+
+    name: str
+    failed: int
+    ended: int
+
+
+class Deadlocks(Claim, frozen=True, kw_only=True):
     """What the engine and the server report of transactions that were rolled back."""
 
-    failures: list[FailureRecord]
-    tried_again: list[FailureRecord]
+    failures: dict[str, int]
+    """By code."""
+    tried_again: dict[str, int]
     """Failed attempts that were retried, if the engine recorded their reason."""
     retried: int
     retries: int
@@ -84,16 +85,27 @@ class _Thrown(Struct, frozen=True, kw_only=True):
     server_deadlocks: float | None
     thrown_away: float
     standing_still: float | None
+    failed: Aside[Sequence[FailureRecord]] = ()
+    again: Aside[Sequence[FailureRecord]] = ()
+    logged: Aside[int] = 0
+    """Deadlocks that the server's log describes."""
+    scripts: Aside[Sequence[str]] = ()
+    """The names of those that may take part in deadlocks."""
+    are_some_scripts: Aside[bool] = False
+    """Whether the run had others."""
+    failed_by_script: Aside[Sequence[ScriptCount]] = ()
+    """Of several scripts, if nothing else failed."""
+    share_rows: Aside[bool] = False
+    """Whether one of them takes a shared row lock: then one row is enough to deadlock."""
+    tries_again: Aside[bool] = False
+    """Whether the run was to retry."""
+    database: Aside[Database]
+    gains: Aside[Gains] = Gains()
 
     @property
     def reported(self) -> list[FailureRecord]:
         """All that the engine reported, retried or not."""
-        return [*self.failures, *self.tried_again]
-
-    @property
-    def share(self) -> float:
-        """Share of client time."""
-        return max(self.thrown_away, self.standing_still or 0.0)
+        return [*self.failed, *self.again]
 
     @property
     def kinds(self) -> set[str]:
@@ -106,230 +118,234 @@ class _Thrown(Struct, frozen=True, kw_only=True):
         return classes
 
     @property
-    def are_serialization_only(self) -> bool:
-        """Whether it is known that no deadlock is among them."""
-        return self.kinds == {SERIALIZATION}
+    def title(self) -> str:
+        kinds = " and ".join(sorted(KINDS[kind][1] for kind in self.kinds))
+        either = " or ".join(several for _, several in KINDS.values())
+        return f"{(kinds or either).capitalize()} between transactions"
+
+    @property
+    def summary(self) -> str:
+        """The cost is not known if only the server knows of them."""
+        counts = Counter[str]()
+        for one in self.reported:
+            counts[one.failure_class] += one.count
+        parts = [amount(number, *KINDS[kind]) for kind, number in counts.items()]
+        if self.server_deadlocks and not self.reported:
+            parts.append(amount(round(self.server_deadlocks), *KINDS[DEADLOCK]))
+        if self.retried:
+            retries = amount(self.retries, "retry", "retries")
+            parts.append(f"{retries} of {amount(self.retried, 'transaction', 'transactions')}")
+        again = ""
+        if self.again:
+            number = count(sum(one.count for one in self.again))
+            again = f", {number} of them retried" if self.failed else ", all retried"
+        cost = f": about {percent(self.share or 0.0)} of client time was lost to them"
+        return f"{' and '.join(parts)}{again}{cost if self.share else ''}."
+
+    @property
+    def certainty(self) -> Certainty:
+        return "likely" if self.reported or self.standing_still else "hint"
+
+    @property
+    def seen(self) -> list[str]:
+        first = {one.code: one for one in reversed(self.reported)}.values()
+        lines = [first_message(one) for one in first]
+        if self.failed_by_script:
+            counts = [
+                f"{one.name} {count(one.failed)} of {count(one.ended)}"
+                for one in self.failed_by_script
+            ]
+            lines.append(f"Failed transactions by script: {', '.join(counts)}.")
+        if self.server_deadlocks:
+            lines.append(
+                f"The server counted {amount(round(self.server_deadlocks), *KINDS[DEADLOCK])}."
+            )
+        if self.logged:
+            lines.append(
+                f"The server's log describes {count(self.logged)}, with the waiters and blockers "
+                "of each."
+            )
+        if self.thrown_away:
+            lines.append(
+                f"{percent(self.thrown_away)} of client time was spent in failed attempts."
+            )
+        if self.standing_still:
+            lines.append(
+                f"{percent(self.standing_still)} of client time was spent in lock waits while a "
+                "deadlock was pending."
+            )
+        return lines
+
+    @property
+    def why(self) -> str:
+        lost = "The work of the transaction that is rolled back is wasted"
+        if DEADLOCK not in self.kinds:
+            return f"{lost}, and is repeated or missing."
+        if self.database.has("deadlock_timeout"):
+            return (
+                f"{lost}, and until the server detects the deadlock (deadlock_timeout) everyone "
+                "who needs its rows waits."
+            )
+        if self.database.has("innodb"):
+            return f"{lost}, and deadlock detection costs time at every row-lock wait."
+        return f"{lost}, and until the server detects the deadlock whoever needs its rows waits."
+
+    @property
+    def advice(self) -> list[str]:
+        if self.kinds == {SERIALIZATION}:
+            again = (
+                "Retry (--max-tries): serialization failures are expected at this isolation level."
+            )
+            messages = [failure.message for failure in self.reported]
+            against = against_conflicts(self.database, messages)
+            return against if self.tries_again else [again, *against]
+        if not self.kinds:
+            return [
+                "Find out which they are: the server counts deadlocks (--telemetry basic), and its "
+                "log reports each one.",
+                "Make the transactions shorter, or touch fewer of the same rows in each.",
+            ]
+        where = f"in {and_so_on(self.scripts)}" if self.are_some_scripts else "everywhere"
+        again = "Retry the rolled-back transaction (--max-tries); it will succeed."
+        first = [
+            f"Lock the same rows in the same order {where}: sort the keys, or fix an order of "
+            "tables.",
+            *([] if self.tries_again else [again]),
+        ]
+        strongest, last = _at_once(self.database)
+        return [strongest, *first, *last] if self.share_rows else [*first, strongest, *last]
+
+    @property
+    def gain(self) -> str:
+        """The time of retries without a reason is a lower estimate, which bounds nothing."""
+        return "" if self.retries else self.gains.text(self.share or 0.0)
+
+    @property
+    def refute(self) -> str:
+        if self.kinds == {SERIALIZATION}:
+            return "Run again at READ COMMITTED on a test server: there must be no such failure."
+        if not self.kinds:
+            return "Run again at READ COMMITTED on a test server: those that remain are deadlocks."
+        if len(self.scripts) > 1:
+            return (
+                f"Run {and_so_on(self.scripts)} each alone: deadlocks between them must disappear; "
+                "those that remain are within one script, whose keys have no fixed order."
+            )
+        return (
+            "Sort the keys that a transaction locks, take each lock at once in its strongest mode, "
+            "and run again: there must be no deadlock."
+        )
 
 
-def look(case: Case) -> Outcome:
+def look(run: Run) -> Deadlocks | NotFound:
     """Any of them is worth a note."""
-    thrown = _thrown(case)
-    if not thrown.reported and not thrown.retried and not thrown.server_deadlocks:
+    failures = _of_deadlocks(full_record(run).failures)
+    tried_again = _of_deadlocks(full_record(run).tried_again)
+    has_reasons = bool(full_record(run).tried_again)
+    retried = 0 if has_reasons else transactions_of(run).retried
+    server_deadlocks = deadlocks_counted_in(run)
+    if not failures and not tried_again and not retried and not server_deadlocks:
         return NotFound("no transaction failed by a deadlock or a serialization failure")
-    return found(
-        f"{_counted(thrown)}{_cost(thrown)}.",
-        title=f"{_kinds(thrown).capitalize()} between transactions",
-        share=thrown.share,
-        share_of="client time",
-        severity=severity_of(thrown.share),
-        certainty="likely" if thrown.reported or thrown.standing_still else "hint",
-        evidence={
-            "failures": {failure.code: failure.count for failure in thrown.failures},
-            "tried_again": {failure.code: failure.count for failure in thrown.tried_again},
-            "retried": thrown.retried,
-            "retries": thrown.retries,
-            "server_deadlocks": thrown.server_deadlocks,
-            "thrown_away": thrown.thrown_away,
-            "standing_still": thrown.standing_still,
-        },
-        seen=[*_seen(case, thrown)],
-        why=_why(case.protocol, thrown),
-        advice=_advice(case, thrown),
-        # The time of retries without a reason is a lower estimate, which bounds nothing.
-        gain="" if thrown.retries else gain_text(case, thrown.share),
-        refute=_refute(case, thrown),
+    thrown_away, standing_still = _thrown_away(run), _standing_still(run)
+    taking_part = _taking_part(run)
+    scripts = full_record(run).scripts
+    is_all = len(failures) == len(full_record(run).failures)
+    has_several = len(scripts) > 1 and any(one.failed for one in scripts)
+    return Deadlocks(
+        share=max(thrown_away, standing_still or 0.0),
+        failures={one.code: one.count for one in failures},
+        tried_again={one.code: one.count for one in tried_again},
+        retried=retried,
+        retries=0 if has_reasons else _retries(run),
+        server_deadlocks=server_deadlocks,
+        thrown_away=thrown_away,
+        standing_still=standing_still,
+        failed=failures,
+        again=tried_again,
+        logged=_logged(run),
+        scripts=[scripts[number].name for number in taking_part],
+        are_some_scripts=bool(taking_part) and len(scripts) > 1,
+        failed_by_script=[ScriptCount(one.name, one.failed, one.ok + one.failed) for one in scripts]
+        if is_all and has_several
+        else [],
+        share_rows=_share_rows(run, taking_part),
+        tries_again=run.plan.retry.tries_max != 1,
+        database=run.database,
+        gains=gains_in(run),
     )
 
 
-def _thrown(case: Case) -> _Thrown:
-    failures, tried_again = map(_of_deadlocks, (case.record.failures, case.record.tried_again))
-    has_reasons = bool(case.record.tried_again)
-    return _Thrown(
-        failures=failures,
-        tried_again=tried_again,
-        retried=0 if has_reasons else transactions_of(case).retried,
-        retries=0 if has_reasons else _retries(case),
-        server_deadlocks=deadlocks_counted_in(case),
-        thrown_away=_thrown_away(case),
-        standing_still=_standing_still(case),
-    )
+def _at_once(database: Database) -> tuple[str, list[str]]:
+    """Advice on row locks, and what else helps."""
+    if database.has("gap_locks"):
+        how, then = _WITH_PARENTS
+        return _AT_ONCE.format(how=how) + then, [
+            "Use READ COMMITTED: it takes no gap locks, and has fewer deadlocks where they are "
+            "involved."
+        ]
+    if database.has("deadlock_timeout"):
+        return _AT_ONCE.format(how=" (FOR SHARE)"), [
+            "Lower deadlock_timeout: waits for a deadlock become shorter, at the cost of more "
+            "frequent checks."
+        ]
+    return _AT_ONCE.format(how=""), []
 
 
 def _of_deadlocks(failures: list[FailureRecord]) -> list[FailureRecord]:
     return [failure for failure in failures if failure.failure_class in KINDS]
 
 
-def _retries(case: Case) -> int:
+def _retries(run: Run) -> int:
     """Attempts beyond the first, of all transactions that have ended."""
-    return int(case.recording.tables["intervals"]["retries"].max(initial=0))
+    return int(run.intervals.retries.max(initial=0))
 
 
-def _thrown_away(case: Case) -> float:
+def _thrown_away(run: Run) -> float:
     """The share of client time in failed attempts."""
-    failures = [*case.record.failures, *case.record.tried_again]
-    if case.record.tried_again:
-        return share_of_time(case, sum(one.took_s or 0.0 for one in _of_deadlocks(failures)))
-    ok, failed = (total_with_drain(case.recording, table) for table in ("scripts", "failed"))
-    tries = ok.count + failed.count + _retries(case)
+    failures = [*full_record(run).failures, *full_record(run).tried_again]
+    if full_record(run).tried_again:
+        return share_of_time(run, sum(one.took_s or 0.0 for one in _of_deadlocks(failures)))
+    ok, failed = (total_with_drain(run, table) for table in (run.scripts, run.failed))
+    tries = ok.count + failed.count + _retries(run)
     deadlock_share = sum(one.count for one in _of_deadlocks(failures)) / max(
         sum(one.count for one in failures), 1
     )
     return share_of_time(
-        case, failed.seconds * deadlock_share + ok.seconds * _retries(case) / max(tries, 1)
+        run, failed.seconds * deadlock_share + ok.seconds * _retries(run) / max(tries, 1)
     )
 
 
-def _standing_still(case: Case) -> float | None:
+def _standing_still(run: Run) -> float | None:
     """The share of client time in waits for locks while a deadlock was pending."""
-    return case.budget.share("lock") * pending_share(case) if case.budget else None
+    spent = known_budget(run)
+    return spent.share("lock") * pending_share(run) if spent else None
 
 
-def _kinds(thrown: _Thrown) -> str:
-    kinds = " and ".join(sorted(KINDS[kind][1] for kind in thrown.kinds))
-    return kinds or " or ".join(several for _, several in KINDS.values())
-
-
-def _counted(thrown: _Thrown) -> str:
-    counts = Counter[str]()
-    for one in thrown.reported:
-        counts[one.failure_class] += one.count
-    parts = [amount(number, *KINDS[kind]) for kind, number in counts.items()]
-    if thrown.server_deadlocks and not thrown.reported:
-        parts.append(amount(round(thrown.server_deadlocks), *KINDS[DEADLOCK]))
-    if thrown.retried:
-        again = amount(thrown.retries, "retry", "retries")
-        parts.append(f"{again} of {amount(thrown.retried, 'transaction', 'transactions')}")
-    return " and ".join(parts) + _again(thrown.failures, thrown.tried_again)
-
-
-def _again(failures: list[FailureRecord], tried_again: list[FailureRecord]) -> str:
-    """How many were retried, of those that are counted."""
-    if not tried_again:
-        return ""
-    number = count(sum(one.count for one in tried_again))
-    return f", {number} of them retried" if failures else ", all retried"
-
-
-def _cost(thrown: _Thrown) -> str:
-    """The cost as text; empty if only the server knows of them."""
-    if not thrown.share:
-        return ""
-    return f": about {percent(thrown.share)} of client time was lost to them"
-
-
-def _seen(case: Case, thrown: _Thrown) -> Iterator[str]:
-    yield from map(first_message, {one.code: one for one in reversed(thrown.reported)}.values())
-    yield from _lost_by_script(case, thrown)
-    if thrown.server_deadlocks:
-        yield f"The server counted {amount(round(thrown.server_deadlocks), *KINDS[DEADLOCK])}."
-    if logged := _logged(case):
-        yield f"The server's log describes {count(logged)}, with the waiters and blockers of each."
-    if thrown.thrown_away:
-        yield f"{percent(thrown.thrown_away)} of client time was spent in failed attempts."
-    if thrown.standing_still:
-        yield (
-            f"{percent(thrown.standing_still)} of client time was spent in lock waits while a "
-            "deadlock was pending."
-        )
-
-
-def _lost_by_script(case: Case, thrown: _Thrown) -> Iterator[str]:
-    """How often each of several scripts was rolled back; only if nothing else failed."""
-    scripts = case.record.scripts
-    is_all = len(thrown.failures) == len(case.record.failures)
-    if is_all and len(scripts) > 1 and any(one.failed for one in scripts):
-        counts = [
-            f"{one.name} {count(one.failed)} of {count(one.ok + one.failed)}" for one in scripts
-        ]
-        yield f"Failed transactions by script: {', '.join(counts)}."
-
-
-def _logged(case: Case) -> int:
+def _logged(run: Run) -> int:
     """Deadlocks in the server's log, in the measured part."""
-    log = rows(case.recording.tables["log_entries"], ("time_s", "topic"))
-    end_s = case.record.duration_s or 0.0
+    log = rows(run.log_entries.time_s, run.log_entries.topic)
+    end_s = full_record(run).duration_s or 0.0
     return sum(topic == "deadlock" and 0 < time_s <= end_s for time_s, topic in log)
 
 
-def _why(protocol: str, thrown: _Thrown) -> str:
-    lost = "The work of the transaction that is rolled back is wasted"
-    if DEADLOCK not in thrown.kinds:
-        return f"{lost}, and is repeated or missing."
-    if protocol == MYSQL:
-        return f"{lost}, and deadlock detection costs time at every row-lock wait."
-    return (
-        f"{lost}, and until the server detects the deadlock (deadlock_timeout) everyone who needs "
-        "its rows waits."
-    )
-
-
-def _refute(case: Case, thrown: _Thrown) -> str:
-    if thrown.are_serialization_only:
-        return "Run again at READ COMMITTED on a test server: there must be no such failure."
-    if not thrown.kinds:
-        return "Run again at READ COMMITTED on a test server: those that remain are deadlocks."
-    if len(names := _scripts(case)) > 1:
-        return (
-            f"Run {and_so_on(names)} each alone: deadlocks between them must disappear; those that "
-            "remain are within one script, whose keys have no fixed order."
-        )
-    return (
-        "Sort the keys that a transaction locks, take each lock at once in its strongest mode, and "
-        "run again: there must be no deadlock."
-    )
-
-
-def _advice(case: Case, thrown: _Thrown) -> list[str]:
-    tries_again = case.recording.plan.get("retry", {}).get("tries_max", 1) != 1
-    if thrown.are_serialization_only:
-        again = "Retry (--max-tries): serialization failures are expected at this isolation level."
-        messages = [failure.message for failure in thrown.reported]
-        return [*([] if tries_again else [again]), *against_conflicts(case.protocol, messages)]
-    if not thrown.kinds:
-        return [
-            "Find out which they are: the server counts deadlocks (--telemetry basic), and its log "
-            "reports each one.",
-            "Make the transactions shorter, or touch fewer of the same rows in each.",
-        ]
-    names = _scripts(case)
-    is_some = names and len(case.record.scripts) > 1
-    where = f"in {and_so_on(names)}" if is_some else "everywhere"
-    first = [
-        f"Lock the same rows in the same order {where}: sort the keys, or fix an order of tables.",
-        *(
-            []
-            if tries_again
-            else ["Retry the rolled-back transaction (--max-tries); it will succeed."]
-        ),
-    ]
-    strongest, last = _AT_ONCE[case.protocol == MYSQL]
-    return [strongest, *first, last] if _share_rows(case) else [*first, strongest, last]
-
-
-def _share_rows(case: Case) -> bool:
-    """Whether one of these scripts takes a shared row lock: then one row is enough to deadlock."""
-    scripts = {number for number, _ in _taking_part(case)}
-    texts = rows(case.recording.tables["statement_texts"], ("script", "sql"))
+def _share_rows(run: Run, scripts: list[int]) -> bool:
+    """Whether one of the scripts takes a shared row lock."""
+    texts = rows(run.statement_texts.script, run.statement_texts.sql)
     return any(script in scripts and shares_rows(sql) for script, sql in texts)
 
 
-def _scripts(case: Case) -> list[str]:
-    """The names of the scripts that may take part in deadlocks."""
-    return [name for _, name in _taking_part(case)]
-
-
-def _taking_part(case: Case) -> list[tuple[int, str]]:
-    """Scripts that may take part in deadlocks: number and name."""
+def _taking_part(run: Run) -> list[int]:
+    """The numbers of the scripts that may take part in deadlocks."""
     return [
-        (number, one.name)
-        for number, one in enumerate(case.record.scripts)
-        if one.failed or not _locks_nothing(case, number)
+        number
+        for number, one in enumerate(full_record(run).scripts)
+        if one.failed or not _locks_nothing(run, number)
     ]
 
 
-def _locks_nothing(case: Case, script: int) -> bool:
+def _locks_nothing(run: Run, script: int) -> bool:
     """Whether this is known of each of its statements."""
-    texts = rows(case.recording.tables["statement_texts"], ("script", "sql"))
+    texts = rows(run.statement_texts.script, run.statement_texts.sql)
     own = [sql for of, sql in texts if of == script]
     return bool(own) and all(map(locks_nothing, own))
 

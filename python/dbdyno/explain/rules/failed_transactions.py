@@ -12,11 +12,12 @@ Source: the PostgreSQL manual, appendix on error codes; the MariaDB manual on it
 Wrong when: failures are what you want to measure, as of inserts whose key may exist already.
 """
 
-from typing import get_args
+from typing import ClassVar, get_args
 
-from dbdyno.analysis.budget import PartKind
-from dbdyno.explain.case import Case
-from dbdyno.explain.failing import (
+from msgspec import Struct
+
+from dbdyno.analysis.summarize import full_record
+from dbdyno.explain.resources.failing import (
     OUTSIDE,
     THROWN_AWAY,
     advice_against,
@@ -25,51 +26,96 @@ from dbdyno.explain.failing import (
     time_in_transactions,
     transactions_of,
 )
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule, severity_of
 from dbdyno.explain.sentences import and_so_on
 from dbdyno.formatting import count, percent
-from dbdyno.model.record import FailureRecord
+from dbdyno.model.database import PartKind
+from dbdyno.model.record import Certainty, FailureRecord, Severity
+from dbdyno.model.run import Run
 
 
-def look(case: Case) -> Outcome:
+class FailureCount(Struct, frozen=True, rename={"failure_class": "class"}):
+    """How many failed with one code of the server."""
+
+    failure_class: str
+    code: str
+    count: int
+
+
+class FailedTransactions(Claim, frozen=True, kw_only=True):
+    """Transactions that failed, of those that ended; a share is claimed if nearly all did."""
+
+    failed: int
+    ended: int
+    failures: list[FailureCount]
+    """The most frequent first."""
+    records: Aside[list[FailureRecord]]
+    certainty: ClassVar[Certainty] = "sure"
+
+    @property
+    def are_nearly_all(self) -> bool:
+        """Whether the load did none of its work."""
+        return self.failed / self.ended > 1 - NOTICED
+
+    @property
+    def title(self) -> str:
+        return "Nearly every transaction failed" if self.are_nearly_all else ""
+
+    @property
+    def severity(self) -> Severity:
+        return severity_of(self.failed / self.ended)
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"{count(self.failed)} of {count(self.ended)} transactions failed, "
+            f"{percent(self.failed / self.ended)}: "
+            f"{and_so_on([kind_and_code(one) for one in self.records])}."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        return [f"{count(one.count)} times {first_message(one)}" for one in self.records]
+
+    @property
+    def why(self) -> str:
+        if self.are_nearly_all:
+            return (
+                "The load did none of its work: its throughput, waits and costs are those of "
+                "failed transactions, and say nothing about a load that succeeds."
+            )
+        return "Failed transactions did none of their work, but took time and CPU from the others."
+
+    @property
+    def advice(self) -> list[str]:
+        return advice_against(self.records)
+
+    refute: ClassVar[str] = (
+        "Run one client for a few transactions (-c 1 -t 10): if they succeed, the clients "
+        "interfere with each other; if they fail too, the script or its data is wrong."
+    )
+
+
+def look(run: Run) -> FailedTransactions | NotFound:
     """Judged by their share; each kind is reported with its first statement."""
-    counts = transactions_of(case)
-    failures = sorted(_unattributed(case), key=lambda one: -one.count)
-    failed = sum(one.count for one in failures)
+    counts = transactions_of(run)
+    records = sorted(_unattributed(run), key=lambda one: -one.count)
+    failed = sum(one.count for one in records)
     ended = counts.ok + counts.failed
     if failed < NOTICED * ended or not failed:
         return NotFound(f"{count(failed)} of {count(ended)} transactions failed otherwise")
     share = failed / ended
-    is_all = share > 1 - NOTICED
-    return found(
-        f"{count(failed)} of {count(ended)} transactions failed, {percent(share)}: "
-        f"{and_so_on([kind_and_code(one) for one in failures])}.",
-        title="Nearly every transaction failed" if is_all else "",
-        share=share * time_in_transactions(case) if is_all else None,
-        share_of="client time" if is_all else "",
-        severity=severity_of(share),
-        certainty="sure",
-        evidence={
-            "failed": failed,
-            "ended": ended,
-            "failures": [
-                {"class": one.failure_class, "code": one.code, "count": one.count}
-                for one in failures
-            ],
-        },
-        seen=[f"{count(one.count)} times {first_message(one)}" for one in failures],
-        why="The load did none of its work: its throughput, waits and costs are those of failed "
-        "transactions, and say nothing about a load that succeeds."
-        if is_all
-        else "Failed transactions did none of their work, but took time and CPU from the others.",
-        advice=advice_against(failures),
-        refute="Run one client for a few transactions (-c 1 -t 10): if they succeed, the clients "
-        "interfere with each other; if they fail too, the script or its data is wrong.",
+    return FailedTransactions(
+        share=share * time_in_transactions(run) if share > 1 - NOTICED else None,
+        failed=failed,
+        ended=ended,
+        failures=[FailureCount(one.failure_class, one.code, one.count) for one in records],
+        records=records,
     )
 
 
-def _unattributed(case: Case) -> list[FailureRecord]:
-    return [one for one in case.record.failures if one.failure_class not in THROWN_AWAY]
+def _unattributed(run: Run) -> list[FailureRecord]:
+    return [one for one in full_record(run).failures if one.failure_class not in THROWN_AWAY]
 
 
 RULE = Rule(

@@ -18,26 +18,21 @@ that talks to the same application.
 """
 
 from collections import defaultdict
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import ClassVar
 
 from msgspec import Struct
 
-from dbdyno.analysis.budget import Budget, Charge
-from dbdyno.analysis.lock_waits import ROW_LOCKS
-from dbdyno.analysis.session_samples import client_time_s, measured_s
-from dbdyno.explain.case import Case
-from dbdyno.explain.databases import database_of
+from dbdyno.analysis.waits.budget import Budget, Charge
+from dbdyno.analysis.waits.lock_waits import ROW_LOCKS
+from dbdyno.analysis.waits.session_samples import client_time_s, measured_s
 from dbdyno.explain.needs import client_time, queue_of
-from dbdyno.explain.rule import NOTICED, CouldNotLook, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import amount, and_so_on, gain_of_waits
-from dbdyno.explain.statements import statements_of
+from dbdyno.explain.rule import NOTICED, Aside, Claim, CouldNotLook, NotFound, Rule
+from dbdyno.explain.sentences import GainsOfWaits, amount, and_so_on, gains_of_waits_in
+from dbdyno.explain.statements.statements import statements_of
 from dbdyno.formatting import percent
-from dbdyno.model.record import Finding
-
-Root: TypeAlias = tuple[str, str, str]
-"""Kind of session, its state, and its wait event."""
-Waiting: TypeAlias = tuple[int, float]
-"""A statement, and the share of client time spent waiting at it."""
+from dbdyno.model.record import Certainty
+from dbdyno.model.run import Run
 
 _IDLE = "idle_in_transaction"
 _DOING = {
@@ -47,42 +42,125 @@ _DOING = {
     "client_or_network": "communicating with its client",
 }
 
-_BETWEEN = (
-    "{} of client time was spent behind a session that itself waits for a table lock, as ALTER "
-    "TABLE does: later lock requests queue behind it."
-)
-_GIVE_UP = "Run DDL with a short lock timeout, and retry it until it succeeds."
 
+class Root(Struct, frozen=True):
+    """Sessions outside the load that are alike, and the client time that they blocked."""
 
-class _Held(Struct, frozen=True, kw_only=True):
-    """What foreign sessions blocked; shares are of client time."""
-
+    who: str
+    doing: str
+    wait: str
     share: float
-    roots: list[tuple[Root, float]]
+
+    @property
+    def name(self) -> str:
+        """For a title."""
+        return "A foreign session" if self.who == "foreign" else f"The server's {self.who}"
+
+    @property
+    def text(self) -> str:
+        """With what it does."""
+        other = f"waiting for {self.wait}" if self.wait else "state unknown"
+        return f"{self.name} ({_DOING.get(self.doing, other)})"
+
+
+class WaitAt(Struct, frozen=True):
+    """A statement, and the share of client time spent waiting at it."""
+
+    statement: int
+    share: float
+
+
+class ForeignLock(Claim, frozen=True, kw_only=True):
+    """What sessions outside the load blocked; shares are of client time."""
+
+    roots: list[Root]
     """The one that blocked the most first."""
     relations: list[str]
-    waiting: list[Waiting]
-    between: float
-    """The share behind foreign sessions that wait for a table themselves."""
-    of_tables: float
-    """The share directly behind foreign sessions that hold or wait for a lock on a table."""
+    between_share: float
+    """Behind foreign sessions that wait for a table themselves."""
+    waits: list[WaitAt]
+    """The longest first."""
+    tables_share: Aside[float] = 0.0
+    """Directly behind foreign sessions that hold or wait for a lock on a table."""
+    texts: Aside[Mapping[int, str]]
+    """The statements; a client between two has none to name."""
+    clients: Aside[float] = 0.0
+    """On average."""
+    end_session: Aside[str]
+    end_by_itself: Aside[str]
+    online_ddl: Aside[str]
+    gains: Aside[GainsOfWaits] = GainsOfWaits()
+    certainty: ClassVar[Certainty] = "sure"
 
     @property
     def is_of_statements(self) -> bool:
         """Whether most of it is behind statements that lock a table while they run, as DDL does."""
         working = sum(
-            share for (who, doing, _), share in self.roots if who == "foreign" and doing != _IDLE
+            one.share for one in self.roots if one.who == "foreign" and one.doing != _IDLE
         )
-        return min(working, self.of_tables - self.between) >= self.share / 2
+        of_tables = self.tables_share - self.between_share
+        return min(working, of_tables) >= (self.share or 0.0) / 2
+
+    @property
+    def title(self) -> str:
+        return f"{self.roots[0].name} holds locks"
+
+    @property
+    def summary(self) -> str:
+        on = f" on {and_so_on(self.relations)}" if self.relations else ""
+        return (
+            f"{self.roots[0].text} held locks{on}: clients spent {percent(self.share or 0.0)} of "
+            "their time waiting for them."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        waiting = [
+            f"On average {amount(one.share * self.clients, 'client', 'clients')} waited at "
+            f"“{self.texts[one.statement]}”: {percent(one.share)} of client time."
+            for one in self.waits
+            if one.statement in self.texts and one.share >= NOTICED
+        ]
+        between = (
+            f"{percent(self.between_share)} of client time was spent behind a session that itself "
+            "waits for a table lock, as ALTER TABLE does: later lock requests queue behind it."
+        )
+        return [
+            *(f"{one.text}: {percent(one.share)} of client time." for one in self.roots),
+            *waiting,
+            *([between] if self.between_share >= NOTICED else []),
+        ]
+
+    why: ClassVar[str] = (
+        "A lock is held until its transaction ends, whatever its session does meanwhile; everyone "
+        "who needs the row or the table waits."
+    )
+
+    @property
+    def advice(self) -> list[str]:
+        if self.is_of_statements:
+            return [self.online_ddl, self.end_session]
+        give_up = "Run DDL with a short lock timeout, and retry it until it succeeds."
+        return [
+            self.end_session,
+            f"Set timeouts: {self.end_by_itself}.",
+            *([give_up] if self.between_share >= NOTICED else []),
+        ]
+
+    @property
+    def gain(self) -> str:
+        return self.gains.text(self.share or 0.0)
+
+    refute: ClassVar[str] = "Run again without the other program: the waits must disappear."
 
 
-def look(case: Case) -> Outcome:
+def look(run: Run) -> ForeignLock | NotFound | CouldNotLook:
     """Report lock waits that are charged to sessions outside the load."""
-    spent = client_time(case)
+    spent = client_time(run)
     share, unknown = spent.behind_others, spent.behind("unknown")
     if share >= NOTICED:
-        return _found(case, _held(case, spent))
-    queue_of(case)  # without it the blockers are not known
+        return _held(run, spent)
+    queue_of(run)  # without it the blockers are not known
     if unknown >= NOTICED:
         return CouldNotLook(
             f"clients waited for {percent(unknown)} of the time behind sessions that only a single "
@@ -91,96 +169,43 @@ def look(case: Case) -> Outcome:
     return NotFound(f"clients waited behind foreign sessions for {percent(share)} of the time")
 
 
-def _held(case: Case, spent: Budget) -> _Held:
+def _held(run: Run, spent: Budget) -> ForeignLock:
     charges = [one for one in spent.charges if one.root_who not in ("client", "unknown")]
-    return _Held(
+    terms = run.database.terms
+    return ForeignLock(
         share=spent.behind_others,
         roots=_roots(charges, spent.total),
-        relations=_relations(case),
-        waiting=_waiting(charges, spent.total),
-        between=_behind(case, only_waiting=True) / spent.total,
-        of_tables=_behind(case, only_waiting=False) / spent.total,
+        relations=_relations(run),
+        between_share=_behind(run, only_waiting=True) / spent.total,
+        waits=_waits(charges, spent.total),
+        tables_share=_behind(run, only_waiting=False) / spent.total,
+        texts={one.number: one.text for one in statements_of(run)},
+        clients=client_time_s(run) / measured_s(run),
+        end_session=terms.end_session,
+        end_by_itself=terms.end_by_itself,
+        online_ddl=terms.online_ddl,
+        gains=gains_of_waits_in(run),
     )
 
 
-def _found(case: Case, held: _Held) -> Finding:
-    first, _ = held.roots[0]
-    return found(
-        f"{_who(first)} held locks{_on(held.relations)}: clients spent {percent(held.share)} of "
-        "their time waiting for them.",
-        title=f"{_name(first[0])} holds locks",
-        share=held.share,
-        share_of="client time",
-        certainty="sure",
-        evidence=_evidence(held),
-        seen=_seen(case, held),
-        why="A lock is held until its transaction ends, whatever its session does meanwhile; "
-        "everyone who needs the row or the table waits.",
-        advice=_advice(case, held),
-        gain=gain_of_waits(case, held.share),
-        refute="Run again without the other program: the waits must disappear.",
-    )
-
-
-def _evidence(held: _Held) -> dict[str, Any]:
-    return {
-        "roots": [
-            {"who": who, "doing": doing, "wait": wait, "share": share}
-            for (who, doing, wait), share in held.roots
-        ],
-        "relations": held.relations,
-        "between_share": held.between,
-        "waits": [{"statement": number, "share": share} for number, share in held.waiting],
-    }
-
-
-def _seen(case: Case, held: _Held) -> list[str]:
-    blockers = [f"{_who(root)}: {percent(share)} of client time." for root, share in held.roots]
-    between = [_BETWEEN.format(percent(held.between))] if held.between >= NOTICED else []
-    return [*blockers, *_waiting_text(case, held.waiting), *between]
-
-
-def _advice(case: Case, held: _Held) -> list[str]:
-    database = database_of(case)
-    if held.is_of_statements:
-        return [database.online_ddl, database.end_session]
-    return [
-        database.end_session,
-        f"Set timeouts: {database.end_by_itself}.",
-        *([_GIVE_UP] if held.between >= NOTICED else []),
-    ]
-
-
-def _roots(charges: list[Charge], total_s: float) -> list[tuple[Root, float]]:
-    shares: dict[Root, float] = defaultdict(float)
+def _roots(charges: list[Charge], total_s: float) -> list[Root]:
+    shares: dict[tuple[str, str, str], float] = defaultdict(float)
     for charge in charges:
         shares[charge.root_who, charge.root_kind, charge.root_wait] += charge.seconds / total_s
-    return sorted(shares.items(), key=lambda root: -root[1])
+    roots = [Root(*root, share) for root, share in shares.items()]
+    return sorted(roots, key=lambda root: -root.share)
 
 
-def _waiting(charges: list[Charge], total_s: float) -> list[Waiting]:
-    """Where the clients were blocked, the longest wait first."""
+def _waits(charges: list[Charge], total_s: float) -> list[WaitAt]:
     shares: dict[int, float] = defaultdict(float)
     for charge in charges:
         shares[charge.waiter] += charge.seconds / total_s
-    return sorted(shares.items(), key=lambda one: -one[1])
+    return sorted((WaitAt(*one) for one in shares.items()), key=lambda one: -one.share)
 
 
-def _waiting_text(case: Case, waiting: list[Waiting]) -> list[str]:
-    """The statements with noticeable waits; a client between two statements has none to name."""
-    texts = {one.number: one.text for one in statements_of(case)}
-    clients = client_time_s(case.recording) / measured_s(case.recording)
-    return [
-        f"On average {amount(share * clients, 'client', 'clients')} waited at “{texts[number]}”: "
-        f"{percent(share)} of client time."
-        for number, share in waiting
-        if number in texts and share >= NOTICED
-    ]
-
-
-def _behind(case: Case, *, only_waiting: bool) -> float:
+def _behind(run: Run, *, only_waiting: bool) -> float:
     """Client-seconds directly behind a foreign session that holds or wants a table's lock."""
-    queue = queue_of(case)
+    queue = queue_of(run)
     return sum(
         edge.client_seconds
         for edge in queue.edges
@@ -191,29 +216,15 @@ def _behind(case: Case, *, only_waiting: bool) -> float:
     )
 
 
-def _name(who: str) -> str:
-    return "A foreign session" if who == "foreign" else f"The server's {who}"
-
-
-def _who(root: Root) -> str:
-    who, doing, wait = root
-    state = _DOING.get(doing, f"waiting for {wait}" if wait else "state unknown")
-    return f"{_name(who)} ({state})"
-
-
-def _relations(case: Case) -> list[str]:
+def _relations(run: Run) -> list[str]:
     """The tables for which clients wait directly behind foreign sessions."""
-    queue = queue_of(case)
+    queue = queue_of(run)
     named = (
         edge.relation
         for edge in queue.edges
         if edge.waiter_who == "client" and edge.blocker_who not in ("client", "unknown")
     )
     return list(dict.fromkeys(filter(None, named)))
-
-
-def _on(relations: list[str]) -> str:
-    return f" on {and_so_on(relations)}" if relations else ""
 
 
 RULE = Rule(

@@ -19,185 +19,192 @@ checkpoint before it, and so more images than a long run.
 """
 
 from statistics import mean
+from typing import ClassVar
 
-from msgspec import Struct
+from msgspec.structs import replace
 
-from dbdyno.analysis.checkpoints import CheckpointEffect, checkpoint_effects
-from dbdyno.analysis.costs import cost
-from dbdyno.analysis.image_time import ImageTime, image_time
-from dbdyno.analysis.losses import Loss
-from dbdyno.analysis.protocol import POSTGRESQL
-from dbdyno.explain.case import Case
-from dbdyno.explain.event_losses import loss_evidence, loss_text, loss_to
+from dbdyno.analysis.costs.costs import cost, costs
+from dbdyno.analysis.events.checkpoints import CheckpointEffect, checkpoint_effects
+from dbdyno.analysis.events.losses import losses
+from dbdyno.analysis.events.wal import ImageTime, image_time
+from dbdyno.analysis.waits.budget import known_budget
 from dbdyno.explain.needs import because, client_time, needed
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
-from dbdyno.explain.sentences import amount, gain_text
-from dbdyno.explain.statements import WORKING
+from dbdyno.explain.resources.event_losses import LossNumbers, loss_to, numbers_of
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule, at_most, severity_of
+from dbdyno.explain.sentences import Gains, amount, gains_in
+from dbdyno.explain.statements.statements import WORKING
 from dbdyno.formatting import count, percent, significant, size
-from dbdyno.model.record import Certainty, Finding
+from dbdyno.model.counters import PgWal
+from dbdyno.model.record import Certainty, Severity
+from dbdyno.model.run import Run
 
 MANY = 0.2
 _AGREES = (0.5, 2.0)
 
 
-class _Images(Struct, frozen=True, kw_only=True):
-    """What images cost, and how each number is known."""
+class FullPageWrites(Claim, frozen=True, kw_only=True):
+    """What full-page images cost, and how each number is known."""
 
-    per_transaction: float
-    of_wal: float
-    wal_bytes: float
-    checkpoints: list[CheckpointEffect]
-    wal_time: float
-    """Share of client time: the images' part of the WAL waits, at most."""
-    with_images: ImageTime | None
-    loss: Loss | None
-
-    @property
-    def counted(self) -> float:
-        """Images since the first checkpoint of the run."""
-        return sum(one.images or 0.0 for one in self.checkpoints)
-
-    @property
-    def expected(self) -> float:
-        """First changes of pages expected in the same time."""
-        return sum(one.first_changes or 0.0 for one in self.checkpoints)
-
-    @property
-    def wal_around(self) -> tuple[float, float] | None:
-        """Mean WAL bytes per transaction in the seconds before a checkpoint began and after."""
-        pairs = [
-            (one.bytes_before, one.bytes_after)
-            for one in self.checkpoints
-            if one.bytes_before is not None and one.bytes_after is not None
-        ]
-        if not pairs:
-            return None
-        before, after = zip(*pairs, strict=True)
-        return mean(before), mean(after)
+    images_per_transaction: float
+    share_of_wal: float
+    wal_bytes_per_transaction: float
+    checkpoints: int
+    images_counted: float
+    """Since the first checkpoint of the run."""
+    first_touches_expected: float
+    """In the same time."""
+    share_of_client_time_in_wal: float
+    """The images' part of the WAL waits, at most."""
+    wal_around: Aside[tuple[float, float] | None] = None
+    """Mean WAL bytes per transaction in the seconds before a checkpoint began and after."""
+    time: Aside[ImageTime | None] = None
+    """The time that varies with images."""
+    loss: Aside[LossNumbers | None] = None
+    """What checkpoints cost."""
+    gains: Aside[Gains] = Gains()
 
     @property
-    def share(self) -> float:
-        """Share of client time: the time that varies with images, else the bound."""
-        if self.with_images is not None and self.with_images.low > 0:
-            return min(self.with_images.share, 1.0)
-        return self.wal_time
+    def evidence(self) -> dict[str, object]:
+        return super().evidence | (self.loss.evidence if self.loss else {})
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether some time or throughput is known to be lost to them."""
+        return self.loss is not None or (self.time is not None and self.time.low > 0)
+
+    @property
+    def of_client_time(self) -> float:
+        """The time that varies with images, else the bound."""
+        if self.time is not None and self.time.low > 0:
+            return min(self.time.share, 1.0)
+        return self.share_of_client_time_in_wal
+
+    @property
+    def gravest(self) -> float:
+        """The largest of the shares of time and throughput."""
+        return max(self.of_client_time, self.loss.share_of_run if self.loss else 0.0)
 
     @property
     def agrees(self) -> bool:
         """Whether the number of images counted is about the number expected."""
-        return _AGREES[0] * self.expected < self.counted < _AGREES[1] * self.expected
+        low, high = (factor * self.first_touches_expected for factor in _AGREES)
+        return low < self.images_counted < high
+
+    @property
+    def certainty(self) -> Certainty:
+        if self.is_timed and self.agrees:
+            return "sure"
+        return "likely" if self.is_timed or self.agrees else "hint"
+
+    @property
+    def severity(self) -> Severity:
+        grave = severity_of(self.gravest)
+        return at_most("minor", grave) if self.certainty == "hint" else grave
+
+    @property
+    def summary(self) -> str:
+        when = "after the checkpoint before the run"
+        if self.checkpoints:
+            when = f"after {amount(self.checkpoints, 'checkpoint', 'checkpoints')}"
+        return (
+            f"{percent(self.share_of_wal)} of the WAL is full-page images, written when a page is "
+            f"first changed {when}: {size(self.share_of_wal * self.wal_bytes_per_transaction)} of "
+            f"{size(self.wal_bytes_per_transaction)} per transaction."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        lines = [f"{significant(self.images_per_transaction)} images per transaction."]
+        if self.first_touches_expected:
+            lines.append(
+                f"{count(self.images_counted)} images since the first checkpoint of the run; "
+                f"{count(self.first_touches_expected)} first changes of a page were expected."
+            )
+        if self.wal_around:
+            before, after = self.wal_around
+            lines.append(
+                f"WAL per transaction: {size(before)} in the last 10 s or less before a checkpoint "
+                f"started, {size(after)} in the same time after."
+            )
+        if self.time is not None and self.time.low > 0:
+            lines.append(
+                f"{percent(self.time.share)} of client time ({percent(self.time.low)} to "
+                f"{percent(self.time.high)}) rises and falls with the number of images."
+            )
+        if self.share_of_client_time_in_wal:
+            lines.append(
+                f"By their share of the WAL, at most {percent(self.share_of_client_time_in_wal)} "
+                "of client time is spent writing and flushing them."
+            )
+        return [*lines, *([self.loss.text] if self.loss else [])]
+
+    why: ClassVar[str] = (
+        "Each image adds up to 8 KiB to a commit's flush, to archives and to replicas, all at once "
+        "after every checkpoint."
+    )
+    advice: ClassVar[list[str]] = [
+        "Make checkpoints less frequent: raise checkpoint_timeout, and max_wal_size so that it is "
+        "not reached before; each page is then logged whole less often.",
+        "Make images smaller: wal_compression = lz4 (before version 15: on), at the cost of some "
+        "CPU time.",
+        "Set full_page_writes = off only where the storage never tears an 8 KiB page.",
+    ]
+
+    @property
+    def gain(self) -> str:
+        return self.gains.text(self.of_client_time)
+
+    refute: ClassVar[str] = (
+        "Run twice in a row with checkpoint_timeout longer than both runs and max_wal_size above "
+        "the WAL that they write: images must fade and throughput must rise."
+    )
 
 
-def look(case: Case) -> Outcome:
+def look(run: Run) -> FullPageWrites | NotFound:
     """Judged by the share of the WAL first: few images cannot cost much."""
-    images = _images(case)
-    if images.of_wal < MANY:
-        return NotFound(f"{percent(images.of_wal)} of the WAL was full-page images")
-    lost = images.loss.of_run if images.loss else 0.0
-    if max(images.share, lost) < NOTICED and not images.checkpoints:
-        client_time(case)  # without it their cost is not visible
+    images = _images(run)
+    if images.share_of_wal < MANY:
+        return NotFound(f"{percent(images.share_of_wal)} of the WAL was full-page images")
+    if images.gravest < NOTICED and not images.checkpoints:
+        client_time(run)  # without it their cost is not visible
         return NotFound("the pages were first changed in the run, at no measurable cost")
-    return _finding(case, images, max(images.share, lost))
+    return images if images.certainty == "hint" else replace(images, share=images.of_client_time)
 
 
-def _images(case: Case) -> _Images:
-    wal_bytes = needed(cost(case.costs, "wal_bytes"), "the WAL was not read for any whole interval")
+def _images(run: Run) -> FullPageWrites:
+    wal_bytes = needed(cost(costs(run), "wal_bytes"), "the WAL was not read for any whole interval")
     missing = "the share of full-page images in the WAL is not reported"
     image_bytes = needed(
-        cost(case.costs, "wal_full_page_bytes"), because(case, missing, "pg_stat_wal")
+        cost(costs(run), "wal_full_page_bytes"), because(run, missing, PgWal.source)
     )
     of_wal = image_bytes / max(wal_bytes, 1.0)
-    effects = checkpoint_effects(case.recording)
-    return _Images(
-        per_transaction=cost(case.costs, "full_page_images") or 0.0,
-        of_wal=of_wal,
-        wal_bytes=wal_bytes,
-        checkpoints=effects,
-        wal_time=of_wal * case.budget.charged("wal") if case.budget else 0.0,
-        with_images=image_time(case.recording),
-        loss=loss_to(case, "checkpoint") if case.losses else None,
+    effects, spent = checkpoint_effects(run), known_budget(run)
+    lost = loss_to(run, "checkpoint") if losses(run) else None
+    return FullPageWrites(
+        images_per_transaction=cost(costs(run), "full_page_images") or 0.0,
+        share_of_wal=of_wal,
+        wal_bytes_per_transaction=wal_bytes,
+        checkpoints=len(effects),
+        images_counted=sum(one.images or 0.0 for one in effects),
+        first_touches_expected=sum(one.first_changes or 0.0 for one in effects),
+        share_of_client_time_in_wal=of_wal * spent.charged("wal") if spent else 0.0,
+        wal_around=_wal_around(effects),
+        time=image_time(run),
+        loss=numbers_of(lost) if lost else None,
+        gains=gains_in(run),
     )
 
 
-def _finding(case: Case, images: _Images, gravest: float) -> Finding:
-    certainty, grave = _certainty(images), severity_of(gravest)
-    again = f"{percent(images.of_wal)} of the WAL is full-page images"
-    when = (
-        f"after {amount(len(images.checkpoints), 'checkpoint', 'checkpoints')}"
-        if images.checkpoints
-        else "after the checkpoint before the run"
-    )
-    return found(
-        f"{again}, written when a page is first changed {when}: "
-        f"{size(images.of_wal * images.wal_bytes)} of {size(images.wal_bytes)} per transaction.",
-        share=None if certainty == "hint" else images.share,
-        share_of="" if certainty == "hint" else "client time",
-        severity=at_most("minor", grave) if certainty == "hint" else grave,
-        certainty=certainty,
-        evidence=_evidence(images),
-        seen=_seen(images),
-        why="Each image adds up to 8 KiB to a commit's flush, to archives and to replicas, all "
-        "at once after every checkpoint.",
-        advice=[
-            "Make checkpoints less frequent: raise checkpoint_timeout, and max_wal_size so that it "
-            "is not reached before; each page is then logged whole less often.",
-            "Make images smaller: wal_compression = lz4 (before version 15: on), at the cost of "
-            "some CPU time.",
-            "Set full_page_writes = off only where the storage never tears an 8 KiB page.",
-        ],
-        gain=gain_text(case, images.share),
-        refute="Run twice in a row with checkpoint_timeout longer than both runs and max_wal_size "
-        "above the WAL that they write: images must fade and throughput must rise.",
-    )
-
-
-def _certainty(images: _Images) -> Certainty:
-    is_timed = images.loss is not None or (
-        images.with_images is not None and images.with_images.low > 0
-    )
-    if is_timed and images.agrees:
-        return "sure"
-    return "likely" if is_timed or images.agrees else "hint"
-
-
-def _seen(images: _Images) -> list[str]:
-    lines = [f"{significant(images.per_transaction)} images per transaction."]
-    if images.expected:
-        lines.append(
-            f"{count(images.counted)} images since the first checkpoint of the run; "
-            f"{count(images.expected)} first changes of a page were expected."
-        )
-    if images.wal_around:
-        before, after = images.wal_around
-        lines.append(
-            f"WAL per transaction: {size(before)} in the last 10 s or less before a checkpoint "
-            f"started, {size(after)} in the same time after."
-        )
-    timed = images.with_images
-    if timed is not None and timed.low > 0:
-        lines.append(
-            f"{percent(timed.share)} of client time ({percent(timed.low)} to "
-            f"{percent(timed.high)}) rises and falls with the number of images."
-        )
-    if images.wal_time:
-        lines.append(
-            f"By their share of the WAL, at most {percent(images.wal_time)} of client time is "
-            "spent writing and flushing them."
-        )
-    return [*lines, *([loss_text(images.loss)] if images.loss else [])]
-
-
-def _evidence(images: _Images) -> dict[str, float | int | None]:
-    known: dict[str, float | int | None] = {
-        "images_per_transaction": images.per_transaction,
-        "share_of_wal": images.of_wal,
-        "wal_bytes_per_transaction": images.wal_bytes,
-        "checkpoints": len(images.checkpoints),
-        "images_counted": images.counted,
-        "first_touches_expected": images.expected,
-        "share_of_client_time_in_wal": images.wal_time,
-    }
-    return known | (loss_evidence(images.loss) if images.loss else {})
+def _wal_around(checkpoints: list[CheckpointEffect]) -> tuple[float, float] | None:
+    pairs = [
+        (one.bytes_before, one.bytes_after)
+        for one in checkpoints
+        if one.bytes_before is not None and one.bytes_after is not None
+    ]
+    if not pairs:
+        return None
+    before, after = zip(*pairs, strict=True)
+    return mean(before), mean(after)
 
 
 RULE = Rule(
@@ -206,5 +213,5 @@ RULE = Rule(
     look=look,
     covers=frozenset({"checkpoint_io", "no_checkpoint_cycle", "wal_write"}),
     accounts_for=WORKING,
-    protocols=frozenset({POSTGRESQL}),
+    needs=frozenset({"full_page_images"}),
 )

@@ -16,12 +16,13 @@ Wrong when: the storage is slow only for now (a neighbour, a snapshot): a larger
 postpones the problem.
 """
 
-import numpy as np
-from msgspec import Struct, structs
+from typing import ClassVar
 
-from dbdyno.analysis.protocol import MYSQL
-from dbdyno.analysis.readings import LevelSeries
-from dbdyno.explain.case import Case
+import numpy as np
+
+from dbdyno.analysis.series.readings import LevelSeries
+from dbdyno.analysis.series.timeline import whole_intervals
+from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.needs import (
     committed,
     grown,
@@ -30,19 +31,20 @@ from dbdyno.explain.needs import (
     measured,
     needed,
 )
-from dbdyno.explain.rule import MINOR, NOTICED, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.rule import MINOR, NOTICED, Claim, NotFound, Rule, severity_of
 from dbdyno.formatting import count, percent, seconds, size
-from dbdyno.model.record import Finding
+from dbdyno.model.counters import GlobalStatus, WalPosition
+from dbdyno.model.record import Certainty, Severity, ShareOf
+from dbdyno.model.run import Run
 
 NEAR = 0.8
 FREE_WAITS_MIN = 0.01
 """Of the transactions: fewer waits for a free page cost next to nothing."""
 OFTEN_S = 60.0
 """If the load goes through the log in less time, the log is small for it."""
-_LOG = "wal_position"
 
 
-class _Log(Struct, frozen=True, kw_only=True):
+class FuriousFlushing(Claim, frozen=True, kw_only=True):
     """The redo log under load: how full it was, and the throughput lost when near full."""
 
     near: float
@@ -52,47 +54,133 @@ class _Log(Struct, frozen=True, kw_only=True):
     bound_bytes: float
     bytes_per_s: float
     free_waits: float
+    turn_s: float
+    """Time that the load takes to go through the whole log."""
 
     @property
-    def turn_s(self) -> float:
-        """Time that the load takes to go through the whole log."""
-        return self.bound_bytes / max(self.bytes_per_s, 1.0)
+    def share_of(self) -> ShareOf:
+        return "" if self.share is None else "lost throughput"
 
+    @property
+    def is_small(self) -> bool:
+        """Whether the log is small for the load."""
+        return self.turn_s < OFTEN_S
 
-def look(case: Case) -> Outcome:
-    """Found near the bound, or if sessions waited for free pages."""
-    log = _log(case)
-    if log.near < NOTICED and not log.free_waits:
-        return NotFound(f"the redo log was never more than {percent(log.peak_share)} full")
-    if log.near < NOTICED and log.free_waits < FREE_WAITS_MIN * committed(case):
-        return NotFound(f"sessions waited for a free page only {count(log.free_waits)} times")
-    if log.near < NOTICED:
-        return _for_free_pages(log)
-    return _finding(log)
+    @property
+    def severity(self) -> Severity:
+        return severity_of(max(self.lost, self.near / 2 if self.is_small else MINOR))
 
+    @property
+    def certainty(self) -> Certainty:
+        return "sure" if self.is_small and self.lost >= MINOR else "likely"
 
-def _log(case: Case) -> _Log:
-    age, bound = levels(case, _LOG, "age_bytes"), levels(case, _LOG, "age_max_bytes")
-    ages = measured(case, age)
-    needed(len(ages) or None, "the redo log was not read under load")
-    filled = ages / needed(float(bound.value[-1]) or None, "the log has no size")
-    duration_s = needed(case.record.duration_s, "nothing was measured")
-    return _Log(
-        near=float(np.mean(filled >= NEAR)),
-        lost=_lost(case, age, NEAR * float(bound.value[-1])),
-        peak_share=float(filled.max()),
-        bound_bytes=float(bound.value[-1]),
-        bytes_per_s=grown(case, _LOG, "bytes") / duration_s,
-        free_waits=growth_if_reported(case, "global_status", "Innodb_buffer_pool_wait_free") or 0.0,
+    @property
+    def summary(self) -> str:
+        return (
+            f"The redo log was nearly full for {percent(self.near)} of the time, so changes wait "
+            f"until pages are written: at {size(self.bytes_per_s)} per second the load fills its "
+            f"{size(self.bound_bytes)} every {seconds(self.turn_s)}."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        lost = f"This cost {percent(self.lost)} of the run's throughput."
+        return [
+            f"Peak checkpoint age: {percent(self.peak_share)} of its maximum.",
+            *([lost] if self.lost >= NOTICED else []),
+            *([waited_text(self.free_waits)] if self.free_waits else []),
+        ]
+
+    why: ClassVar[str] = (
+        "Pages that are flushed in a hurry are written again and again, each through the "
+        "doublewrite buffer, and sessions that change data wait meanwhile."
+    )
+
+    @property
+    def advice(self) -> list[str]:
+        return [
+            "Raise innodb_log_file_size (MySQL: innodb_redo_log_capacity): one hour of redo is "
+            f"{size(self.bytes_per_s * 3600)}.",
+            "Flush pages earlier and more evenly: set innodb_io_capacity to what the storage can "
+            "do, and innodb_max_dirty_pages_pct_lwm above 0.",
+        ]
+
+    refute: ClassVar[str] = (
+        "Run again with a redo log of eight times the size: the checkpoint age must stay far below "
+        "its maximum, and throughput must be even."
     )
 
 
-def _lost(case: Case, age: LevelSeries, near_bytes: float) -> float:
+class FreePageWaits(Claim, frozen=True, kw_only=True):
+    """Sessions that had to wait for a free page of the buffer pool."""
+
+    free_waits: float
+    title: ClassVar[str] = "Buffer pool full of dirty pages"
+    severity: ClassVar[Severity] = "minor"
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"Sessions waited for a free page of the buffer pool {count(self.free_waits)} times: "
+            "it is full of dirty pages that are not flushed soon enough."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        return [waited_text(self.free_waits)]
+
+    why: ClassVar[str] = "A session that reads a page must then write another one first."
+    advice: ClassVar[list[str]] = [
+        "Raise innodb_buffer_pool_size, or flush pages sooner: innodb_io_capacity, "
+        "innodb_lru_scan_depth, innodb_max_dirty_pages_pct.",
+    ]
+    refute: ClassVar[str] = "Run with twice the buffer pool: the waits must disappear."
+
+
+def waited_text(times: float) -> str:
+    """Observed beside a full log, too."""
+    return f"Sessions waited for a free page {count(times)} times."
+
+
+def look(run: Run) -> FuriousFlushing | FreePageWaits | NotFound:
+    """Found near the bound, or if sessions waited for free pages."""
+    log = _log(run)
+    if log.near >= NOTICED:
+        return log
+    if not log.free_waits:
+        return NotFound(f"the redo log was never more than {percent(log.peak_share)} full")
+    if log.free_waits < FREE_WAITS_MIN * committed(run):
+        return NotFound(f"sessions waited for a free page only {count(log.free_waits)} times")
+    return FreePageWaits(free_waits=log.free_waits)
+
+
+def _log(run: Run) -> FuriousFlushing:
+    age, bound = levels(run, WalPosition.age_bytes), levels(run, WalPosition.age_max_bytes)
+    ages = measured(run, age)
+    needed(len(ages) or None, "the redo log was not read under load")
+    bound_bytes = needed(float(bound.value[-1]) or None, "the log has no size")
+    filled = ages / bound_bytes
+    duration_s = needed(full_record(run).duration_s, "nothing was measured")
+    lost = _lost(run, age, NEAR * bound_bytes)
+    bytes_per_s = grown(run, WalPosition.bytes) / duration_s
+    return FuriousFlushing(
+        share=lost if lost >= NOTICED else None,
+        near=float(np.mean(filled >= NEAR)),
+        lost=lost,
+        peak_share=float(filled.max()),
+        bound_bytes=bound_bytes,
+        bytes_per_s=bytes_per_s,
+        free_waits=growth_if_reported(run, GlobalStatus.Innodb_buffer_pool_wait_free) or 0.0,
+        turn_s=bound_bytes / max(bytes_per_s, 1.0),
+    )
+
+
+def _lost(run: Run, age: LevelSeries, near_bytes: float) -> float:
     """Loss in the seconds near the bound relative to the others, over all; 0 without both."""
-    timeline = case.timeline.whole_intervals()
-    in_load = timeline.phase == "measure"
-    seconds, tps = timeline.seconds[in_load], timeline.tps[in_load]
-    at = np.searchsorted(age.time_s, timeline.time_s[in_load] + seconds)
+    line = whole_intervals(run)
+    in_load = line.phase == "measure"
+    seconds, tps = line.seconds[in_load], line.tps[in_load]
+    at = np.searchsorted(age.time_s, line.time_s[in_load] + seconds)
     is_near = age.value[at.clip(0, len(age.value) - 1)] >= near_bytes
     near_s, others_s = (float(seconds[which].sum()) for which in (is_near, ~is_near))
     near, others = (float((tps * seconds)[which].sum()) for which in (is_near, ~is_near))
@@ -102,67 +190,10 @@ def _lost(case: Case, age: LevelSeries, near_bytes: float) -> float:
     return missing * near_s / (near_s + others_s)
 
 
-def _finding(log: _Log) -> Finding:
-    is_small = log.turn_s < OFTEN_S
-    return found(
-        f"The redo log was nearly full for {percent(log.near)} of the time, so changes wait until "
-        f"pages are written: at {size(log.bytes_per_s)} per second the load fills its "
-        f"{size(log.bound_bytes)} every {seconds(log.turn_s)}.",
-        share=log.lost if log.lost >= NOTICED else None,
-        share_of="lost throughput" if log.lost >= NOTICED else "",
-        severity=severity_of(max(log.lost, log.near / 2 if is_small else MINOR)),
-        certainty="sure" if is_small and log.lost >= MINOR else "likely",
-        evidence=structs.asdict(log) | {"turn_s": log.turn_s},
-        seen=[
-            f"Peak checkpoint age: {percent(log.peak_share)} of its maximum.",
-            *_lost_text(log),
-            *_free_text(log),
-        ],
-        why="Pages that are flushed in a hurry are written again and again, each through the "
-        "doublewrite buffer, and sessions that change data wait meanwhile.",
-        advice=[
-            f"Raise innodb_log_file_size (MySQL: innodb_redo_log_capacity): one hour of redo is "
-            f"{size(log.bytes_per_s * 3600)}.",
-            "Flush pages earlier and more evenly: set innodb_io_capacity to what the storage can "
-            "do, and innodb_max_dirty_pages_pct_lwm above 0.",
-        ],
-        refute="Run again with a redo log of eight times the size: the checkpoint age must stay "
-        "far below its maximum, and throughput must be even.",
-    )
-
-
-def _lost_text(log: _Log) -> list[str]:
-    lost = f"This cost {percent(log.lost)} of the run's throughput."
-    return [lost] if log.lost >= NOTICED else []
-
-
-def _free_text(log: _Log) -> list[str]:
-    times = count(log.free_waits)
-    return [f"Sessions waited for a free page {times} times."] if log.free_waits else []
-
-
-def _for_free_pages(log: _Log) -> Finding:
-    return found(
-        f"Sessions waited for a free page of the buffer pool {count(log.free_waits)} times: it is "
-        "full of dirty pages that are not flushed soon enough.",
-        title="Buffer pool full of dirty pages",
-        severity="minor",
-        certainty="likely",
-        evidence={"free_waits": log.free_waits},
-        seen=_free_text(log),
-        why="A session that reads a page must then write another one first.",
-        advice=[
-            "Raise innodb_buffer_pool_size, or flush pages sooner: innodb_io_capacity, "
-            "innodb_lru_scan_depth, innodb_max_dirty_pages_pct.",
-        ],
-        refute="Run with twice the buffer pool: the waits must disappear.",
-    )
-
-
 RULE = Rule(
     id="furious_flushing",
     title="Furious flushing: the redo log is full",
     look=look,
     covers=frozenset({"wal_write"}),
-    protocols=frozenset({MYSQL}),
+    needs=frozenset({"redo_capacity"}),
 )

@@ -20,67 +20,287 @@ Wrong when: the statement sets an indexed column to the value it had (the update
 or the index is of a summarizing kind (BRIN), which does not prevent HOT from version 16 on.
 """
 
-from typing import Any
+from typing import ClassVar
 
-from dbdyno.analysis.bounds import free_row_versions
-from dbdyno.analysis.costs import cost
-from dbdyno.analysis.protocol import PAGE_BYTES, POSTGRESQL
-from dbdyno.explain.case import Case
-from dbdyno.explain.hot_updates import Culprit, Misses, culprit_of, misses_of
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import amount, gain_text
-from dbdyno.explain.sql import ends_transaction, fits, written_table
-from dbdyno.explain.statements import WORKING, index_text, statements_of, working_share
+from msgspec.structs import asdict
+
+from dbdyno.analysis.costs.costs import cost, costs
+from dbdyno.analysis.search.bounds import free_row_versions
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
+from dbdyno.explain.sentences import Gains, amount, gains_in
+from dbdyno.explain.statements.hot_updates import Culprit, Misses, culprit_of, misses_of
+from dbdyno.explain.statements.sql import ends_transaction, fits, written_table
+from dbdyno.explain.statements.statements import WORKING, index_text, statements_of, working_share
 from dbdyno.formatting import percent, significant, size
-from dbdyno.model.record import Finding
+from dbdyno.model.record import Certainty
+from dbdyno.model.run import Run
 from dbdyno.model.telemetry import TableFacts
 
 MISSES_MIN = 0.05
+_PAGE_BYTES = 8192
+"""As servers with such updates are built, unless someone chose another size."""
 _HEADER_BYTES = 24  # of a row; the statistics count its columns only
 
 
-def look(case: Case) -> Outcome:
+class NonHotUpdates(Claim, frozen=True, kw_only=True):
+    """Updates of a table that were not HOT, and what they wrote; the kinds below have a cause."""
+
+    table: str
+    updates_per_transaction: float
+    misses_per_transaction: float
+    index_writes_per_transaction: float
+    of_wal_records: float | None
+    missed_share: Aside[float]
+    """Of the updates."""
+    indexes_written: Aside[int]
+    gains: Aside[Gains] = Gains()
+
+    @property
+    def missed(self) -> str:
+        """How a summary begins."""
+        return f"{percent(self.missed_share)} of the updates of {self.table} were not HOT"
+
+    @property
+    def seen(self) -> list[str]:
+        of_records = ""
+        if self.of_wal_records is not None:
+            of_records = f": {percent(self.of_wal_records)} of all WAL records"
+        return [
+            f"Updates of {self.table} per transaction: "
+            f"{significant(self.updates_per_transaction)}, of which "
+            f"{significant(self.misses_per_transaction)} were not HOT.",
+            f"They wrote {significant(self.index_writes_per_transaction)} index entries per "
+            f"transaction into {amount(self.indexes_written, 'index', 'indexes')}{of_records}.",
+        ]
+
+    why: ClassVar[str] = (
+        "An update that is not HOT writes to every index of its table, generates more WAL, and "
+        "leaves dead index entries that only vacuum removes."
+    )
+
+    @property
+    def gain(self) -> str:
+        return "" if self.share is None else self.gains.text(self.share)
+
+
+class IndexedColumn(NonHotUpdates, frozen=True, kw_only=True):
+    """A statement sets columns that indexes contain."""
+
+    columns: str
+    indexes: str
+    """As SQL names them, separated by commas, like the columns."""
+    statement: str
+    are_several_columns: Aside[bool] = False
+    are_several_indexes: Aside[bool] = False
+    have_others: Aside[bool] = False
+    """Whether each of the indexes has other columns, too."""
+    title: ClassVar[str] = "HOT updates prevented by an index on an updated column"
+
+    @property
+    def certainty(self) -> Certainty:
+        return "sure" if self.missed_share > 0.9 else "likely"
+
+    @property
+    def summary(self) -> str:
+        columns = f"column {self.columns} is"
+        if self.are_several_columns:
+            columns = f"columns {self.columns} are"
+        which = "indexes" if self.are_several_indexes else "index"
+        return f"{self.missed}: the updated {columns} in the {which} {self.indexes}."
+
+    @property
+    def seen(self) -> list[str]:
+        return [*super().seen, f"A statement sets {self.columns}: {self.statement}"]
+
+    @property
+    def advice(self) -> list[str]:
+        them = "them" if self.are_several_indexes else "it"
+        shorter = f", or recreate {them} without {self.columns}" if self.have_others else ""
+        return [
+            f"Drop {self.indexes} if no query needs {them}{shorter}.",
+            f"Otherwise move what is updated often to a separate table, without {them}.",
+        ]
+
+    @property
+    def refute(self) -> str:
+        return f"On a test server, DROP INDEX {self.indexes}; and run again: updates must be HOT."
+
+
+class AssignedByTable(NonHotUpdates, frozen=True, kw_only=True):
+    """There is room, and something could assign an indexed column without being seen."""
+
+    assigned_by: list[str]
+    free_versions: Aside[int]
+    title: ClassVar[str] = (
+        "HOT updates prevented by an index on a column that the table sets itself"
+    )
+
+    @property
+    def unseen(self) -> str:
+        """What may assign the column."""
+        return " and ".join(self.assigned_by)
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"{self.missed}: its pages have room, and no statement sets an indexed column, but the "
+            f"table may do so itself ({self.unseen})."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        return [*super().seen, room_text(self.free_versions)]
+
+    @property
+    def advice(self) -> list[str]:
+        return [
+            f"Check which columns are set there ({self.unseen}), and drop the index on them if no "
+            "query needs it.",
+            "Otherwise move what is updated often to a separate table, without that index.",
+        ]
+
+    refute: ClassVar[str] = "On a test server, drop that index and run again: updates must be HOT."
+
+
+class FullPages(NonHotUpdates, frozen=True, kw_only=True):
+    """The pages have no room: by their fillfactor, or because they are not pruned."""
+
+    fillfactor: int
+    row_bytes: float
+    free_versions: int
+    enough: Aside[int]
+    """The fillfactor that leaves room for a new version."""
+    pages: Aside[str]
+    """The table, or the partition of it, that has the pages."""
+    moved_per_transaction: Aside[float] = 0.0
+    """New versions on another page, if these are most of the misses, as the server counts them."""
+
+    @property
+    def is_pruned_late(self) -> bool:
+        """Whether the fillfactor leaves room, which something keeps occupied."""
+        return self.enough >= self.fillfactor
+
+    @property
+    def title(self) -> str:
+        cause = "not pruned" if self.is_pruned_late else "fillfactor"
+        return f"HOT updates prevented by full pages ({cause})"
+
+    @property
+    def certainty(self) -> Certainty:
+        if self.moved_per_transaction:
+            return "sure"
+        return "likely" if self.free_versions < 1 else "hint"
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"{self.missed}: its pages have no room for a new row version (fillfactor "
+            f"{self.fillfactor}, rows of about {size(self.row_bytes)})."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        moved = (
+            "New versions on another page per transaction: "
+            f"{significant(self.moved_per_transaction)}."
+        )
+        return [
+            *super().seen,
+            room_text(self.free_versions),
+            *([moved] if self.moved_per_transaction else []),
+        ]
+
+    @property
+    def advice(self) -> list[str]:
+        if self.is_pruned_late:
+            return [
+                "Check that no old transaction, replication slot or prepared transaction holds "
+                "back the xmin horizon: versions that someone may still read are not pruned, and "
+                "keep their room.",
+                f"If the fillfactor was set to {self.fillfactor} after the rows were loaded, "
+                "rewrite the table (VACUUM FULL, pg_repack): pages that were full stay full.",
+                "Otherwise rows are updated several times between two prunings: update each row "
+                "once per transaction, and keep transactions short.",
+            ]
+        # A partitioned table has no pages: the fillfactor is set for each of its partitions.
+        alike = "" if self.pages == self.table else f" likewise each partition of {self.table};"
+        return [
+            f"ALTER TABLE {self.pages} SET (fillfactor = {self.enough});{alike} then rewrite the "
+            "table (VACUUM FULL, pg_repack): each page then has room for a new version, and the "
+            "next access prunes the old one.",
+        ]
+
+    @property
+    def refute(self) -> str:
+        if self.is_pruned_late:
+            return "Rewrite the table, end old transactions, run again: updates must be HOT."
+        return f"Set the fillfactor to {self.enough}, rewrite, run again: updates must be HOT."
+
+
+def room_text(free_versions: int) -> str:
+    """How much room there is, which decides between two causes."""
+    room = amount(free_versions, "new row version", "new row versions")
+    return f"The fillfactor leaves room for {room} per page."
+
+
+def look(run: Run) -> NonHotUpdates | NotFound:
     """Report the table whose misses write most."""
-    worst = max(misses_of(case), key=lambda one: one.index_writes, default=None)
+    worst = max(misses_of(run), key=lambda one: one.index_writes, default=None)
     if worst is None:
         return NotFound("no row of a table that is known was updated")
     if worst.share < MISSES_MIN:
         return NotFound(f"{percent(worst.share)} of updates were not HOT")
-    of_records = _of_records(case, worst)
+    of_records = _of_records(run, worst)
+    whole = NonHotUpdates(
+        share=_share(run, worst.table, of_records),
+        table=worst.table.name,
+        updates_per_transaction=worst.updates,
+        misses_per_transaction=worst.misses,
+        index_writes_per_transaction=worst.index_writes,
+        of_wal_records=of_records,
+        missed_share=worst.share,
+        indexes_written=len(worst.pages.indexes),
+        gains=gains_in(run),
+    )
     if of_records is not None and of_records < NOTICED:
-        return NotFound(f"{_miss_text(worst)}, which made {percent(of_records)} of WAL records")
-    culprit = culprit_of(case, worst)
+        return NotFound(f"{whole.missed}, which made {percent(of_records)} of WAL records")
+    culprit = culprit_of(run, worst)
     if culprit:
-        parts = _of_column(worst, culprit)
-    else:
-        parts = _of_the_table(worst) if _may_assign_itself(worst) else _of_room(worst)
-    return _finding(case, worst, parts)
+        return _by_column(whole, culprit)
+    return _by_table(whole, worst) if _may_assign_itself(worst) else _by_room(whole, worst)
 
 
-def _of_column(worst: Misses, culprit: Culprit) -> dict[str, Any]:
-    names = ", ".join(index_text(culprit.table, index) for index in culprit.indexes)
-    columns = ", ".join(culprit.columns)
-    which, them = ("index", "it") if len(culprit.indexes) == 1 else ("indexes", "them")
-    is_in = "column {} is" if len(culprit.columns) == 1 else "columns {} are"
-    return {
-        "title": "HOT updates prevented by an index on an updated column",
-        "summary": f"{_miss_text(worst)}: the updated {is_in.format(columns)} in the {which} "
-        f"{names}.",
-        "certainty": "sure" if worst.share > 0.9 else "likely",
-        "evidence": {"columns": columns, "indexes": names, "statement": culprit.sql},
-        "seen": [f"A statement sets {columns}: {culprit.sql}"],
-        "advice": [
-            f"Drop {names} if no query needs {them}{_or_shorten(culprit, them)}.",
-            f"Otherwise move what is updated often to a separate table, without {them}.",
-        ],
-        "refute": f"On a test server, DROP INDEX {names}; and run again: updates must be HOT.",
-    }
+def _by_column(whole: NonHotUpdates, culprit: Culprit) -> IndexedColumn:
+    return IndexedColumn(
+        **asdict(whole),
+        columns=", ".join(culprit.columns),
+        indexes=", ".join(index_text(culprit.table, index) for index in culprit.indexes),
+        statement=culprit.sql,
+        are_several_columns=len(culprit.columns) > 1,
+        are_several_indexes=len(culprit.indexes) > 1,
+        have_others=all(set(index.columns) - set(culprit.columns) for index in culprit.indexes),
+    )
 
 
-def _or_shorten(culprit: Culprit, them: str) -> str:
-    """What else could be done with indexes that have other columns, too."""
-    have_others = all(set(index.columns) - set(culprit.columns) for index in culprit.indexes)
-    return f", or recreate {them} without {', '.join(culprit.columns)}" if have_others else ""
+def _by_table(whole: NonHotUpdates, worst: Misses) -> AssignedByTable:
+    return AssignedByTable(
+        **asdict(whole),
+        assigned_by=list(worst.table.assigned_by),
+        free_versions=_free_versions(worst),
+    )
+
+
+def _by_room(whole: NonHotUpdates, worst: Misses) -> FullPages:
+    width = _row_bytes(worst)
+    return FullPages(
+        **asdict(whole),
+        fillfactor=worst.pages.fillfactor,
+        row_bytes=width,
+        free_versions=_free_versions(worst),
+        enough=_fillfactor_for(width),
+        pages=worst.pages.name,
+        moved_per_transaction=worst.to_new_page if _is_moving(worst) else 0.0,
+    )
 
 
 def _may_assign_itself(worst: Misses) -> bool:
@@ -90,139 +310,28 @@ def _may_assign_itself(worst: Misses) -> bool:
     return has_room and has_others and bool(worst.table.assigned_by)
 
 
-def _of_the_table(worst: Misses) -> dict[str, Any]:
-    unseen = " and ".join(worst.table.assigned_by)
-    return {
-        "title": "HOT updates prevented by an index on a column that the table sets itself",
-        "summary": f"{_miss_text(worst)}: its pages have room, and no statement sets an indexed "
-        f"column, but the table may do so itself ({unseen}).",
-        "certainty": "likely",
-        "evidence": {"assigned_by": list(worst.table.assigned_by)},
-        "seen": [_room_text(worst)],
-        "advice": [
-            f"Check which columns are set there ({unseen}), and drop the index on them if no query "
-            "needs it.",
-            "Otherwise move what is updated often to a separate table, without that index.",
-        ],
-        "refute": "On a test server, drop that index and run again: updates must be HOT.",
-    }
-
-
-def _of_room(worst: Misses) -> dict[str, Any]:
-    fillfactor = worst.pages.fillfactor
-    width = _row_bytes(worst)
-    free = _free_versions(worst)
-    enough = _fillfactor_for(width)
-    is_counted = _is_moving(worst)
-    remedy = _more_room(worst, enough) if enough < fillfactor else _prune(fillfactor)
-    return {
-        "summary": f"{_miss_text(worst)}: its pages have no room for a new row version "
-        f"(fillfactor {fillfactor}, rows of about {size(width)}).",
-        "certainty": "sure" if is_counted else "likely" if free < 1 else "hint",
-        "evidence": {"fillfactor": fillfactor, "row_bytes": width, "free_versions": free},
-        "seen": [
-            _room_text(worst),
-            *([_moved_text(worst)] * is_counted),
-        ],
-        **remedy,
-    }
-
-
-def _more_room(worst: Misses, fillfactor: int) -> dict[str, Any]:
-    """A partitioned table has no pages: the fillfactor is set for each of its partitions."""
-    is_partition = worst.pages is not worst.table
-    alike = f" likewise each partition of {worst.table.name};" if is_partition else ""
-    return {
-        "title": "HOT updates prevented by full pages (fillfactor)",
-        "advice": [
-            f"ALTER TABLE {worst.pages.name} SET (fillfactor = {fillfactor});{alike} then rewrite "
-            "the table (VACUUM FULL, pg_repack): each page then has room for a new version, and "
-            "the next access prunes the old one.",
-        ],
-        "refute": f"Set the fillfactor to {fillfactor}, rewrite, run again: updates must be HOT.",
-    }
-
-
-def _prune(fillfactor: int) -> dict[str, Any]:
-    """What keeps occupied the room that the fillfactor leaves."""
-    return {
-        "title": "HOT updates prevented by full pages (not pruned)",
-        "advice": [
-            "Check that no old transaction, replication slot or prepared transaction holds back "
-            "the xmin horizon: versions that someone may still read are not pruned, and keep their "
-            "room.",
-            f"If the fillfactor was set to {fillfactor} after the rows were loaded, rewrite the "
-            "table (VACUUM FULL, pg_repack): pages that were full stay full.",
-            "Otherwise rows are updated several times between two prunings: update each row once "
-            "per transaction, and keep transactions short.",
-        ],
-        "refute": "Rewrite the table, end old transactions, run again: updates must be HOT.",
-    }
-
-
-def _finding(case: Case, worst: Misses, parts: dict[str, Any]) -> Finding:
-    of_records = _of_records(case, worst)
-    share = _share(case, worst.table, of_records)
-    numbers = {
-        "table": worst.table.name,
-        "updates_per_transaction": worst.updates,
-        "misses_per_transaction": worst.misses,
-        "index_writes_per_transaction": worst.index_writes,
-        "of_wal_records": of_records,
-    }
-    return found(
-        parts.pop("summary"),
-        share=share,
-        share_of="client time" if share is not None else "",
-        why="An update that is not HOT writes to every index of its table, generates more WAL, and "
-        "leaves dead index entries that only vacuum removes.",
-        gain=gain_text(case, share) if share is not None else "",
-        evidence=numbers | parts.pop("evidence"),
-        seen=[*_seen(worst, of_records), *parts.pop("seen")],
-        **parts,
-    )
-
-
-def _of_records(case: Case, worst: Misses) -> float | None:
-    records = cost(case.costs, "wal_records")
+def _of_records(run: Run, worst: Misses) -> float | None:
+    records = cost(costs(run), "wal_records")
     return min(worst.index_writes / records, 1.0) if records else None
 
 
-def _share(case: Case, table: TableFacts, of_records: float | None) -> float | None:
-    working = working_share(case)
+def _share(run: Run, table: TableFacts, of_records: float | None) -> float | None:
+    working = working_share(run)
     if working is None or of_records is None:
         return None
-    return min(of_records * working, _working_for_writers(case, table))
+    return min(of_records * working, _working_for_writers(run, table))
 
 
-def _working_for_writers(case: Case, table: TableFacts) -> float:
+def _working_for_writers(run: Run, table: TableFacts) -> float:
     """The share for statements that write the table or end a transaction; all if none names it.
 
     Reads beside them write no WAL, however much time they take.
     """
-    writers = [one for one in statements_of(case) if fits(written_table(one.sql), table.name)]
+    writers = [one for one in statements_of(run) if fits(written_table(one.sql), table.name)]
     if not writers:
         return 1.0
-    ends = [one for one in statements_of(case) if ends_transaction(one.sql)]
-    return sum(working_share(case, one.number) or 0.0 for one in [*writers, *ends])
-
-
-def _seen(worst: Misses, of_records: float | None) -> list[str]:
-    counts = (
-        f"Updates of {worst.table.name} per transaction: {significant(worst.updates)}, of which "
-        f"{significant(worst.misses)} were not HOT."
-    )
-    entries = (
-        f"They wrote {significant(worst.index_writes)} index entries per transaction into "
-        f"{amount(len(worst.pages.indexes), 'index', 'indexes')}"
-    )
-    if of_records is None:
-        return [counts, f"{entries}."]
-    return [counts, f"{entries}: {percent(of_records)} of all WAL records."]
-
-
-def _miss_text(worst: Misses) -> str:
-    return f"{percent(worst.share)} of the updates of {worst.table.name} were not HOT"
+    ends = [one for one in statements_of(run) if ends_transaction(one.sql)]
+    return sum(working_share(run, one.number) or 0.0 for one in [*writers, *ends])
 
 
 def _row_bytes(worst: Misses) -> float:
@@ -230,8 +339,7 @@ def _row_bytes(worst: Misses) -> float:
 
 
 def _free_versions(worst: Misses) -> int:
-    page_bytes = PAGE_BYTES[POSTGRESQL]
-    return free_row_versions(page_bytes, worst.pages.fillfactor / 100, _row_bytes(worst))
+    return free_row_versions(_PAGE_BYTES, worst.pages.fillfactor / 100, _row_bytes(worst))
 
 
 def _is_moving(worst: Misses) -> bool:
@@ -239,18 +347,9 @@ def _is_moving(worst: Misses) -> bool:
     return worst.to_new_page > worst.misses / 2
 
 
-def _room_text(worst: Misses) -> str:
-    room = amount(_free_versions(worst), "new row version", "new row versions")
-    return f"The fillfactor leaves room for {room} per page."
-
-
-def _moved_text(worst: Misses) -> str:
-    return f"New versions on another page per transaction: {significant(worst.to_new_page)}."
-
-
 def _fillfactor_for(width: float) -> int:
     """Leaves room for one new version; a multiple of ten, not below 50."""
-    return max(50, min(90, int((1 - width / PAGE_BYTES[POSTGRESQL]) * 10) * 10))
+    return max(50, min(90, int((1 - width / _PAGE_BYTES) * 10) * 10))
 
 
 RULE = Rule(
@@ -259,5 +358,5 @@ RULE = Rule(
     look=look,
     covers=frozenset({"wal_write", "full_page_writes", "table_growth", "autovacuum_behind"}),
     accounts_for=WORKING,
-    protocols=frozenset({POSTGRESQL}),
+    needs=frozenset({"hot_updates"}),
 )

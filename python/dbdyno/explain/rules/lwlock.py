@@ -15,16 +15,18 @@ Wrong when: the CPU is saturated: a session that loses its core while holding su
 others wait, and the cause is the number of clients (see too many connections).
 """
 
-from dbdyno.analysis.budget import Budget
-from dbdyno.analysis.queue_waits import is_at_lock_table
-from dbdyno.explain.case import Case
-from dbdyno.explain.databases import database_of
+from collections.abc import Mapping
+from typing import ClassVar
+
+from dbdyno.analysis.waits.budget import Budget
+from dbdyno.analysis.waits.lock_waits import is_at_lock_table
 from dbdyno.explain.needs import client_time
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
-from dbdyno.explain.sentences import gain_of_waits
-from dbdyno.explain.settings import is_on
+from dbdyno.explain.resources.settings import is_on
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule, at_most, severity_of
+from dbdyno.explain.sentences import GainsOfWaits, gains_of_waits_in
 from dbdyno.formatting import percent
-from dbdyno.model.record import Finding
+from dbdyno.model.record import Certainty, Severity
+from dbdyno.model.run import Run
 
 FEWER = "Use fewer connections, through a pool."
 # By the event's prefix, in lower case without underscores: what it protects, and what to do.
@@ -92,70 +94,127 @@ NAMELESS = "futex"
 UNKNOWN = ("something inside the server", FEWER)
 
 
-def look(case: Case) -> Outcome:
-    """The event with the largest share names the finding."""
-    events = _events(client_time(case))
-    share = sum(part for _, part in events)
-    if share < NOTICED:
-        return NotFound(f"waits for internal locks took {percent(share)} of client time")
-    worst, of_worst = events[0]
-    if worst == NAMELESS:
-        return _nameless(case, share, events)
-    guards, advice = _known(worst)
-    database = database_of(case)
-    return found(
-        f"Sessions wait for the {database.internal_lock} {worst}, which protects {guards}: "
-        f"{percent(of_worst)} of client time, {percent(share)} with all "
-        f"{database.internal_locks}.",
-        title=f"{database.internal_lock} contention: {worst}",
-        share=share,
-        share_of="client time",
-        certainty="likely",
-        evidence={"events": dict(events)},
-        seen=_events_text(events),
-        why="Internal locks are held for microseconds: waits for them mean that many sessions do "
-        "the same thing at once.",
-        advice=[advice],
-        gain=gain_of_waits(case, share),
-        refute="Run with half the connections: the share must fall by more than half.",
+class LatchWaits(Claim, frozen=True, kw_only=True):
+    """Shares of client time by event; the first names the finding."""
+
+    events: dict[str, float]
+    internal_lock: Aside[str]
+    internal_locks: Aside[str]
+    gains: Aside[GainsOfWaits] = GainsOfWaits()
+
+    @property
+    def worst(self) -> str:
+        """The event with the largest share."""
+        return next(iter(self.events))
+
+    @property
+    def title(self) -> str:
+        return f"{self.internal_lock} contention: {self.worst}"
+
+    @property
+    def summary(self) -> str:
+        guards, _ = _known(self.worst)
+        return (
+            f"Sessions wait for the {self.internal_lock} {self.worst}, which protects {guards}: "
+            f"{percent(self.events[self.worst])} of client time, {percent(self.share or 0.0)} with "
+            f"all {self.internal_locks}."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        return events_text(self.events)
+
+    why: ClassVar[str] = (
+        "Internal locks are held for microseconds: waits for them mean that many sessions do the "
+        "same thing at once."
     )
 
+    @property
+    def advice(self) -> list[str]:
+        _, advice = _known(self.worst)
+        return [advice]
 
-def _nameless(case: Case, share: float, events: list[tuple[str, float]]) -> Finding:
-    """A wait that only the kernel reports is no more than a hint."""
-    facts = case.before or case.after
-    switch = "" if facts and is_on(facts, "performance_schema") else "performance_schema = ON with "
-    return found(
-        f"Sessions wait for other threads of the server for {percent(share)} of client time: for a "
-        "latch, or for work that another thread does. The server does not report which.",
-        title="Unnamed waits inside the server",
-        share=share,
-        share_of="client time",
-        severity=at_most("minor", severity_of(share)),
-        certainty="hint",
-        evidence={"events": dict(events)},
-        seen=_events_text(events),
-        why="What many sessions wait for within their statements limits all of them, whatever it "
-        "is.",
-        advice=[
+    @property
+    def gain(self) -> str:
+        return self.gains.text(self.share or 0.0)
+
+    refute: ClassVar[str] = "Run with half the connections: the share must fall by more than half."
+
+
+class UnnamedWaits(Claim, frozen=True, kw_only=True):
+    """Waits that only the kernel reports: no more than a hint."""
+
+    events: dict[str, float]
+    is_schema_on: Aside[bool] = False
+    """Whether performance_schema is."""
+    title: ClassVar[str] = "Unnamed waits inside the server"
+    certainty: ClassVar[Certainty] = "hint"
+
+    @property
+    def severity(self) -> Severity:
+        return at_most("minor", severity_of(self.share or 0.0))
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"Sessions wait for other threads of the server for {percent(self.share or 0.0)} of "
+            "client time: for a latch, or for work that another thread does. The server does not "
+            "report which."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        return events_text(self.events)
+
+    why: ClassVar[str] = (
+        "What many sessions wait for within their statements limits all of them, whatever it is."
+    )
+
+    @property
+    def advice(self) -> list[str]:
+        switch = "" if self.is_schema_on else "performance_schema = ON with "
+        return [
             f"Have a test server name its waits: {switch}the instruments wait/synch/% and the "
             "consumer events_waits_current.",
-        ],
-        refute="Run with half the connections: if a latch is the cause, the share must fall by "
-        "more than half.",
+        ]
+
+    refute: ClassVar[str] = (
+        "Run with half the connections: if a latch is the cause, the share must fall by more than "
+        "half."
     )
 
 
-def _events_text(events: list[tuple[str, float]]) -> list[str]:
-    return [f"{event}: {percent(part)} of client time." for event, part in events]
+def events_text(events: Mapping[str, float]) -> list[str]:
+    """Named or not."""
+    return [f"{event}: {percent(part)} of client time." for event, part in events.items()]
 
 
-def _events(spent: Budget) -> list[tuple[str, float]]:
+def look(run: Run) -> LatchWaits | UnnamedWaits | NotFound:
+    """The event with the largest share names the finding."""
+    events = _events(client_time(run))
+    share = sum(events.values())
+    if share < NOTICED:
+        return NotFound(f"waits for internal locks took {percent(share)} of client time")
+    if next(iter(events)) == NAMELESS:
+        facts = run.before or run.after
+        is_schema_on = bool(facts and is_on(facts, "performance_schema"))
+        return UnnamedWaits(share=share, events=events, is_schema_on=is_schema_on)
+    terms = run.database.terms
+    return LatchWaits(
+        share=share,
+        events=events,
+        internal_lock=terms.internal_lock,
+        internal_locks=terms.internal_locks,
+        gains=gains_of_waits_in(run),
+    )
+
+
+def _events(spent: Budget) -> dict[str, float]:
     """Shares by event, lock waits included; the largest first.
 
     If clients queue for locks, the kernel reports that as a futex, and those at the head of the
     queue are seen at the lock table: neither is contention of its own. The waits of the others
-    there count as waits for locks already (``analysis/queue_waits.py``).
+    there count as waits for locks already (``analysis/waits/lock_waits.py``).
     """
     own = {part.wait_event for part in spent.parts if part.kind == "lwlock"}
     roots = {charge.root_wait for charge in spent.charges if charge.root_kind == "lwlock"}
@@ -166,7 +225,7 @@ def _events(spent: Budget) -> list[tuple[str, float]]:
         event: spent.charged("lwlock", event) if event in roots else spent.share("lwlock", event)
         for event in own | roots
     }
-    return sorted(shares.items(), key=lambda event: -event[1])
+    return dict(sorted(shares.items(), key=lambda event: -event[1]))
 
 
 def _plain(event: str) -> str:

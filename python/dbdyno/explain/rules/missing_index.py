@@ -33,19 +33,18 @@ and an index would make it slower.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import ClassVar
 
 from msgspec import Struct
 
-from dbdyno.analysis.protocol import MYSQL
-from dbdyno.explain.case import Case
-from dbdyno.explain.hidden_scans import hidden_scan
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
-from dbdyno.explain.row_estimates import expected_rows, is_misjudged
-from dbdyno.explain.rows_found import rows_found_at_most
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import amount, gain_text
-from dbdyno.explain.statements import (
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
+from dbdyno.explain.sentences import Gains, amount, gains_in
+from dbdyno.explain.statements.hidden_scans import hidden_scan
+from dbdyno.explain.statements.row_estimates import expected_rows, is_misjudged
+from dbdyno.explain.statements.rows_found import rows_found_at_most
+from dbdyno.explain.statements.statements import (
     Statement,
     reads_all,
     statements_on,
@@ -54,198 +53,290 @@ from dbdyno.explain.statements import (
     waiting_for_workers,
     working_share,
 )
-from dbdyno.explain.unindexed_lookups import Lookup, lookups, lookups_of_few
+from dbdyno.explain.statements.unindexed_lookups import Lookup, lookups, lookups_of_few
 from dbdyno.formatting import count, percent, significant
-from dbdyno.model.record import Finding
+from dbdyno.model.counters import GlobalStatus, PgUserTables
+from dbdyno.model.record import Certainty
+from dbdyno.model.run import Run
 from dbdyno.model.telemetry import TableFacts
 
 ROWS_MIN = 1000
 """Below this a sequential scan is as good as an index."""
 SCANS_MIN = 0.01
-_SOURCE = "pg_stat_user_tables"
-_STATUS = "global_status"
 
 
-class _Scanned(Struct, frozen=True):
-    """A table, its sequential scans per transaction, and the rows that each read.
-
-    If the server does not count scans, they are the executions of statements planned that way.
-    """
-
-    table: TableFacts
-    scans: float
-    rows: float
-    are_scans_counted: bool = True
-
-    @property
-    def text(self) -> str:
-        """What was counted."""
-        name, rows = self.table.name, count(self.rows)
-        if self.are_scans_counted:
-            return (
-                f"Sequential scans of {name}: {significant(self.scans)} per transaction, {rows} "
-                "rows each."
-            )
-        return (
-            f"Rows read in order, of all tables together: {rows} for each of "
-            f"{significant(self.scans)} executions per transaction; by the server's estimate "
-            f"{name} has {count(self.table.rows)}."
-        )
-
-
-class _Blamed(Struct, frozen=True):
+class Blamed(Struct, frozen=True):
     """A lookup with the scans of its table."""
 
-    scanned: _Scanned
+    table: str
+    rows: float
+    """That each scan reads."""
     lookup: Lookup
-
-    @property
-    def statement(self) -> Statement:
-        """The statement of the lookup."""
-        return self.lookup.statement
 
     @property
     def reads(self) -> str:
         """What it reads, and why."""
         return (
-            f"“{self.statement.text}” reads {count(self.scanned.rows)} rows of "
-            f"{self.scanned.table.name} to find those {self.lookup.wanted}: {self.lookup.lack}."
+            f"“{self.lookup.statement.text}” reads {count(self.rows)} rows of {self.table} to find "
+            f"those {self.lookup.wanted}: {self.lookup.lack}."
         )
 
 
-def look(case: Case) -> Outcome:
+class MissingIndex(Claim, frozen=True, kw_only=True):
+    """The lookup in the table from which sequential scans read most rows, and others."""
+
+    table: str
+    column: str
+    statement: str
+    rows_per_scan: float
+    scans_per_transaction: float
+    """If the server does not count scans, executions of the statements planned that way."""
+    others: list[str]
+    """Further statements that lack an index and take a part of the time."""
+    blamed: Aside[list[Blamed]]
+    """All of these lookups, the worst first."""
+    table_rows: Aside[float | None] = None
+    """The table's rows by the server's estimate; None if it counts the scans of each table."""
+    found_at_most: Aside[int] = 0
+    """Rows that an execution finds on average, if the server expects far more, namely:"""
+    expected: Aside[float | None] = None
+    gains: Aside[Gains] = Gains()
+
+    @property
+    def title(self) -> str:
+        return self.blamed[0].lookup.title
+
+    @property
+    def certainty(self) -> Certainty:
+        return "sure" if self.blamed[0].lookup.is_planned else "likely"
+
+    @property
+    def summary(self) -> str:
+        number = len(self.others)
+        more = amount(number, "other statement lacks one too", "other statements lack one too")
+        return f"{self.blamed[0].reads}{f' {more}.' if number else ''}"
+
+    @property
+    def seen(self) -> list[str]:
+        rows, scans = count(self.rows_per_scan), significant(self.scans_per_transaction)
+        if self.table_rows is None:
+            lines = [
+                f"Sequential scans of {self.table}: {scans} per transaction, {rows} rows each."
+            ]
+        else:
+            lines = [
+                f"Rows read in order, of all tables together: {rows} for each of {scans} "
+                f"executions per transaction; by the server's estimate {self.table} has "
+                f"{count(self.table_rows)}."
+            ]
+        if self.blamed[0].lookup.is_planned:
+            lines.append(f"The server plans a sequential scan of {self.table} for it.")
+        if self.expected is not None:
+            lines.append(
+                f"By what it returned or changed, it finds {count(self.found_at_most)} rows on "
+                f"average or fewer; the server expects {count(self.expected)}."
+            )
+        return [*lines, *(f"Likewise {one.reads}" for one in self.blamed[1:])]
+
+    @property
+    def why(self) -> str:
+        takes = "These statements take" if self.others else "The statement takes"
+        return (
+            f"{takes} {percent(self.share or 0.0)} of client time, and more with every row that is "
+            "added."
+        )
+
+    @property
+    def advice(self) -> list[str]:
+        return list(dict.fromkeys(line for one in self.blamed for line in one.lookup.advice))
+
+    @property
+    def gain(self) -> str:
+        return "" if self.share is None else self.gains.text(self.share)
+
+    @property
+    def refute(self) -> str:
+        remedied = "these indexes" if self.others else "that index"
+        if any(one.lookup.changes_statement for one in self.blamed):
+            remedied = "these statements changed" if self.others else "that statement changed"
+        return (
+            f"Run again with {remedied}: the number of rows read by sequential scans must fall to "
+            "zero."
+        )
+
+
+class HiddenLookup(Claim, frozen=True, kw_only=True):
+    """A table that no statement of the scripts reads is scanned."""
+
+    table: str
+    rows_per_scan: float
+    scans_per_transaction: float
+    gains: Aside[Gains] = Gains()
+    title: ClassVar[str] = "Missing index: a foreign key, trigger or function reads a whole table"
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"No statement of the scripts reads {self.table}, yet all of its "
+            f"{count(self.rows_per_scan)} rows are read, on average "
+            f"{significant(self.scans_per_transaction)} times per transaction: most likely by the "
+            "check of a foreign key, a trigger or a function."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        return [
+            f"Sequential scans of {self.table}: {significant(self.scans_per_transaction)} per "
+            f"transaction, {count(self.rows_per_scan)} rows each."
+        ]
+
+    @property
+    def why(self) -> str:
+        return (
+            f"These scans take about {percent(self.share or 0.0)} of client time, by the rows that "
+            "they read, and more with every row that is added."
+        )
+
+    @property
+    def advice(self) -> list[str]:
+        return [
+            f"If {self.table} references a table from which the scripts delete, or whose key they "
+            "change: create an index on the referencing columns.",
+            "Otherwise find the statement in the triggers and functions (auto_explain with "
+            "log_nested_statements shows its plan), and index the columns that it compares.",
+        ]
+
+    @property
+    def gain(self) -> str:
+        return self.gains.text(self.share or 0.0)
+
+    refute: ClassVar[str] = (
+        "Run again with that index: the number of rows read by sequential scans must fall to zero."
+    )
+    wrong_when: ClassVar[str] = (
+        "A session outside the load scans the table, or the function needs a large part of it."
+    )
+
+
+class _Scanned(Struct, frozen=True):
+    """A table, its sequential scans per transaction, and the rows that each read."""
+
+    table: TableFacts
+    scans: float
+    rows: float
+
+    def with_lookup(self, lookup: Lookup) -> Blamed:
+        """The lookup to blame for them."""
+        return Blamed(self.table.name, self.rows, lookup)
+
+
+def look(run: Run) -> MissingIndex | HiddenLookup | NotFound:
     """Report the lookup in the table from which sequential scans read most rows, and others."""
-    return _by_plan(case) if case.protocol == MYSQL else _by_table(case)
+    return _by_plan(run) if run.database.has("innodb") else _by_table(run)
 
 
-def _by_plan(case: Case) -> Outcome:
+def _by_plan(run: Run) -> MissingIndex | NotFound:
     """If the server counts rows read in order for all tables together, plans show the table."""
-    read = grown(case, _STATUS, "Handler_read_rnd_next") + grown(case, _STATUS, "Handler_read_next")
-    per_transaction = read / committed(case)
-    for table in sorted(server_facts(case).tables, key=lambda table: table.rows, reverse=True):
-        planned = [one for one in lookups(case, table) if one.is_planned]
+    in_order = grown(run, GlobalStatus.Handler_read_next)
+    read = grown(run, GlobalStatus.Handler_read_rnd_next) + in_order
+    per_transaction = read / committed(run)
+    for table in sorted(server_facts(run).tables, key=lambda table: table.rows, reverse=True):
+        planned = [one for one in lookups(run, table) if one.is_planned]
         if planned and per_transaction >= ROWS_MIN and table.rows >= ROWS_MIN:
             ran = sum(
-                times_run(case, number) for number in {one.statement.number for one in planned}
+                times_run(run, number) for number in {one.statement.number for one in planned}
             )
-            scans = (ran or committed(case)) / committed(case)
-            scanned = _Scanned(table, scans, per_transaction / scans, are_scans_counted=False)
-            return _finding(case, _Blamed(scanned, planned[0]))
+            scans = (ran or committed(run)) / committed(run)
+            scanned = _Scanned(table, scans, per_transaction / scans)
+            blamed = [scanned.with_lookup(planned[0])]
+            return _missing(run, scanned, blamed, table_rows=table.rows)
     return NotFound("no statement that looks for one value is planned to read a large table")
 
 
-def _by_table(case: Case) -> Outcome:
+def _by_table(run: Run) -> MissingIndex | HiddenLookup | NotFound:
     """If the server counts the scans of each table."""
-    known = set(known_objects(case, _SOURCE))
-    tables = [table for table in server_facts(case).tables if table.name in known]
-    scanned = [one for table in tables if (one := _scanned(case, table)).scans >= SCANS_MIN]
+    known = set(known_objects(run, PgUserTables.source))
+    tables = [table for table in server_facts(run).tables if table.name in known]
+    scanned = [one for table in tables if (one := _scanned(run, table)).scans >= SCANS_MIN]
     large = sorted(scanned, key=lambda one: one.scans * one.rows, reverse=True)
     blamed = [
-        _Blamed(one, lookup)
+        (one, one.with_lookup(lookup))
         for one in large
         if one.rows >= ROWS_MIN
-        for lookup in _planned_first(lookups_of_few(case, one.table))
+        for lookup in _planned_first(lookups_of_few(run, one.table))
     ]
-    if not blamed:
-        nothing = NotFound("no large table was scanned by a statement that looks for one value")
-        return hidden_scan(case, ROWS_MIN, SCANS_MIN) or nothing
-    return _finding(case, blamed[0], _others(case, blamed))
+    if blamed:
+        return _missing(run, blamed[0][0], _with_others(run, [one for _, one in blamed]))
+    hidden = hidden_scan(run, ROWS_MIN, SCANS_MIN)
+    if hidden is None:
+        return NotFound("no large table was scanned by a statement that looks for one value")
+    scan, share = hidden
+    return HiddenLookup(
+        share=share,
+        table=scan.table,
+        rows_per_scan=scan.rows,
+        scans_per_transaction=scan.scans,
+        gains=gains_in(run),
+    )
 
 
 def _planned_first(suspects: Iterable[Lookup]) -> list[Lookup]:
     return sorted(suspects, key=lambda one: one.is_planned, reverse=True)
 
 
-def _others(case: Case, blamed: list[_Blamed]) -> list[_Blamed]:
-    """Further statements with such plans that take a part of the time, each once."""
-    names = {blamed[0].statement.number}
-    others = []
+def _with_others(run: Run, blamed: list[Blamed]) -> list[Blamed]:
+    """The worst, and further statements with such plans that take a part of the time, each once."""
+    names = {blamed[0].lookup.statement.number}
+    some = [blamed[0]]
     for one in blamed:
-        number = one.statement.number
-        is_sure = one.lookup.is_planned and (_share(case, one.statement) or 0.0) >= NOTICED
+        number = one.lookup.statement.number
+        is_sure = one.lookup.is_planned and (_share(run, one.lookup.statement) or 0.0) >= NOTICED
         if is_sure and number not in names:
             names.add(number)
-            others.append(one)
-    return others
+            some.append(one)
+    return some
 
 
-def _scanned(case: Case, table: TableFacts) -> _Scanned:
-    counted = grown(case, _SOURCE, "seq_scan", table.name)
+def _scanned(run: Run, table: TableFacts) -> _Scanned:
+    counted = grown(run, PgUserTables.seq_scan, table.name)
     ran = sum(
-        times_run(case, one.number)
-        for one in statements_on(case, table)
-        if reads_all(case, one.number, table.name)
+        times_run(run, one.number)
+        for one in statements_on(run, table)
+        if reads_all(run, one.number, table.name)
     )
     scans = ran if ran and round(counted / ran) > 1 else counted
-    read = grown(case, _SOURCE, "seq_tup_read", table.name)
-    return _Scanned(table, scans / committed(case), read / max(scans, 1.0))
+    read = grown(run, PgUserTables.seq_tup_read, table.name)
+    return _Scanned(table, scans / committed(run), read / max(scans, 1.0))
 
 
-def _share(case: Case, statement: Statement) -> float | None:
-    working = working_share(case, statement.number)
+def _share(run: Run, statement: Statement) -> float | None:
+    working = working_share(run, statement.number)
     if not working:
-        return time_share(case, statement.number)
-    return working + waiting_for_workers(case, statement.number)
+        return time_share(run, statement.number)
+    return working + waiting_for_workers(run, statement.number)
 
 
-def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Finding:
-    scanned, lookup = worst.scanned, worst.lookup
-    table, blamed = scanned.table.name, [worst, *others]
-    shares = [_share(case, one.statement) for one in blamed]
+def _missing(
+    run: Run, scanned: _Scanned, blamed: list[Blamed], table_rows: float | None = None
+) -> MissingIndex:
+    table, lookup = scanned.table, blamed[0].lookup
+    shares = [_share(run, one.lookup.statement) for one in blamed]
     known = [share for share in shares if share is not None]
-    share = sum(known) if known else None
-    planned = [f"The server plans a sequential scan of {table} for it."]
-    takes = "These statements take" if others else "The statement takes"
-    return found(
-        f"{worst.reads}{_too(len(others))}",
-        title=lookup.title,
-        share=share,
-        share_of="client time" if share is not None else "",
-        certainty="sure" if lookup.is_planned else "likely",
-        evidence={
-            "table": table,
-            "column": ", ".join(lookup.columns),
-            "statement": lookup.statement.sql,
-            "rows_per_scan": scanned.rows,
-            "scans_per_transaction": scanned.scans,
-            "others": [one.statement.sql for one in others],
-        },
-        seen=[
-            scanned.text,
-            *(planned if lookup.is_planned else []),
-            *_estimate_text(case, worst),
-            *(f"Likewise {one.reads}" for one in others),
-        ],
-        why=f"{takes} {percent(share or 0.0)} of client time, and more with every row that is "
-        "added.",
-        advice=list(dict.fromkeys(line for one in blamed for line in one.lookup.advice)),
-        gain=gain_text(case, share) if share is not None else "",
-        refute=f"Run again with {_remedied(blamed)}: the number of rows read by sequential "
-        "scans must fall to zero.",
+    is_misjudging = is_misjudged(run, lookup.statement, table)
+    return MissingIndex(
+        share=sum(known) if known else None,
+        table=table.name,
+        column=", ".join(lookup.columns),
+        statement=lookup.statement.sql,
+        rows_per_scan=scanned.rows,
+        scans_per_transaction=scanned.scans,
+        others=[one.lookup.statement.sql for one in blamed[1:]],
+        blamed=blamed,
+        table_rows=table_rows,
+        found_at_most=math.ceil(rows_found_at_most(run, lookup.statement, table) or 0.0),
+        expected=expected_rows(run, lookup.statement, table) if is_misjudging else None,
+        gains=gains_in(run),
     )
-
-
-def _estimate_text(case: Case, one: _Blamed) -> list[str]:
-    """What was measured, if the server expects far more rows than that."""
-    table, statement = one.scanned.table, one.statement
-    if not is_misjudged(case, statement, table):
-        return []
-    most = math.ceil(rows_found_at_most(case, statement, table) or 0.0)
-    return [
-        f"By what it returned or changed, it finds {count(most)} rows on average or fewer; the "
-        f"server expects {count(expected_rows(case, statement, table))}."
-    ]
-
-
-def _remedied(blamed: Sequence[_Blamed]) -> str:
-    if any(one.lookup.changes_statement for one in blamed):
-        return "these statements changed" if len(blamed) > 1 else "that statement changed"
-    return "these indexes" if len(blamed) > 1 else "that index"
-
-
-def _too(others: int) -> str:
-    more = amount(others, "other statement lacks one too", "other statements lack one too")
-    return f" {more}." if others else ""
 
 
 RULE = Rule(

@@ -15,17 +15,17 @@ for work, a commit that must survive the loss of its server.
 """
 
 from collections import defaultdict
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from dbdyno.analysis.budget import Part
-from dbdyno.analysis.lock_waits import ROW_LOCKS
-from dbdyno.explain.case import Case
-from dbdyno.explain.named_waits import shares_by_event, waiting_text
+from dbdyno.analysis.waits.budget import Part
+from dbdyno.analysis.waits.lock_waits import ROW_LOCKS
 from dbdyno.explain.needs import client_time
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import gain_of_waits
-from dbdyno.explain.statements import for_workers
+from dbdyno.explain.resources.named_waits import WaitAt, noticed_waits, shares_by_event
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
+from dbdyno.explain.sentences import GainsOfWaits, gains_of_waits_in
+from dbdyno.explain.statements.statements import for_workers
 from dbdyno.formatting import percent
+from dbdyno.model.run import Run
 
 
 class _Known(NamedTuple):
@@ -103,32 +103,74 @@ _KNOWN = {
 }
 
 
-def look(case: Case) -> Outcome:
-    """The cause with the largest share names the finding, with its longest event."""
-    spent = client_time(case)
+class OtherWaits(Claim, frozen=True, kw_only=True):
+    """Shares of client time by event; the cause with the largest share names the finding."""
+
+    events: dict[str, float]
+    waits: Aside[list[WaitAt]]
+    gains: Aside[GainsOfWaits] = GainsOfWaits()
+
+    @property
+    def by_cause(self) -> dict[_Known, float]:
+        """Shares by cause, which may have several events."""
+        shares: dict[_Known, float] = defaultdict(float)
+        for event, share in self.events.items():
+            shares[_known(event)] += share
+        return dict(shares)
+
+    @property
+    def cause(self) -> _Known:
+        """The one with the largest share."""
+        return max(self.by_cause, key=self.by_cause.__getitem__)
+
+    @property
+    def title(self) -> str:
+        """With the longest event of the cause, unless its name says as much."""
+        events = [event for event in self.events if _known(event) == self.cause]
+        worst = max(events, key=self.events.__getitem__)
+        name = self.cause.name
+        return f"Waits for {name}{'' if name.endswith(worst) else f': {worst}'}"
+
+    @property
+    def summary(self) -> str:
+        whole, share = self.share or 0.0, self.by_cause[self.cause]
+        others = f", {percent(whole)} with other such waits" if whole - share >= NOTICED else ""
+        return (
+            f"Clients spend {percent(share)} of their time waiting for {self.cause.name}{others}."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        return [one.text for one in self.waits]
+
+    @property
+    def why(self) -> str:
+        return self.cause.why
+
+    @property
+    def advice(self) -> list[str]:
+        return [self.cause.advice]
+
+    @property
+    def gain(self) -> str:
+        return self.gains.text(self.share or 0.0)
+
+    refute: ClassVar[str] = "Run again without what causes them: the waits must disappear."
+
+
+def look(run: Run) -> OtherWaits | NotFound:
+    """All waits of this kind together."""
+    spent = client_time(run)
     waits = list(filter(_is_other, spent.parts))
     events = shares_by_event(spent, waits)
     share = sum(events.values())
     if share < NOTICED:
         return NotFound(f"waits of other kinds took {percent(share)} of client time")
-    shares = _by_cause(events)
-    known = max(shares, key=lambda cause: shares[cause])
-    worst = max(
-        (event for event in events if _known(event) == known), key=lambda event: events[event]
-    )
-    return found(
-        f"Clients spend {percent(shares[known])} of their time waiting for {known.name}"
-        f"{_with_others(share, shares[known])}.",
-        title=f"Waits for {known.name}{'' if known.name.endswith(worst) else f': {worst}'}",
+    return OtherWaits(
         share=share,
-        share_of="client time",
-        certainty="likely",
-        evidence={"events": events},
-        seen=waiting_text(case, spent, waits),
-        why=known.why,
-        advice=[known.advice],
-        gain=gain_of_waits(case, share),
-        refute="Run again without what causes them: the waits must disappear.",
+        events=events,
+        waits=noticed_waits(run, spent, waits),
+        gains=gains_of_waits_in(run),
     )
 
 
@@ -143,14 +185,6 @@ def _is_other(part: Part) -> bool:
     return is_named and not for_workers(part)
 
 
-def _by_cause(events: dict[str, float]) -> dict[_Known, float]:
-    """Shares by cause, which may have several events."""
-    shares: dict[_Known, float] = defaultdict(float)
-    for event, share in events.items():
-        shares[_known(event)] += share
-    return dict(shares)
-
-
 def _known(event: str) -> _Known:
     fitting = (known for begin, known in _KNOWN.items() if event.casefold().startswith(begin))
     unknown = _Known(
@@ -159,10 +193,6 @@ def _known(event: str) -> _Known:
         f"Look up {event} among the wait events in the server's manual.",
     )
     return next(fitting, unknown)
-
-
-def _with_others(share: float, of_worst: float) -> str:
-    return f", {percent(share)} with other such waits" if share - of_worst >= NOTICED else ""
 
 
 RULE = Rule(

@@ -18,23 +18,27 @@ it is refused twice in a row, so one that is shorter than two connection attempt
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.planned_load import client_seconds_planned
-from dbdyno.analysis.run_event import RunEvent
-from dbdyno.analysis.server_events import RESTART
-from dbdyno.analysis.session_samples import client_time_s
-from dbdyno.explain.case import Case
-from dbdyno.explain.failing import closed_for_what_was_sent
+from dbdyno.analysis.events.events import events
+from dbdyno.analysis.events.run_event import RunEvent
+from dbdyno.analysis.events.server_events import RESTART
+from dbdyno.analysis.series.planned_load import client_seconds_planned
+from dbdyno.analysis.series.timeline import timeline
+from dbdyno.analysis.summarize import full_record
+from dbdyno.analysis.waits.session_samples import client_time_s
 from dbdyno.explain.needs import needed
-from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
-from dbdyno.explain.sentences import and_so_on, gain_text
+from dbdyno.explain.resources.failing import closed_for_what_was_sent
+from dbdyno.explain.rule import SEVERITIES, Aside, Claim, NotFound, Rule, severity_of
+from dbdyno.explain.sentences import Gains, and_so_on, gains_in
 from dbdyno.formatting import count, counted, seconds
-from dbdyno.model.record import Severity
-from dbdyno.model.recording import rows
+from dbdyno.model.record import Certainty, Severity
+from dbdyno.model.run import Run
+from dbdyno.model.tables import rows
 
 
 class _Loss(Struct, frozen=True, kw_only=True):
@@ -86,75 +90,116 @@ class _Outage(Struct, frozen=True, kw_only=True):
         return min(lost, self.client_s)
 
 
-class _Run(Struct, frozen=True, kw_only=True):
+class Outage(Claim, frozen=True, kw_only=True):
     """All outages of a run, at least one."""
 
-    outages: list[_Outage]
-    clients: int
-    """Each has a connection, also while its stage has not come."""
-    client_s: float
-    duration_s: float
+    outages: int
+    seconds: float
+    connections_lost: int
+    came_back: bool
+    """Whether the last one ended."""
+    server_restarted: bool
+    """By its log."""
+    duration_s: Aside[float]
+    messages: Aside[list[str]]
+    affected_all: Aside[bool] = False
+    """Whether one of them affected all clients."""
+    never_ended: Aside[bool] = False
+    """Whether the run ended without a server; a few sessions lost at its end are not enough."""
+    still_s: Aside[float] = 0.0
+    """The part of them in which nothing completed."""
+    gains: Aside[Gains] = Gains()
 
     @property
-    def gone_s(self) -> float:
-        """Total length."""
-        return sum(one.seconds for one in self.outages)
-
-    @property
-    def connections(self) -> int:
-        """Total number of connections lost."""
-        return sum(one.connections for one in self.outages)
-
-    @property
-    def took_all(self) -> bool:
-        """Whether one of them affected all clients."""
-        return any(one.took_all(self.clients) for one in self.outages)
-
-    @property
-    def never_ended(self) -> bool:
-        """Whether the run ended without a server; a few sessions lost at its end are not enough."""
-        last = self.outages[-1]
-        return not last.is_over and last.took_all(self.clients)
-
-    @property
-    def share(self) -> float:
-        """Share of client time."""
-        lost = sum(one.client_seconds(self.clients) for one in self.outages)
-        return lost / self.client_s
+    def title(self) -> str:
+        return "Outage: the server did not come back" if self.never_ended else ""
 
     @property
     def severity(self) -> Severity:
         """From its share; an outage for all clients is more severe than its seconds."""
         if self.never_ended:
             return "critical"
-        graver = SEVERITIES.index(severity_of(self.share)) + self.took_all
+        graver = SEVERITIES.index(severity_of(self.share or 0.0)) + self.affected_all
         return SEVERITIES[min(graver, len(SEVERITIES) - 1)]
 
+    @property
+    def certainty(self) -> Certainty:
+        return "sure" if self.server_restarted else "likely"
 
-def look(case: Case) -> Outcome:
+    @property
+    def summary(self) -> str:
+        """Which connections were lost, how often, and for how long."""
+        times = "" if self.outages == 1 else f" in {count(self.outages)} outages"
+        gone = f"{seconds(self.seconds)} of {seconds(self.duration_s)}"
+        were = "was" if self.connections_lost == 1 else "were"
+        who = f"{counted(self.connections_lost, 'connection')} {were} lost"
+        if self.affected_all:
+            who = "All clients lost their connections"
+        if self.came_back:
+            return f"{who}{times}: {gone} passed before the first reconnect."
+        without = " passed without a server" if self.never_ended else ""
+        return f"{who}{times}, until the end of the run: {gone}{without}."
+
+    @property
+    def seen(self) -> list[str]:
+        lost = counted(self.connections_lost, "connection")
+        still = f"For {seconds(self.still_s)} of that time no transaction completed."
+        return [
+            f"{lost} lost: {and_so_on(self.messages)}.",
+            *(["The server's log shows a restart."] if self.server_restarted else []),
+            *([still] if self.still_s else []),
+        ]
+
+    why: ClassVar[str] = (
+        "While the server is down there is nothing to measure, and its CPU is free for others: the "
+        "run's means are not those of a working server."
+    )
+    advice: ClassVar[list[str]] = [
+        "Check the server's log: was it stopped by someone, killed by the kernel for lack of "
+        "memory, or ended by an error of its own?",
+        "Check what may end sessions between client and server: a pooler, a firewall, a timeout.",
+    ]
+
+    @property
+    def gain(self) -> str:
+        return self.gains.text(self.share or 0.0)
+
+    refute: ClassVar[str] = "Run again while the server stays up: no connection may be lost."
+
+
+def look(run: Run) -> Outage | NotFound:
     """Only what was lost while measuring."""
-    duration_s = needed(case.record.duration_s or None, "nothing was measured")
-    losses = _losses(case, duration_s)
-    events = [event for event in case.events if event.kind == "outage"]
-    reported = (_outage(case, event, losses, duration_s) for event in events)
+    duration_s = needed(full_record(run).duration_s or None, "nothing was measured")
+    losses = _losses(run, duration_s)
+    seen = [event for event in events(run) if event.kind == "outage"]
+    reported = (_outage(run, event, losses, duration_s) for event in seen)
     outages = [one for one in reported if one.losses]
     if not outages:
         return NotFound("no connection was lost")
     lost = sum(one.connections for one in outages)
-    if lost <= closed_for_what_was_sent(case.record.failures):
+    if lost <= closed_for_what_was_sent(full_record(run).failures):
         return NotFound("the server ended the connections because of what the clients sent")
-    run = _Run(
-        outages=outages,
-        clients=case.recording.plan["clients"],
-        client_s=client_time_s(case.recording),
+    clients, last = run.plan.clients, outages[-1]
+    lost_s = sum(one.client_seconds(clients) for one in outages)
+    return Outage(
+        share=lost_s / client_time_s(run),
+        outages=len(outages),
+        seconds=sum(one.seconds for one in outages),
+        connections_lost=lost,
+        came_back=last.is_over,
+        server_restarted=any(one.restarted for one in outages),
         duration_s=duration_s,
+        messages=[*dict.fromkeys(loss.message for one in outages for loss in one.losses)],
+        affected_all=any(one.took_all(clients) for one in outages),
+        never_ended=not last.is_over and last.took_all(clients),
+        still_s=sum(one.still_s for one in outages),
+        gains=gains_in(run),
     )
-    return _finding(case, run)
 
 
-def _losses(case: Case, duration_s: float) -> list[_Loss]:
-    columns = ("time_s", "seconds", "connections_lost", "message")
-    reported = rows(case.recording.tables["outages"], columns)
+def _losses(run: Run, duration_s: float) -> list[_Loss]:
+    lost = run.outages
+    reported = rows(lost.time_s, lost.seconds, lost.connections_lost, lost.message)
     return [
         _Loss(
             begin_s=max(begin_s, 0.0),
@@ -168,81 +213,22 @@ def _losses(case: Case, duration_s: float) -> list[_Loss]:
     ]
 
 
-def _outage(case: Case, event: RunEvent, losses: Sequence[_Loss], duration_s: float) -> _Outage:
+def _outage(run: Run, event: RunEvent, losses: Sequence[_Loss], duration_s: float) -> _Outage:
     begin_s, end_s = max(event.begin_s, 0.0), min(event.end_s, duration_s)
     return _Outage(
         begin_s=begin_s,
         end_s=end_s,
         losses=[loss for loss in losses if begin_s <= loss.begin_s <= end_s],
         restarted=event.label == RESTART,
-        still_s=_still_s(case, begin_s, end_s),
-        client_s=float(client_seconds_planned(case.recording.plan, begin_s, end_s)),
+        still_s=_still_s(run, begin_s, end_s),
+        client_s=float(client_seconds_planned(run.plan, begin_s, end_s)),
     )
 
 
-def _still_s(case: Case, begin_s: float, end_s: float) -> float:
-    line = case.timeline.whole_intervals()
+def _still_s(run: Run, begin_s: float, end_s: float) -> float:
+    line = timeline(run).whole_intervals()
     within = (line.time_s >= begin_s) & (line.time_s + line.seconds <= end_s)
     return float(np.sum(line.seconds, where=within & (line.tps == 0)))
-
-
-def _finding(case: Case, run: _Run) -> Outcome:
-    restarted = any(one.restarted for one in run.outages)
-    return found(
-        _summary(run),
-        title="Outage: the server did not come back" if run.never_ended else "",
-        share=run.share,
-        share_of="client time",
-        severity=run.severity,
-        certainty="sure" if restarted else "likely",
-        evidence={
-            "outages": len(run.outages),
-            "seconds": run.gone_s,
-            "connections_lost": run.connections,
-            "came_back": run.outages[-1].is_over,
-            "server_restarted": restarted,
-        },
-        seen=[*_seen(run)],
-        why="While the server is down there is nothing to measure, and its CPU is free for others: "
-        "the run's means are not those of a working server.",
-        advice=[
-            "Check the server's log: was it stopped by someone, killed by the kernel for lack of "
-            "memory, or ended by an error of its own?",
-            "Check what may end sessions between client and server: a pooler, a firewall, a "
-            "timeout.",
-        ],
-        gain=gain_text(case, run.share),
-        refute="Run again while the server stays up: no connection may be lost.",
-    )
-
-
-def _summary(run: _Run) -> str:
-    """Which connections were lost, how often, and for how long."""
-    number = len(run.outages)
-    times = "" if number == 1 else f" in {count(number)} outages"
-    gone = f"{seconds(run.gone_s)} of {seconds(run.duration_s)}"
-    if run.took_all:
-        who = "All clients lost their connections"
-    else:
-        who = f"{counted(run.connections, 'connection')} {_were(run.connections)} lost"
-    if run.outages[-1].is_over:
-        return f"{who}{times}: {gone} passed before the first reconnect."
-    without = " passed without a server" if run.never_ended else ""
-    return f"{who}{times}, until the end of the run: {gone}{without}."
-
-
-def _were(number: int) -> str:
-    return "was" if number == 1 else "were"
-
-
-def _seen(run: _Run) -> Iterator[str]:
-    messages = dict.fromkeys(loss.message for one in run.outages for loss in one.losses)
-    yield f"{counted(run.connections, 'connection')} lost: {and_so_on([*messages])}."
-    if any(one.restarted for one in run.outages):
-        yield "The server's log shows a restart."
-    still_s = sum(one.still_s for one in run.outages)
-    if still_s:
-        yield f"For {seconds(still_s)} of that time no transaction completed."
 
 
 RULE = Rule(

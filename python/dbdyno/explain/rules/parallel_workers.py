@@ -12,40 +12,64 @@ Wrong when: the statement is a report that is meant to use several cores: withou
 longer.
 """
 
-from dbdyno.analysis.protocol import POSTGRESQL
-from dbdyno.explain.case import Case
-from dbdyno.explain.named_waits import shares_by_event, waiting_text
+from typing import ClassVar
+
 from dbdyno.explain.needs import client_time
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import gain_of_waits
-from dbdyno.explain.statements import for_workers
+from dbdyno.explain.resources.named_waits import WaitAt, noticed_waits, shares_by_event
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
+from dbdyno.explain.sentences import GainsOfWaits, gains_of_waits_in
+from dbdyno.explain.statements.statements import for_workers
 from dbdyno.formatting import percent
+from dbdyno.model.run import Run
 
 
-def look(case: Case) -> Outcome:
+class ParallelWorkers(Claim, frozen=True, kw_only=True):
+    """The waits of all statements for their parallel workers: shares of client time by event."""
+
+    events: dict[str, float]
+    waits: Aside[list[WaitAt]]
+    gains: Aside[GainsOfWaits] = GainsOfWaits()
+
+    @property
+    def summary(self) -> str:
+        share = percent(self.share or 0.0)
+        return f"Clients spend {share} of their time waiting for parallel workers."
+
+    @property
+    def seen(self) -> list[str]:
+        return [one.text for one in self.waits]
+
+    why: ClassVar[str] = (
+        "A statement with a parallel plan starts processes at each execution: it waits for them to "
+        "start, for their rows, and for them to exit; and they take CPU time from other clients."
+    )
+    advice: ClassVar[list[str]] = [
+        "Find out why it reads so much (an index may be missing); a short statement finishes "
+        "sooner in its own process: max_parallel_workers_per_gather = 0 for the load's role."
+    ]
+
+    @property
+    def gain(self) -> str:
+        return self.gains.text(self.share or 0.0)
+
+    refute: ClassVar[str] = (
+        "Run again with max_parallel_workers_per_gather = 0: the waits must disappear."
+    )
+
+
+def look(run: Run) -> ParallelWorkers | NotFound:
     """Report the waits of all statements together."""
-    spent = client_time(case)
+    spent = client_time(run)
     waits = list(filter(for_workers, spent.parts))
     events = shares_by_event(spent, waits)
     share = sum(events.values())
     if share < NOTICED:
         return NotFound(f"statements waited for parallel workers for {percent(share)} of the time")
-    return found(
-        f"Clients spend {percent(share)} of their time waiting for parallel workers.",
+    return ParallelWorkers(
         share=share,
-        share_of="client time",
-        certainty="likely",
-        evidence={"events": events},
-        seen=waiting_text(case, spent, waits),
-        why="A statement with a parallel plan starts processes at each execution: it waits for "
-        "them to start, for their rows, and for them to exit; and they take CPU time from other "
-        "clients.",
-        advice=[
-            "Find out why it reads so much (an index may be missing); a short statement finishes "
-            "sooner in its own process: max_parallel_workers_per_gather = 0 for the load's role."
-        ],
-        gain=gain_of_waits(case, share),
-        refute="Run again with max_parallel_workers_per_gather = 0: the waits must disappear.",
+        events=events,
+        waits=noticed_waits(run, spent, waits),
+        gains=gains_of_waits_in(run),
     )
 
 
@@ -54,5 +78,5 @@ RULE = Rule(
     title="Statements wait for parallel workers",
     look=look,
     accounts_for=frozenset({"other_wait"}),
-    protocols=frozenset({POSTGRESQL}),
+    needs=frozenset({"parallel_queries"}),
 )

@@ -15,116 +15,149 @@ them.
 Wrong when: a proxy or pooler in between is what takes the time: then look there first.
 """
 
-from dbdyno.analysis.bounds import pipelining_saves_s, round_trip_floor_s
-from dbdyno.analysis.processor_time import SATURATED
-from dbdyno.explain.case import Case
+from typing import ClassVar
+
+from dbdyno.analysis.search.bounds import pipelining_saves_s, round_trip_floor_s
+from dbdyno.analysis.waits.processor_time import SATURATED
 from dbdyno.explain.needs import LackingError, client_time
-from dbdyno.explain.network_time import (
+from dbdyno.explain.resources.network_time import (
     WITHIN_A_MACHINE_S,
-    NetworkTime,
     is_over_socket,
     network_time_of,
     stays_within_machine,
 )
-from dbdyno.explain.processors import processor_time
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import gain_of_waits
+from dbdyno.explain.resources.processors import processor_time
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
+from dbdyno.explain.sentences import GainsOfWaits, gains_of_waits_in
 from dbdyno.formatting import milliseconds, percent, significant
-
-_NEARER = "Run the application closer to the server: in the same zone or on the same host."
-_UNSEEN = (
-    "The CPU of the server's host was not seen: sessions that wait there for a CPU look the same."
-)
-_DIRECTLY = (
-    "Connect directly to the server, best over a Unix socket: both are on one host, so something "
-    "between them takes this time (a proxy, a pooler, an emulated network)."
-)
+from dbdyno.model.record import Certainty
+from dbdyno.model.run import Run
 
 
-def look(case: Case) -> Outcome:
+class RoundTrips(Claim, frozen=True, kw_only=True):
+    """A transaction's round trips, and what they cost."""
+
+    round_trips_per_transaction: float
+    round_trip_ms: float
+    floor_ms: float
+    """No transaction with so many round trips can be faster."""
+    pipelining_saves_ms: float
+    behind_locks_share: Aside[float] = 0.0
+    """Of client time: waits for locks whose holders were on the network."""
+    sees_processors: Aside[bool] = True
+    """Whether waits for a CPU on the server's host would have been seen."""
+    is_within_machine: Aside[bool] = False
+    gains: Aside[GainsOfWaits] = GainsOfWaits()
+
+    @property
+    def certainty(self) -> Certainty:
+        return "likely" if self.sees_processors else "hint"
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"Transactions spend {percent(self.share or 0.0)} of client time on the network: "
+            f"{significant(self.round_trips_per_transaction)} round trips of "
+            f"{milliseconds(self.round_trip_ms)} each."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        behind_locks = (
+            f"{percent(self.behind_locks_share)} of client time is spent waiting for locks whose "
+            "holders were on the network."
+        )
+        unseen = (
+            "The CPU of the server's host was not seen: sessions that wait there for a CPU look "
+            "the same."
+        )
+        return [
+            "With so many round trips no transaction can be faster than "
+            f"{milliseconds(self.floor_ms)}, whatever the server does.",
+            *([behind_locks] if self.behind_locks_share >= NOTICED else []),
+            *([] if self.sees_processors else [unseen]),
+        ]
+
+    why: ClassVar[str] = (
+        "While a transaction is on the network the server does no work for it, but its locks are "
+        "held."
+    )
+
+    @property
+    def advice(self) -> list[str]:
+        nearer = "Run the application closer to the server: in the same zone or on the same host."
+        if self.is_within_machine:
+            nearer = (
+                "Connect directly to the server, best over a Unix socket: both are on one host, so "
+                "something between them takes this time (a proxy, a pooler, an emulated network)."
+            )
+        if self.round_trips_per_transaction <= 1:
+            return [nearer, "Use more clients: the server has capacity for them."]
+        return [
+            "Send the statements together, in a pipeline or a function: up to "
+            f"{milliseconds(self.pipelining_saves_ms)} less per transaction.",
+            nearer,
+        ]
+
+    @property
+    def gain(self) -> str:
+        """One round trip remains."""
+        trips = self.round_trips_per_transaction
+        return self.gains.text((self.share or 0.0) * max(trips - 1, 0) / trips)
+
+    @property
+    def refute(self) -> str:
+        place = "over a Unix socket" if self.is_within_machine else "on the server's own host"
+        return f"Run the load {place}: this share must disappear."
+
+
+def look(run: Run) -> RoundTrips | NotFound:
     """Not if round trips are short, or long only because the CPU is saturated."""
-    network = network_time_of(case)
+    network = network_time_of(run)
     if network.share < NOTICED:
         return NotFound(f"clients spent {percent(network.share)} of their time on the network")
     each = milliseconds(network.trip_s * 1e3)
     if network.trip_s < WITHIN_A_MACHINE_S:
         return NotFound(f"a round trip took {each}, as within a host")
-    if is_over_socket(case):
+    if is_over_socket(run):
         return NotFound(f"a round trip took {each}, over a Unix socket: there is no network")
-    if _has_full_processors(case):
-        return _beside_full_processors(case, each)
-    sees_processors = client_time(case).knows_cpu_queue
-    if stays_within_machine(case) and not sees_processors:
+    if _has_full_processors(run):
+        return _beside_full_processors(run, each)
+    sees_processors = client_time(run).knows_cpu_queue
+    if stays_within_machine(run) and not sees_processors:
         raise LackingError(
             f"a round trip took {each}: because of something on the way, or because sessions "
             "waited for a CPU; the server's CPU time was not read for long enough to tell"
         )
-    floor_s = round_trip_floor_s(network.trips, network.trip_s)
-    saved_s = pipelining_saves_s(network.trips, network.trip_s)
-    return found(
-        f"Transactions spend {percent(network.share)} of client time on the network: "
-        f"{significant(network.trips)} round trips of {each} each.",
+    return RoundTrips(
         share=network.share,
-        share_of="client time",
-        certainty="likely" if sees_processors else "hint",
-        evidence={
-            "round_trips_per_transaction": network.trips,
-            "round_trip_ms": network.trip_s * 1e3,
-            "floor_ms": floor_s * 1e3,
-            "pipelining_saves_ms": saved_s * 1e3,
-        },
-        seen=[
-            f"With so many round trips no transaction can be faster than "
-            f"{milliseconds(floor_s * 1e3)}, whatever the server does.",
-            *_behind_locks(network),
-            *([] if sees_processors else [_UNSEEN]),
-        ],
-        why="While a transaction is on the network the server does no work for it, but its locks "
-        "are held.",
-        advice=_advice(case, network, saved_s),
-        gain=gain_of_waits(case, network.share * max(network.trips - 1, 0) / network.trips),
-        refute=f"Run the load {_place(case)}: this share must disappear.",
+        round_trips_per_transaction=network.trips,
+        round_trip_ms=network.trip_s * 1e3,
+        floor_ms=round_trip_floor_s(network.trips, network.trip_s) * 1e3,
+        pipelining_saves_ms=pipelining_saves_s(network.trips, network.trip_s) * 1e3,
+        behind_locks_share=network.share - network.own,
+        sees_processors=sees_processors,
+        is_within_machine=stays_within_machine(run),
+        gains=gains_of_waits_in(run),
     )
 
 
-def _has_full_processors(case: Case) -> bool:
+def _has_full_processors(run: Run) -> bool:
     """Whether the server's host is saturated; not visible if the server runs elsewhere."""
     try:
-        return processor_time(case).in_use >= SATURATED
+        return processor_time(run).in_use >= SATURATED
     except LackingError:
         return False
 
 
-def _beside_full_processors(case: Case, each: str) -> NotFound:
+def _beside_full_processors(run: Run, each: str) -> NotFound:
     """Time spent waiting for CPU counts as part of a round trip, too."""
-    if stays_within_machine(case):
+    if stays_within_machine(run):
         return NotFound(f"a round trip took {each} on a host whose CPU is saturated")
     raise LackingError(
         f"a round trip took {each}: because of the network, or because the CPU of the server's "
         "host, which is this one, was saturated"
     )
-
-
-def _place(case: Case) -> str:
-    return "over a Unix socket" if stays_within_machine(case) else "on the server's own host"
-
-
-def _behind_locks(network: NetworkTime) -> list[str]:
-    if network.share - network.own < NOTICED:
-        return []
-    part = percent(network.share - network.own)
-    return [f"{part} of client time is spent waiting for locks whose holders were on the network."]
-
-
-def _advice(case: Case, network: NetworkTime, saved_s: float) -> list[str]:
-    nearer = _DIRECTLY if stays_within_machine(case) else _NEARER
-    if network.trips <= 1:
-        return [nearer, "Use more clients: the server has capacity for them."]
-    return [
-        f"Send the statements together, in a pipeline or a function: up to "
-        f"{milliseconds(saved_s * 1e3)} less per transaction.",
-        nearer,
-    ]
 
 
 RULE = Rule(

@@ -35,65 +35,199 @@ Wrong when: keys are skewed (p of the hottest row is larger, and the bound lower
 are far away (the row is free before they receive the commit, and the bound is higher).
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import ClassVar
 
-from dbdyno.analysis.bounds import EXCEEDED, expected_distinct
-from dbdyno.explain.case import Case
-from dbdyno.explain.convoy import Convoy, convoy_of
-from dbdyno.explain.row_holds import RowHold
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import amount, bound_exceeded_text, bound_text, gain_of_waits
-from dbdyno.explain.statements import statements_of
+from msgspec import Struct
+
+from dbdyno.analysis.search.bounds import EXCEEDED, expected_distinct
+from dbdyno.explain.locks.convoy import Convoy, convoy_of
+from dbdyno.explain.locks.row_holds import RowHold
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
+from dbdyno.explain.sentences import (
+    GainsOfWaits,
+    amount,
+    bound_exceeded_text,
+    bound_text,
+    gains_of_waits_in,
+)
+from dbdyno.explain.statements.statements import statements_of
 from dbdyno.formatting import count, milliseconds, percent, significant, tps
 from dbdyno.model.record import Certainty
+from dbdyno.model.run import Run
 
-_ALL_LOCKED = " It reads the whole table to find its rows, and locks every row that it reads."
-_UNLOCKED = (
-    "Let each client take a row that no other has locked: FOR UPDATE SKIP LOCKED in the statement "
-    "that takes the first."
-)
 _NEAR = (0.5, EXCEEDED)
 """Measured / bound: within this range the bound and the budget agree."""
 
 
-def look(case: Case) -> Outcome:
-    """First how much the waits matter; then which row causes them."""
-    convoy = convoy_of(case)
-    if convoy is None:
-        return NotFound("no client was sampled waiting for another's row")
-    if convoy.share < NOTICED:
-        part = percent(convoy.share)
-        return NotFound(f"clients waited for each other's rows for {part} of their time")
-    return found(
-        _summary(convoy),
-        title=_title(convoy),
-        share=convoy.share,
-        share_of="client time",
-        certainty=_certainty(convoy),
-        evidence=_evidence(convoy),
-        seen=_seen(case, convoy),
-        why="A client that waits for a row does nothing else, and more clients only make the queue "
-        "longer: each waits for all before it.",
-        advice=_advice(convoy),
-        gain=gain_of_waits(case, convoy.share),
-        refute=_refute(convoy),
+class WaitForRow(Struct, frozen=True, kw_only=True):
+    """The wait at one statement for the rows of one table."""
+
+    statement: int
+    relation: str
+    rows: float | None
+    waiting_mean: float
+    """Clients."""
+    share: float
+    """Of client time."""
+    hold_ms: float | None
+
+
+class RowLockConvoy(Claim, frozen=True, kw_only=True):
+    """The queues of a run for rows, and the row that limits throughput."""
+
+    clients: int
+    hot_relation: str
+    shield_relation: str | None
+    bound_tps: float | None
+    bound_range_tps: tuple[float, float] | None
+    measured_tps: float
+    behind_pauses_share: float
+    waits: list[WaitForRow]
+    convoy: Aside[Convoy]
+    texts: Aside[Mapping[int, str]]
+    """The statements."""
+    gains: Aside[GainsOfWaits] = GainsOfWaits()
+
+    @property
+    def title(self) -> str:
+        if self.shield_relation:
+            return f"Row-lock convoy: {self.shield_relation} shields {self.hot_relation}"
+        return f"Row-lock convoy on {self.hot_relation}"
+
+    @property
+    def certainty(self) -> Certainty:
+        """Whether the bound and the budget agree."""
+        of_bound, (low, high) = self.convoy.of_bound, _NEAR
+        return "sure" if of_bound and low <= of_bound <= high else "likely"
+
+    @property
+    def summary(self) -> str:
+        waits = (
+            f"spend {percent(self.share or 0.0)} of their time waiting for each other's row locks"
+        )
+        hot = _rows(self.convoy.hot)
+        if self.bound_tps is not None and not self.convoy.is_bound_exceeded:
+            held = milliseconds((self.convoy.hot.hold_s or 0.0) * 1e3)
+            hot += (
+                f" (held for {held} each time, which allows about "
+                f"{bound_text(self.bound_tps, self.bound_range_tps)}; "
+                f"measured: {tps(self.measured_tps)})"
+            )
+        if self.convoy.shield is None:
+            return f"Clients queue for {hot}: they {waits}."
+        past = f"{count(self.convoy.past_shield)} of {self.clients} clients"
+        shield = _rows(self.convoy.shield).capitalize()
+        return f"{shield} let at most {past} through to {hot}: clients {waits}."
+
+    @property
+    def seen(self) -> list[str]:
+        lines = [
+            self.waiting_text(hold, wait)
+            for hold, wait in zip(self.convoy.holds, self.waits, strict=True)
+        ]
+        if self.convoy.shield is None:
+            lines += [
+                f"{_rows(hold).capitalize()} come first and do not shield {self.hot_relation}: "
+                f"{self.clients} clients choose "
+                f"{significant(expected_distinct(hold.rows, self.clients))} different ones on "
+                "average."
+                for hold in self.convoy.before
+                if hold.rows
+            ]
+        if self.convoy.is_uneven:
+            lines.append(
+                f"Some rows of {self.hot_relation} are hot: if all were chosen equally often, "
+                "fewer clients would wait."
+            )
+        if self.behind_pauses_share:
+            lines.append(
+                f"{percent(self.behind_pauses_share)} of client time is spent waiting behind "
+                "clients that pause inside their transaction while they hold the row."
+            )
+        of_bound = self.convoy.of_bound
+        if of_bound is not None and self.convoy.is_bound_exceeded:
+            lines.append(bound_exceeded_text(self.bound_tps or 0.0, self.measured_tps))
+        elif of_bound is not None and of_bound > 1:
+            lines.append("Throughput is what the row allows, within the error of the hold time.")
+        elif of_bound is not None:
+            lines.append(f"Throughput is {percent(of_bound)} of what the row allows.")
+        return lines
+
+    def waiting_text(self, hold: RowHold, wait: WaitForRow) -> str:
+        """What was observed at one statement."""
+        text = self.texts[hold.statement]
+        if not hold.waiting_s:
+            return f"No client was sampled waiting for {_rows(hold)} at “{text}”, behind the queue."
+        hidden = (
+            f" It does not name {hold.relation}: a trigger, a foreign key, a view or a function "
+            "locks its rows."
+        )
+        all_locked = (
+            " It reads the whole table to find its rows, and locks every row that it reads."
+        )
+        return (
+            f"On average {amount(wait.waiting_mean, 'client waits', 'clients wait')} for "
+            f"{_rows(hold)} at “{text}”: {percent(wait.share)} of client time."
+            f"{'' if hold.is_named else hidden}{all_locked if hold.locks_all else ''}"
+        )
+
+    why: ClassVar[str] = (
+        "A client that waits for a row does nothing else, and more clients only make the queue "
+        "longer: each waits for all before it."
     )
 
+    @property
+    def advice(self) -> list[str]:
+        hot, name = self.convoy.hot, self.hot_relation
+        unlocked = (
+            "Let each client take a row that no other has locked: FOR UPDATE SKIP LOCKED in the "
+            "statement that takes the first."
+        )
+        index = (
+            f"Let the statement find its rows of {name} through an index: it then locks only these."
+        )
+        pauses = "End the transaction before the script pauses, or pause before the row is locked."
+        sooner = (
+            f"Hold rows of {name} for less time: move the statement that locks them as late in the "
+            "transaction as possible, and send what follows in one round trip."
+        )
+        spread = f"Spread {name} over more rows, and sum them when reading."
+        return [
+            *([unlocked] if hot.locks_first else []),
+            *([index] if hot.locks_all else []),
+            *([pauses] if self.behind_pauses_share else []),
+            *([] if hot.is_alone else [sooner]),
+            *([] if hot.locks_all or hot.locks_first else [spread]),
+            "Use fewer connections: beyond the knee they only wait.",
+        ]
 
-def _title(convoy: Convoy) -> str:
-    if convoy.shield:
-        return f"Row-lock convoy: {convoy.shield.relation} shields {convoy.hot.relation}"
-    return f"Row-lock convoy on {convoy.hot.relation}"
+    @property
+    def gain(self) -> str:
+        return self.gains.text(self.share or 0.0)
 
-
-def _summary(convoy: Convoy) -> str:
-    waits = f"spend {percent(convoy.share)} of their time waiting for each other's row locks"
-    hot = f"{_rows(convoy.hot)}{_bound(convoy)}"
-    if convoy.shield is None:
-        return f"Clients queue for {hot}: they {waits}."
-    past = f"{count(convoy.past_shield)} of {convoy.clients} clients"
-    shield = _rows(convoy.shield).capitalize()
-    return f"{shield} let at most {past} through to {hot}: clients {waits}."
+    @property
+    def refute(self) -> str:
+        """More rows help only if keys are chosen among them, more data if their range grows."""
+        hot, name = self.convoy.hot, self.hot_relation
+        if hot.locks_all:
+            return (
+                "Run again with an index on the columns that the statement compares in "
+                f"{name}: only clients that change the same rows may still wait."
+            )
+        if hot.locks_first:
+            return "Run again with SKIP LOCKED in that statement: the waits must disappear."
+        if hot.rows is None:
+            return f"Let each client use its own row of {name}: the waits must disappear."
+        if not hot.is_drawn_over_scale:
+            return (
+                f"Let the script draw from {self.clients} times as many rows of {name}: the "
+                "waits must disappear."
+            )
+        return (
+            f"Run the same load on data with {self.clients} times the rows in {name} (a "
+            "larger --scale): the waits must disappear."
+        )
 
 
 def _rows(hold: RowHold) -> str:
@@ -104,134 +238,44 @@ def _rows(hold: RowHold) -> str:
     return f"the {count(hold.rows)} {'row' if hold.rows == 1 else 'rows'} of {hold.relation}"
 
 
-def _bound(convoy: Convoy) -> str:
-    if convoy.bound_tps is None or convoy.is_bound_exceeded:
-        return ""
-    held = milliseconds((convoy.hot.hold_s or 0.0) * 1e3)
-    return (
-        f" (held for {held} each time, which allows about "
-        f"{bound_text(convoy.bound_tps, convoy.bound_range_tps)}; "
-        f"measured: {tps(convoy.measured_tps)})"
-    )
+def look(run: Run) -> RowLockConvoy | NotFound:
+    """First how much the waits matter; then which row causes them."""
+    convoy = convoy_of(run)
+    if convoy is None:
+        return NotFound("no client was sampled waiting for another's row")
+    if convoy.share < NOTICED:
+        part = percent(convoy.share)
+        return NotFound(f"clients waited for each other's rows for {part} of their time")
+    texts = {one.number: one.text for one in statements_of(run)}
+    return claim_of(convoy, texts, gains_of_waits_in(run))
 
 
-def _certainty(convoy: Convoy) -> Certainty:
-    low, high = _NEAR
-    return "sure" if convoy.of_bound and low <= convoy.of_bound <= high else "likely"
-
-
-def _seen(case: Case, convoy: Convoy) -> list[str]:
-    texts = {one.number: one.text for one in statements_of(case)}
-    lines = [_waiting_text(convoy, hold, texts[hold.statement]) for hold in convoy.holds]
-    if convoy.shield is None:
-        lines += [
-            f"{_rows(hold).capitalize()} come first and do not shield {convoy.hot.relation}: "
-            f"{convoy.clients} clients choose "
-            f"{significant(expected_distinct(hold.rows, convoy.clients))} different ones on "
-            "average."
-            for hold in convoy.before
-            if hold.rows
-        ]
-    if convoy.is_uneven:
-        lines.append(
-            f"Some rows of {convoy.hot.relation} are hot: if all were chosen equally often, fewer "
-            "clients would wait."
-        )
-    if convoy.behind_pauses:
-        lines.append(
-            f"{percent(convoy.behind_pauses)} of client time is spent waiting behind clients that "
-            "pause inside their transaction while they hold the row."
-        )
-    return [*lines, *_bound_text(convoy)]
-
-
-def _bound_text(convoy: Convoy) -> list[str]:
-    if convoy.of_bound is None:
-        return []
-    if convoy.is_bound_exceeded:
-        return [bound_exceeded_text(convoy.bound_tps or 0.0, convoy.measured_tps)]
-    if convoy.of_bound > 1:
-        return ["Throughput is what the row allows, within the error of the hold time."]
-    return [f"Throughput is {percent(convoy.of_bound)} of what the row allows."]
-
-
-def _waiting_text(convoy: Convoy, hold: RowHold, text: str) -> str:
-    if not hold.waiting_s:
-        return f"No client was sampled waiting for {_rows(hold)} at “{text}”, behind the queue."
-    hidden = (
-        f" It does not name {hold.relation}: a trigger, a foreign key, a view or a function locks "
-        "its rows."
-    )
-    return (
-        f"On average {amount(convoy.waiting_mean(hold), 'client waits', 'clients wait')} for "
-        f"{_rows(hold)} at “{text}”: {percent(hold.waiting_s / convoy.total_s)} of client time."
-        f"{'' if hold.is_named else hidden}{_ALL_LOCKED if hold.locks_all else ''}"
-    )
-
-
-def _advice(convoy: Convoy) -> list[str]:
-    hot = convoy.hot.relation
-    index = f"Let the statement find its rows of {hot} through an index: it then locks only these."
-    pauses = "End the transaction before the script pauses, or pause before the row is locked."
-    sooner = (
-        f"Hold rows of {hot} for less time: move the statement that locks them as late in the "
-        "transaction as possible, and send what follows in one round trip."
-    )
-    spread = f"Spread {hot} over more rows, and sum them when reading."
-    return [
-        *([_UNLOCKED] if convoy.hot.locks_first else []),
-        *([index] if convoy.hot.locks_all else []),
-        *([pauses] if convoy.behind_pauses else []),
-        *([] if convoy.hot.is_alone else [sooner]),
-        *([] if convoy.hot.locks_all or convoy.hot.locks_first else [spread]),
-        "Use fewer connections: beyond the knee they only wait.",
-    ]
-
-
-def _refute(convoy: Convoy) -> str:
-    """More rows help only if keys are chosen among them, more data only if the key range grows."""
-    hot = convoy.hot
-    if hot.locks_all:
-        return (
-            "Run again with an index on the columns that the statement compares in "
-            f"{hot.relation}: only clients that change the same rows may still wait."
-        )
-    if hot.locks_first:
-        return "Run again with SKIP LOCKED in that statement: the waits must disappear."
-    if hot.rows is None:
-        return f"Let each client use its own row of {hot.relation}: the waits must disappear."
-    if not hot.is_drawn_over_scale:
-        return (
-            f"Let the script draw from {convoy.clients} times as many rows of {hot.relation}: the "
-            "waits must disappear."
-        )
-    return (
-        f"Run the same load on data with {convoy.clients} times the rows in {hot.relation} (a "
-        "larger --scale): the waits must disappear."
-    )
-
-
-def _evidence(convoy: Convoy) -> dict[str, Any]:
-    return {
-        "clients": convoy.clients,
-        "hot_relation": convoy.hot.relation,
-        "shield_relation": convoy.shield.relation if convoy.shield else None,
-        "bound_tps": convoy.bound_tps,
-        "bound_range_tps": convoy.bound_range_tps,
-        "measured_tps": convoy.measured_tps,
-        "behind_pauses_share": convoy.behind_pauses,
-        "waits": [
-            {
-                "statement": hold.statement,
-                "relation": hold.relation,
-                "rows": hold.rows,
-                "waiting_mean": convoy.waiting_mean(hold),
-                "share": hold.waiting_s / convoy.total_s,
-                "hold_ms": hold.hold_s * 1e3 if hold.hold_s is not None else None,
-            }
+def claim_of(convoy: Convoy, texts: Mapping[int, str], gains: GainsOfWaits) -> RowLockConvoy:
+    """The numbers of a convoy as findings store them."""
+    return RowLockConvoy(
+        share=convoy.share,
+        clients=convoy.clients,
+        hot_relation=convoy.hot.relation,
+        shield_relation=convoy.shield.relation if convoy.shield else None,
+        bound_tps=convoy.bound_tps,
+        bound_range_tps=convoy.bound_range_tps,
+        measured_tps=convoy.measured_tps,
+        behind_pauses_share=convoy.behind_pauses,
+        waits=[
+            WaitForRow(
+                statement=hold.statement,
+                relation=hold.relation,
+                rows=hold.rows,
+                waiting_mean=convoy.waiting_mean(hold),
+                share=hold.waiting_s / convoy.total_s,
+                hold_ms=hold.hold_s * 1e3 if hold.hold_s is not None else None,
+            )
             for hold in convoy.holds
         ],
-    }
+        convoy=convoy,
+        texts=texts,
+        gains=gains,
+    )
 
 
 RULE = Rule(

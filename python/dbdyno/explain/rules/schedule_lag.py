@@ -19,25 +19,21 @@ Wrong when: arrivals come in bursts that the real system would not see: then the
 on average, and the lag is that of the bursts.
 """
 
-from typing import NamedTuple
+from typing import ClassVar
 
-from dbdyno.analysis.arrivals import Arrivals, arrivals
-from dbdyno.analysis.planned_load import is_open_loop
-from dbdyno.analysis.timeline import completed
-from dbdyno.explain.case import Case
+from dbdyno.analysis.series.planned_load import is_open_loop
+from dbdyno.analysis.series.timeline import completed
+from dbdyno.analysis.summarize import full_record
+from dbdyno.analysis.waits.arrivals import arrivals
 from dbdyno.explain.needs import needed
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
 from dbdyno.formatting import count, milliseconds, percent, seconds, significant, tps
-from dbdyno.model.record import Finding, Latency
+from dbdyno.model.record import Certainty, Severity, ShareOf
+from dbdyno.model.run import Run
 
 SEEN_MIN = 10
 """With fewer waiting transactions over all ends of intervals a mean is meaningless."""
 _BELOW = 0.8
-_IN_MOMENTS = ", but most of it at a few moments: at other times hardly any waited"
-_ADVICE_ON_MOMENTS = (
-    "Check the charts over time for when that was, and the other findings for the cause: the rate "
-    "is sustained otherwise, and more clients would only have waited too."
-)
 _ADVICE = [
     "If the server has CPU to spare, use more clients (-c). Otherwise this is its capacity, and "
     "the other findings show what limits it.",
@@ -45,99 +41,144 @@ _ADVICE = [
 ]
 
 
-def look(case: Case) -> Outcome:
-    """A growing queue first: then nothing else about response times is meaningful."""
-    if not is_open_loop(case.recording.plan):
-        return NotFound("a closed loop: what is due is sent at once")
-    came = arrivals(case.recording, needed(case.record.duration_s or None, "nothing was measured"))
-    if came.overran:
-        return _overrun(came, completed(case.recording) / came.duration_s)
-    response = needed(
-        case.record.response_ms, "no transaction that became due during the measurement completed"
-    )
-    lag = _lag(case, came, response)
-    share = lag.ms / response.mean
-    if share < NOTICED or came.waiting_mean * _ends(case) < SEEN_MIN:
-        return NotFound(f"transactions started {milliseconds(lag.ms)} late on average")
-    return _waited(came, response.mean, lag, min(share, 1.0))
+class Overrun(Claim, frozen=True, kw_only=True):
+    """More transactions became due than completed."""
 
+    due_per_s: float
+    throughput_tps: float
+    waiting_at_end: float
+    title: ClassVar[str] = "The requested rate exceeds the capacity"
+    severity: ClassVar[Severity] = "critical"
+    certainty: ClassVar[Certainty] = "sure"
 
-class _Lag(NamedTuple):
-    """Mean delay between due and start, and how it is known."""
-
-    ms: float
-    known_from: str
-
-
-def _lag(case: Case, came: Arrivals, response: Latency) -> _Lag:
-    """From the engine's two clocks; from the queue at the ends of intervals if there is only one.
-
-    These ends are few in a short run, and a queue comes and goes between them.
-    """
-    service = case.record.service_ms
-    if service is not None and service.mean < response.mean:
-        return _Lag(
-            response.mean - service.mean,
-            f"Of a response time of {milliseconds(response.mean)}, {milliseconds(service.mean)} "
-            "were service time; the rest passed before the transaction was sent.",
+    @property
+    def summary(self) -> str:
+        done_tps, work = self.throughput_tps, ""
+        if done_tps:
+            work = f", {seconds(self.waiting_at_end / done_tps)} of work"
+        return (
+            f"{tps(self.due_per_s)} transactions per second became due but {tps(done_tps)} "
+            f"completed: the queue grew to {count(self.waiting_at_end)}{work}."
         )
-    ms = came.lag_s * 1e3
-    return _Lag(
-        ms,
-        f"On average {significant(came.waiting_mean)} were due and not started: at "
-        f"{tps(came.due_per_s)} per second {milliseconds(ms)} each, of a response time of "
-        f"{milliseconds(response.mean)}.",
+
+    why: ClassVar[str] = (
+        "Response times grow for as long as this lasts: they depend on the length of the run."
+    )
+    advice: ClassVar[list[str]] = _ADVICE
+    gain: ClassVar[str] = (
+        "Below capacity the queue does not grow, and response times are meaningful."
+    )
+
+    @property
+    def refute(self) -> str:
+        if self.throughput_tps:
+            slower = tps(self.throughput_tps * _BELOW)
+            return f"Run at {slower} per second: the queue must not grow over time."
+        return (
+            "Run at a tenth of the rate: if nothing completes then either, the rate is not the "
+            "cause."
+        )
+
+
+class LateStarts(Claim, frozen=True, kw_only=True):
+    """The rate is sustained, but transactions wait for a client."""
+
+    waiting_mean: float
+    """Transactions that were due and not started."""
+    lag_ms: float
+    """Between due and start, on average."""
+    response_ms: float
+    service_ms: Aside[float | None] = None
+    """None if the lag is known from the queue, because the engine had one clock only."""
+    due_per_s: Aside[float]
+    is_in_moments: Aside[bool] = False
+    """Whether the queue existed only for a few of them."""
+
+    @property
+    def share_of(self) -> ShareOf:
+        return "response time"
+
+    @property
+    def summary(self) -> str:
+        in_moments = ", but most of it at a few moments: at other times hardly any waited"
+        return (
+            f"Transactions started {milliseconds(self.lag_ms)} after they were due, "
+            f"{percent(self.share or 0.0)} of their response time"
+            f"{in_moments if self.is_in_moments else ''}."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        response = milliseconds(self.response_ms)
+        if self.service_ms is not None:
+            return [
+                f"Of a response time of {response}, {milliseconds(self.service_ms)} were service "
+                "time; the rest passed before the transaction was sent."
+            ]
+        return [
+            f"On average {significant(self.waiting_mean)} were due and not started: at "
+            f"{tps(self.due_per_s)} per second {milliseconds(self.lag_ms)} each, of a response "
+            f"time of {response}."
+        ]
+
+    why: ClassVar[str] = (
+        "Users who arrive at their own rate do not wait until a connection is free: the queue in "
+        "front of the server is part of their response time."
+    )
+
+    @property
+    def advice(self) -> list[str]:
+        if self.is_in_moments:
+            return [
+                "Check the charts over time for when that was, and the other findings for the "
+                "cause: the rate is sustained otherwise, and more clients would only have waited "
+                "too."
+            ]
+        return _ADVICE
+
+    @property
+    def refute(self) -> str:
+        if self.is_in_moments:
+            return "Run again without what happened then: the lag must disappear."
+        return "Run with twice the clients: if they were too few, the lag must disappear."
+
+
+def look(run: Run) -> Overrun | LateStarts | NotFound:
+    """A growing queue first: then nothing else about response times is meaningful."""
+    if not is_open_loop(run.plan):
+        return NotFound("a closed loop: what is due is sent at once")
+    came = arrivals(run, needed(full_record(run).duration_s or None, "nothing was measured"))
+    if came.overran:
+        return Overrun(
+            due_per_s=came.due_per_s,
+            throughput_tps=completed(run) / came.duration_s,
+            waiting_at_end=came.waiting,
+        )
+    response = needed(
+        full_record(run).response_ms,
+        "no transaction that became due during the measurement completed",
+    )
+    # The ends of intervals are few in a short run, and a queue comes and goes between them.
+    service, lag_ms = full_record(run).service_ms, came.lag_s * 1e3
+    service_ms = service.mean if service is not None and service.mean < response.mean else None
+    if service_ms is not None:
+        lag_ms = response.mean - service_ms
+    share = lag_ms / response.mean
+    if share < NOTICED or came.waiting_mean * _ends(run) < SEEN_MIN:
+        return NotFound(f"transactions started {milliseconds(lag_ms)} late on average")
+    return LateStarts(
+        share=min(share, 1.0),
+        waiting_mean=came.waiting_mean,
+        lag_ms=lag_ms,
+        response_ms=response.mean,
+        service_ms=service_ms,
+        due_per_s=came.due_per_s,
+        is_in_moments=came.waited_for_moments,
     )
 
 
-def _ends(case: Case) -> int:
-    return int((case.recording.tables["intervals"]["phase"] == "measure").sum())
-
-
-def _overrun(came: Arrivals, done_tps: float) -> Finding:
-    queue_s = f", {seconds(came.waiting / done_tps)} of work" if done_tps else ""
-    return found(
-        f"{tps(came.due_per_s)} transactions per second became due but {tps(done_tps)} completed: "
-        f"the queue grew to {count(came.waiting)}{queue_s}.",
-        title="The requested rate exceeds the capacity",
-        severity="critical",
-        certainty="sure",
-        evidence={
-            "due_per_s": came.due_per_s,
-            "throughput_tps": done_tps,
-            "waiting_at_end": came.waiting,
-        },
-        why="Response times grow for as long as this lasts: they depend on the length of the run.",
-        advice=_ADVICE,
-        gain="Below capacity the queue does not grow, and response times are meaningful.",
-        refute=f"Run at {tps(done_tps * _BELOW)} per second: the queue must not grow over time."
-        if done_tps
-        else "Run at a tenth of the rate: if nothing completes then either, the rate is not the "
-        "cause.",
-    )
-
-
-def _waited(came: Arrivals, response_ms: float, lag: _Lag, share: float) -> Finding:
-    in_moments = came.waited_for_moments
-    return found(
-        f"Transactions started {milliseconds(lag.ms)} after they were due, "
-        f"{percent(share)} of their response time{_IN_MOMENTS if in_moments else ''}.",
-        share=share,
-        share_of="response time",
-        certainty="likely",
-        evidence={
-            "waiting_mean": came.waiting_mean,
-            "lag_ms": lag.ms,
-            "response_ms": response_ms,
-        },
-        seen=[lag.known_from],
-        why="Users who arrive at their own rate do not wait until a connection is free: the queue "
-        "in front of the server is part of their response time.",
-        advice=[_ADVICE_ON_MOMENTS] if in_moments else _ADVICE,
-        refute="Run again without what happened then: the lag must disappear."
-        if in_moments
-        else "Run with twice the clients: if they were too few, the lag must disappear.",
-    )
+def _ends(run: Run) -> int:
+    return int((run.intervals.phase == "measure").sum())
 
 
 RULE = Rule(id="schedule_lag", title="Schedule lag: transactions start late", look=look)

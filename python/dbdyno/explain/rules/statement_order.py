@@ -21,95 +21,190 @@ Wrong when: a trigger or a foreign key links the tables, the order serves reader
 keys are skewed, so that a larger table has the hotter row.
 """
 
-from typing import Any
+from typing import ClassVar
 
-from dbdyno.analysis.bounds import EXCEEDED, gain_factor
-from dbdyno.analysis.lock_queue import statement_means_ms
-from dbdyno.explain.case import Case
-from dbdyno.explain.convoy import convoy_of, waited_among_clients
+from dbdyno.analysis.search.bounds import EXCEEDED, gain_factor
+from dbdyno.analysis.summarize import full_record
+from dbdyno.analysis.waits.lock_queue import lock_queue, statement_means_ms
+from dbdyno.explain.locks.convoy import convoy_of, waited_among_clients
 from dbdyno.explain.needs import client_time, committed, server_facts, throughput_tps
-from dbdyno.explain.order import Advice, Bound, advise
-from dbdyno.explain.processors import own_utilization
+from dbdyno.explain.resources.processors import own_utilization
 from dbdyno.explain.rule import (
     NOTICED,
+    Aside,
+    Claim,
     CouldNotLook,
     NotFound,
-    Outcome,
     Rule,
     at_most,
-    found,
     severity_of,
 )
-from dbdyno.explain.script_text import commands
-from dbdyno.explain.sentences import bound_exceeded_text, bound_text, rise_text
-from dbdyno.explain.sql import in_short
-from dbdyno.explain.transactions import TimedScript, UnknownRowsError, UnorderableError
+from dbdyno.explain.sentences import Gains, bound_exceeded_text, bound_text, gains_in
+from dbdyno.explain.statements.order import Advice, advise
+from dbdyno.explain.statements.script_text import commands
+from dbdyno.explain.statements.sql import in_short
+from dbdyno.explain.statements.transactions import TimedScript, UnknownRowsError, UnorderableError
 from dbdyno.formatting import milliseconds, percent
-from dbdyno.model.record import Finding
-from dbdyno.model.recording import rows
+from dbdyno.model.record import Certainty, Severity
+from dbdyno.model.run import Run
+from dbdyno.model.tables import rows
 
 
-def look(case: Case) -> Outcome:
+class StatementOrder(Claim, frozen=True, kw_only=True):
+    """The row that limits throughput, as the statements are ordered and in the best order."""
+
+    table: str
+    bound_before_tps: float
+    bound_before_range_tps: tuple[float, float]
+    bound_after_tps: float
+    bound_after_range_tps: tuple[float, float]
+    hold_before_ms: float
+    hold_after_ms: float
+    gain_predicted: float
+    """The largest factor by which throughput can rise."""
+    scripts: dict[str, str]
+    """Those that change, in their new order."""
+    table_after: Aside[str]
+    """The table whose row limits throughput then."""
+    measured_tps: Aside[float]
+    run_id: Aside[str]
+    gains: Aside[Gains] = Gains()
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether more transactions pass than a row held for so long allows."""
+        return self.measured_tps > self.bound_before_tps * EXCEEDED
+
+    @property
+    def title(self) -> str:
+        return f"Statement order: {self.table} is locked too early"
+
+    @property
+    def severity(self) -> Severity:
+        severity = severity_of(1 - 1 / self.gain_predicted)
+        return at_most("minor", severity) if self.is_exceeded else severity
+
+    @property
+    def certainty(self) -> Certainty:
+        return "hint" if self.is_exceeded else "likely"
+
+    @property
+    def summary(self) -> str:
+        held = milliseconds(self.hold_after_ms)
+        then = f"rows of {self.table_after} limit throughput instead, held for {held}"
+        if self.table_after == self.table:
+            then = f"for {held}"
+        return (
+            f"Rows of {self.table} are locked earlier than necessary: each is held for "
+            f"{milliseconds(self.hold_before_ms)}; in the best statement order {then}."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        if self.is_exceeded:
+            return [bound_exceeded_text(self.bound_before_tps, self.measured_tps)]
+        before = bound_text(self.bound_before_tps, self.bound_before_range_tps)
+        after = bound_text(self.bound_after_tps, self.bound_after_range_tps)
+        return [
+            f"The row limits throughput to {before}; in the best order the limit is {after}, by "
+            f"{self.table_after}."
+        ]
+
+    why: ClassVar[str] = (
+        "A row stays locked until the transaction ends, so every client in the queue waits for all "
+        "statements after the one that locks it."
+    )
+
+    @property
+    def advice(self) -> list[str]:
+        """The statements of each script in short."""
+        listed = {
+            name: ", ".join(in_short(one.text) for one in commands(text) if one.is_sql)
+            for name, text in self.scripts.items()
+        }
+        return [f"Run {name} in this order: {order}." for name, order in listed.items()]
+
+    @property
+    def gain(self) -> str:
+        if self.is_exceeded:
+            return "Not known: --verify measures it."
+        return self.gains.rise(self.gain_predicted)
+
+    @property
+    def refute(self) -> str:
+        return f"dbdyno explain {self.run_id} --verify"
+
+
+def look(run: Run) -> StatementOrder | NotFound | CouldNotLook:
     """The order matters only if clients wait for each other."""
-    waiting = waited_among_clients(case, client_time(case))
+    waiting = waited_among_clients(run, client_time(run))
     if waiting < NOTICED:
         part = percent(waiting)
         return NotFound(f"clients waited for each other's locks for {part} of their time")
-    committed(case)  # if nothing succeeded, no order is known to be better
-    convoy = convoy_of(case)
+    committed(run)  # if nothing succeeded, no order is known to be better
+    convoy = convoy_of(run)
     if convoy and convoy.is_uneven:
         return CouldNotLook(f"some rows of {convoy.hot.relation} are hot; how many is not known")
-    known_rows = {table.name: table.rows for table in server_facts(case).tables if table.rows > 0}
+    known_rows = {table.name: table.rows for table in server_facts(run).tables if table.rows > 0}
     try:
-        advice = advise(timed_scripts(case), known_rows)
+        advice = advise(timed_scripts(run), known_rows)
     except UnknownRowsError as unknown:
         return CouldNotLook(str(unknown))
     except UnorderableError as refusal:
         return NotFound(str(refusal))
-    return _outcome(case, advice, waiting)
+    return _if_better(run, advice, waiting)
 
 
-def _outcome(case: Case, advice: Advice | None, waiting: float) -> Outcome:
+def _if_better(run: Run, advice: Advice | None, waiting: float) -> StatementOrder | NotFound:
     if advice is None:
         return NotFound("no row is locked until the end of a transaction")
     if advice.crossing is not None:
         return NotFound(_crossing_text(advice.crossing))
-    gain = _gain(case, advice, waiting)
+    before, after = advice.before, advice.after
+    gain = max(min(after.tps / before.tps, gain_factor(waiting, own_utilization(run))), 1.0)
     if 1 - 1 / gain < NOTICED:
         return NotFound("no order of the statements holds the hottest row for less time")
-    return _finding(case, advice, gain)
+    return StatementOrder(
+        table=before.table,
+        bound_before_tps=before.tps,
+        bound_before_range_tps=before.range_tps,
+        bound_after_tps=after.tps,
+        bound_after_range_tps=after.range_tps,
+        hold_before_ms=before.hold_s * 1e3,
+        hold_after_ms=after.hold_s * 1e3,
+        gain_predicted=gain,
+        scripts={name: advice.scripts[name] for name in advice.changed},
+        table_after=after.table,
+        measured_tps=throughput_tps(run),
+        run_id=full_record(run).run_id,
+        gains=gains_in(run),
+    )
 
 
-def timed_scripts(case: Case) -> list[TimedScript]:
+def timed_scripts(run: Run) -> list[TimedScript]:
     """Every statement with its mean time, without its waits for locks.
 
     A script of which no transaction succeeded does not affect the choice of an order.
     """
-    queue = case.lock_queue
+    queue = lock_queue(run)
     lock_ms = {one.statement: one.lock_ms for one in queue.statements} if queue else {}
-    means_ms = statement_means_ms(case.recording)
+    means_ms = statement_means_ms(run)
     working_ms = {
         number: mean_ms - lock_ms.get(number, 0.0) for number, mean_ms in means_ms.items()
     }
-    numbers = rows(case.recording.tables["statement_texts"], ("script", "statement"))
-    done = [one.ok for one in case.record.scripts]
+    numbers = rows(run.statement_texts.script, run.statement_texts.statement)
+    done = [one.ok for one in full_record(run).scripts]
     return [
         TimedScript(
-            name=script["name"],
+            name=script.name,
             share=done[place] / sum(done),
-            text=script["text"],
+            text=script.text,
             seconds=[working_ms.get(n, 0.0) / 1e3 for of, n in sorted(numbers) if of == place],
             round_trip_s=min(means_ms.values(), default=0.0) / 1e3,
         )
-        for place, script in enumerate(case.recording.plan["scripts"])
+        for place, script in enumerate(run.plan.scripts)
         if done[place]
     ]
-
-
-def _gain(case: Case, advice: Advice, waiting: float) -> float:
-    """Largest factor by which throughput can rise."""
-    bounded = advice.after.tps / advice.before.tps
-    return max(min(bounded, gain_factor(waiting, own_utilization(case))), 1.0)
 
 
 def _crossing_text(crossing: tuple[str, str, str, str]) -> str:
@@ -118,62 +213,6 @@ def _crossing_text(crossing: tuple[str, str, str, str]) -> str:
         f"a better order would lock {first} before {second} in {one} and after it in {other}, "
         "which causes deadlocks"
     )
-
-
-def _finding(case: Case, advice: Advice, gain: float) -> Finding:
-    before, after = advice.before, advice.after
-    measured_tps = throughput_tps(case)
-    is_exceeded = measured_tps > before.tps * EXCEEDED
-    severity = severity_of(1 - 1 / gain)
-    return found(
-        f"Rows of {before.table} are locked earlier than necessary: each is held for "
-        f"{_held(before)}; in the best statement order {_after_text(before, after)}.",
-        title=f"Statement order: {before.table} is locked too early",
-        severity=at_most("minor", severity) if is_exceeded else severity,
-        certainty="hint" if is_exceeded else "likely",
-        evidence=_evidence(advice, gain),
-        seen=[
-            bound_exceeded_text(before.tps, measured_tps)
-            if is_exceeded
-            else f"The row limits throughput to {bound_text(before.tps, before.range_tps)}; in the "
-            f"best order the limit is {bound_text(after.tps, after.range_tps)}, by {after.table}."
-        ],
-        why="A row stays locked until the transaction ends, so every client in the queue waits for "
-        "all statements after the one that locks it.",
-        advice=[f"Run {name} in this order: {_listed(advice, name)}." for name in advice.changed],
-        gain="Not known: --verify measures it." if is_exceeded else rise_text(case, gain),
-        refute=f"dbdyno explain {case.record.run_id} --verify",
-    )
-
-
-def _held(bound: Bound) -> str:
-    return milliseconds(bound.hold_s * 1e3)
-
-
-def _after_text(before: Bound, after: Bound) -> str:
-    if after.table == before.table:
-        return f"for {_held(after)}"
-    return f"rows of {after.table} limit throughput instead, held for {_held(after)}"
-
-
-def _listed(advice: Advice, name: str) -> str:
-    """The statements of a script in short, in their new order."""
-    texts = [one.text for one in commands(advice.scripts[name]) if one.is_sql]
-    return ", ".join(map(in_short, texts))
-
-
-def _evidence(advice: Advice, gain: float) -> dict[str, Any]:
-    return {
-        "table": advice.before.table,
-        "bound_before_tps": advice.before.tps,
-        "bound_before_range_tps": advice.before.range_tps,
-        "bound_after_tps": advice.after.tps,
-        "bound_after_range_tps": advice.after.range_tps,
-        "hold_before_ms": advice.before.hold_s * 1e3,
-        "hold_after_ms": advice.after.hold_s * 1e3,
-        "gain_predicted": gain,
-        "scripts": {name: advice.scripts[name] for name in advice.changed},
-    }
 
 
 RULE = Rule(id="statement_order", title="Statement order", look=look)

@@ -11,67 +11,97 @@ DISCARD and DEALLOCATE.
 Wrong when: a function that the statements call removes them from the session: no script shows that.
 """
 
-from collections.abc import Sequence
+from typing import ClassVar
 
-from dbdyno.analysis.protocol import POSTGRESQL
-from dbdyno.explain.case import Case
-from dbdyno.explain.failing import first_message, transactions_of
-from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.analysis.summarize import full_record
+from dbdyno.explain.resources.failing import first_message, transactions_of
+from dbdyno.explain.rule import SEVERITIES, Aside, Claim, NotFound, Rule, severity_of
 from dbdyno.formatting import count, percent
-from dbdyno.model.record import FailureRecord
+from dbdyno.model.record import Certainty, FailureRecord, Severity
+from dbdyno.model.run import Run
 
 CODES = frozenset({"26000", "42P05"})
 EMPTYING = ("discard", "deallocate")
 
 
-def look(case: Case) -> Outcome:
+class StatementsLost(Claim, frozen=True, kw_only=True):
+    """Transactions whose session did not have a statement that had been prepared."""
+
+    failures: dict[str, int]
+    """By code."""
+    emptied_by: list[str]
+    """Scripts that remove prepared statements themselves."""
+    records: Aside[list[FailureRecord]]
+    ended: Aside[int]
+    """Transactions, failed or not."""
+
+    @property
+    def failed_share(self) -> float:
+        """Of all transactions."""
+        return sum(self.failures.values()) / max(self.ended, 1)
+
+    @property
+    def severity(self) -> Severity:
+        return max("minor", severity_of(self.failed_share), key=SEVERITIES.index)
+
+    @property
+    def certainty(self) -> Certainty:
+        return "likely" if self.emptied_by else "hint"
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"{count(sum(self.failures.values()))} transactions, {percent(self.failed_share)} of "
+            "all, failed because their session did not have a statement that had been prepared."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        return [
+            *map(first_message, self.records),
+            *(f"{name} contains DISCARD or DEALLOCATE." for name in self.emptied_by),
+        ]
+
+    why: ClassVar[str] = (
+        "They did none of their work, and the next use prepares the statement again: the run "
+        "measures neither prepared statements nor their absence."
+    )
+
+    @property
+    def advice(self) -> list[str]:
+        if self.emptied_by:
+            return [
+                f"Remove it from {', '.join(self.emptied_by)}, or run with -M simple or -M "
+                "extended, which keep nothing in the session."
+            ]
+        return [
+            "Behind a pooler in transaction mode, run with -M simple or -M extended, which keep "
+            "nothing in the session.",
+            "Or let the pooler track prepared statements: PgBouncer does from 1.21 on, with "
+            "max_prepared_statements above the number of statements in the scripts.",
+        ]
+
+    refute: ClassVar[str] = "Run again with -M simple: there must be no such failure."
+
+
+def look(run: Run) -> StatementsLost | NotFound:
     """Any failure of this kind counts: a session keeps what was prepared on it."""
-    lost = [failure for failure in case.record.failures if failure.code in CODES]
+    lost = [failure for failure in full_record(run).failures if failure.code in CODES]
     if not lost:
         return NotFound("no transaction failed for lack of a prepared statement")
-    counts = transactions_of(case)
-    failed = sum(failure.count for failure in lost)
-    share = failed / max(counts.ok + counts.failed, 1)
-    emptying = _emptying(case)
-    return found(
-        f"{count(failed)} transactions, {percent(share)} of all, failed because their session did "
-        "not have a statement that had been prepared.",
-        severity=max("minor", severity_of(share), key=SEVERITIES.index),
-        certainty="likely" if emptying else "hint",
-        evidence={"failures": {one.code: one.count for one in lost}, "emptied_by": emptying},
-        seen=_seen(lost, emptying),
-        why="They did none of their work, and the next use prepares the statement again: the run "
-        "measures neither prepared statements nor their absence.",
-        advice=_advice(emptying),
-        refute="Run again with -M simple: there must be no such failure.",
+    counts = transactions_of(run)
+    return StatementsLost(
+        failures={one.code: one.count for one in lost},
+        emptied_by=_emptying(run),
+        records=lost,
+        ended=counts.ok + counts.failed,
     )
 
 
-def _emptying(case: Case) -> list[str]:
+def _emptying(run: Run) -> list[str]:
     """Scripts that remove prepared statements themselves."""
-    scripts = case.recording.plan["scripts"]
-    return [one["name"] for one in scripts if any(word in one["text"].lower() for word in EMPTYING)]
-
-
-def _seen(lost: Sequence[FailureRecord], emptying: Sequence[str]) -> list[str]:
-    return [
-        *map(first_message, lost),
-        *(f"{name} contains DISCARD or DEALLOCATE." for name in emptying),
-    ]
-
-
-def _advice(emptying: Sequence[str]) -> list[str]:
-    if emptying:
-        return [
-            f"Remove it from {', '.join(emptying)}, or run with -M simple or -M extended, which "
-            "keep nothing in the session."
-        ]
-    return [
-        "Behind a pooler in transaction mode, run with -M simple or -M extended, which keep "
-        "nothing in the session.",
-        "Or let the pooler track prepared statements: PgBouncer does from 1.21 on, with "
-        "max_prepared_statements above the number of statements in the scripts.",
-    ]
+    scripts = run.plan.scripts
+    return [one.name for one in scripts if any(word in one.text.lower() for word in EMPTYING)]
 
 
 RULE = Rule(
@@ -80,5 +110,5 @@ RULE = Rule(
     look=look,
     covers=frozenset({"failed_transactions"}),
     explains_failures=True,
-    protocols=frozenset({POSTGRESQL}),
+    needs=frozenset({"statement_evictions"}),
 )

@@ -16,28 +16,29 @@ MySQL manual, internal temporary table use.
 Wrong when: another session's query in the same database wrote them.
 """
 
-import numpy as np
-from msgspec import Struct, structs
+from typing import ClassVar
 
-from dbdyno.analysis.protocol import MYSQL
-from dbdyno.explain.case import Case
+import numpy as np
+
+from dbdyno.analysis.summarize import full_record
+from dbdyno.analysis.waits.budget import known_budget
 from dbdyno.explain.needs import committed, grown, server_facts
-from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.resources.settings import size_bytes
+from dbdyno.explain.rule import SEVERITIES, Claim, NotFound, Rule, severity_of
 from dbdyno.explain.sentences import amount, and_so_on
-from dbdyno.explain.settings import size_bytes
-from dbdyno.explain.statements import Statement, statements_of, times_run
+from dbdyno.explain.statements.statements import Statement, statements_of, times_run
 from dbdyno.formatting import percent, significant, size
-from dbdyno.model.record import Finding, Severity
+from dbdyno.model.counters import GlobalStatus, PgDatabase
+from dbdyno.model.record import Certainty, Severity
+from dbdyno.model.run import Run
 
 OFTEN = 0.1
 RARE = 0.01
-_STATUS = "global_status"
-_DATABASE = "pg_stat_database"
 _EVENTS = frozenset({"buffileread", "buffilewrite"})
 """In lower case: servers spell them differently."""
 
 
-class _Spilled(Struct, frozen=True):
+class TemporaryFiles(Claim, frozen=True, kw_only=True):
     """Files and bytes per transaction; the setting they exceed; client time in waits."""
 
     files: float
@@ -46,6 +47,7 @@ class _Spilled(Struct, frozen=True):
     waiting_share: float | None
     executions: float
     """Executions per transaction of the statements that could have sorted; 0 if none is known."""
+    statements: list[str]
 
     @property
     def file_bytes(self) -> float:
@@ -53,110 +55,143 @@ class _Spilled(Struct, frozen=True):
         return self.bytes / self.files
 
     @property
-    def is_of_each_execution(self) -> bool:
-        """Whether there are as many files as executions, about; also if those are not known."""
-        return self.files >= OFTEN * self.executions
+    def severity(self) -> Severity:
+        least: Severity = "minor" if self.files >= OFTEN else "note"
+        return max(least, severity_of(self.share or 0.0), key=SEVERITIES.index)
 
     @property
-    def execution_bytes(self) -> float:
-        """What one execution wrote, if all of them did; at least a file."""
-        return max(self.bytes / (self.executions or 1.0), self.file_bytes)
+    def certainty(self) -> Certainty:
+        return "sure" if self.share else "likely"
 
+    @property
+    def summary(self) -> str:
+        return (
+            f"A sort or hash does not fit into work_mem ({size(self.work_mem_bytes)}): "
+            f"{amount(self.files, 'temporary file', 'temporary files')} and {size(self.bytes)} per "
+            "transaction."
+        )
 
-def look(case: Case) -> Outcome:
-    """Report the files, and the statements that could have sorted."""
-    return _tables_on_disk(case) if case.protocol == MYSQL else _files(case)
+    @property
+    def seen(self) -> list[str]:
+        suspects = f"Statements that may sort or hash: {and_so_on(self.statements)}"
+        return [
+            f"{significant(self.files)} files of {size(self.file_bytes)} per transaction.",
+            *([suspects] if self.statements else []),
+            *([f"Waits for them took {percent(self.share)} of client time."] if self.share else []),
+        ]
 
-
-def _tables_on_disk(case: Case) -> Outcome:
-    """MariaDB and MySQL count tables and sorts that went to disk, and no bytes."""
-    done = committed(case)
-    tables = max(grown(case, _STATUS, "Created_tmp_disk_tables") - _our_own(case), 0.0) / done
-    merges = grown(case, _STATUS, "Sort_merge_passes") / done
-    if tables + merges < RARE:
-        return NotFound("hardly a temporary table or sort went to disk")
-    suspects = [one.text for one in statements_of(case) if _may_sort(one)]
-    return found(
-        "Intermediate results do not fit into memory: "
-        f"{amount(tables, 'on-disk table', 'on-disk tables')} and "
-        f"{amount(merges, 'sort merge pass', 'sort merge passes')} per transaction.",
-        title="Temporary tables and sorts on disk",
-        severity="minor" if tables + merges >= OFTEN else "note",
-        certainty="likely",
-        evidence={"disk_tables": tables, "merge_passes": merges, "statements": suspects},
-        seen=[f"Statements that may sort or group: {and_so_on(suspects)}"] if suspects else [],
-        why="What does not fit, or has a column of unbounded length, is written out and read back.",
-        advice=[
-            "Raise tmp_table_size and max_heap_table_size for tables, sort_buffer_size for sorts.",
-            "Or create an index that provides the order, and leave TEXT and BLOB columns out of "
-            "what is grouped or sorted.",
-        ],
-        refute="Raise them for one run: both numbers must fall to zero.",
+    why: ClassVar[str] = (
+        "What does not fit is written out and read back, through the page cache or storage, in "
+        "every transaction."
     )
 
+    @property
+    def advice(self) -> list[str]:
+        """The memory is what one execution needs, if there are about as many files as executions.
 
-def _our_own(case: Case) -> int:
+        That is assumed if these are not known.
+        """
+        execution_bytes = max(self.bytes / (self.executions or 1.0), self.file_bytes)
+        return [
+            f"Set work_mem above {size(3 * execution_bytes)} for these statements: rows "
+            "take more space in memory than in the file. Each client may need as much."
+            if self.files >= OFTEN * self.executions
+            else "Find what writes them: log_temp_files = 0. Most executions write none.",
+            "Or create an index that provides the sort order.",
+        ]
+
+    refute: ClassVar[str] = "Raise work_mem and run again: temporary files must disappear."
+
+
+class TablesOnDisk(Claim, frozen=True, kw_only=True):
+    """Tables and sorts that went to disk, per transaction: their bytes are not counted."""
+
+    disk_tables: float
+    merge_passes: float
+    statements: list[str]
+    """Those that could have sorted or grouped."""
+    title: ClassVar[str] = "Temporary tables and sorts on disk"
+
+    @property
+    def severity(self) -> Severity:
+        return "minor" if self.disk_tables + self.merge_passes >= OFTEN else "note"
+
+    @property
+    def summary(self) -> str:
+        return (
+            "Intermediate results do not fit into memory: "
+            f"{amount(self.disk_tables, 'on-disk table', 'on-disk tables')} and "
+            f"{amount(self.merge_passes, 'sort merge pass', 'sort merge passes')} per transaction."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        if not self.statements:
+            return []
+        return [f"Statements that may sort or group: {and_so_on(self.statements)}"]
+
+    why: ClassVar[str] = (
+        "What does not fit, or has a column of unbounded length, is written out and read back."
+    )
+    advice: ClassVar[list[str]] = [
+        "Raise tmp_table_size and max_heap_table_size for tables, sort_buffer_size for sorts.",
+        "Or create an index that provides the order, and leave TEXT and BLOB columns out of what "
+        "is grouped or sorted.",
+    ]
+    refute: ClassVar[str] = "Raise them for one run: both numbers must fall to zero."
+
+
+def look(run: Run) -> TemporaryFiles | TablesOnDisk | NotFound:
+    """Report the files, and the statements that could have sorted."""
+    return _tables_on_disk(run) if run.database.has("innodb") else _files(run)
+
+
+def _tables_on_disk(run: Run) -> TablesOnDisk | NotFound:
+    """MariaDB and MySQL count tables and sorts that went to disk, and no bytes."""
+    done = committed(run)
+    tables = max(grown(run, GlobalStatus.Created_tmp_disk_tables) - _our_own(run), 0.0) / done
+    merges = grown(run, GlobalStatus.Sort_merge_passes) / done
+    if tables + merges < RARE:
+        return NotFound("hardly a temporary table or sort went to disk")
+    suspects = [one.text for one in statements_of(run) if _may_sort(one)]
+    return TablesOnDisk(disk_tables=tables, merge_passes=merges, statements=suspects)
+
+
+def _our_own(run: Run) -> int:
     """Each list of sessions that telemetry queries is such a table."""
-    samples = case.recording.tables["samples"]
-    is_list = np.isin(samples["source"], ("waits", "sessions"))
-    measured = (samples["time_s"] > 0) & (samples["time_s"] <= (case.record.duration_s or 0.0))
+    samples = run.samples
+    is_list = np.isin(samples.source, ("waits", "sessions"))
+    measured = (samples.time_s > 0) & (samples.time_s <= (full_record(run).duration_s or 0.0))
     return int((is_list & measured).sum())
 
 
-def _files(case: Case) -> Outcome:
+def _files(run: Run) -> TemporaryFiles | NotFound:
     """Files and bytes, as PostgreSQL counts them."""
-    files = grown(case, _DATABASE, "temp_files") / committed(case)
+    files = grown(run, PgDatabase.temp_files) / committed(run)
     if not files:
         return NotFound("no temporary file was written")
     if files < RARE:
         return NotFound("hardly a temporary file was written")
-    suspects = [one for one in statements_of(case) if _may_sort(one)]
-    spilled = _Spilled(
-        files,
-        grown(case, _DATABASE, "temp_bytes") / committed(case),
-        size_bytes(server_facts(case), "work_mem"),
-        _waiting_share(case),
-        sum(times_run(case, one.number) for one in suspects) / committed(case),
-    )
-    return _finding(spilled, [one.text for one in suspects])
-
-
-def _finding(spilled: _Spilled, suspects: list[str]) -> Finding:
-    files, share = spilled.files, spilled.waiting_share
-    least: Severity = "minor" if files >= OFTEN else "note"
-    return found(
-        f"A sort or hash does not fit into work_mem ({size(spilled.work_mem_bytes)}): "
-        f"{amount(files, 'temporary file', 'temporary files')} and {size(spilled.bytes)} per "
-        "transaction.",
-        share=share,
-        share_of="client time" if share is not None else "",
-        severity=max(least, severity_of(share or 0.0), key=SEVERITIES.index),
-        certainty="sure" if share else "likely",
-        evidence=structs.asdict(spilled) | {"statements": suspects},
-        seen=[
-            f"{significant(files)} files of {size(spilled.file_bytes)} per transaction.",
-            *([f"Statements that may sort or hash: {and_so_on(suspects)}"] if suspects else []),
-            *([f"Waits for them took {percent(share)} of client time."] if share else []),
-        ],
-        why="What does not fit is written out and read back, through the page cache or storage, in "
-        "every transaction.",
-        advice=[
-            f"Set work_mem above {size(3 * spilled.execution_bytes)} for these statements: rows "
-            "take more space in memory than in the file. Each client may need as much."
-            if spilled.is_of_each_execution
-            else "Find what writes them: log_temp_files = 0. Most executions write none.",
-            "Or create an index that provides the sort order.",
-        ],
-        refute="Raise work_mem and run again: temporary files must disappear.",
+    suspects = [one for one in statements_of(run) if _may_sort(one)]
+    waiting_share = _waiting_share(run)
+    return TemporaryFiles(
+        share=waiting_share,
+        files=files,
+        bytes=grown(run, PgDatabase.temp_bytes) / committed(run),
+        work_mem_bytes=size_bytes(server_facts(run), "work_mem"),
+        waiting_share=waiting_share,
+        executions=sum(times_run(run, one.number) for one in suspects) / committed(run),
+        statements=[one.text for one in suspects],
     )
 
 
-def _waiting_share(case: Case) -> float | None:
-    if case.budget is None:
+def _waiting_share(run: Run) -> float | None:
+    spent = known_budget(run)
+    if spent is None:
         return None
     return sum(
-        case.budget.share("io", event=event)
-        for event in {part.wait_event for part in case.budget.parts}
+        spent.share("io", event=event)
+        for event in {part.wait_event for part in spent.parts}
         if event.casefold() in _EVENTS
     )
 

@@ -22,12 +22,12 @@ Wrong when: the clients think between transactions in production but not in this
 connections are idle there, and cost little.
 """
 
-from msgspec import Struct
+from typing import ClassVar
 
-from dbdyno.analysis.bounds import clients_at_work
-from dbdyno.analysis.budget import Budget
-from dbdyno.analysis.processor_time import SATURATED, ProcessorTime
-from dbdyno.explain.case import Case
+from dbdyno.analysis.search.bounds import clients_at_work
+from dbdyno.analysis.summarize import full_record
+from dbdyno.analysis.waits.budget import Budget
+from dbdyno.analysis.waits.processor_time import SATURATED, ProcessorTime
 from dbdyno.explain.needs import (
     LackingError,
     client_time,
@@ -36,12 +36,13 @@ from dbdyno.explain.needs import (
     grown,
     needed,
 )
-from dbdyno.explain.network_time import network_time_of, stays_within_machine
-from dbdyno.explain.processors import processor_time
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sentences import in_throughput
+from dbdyno.explain.resources.network_time import network_time_of, stays_within_machine
+from dbdyno.explain.resources.processors import processor_time
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
+from dbdyno.explain.sentences import Gains, gains_in
 from dbdyno.formatting import count, milliseconds, percent, significant, tps
-from dbdyno.model.record import Finding
+from dbdyno.model.counters import Processes
+from dbdyno.model.run import Run
 
 SPARE = 4
 """Multiple of the knee at which clients keep the CPU busy even if they take turns unevenly."""
@@ -49,102 +50,116 @@ NOT_SEEN_MAX = 0.3
 """Of client time: samples are late mostly when the CPU is most contended."""
 
 
-class _Crowd(Struct, frozen=True, kw_only=True):
+class TooManyConnections(Claim, frozen=True, kw_only=True):
     """How many clients there are, how many keep the CPU busy, and what the rest does."""
 
     clients: int
-    knee: float
-    queued: float
-    response_s: float
-    tps: float
-    switches: float
+    knee_clients: float
+    queued_share: float
+    """Of client time: waiting for CPU."""
+    response_ms: float
+    involuntary_switches_per_transaction: float
+    tps: Aside[float]
+    gains: Aside[Gains] = Gains()
 
     @property
-    def share(self) -> float:
-        """Share of client time: the CPU waiting of the clients beyond."""
-        return self.queued * max(1 - SPARE * self.knee / self.clients, 0.0)
+    def enough(self) -> str:
+        """The number of clients that keep the CPU busy."""
+        return count(max(round(SPARE * self.knee_clients), 1))
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"{self.clients} clients share a CPU that about {significant(self.knee_clients)} "
+            f"clients keep busy: they spend {percent(self.queued_share)} of their time waiting for "
+            "it."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        response_s = self.response_ms / 1e3
+        working = clients_at_work(self.tps, response_s * (1 - self.queued_share))
+        switches = significant(self.involuntary_switches_per_transaction)
+        return [
+            f"N = X·R: {tps(self.tps)} TPS × {milliseconds(self.response_ms)} = "
+            f"{significant(self.tps * response_s)} clients, of which {significant(working)} do not "
+            "wait for CPU.",
+            f"{switches} involuntary context switches per transaction.",
+        ]
+
+    why: ClassVar[str] = (
+        "Beyond the knee each further client adds its own waiting to everyone's latency, and "
+        "nothing to throughput."
+    )
+
+    @property
+    def advice(self) -> list[str]:
+        return [
+            f"Use about {self.enough} connections: a pool in the application, or a pooler in front "
+            "of the server, where the other clients wait.",
+            "Find the knee: run with several values of -c and compare throughput and p99.",
+        ]
+
+    @property
+    def gain(self) -> str:
+        return self.gains.in_throughput(
+            "Latency falls in proportion to the connections; throughput stays, or rises slightly "
+            "with fewer context switches."
+        )
+
+    @property
+    def refute(self) -> str:
+        return f"Run with -c {self.enough}: throughput must stay within a few percent."
 
 
-def look(case: Case) -> Outcome:
+def look(run: Run) -> TooManyConnections | NotFound:
     """There can be too many clients for the CPU only if it is saturated."""
-    clients = clients_at_once(case)
-    spent = client_time(case)
+    clients = clients_at_once(run)
+    spent = client_time(run)
     needed(spent.knows_cpu_queue or None, "the server's CPU time was not read")
-    used = processor_time(case)
+    used = processor_time(run)
     if used.in_use < SATURATED:
         return NotFound(f"CPU utilization was {percent(used.in_use)}")
     if (not_seen := spent.not_seen / spent.total) > NOT_SEEN_MAX:
         raise LackingError(f"{percent(not_seen)} of client time was not sampled")
-    crowd = _crowd(case, spent, used, clients)
-    if crowd.share < NOTICED:
-        return NotFound(
-            f"{crowd.clients} clients where {significant(crowd.knee)} keep the CPU busy"
-        )
-    return _finding(case, crowd)
+    return _if_crowded(run, spent, used, clients)
 
 
-def _crowd(case: Case, spent: Budget, used: ProcessorTime, clients: int) -> _Crowd:
-    transactions = committed(case)
-    server_us = sum(grown(case, "processes", name, "server") for name in ("user_us", "system_us"))
+def _if_crowded(
+    run: Run, spent: Budget, used: ProcessorTime, clients: int
+) -> TooManyConnections | NotFound:
+    transactions = committed(run)
+    server_us = sum(
+        grown(run, counter, "server") for counter in (Processes.user_us, Processes.system_us)
+    )
     demand_s = server_us / 1e6 / transactions / used.cores
     seen = 1 - spent.not_seen / spent.total
-    queued = (spent.share("cpu_queue") + _queued_on_the_way(case)) / seen
+    queued = (spent.share("cpu_queue") + _queued_on_the_way(run)) / seen
     not_asking = sum(spent.share(kind) for kind in ("idle", "pause", "unconnected")) / seen
     response_s = spent.total * (1 - not_asking) / transactions
     for_others = spent.share("lwlock") / seen
     unqueued_s = response_s - spent.total * (queued + for_others) / transactions
-    throughput = case.record.throughput_tps
-    return _Crowd(
+    knee = max(unqueued_s / needed(demand_s or None, "the server used no CPU time"), 1.0)
+    switches = grown(run, Processes.involuntary_switches, "server") / transactions
+    share = queued * max(1 - SPARE * knee / clients, 0.0)
+    if share < NOTICED:
+        return NotFound(f"{clients} clients where {significant(knee)} keep the CPU busy")
+    throughput = full_record(run).throughput_tps
+    return TooManyConnections(
+        share=share,
         clients=clients,
-        knee=max(unqueued_s / needed(demand_s or None, "the server used no CPU time"), 1.0),
-        queued=queued,
-        response_s=response_s,
+        knee_clients=knee,
+        queued_share=queued,
+        response_ms=response_s * 1e3,
+        involuntary_switches_per_transaction=switches,
         tps=throughput.value if throughput else 0.0,
-        switches=grown(case, "processes", "involuntary_switches", "server") / transactions,
+        gains=gains_in(run),
     )
 
 
-def _queued_on_the_way(case: Case) -> float:
+def _queued_on_the_way(run: Run) -> float:
     """On a saturated CPU wake-ups queue too; over a network the two cannot be distinguished."""
-    return network_time_of(case).beyond_machine if stays_within_machine(case) else 0.0
-
-
-def _finding(case: Case, crowd: _Crowd) -> Finding:
-    enough = count(max(round(SPARE * crowd.knee), 1))
-    working = clients_at_work(crowd.tps, crowd.response_s * (1 - crowd.queued))
-    return found(
-        f"{crowd.clients} clients share a CPU that about {significant(crowd.knee)} clients keep "
-        f"busy: they spend {percent(crowd.queued)} of their time waiting for it.",
-        share=crowd.share,
-        share_of="client time",
-        certainty="likely",
-        evidence={
-            "clients": crowd.clients,
-            "knee_clients": crowd.knee,
-            "queued_share": crowd.queued,
-            "response_ms": crowd.response_s * 1e3,
-            "involuntary_switches_per_transaction": crowd.switches,
-        },
-        seen=[
-            f"N = X·R: {tps(crowd.tps)} TPS × {milliseconds(crowd.response_s * 1e3)} = "
-            f"{significant(crowd.tps * crowd.response_s)} clients, of which {significant(working)} "
-            "do not wait for CPU.",
-            f"{significant(crowd.switches)} involuntary context switches per transaction.",
-        ],
-        why="Beyond the knee each further client adds its own waiting to everyone's latency, and "
-        "nothing to throughput.",
-        advice=[
-            f"Use about {enough} connections: a pool in the application, or a pooler in front of "
-            "the server, where the other clients wait.",
-            "Find the knee: run with several values of -c and compare throughput and p99.",
-        ],
-        gain=in_throughput(
-            case,
-            "Latency falls in proportion to the connections; throughput stays, or rises slightly "
-            "with fewer context switches.",
-        ),
-        refute=f"Run with -c {enough}: throughput must stay within a few percent.",
-    )
+    return network_time_of(run).beyond_machine if stays_within_machine(run) else 0.0
 
 
 RULE = Rule(

@@ -14,8 +14,10 @@ Source: sysbench's manual, --mysql-ignore-errors and the hook sql_error_ignorabl
 Wrong when: retrying is what you want to measure.
 """
 
-from dbdyno.explain.case import Case
-from dbdyno.explain.failing import (
+from typing import ClassVar
+
+from dbdyno.analysis.summarize import full_record
+from dbdyno.explain.resources.failing import (
     THROWN_AWAY,
     advice_against,
     first_message,
@@ -23,37 +25,72 @@ from dbdyno.explain.failing import (
     share_of_time,
     transactions_of,
 )
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
 from dbdyno.explain.sentences import amount, and_so_on
 from dbdyno.formatting import count, percent
+from dbdyno.model.record import Certainty, FailureRecord, Severity
+from dbdyno.model.run import Run
 
 
-def look(case: Case) -> Outcome:
+class TriesAgain(Claim, frozen=True, kw_only=True):
+    """Attempts that were retried, by code, and what they are of all time and attempts."""
+
+    tries: dict[str, int]
+    share_of_time: float
+    share_of_tries: float
+    records: Aside[list[FailureRecord]]
+    """The most frequent first."""
+    has_succeeded: Aside[bool] = True
+    """Whether any transaction has."""
+    certainty: ClassVar[Certainty] = "sure"
+
+    @property
+    def severity(self) -> Severity:
+        return "minor" if self.has_succeeded else "critical"
+
+    @property
+    def summary(self) -> str:
+        number = sum(one.count for one in self.records)
+        return (
+            f"{amount(number, 'attempt', 'attempts')} failed and had to be retried, by "
+            f"{and_so_on([kind_and_code(one) for one in self.records])}: "
+            f"{percent(self.share_of_time)} of client time was spent in them."
+        )
+
+    @property
+    def seen(self) -> list[str]:
+        return [f"{count(one.count)} times {first_message(one)}" for one in self.records]
+
+    why: ClassVar[str] = (
+        "A retried transaction does not count as failed: its response time includes the failed "
+        "attempts, whose work was wasted."
+    )
+
+    @property
+    def advice(self) -> list[str]:
+        return advice_against(self.records)
+
+    refute: ClassVar[str] = (
+        "Run one client for a few transactions (-c 1 -t 10): if none is retried, the clients "
+        "interfere with each other or with another program."
+    )
+
+
+def look(run: Run) -> TriesAgain | NotFound:
     """Judged by their time, or by their number."""
-    again = [one for one in case.record.tried_again if one.failure_class not in THROWN_AWAY]
+    again = [one for one in full_record(run).tried_again if one.failure_class not in THROWN_AWAY]
     again.sort(key=lambda one: -one.count)
-    number, counts = sum(one.count for one in again), transactions_of(case)
-    of_time = share_of_time(case, sum(one.took_s or 0.0 for one in again))
+    number, counts = sum(one.count for one in again), transactions_of(run)
+    of_time = share_of_time(run, sum(one.took_s or 0.0 for one in again))
     of_tries = number / max(counts.ok + counts.failed + number, 1)
     if max(of_time, of_tries) < NOTICED:
         return NotFound(f"{count(number)} attempts failed for other reasons and were retried")
-    return found(
-        f"{amount(number, 'attempt', 'attempts')} failed and had to be retried, by "
-        f"{and_so_on([kind_and_code(one) for one in again])}: {percent(of_time)} of client time "
-        "was spent in them.",
-        severity="minor" if counts.ok else "critical",
-        certainty="sure",
-        evidence={
-            "tries": {one.code: one.count for one in again},
-            "share_of_time": of_time,
-            "share_of_tries": of_tries,
-        },
-        seen=[f"{count(one.count)} times {first_message(one)}" for one in again],
-        why="A retried transaction does not count as failed: its response time includes the failed "
-        "attempts, whose work was wasted.",
-        advice=advice_against(again),
-        refute="Run one client for a few transactions (-c 1 -t 10): if none is retried, the "
-        "clients interfere with each other or with another program.",
+    return TriesAgain(
+        tries={one.code: one.count for one in again},
+        share_of_time=of_time,
+        share_of_tries=of_tries,
+        records=again,
+        has_succeeded=bool(counts.ok),
     )
 
 

@@ -13,94 +13,119 @@ Wrong when: the load was meant to change, in stages or by an arrival schedule: s
 judged by their level.
 """
 
-from msgspec import Struct
+from typing import ClassVar
 
 from dbdyno.analysis.doubts import DOWN_TO_NOTHING, DURATION_MIN_S, HALF_WIDTH_MAX
-from dbdyno.analysis.steadiness import Shift, unasked_shift
-from dbdyno.explain.case import Case
-from dbdyno.explain.databases import database_of
+from dbdyno.analysis.series.steadiness import Shift, unasked_shift
+from dbdyno.analysis.series.timeline import timeline
+from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.needs import needed
-from dbdyno.explain.rule import NotFound, Outcome, Rule, found
+from dbdyno.explain.rule import Aside, Claim, NotFound, Rule
 from dbdyno.formatting import percent, seconds, tps
+from dbdyno.model.record import Certainty, Severity
+from dbdyno.model.run import Run
 
 
-class _Weakness(Struct, frozen=True):
-    """What weakens the run, and what therefore cannot be concluded."""
+class Unsteady(Claim, frozen=True, kw_only=True):
+    """What weakens the run; the evidence lists it in words."""
 
-    cause: str
-    consequence: str
+    shift: Aside[Shift | None] = None
+    """A change of level."""
+    reach: Aside[float | None] = 0.0
+    """Half the width of the mean's interval over the mean; None: too few samples for one."""
+    duration_s: Aside[float]
+    rare: Aside[str]
+    """Work that the server does rarely, and then in bulk."""
+    certainty: ClassVar[Certainty] = "sure"
+
+    @property
+    def weaknesses(self) -> list[tuple[str, str]]:
+        """Each with what therefore cannot be concluded."""
+        found = []
+        if self.shift:
+            levels = f"{tps(self.shift.before)} to {tps(self.shift.after)} TPS"
+            found.append(
+                (
+                    f"throughput went from {levels} within the run",
+                    "The mean covers two levels and describes neither.",
+                )
+            )
+        if self.reach is None:
+            found.append(
+                (
+                    "too few samples for a confidence interval",
+                    "No difference can be claimed.",
+                )
+            )
+        elif self.reach >= DOWN_TO_NOTHING:
+            found.append(
+                (
+                    "throughput is hardly known: its 95 % interval extends to 0",
+                    "No difference can be claimed.",
+                )
+            )
+        elif self.reach > HALF_WIDTH_MAX:
+            reach = percent(self.reach)
+            found.append(
+                (
+                    f"throughput is known only to ±{reach}",
+                    f"A difference below {reach} cannot be claimed from this run.",
+                )
+            )
+        if self.duration_s < DURATION_MIN_S:
+            found.append(
+                (
+                    f"only {seconds(self.duration_s)} were measured",
+                    f"What occurs less often than every few seconds ({self.rare}) is not "
+                    "represented.",
+                )
+            )
+        return found
+
+    @property
+    def evidence(self) -> dict[str, object]:
+        return {"causes": [cause for cause, _ in self.weaknesses]}
+
+    @property
+    def severity(self) -> Severity:
+        return "note" if self.shift is None else "minor"
+
+    @property
+    def summary(self) -> str:
+        causes = "; ".join(cause for cause, _ in self.weaknesses)
+        return f"{causes[0].upper()}{causes[1:]}."
+
+    @property
+    def seen(self) -> list[str]:
+        return [consequence for _, consequence in self.weaknesses]
+
+    why: ClassVar[str] = "A number quoted without its uncertainty looks exact."
+
+    @property
+    def advice(self) -> list[str]:
+        """Four times the length halves the interval of independent samples."""
+        longer_s = max(4 * self.duration_s, 3 * DURATION_MIN_S)
+        return [
+            f"Run longer: -T {longer_s:.0f}, after a warm-up long enough for the level to settle."
+        ]
+
+    refute: ClassVar[str] = "Run longer: a steady system holds its level, and its interval narrows."
 
 
-def look(case: Case) -> Outcome:
+def look(run: Run) -> Unsteady | NotFound:
     """A change of level is the most severe of the three."""
-    shift = unasked_shift(case.recording.plan, case.timeline.measured().tps)
-    known = [*_of_shift(shift), *_of_noise(case), *_of_length(case)]
-    if not known:
-        return NotFound("throughput held one level and is known closely")
-    return found(
-        _sentence([weakness.cause for weakness in known]),
-        severity="note" if shift is None else "minor",
-        certainty="sure",
-        evidence={"causes": [weakness.cause for weakness in known]},
-        seen=[weakness.consequence for weakness in known],
-        why="A number quoted without its uncertainty looks exact.",
-        advice=[_advice(case)],
-        refute="Run longer: a steady system holds its level, and its interval narrows.",
+    shift = unasked_shift(run.plan, timeline(run).measured().tps)
+    throughput = needed(full_record(run).throughput_tps, "nothing was measured")
+    high, value = throughput.high, throughput.value
+    claim = Unsteady(
+        shift=shift,
+        reach=high / value - 1 if high is not None and value else None,
+        duration_s=full_record(run).duration_s or 0.0,
+        rare=run.database.terms.put_off,
     )
-
-
-def _sentence(causes: list[str]) -> str:
-    first, *others = causes
-    return f"{'; '.join([first[0].upper() + first[1:], *others])}."
-
-
-def _of_shift(shift: Shift | None) -> list[_Weakness]:
-    if shift is None:
-        return []
-    return [
-        _Weakness(
-            f"throughput went from {tps(shift.before)} to {tps(shift.after)} TPS within the run",
-            "The mean covers two levels and describes neither.",
-        )
-    ]
-
-
-def _of_noise(case: Case) -> list[_Weakness]:
-    throughput = needed(case.record.throughput_tps, "nothing was measured")
-    if throughput.high is None or not throughput.value:
-        few = "too few samples for a confidence interval"
-        return [_Weakness(few, "No difference can be claimed.")]
-    reach = throughput.high / throughput.value - 1
-    if reach <= HALF_WIDTH_MAX:
-        return []
-    if reach >= DOWN_TO_NOTHING:
-        hardly = "throughput is hardly known: its 95 % interval extends to 0"
-        return [_Weakness(hardly, "No difference can be claimed.")]
-    return [
-        _Weakness(
-            f"throughput is known only to ±{percent(reach)}",
-            f"A difference below {percent(reach)} cannot be claimed from this run.",
-        )
-    ]
-
-
-def _of_length(case: Case) -> list[_Weakness]:
-    duration_s = case.record.duration_s or 0.0
-    if duration_s >= DURATION_MIN_S:
-        return []
-    return [
-        _Weakness(
-            f"only {seconds(duration_s)} were measured",
-            f"What occurs less often than every few seconds ({database_of(case).put_off}) is not "
-            "represented.",
-        )
-    ]
-
-
-def _advice(case: Case) -> str:
-    """Four times the length halves the interval of independent samples."""
-    longer_s = max(4 * (case.record.duration_s or 0.0), 3 * DURATION_MIN_S)
-    return f"Run longer: -T {longer_s:.0f}, after a warm-up long enough for the level to settle."
+    if not claim.weaknesses:
+        return NotFound("throughput held one level and is known closely")
+    return claim
 
 
 RULE = Rule(id="unsteady", title="Not steady, too short or too noisy", look=look)

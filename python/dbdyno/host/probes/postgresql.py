@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from dbdyno.errors import DbdynoError
-from dbdyno.host.doctor import Probe, ProbeResult
-from dbdyno.servers.postgresql.binaries import (
+from dbdyno.databases.postgresql.server.binaries import (
     broken_installations,
     embedded_binaries,
     local_binaries,
 )
+from dbdyno.errors import DbdynoError
+from dbdyno.host.doctor import Probe, ProbeResult
 from dbdyno.servers.product import Binaries
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+from dbdyno.explain.explain import explained_record
 from dbdyno.formatting import NOTHING
 from dbdyno.model.record import CostRecord
-from dbdyno.report.content import Block, Section, Subject, Table, Text
+from dbdyno.model.run import Run
+from dbdyno.report.content import Block, Section, Table, Text
 from dbdyno.report.costs import cost_text, interval_text
 
 _SIDES = {"server": "server", "client": "load generator", "network": "network"}
@@ -20,9 +22,9 @@ _MEASURED_ALONE = "Over the measured intervals alone: {titles}."
 _OF_SCRIPTS = "costs of single scripts"
 
 
-def build(subject: Subject) -> Sequence[Block]:
+def build(run: Run) -> Sequence[Block]:
     """One table for all scripts together, one for each script whose costs could be separated."""
-    costs = subject.record.costs
+    costs = explained_record(run).costs
     if not costs:
         return []
     scripts = dict.fromkeys(cost.script for cost in costs)
@@ -55,4 +57,4 @@ def _table(costs: Sequence[CostRecord], script: str) -> Table:
     )
 
 
-SECTION = Section(id="costs", title="Cost per transaction", order=8, build=build)
+SECTION = Section(id="costs", title="Cost per transaction", build=build)

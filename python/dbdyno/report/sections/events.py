@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from dbdyno.analysis.events import EventKind, RunEvent
+from dbdyno.analysis.events.events import EventKind, RunEvent
 from dbdyno.formatting import NOTHING, counted, percent, seconds, significant, size
-from dbdyno.report.content import Block, Folded, Section, Subject, Table, Text
-from dbdyno.report.events import NAMES, shown_events
+from dbdyno.model.run import Run
+from dbdyno.report.charts.event_lanes import NAMES, shown_events
+from dbdyno.report.content import Block, Folded, Section, Table, Text
 
 _BETWEEN: frozenset[EventKind] = frozenset({"wal_switch"})
 """Kinds known only to lie between two readings: neither their time nor duration is known."""
@@ -13,9 +14,9 @@ _ROWS_OPEN = 12
 _ROWS_MAX = 200
 
 
-def build(subject: Subject) -> Sequence[Block]:
+def build(run: Run) -> Sequence[Block]:
     """A table, folded if it is long."""
-    events = shown_events(subject)
+    events = shown_events(run)
     if not events:
         return []
     summary = Text(text=_summary(events))
@@ -90,4 +91,4 @@ def _value(field: str, value: float | str) -> str:
     return size(value) if field.endswith("_bytes") else significant(value)
 
 
-SECTION = Section(id="events", title="Events", order=14, build=build)
+SECTION = Section(id="events", title="Events", build=build)

@@ -4,19 +4,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dbdyno.explain.explain import explained_record
+from dbdyno.explain.statements.sql import in_short
 from dbdyno.formatting import NOTHING, count, percent, seconds
-from dbdyno.report.content import Block, Section, Subject, Table, Text
+from dbdyno.model.record import FailureRecord, RunRecord
+from dbdyno.model.run import Run
+from dbdyno.report.content import Block, Section, Table, Text
 
 
-def build(subject: Subject) -> Sequence[Block]:
+def build(run: Run) -> Sequence[Block]:
     """States that there were none, if so: an absent section would leave it open."""
-    tables = [*_failures(subject), *_tried_again(subject), *_outages(subject)]
+    tables = [*_failures(run), *_tried_again(run), *_outages(run)]
     return tables or [Text(text="No transaction failed, and no connection was lost.")]
 
 
-def _failures(subject: Subject) -> list[Block]:
-    failures = sorted(subject.record.failures, key=lambda failure: -failure.count)
-    counts = subject.record.transactions
+def _failures(run: Run) -> list[Block]:
+    failures = sorted(explained_record(run).failures, key=lambda failure: -failure.count)
+    counts = explained_record(run).transactions
     if not failures:
         return []
     ended = max((counts.ok + counts.failed) if counts else 0, 1)
@@ -41,8 +45,8 @@ def _failures(subject: Subject) -> list[Block]:
     ]
 
 
-def _tried_again(subject: Subject) -> list[Block]:
-    tries = sorted(subject.record.tried_again, key=lambda one: -one.count)
+def _tried_again(run: Run) -> list[Block]:
+    tries = sorted(explained_record(run).tried_again, key=lambda one: -one.count)
     if not tries:
         return []
     return [
@@ -66,11 +70,34 @@ def _tried_again(subject: Subject) -> list[Block]:
     ]
 
 
-def _outages(subject: Subject) -> list[Block]:
-    outages = subject.recording.tables["outages"]
-    if not len(outages["time_s"]):
+def summary(record: RunRecord) -> Sequence[Block]:
+    """Failures, and failed tries that were retried: the first message tells the most."""
+    titled = {"failures": record.failures, "retried": record.tried_again}
+    return [_in_short(title, found) for title, found in titled.items() if found]
+
+
+def _in_short(title: str, failures: Sequence[FailureRecord]) -> Table:
+    return Table(
+        columns=(title, "code", "count", "first message"),
+        rows=[
+            (one.failure_class.replace("_", " "), one.code, count(one.count), _first_message(one))
+            for one in sorted(failures, key=lambda one: -one.count)
+        ],
+        numeric=frozenset({2}),
+        is_cut=True,
+    )
+
+
+def _first_message(failure: FailureRecord) -> str:
+    place = f"{in_short(failure.statement)}: " if failure.statement else ""
+    return place + failure.message
+
+
+def _outages(run: Run) -> list[Block]:
+    outages = run.outages
+    if not len(outages):
         return []
-    columns = (outages[name] for name in ("time_s", "seconds", "connections_lost", "message"))
+    columns = (outages.time_s, outages.seconds, outages.connections_lost, outages.message)
     return [
         Table(
             caption="Outages",
@@ -89,4 +116,4 @@ def _outages(subject: Subject) -> list[Block]:
     ]
 
 
-SECTION = Section(id="failures", title="Failures", order=70, build=build)
+SECTION = Section(id="failures", title="Failures", build=build, summary=summary)

@@ -2,16 +2,23 @@
 
 from collections.abc import Iterator, Sequence
 
-from dbdyno.explain.shares import remainder_text
+from dbdyno.explain.explain import explained_record
+from dbdyno.explain.shares import main_note, remainder_text, share_text
 from dbdyno.formatting import counted
 from dbdyno.model.record import Finding, RunRecord, UnevaluatedRule
-from dbdyno.report.content import Block, Claim, Folded, Section, Subject, Table, Text
-from dbdyno.report.findings import bearing, clean_text, is_grave
+from dbdyno.model.run import Run
+from dbdyno.report.content import Block, Claim, Folded, Section, Table, Text
+
+_CERTAINTY = {
+    "sure": "sure: two kinds of evidence agree",
+    "likely": "likely: one kind of evidence",
+    "hint": "a hint",
+}
 
 
-def build(subject: Subject) -> Sequence[Block]:
+def build(run: Run) -> Sequence[Block]:
     """Nothing for a run that was never explained, such as one of an older version."""
-    record = subject.record
+    record = explained_record(run)
     if not (record.findings or record.not_looked or record.unexplained is not None):
         return []
     return list(_blocks(record))
@@ -67,4 +74,25 @@ def _unevaluated(rules: Sequence[UnevaluatedRule]) -> Table:
     )
 
 
-SECTION = Section(id="findings", title="What limits throughput", order=5, build=build)
+def is_grave(finding: Finding) -> bool:
+    """Whether it reports a problem: everything but notes."""
+    return finding.severity != "note"
+
+
+def bearing(finding: Finding) -> str:
+    """How much the cause accounts for, and how certain that is."""
+    certainty = _CERTAINTY[finding.certainty]
+    share = share_text(finding)
+    return f"{share} · {certainty}" if share else certainty[0].upper() + certainty[1:]
+
+
+def clean_text(record: RunRecord) -> str:
+    """The sentence for a run without a grave finding."""
+    if record.not_looked and record.unexplained is None:
+        return "No finding above severity note, but some rules could not look."
+    if note := main_note(record.findings):
+        return f"No finding above severity note; the largest: {note.title}. {note.summary}"
+    return "No finding above severity note: no rule sees a cause that limits this run."
+
+
+SECTION = Section(id="findings", title="What limits throughput", build=build)

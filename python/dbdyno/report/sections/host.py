@@ -2,31 +2,32 @@
 
 from collections.abc import Sequence
 
+from dbdyno.explain.explain import explained_record
 from dbdyno.formatting import count, significant
-from dbdyno.report.content import Block, Facts, Section, Subject
+from dbdyno.model.run import Run
+from dbdyno.report.content import Block, Facts, Section
 from dbdyno.report.facts import readable_pairs
 
-_ENGINE_FACTS = ("io", "io_reason", "threads")
 
-
-def build(subject: Subject) -> Sequence[Block]:
+def build(run: Run) -> Sequence[Block]:
     """Host facts, then the engine's."""
-    pairs = readable_pairs(subject.recording.host) + _engine(subject)
+    pairs = readable_pairs(run.as_recorded.host) + _engine(run)
     return [Facts(pairs=pairs)] if pairs else []
 
 
-def _engine(subject: Subject) -> list[tuple[str, str]]:
-    hello = subject.recording.engine.get("hello", {})
-    facts = {name: hello[name] for name in _ENGINE_FACTS if hello.get(name)}
+def _engine(run: Run) -> list[tuple[str, str]]:
+    hello = run.engine.hello
+    reported = {"io": hello.io, "io_reason": hello.io_reason, "threads": hello.threads}
+    facts = {name: value for name, value in reported.items() if value}
     pairs = readable_pairs({"engine": facts})
-    client = subject.record.client
+    client = explained_record(run).client
     if client and client.cpu_us_per_transaction is not None:
         cost = f"{significant(client.cpu_us_per_transaction)}\u202fµs per transaction"
         pairs.append(("Engine CPU", cost))
-    switches = subject.recording.tables["intervals"]["involuntary_switches"]
+    switches = run.intervals.involuntary_switches
     if len(switches):
         pairs.append(("Engine involuntary context switches", count(int(switches.sum()))))
     return pairs
 
 
-SECTION = Section(id="host", title="Host", order=80, build=build)
+SECTION = Section(id="host", title="Host", build=build)

@@ -4,20 +4,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbdyno.analysis.medians import median
+from dbdyno.analysis.series.timeline import whole_intervals
+from dbdyno.analysis.statistics.estimate import median
+from dbdyno.explain.explain import explained_record
 from dbdyno.formatting import milliseconds, seconds
-from dbdyno.report import resample
+from dbdyno.model.run import Run
+from dbdyno.report.charts import resample
+from dbdyno.report.charts.event_lanes import lane_text
+from dbdyno.report.charts.over_time import chart, sampled_rows, shading_text
 from dbdyno.report.content import (
     Block,
     Emphasis,
     Figure,
     Section,
     Series,
-    Subject,
     Table,
 )
-from dbdyno.report.events import lane_text
-from dbdyno.report.over_time import chart, sampled_rows, shading_text
 
 _LINES: tuple[tuple[str, str, str, Emphasis], ...] = (
     ("p50_ms", "p50", "--blue", "line"),
@@ -27,9 +29,9 @@ _LINES: tuple[tuple[str, str, str, Emphasis], ...] = (
 )
 
 
-def build(subject: Subject) -> Sequence[Block]:
+def build(run: Run) -> Sequence[Block]:
     """One point per interval; for long runs the worst of a group of intervals."""
-    line = subject.whole_intervals
+    line = whole_intervals(run)
     if not len(line.tps) or np.isnan(line.latencies_ms["max_ms"]).all():
         return []
     size = resample.group_size(len(line.tps))
@@ -40,10 +42,10 @@ def build(subject: Subject) -> Sequence[Block]:
     return [
         Figure(
             id="latency-chart",
-            caption=_caption(subject, size),
-            summary=_summary(subject),
-            table=_table(subject),
-            chart=chart(subject, series, scale="log", unit="ms"),
+            caption=_caption(run, size),
+            summary=_summary(run),
+            table=_table(run),
+            chart=chart(run, series, scale="log", unit="ms"),
         )
     ]
 
@@ -52,19 +54,19 @@ def _values(values: resample.Values, size: int) -> list[float | None]:
     return resample.json_numbers(resample.worst_of(values, size))
 
 
-def _caption(subject: Subject, size: int) -> str:
-    length = seconds(median(subject.whole_intervals.seconds))
+def _caption(run: Run, size: int) -> str:
+    length = seconds(median(whole_intervals(run).seconds))
     grouped = f"; each point is the maximum of {size} intervals" if size > 1 else ""
-    several = len(subject.recording.plan.get("scripts", [])) > 1
+    several = len(run.plan.scripts) > 1
     coarse = " Values over several scripts may be up to 1/8 too high." if several else ""
-    shaded = shading_text(subject) + lane_text(subject)
+    shaded = shading_text(run) + lane_text(run)
     text = f"Response time of the transactions that ended in each interval of {length}"
-    return f"{text}{grouped}{shaded}.{coarse}{_silence(subject)}"
+    return f"{text}{grouped}{shaded}.{coarse}{_silence(run)}"
 
 
-def _silence(subject: Subject) -> str:
+def _silence(run: Run) -> str:
     """Why measured intervals with throughput may have no response time: a backlog is served."""
-    line = subject.whole_intervals
+    line = whole_intervals(run)
     silent = np.isnan(line.latencies_ms["max_ms"]) & (line.tps > 0) & (line.phase == "measure")
     if not silent.any():
         return ""
@@ -74,8 +76,8 @@ def _silence(subject: Subject) -> str:
     )
 
 
-def _summary(subject: Subject) -> str:
-    line = subject.whole_intervals
+def _summary(run: Run) -> str:
+    line = whole_intervals(run)
     measured = line.phase == "measure"
     p99, longest = (line.latencies_ms[name][measured] for name in ("p99_ms", "max_ms"))
     if not len(p99) or np.isnan(p99).all():
@@ -83,7 +85,7 @@ def _summary(subject: Subject) -> str:
     known = ~np.isnan(p99)
     text = _p99_words(p99[known], line.time_s[measured][known])
     # It may have ended after the measurement; of an interrupted run only the intervals are known.
-    response = subject.record.response_ms
+    response = explained_record(run).response_ms
     longest_ms = response.max if response else float(np.nanmax(longest))
     return f"p99 is {text}; the longest transaction took {milliseconds(longest_ms)}."
 
@@ -96,14 +98,14 @@ def _p99_words(p99: resample.Values, time_s: resample.Values) -> str:
     return f"between {ends}, worst at {seconds(float(time_s[worst]))}"
 
 
-def _table(subject: Subject) -> Table:
-    columns = [subject.whole_intervals.latencies_ms[name] for name, *_ in _LINES]
+def _table(run: Run) -> Table:
+    columns = [whole_intervals(run).latencies_ms[name] for name, *_ in _LINES]
     return Table(
         caption="Response time over time",
         columns=("Time", "Phase", *(label for _, label, *_ in _LINES)),
-        rows=sampled_rows(subject.whole_intervals, columns, milliseconds),
+        rows=sampled_rows(whole_intervals(run), columns, milliseconds),
         numeric=frozenset({0, 2, 3, 4, 5}),
     )
 
 
-SECTION = Section(id="latency", title="Response time", order=20, build=build)
+SECTION = Section(id="latency", title="Response time", build=build)

@@ -1,33 +1,32 @@
 """What was requested: load, scripts, and everything that is needed to repeat the run."""
 
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from dbdyno.formatting import NOTHING, counted, seconds, significant
-from dbdyno.report.content import Block, Facts, Folded, Section, Subject, Table, Text
+from dbdyno.model.plan import Stage
+from dbdyno.model.run import Run
+from dbdyno.report.content import Block, Facts, Folded, Section, Table, Text
 from dbdyno.report.facts import readable_pairs
 
 STAGE_COLUMNS = ("Stage", "Duration", "Clients", "Rate, TPS")
-Stage: TypeAlias = Mapping[str, float | None]
 
 
-def build(subject: Subject) -> Sequence[Block]:
+def build(run: Run) -> Sequence[Block]:
     """The plan, its stages, and behind folds the scripts as they were written.
 
     Those of sysbench come with their modules: thousands of lines.
     """
-    plan = dict(subject.recording.plan)
+    plan = dict(run.as_recorded.plan)
     lua = dict(plan.pop("lua", None) or {})
     modules = lua.pop("modules", {})
-    scripts = plan.pop("scripts", [])
-    stages = plan.pop("stages", [])
+    del plan["scripts"], plan["stages"]
     plan |= {"lua": lua} if lua else {}
     blocks: list[Block] = [Facts(pairs=readable_pairs(plan))] if plan else []
-    if stages:
-        blocks.append(_stages(stages))
-    for script in scripts:
-        title = f"Script {script['name']}, weight {script['weight']}"
-        blocks.append(_source(title, script["text"]))
+    if run.plan.stages:
+        blocks.append(_stages(run.plan.stages))
+    for script in run.plan.scripts:
+        title = f"Script {script.name}, weight {script.weight}"
+        blocks.append(_source(title, script.text))
     blocks += [_source(f"Module {name}", text) for name, text in modules.items()]
     return blocks
 
@@ -50,10 +49,10 @@ def stage_cells(number: int, stage: Stage) -> tuple[str, ...]:
     """A stage as it was planned."""
     return (
         str(number),
-        NOTHING if (length := stage["duration_ns"]) is None else seconds(length / 1e9),
-        "all" if (clients := stage["clients"]) is None else str(clients),
-        NOTHING if (rate := stage["rate_tps"]) is None else significant(rate),
+        NOTHING if (length := stage.duration_ns) is None else seconds(length / 1e9),
+        "all" if (clients := stage.clients) is None else str(clients),
+        NOTHING if (rate := stage.rate_tps) is None else significant(rate),
     )
 
 
-SECTION = Section(id="plan", title="Plan", order=100, build=build)
+SECTION = Section(id="plan", title="Plan", build=build)

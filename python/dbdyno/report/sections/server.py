@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbdyno.formatting import NOTHING
-from dbdyno.report.content import Block, Facts, Section, Subject, Table
+from dbdyno.model.run import Run
+from dbdyno.report.content import Block, Facts, Section, Table
 from dbdyno.report.facts import readable_pairs, setting_text
 
 _TABLES = {
@@ -13,9 +14,9 @@ _TABLES = {
 }
 
 
-def build(subject: Subject) -> Sequence[Block]:
+def build(run: Run) -> Sequence[Block]:
     """Facts, then the settings as tables."""
-    described = dict(subject.recording.server)
+    described = dict(run.as_recorded.server)
     lists = {name: described.pop(name, ()) for name in _TABLES}
     pairs = readable_pairs(described)
     facts: list[Block] = [Facts(pairs=pairs)] if pairs else []
@@ -44,4 +45,4 @@ def _written(value: object) -> str:
     return NOTHING if value is None or value == "" else str(value)
 
 
-SECTION = Section(id="server", title="Server", order=90, build=build)
+SECTION = Section(id="server", title="Server", build=build)

@@ -6,20 +6,21 @@ from typing import Any
 import numpy as np
 
 from dbdyno.formatting import count, milliseconds, percent, seconds
-from dbdyno.report.content import Block, Section, Subject, Table
-from dbdyno.report.sections.statements import shortened
+from dbdyno.model.run import Run
+from dbdyno.model.tables import Slowest, rows
+from dbdyno.report.content import Block, Section, Table
+from dbdyno.report.sections.statements import in_one_line
 
 _ROWS_MAX = 20
 _SQL_LENGTH = 90
 
 
-def build(subject: Subject) -> Sequence[Block]:
+def build(run: Run) -> Sequence[Block]:
     """At most twenty, slowest first. The engine keeps a few of each interval."""
-    slowest = subject.recording.tables["slowest"]
-    texts = subject.recording.tables["statement_texts"]
-    sql = dict(zip(texts["statement"].tolist(), texts["sql"].tolist(), strict=True))
-    measured = np.flatnonzero(slowest["time_s"] >= 0)
-    order = measured[np.argsort(-slowest["response_ms"][measured], kind="stable")][:_ROWS_MAX]
+    slowest, texts = run.slowest, run.statement_texts
+    sql = dict(rows(texts.statement, texts.sql))
+    measured = np.flatnonzero(slowest.time_s >= 0)
+    order = measured[np.argsort(-slowest.response_ms[measured], kind="stable")][:_ROWS_MAX]
     if not len(order):
         return []
     return [
@@ -34,33 +35,35 @@ def build(subject: Subject) -> Sequence[Block]:
                 "Share",
                 "Slowest statement",
             ),
-            rows=[_row({name: column[i] for name, column in slowest.items()}, sql) for i in order],
+            rows=[_row(slowest, place, sql) for place in order],
             numeric=frozenset({0, 1, 2, 3, 4, 5}),
             code=frozenset({6}),
         )
     ]
 
 
-def _row(slow: Mapping[str, Any], sql: Mapping[int, str]) -> tuple[str, ...]:
-    share, text = _slowest_statement(slow, sql)
+def _row(slowest: Slowest, place: int, sql: Mapping[int, str]) -> tuple[str, ...]:
+    response_ms = float(slowest.response_ms[place])
+    share, text = _slowest_statement(slowest.statements[place], response_ms, sql)
     return (
-        seconds(float(slow["time_s"])),
-        str(slow["client"]),
-        milliseconds(float(slow["response_ms"])),
-        milliseconds(float(slow["service_ms"])),
-        count(slow["tries"]),
+        seconds(float(slowest.time_s[place])),
+        str(slowest.client[place]),
+        milliseconds(response_ms),
+        milliseconds(float(slowest.service_ms[place])),
+        count(slowest.tries[place]),
         share,
         text,
     )
 
 
-def _slowest_statement(slow: Mapping[str, Any], sql: Mapping[int, str]) -> tuple[str, str]:
-    steps = list(slow["statements"])
+def _slowest_statement(
+    steps: Sequence[Mapping[str, Any]], response_ms: float, sql: Mapping[int, str]
+) -> tuple[str, str]:
     if not steps:
         return "", ""
     most = max(steps, key=lambda step: step["ms"])
-    share = most["ms"] / max(float(slow["response_ms"]), 1e-9)
-    return percent(min(share, 1.0)), shortened(sql.get(most["statement"], ""), _SQL_LENGTH)
+    share = most["ms"] / max(response_ms, 1e-9)
+    return percent(min(share, 1.0)), in_one_line(sql.get(most["statement"], ""), _SQL_LENGTH)
 
 
-SECTION = Section(id="slowest", title="Slowest transactions", order=60, build=build)
+SECTION = Section(id="slowest", title="Slowest transactions", build=build)

@@ -6,19 +6,17 @@ If the server's sessions were sampled, the mean is split into work and waiting.
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from markupsafe import Markup
 from msgspec import Struct
 
-from dbdyno.analysis.lock_queue import StatementTime
+from dbdyno.analysis.waits.lock_queue import StatementTime, lock_queue
+from dbdyno.explain.explain import explained_record
 from dbdyno.formatting import NOTHING, count, milliseconds, percent, significant
-from dbdyno.model.record import StatementRecord
-from dbdyno.report.content import Block, Figure, Section, Subject, Table
-from dbdyno.report.plot import at_each_width
-from dbdyno.report.scales import Scale, linear_ticks
-from dbdyno.report.svg import Drawing
-
-_ROW, _TOP, _BOTTOM, _RIGHT = 40, 6, 40, 76
-_CHARACTER = 7.3  # width of a character of the code face at 12 px
+from dbdyno.layout import printable, shortened
+from dbdyno.model.record import RunRecord, StatementRecord
+from dbdyno.model.run import Run
+from dbdyno.report.charts.plot import at_each_width
+from dbdyno.report.charts.statement_bars import StatementBar, draw_statement_bars
+from dbdyno.report.content import Block, Figure, Items, Section, Table
 
 
 class Row(Struct, frozen=True):
@@ -50,12 +48,14 @@ _KEY = (
     ("--wait-lwlock", "waiting for something else, such as a CPU"),
     ("--wait-lock", "waiting for a lock"),
 )
+_NAMED = 60
+"""Characters of a statement that is named in a sentence."""
 _UNSEEN_KEY = ("--grey", "too short to be sampled")
 
 
-def build(subject: Subject) -> Sequence[Block]:
+def build(run: Run) -> Sequence[Block]:
     """Bars in the order of the scripts, so that a transaction reads from top to bottom."""
-    rows = _rows(subject)
+    rows = _rows(run)
     if not rows:
         return []
     return [
@@ -66,7 +66,7 @@ def build(subject: Subject) -> Sequence[Block]:
             summary=_summary(rows),
             key=_key(rows),
             table=_table(rows),
-            svg=at_each_width(partial(_draw, rows)),
+            svg=at_each_width(partial(draw_statement_bars, _bars(rows))),
         ),
         *_sent_as_text([row.record for row in rows]),
     ]
@@ -84,6 +84,39 @@ def _sent_as_text(statements: Sequence[StatementRecord]) -> Sequence[Table]:
     return [table] if rows else []
 
 
+def summary(record: RunRecord) -> Sequence[Block]:
+    """Numbers first: a statement has the rest of its line."""
+    statements = record.statements
+    if not any(one.count for one in statements):
+        # Killed before the first histograms were written.
+        return _sent_as_text_in_short(statements)
+    # A statement that failed was answered, too: its time counts in the transaction only.
+    counts_rows = any(one.rows is not None for one in statements)
+    columns = ("ok", *(("rows",) * counts_rows), "mean", "p50", "p95", "p99", "statement")
+    table = Table(
+        columns=columns,
+        rows=[
+            (
+                count(one.count),
+                *((rows_each(one),) * counts_rows),
+                *(milliseconds(ms) for ms in (one.mean_ms, one.p50_ms, one.p95_ms, one.p99_ms)),
+                statement_label(one, statements),
+            )
+            for one in statements
+        ],
+        numeric=frozenset(range(len(columns) - 1)),
+        is_cut=True,
+    )
+    return [table, *_sent_as_text_in_short(statements)]
+
+
+def _sent_as_text_in_short(statements: Sequence[StatementRecord]) -> Sequence[Items]:
+    labels = [(statement_label(one, statements), one.as_text) for one in statements if one.as_text]
+    sentences = [f"{shortened(printable(label), _NAMED)}: {why}" for label, why in labels]
+    title = "These statements are sent as text, with the values in it:"
+    return [Items(title=title, sentences=sentences)] if sentences else []
+
+
 def _key(rows: Sequence[Row]) -> Sequence[tuple[str, str]]:
     """Empty if no bar has parts."""
     if not any(row.split for row in rows):
@@ -91,15 +124,29 @@ def _key(rows: Sequence[Row]) -> Sequence[tuple[str, str]]:
     return _KEY if all(row.split for row in rows) else (*_KEY, _UNSEEN_KEY)
 
 
-def _rows(subject: Subject) -> list[Row]:
+def _rows(run: Run) -> list[Row]:
     """The statements that ran; a statement's position in the record is the number in its split."""
-    queue = subject.lock_queue
+    queue = lock_queue(run)
     splits = {one.statement: one for one in queue.statements} if queue else {}
     whole = "bar unseen" if splits else "bar"
     return [
         Row(record, splits.get(number), whole)
-        for number, record in enumerate(subject.record.statements)
+        for number, record in enumerate(explained_record(run).statements)
         if record.mean_ms is not None
+    ]
+
+
+def _bars(rows: Sequence[Row]) -> list[StatementBar]:
+    records = [row.record for row in rows]
+    return [
+        StatementBar(
+            label=statement_label(row.record, records),
+            mean_ms=row.record.mean_ms or 0,
+            p95_ms=row.record.p95_ms or 0,
+            p99_ms=row.record.p99_ms or 0,
+            parts=row.parts,
+        )
+        for row in rows
     ]
 
 
@@ -114,7 +161,7 @@ def _summary(rows: Sequence[Row]) -> str:
     waiting = f", {milliseconds(lock_ms)} of it waiting for locks" if lock_ms else ""
     return (
         f"The largest share of statement time, {percent(_share(most, rows))}, goes to "
-        f"“{shortened(record.sql.rstrip(';'), 70)}”: {milliseconds(record.mean_ms)} on average"
+        f"“{in_one_line(record.sql.rstrip(';'), 70)}”: {milliseconds(record.mean_ms)} on average"
         f"{waiting}, p99 {milliseconds(record.p99_ms)}."
     )
 
@@ -188,45 +235,9 @@ def _split_cells(row: Row) -> tuple[str, ...]:
     return tuple(milliseconds(part_ms) for _, part_ms in row.parts)
 
 
-def shortened(text: str, length: int) -> str:
+def in_one_line(sql: str, length: int) -> str:
     """One line of at most this many characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1] + "…"
+    return shortened(" ".join(sql.split()), length)
 
 
-def _draw(rows: Sequence[Row], width: int) -> Markup:
-    bottom = _TOP + _ROW * len(rows)
-    drawing = Drawing(width, bottom + _BOTTOM - 16)
-    longest = max(max(row.record.p99_ms or 0, row.record.mean_ms or 0) for row in rows)
-    across = Scale(0, longest or 1, 0.5, width - _RIGHT)
-    for tick in linear_ticks(longest, 6 if width > 500 else 3):
-        drawing.line(across(tick), _TOP, across(tick), bottom, "rule")
-        drawing.text(across(tick), bottom + 16, milliseconds(tick), "middle" if tick else "start")
-    for place, row in enumerate(rows):
-        name = statement_label(row.record, [other.record for other in rows])
-        _draw_row(drawing, row, name, across, _TOP + place * _ROW)
-    return drawing.markup()
-
-
-def _draw_row(drawing: Drawing, row: Row, name: str, across: Scale, top: float) -> None:
-    one = row.record
-    mean, p95, p99 = (across(ms or 0) for ms in (one.mean_ms, one.p95_ms, one.p99_ms))
-    middle = top + 26
-    room = int(drawing.width / _CHARACTER)
-    drawing.text(0, top + 13, shortened(name, room), "start", "code", title=name)
-    drawing.line(across(0), middle, p99, middle, "whisker")
-    drawing.line(p99, middle - 4, p99, middle + 4, "whisker")
-    _draw_bar(drawing, row, across, middle - 6)
-    drawing.dot(p95, middle, 3, "whisker-dot")
-    drawing.text(max(p99, mean) + 8, middle + 4, milliseconds(one.mean_ms), "start", "value")
-
-
-def _draw_bar(drawing: Drawing, row: Row, across: Scale, top: float) -> None:
-    begin_ms = 0.0
-    for style, part_ms in row.parts:
-        left = across(begin_ms)
-        begin_ms += part_ms
-        drawing.rectangle(left, top, across(begin_ms) - left, 12, style)
-
-
-SECTION = Section(id="statements", title="Statements", order=50, build=build)
+SECTION = Section(id="statements", title="Statements", build=build, summary=summary)

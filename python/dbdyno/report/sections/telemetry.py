@@ -2,19 +2,21 @@
 
 from collections.abc import Sequence
 
+from dbdyno.explain.explain import explained_record
 from dbdyno.formatting import count, milliseconds, percent, seconds, significant
-from dbdyno.model.recording import rows
-from dbdyno.report.content import Block, Facts, Section, Subject, Table
+from dbdyno.model.run import Run
+from dbdyno.model.tables import rows
+from dbdyno.report.content import Block, Facts, Section, Table
 
 
-def build(subject: Subject) -> Sequence[Block]:
+def build(run: Run) -> Sequence[Block]:
     """Nothing for a run of a version without telemetry."""
-    facts = [Facts(pairs=_pairs(subject))] if subject.record.telemetry else []
-    return [*facts, *_lacks(subject)]
+    facts = [Facts(pairs=_pairs(run))] if explained_record(run).telemetry else []
+    return [*facts, *_lacks(run)]
 
 
-def _pairs(subject: Subject) -> list[tuple[str, str]]:
-    telemetry = subject.record.telemetry
+def _pairs(run: Run) -> list[tuple[str, str]]:
+    telemetry = explained_record(run).telemetry
     pairs = [("Level", str(telemetry.get("level", "")))]
     if telemetry.get("samples"):
         pairs.append(("Readings", count(telemetry["samples"])))
@@ -33,8 +35,8 @@ def _cpu_text(cpu_us: float, over_s: float | None) -> str:
     return f"{milliseconds(cpu_us / 1000)}{share}"
 
 
-def _lacks(subject: Subject) -> list[Table]:
-    lacks = rows(subject.recording.tables["lacks"], ("time_s", "source", "reason"))
+def _lacks(run: Run) -> list[Table]:
+    lacks = rows(run.lacks.time_s, run.lacks.source, run.lacks.reason)
     if not lacks:
         return []
     return [
@@ -48,4 +50,4 @@ def _lacks(subject: Subject) -> list[Table]:
     ]
 
 
-SECTION = Section(id="telemetry", title="Telemetry", order=95, build=build)
+SECTION = Section(id="telemetry", title="Telemetry", build=build)

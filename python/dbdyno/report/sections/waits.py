@@ -5,13 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dbdyno.analysis.wait_kinds import PartKind
+from dbdyno.analysis.series.timeline import whole_intervals
+from dbdyno.analysis.waits.wait_bands import bands
 from dbdyno.formatting import percent, significant
-from dbdyno.report import resample
-from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
-from dbdyno.report.events import lane_text
-from dbdyno.report.over_time import chart, sampled_rows, shading_text
-from dbdyno.report.waits import bands
+from dbdyno.model.database import PartKind
+from dbdyno.model.run import Run
+from dbdyno.report.charts import resample
+from dbdyno.report.charts.event_lanes import lane_text
+from dbdyno.report.charts.over_time import chart, sampled_rows, shading_text
+from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Table
 
 # From the bottom: the server at work, then what it waits for, then who keeps it waiting.
 _KINDS: Mapping[PartKind, tuple[str, str]] = {
@@ -42,19 +44,19 @@ _SAMPLES_ALONE = (
 _WITH_KERNEL = " Time on a CPU or waiting for one is the kernel's count."
 
 
-def build(subject: Subject) -> Sequence[Block]:
+def build(run: Run) -> Sequence[Block]:
     """One point per interval; for long runs the mean of a group of intervals."""
-    line = subject.whole_intervals
+    line = whole_intervals(run)
     if not len(line.tps):
         return []
-    found = bands(subject.recording, line)
+    found = bands(run, line)
     names = _KINDS if found.knows_cpu else {**_KINDS, **_BY_SAMPLES_ALONE}
     shown = [
         _Band(*names[kind], _colour(kind), found.sessions[kind])
         for kind in _KINDS
         if kind in found.sessions
     ]
-    return [_figure(subject, shown, knows_cpu=found.knows_cpu)] if shown else []
+    return [_figure(run, shown, knows_cpu=found.knows_cpu)] if shown else []
 
 
 class _Band(NamedTuple):
@@ -66,17 +68,17 @@ class _Band(NamedTuple):
     sessions: resample.Values
 
 
-def _figure(subject: Subject, shown: list[_Band], *, knows_cpu: bool) -> Figure:
+def _figure(run: Run, shown: list[_Band], *, knows_cpu: bool) -> Figure:
     return Figure(
         id="waits-chart",
         caption="Clients by sampled session state, on average"
-        f"{shading_text(subject)}{lane_text(subject)}. "
+        f"{shading_text(run)}{lane_text(run)}. "
         "Clients without an outstanding request are not shown."
         f"{_WITH_KERNEL if knows_cpu else _SAMPLES_ALONE}",
-        summary=_summary(subject, shown),
-        table=_table(subject, shown),
+        summary=_summary(run, shown),
+        table=_table(run, shown),
         key=[(band.colour, f"{band.name}: {band.meaning}") for band in shown],
-        chart=_chart(subject, shown),
+        chart=_chart(run, shown),
     )
 
 
@@ -84,8 +86,8 @@ def _colour(kind: PartKind) -> str:
     return f"--wait-{kind.replace('_', '-')}"
 
 
-def _chart(subject: Subject, shown: list[_Band]) -> LineChart:
-    size = resample.group_size(len(subject.whole_intervals.tps))
+def _chart(run: Run, shown: list[_Band]) -> LineChart:
+    size = resample.group_size(len(whole_intervals(run).tps))
     series = [
         Series(
             band.name,
@@ -94,12 +96,12 @@ def _chart(subject: Subject, shown: list[_Band]) -> LineChart:
         )
         for band in reversed(shown)
     ]
-    return chart(subject, series, scale="linear", unit="sessions", stacked=True, height=200)
+    return chart(run, series, scale="linear", unit="sessions", stacked=True, height=200)
 
 
-def _summary(subject: Subject, shown: list[_Band]) -> str:
+def _summary(run: Run, shown: list[_Band]) -> str:
     """The kinds with most of the clients' time, idle time excluded."""
-    measured = subject.whole_intervals.phase == "measure"
+    measured = whole_intervals(run).phase == "measure"
     means = {
         band.name: float(np.nanmean(band.sessions[measured]))
         for band in shown
@@ -115,13 +117,13 @@ def _summary(subject: Subject, shown: list[_Band]) -> str:
     return f"On average {significant(whole)} clients were working or waiting: {parts}."
 
 
-def _table(subject: Subject, shown: list[_Band]) -> Table:
+def _table(run: Run, shown: list[_Band]) -> Table:
     return Table(
         caption="Clients by sampled session state",
         columns=("Time", "Phase", *(band.name for band in shown)),
-        rows=sampled_rows(subject.whole_intervals, [band.sessions for band in shown], significant),
+        rows=sampled_rows(whole_intervals(run), [band.sessions for band in shown], significant),
         numeric=frozenset({0, *range(2, len(shown) + 2)}),
     )
 
 
-SECTION = Section(id="waits", title="What clients waited for", order=12, build=build)
+SECTION = Section(id="waits", title="What clients waited for", build=build)

@@ -2,8 +2,8 @@
 
 A sysbench option with an equivalent here becomes that option; if both are given, ours takes
 precedence, with a message if they differ. Connection options become the target's URL. An option
-without equivalent is named once. Options handled here are removed from the script's arguments: to
-equip a second time changes nothing and prints nothing. The script checks its own options.
+without equivalent is named once. Options handled here are removed from the script's arguments, and
+a plan adds their effective values. The script checks its own options.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,10 +14,11 @@ from typing import Any
 from msgspec.structs import replace as replace_struct
 
 from dbdyno.errors import DbdynoError, why_unreadable
+from dbdyno.model.plan import Lua
 from dbdyno.run.grammar import span_ns
 from dbdyno.run.lua.sysbench_target import CONNECTION_OPTIONS, target_of
 from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.plan import DURATION_DEFAULT_NS, client_count, warmup_ns
+from dbdyno.run.plan import DURATION_DEFAULT_NS, client_count, progress_ns, warmup_ns
 from dbdyno.run.work import Work
 
 Say = Callable[[str], None]
@@ -80,7 +81,6 @@ _ADOPTED = {
 }
 _EVENTS = _Adopted("transactions", "-t", _whole, _WHOLE)
 _SETTLED = CONNECTION_OPTIONS | _WITHOUT_MEANING | _ADOPTED.keys() | {"db_driver", "events"}
-PROGRESS_DEFAULT_NS = SECOND_NS
 _DATA_OF_SYSBENCH = {"oltp", "bulk_insert"}
 
 
@@ -146,9 +146,10 @@ def equip(options: RunOptions, work: Work, say: Say) -> tuple[RunOptions, Work]:
             "-M extended does not apply to sysbench scripts",
             "Use -M simple or -M prepared, or leave -M out.",
         )
-    adopted, left = adopt(options, arguments, say)
+    adopted = _adopt(options, arguments, say)
     _refuse_threads_alone(adopted)
-    lua = replace_struct(work.lua, arguments=left, allow_unsafe=options.allow_unsafe_lua)
+    own = {name: text for name, text in arguments.items() if name not in _SETTLED}
+    lua = replace_struct(work.lua, arguments=own, allow_unsafe=options.allow_unsafe_lua)
     return adopted, replace(work, lua=lua)
 
 
@@ -167,19 +168,8 @@ def _refuse_threads_alone(options: RunOptions) -> None:
         )
 
 
-def progress_ns(options: RunOptions) -> int:
-    """Return the interval of progress lines: from our option, else from sysbench's."""
-    if options.progress_ns is not None:
-        return options.progress_ns
-    name = "report_interval"
-    text = read_arguments(options.script_options).get(name)
-    return PROGRESS_DEFAULT_NS if text is None else _read(name, text, _ADOPTED[name])
-
-
-def adopt(
-    options: RunOptions, arguments: Mapping[str, str], say: Say
-) -> tuple[RunOptions, dict[str, str]]:
-    """Return our options with sysbench's merged in, and the arguments for the script."""
+def _adopt(options: RunOptions, arguments: Mapping[str, str], say: Say) -> RunOptions:
+    """Return our options with sysbench's merged in."""
     for name in sorted(_WITHOUT_MEANING & arguments.keys()):
         say(f"--{_dashed(name)} has no effect here and is ignored")
     adopted = target_of(_with_events(options, arguments, say), arguments, say)
@@ -190,7 +180,7 @@ def adopt(
     kept = tuple(
         f"--{_dashed(name)}={text}" if text else f"--{_dashed(name)}" for name, text in own
     )
-    return replace(adopted, script_options=kept), _for_the_script(arguments, adopted)
+    return replace(adopted, script_options=kept)
 
 
 def _ends_otherwise(options: RunOptions) -> bool:
@@ -246,11 +236,10 @@ def _refuse_endless(options: RunOptions, seconds: int | None) -> RunOptions:
     return options
 
 
-def _for_the_script(arguments: Mapping[str, str], options: RunOptions) -> dict[str, str]:
-    """Return the script's own options and the effective general ones, without credentials."""
-    seen = {name: text for name, text in arguments.items() if name not in _SETTLED}
+def with_general_arguments(lua: Lua, options: RunOptions) -> Lua:
+    """Return the script with the effective general options beside its own, without credentials."""
     seconds = (options.duration_ns or DURATION_DEFAULT_NS) // SECOND_NS
-    return seen | {
+    general = {
         "threads": str(client_count(options)),
         "events": str((options.transactions or 0) * client_count(options)),
         "time": "0" if options.transactions else str(seconds),
@@ -260,6 +249,7 @@ def _for_the_script(arguments: Mapping[str, str], options: RunOptions) -> dict[s
         "rand_seed": str(options.seed or 0),
         "db_ps_mode": "disable" if options.query_mode == "simple" else "auto",
     }
+    return replace_struct(lua, arguments=lua.arguments | general)
 
 
 def _dashed(name: str) -> str:

@@ -1,20 +1,22 @@
-"""A script's commands: prepare, cleanup, and any others apart from its run.
+"""What a sysbench script does apart from its events: its commands, its ``init`` and its ``done``.
 
-A command is a transaction of its own, executed once by one client, or by all of them if the script
-declares it parallel. None of it is measured.
+A command, such as prepare or cleanup, is a transaction of its own, executed once by one client, or
+by all of them if the script declares it parallel. None of it is measured.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
-from dbdyno.model.frame import Done, Frame, Interval, OutageBegun, Started, Survey
+from dbdyno.model.frame import Done, Frame, OutageBegun, Survey
 from dbdyno.model.plan import Arrivals, ClosedArrivals, Lua, Plan, Retry, Stage
 from dbdyno.run.measure import Measured, measure
+from dbdyno.run.observer import Observer
 from dbdyno.run.tools import Tools
-from dbdyno.workloads.loading import LoadProgress
 
 # No limit in practice: building an index may take a server arbitrarily long.
 _PATIENCE_NS = 365 * 24 * 3600 * 10**9
@@ -123,17 +125,50 @@ def _failure_of(done: Done) -> str | None:
     return done.failures[0].message if done.failures else None
 
 
-class _Listener:
+class _Listener(Observer):
     """An observer of a command, which shows only messages."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
-        self.say = say
+        self._say = say
 
-    def loading(self, progress: LoadProgress) -> None:
-        """Ignore the progress: only dbdyno's own loader reports it."""
+    def say(self, text: str) -> None:
+        """Show the message."""
+        self._say(text)
 
-    def started(self, plan: Plan, started: Started) -> None:
-        """Ignore the start."""
 
-    def interval(self, interval: Interval) -> None:
-        """Ignore the interval."""
+@dataclass(frozen=True)
+class ScriptHooks:
+    """What a run's script does apart from its events; ``survey`` is None for other scripts."""
+
+    tools: Tools
+    plan: Plan
+    survey: Survey | None
+    say: Callable[[str], None]
+
+    def make_data(self, log: Path) -> None:
+        """Create the script's data again, after removing what may be left of it."""
+        for command in ("cleanup", "prepare"):
+            if self.survey and command in self.survey.commands:
+                survey = survey_command(self.tools, self.plan, command)
+                self._perform(command, log, is_parallel=survey.is_parallel)
+
+    def begin(self, log: Path) -> None:
+        """Do what has to be done once before the events."""
+        if self.survey and self.survey.has_init:
+            self._perform("init", log, is_parallel=False)
+
+    def end(self, log: Path) -> str | None:
+        """Do what has to be done once after the events; return why it failed.
+
+        That is no exception, because the events were measured and their results are kept.
+        """
+        try:
+            if self.survey and self.survey.has_done:
+                self._perform("done", log, is_parallel=False)
+        except DbdynoError as error:
+            return f"after the events, {error.message}"
+        return None
+
+    def _perform(self, command: str, log: Path, *, is_parallel: bool) -> None:
+        with log.open("a", encoding="utf-8") as out:
+            perform(self.tools, self.plan, command, self.say, out, is_parallel=is_parallel)

@@ -4,8 +4,9 @@ sysbench gives each thread a table of its own; here ``tables`` is their number. 
 the rows, so that a run continues where the last one ended.
 """
 
+from dbdyno.databases.schema import Column, Table
+from dbdyno.model.generators import Sequence
 from dbdyno.model.plan import Scalar, Script
-from dbdyno.targets.schema import Column, Table
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.invariants import Law, OnePerTransaction
 from dbdyno.workloads.oltp.data import TABLES
@@ -27,11 +28,11 @@ ROWS_PER_INSERT = Parameter(
 
 def _tables(values: Values) -> tuple[Table, ...]:
     columns = (
-        Column("id", "serial", {"sequence": {"start": 1}}, not_null=True),
+        Column("id", "serial", Sequence(), not_null=True),
         Column("k", "int", not_null=True, default="0"),
     )
     names = [f"sbtest{number}" for number in range(1, int(values["tables"]) + 1)]
-    return tuple(Table(name=name, columns=columns, rows=0, primary_key="id") for name in names)
+    return tuple(Table(name=name, columns=columns, rows=0, primary_key=("id",)) for name in names)
 
 
 def _scripts(values: Values, _sql_dialect: str) -> list[Script]:

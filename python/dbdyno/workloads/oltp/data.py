@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from dbdyno.model.plan import Generator, Scalar
-from dbdyno.targets.schema import Column, Index, Table
+from dbdyno.databases.schema import Column, Index, Table
+from dbdyno.model.generators import Random, Sequence, Template
+from dbdyno.model.plan import Scalar
 from dbdyno.workloads.base import OtherMaker
 from dbdyno.workloads.parameters import Parameter, Values
 
@@ -54,18 +55,17 @@ def tables(values: Values) -> tuple[Table, ...]:
 def _table(number: int, values: Values) -> Table:
     rows = int(values["table_size"])
     id_type = "serial" if values["auto_inc"] else "int"
-    keys: Generator = {"random": {"low": 1, "high": rows}}
-    indexes = (Index(f"k_{number}", "k"),) if values["create_secondary"] else ()
+    indexes = (Index(f"k_{number}", ("k",)),) if values["create_secondary"] else ()
     return Table(
         name=f"sbtest{number}",
         columns=(
-            Column("id", id_type, {"sequence": {"start": 1}}, not_null=True),
-            Column("k", "int", keys, not_null=True, default="0"),
-            Column("c", "char(120)", {"template": {"pattern": C_PATTERN}}, True, "''"),
-            Column("pad", "char(60)", {"template": {"pattern": PAD_PATTERN}}, True, "''"),
+            Column("id", id_type, Sequence(), not_null=True),
+            Column("k", "int", Random(1, rows), not_null=True, default="0"),
+            Column("c", "char(120)", Template(C_PATTERN), True, "''"),
+            Column("pad", "char(60)", Template(PAD_PATTERN), True, "''"),
         ),
         rows=rows,
-        primary_key="id",
+        primary_key=("id",),
         indexes=indexes,
     )
 

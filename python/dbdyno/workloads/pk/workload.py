@@ -6,8 +6,8 @@ requested.
 
 from pathlib import Path
 
+from dbdyno.databases.schema import Table
 from dbdyno.model.plan import Script
-from dbdyno.targets.schema import Table
 from dbdyno.workloads.base import Workload, script_file
 from dbdyno.workloads.invariants import Law, NotFewer, OnePerTransaction, Unchanged
 from dbdyno.workloads.keyed_table import keyed_table

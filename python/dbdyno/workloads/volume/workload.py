@@ -6,8 +6,8 @@ requested. ``hot_rows`` limits the updates to a part of the table, as with real 
 
 from pathlib import Path
 
+from dbdyno.databases.schema import Table
 from dbdyno.model.plan import Scalar, Script
-from dbdyno.targets.schema import Table
 from dbdyno.workloads.base import Workload, script_file
 from dbdyno.workloads.invariants import NotFewer, Unchanged
 from dbdyno.workloads.keyed_table import keyed_table

@@ -142,7 +142,10 @@ end
 local function body(client, entry, ...)
    local done, problem = xpcall(entries[entry], traced, client, ...)
    if not done then
-      return ask.FAULT, message_of(problem)
+      local message, refusal = message_of(problem), client.refusal
+      -- A script may have caught the server's error, and failed with another one.
+      local is_refusal = refusal and message:find(refusal.message, 1, true)
+      return ask.FAULT, message, is_refusal and refusal.state or nil
    end
    return ask.END
 end

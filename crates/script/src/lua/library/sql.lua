@@ -157,8 +157,11 @@ function connection:check_error(found, query)
       error(description, 2)
    end
    local shared = host.driver == "pgsql" and (self.sql_state == "42P05" or self.sql_state == "26000")
-   error(string.format("SQL error, errno = %d, state = '%s': %s%s", self.sql_errno, self.sql_state,
-                       self.sql_errmsg, shared and session_is_shared or ""), 2)
+   local message = string.format("SQL error, errno = %d, state = '%s': %s%s", self.sql_errno,
+                                 self.sql_state, self.sql_errmsg,
+                                 shared and session_is_shared or "")
+   self.client.refusal = {message = message, state = self.sql_state}
+   error(message, 2)
 end
 
 function connection:query(query)

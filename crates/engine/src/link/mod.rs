@@ -1,0 +1,340 @@
+//! A link: one connection, made of a socket, encryption where wanted, and the wire protocol.
+//!
+//! The lane moves the bytes: it receives into [`Link::socket_and_space`], calls [`Link::received`],
+//! takes events from [`Link::poll`], and sends the contents of `out`.
+
+mod blocking;
+mod blueprint;
+mod route;
+mod wire;
+
+use crate::tls::{self, Channel};
+use dbdyno_model::{ConnectionId, Flow, Request, ResultSet, ServerError, TlsMode};
+use dbdyno_wire::Cancellation;
+use dbdyno_wire::postgres::tls as tls_request;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+use std::io;
+use std::sync::Arc;
+use wire::{Wire, WireEvent};
+
+pub(crate) use blocking::BlockingLink;
+pub(crate) use blueprint::Blueprint;
+pub(crate) use route::Route;
+
+/// A server, and how connections to it are made.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    pub(crate) blueprint: Arc<Blueprint>,
+    pub(crate) route: Arc<Route>,
+}
+
+/// Whose connection a link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Owner {
+    pub(crate) client: usize,
+    pub(crate) connection: ConnectionId,
+}
+
+impl Owner {
+    /// Of a connection beside the load.
+    pub(crate) const NONE: Self = Self { client: usize::MAX, connection: ConnectionId::FIRST };
+}
+
+/// How far a connection has been set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The socket is not connected yet.
+    Dialing,
+    /// PostgreSQL was asked whether it encrypts.
+    AskingForTls,
+    /// The TLS handshake is in progress.
+    Handshaking,
+    /// The login is in progress.
+    LoggingIn,
+    /// The statements are being prepared.
+    Preparing,
+    /// Requests may be sent.
+    Ready,
+}
+
+/// What happened on a connection; owns its data.
+#[derive(Debug)]
+pub(crate) enum LinkEvent {
+    /// Ready for the first request; the process or thread of the server that serves it.
+    Connected(u32),
+    /// An answer.
+    Reply(Flow, Answer),
+    /// Rows may be sent now.
+    RowsWanted,
+    /// A notice of the server.
+    Notice(String),
+    /// The protocol's version was refused: dial again and ask for an older one.
+    VersionRefused,
+}
+
+/// An answer that owns what it holds: in the common case, nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) error: Option<ServerError>,
+    pub(crate) results: Vec<ResultSet>,
+    pub(crate) rows_returned: u64,
+    pub(crate) rows_affected: u64,
+    pub(crate) rows_touched: u64,
+    pub(crate) in_transaction: bool,
+    pub(crate) rolled_back: bool,
+    pub(crate) copied_bytes: u64,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) socket: OwnedFd,
+    pub(crate) owner: Owner,
+    /// The number of its server, among those of the endpoint.
+    pub(crate) server: u32,
+    pub(crate) stage: Stage,
+    /// Bytes to be sent, encrypted where wanted.
+    pub(crate) out: Vec<u8>,
+    wire: Wire,
+    blueprint: Arc<Blueprint>,
+    channel: Option<Box<Channel>>,
+    /// PostgreSQL's one-byte answer to the request for encryption.
+    answer: [u8; 1],
+    /// Whether a COPY has further rows to send, once the last ones are sent.
+    pub(crate) has_more_rows: bool,
+}
+
+impl Link {
+    pub(crate) fn new(
+        socket: OwnedFd,
+        owner: Owner,
+        server: u32,
+        route: &Route,
+        blueprint: &Arc<Blueprint>,
+    ) -> Self {
+        Self {
+            socket,
+            owner,
+            server,
+            stage: Stage::Dialing,
+            out: Vec::new(),
+            wire: Wire::new(blueprint, route.version()),
+            blueprint: Arc::clone(blueprint),
+            channel: None,
+            answer: [0],
+            has_more_rows: false,
+        }
+    }
+
+    /// The socket is connected. PostgreSQL is asked for encryption before anything else is sent;
+    /// MySQL speaks first, and encrypts after that.
+    pub(crate) fn dialed(&mut self) {
+        if self.blueprint.encryption.is_some() && matches!(self.wire, Wire::Postgres(..)) {
+            self.out.extend_from_slice(&tls_request::REQUEST);
+            self.stage = Stage::AskingForTls;
+        } else {
+            self.log_in();
+        }
+    }
+
+    fn log_in(&mut self) {
+        self.wire.start(&mut self.out);
+        self.stage = Stage::LoggingIn;
+    }
+
+    /// The socket, and the space to receive into. The space stays in place until [`Link::received`]
+    /// is called.
+    pub(crate) fn socket_and_space(&mut self) -> (&OwnedFd, &mut [u8]) {
+        let space = match (&mut self.channel, self.stage) {
+            (_, Stage::AskingForTls) => &mut self.answer,
+            (Some(channel), _) => channel.space(),
+            (None, _) => self.wire.receive_space(),
+        };
+        (&self.socket, space)
+    }
+
+    /// Sends as much of `out` as is possible without waiting; true when nothing is left.
+    ///
+    /// That the peer has closed is no error here: its last message, with the reason, is still to be
+    /// received, and then the end of the stream.
+    #[inline]
+    pub(crate) fn send_now(&mut self) -> io::Result<bool> {
+        while !self.out.is_empty() {
+            match send(&self.socket, &self.out, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Ok(count) => drop(self.out.drain(..count)),
+                Err(Errno::AGAIN) => return Ok(false),
+                Err(Errno::INTR) => {}
+                Err(errno) if is_peer_gone(errno) => self.out.clear(),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(true)
+    }
+
+    /// This many bytes were received.
+    pub(crate) fn received(&mut self, count: usize) -> Result<(), ServerError> {
+        match (&mut self.channel, self.stage) {
+            (_, Stage::AskingForTls) => self.tls_answered(),
+            (Some(channel), _) => {
+                channel.received(count)?;
+                self.continue_handshake();
+                Ok(())
+            }
+            (None, _) => {
+                self.wire.received(count);
+                Ok(())
+            }
+        }
+    }
+
+    /// The server has answered whether it encrypts.
+    fn tls_answered(&mut self) -> Result<(), ServerError> {
+        match tls_request::answer(&self.answer)? {
+            tls_request::Answer::Accepted => self.start_tls(),
+            tls_request::Answer::Refused if self.prefers_tls() => {
+                self.log_in();
+                Ok(())
+            }
+            tls_request::Answer::Refused => {
+                Err(tls::refused("the server does not support TLS, but it was required"))
+            }
+            tls_request::Answer::Error => Err(ServerError::connection_lost(
+                "the server refused the connection before its login",
+            )),
+        }
+    }
+
+    /// Whether encryption is preferred but not required.
+    fn prefers_tls(&self) -> bool {
+        let mode = self.blueprint.encryption.as_ref().map(|encryption| encryption.mode);
+        mode == Some(TlsMode::Prefer)
+    }
+
+    fn start_tls(&mut self) -> Result<(), ServerError> {
+        if let Some(encryption) = &self.blueprint.encryption {
+            self.channel = Some(Box::new(encryption.channel()?));
+            self.stage = Stage::Handshaking;
+        }
+        Ok(())
+    }
+
+    fn continue_handshake(&mut self) {
+        let Some(channel) = &mut self.channel else { return };
+        if self.stage == Stage::Handshaking && !channel.is_handshaking() {
+            let mut hello = Vec::new();
+            self.wire.encrypted(channel.server_certificate(), &mut hello);
+            channel.plain = hello;
+            self.stage = Stage::LoggingIn;
+        }
+    }
+
+    /// The next event in the received bytes, if there is one.
+    #[inline]
+    pub(crate) fn poll(&mut self) -> Result<Option<LinkEvent>, ServerError> {
+        loop {
+            let out = outgoing(&mut self.out, &mut self.channel);
+            match self.wire.poll(out)? {
+                Some(WireEvent::Link(event)) => {
+                    self.has_more_rows &= !matches!(event, LinkEvent::Reply(..));
+                    return Ok(Some(event));
+                }
+                Some(WireEvent::LoggedIn) if self.prepare() => {}
+                Some(WireEvent::LoggedIn | WireEvent::Prepared) => {
+                    return Ok(Some(self.connected()));
+                }
+                Some(WireEvent::StartTls) => self.start_tls()?,
+                None if self.decrypt() => {}
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Prepares the statements; false when there is nothing to prepare.
+    fn prepare(&mut self) -> bool {
+        self.stage = Stage::Preparing;
+        self.wire.prepare_all(outgoing(&mut self.out, &mut self.channel))
+    }
+
+    fn connected(&mut self) -> LinkEvent {
+        self.stage = Stage::Ready;
+        LinkEvent::Connected(self.wire.backend())
+    }
+
+    /// Passes decrypted bytes on to the wire; false when there are none.
+    fn decrypt(&mut self) -> bool {
+        let Some(channel) = &mut self.channel else { return false };
+        if channel.is_handshaking() {
+            return false;
+        }
+        let count = channel.decrypted(self.wire.receive_space());
+        self.wire.received(count);
+        count > 0
+    }
+
+    /// Encodes a request.
+    #[inline]
+    pub(crate) fn request(&mut self, request: &Request<'_>) {
+        self.has_more_rows = matches!(request, Request::CopyRows { is_last: false, .. });
+        self.wire.request(request, outgoing(&mut self.out, &mut self.channel));
+    }
+
+    /// Encodes the last message of a session.
+    pub(crate) fn terminate(&mut self) {
+        if matches!(self.stage, Stage::Ready | Stage::Preparing) {
+            self.wire.terminate(outgoing(&mut self.out, &mut self.channel));
+        }
+    }
+
+    /// Encrypts what is to be encrypted, so that `out` holds all that is to be sent.
+    #[inline]
+    pub(crate) fn seal(&mut self) {
+        if let Some(channel) = &mut self.channel {
+            channel.seal(&mut self.out);
+        }
+    }
+
+    /// How to cancel what the session is executing.
+    pub(crate) fn cancellation(&self) -> Cancellation {
+        self.wire.cancellation()
+    }
+
+    /// Whether the server may close the connection because it does not know the version.
+    pub(crate) fn awaits_version(&self) -> bool {
+        self.wire.awaits_version()
+    }
+
+    /// The process or thread of the server that serves the session.
+    pub(crate) fn backend(&self) -> u32 {
+        self.wire.backend()
+    }
+
+    /// The server's version, as it reports it.
+    pub(crate) fn server_version(&self) -> &str {
+        self.wire.server_version()
+    }
+
+    /// TLS protocol and cipher, or empty.
+    pub(crate) fn tls_description(&self) -> String {
+        self.channel.as_ref().map(|channel| channel.description()).unwrap_or_default()
+    }
+
+    /// The wire itself, for the loader.
+    fn wire(&mut self) -> (&mut Wire, &mut Vec<u8>) {
+        (&mut self.wire, outgoing(&mut self.out, &mut self.channel))
+    }
+}
+
+/// Whether a send failed because the peer has closed.
+pub(crate) fn is_peer_gone(errno: Errno) -> bool {
+    matches!(errno, Errno::PIPE | Errno::CONNRESET)
+}
+
+/// Where the wire writes: to the socket's output, or to the input of encryption.
+fn outgoing<'a>(out: &'a mut Vec<u8>, channel: &'a mut Option<Box<Channel>>) -> &'a mut Vec<u8> {
+    match channel {
+        Some(channel) => &mut channel.plain,
+        None => out,
+    }
+}

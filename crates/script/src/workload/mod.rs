@@ -1,0 +1,149 @@
+//! The Lua scripts of workloads: control flow in Lua, with statements that are declared when a
+//! script is loaded.
+//!
+//! All statements are known before the run, as those of the pgbench language are: they become the
+//! commands of a script in that language, so that both are sent, prepared, pipelined and counted in
+//! the same way, and a transaction that failed is tried again in the same way, with the same random
+//! numbers. Each client has a Lua state of its own.
+
+mod interpreter;
+mod kinds;
+mod session;
+
+use crate::pgbench::{Compilation, Options};
+use crate::{Problem, Session, pgbench};
+use dbdyno_model::{QueryMode, Scalar, Script};
+use dbdyno_sql::Dialect;
+use interpreter::{Declared, Interpreter};
+use session::WorkloadSession;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A script that mentions it uses pipelines.
+const QUEUE: &str = ":queue";
+
+/// How scripts run, besides their texts.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The run's seed.
+    pub seed: u64,
+    /// How statements are sent.
+    pub mode: QueryMode,
+    /// Whether the server's protocol has pipelines.
+    pub has_pipelines: bool,
+    /// Whose grammar the SQL is read by.
+    pub dialect: Dialect,
+    /// Receives the lines that scripts print.
+    pub print: fn(&str),
+}
+
+/// Scripts that are ready to run.
+#[derive(Debug)]
+pub struct Program {
+    settings: Settings,
+    scripts: Vec<Script>,
+    variables: BTreeMap<String, Scalar>,
+    /// The statements, as scripts in the other language.
+    commands: pgbench::Program,
+    /// What each script has declared.
+    declared: Vec<Vec<Declared>>,
+}
+
+/// Loads the scripts once, for what they declare.
+pub fn compile(
+    scripts: &[Script],
+    variables: &BTreeMap<String, Scalar>,
+    settings: Settings,
+) -> Result<Program, Vec<Problem>> {
+    let loaded = Interpreter::load(scripts, variables, settings, 0);
+    let declared = loaded.map_err(|problem| vec![problem])?.into_declared();
+    let commands = commands(scripts, &declared, settings)?;
+    let (scripts, variables) = (scripts.to_vec(), variables.clone());
+    Ok(Program { settings, scripts, variables, commands, declared })
+}
+
+/// The statements as scripts in the other language, with the lines where they were declared.
+fn commands(
+    scripts: &[Script],
+    declared: &[Vec<Declared>],
+    settings: Settings,
+) -> Result<pgbench::Program, Vec<Problem>> {
+    let can_queue = settings.has_pipelines && settings.mode != QueryMode::Simple;
+    let queues = |script: &Script| can_queue && script.text.contains(QUEUE);
+    let texts: Vec<Script> = scripts
+        .iter()
+        .zip(declared)
+        .map(|(script, statements)| Script {
+            text: text(statements, queues(script)),
+            ..script.clone()
+        })
+        .collect();
+    let parameters = declared.iter().flatten().flat_map(|one| &one.parameters);
+    let nulls = parameters.map(|(name, _)| (name.clone(), Scalar::Null)).collect();
+    let options = Options {
+        seed: settings.seed,
+        allow_shell: false,
+        dialect: settings.dialect,
+        has_copy: false,
+        print: settings.print,
+    };
+    let Compilation { program, mut problems } =
+        pgbench::compile(&texts, &nulls, settings.mode, options);
+    for problem in &mut problems {
+        let place = scripts.iter().position(|script| script.name == problem.script);
+        problem.line = place.map_or(0, |place| line_of(&declared[place], problem.line));
+    }
+    let Some(mut program) = program else { return Err(problems) };
+    for (place, statements) in declared.iter().enumerate() {
+        let wanted = statements.len() + usize::from(queues(&scripts[place]));
+        if program.count(place) != wanted {
+            let message = "each statement must be one SQL command";
+            return Err(vec![Problem::outside(&scripts[place].name, message)]);
+        }
+    }
+    program.place_at(|script, index| declared[script].get(index).map_or(0, |one| one.line));
+    Ok(program)
+}
+
+fn text(statements: &[Declared], queues: bool) -> String {
+    let mut text = String::new();
+    for statement in statements {
+        text.push_str(&statement.sql);
+        text.push_str(";\n");
+    }
+    if queues {
+        text.push_str("\\startpipeline\n\\endpipeline\n");
+    }
+    text
+}
+
+/// The line of the script where the statement was declared that is at this line of the commands.
+fn line_of(statements: &[Declared], line: u32) -> u32 {
+    let mut next = 1;
+    for statement in statements {
+        next += statement.sql.lines().count() as u32;
+        if line < next {
+            return statement.line;
+        }
+    }
+    0
+}
+
+impl Program {
+    /// The statements that requests refer to, over all scripts.
+    pub fn statements(&self) -> &[dbdyno_model::Statement] {
+        self.commands.statements()
+    }
+
+    /// One client's session.
+    pub fn session(self: &Arc<Self>, client: u32) -> Result<Box<dyn Session>, Problem> {
+        let interpreter = Interpreter::load(&self.scripts, &self.variables, self.settings, client)?;
+        let number =
+            |declared: &[Vec<Declared>]| -> Vec<usize> { declared.iter().map(Vec::len).collect() };
+        if number(interpreter.declared()) != number(&self.declared) {
+            let message = "every client must declare the same statements";
+            return Err(Problem::outside(&self.scripts[0].name, message));
+        }
+        Ok(Box::new(WorkloadSession::new(Arc::clone(self), interpreter)))
+    }
+}

@@ -1,0 +1,1 @@
+"""Runs beside each other: two variants, or many runs over time."""

@@ -1,0 +1,378 @@
+"""What differs between the runs of two variants, durability first.
+
+A server that does not wait for its disk is faster, so unequal durability is reported first. Then
+follow the server's version and build, the schema, the plans of the statements, the settings, the
+host, the workload, the load, the data and the placement. Whether a difference was intended is for
+the user to judge.
+"""
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from statistics import median
+from typing import Any, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from dbdyno.analysis.compare.server_facts import (
+    REMARKS,
+    build_facts,
+    cut,
+    plan_facts,
+    schema_facts,
+)
+from dbdyno.analysis.compare.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
+from dbdyno.formatting import size
+from dbdyno.model.record import RunRecord
+
+_SIZES_ALIKE = 1.1
+_LENGTH_MAX = 60
+_DEFAULT = "the default"
+_ABSENT = "not set"
+_MISSING = "absent"
+_UNKNOWN = "not known"
+_EMPTY = "empty"
+_PROMISE = "the durability level"
+_MIXTURE = "none (a mixture of settings)"
+CLOSED = "closed"
+Facts: TypeAlias = Mapping[str, str]
+
+
+class Conditions(Protocol):
+    """A run with what is known of its server and host: a recording, or a run folder."""
+
+    @property
+    def record(self) -> RunRecord: ...  # noqa: D102
+    @property
+    def plan(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def server(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def host(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def facts(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def schema(self) -> Mapping[str, Any]: ...  # noqa: D102
+
+
+class Aspect(Struct, frozen=True):
+    """One kind of condition: its facts by name, and the text for one that is not known."""
+
+    title: str
+    facts: Callable[[Conditions], Facts]
+    absent: str = _ABSENT
+    is_cut: bool = False
+    """Whether a long value is shown by its beginning, if that tells the two apart."""
+    varies: bool = False
+    """Whether it may vary by chance: then a value that both sides have is no difference."""
+
+    def value(self, name: str, run: Conditions) -> str:
+        """One fact of a run."""
+        return self.facts(run).get(name, self.absent)
+
+
+class _Variants(Struct, frozen=True):
+    """Both variants' runs, and their labels."""
+
+    runs: tuple[Sequence[Conditions], Sequence[Conditions]]
+    labels: tuple[str, str]
+
+    def values(self, of: Callable[[Conditions], str]) -> tuple[list[str], list[str]]:
+        """The different values on each side."""
+        before, after = ([*dict.fromkeys(map(of, side))] for side in self.runs)
+        return before, after
+
+    def all_have(self, of: Callable[[Conditions], Any]) -> bool:
+        """Whether this is known of every run."""
+        return all(of(run) for side in self.runs for run in side)
+
+    @property
+    def are_of_one_product(self) -> bool:
+        """Whether their settings have the same names."""
+        before, after = self.values(lambda run: run.record.server.get("product", ""))
+        return before == after
+
+
+def unequal(
+    before: Sequence[Conditions],
+    after: Sequence[Conditions],
+    labels: tuple[str, str] = ("before", "after"),
+    defaults: Defaults = NO_DEFAULTS,
+) -> list[str]:
+    """Every difference as a sentence, the most important first.
+
+    ``defaults`` are those of each workload's parameters: an explicit default equals none.
+    """
+    variants = _Variants((before, after), labels)
+    aspects = _aspects(variants, defaults)
+    of_aspects = [line for aspect in aspects for line in _differences(aspect, variants)]
+    return [*of_aspects, *_sizes(variants)]
+
+
+def changed_plans(before: Sequence[Conditions], after: Sequence[Conditions]) -> list[str]:
+    """The statements with another plan, in words; empty where plans were not recorded."""
+    variants = _Variants((before, after), ("", ""))
+    if not variants.are_of_one_product or not variants.all_have(_plans):
+        return []
+    found = dict(_differences_by_name(_PLANS, variants))
+    return [f"the plan {name.removeprefix('that ')} changed" for name in found]
+
+
+def unequal_durability(
+    before: Sequence[RunRecord],
+    after: Sequence[RunRecord],
+    labels: tuple[str, str],
+    intended: Collection[str] = (),
+) -> list[str]:
+    """Only the differences in durability, for which the records are enough.
+
+    ``intended`` settings differ on purpose, and so does the durability level if they alone differ.
+    """
+    variants = _Variants(([*map(_RecordOnly, before)], [*map(_RecordOnly, after)]), labels)
+    found = dict(_differences_by_name(_DURABILITY, variants))
+    settings = found.keys() - {_PROMISE}
+    if settings and settings <= set(intended):
+        return []
+    return [line for name, line in found.items() if name not in intended]
+
+
+class _RecordOnly(Struct, frozen=True):
+    """A run of which only the record is loaded."""
+
+    record: RunRecord
+    plan: Mapping[str, Any] = {}
+    server: Mapping[str, Any] = {}
+    host: Mapping[str, Any] = {}
+    facts: Mapping[str, Any] = {}
+    schema: Mapping[str, Any] = {}
+
+
+def _differences(aspect: Aspect, variants: _Variants) -> Iterator[str]:
+    return (line for _, line in _differences_by_name(aspect, variants))
+
+
+def _differences_by_name(aspect: Aspect, variants: _Variants) -> Iterator[tuple[str, str]]:
+    for name in _names(aspect, variants):
+        before, after = variants.values(partial(aspect.value, name))
+        if sorted(before) != sorted(after) and not (aspect.varies and {*before} & {*after}):
+            values = _difference(before, after, variants.labels, is_cut=aspect.is_cut)
+            yield name, f"{aspect.title}: {name} {values}{REMARKS.get(name, '')}"
+
+
+def _names(aspect: Aspect, variants: _Variants) -> list[str]:
+    """Names to compare; for two products only those that both have.
+
+    The durability level comes first, the settings behind it after.
+    """
+    before, after = ({name for run in side for name in aspect.facts(run)} for side in variants.runs)
+    names = before | after if variants.are_of_one_product else before & after
+    return sorted(names, key=lambda name: (name != _PROMISE, name))
+
+
+def _difference(
+    before: Sequence[str], after: Sequence[str], labels: tuple[str, str], *, is_cut: bool = False
+) -> str:
+    """The values of each side, or only that they differ if they are too long to print."""
+    if is_cut:
+        before, after = ([*dict.fromkeys(map(cut, side))] for side in (before, after))
+        if sorted(before) == sorted(after):
+            return "differs"
+    elif max(map(len, [*before, *after])) > _LENGTH_MAX:
+        return "differs"
+    first, second = (" or ".join(values) for values in (before, after))
+    return f"is {first} in {labels[0]}, {second} in {labels[1]}"
+
+
+def _durability(run: Conditions) -> Facts:
+    """The durability level, named alike for every database, and the settings behind it."""
+    server = run.record.server
+    settings = {name: str(value) for name, value in server.get("durability", {}).items()}
+    mixture = _MIXTURE if settings and "promise" in server else None
+    promise = server.get("promise") or mixture
+    return {_PROMISE: promise, **settings} if promise else settings
+
+
+def _version(run: Conditions) -> Facts:
+    server = run.record.server
+    return {"the version": f"{server.get('product', '')} {server.get('version', '')}".strip()}
+
+
+def _build(run: Conditions) -> Facts:
+    return build_facts(run.server.get("build") or {}, run.record.dbdyno_version)
+
+
+def _plans(run: Conditions) -> Facts:
+    return plan_facts(run.facts, [statement.sql for statement in run.record.statements])
+
+
+def _settings(run: Conditions) -> Facts:
+    """Server settings except directories, which differ for private servers, and durability."""
+    durable = run.record.server.get("durability", {})
+    return {
+        one["name"]: _with_unit(str(one["value"]), one["unit"]) or _EMPTY
+        for one in run.server.get("settings", [])
+        if one["name"] not in durable and not str(one["value"]).startswith("/")
+    }
+
+
+def _with_unit(value: str, unit: str) -> str:
+    """A value in its unit; PostgreSQL counts some settings in blocks, of which the unit is 8kB."""
+    blocks = re.fullmatch(r"(\d+)(\D+)", unit)
+    if blocks and value.isdigit():
+        return f"{int(value) * int(blocks[1])} {blocks[2]}"
+    return f"{value} {unit}".strip()
+
+
+def _host(run: Conditions) -> Facts:
+    host = run.host
+
+    def of(part: str) -> Mapping[str, Any]:
+        """Return what is known of it: for example, the disk of another host's server is not."""
+        return host.get(part) or {}
+
+    reported = {
+        "its name": host.get("name"),
+        "the CPU model": of("cpu").get("model"),
+        "the number of cores": of("cpu").get("cores_available"),
+        "the CPU governor": of("cpu").get("governor"),
+        "the memory in bytes": of("memory").get("total_bytes"),
+        "the transparent huge pages setting": of("memory").get("transparent_huge_pages"),
+        "the kernel": of("kernel").get("release"),
+        "kernel.sched_autogroup_enabled": of("kernel").get("sched_autogroup_enabled"),
+        "the file system": of("disk").get("file_system"),
+        "the disk": of("disk").get("device"),
+        "the operating system": of("kernel").get("distribution"),
+        "the CPU limit": of("cgroup").get("cpu_cores"),
+        "the memory limit": of("cgroup").get("memory_bytes"),
+    }
+    return {name: str(value) for name, value in reported.items() if value is not None}
+
+
+def _work(run: Conditions) -> Facts:
+    """What clients run. For texts only the fact that they differ is reported.
+
+    A script is known by its file's name: the two sides may be of two checkouts.
+    """
+    scripts: dict[str, str] = {}
+    for script in run.plan.get("scripts", []):
+        name = f"the text or weight of {script['name'].rpartition('/')[2]}"
+        scripts[name] = f"{scripts.get(name, '')}{script['weight']}: {script['text']}"
+    return {
+        "the name": run.record.workload,
+        "the query mode": run.plan.get("query_mode", ""),
+        **scripts,
+    }
+
+
+def _load(run: Conditions) -> Facts:
+    plan, stages = run.plan, run.plan.get("stages", [])
+    reported = {
+        "the number of clients": plan.get("clients"),
+        "the number of threads": plan.get("threads"),
+        "the loop": loop_of(plan),
+        "the measured time in seconds": [_seconds(stage["duration_ns"]) for stage in stages],
+        "the number of transactions per client": plan.get("transactions_per_client"),
+        "the number of clients of each stage": [stage["clients"] for stage in stages],
+        "the rate": [stage["rate_tps"] for stage in stages],
+        "the warm-up in seconds": _seconds(plan.get("warmup_ns")),
+        "the latency limit in seconds": _seconds(plan.get("latency_limit_ns")),
+        "the maximum number of attempts": tries_of(plan),
+        "reconnecting for each transaction": plan.get("reconnect_each_transaction"),
+    }
+    return {name: _plain(value) for name, value in reported.items() if _is_reported(value)}
+
+
+def _data(defaults: Defaults, run: Conditions) -> Facts:
+    parameters = workload_parameters(run.record, run.plan, defaults)
+    return {name: _plain(value) for name, value in parameters.items()}
+
+
+def _placement(run: Conditions) -> Facts:
+    """The requested placement; what was then observed of it belongs to the run."""
+    requested = (run.server.get("placement") or {}).get("asked", {})
+    return {name: _plain(value) for name, value in requested.items() if value is not None}
+
+
+def _seconds(nanoseconds: int | None) -> float | None:
+    return None if nanoseconds is None else nanoseconds / 1e9
+
+
+def loop_of(plan: Mapping[str, Any]) -> str | None:
+    """``closed``, ``closed, thinking for 0.01 s (constant)`` or ``open, poisson``."""
+    arrivals = plan.get("arrivals", {})
+    if "open" in arrivals:
+        return f"open, {arrivals['open']['law']}"
+    if "closed" not in arrivals:
+        return None
+    think = arrivals["closed"]["think"]
+    if not think["mean_ns"]:
+        return CLOSED
+    return f"{CLOSED}, thinking for {think['mean_ns'] / 1e9:g} s ({think['law']})"
+
+
+def tries_of(plan: Mapping[str, Any]) -> str | None:
+    """``1``, ``without limit``, ``10, for 2 s``: how often a transaction is tried."""
+    retry = plan.get("retry")
+    if retry is None:
+        return None
+    limit_s = _seconds(retry["time_max_ns"])
+    most = f"{retry['tries_max']}" if retry["tries_max"] else "without limit"
+    return most if limit_s is None else f"{most}, for {limit_s:g} s"
+
+
+def _is_reported(value: Any) -> bool:
+    return any(one is not None for one in (value if isinstance(value, list) else [value]))
+
+
+def _plain(value: Any) -> str:
+    """A value as it is written; those of several stages one after the other."""
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+_DURABILITY = Aspect("Unequal durability", _durability, _UNKNOWN)
+_PLANS = Aspect("Different plan", _plans, _UNKNOWN, is_cut=True, varies=True)
+
+
+def _aspects(variants: _Variants, defaults: Defaults) -> tuple[Aspect, ...]:
+    """All aspects that can be compared, the most important first."""
+    return (
+        _DURABILITY,
+        Aspect("Different server", _version),
+        *_aspects_within_a_product(variants),
+        Aspect("Different setting", _settings, _DEFAULT),
+        Aspect("Different host", _host),
+        Aspect("Different workload", _work),
+        Aspect("Different load", _load),
+        Aspect("Different data", partial(_data, defaults)),
+        Aspect("Different placement", _placement),
+    )
+
+
+def _aspects_within_a_product(variants: _Variants) -> Iterator[Aspect]:
+    """What has the same names and terms only in servers of one product, where it was recorded."""
+    if not variants.are_of_one_product:
+        return
+    if variants.all_have(lambda run: run.server.get("build")):
+        yield Aspect("Different build", _build, is_cut=True)
+    if variants.all_have(lambda run: run.schema):
+        schemas = [run.schema for side in variants.runs for run in side]
+        facts = partial(schema_facts, schemas)
+        yield Aspect("Different schema", lambda run: facts(run.schema), _MISSING, is_cut=True)
+    if variants.all_have(_plans):
+        yield _PLANS
+
+
+def _sizes(variants: _Variants) -> Iterator[str]:
+    """Databases of different size; the space of an update's new versions makes no difference."""
+    before, after = map(_database_bytes, variants.runs)
+    if before and after and max(before, after) > _SIZES_ALIKE * min(before, after):
+        reported = _difference([size(before)], [size(after)], variants.labels)
+        yield f"Different data: the size of the database {reported}"
+
+
+def _database_bytes(runs: Sequence[Conditions]) -> float | None:
+    known = [run.server["database_bytes"] for run in runs if run.server.get("database_bytes")]
+    return median(known) if known else None

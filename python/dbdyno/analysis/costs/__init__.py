@@ -1,0 +1,1 @@
+"""What a committed transaction used of each resource."""

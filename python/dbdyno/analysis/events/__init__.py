@@ -1,0 +1,1 @@
+"""What happened in a run: checkpoints, stalls and dips, and what each cost."""

@@ -1,0 +1,110 @@
+"""WAL around each checkpoint: bytes per transaction before and after, and full-page images.
+
+The first change of a page after the begin of a checkpoint writes the whole page to the WAL. The
+expected number of such first changes follows from the rows changed and the pages they are on; if
+the counted images agree with it, this is evidence that they explain the growth of the WAL.
+"""
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.events.checkpoint_events import checkpoints
+from dbdyno.analysis.events.run_event import end_of_run_s
+from dbdyno.analysis.events.wal import Wal, wal
+from dbdyno.analysis.search.bounds import expected_distinct
+from dbdyno.analysis.series.alignment import Intervals, measured_intervals
+from dbdyno.analysis.series.readings import Span, total, was_read
+from dbdyno.analysis.series.timeline import timeline
+from dbdyno.analysis.statistics.estimate import Series
+from dbdyno.analysis.statistics.spans import Mask
+from dbdyno.model.counters import PgUserTables, PgWal
+from dbdyno.model.run import Run
+from dbdyno.model.telemetry import TableFacts
+
+# Long enough for a mean, short enough that images are still frequent after the begin.
+_SIDE_S = 10.0
+
+
+class CheckpointEffect(Struct, frozen=True, kw_only=True):
+    """One checkpoint that began in the measured part; WAL figures are per transaction.
+
+    ``before`` covers the intervals of the 10 s before it began, ``after`` those of the next 10 s,
+    or up to the next checkpoint, including the interval in which it began: images start at once.
+    ``images`` were counted from its begin to the begin of the next one, or to the end of the run,
+    and ``first_changes`` is the number expected in that time; None if tables or counters were not
+    read.
+    """
+
+    begin_s: float
+    end_s: float
+    bytes_before: float | None
+    bytes_after: float | None
+    images_before: float | None
+    images_after: float | None
+    images: float | None
+    first_changes: float | None
+
+
+def checkpoint_effects(run: Run) -> list[CheckpointEffect]:
+    """Return the effects in order of time."""
+    end_s = end_of_run_s(timeline(run))
+    begins_s = [event.begin_s for event in checkpoints(run, end_s) if event.begin_s >= 0]
+    intervals = measured_intervals(run)
+    written = wal(run, intervals)
+    bounds_s = [0.0, *begins_s, end_s]
+    return [
+        _effect(run, intervals, written, tuple(bounds_s[place : place + 3]))
+        for place in range(len(begins_s))
+    ]
+
+
+def _effect(
+    run: Run, intervals: Intervals, written: Wal, bounds_s: tuple[float, ...]
+) -> CheckpointEffect:
+    """The effect of the checkpoint at the second of the bounds; the others are its neighbours."""
+    last_s, begin_s, next_s = bounds_s
+    before_s = max(last_s, begin_s - _SIDE_S)
+    before = (intervals.begin_s >= before_s) & (intervals.end_s <= begin_s)
+    after = (intervals.end_s > begin_s) & (intervals.end_s <= min(next_s, begin_s + _SIDE_S))
+    ended = intervals.committed
+    return CheckpointEffect(
+        begin_s=begin_s,
+        end_s=next_s,
+        bytes_before=_each(written.bytes, ended, before),
+        bytes_after=_each(written.bytes, ended, after),
+        images_before=_each(written.images, ended, before),
+        images_after=_each(written.images, ended, after),
+        images=total(run, PgWal.wal_fpi, span=Span(begin_s, next_s)),
+        first_changes=_first_changes(run, Span(begin_s, next_s)),
+    )
+
+
+def _each(amount: Series, ended: Series, inside: Mask) -> float | None:
+    """Per committed transaction; None if nothing was read or nothing completed."""
+    known = inside & ~np.isnan(amount)
+    transactions = float(ended[known].sum())
+    return float(amount[known].sum()) / transactions if transactions else None
+
+
+def _first_changes(run: Run, span: Span) -> float | None:
+    """Pages changed for the first time in the span, if changes hit rows uniformly.
+
+    u changes on P pages touch P·(1 − (1 − 1/P)^u) of them, that is (P/u)·(1 − (1 − 1/P)^u) per
+    change. An update changes a page of its table and, unless it is HOT, one of each index.
+    """
+    facts = run.before or run.after
+    if not facts or not was_read(run, PgUserTables.source):
+        return None
+    return sum(_first_changes_of(run, table, span) for table in facts.tables)
+
+
+def _first_changes_of(run: Run, table: TableFacts, span: Span) -> float:
+    updated, hot = (
+        total(run, counter, table.name, span) or 0.0
+        for counter in (PgUserTables.n_tup_upd, PgUserTables.n_tup_hot_upd)
+    )
+    in_indexes = sum(
+        expected_distinct(max(index.bytes / run.database.page_bytes, 1), updated - hot)
+        for index in table.indexes
+    )
+    return expected_distinct(max(table.pages, 1), updated) + in_indexes

@@ -1,0 +1,165 @@
+"""Autovacuums, WAL switches, deadlocks and outages, from the server's log or its counters.
+
+A counter that grew shows that something ended since the last reading, not when: such an event
+covers the whole reading.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import msgspec
+import numpy as np
+
+from dbdyno.analysis.events.run_event import Entry, RunEvent, entries, joined
+from dbdyno.analysis.series.readings import Growth, growth, level, objects
+from dbdyno.model.counters import (
+    GlobalStatus,
+    InnodbMetrics,
+    PgDatabase,
+    PgUserTables,
+    Progress,
+    WalPosition,
+)
+from dbdyno.model.run import Run
+from dbdyno.model.tables import rows
+
+Values: TypeAlias = dict[str, float | str]
+
+_VACUUM = "VACUUM/"
+# PostgreSQL, MariaDB, MySQL.
+DEADLOCKS = (
+    PgDatabase.deadlocks,
+    GlobalStatus.Innodb_deadlocks,
+    InnodbMetrics.lock_deadlocks,
+)
+# Deadlocks and vacuums closer together than this are one event.
+_GAP_S = 1.0
+AUTOVACUUM_OF = "autovacuum of "
+"""How the label of an autovacuum begins, before the table."""
+RESTART = "server restart"
+"""The label of an outage in which the server's log shows a start."""
+
+
+def autovacuums(run: Run) -> list[RunEvent]:
+    """Autovacuums per table; from the counters if the log has none (it may omit short ones)."""
+    logged = [_logged_vacuum(entry) for entry in entries(run, "autovacuum")]
+    known = {event.label for event in logged}
+    counted = [event for event in _counted_vacuums(run) if event.label not in known]
+    return joined([*logged, *counted], _GAP_S)
+
+
+def _logged_vacuum(entry: Entry) -> RunEvent:
+    elapsed_s = entry.number("elapsed_s")
+    begin_s = entry.time_s - (0.0 if math.isnan(elapsed_s) else elapsed_s)
+    return _vacuum(str(entry.values.get("table", "")), begin_s, entry.time_s, entry.values)
+
+
+def _vacuum(table: str, begin_s: float, end_s: float, values: Values) -> RunEvent:
+    return RunEvent(
+        kind="autovacuum",
+        label=f"{AUTOVACUUM_OF}{table}" if table else "autovacuum",
+        begin_s=begin_s,
+        end_s=end_s,
+        values=values,
+    )
+
+
+def _counted_vacuums(run: Run) -> Iterator[RunEvent]:
+    """Vacuums that ended, by the tables' counters, and the readings that show one at work."""
+    for table in objects(run, PgUserTables.source):
+        ended = growth(run, PgUserTables.autovacuum_count, table)
+        if ended is None or not ended.delta.any():
+            continue
+        yield from _at_work(run, table)
+        for place in np.flatnonzero(ended.delta).tolist():
+            end_s = float(ended.time_s[place])
+            begin_s = end_s - float(ended.seconds[place])
+            yield _vacuum(table, begin_s, end_s, {"count": float(ended.delta[place])})
+
+
+def _at_work(run: Run, table: str) -> Iterator[RunEvent]:
+    """Each reading that shows a vacuum at work; none has ended yet, so their count is 0."""
+    progress = level(run, Progress.total, f"{_VACUUM}{table}")
+    if progress is None:
+        return
+    ends_s = [*progress.time_s[1:].tolist(), float(progress.time_s[-1])]
+    for begin_s, end_s, total in zip(
+        progress.time_s.tolist(), ends_s, progress.value.tolist(), strict=True
+    ):
+        if total:
+            yield _vacuum(table, begin_s, end_s, {"count": 0.0})
+
+
+def wal_switches(run: Run) -> list[RunEvent]:
+    """Readings in which the WAL moved on to its next file; consecutive ones are one event."""
+    return joined(_counted_switches(run), 0.0)
+
+
+def _counted_switches(run: Run) -> Iterator[RunEvent]:
+    ended = growth(run, WalPosition.segments)
+    if ended is None:
+        return
+    for place in np.flatnonzero(ended.delta).tolist():
+        end_s = float(ended.time_s[place])
+        yield RunEvent(
+            kind="wal_switch",
+            label="WAL switch",
+            begin_s=end_s - float(ended.seconds[place]),
+            end_s=end_s,
+            values={"count": float(ended.delta[place])},
+        )
+
+
+def deadlocks(run: Run) -> list[RunEvent]:
+    """Moments at which the server ended a deadlock by aborting one of its transactions."""
+    logged = [_deadlock(entry.time_s, entry.time_s, 1) for entry in entries(run, "deadlock")]
+    return joined(logged or _counted_deadlocks(run), _GAP_S)
+
+
+def _deadlock(begin_s: float, end_s: float, count: float) -> RunEvent:
+    return RunEvent(
+        kind="deadlock", label="deadlock", begin_s=begin_s, end_s=end_s, values={"count": count}
+    )
+
+
+def deadlocks_counted(run: Run) -> Growth | None:
+    """Deadlocks as the server counts them, under whichever name; None if it does not."""
+    counted = (growth(run, counter, "") for counter in DEADLOCKS)
+    return next((growth for growth in counted if growth is not None), None)
+
+
+def _counted_deadlocks(run: Run) -> Iterator[RunEvent]:
+    counted = deadlocks_counted(run)
+    if counted is None:
+        return
+    for place in np.flatnonzero(counted.delta).tolist():
+        end_s = float(counted.time_s[place])
+        begin_s = end_s - float(counted.seconds[place])
+        yield _deadlock(begin_s, end_s, float(counted.delta[place]))
+
+
+def outages(run: Run, end_of_run_s: float) -> list[RunEvent]:
+    """Lost connections, as each thread of the engine saw them, and restarts found in the log.
+
+    One that did not end lasts until the end of the run.
+    """
+    begin_s = run.intervals.time_s.min(initial=0.0)
+    started = [entry.time_s for entry in entries(run, "start")]
+    restarts = [(time_s, time_s) for time_s in started if begin_s < time_s < end_of_run_s]
+    lost = [
+        (time_s, end_of_run_s if math.isnan(seconds) else time_s + seconds)
+        for time_s, seconds in rows(run.outages.time_s, run.outages.seconds)
+    ]
+    whole = joined((_outage(*span) for span in [*lost, *restarts]), _GAP_S)
+    return [_named(event, [time_s for time_s, _ in restarts]) for event in whole]
+
+
+def _outage(begin_s: float, end_s: float) -> RunEvent:
+    return RunEvent(kind="outage", label="outage", begin_s=begin_s, end_s=end_s)
+
+
+def _named(event: RunEvent, restarts_s: list[float]) -> RunEvent:
+    restarted = any(event.begin_s <= time_s <= event.end_s for time_s in restarts_s)
+    label = RESTART if restarted else "connections lost"
+    return msgspec.structs.replace(event, label=label, values={})

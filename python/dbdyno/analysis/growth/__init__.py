@@ -1,0 +1,1 @@
+"""How throughput grows with clients, and with the rows of a table."""

@@ -1,0 +1,1 @@
+"""A run's measurements over time: intervals, counters, distributions, stages."""

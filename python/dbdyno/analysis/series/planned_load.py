@@ -1,0 +1,71 @@
+"""The load that a run's plan defines: open or closed loop, constant or in stages.
+
+Whatever judges throughput over time checks here first: a planned change is no event, no loss and no
+symptom. This module does not look at measurements.
+"""
+
+from itertools import accumulate
+
+import numpy as np
+
+from dbdyno.analysis.statistics.estimate import Series
+from dbdyno.model.plan import Plan
+from dbdyno.model.tables import Column
+
+
+def is_open_loop(plan: Plan) -> bool:
+    """Whether arrivals follow a schedule, however busy the clients are."""
+    return bool(plan.arrivals.open)
+
+
+def has_stages(plan: Plan) -> bool:
+    """Whether the load was meant to change while the run lasts."""
+    return len(plan.stages) > 1
+
+
+def has_client_stages(plan: Plan) -> bool:
+    """Whether the number of clients was meant to change: then no single number describes it."""
+    return len({stage.clients for stage in plan.stages}) > 1
+
+
+def is_constant_load(plan: Plan) -> bool:
+    """Whether the same clients run in a closed loop all the time: the server sets the throughput.
+
+    In an open loop the schedule sets it, and clients may be idle.
+    """
+    return not has_stages(plan) and not is_open_loop(plan)
+
+
+def stage_at(plan: Plan, time_s: Series) -> Column:
+    """The stage number at each instant; the warm-up belongs to the first."""
+    lengths_s = [(stage.duration_ns or 0) / 1e9 for stage in plan.stages]
+    return np.searchsorted([*accumulate(lengths_s[:-1])], time_s, side="right")
+
+
+def client_seconds_planned(plan: Plan, begin_s: Series | float, end_s: Series | float) -> Series:
+    """Client time between two instants: the clients of each stage times its seconds.
+
+    Clients beyond those of a stage wait for a later one by plan: their time is none of it. The
+    warm-up belongs to the first stage, and what follows the end to the last.
+    """
+    clients = [stage.clients or plan.clients for stage in plan.stages] or [plan.clients]
+    ends_s = accumulate((stage.duration_ns or 0) / 1e9 for stage in plan.stages)
+    begins_s, finishes_s = np.asarray(begin_s, dtype=float), np.asarray(end_s, dtype=float)
+    spent: Series = clients[0] * (finishes_s - begins_s)
+    for change_s, before, after in zip(ends_s, clients, clients[1:], strict=False):
+        later_s = np.maximum(finishes_s, change_s) - np.maximum(begins_s, change_s)
+        spent = spent + (after - before) * later_s
+    return spent
+
+
+def without_stage_means(plan: Plan, time_s: Series, series: Series) -> Series:
+    """A series over time with each stage shifted to the mean of the whole.
+
+    The variation that remains is not due to the plan.
+    """
+    if not len(series):
+        return series
+    stage = stage_at(plan, time_s)
+    sums, counts = np.bincount(stage, weights=series), np.bincount(stage)
+    moved: Series = series - (sums / np.maximum(counts, 1))[stage] + series.mean()
+    return moved

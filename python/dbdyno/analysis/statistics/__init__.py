@@ -1,0 +1,1 @@
+"""Statistics of samples and series, whatever they measure."""

@@ -1,0 +1,1 @@
+"""Where client time went: waits, locks, CPU time, and the queue before a client."""

@@ -1,0 +1,212 @@
+"""Who waited for whom: the mean queue of statements behind locks.
+
+Describes what was sampled, and splits each statement's latency by it; what it means for a workload
+is for the rules to say.
+"""
+
+from collections import Counter, defaultdict
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.waits.budget import Budget, budget
+from dbdyno.analysis.waits.lock_waits import lock_waits
+from dbdyno.analysis.waits.session_samples import (
+    ClientSeconds,
+    SampledRows,
+    SessionSamples,
+    client_seconds,
+    measured_lock_samples,
+    measured_samples,
+)
+from dbdyno.model.database import PartKind
+from dbdyno.model.run import Run, once
+from dbdyno.model.tables import Blocking, rows
+
+_ROWS_KEPT = 10
+_TRANSACTION = "transactionid"
+_WORKING: tuple[PartKind, ...] = ("cpu", "client_or_network")
+
+
+class Edge(Struct, frozen=True, kw_only=True):
+    """Waiters at one statement behind blockers at one statement.
+
+    ``relation`` is the table that is locked, or whose row is; empty if not even other waiters at
+    the same statement show it. ``rows`` are the most frequent row positions, each with its part of
+    the edge's client-seconds. ``waiters_mean`` is over all samples, including those with none;
+    ``waited_ms`` is the mean time that a waiter had waited when sampled, None if it is not known.
+    ``is_direct_to_root`` is true if the blocker itself waits for no lock.
+    """
+
+    waiter: int
+    waiter_who: str
+    blocker: int
+    blocker_who: str
+    lock: str
+    relation: str
+    rows: tuple[tuple[str, float], ...]
+    client_seconds: float
+    low: float | None
+    high: float | None
+    waiters_mean: float
+    waited_ms: float | None
+    is_direct_to_root: bool
+
+
+class StatementTime(Struct, frozen=True, kw_only=True):
+    """One statement's mean latency, split. The parts add up to ``mean_ms``.
+
+    ``working_ms`` is time on a CPU or on the network; waiting for a CPU is another wait.
+    """
+
+    statement: int
+    mean_ms: float
+    lock_ms: float
+    other_wait_ms: float
+    working_ms: float
+
+
+class LockQueue(Struct, frozen=True, kw_only=True):
+    """The queue in the measured part of the run. Statements that no sample saw are left out."""
+
+    edges: list[Edge]
+    statements: list[StatementTime]
+
+
+@once
+def lock_queue(run: Run) -> LockQueue | None:
+    """None if locks were not sampled; no edges if nobody waited."""
+    samples, lock_samples = measured_samples(run), measured_lock_samples(run)
+    blocking, spent = lock_waits(run), budget(run)
+    if samples is None or lock_samples is None or blocking is None or spent is None:
+        return None
+    edges = _edges(lock_samples, blocking, samples.total_s)
+    return LockQueue(edges=edges, statements=_statements(run, spent))
+
+
+class _Ends(NamedTuple):
+    """What identifies an edge."""
+
+    waiter: int
+    waiter_who: str
+    blocker: int
+    blocker_who: str
+    lock: str
+    relation: str
+    is_direct_to_root: bool
+
+
+def _edges(
+    samples: SessionSamples, blocking: SampledRows[Blocking], sampled_s: float
+) -> list[Edge]:
+    """The edges, the one with most client-seconds first."""
+    ends = _with_relations(_ends(blocking))
+    members: dict[_Ends, list[int]] = defaultdict(list)
+    for place, end in enumerate(ends):
+        members[end].append(place)
+    found = [
+        _edge(end, spent, blocking, members[end], sampled_s)
+        for end, spent in client_seconds(samples, blocking, ends).items()
+    ]
+    return sorted(found, key=lambda edge: -edge.client_seconds)
+
+
+def _ends(blocking: SampledRows[Blocking]) -> list[_Ends]:
+    is_direct = blocking.table.depth == 1
+    seen = blocking.table
+    columns = (seen.waiter, seen.waiter_who, seen.blocker, seen.blocker_who, seen.lock)
+    return list(map(_Ends._make, rows(*columns, seen.relation, is_direct)))
+
+
+def _with_relations(ends: list[_Ends]) -> list[_Ends]:
+    """Fill in the relation of waits for a transaction from other waiters at the same statement.
+
+    PostgreSQL, for one, releases the lock on the tuple while it follows the row's versions, so such
+    a wait does not name a row.
+    """
+    named = Counter((end.waiter, end.relation) for end in ends if end.relation)
+    usual: dict[int, str] = {}
+    for (waiter, relation), _ in named.most_common():
+        usual.setdefault(waiter, relation)
+    return [
+        end._replace(relation=usual.get(end.waiter, ""))
+        if end.lock == _TRANSACTION and not end.relation
+        else end
+        for end in ends
+    ]
+
+
+def _edge(
+    ends: _Ends,
+    spent: ClientSeconds,
+    blocking: SampledRows[Blocking],
+    members: list[int],
+    sampled_s: float,
+) -> Edge:
+    return Edge(
+        **ends._asdict(),
+        rows=_rows(blocking, members),
+        client_seconds=spent.seconds,
+        low=spent.low,
+        high=spent.high,
+        waiters_mean=spent.seconds / sampled_s,
+        waited_ms=_waited_ms(blocking, members),
+    )
+
+
+def _rows(blocking: SampledRows[Blocking], members: list[int]) -> tuple[tuple[str, float], ...]:
+    """Row positions and client-seconds, the most frequent first."""
+    seconds: dict[str, float] = defaultdict(float)
+    places = blocking.table.row[members].tolist()
+    for place, spent_s in zip(places, blocking.client_seconds[members].tolist(), strict=True):
+        if place:
+            seconds[place] += spent_s
+    ordered = sorted(seconds.items(), key=lambda place: -place[1])
+    return tuple(ordered[:_ROWS_KEPT])
+
+
+def _waited_ms(blocking: SampledRows[Blocking], members: list[int]) -> float | None:
+    """Mean over the waiters whose waiting time is known."""
+    waited_s = blocking.table.waited_s[members]
+    is_known = ~np.isnan(waited_s)
+    if not is_known.any():
+        return None
+    waiters = blocking.table.count[members][is_known]
+    return float(waited_s[is_known].sum() / waiters.sum() * 1e3)
+
+
+def _statements(run: Run, spent: Budget) -> list[StatementTime]:
+    """Statements that the engine timed and a sample saw."""
+    return [
+        _statement_time(statement, mean_ms, spent)
+        for statement, mean_ms in statement_means_ms(run).items()
+        if spent.share(statement=statement) > 0
+    ]
+
+
+def _statement_time(statement: int, mean_ms: float, spent: Budget) -> StatementTime:
+    """The engine's mean latency, divided in proportion to the statement's samples."""
+    whole = spent.share(statement=statement)
+    lock = spent.share("lock", statement=statement) / whole
+    working = sum(spent.share(kind, statement=statement) for kind in _WORKING) / whole
+    return StatementTime(
+        statement=statement,
+        mean_ms=mean_ms,
+        lock_ms=mean_ms * lock,
+        other_wait_ms=mean_ms * (1 - lock - working),
+        working_ms=mean_ms * working,
+    )
+
+
+def statement_means_ms(run: Run) -> dict[int, float]:
+    """The mean latency of each statement in the measured part, as the engine timed it."""
+    statements, intervals = run.statements, run.intervals
+    measured = np.isin(statements.interval, intervals.interval[intervals.phase != "warmup"])
+    number, count = statements.statement[measured], statements.count[measured]
+    times = np.bincount(number, count * statements.mean_ms[measured].astype(float))
+    counts = np.bincount(number, count)
+    return {
+        statement: float(times[statement] / counts[statement])
+        for statement in np.flatnonzero(counts).tolist()
+    }

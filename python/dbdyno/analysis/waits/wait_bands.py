@@ -1,0 +1,123 @@
+"""What the clients did in each interval, by kind: average sessions from session samples.
+
+The kinds are those of client time, here over time instead of in total, and as there the kernel's
+CPU time decides how many were on a CPU or waiting for one: short statements begin and end between
+two samples, and on busy CPUs the sampler runs only when a session does not. Clients without an
+outstanding request are excluded, so the bands reach the number of clients only if all of them are
+active.
+"""
+
+from collections import defaultdict
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.series.timeline import Timeline
+from dbdyno.analysis.statistics.estimate import Series
+from dbdyno.analysis.waits.processor_split import ProcessorSplit, processor_splits
+from dbdyno.analysis.waits.session_samples import SESSIONS
+from dbdyno.analysis.waits.wait_kinds import BETWEEN, client_kind, may_run
+from dbdyno.model.database import PartKind, WaitKinds
+from dbdyno.model.run import Run
+from dbdyno.model.tables import rows
+
+
+class Bands(Struct, frozen=True):
+    """Average sessions of each kind, one value per interval; NaN without samples there.
+
+    Empty if sessions were never sampled. ``knows_cpu`` says that those on a CPU, or waiting for
+    one, are the kernel's count; otherwise ``cpu`` are the sessions that samples show active.
+    """
+
+    sessions: dict[PartKind, Series]
+    knows_cpu: bool
+
+
+def bands(run: Run, line: Timeline) -> Bands:
+    """Return the bands of a run."""
+    samples, waits = run.samples, run.waits
+    is_sample = samples.source == SESSIONS
+    lengths_s = dict(
+        zip(
+            samples.time_s[is_sample].tolist(),
+            samples.seconds[is_sample].tolist(),
+            strict=True,
+        )
+    )
+    sampled_s = _per_interval(line, np.array(list(lengths_s)), np.array(list(lengths_s.values())))
+    if not sampled_s.any():
+        return Bands({}, knows_cpu=False)
+    stands_for_s = np.array([lengths_s.get(time_s, 0.0) for time_s in waits.time_s.tolist()])
+    spent_s = waits.count * stands_for_s
+    known_s = np.where(sampled_s > 0, sampled_s, np.nan)
+    columns = (waits.who, waits.doing, waits.state, waits.wait_type, waits.wait_event)
+    described = list(map(_Session._make, rows(*columns)))
+    places = _places(run, described)
+
+    def mean(chosen: list[int]) -> Series:
+        return _per_interval(line, waits.time_s[chosen], spent_s[chosen]) / known_s
+
+    seen_as = {kind: mean(chosen) for kind, chosen in places.items()}
+    active = mean([place for place, one in enumerate(described) if one.may_run])
+    on_the_way = mean(
+        [place for place in places.get("client_or_network", ()) if not described[place].may_run]
+    )
+    return _by_kernel(seen_as, processor_splits(run, line, active, on_the_way))
+
+
+def _by_kernel(seen_as: dict[PartKind, Series], splits: list[ProcessorSplit]) -> Bands:
+    """Divide the sampled kinds, interval by interval."""
+    found: dict[PartKind, Series] = {}
+    for seen, sessions in seen_as.items():
+        for place, split in enumerate(splits):
+            for kind, share in split.kinds(seen):
+                band = found.setdefault(kind, np.where(np.isnan(sessions), np.nan, 0.0))
+                band[place] += sessions[place] * share
+    return Bands(found, knows_cpu=any(split.is_known for split in splits))
+
+
+def _per_interval(line: Timeline, time_s: Series, amounts: Series) -> Series:
+    """Sum of the amounts in each interval. A sample represents the time before it."""
+    if not len(time_s):
+        return np.zeros(len(line.time_s))
+    place = np.searchsorted(line.time_s, time_s, side="left") - 1
+    ends_s = line.time_s + line.seconds
+    inside = (place >= 0) & (time_s <= ends_s[place] + 1e-9)
+    weights = amounts[inside].astype(float)
+    return np.bincount(place[inside], weights, len(line.time_s)).astype(float)
+
+
+class _Session(NamedTuple):
+    """The columns of ``waits`` that describe what a session was doing."""
+
+    who: str
+    doing: str
+    state: str
+    wait_type: str
+    wait_event: str
+
+    @property
+    def may_run(self) -> bool:
+        return may_run(self.who, self.state, self.wait_type)
+
+
+def _places(run: Run, described: list[_Session]) -> dict[PartKind, list[int]]:
+    """The rows of the table that are of each kind."""
+    known = run.database.wait_kinds
+    kind_of_session = cache(lambda session: _kind(known, session))
+    found: dict[PartKind, list[int]] = defaultdict(list)
+    for place, session in enumerate(described):
+        kind = kind_of_session(session)
+        if kind is not None:
+            found[kind].append(place)
+    return found
+
+
+def _kind(known: WaitKinds, session: _Session) -> PartKind | None:
+    who, doing, state, wait_type, wait_event = session
+    if who != "client":
+        return None
+    kind = client_kind(known, state=state, doing=doing, wait_type=wait_type, wait_event=wait_event)
+    return None if kind in BETWEEN.values() else kind

@@ -1,0 +1,1 @@
+"""What a database is, one folder each: dialect, telemetry, driver, private server."""

@@ -1,0 +1,1 @@
+"""Citus. From its documentation; never run against a server here."""

@@ -1,0 +1,1 @@
+"""CockroachDB. From its documentation; never run against a server here."""

@@ -1,0 +1,128 @@
+"""Control connections: opened by the driver for the protocol that the target names.
+
+``Driver`` is the interface of each protocol's folder. Drivers are imported when a target needs
+them, since they take long to import and most runs need one.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+from msgspec.structs import replace
+
+from dbdyno.databases.connection import Connection
+from dbdyno.databases.known import native_adapter
+from dbdyno.errors import DbdynoError
+from dbdyno.model.plan import Endpoint, Protocol
+
+SCHEMES: dict[str, Protocol] = {
+    "postgresql": "postgresql",
+    "postgres": "postgresql",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+}
+ODBC = "odbc:"  # prefix of a connection string, which is not a URL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Driver:
+    """How servers of one protocol are reached.
+
+    ``open`` returns a connection in autocommit mode. ``pinned`` narrows the target to the server
+    that answered there. ``process_id`` and ``data_directory`` return None if the server is
+    elsewhere, or does not report them. ``says`` returns what the server says of itself.
+    ``place_in`` reads from a target which database it names, leaving out what it leaves out;
+    ``parameters_in`` reads further parameters, except for secrets.
+    """
+
+    open: Callable[[str], Connection]
+    endpoint_of: Callable[[Connection], Endpoint]
+    url_of: Callable[[Endpoint], str]
+    pinned: Callable[[str, Connection], str]
+    process_id: Callable[[Connection], int | None]
+    data_directory: Callable[[Connection], Path | None]
+    says: Callable[[Connection], str]
+    place_in: Callable[[str], Mapping[str, str]]
+    parameters_in: Callable[[str], Mapping[str, str]]
+
+
+def protocol_of(target: str) -> Protocol:
+    """Return the protocol of a target; a target without a scheme is parsed by libpq."""
+    if target[: len(ODBC)].lower() == ODBC:
+        return "odbc"
+    scheme, url, _ = target.partition("://")
+    if not url or not scheme.isalnum():
+        return "postgresql"
+    if scheme.lower() not in SCHEMES:
+        raise DbdynoError(
+            "bad_target",
+            f"cannot read the target: unknown scheme {scheme}://",
+            f"A target begins with {', '.join(f'{name}://' for name in SCHEMES)} or {ODBC}",
+        )
+    return SCHEMES[scheme.lower()]
+
+
+def driver_of(protocol: Protocol) -> Driver:
+    """Return the driver of a protocol."""
+    driver: Driver = import_module(f"dbdyno.databases.{protocol}.driver").DRIVER
+    return driver
+
+
+def open_connection(target: str) -> Connection:
+    """Open a control connection to a URL, a conninfo string, or, if empty, libpq's default."""
+    return driver_of(protocol_of(target)).open(target)
+
+
+@contextmanager
+def inspecting(target: str) -> Iterator[tuple[Driver, Connection]]:
+    """Open a control connection for the block, to find out about its server."""
+    protocol = protocol_of(target)
+    driver = driver_of(protocol)
+    with (
+        driver.open(target) as connection,
+        native_adapter(protocol).understood("find out about the server"),
+    ):
+        yield driver, connection
+
+
+def endpoint_at(target: str) -> Endpoint:
+    """Return the endpoint of a target, for the engine."""
+    with inspecting(target) as (driver, connection):
+        return driver.endpoint_of(connection)
+
+
+def repeatable(target: str, url: str) -> str:
+    """Return a target for the same connections again, but for the password.
+
+    It is ``url``, that of the connection that was made, with the further parameters of ``target``.
+    """
+    parameters = driver_of(protocol_of(target)).parameters_in(target)
+    if not parameters:
+        return url
+    query = urlencode(parameters, safe="/", errors="surrogateescape", quote_via=quote)
+    return f"{url}{'&' if '?' in url else '?'}{query}"
+
+
+def names_database(target: str, url: str) -> bool:
+    """Whether a target names this database; what it leaves out, such as a port, may be any."""
+    protocol = protocol_of(target)
+    if protocol_of(url) != protocol:
+        return False
+    place_in = driver_of(protocol).place_in
+    return place_in(target).items() <= place_in(url).items()
+
+
+def url_of(endpoint: Endpoint) -> str:
+    """Return the endpoint as a URL without the password: may be shown and stored."""
+    return driver_of(endpoint.protocol).url_of(endpoint)
+
+
+def further_urls(endpoint: Endpoint) -> list[str]:
+    """Return the URLs of the endpoint's further servers, without the password."""
+    return [
+        url_of(replace(endpoint, address=address, further_addresses=[]))
+        for address in endpoint.further_addresses
+    ]

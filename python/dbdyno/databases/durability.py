@@ -1,0 +1,29 @@
+"""The durability levels; the settings for them are in each ``database.py``.
+
+A level says what survives, in the same words for every database. A database that can only provide
+more than a level promises, provides more.
+"""
+
+from collections.abc import Mapping
+
+from dbdyno.model.database import Database, Promise
+
+MEANING: dict[Promise, str] = {
+    "full": "committed transactions survive a crash of the host",
+    "relaxed": "a crash of the host may lose the last second of commits, but corrupts nothing",
+    "none": "a crash of the host may lose all data",
+}
+
+
+def promise_of(database: Database, settings: Mapping[str, str]) -> Promise | None:
+    """Return the durability level of a server with these settings; None for a mixture.
+
+    A database whose settings are not known here has no level. A setting that is missing does not
+    count (for example that of a log which is not written).
+    """
+    for promise, wanted in database.durability.items():
+        if all(
+            settings.get(name, value).lower() == value.lower() for name, value in wanted.items()
+        ):
+            return promise
+    return None

@@ -1,0 +1,1 @@
+"""MariaDB as a private server."""

@@ -1,0 +1,1 @@
+"""MySQL 8.0 and later, and what MariaDB shares with it."""

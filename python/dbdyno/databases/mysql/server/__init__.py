@@ -1,0 +1,1 @@
+"""MySQL and MariaDB as private servers: their programs, settings and folders."""

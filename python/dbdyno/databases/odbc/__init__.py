@@ -1,0 +1,1 @@
+"""Any database that has an ODBC driver."""

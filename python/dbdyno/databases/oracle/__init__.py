@@ -1,0 +1,1 @@
+"""Oracle 12.2 and later."""

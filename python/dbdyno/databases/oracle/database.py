@@ -1,0 +1,12 @@
+"""Oracle. Written from its manual; never run against a server here."""
+
+from dbdyno.model.database import Database
+
+DATABASE = Database(
+    name="oracle",
+    title="Oracle",
+    protocol="odbc",
+    product="oracle",
+    is_tried=False,
+    says=r"(?i)^oracle",
+)

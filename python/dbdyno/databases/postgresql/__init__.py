@@ -1,0 +1,1 @@
+"""PostgreSQL, version 12 and later."""

@@ -1,0 +1,85 @@
+"""PostgreSQL: what it does, and its words."""
+
+from dbdyno.model.counters import PgDatabase
+from dbdyno.model.database import Database, Terms, WaitKinds
+
+TERMS = Terms(
+    log="WAL",
+    commit_setting="synchronous_commit",
+    commit_relaxed="off",
+    commit_setting_reach="per transaction where possible",
+    commit_unflushed=frozenset({"off"}),
+    cache_setting="shared_buffers",
+    cache_usual="about a quarter of memory",
+    read_timing="track_io_timing",
+    internal_lock="LWLock",
+    internal_locks="LWLocks",
+    session="process",
+    sessions_opened=PgDatabase.sessions,
+    pooler="PgBouncer",
+    end_session="Find it (pg_stat_activity with pg_blocking_pids()) and end it: COMMIT, or "
+    "pg_terminate_backend(pid).",
+    end_by_itself="idle_in_transaction_session_timeout for the blocker, lock_timeout for the "
+    "waiters",
+    online_ddl="Run DDL in the form that lets others write (CREATE INDEX CONCURRENTLY, REINDEX "
+    "CONCURRENTLY, pg_repack instead of VACUUM FULL), or while there is little load.",
+    create_index="CREATE INDEX CONCURRENTLY ON {table} ({key});",
+    full_reads=frozenset({"Seq Scan", "Parallel Seq Scan"}),
+    put_off="checkpoints, autovacuum",
+)
+
+WAIT_KINDS: WaitKinds = (
+    ("", "", "cpu"),
+    ("LWLock", "wal", "wal"),  # WALWrite, WALInsert; before 13 WALWriteLock, wal_insert
+    ("IO", "wal", "wal"),  # WALSync, WALWrite; since 17 WalSync, WalWrite
+    ("LWLock", "buffer_io", "io"),  # until 13: another session reads the page waited for
+    ("LWLock", "bufferio", "io"),
+    ("IPC", "bufferio", "io"),
+    ("LWLock", "aio", "io"),  # since 18: another session submits or completes this one's reads
+    # Sessions that a group leader takes through the list of transactions, or the commit log.
+    ("IPC", "procarraygroup", "lwlock"),
+    ("IPC", "xactgroup", "lwlock"),
+    ("IPC", "cloggroup", "lwlock"),
+    ("Timeout", "spindelay", "lwlock"),
+    ("Lock", "", "lock"),
+    ("LWLock", "", "lwlock"),
+    ("IO", "", "io"),
+    ("Client", "", "client_or_network"),
+)
+
+DATABASE = Database(
+    name="postgresql",
+    title="PostgreSQL",
+    protocol="postgresql",
+    product="postgres",
+    says=r"^PostgreSQL \d",
+    # Others say that they are PostgreSQL, so that its drivers work with them.
+    witness="select count(*) from pg_catalog.pg_stat_database",
+    capabilities=frozenset(
+        {
+            "statistics_views",
+            "log_flushes",
+            "full_page_images",
+            "checkpoints",
+            "autovacuum",
+            "hot_updates",
+            "late_counters",
+            "all_waits_named",
+            "row_estimates",
+            "statement_evictions",
+            "parallel_queries",
+            "function_indexes",
+            "deadlock_timeout",
+            "predicate_locks",
+        }
+    ),
+    terms=TERMS,
+    wait_kinds=WAIT_KINDS,
+    durability={
+        "full": {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"},
+        "relaxed": {"fsync": "on", "synchronous_commit": "off", "full_page_writes": "on"},
+        "none": {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"},
+    },
+    page_bytes=8192,
+    session_bytes=4 << 20,
+)

@@ -1,0 +1,25 @@
+"""How PostgreSQL servers are reached, and how private ones are created."""
+
+from dbdyno.databases.connecting import Driver
+from dbdyno.databases.postgresql.driver.connecting import (
+    endpoint_of,
+    open_connection,
+    parameters_in,
+    pinned,
+    place_in,
+    url_of,
+)
+from dbdyno.databases.postgresql.driver.place import data_directory, process_id
+from dbdyno.databases.standard import says
+
+DRIVER = Driver(
+    open=open_connection,
+    endpoint_of=endpoint_of,
+    url_of=url_of,
+    pinned=pinned,
+    process_id=process_id,
+    data_directory=data_directory,
+    says=says,
+    place_in=place_in,
+    parameters_in=parameters_in,
+)

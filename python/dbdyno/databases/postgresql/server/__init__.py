@@ -1,0 +1,1 @@
+"""PostgreSQL as a private server: its programs, settings and folder."""

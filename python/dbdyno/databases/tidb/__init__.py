@@ -1,0 +1,1 @@
+"""TiDB. From its documentation; never run against a server here."""

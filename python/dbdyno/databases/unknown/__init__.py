@@ -1,0 +1,1 @@
+"""A database that dbdyno does not know, over a protocol that it knows."""

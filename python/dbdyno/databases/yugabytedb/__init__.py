@@ -1,0 +1,1 @@
+"""YugabyteDB. From its documentation; never run against a server here."""

@@ -1,0 +1,1 @@
+"""Who holds which row for how long, and what that costs the others."""

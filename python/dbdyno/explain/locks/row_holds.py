@@ -1,0 +1,341 @@
+"""The rows that clients queue for: who waits at which statement, and how long a row is held.
+
+    hold = Σ over the statements after the locking one to the end of its transaction
+           of (mean latency − its own waits for locks)
+
+Lock waits of later statements are excluded: they are other rows' queues. The time of the locking
+statement after it gets its row is excluded, and the way back of the commit, by which time the row
+is free, is included: the two are about equal. They are the error of the hold: it is longer by at
+most the locking statement without its lock waits, and shorter by at most a round trip, which the
+fastest statement of the run bounds. Outside of a transaction block only the statement
+itself counts. The rules decide what a queue means.
+"""
+
+import math
+import re
+from collections import defaultdict
+
+from msgspec import Struct
+
+from dbdyno.analysis.search.bounds import row_hold_bound_tps
+from dbdyno.analysis.summarize import full_record
+from dbdyno.analysis.waits.lock_queue import Edge, LockQueue, statement_means_ms
+from dbdyno.analysis.waits.lock_waits import ROW_LOCKS
+from dbdyno.explain.needs import growth_if_reported, queue_of
+from dbdyno.explain.statements.script_text import depend_on
+from dbdyno.explain.statements.sql import (
+    chooses_rows,
+    choosing_variables,
+    equal_columns,
+    fits,
+    locked_table,
+    locks_the_first,
+    stands_for_many,
+    tables_of,
+    the_one,
+    written_table,
+)
+from dbdyno.explain.statements.statements import reads_all, table_of, times_run, whole_name
+from dbdyno.model.counters import PgUserTables
+from dbdyno.model.run import Run
+from dbdyno.model.tables import rows
+from dbdyno.model.telemetry import NO_STATEMENT
+
+UNKNOWN = "an unknown table"
+_SLIP = 0.01
+"""A smaller part of row waits is sampling error: a sample is not taken at a single instant."""
+_ONE = 1.5
+"""Rows that a statement changes: counters and executions do not begin and end at one instant."""
+_ISOLATION = ("transaction_isolation", "tx_isolation")
+_LETTING_GO = frozenset({"READ-COMMITTED", "READ-UNCOMMITTED"})
+_SCALE = "scale"
+"""The script variable for the size of the data."""
+_BEGIN = re.compile(r"\s*(begin|start\s+transaction)\b", re.I)
+_END = re.compile(r"\s*(end|commit|rollback|abort)\b", re.I)
+
+
+class RowHold(Struct, frozen=True, kw_only=True):
+    """One statement at which clients wait for rows of one table that other clients hold.
+
+    Statements behind a queue, on fewer rows than there are clients, are included even if nobody
+    waits there, because the queue before them may be the reason for that.
+    ``script_share`` is the share of the transactions that run it. ``rows``, ``hold_s`` and
+    ``taken_s`` are None if they are not known; the last is the hold with its waits for other locks.
+    ``is_alone`` is true if it is the whole transaction, ``is_named`` if its text contains the
+    table: otherwise a trigger or the like locks for it. ``locks_first`` is true if it locks the
+    first of the rows that qualify, which is the same one for all clients. ``locks_all`` is true if
+    it finds its rows by reading the whole table and locks what it reads, ``is_drawn_over_scale`` if
+    the range of its keys grows with the size of the data.
+    """
+
+    statement: int
+    script: int
+    script_share: float
+    relation: str
+    waiting_s: float
+    rows: float | None
+    hold_s: float | None
+    hold_range_s: tuple[float, float] | None = None
+    """Between what the hold is, given what a client cannot see of it."""
+    taken_s: float | None = None
+    is_alone: bool = False
+    is_named: bool = True
+    locks_first: bool = False
+    locks_all: bool = False
+    is_drawn_over_scale: bool = False
+
+
+def row_holds(run: Run) -> list[RowHold]:
+    """The holds in the order of the scripts and their statements."""
+    queue = queue_of(run)
+    scripts = _script_of(run)
+    queues: dict[tuple[int, str], list[Edge]] = defaultdict(list)
+    for edge in queue.edges:
+        is_for_a_row = edge.lock in ROW_LOCKS and edge.waiter != NO_STATEMENT
+        if is_for_a_row and edge.waiter_who == edge.blocker_who == "client":
+            queues[scripts[edge.waiter], _relation(run, edge)].append(edge)
+    holds = [
+        _row_hold(run, queue, _Queue(script, relation, edges))
+        for (script, relation), edges in queues.items()
+    ]
+    least_s = _SLIP * sum(hold.waiting_s for hold in holds)
+    worth_it = [hold for hold in holds if hold.waiting_s >= least_s]
+    behind = [
+        _row_hold(run, queue, _Queue(script, relation, queues.get((script, relation), [])))
+        for script, relation in _shielded(run, worth_it)
+    ]
+    return sorted([*worth_it, *behind], key=lambda hold: hold.statement)
+
+
+class _Queue(Struct, frozen=True):
+    """Waits for rows of one table, of the clients that run one script."""
+
+    script: int
+    relation: str
+    edges: list[Edge]
+
+
+def _shielded(run: Run, seen: list[RowHold]) -> list[tuple[int, str]]:
+    """Scripts and tables of few rows that they lock behind a queue, where hardly anybody waits."""
+    clients = run.plan.clients
+    found: dict[tuple[int, str], None] = {}
+    for hold in seen:
+        for number in while_held(run, hold.statement):
+            relation = _recorded(run, _locked_table(run, number))
+            few = relation and (_rows_of(run, relation) or math.inf) < clients
+            if relation and few and not any(_is_of(hold.script, relation, one) for one in seen):
+                found[hold.script, relation] = None
+    return list(found)
+
+
+def _is_of(script: int, relation: str, hold: RowHold) -> bool:
+    return (hold.script, hold.relation) == (script, relation)
+
+
+def _locked_table(run: Run, statement: int) -> str | None:
+    """The table whose rows a statement locks."""
+    return locked_table(_sql_of(run, statement))
+
+
+def _recorded(run: Run, written: str | None) -> str | None:
+    """The table's name in the facts; otherwise as the statement has it."""
+    facts = run.before or run.after
+    if facts is None or written is None or stands_for_many(written):
+        return written
+    return the_one(written, [table.name for table in facts.tables]) or written
+
+
+def _relation(run: Run, edge: Edge) -> str:
+    """The table; for a partition the whole table, since clients choose among all of its rows.
+
+    A server does not always report whose row it is: then the table that the statement writes.
+    """
+    facts = run.before or run.after
+    table = table_of(facts, edge.relation) if facts else None
+    named = whole_name(table) if table else edge.relation
+    return named or _recorded(run, written_table(_sql_of(run, edge.waiter))) or UNKNOWN
+
+
+def _row_hold(run: Run, queue: LockQueue, of: _Queue) -> RowHold:
+    statement = _locking_statement(run, of)
+    locks_all = _locks_all(run, statement, of.relation)
+    return RowHold(
+        statement=statement,
+        script=of.script,
+        script_share=_script_share(run, of.script),
+        relation=of.relation,
+        waiting_s=sum(edge.client_seconds for edge in of.edges),
+        rows=None if locks_all else _rows_to_lock(run, statement, of.relation),
+        hold_s=hold_s(run, queue, statement),
+        hold_range_s=_hold_range_s(run, queue, statement),
+        taken_s=_taken_s(run, statement),
+        is_alone=while_held(run, statement) == [statement],
+        is_named=_names(_sql_of(run, statement), of.relation),
+        locks_first=locks_the_first(_sql_of(run, statement)),
+        locks_all=locks_all,
+        is_drawn_over_scale=_is_drawn_over_scale(run, statement),
+    )
+
+
+def _locks_all(run: Run, statement: int, relation: str) -> bool:
+    """InnoDB locks each row that it reads to change some, and keeps all from REPEATABLE READ on.
+
+    Other servers lock what they change.
+    """
+    facts = run.before or run.after
+    if not run.database.has("gap_locks") or facts is None:
+        return False
+    levels = {facts.settings.get(name) for name in _ISOLATION}
+    looks_for_some = bool(equal_columns(_sql_of(run, statement)))
+    return looks_for_some and not levels & _LETTING_GO and reads_all(run, statement, relation)
+
+
+def _is_drawn_over_scale(run: Run, statement: int) -> bool:
+    script = run.plan.scripts[_script_of(run)[statement]]
+    return depend_on(_SCALE, choosing_variables(_sql_of(run, statement)), script.text)
+
+
+def _names(sql: str, relation: str) -> bool:
+    return relation == UNKNOWN or any(fits(name, relation) for name in tables_of(sql))
+
+
+def _rows_to_lock(run: Run, statement: int, relation: str) -> float | None:
+    """Number of rows of the table among which a transaction chooses.
+
+    None if the statement chooses its table from several, because nobody counts how often which; or
+    if it does not choose: the row is in its text, is the first that qualifies, or a trigger or
+    foreign key determines it; or if it locks several rows, of which each is more likely than if it
+    locked one.
+    """
+    sql = _sql_of(run, statement)
+    if stands_for_many(_locked_table(run, statement) or "") or not chooses_rows(sql):
+        return None
+    if locks_the_first(sql) or not equal_columns(sql) or _changed_at_once(run, relation) > _ONE:
+        return None
+    return _rows_of(run, relation)
+
+
+def _changed_at_once(run: Run, relation: str) -> float:
+    """Mean number of the table's rows that a statement changes; 0 if they are not counted."""
+    counted = [
+        growth_if_reported(run, counter, relation)
+        for counter in (PgUserTables.n_tup_upd, PgUserTables.n_tup_del)
+    ]
+    executions = sum(
+        times_run(run, number)
+        for number, _, sql in _texts(run)
+        if fits(written_table(sql), relation)
+    )
+    return sum(filter(None, counted)) / executions if executions else 0.0
+
+
+def _locking_statement(run: Run, of: _Queue) -> int:
+    """The first statement that locks rows of the table; otherwise the one with the most waiters.
+
+    A sample is late for some sessions: they then seem to wait at another statement.
+    """
+    scripts = _script_of(run)
+    own = [number for number in scripts if scripts[number] == of.script]
+    locking = [number for number in own if fits(_locked_table(run, number), of.relation)]
+    if locking:
+        return min(locking)
+    return max(of.edges, key=lambda edge: edge.client_seconds).waiter
+
+
+def bound_tps(holds: list[RowHold], relation: str) -> float | None:
+    """The throughput that one row of the table allows; None unless rows and holds are known.
+
+    The rows are taken to be equally likely.
+    """
+    return _bound_tps([(hold, hold.hold_s) for hold in holds if hold.relation == relation])
+
+
+def bound_range_tps(holds: list[RowHold], relation: str) -> tuple[float, float] | None:
+    """Between what the bound is, by what is not known of the holds."""
+    of_it = [hold for hold in holds if hold.relation == relation]
+    low, high = (
+        _bound_tps([(hold, hold.hold_range_s and hold.hold_range_s[end]) for hold in of_it])
+        for end in (1, 0)
+    )
+    return (low, high) if low is not None and high is not None else None
+
+
+def _bound_tps(held: list[tuple[RowHold, float | None]]) -> float | None:
+    ways = [
+        (hold.script_share / hold.rows, hold_s)
+        for hold, hold_s in held
+        if hold.rows and hold_s is not None
+    ]
+    return row_hold_bound_tps(ways) if held and len(ways) == len(held) else None
+
+
+def hold_s(run: Run, queue: LockQueue, statement: int) -> float | None:
+    """How long this statement's row is held; None if a statement was not timed."""
+    means_ms = statement_means_ms(run)
+    lock_ms = {time.statement: time.lock_ms for time in queue.statements}
+    held = while_held(run, statement)
+    if any(later not in means_ms for later in held):
+        return None
+    return sum(means_ms[later] - lock_ms.get(later, 0.0) for later in held) / 1e3
+
+
+def _hold_range_s(run: Run, queue: LockQueue, statement: int) -> tuple[float, float] | None:
+    """From one that ends a round trip earlier to one that begins with the locking statement."""
+    means_ms, held_s = statement_means_ms(run), hold_s(run, queue, statement)
+    if held_s is None or statement not in means_ms:
+        return None
+    if while_held(run, statement) == [statement]:
+        begun_s = 0.0
+    else:
+        waited_ms = sum(one.lock_ms for one in queue.statements if one.statement == statement)
+        begun_s = (means_ms[statement] - waited_ms) / 1e3
+    return max(held_s - min(means_ms.values()) / 1e3, 0.0), held_s + begun_s
+
+
+def _taken_s(run: Run, statement: int) -> float | None:
+    means_ms = statement_means_ms(run)
+    held = while_held(run, statement)
+    return sum(means_ms[later] for later in held) / 1e3 if means_ms.keys() >= {*held} else None
+
+
+def while_held(run: Run, statement: int) -> list[int]:
+    """The statements after it that run in the same transaction of the server.
+
+    Outside of BEGIN and COMMIT each statement is a transaction of its own: itself.
+    """
+    script = _script_of(run)[statement]
+    texts = _texts(run)
+    own = [number for number, of, _ in texts if of == script]
+    sql = {number: text for number, _, text in texts}
+    before = [number for number in own if number < statement]
+    opened = [number for number in before if _BEGIN.match(sql[number])]
+    closed = [number for number in before if _END.match(sql[number])]
+    if not opened or max(closed, default=-1) > opened[-1]:
+        return [statement]
+    after = [number for number in own if number > statement] or [statement]
+    end = next((number for number in after if _END.match(sql[number])), own[-1])
+    return [number for number in after if number <= end]
+
+
+def _texts(run: Run) -> list[tuple[int, int, str]]:
+    return rows(run.statement_texts.statement, run.statement_texts.script, run.statement_texts.sql)
+
+
+def _sql_of(run: Run, statement: int) -> str:
+    return next(text for number, _, text in _texts(run) if number == statement)
+
+
+def _script_of(run: Run) -> dict[int, int]:
+    return {number: script for number, script, _ in _texts(run)}
+
+
+def _script_share(run: Run, script: int) -> float:
+    """Share of the committed transactions."""
+    counts = [one.ok for one in full_record(run).scripts]
+    return counts[script] / sum(counts) if sum(counts) else 1.0
+
+
+def _rows_of(run: Run, relation: str) -> float | None:
+    facts = run.before or run.after
+    table = table_of(facts, relation) if facts else None
+    return max(table.rows, 1.0) if table and table.rows >= 0 else None

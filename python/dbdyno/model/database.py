@@ -1,0 +1,139 @@
+"""What a database is, as plain data: what it can do, and its words for it.
+
+Three things differ and are kept apart: the protocol by which a server is reached, which database it
+is, and what that database does. A rule asks for a capability, and takes its words from the terms;
+no one asks for a name. The values are in ``databases/NAME/database.py``.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from dbdyno.model.counters import Counter
+from dbdyno.model.plan import Protocol
+
+Capability: TypeAlias = Literal[
+    "statistics_views",  # counts by database, table and statement (pg_stat_database …)
+    "innodb",  # its storage engine is InnoDB, with its counters
+    "log_flushes",  # commits wait for flushes of a log, and these are counted
+    "full_page_images",  # the first change of a page after a checkpoint logs the whole page
+    "checkpoints",  # writes out all changed pages every so often
+    "autovacuum",  # removes dead rows from tables in the background
+    "hot_updates",  # an update that changes no indexed column can leave the indexes alone
+    "purge",  # keeps old versions apart from the rows, and removes them in the background
+    "redo_capacity",  # writes out pages in haste when its log of fixed size fills up
+    "late_counters",  # sessions publish what they have counted late
+    "all_waits_named",  # a session that is active and waits for nothing named is on a CPU
+    "row_estimates",  # plans estimate the rows found, not those read
+    "statement_evictions",  # forgets the counts of rare statements
+    "parallel_queries",  # one statement may use several processes
+    "function_indexes",  # an index can be on an expression
+    "deadlock_timeout",  # looks for deadlocks when a wait has lasted for a time
+    "gap_locks",  # locks what lies between rows, and each row that it reads to change some
+    "predicate_locks",  # SERIALIZABLE tracks what was read, and locks none of it
+]
+
+Promise: TypeAlias = Literal["full", "relaxed", "none"]
+"""A durability level: what survives, in the same words for every database."""
+
+PartKind: TypeAlias = Literal[
+    "cpu",  # active, waiting for nothing the server reports, and on a CPU
+    "cpu_queue",  # the same, but waiting for a CPU
+    "lock",  # heavyweight locks: rows, transactions, relations
+    "lwlock",
+    "io",
+    "wal",  # WAL write and sync, LWLocks of the WAL
+    "client_or_network",  # sent by the engine, not being processed by the server
+    "other_wait",
+    "pause",
+    "idle",
+    "unconnected",
+]
+
+WaitKinds: TypeAlias = tuple[tuple[str, str, PartKind], ...]
+"""Lines of (type of wait, prefix of the event, kind); the first that matches gives the kind.
+
+Names are compared case-insensitively, because servers change the spelling of their events from
+version to version but keep the words. An event that no line matches is ``other_wait``.
+"""
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """Settings, commands and counters with the same meaning; counters are (source, name).
+
+    A rule whose arithmetic is the same for all databases takes its words from here. The defaults
+    are true of any database.
+    """
+
+    log: str = "log of changes"
+    """The log that is written before a commit is acknowledged."""
+    commit_setting: str = "the setting for the durability of commits"
+    commit_relaxed: str = "its relaxed value"
+    """The recommended value at which a commit does not wait for its log."""
+    commit_setting_reach: str = "as far as it reaches"
+    """The scope in which the setting can be set."""
+    commit_unflushed: frozenset[str] = frozenset()
+    """All such values."""
+    cache_setting: str = "the size of the cache"
+    cache_usual: str = "what production servers have"
+    """Its usual size on production servers."""
+    read_timing: str = "timing of reads"
+    """The setting that enables timing of reads."""
+    internal_lock: str = "internal lock"
+    internal_locks: str = "internal locks"
+    session: str = "session"
+    """What the server creates for each connection."""
+    sessions_opened: Counter | None = None
+    pooler: str = "a connection pooler"
+    end_session: str = "Find it in the list of sessions and end it: COMMIT, or end its session."
+    """How to find and end a session that holds locks."""
+    end_by_itself: str = "timeouts for idle transactions and for waits"
+    """The settings that end such transactions."""
+    online_ddl: str = (
+        "Run DDL in a form that lets others write, if there is one, or while there is little load."
+    )
+    """How to run DDL without locking others out."""
+    create_index: str = "CREATE INDEX ON {table} ({key});"
+    full_reads: frozenset[str] = frozenset()
+    """Plan steps that read a whole table."""
+    put_off: str = "work in the background"
+    """Work that the server does rarely, and then in bulk."""
+    against_conflicts: tuple[str, ...] = ()
+    """What a database advises against serialization failures, the best first."""
+
+
+class Database(Struct, frozen=True, kw_only=True):
+    """One database, whichever way it is reached.
+
+    ``name`` is that of its folder, ``base`` the database that it is built from: what it does not
+    have itself, such as an adapter, is that one's. ``protocol`` is the one that it was made for.
+    ``durability`` has the settings by which it provides each level. A server is this database if
+    what it says of itself (``select version()``) matches ``says`` and if it answers ``witness``, if
+    there is one, with something true; of several, the one that is built from the others.
+    ``product`` is its word in records and after ``--server``. One that is not ``is_tried`` was
+    written from documentation, and never run against a server.
+    """
+
+    name: str
+    title: str
+    protocol: Protocol
+    base: str = ""
+    product: str = ""
+    is_tried: bool = True
+    says: str = ""
+    witness: str = ""
+    capabilities: frozenset[Capability] = frozenset()
+    terms: Terms = Terms()
+    wait_kinds: WaitKinds = ()
+    durability: Mapping[Promise, Mapping[str, str]] = {}
+    page_bytes: int = 8192
+    """The default; a server may be built or initialized with another size."""
+    session_bytes: int = 4 << 20
+    """Private memory per session, measured with prepared statements on small tables."""
+    sessions_are_threads: bool = False
+    """Of one process, which the kernel schedules among themselves."""
+
+    def has(self, capability: Capability) -> bool:
+        """Whether it can do this."""
+        return capability in self.capabilities

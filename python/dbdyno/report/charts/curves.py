@@ -1,0 +1,277 @@
+"""One number against another as a static chart: points, intervals, fitted lines.
+
+A line's name is at its end on a wide page and below the plot on a narrow one. The text of the chart
+is the curve's own summary.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import count
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from dbdyno.answers.answer import CurveOf, CurveSeries
+from dbdyno.formatting import NOTHING, significant
+from dbdyno.report.charts.plot import (
+    BOTTOM,
+    CHARACTER,
+    LEFT,
+    LINE,
+    NARROW,
+    TICK_GAP,
+    TITLE_Y,
+    TOP,
+    Frame,
+    at_each_width,
+    draw_axes,
+    left_of,
+    level_ticks,
+    scale_of,
+    set_apart,
+    ticks_of,
+)
+from dbdyno.report.charts.scales import Scale
+from dbdyno.report.charts.svg import Drawing
+from dbdyno.report.content import Figure, Table
+
+COLOURS = ("blue", "amber", "teal", "red", "grey")
+_HEIGHT, _HEIGHT_NARROW = 320, 280
+_NAMES_MAX = 0.26  # of the width
+_CAP = 3.5
+_RADIUS = 3.5
+_SIDE_STEP = 5.0
+
+
+def curve_figure(curve: CurveOf, name: str) -> Figure:
+    """The figure with its data as a table; ``name`` is its id on the page."""
+    return Figure(
+        id=name,
+        caption=_caption(curve),
+        summary=f"{curve.title}. {curve.summary}",
+        table=curve_table(curve),
+        svg=at_each_width(partial(_draw, curve)),
+    )
+
+
+def _measured(curve: CurveOf) -> list[CurveSeries]:
+    return [one for one in curve.series if not one.fitted]
+
+
+def colour_of(curve: CurveOf, series: CurveSeries) -> str:
+    """One colour per line; a fitted line has that of the points before it."""
+    measured = _measured(curve)
+    if not series.fitted:
+        return COLOURS[measured.index(series) % len(COLOURS)]
+    before = [one for one in curve.series[: list(curve.series).index(series)] if not one.fitted]
+    return COLOURS[max(len(before) - 1, 0) % len(COLOURS)]
+
+
+def _caption(curve: CurveOf) -> str:
+    axes = [name for name, axis in (("x", curve.x_axis), ("y", curve.y_axis)) if axis == "log"]
+    sentences = [
+        f"Logarithmic {' and '.join(axes)} {'axes' if axes[1:] else 'axis'}." if axes else ""
+    ]
+    if any(map(_has_intervals, _measured(curve))):
+        sentences.append(
+            f"Points: geometric means over runs; bars: 95 % intervals between runs{_gaps(curve)}."
+        )
+    if any(one.fitted for one in curve.series):
+        sentences.append("Dashed lines were not measured.")
+    return " ".join(filter(None, sentences))
+
+
+def _gaps(curve: CurveOf) -> str:
+    barred = filter(_has_intervals, _measured(curve))
+    if not any(None in ends for one in barred for ends in _intervals(one)):
+        return ""
+    return ", where there are enough runs for a useful one"
+
+
+def curve_table(curve: CurveOf) -> Table:
+    """One row for each x at which any line has a point."""
+    measured = _measured(curve)
+    places = sorted({x for one in measured for x in one.x})
+    columns = (curve.x_title, *(head for one in measured for head in _heads(one)))
+    return Table(
+        caption=curve.title,
+        columns=columns,
+        rows=[
+            (significant(x), *(cell for one in measured for cell in _cells(one, x))) for x in places
+        ],
+        numeric=frozenset(range(len(columns))),
+    )
+
+
+def _heads(series: CurveSeries) -> tuple[str, ...]:
+    interval = [f"{series.label}, 95 % interval"] if _has_intervals(series) else []
+    return (series.label, *interval)
+
+
+def _has_intervals(series: CurveSeries) -> bool:
+    return bool(series.low and series.high)
+
+
+def _cells(series: CurveSeries, x: float) -> tuple[str, ...]:
+    """As many as there are heads."""
+    if x not in series.x:
+        return (NOTHING,) * len(_heads(series))
+    place = list(series.x).index(x)
+    value = significant(series.y[place])
+    if not _has_intervals(series):
+        return (value,)
+    low, high = series.low[place], series.high[place]
+    if low is None or high is None:
+        return value, NOTHING
+    return value, f"{significant(low)} to {significant(high)}"
+
+
+def _intervals(series: CurveSeries) -> Iterator[tuple[float | None, float | None]]:
+    if not _has_intervals(series):
+        return ((None, None) for _ in series.x)
+    return zip(series.low, series.high, strict=True)
+
+
+def _draw(curve: CurveOf, width: int) -> Markup:
+    is_wide = width != NARROW
+    right = width - (_names_width(curve, width) if is_wide else 14)
+    y_ticks = ticks_of(_up(curve, 1.0, 0.0), is_log=curve.y_axis == "log")
+    across = _across(curve, left_of(y_ticks), right)
+    marks, above = _placed_marks(curve, across, width)
+    height = (_HEIGHT if is_wide else _HEIGHT_NARROW) + above
+    below = 0 if is_wide else LINE * len(curve.series)
+    drawing = Drawing(width, height + below)
+    frame = Frame(across, _up(curve, height - BOTTOM, TOP + above))
+    draw_axes(
+        drawing,
+        frame,
+        _x_ticks(curve, frame.across),
+        y_ticks,
+        titles=(curve.x_title, curve.y_title),
+    )
+    _draw_marks(drawing, marks, frame)
+    for series in curve.series:
+        shift = _shift(curve, series)
+        _draw_series(drawing, series, colour_of(curve, series), frame, shift)
+    if is_wide:
+        _name_at_ends(drawing, curve, frame, width)
+    else:
+        _name_below(drawing, curve, height + 4)
+    return drawing.markup()
+
+
+def _names_width(curve: CurveOf, width: int) -> float:
+    longest = max(len(one.label) for one in curve.series)
+    return min(longest * CHARACTER + 18, _NAMES_MAX * width) + _side(curve)
+
+
+def _across(curve: CurveOf, left: float, right: float) -> Scale:
+    """A scale that reaches the marks: one beyond it would stand at its end, at another number."""
+    xs = [*(x for one in curve.series for x in one.x), *(x for x, _ in curve.marks)]
+    return scale_of(xs, left, right, is_log=curve.x_axis == "log")
+
+
+def _x_ticks(curve: CurveOf, across: Scale) -> list[float]:
+    """The measured levels, and round values where lines are extrapolated beyond them."""
+    is_log = curve.x_axis == "log"
+    levels = [x for one in _measured(curve) for x in one.x]
+    beyond = [x for x in ticks_of(across, is_log=is_log) if x > max(levels)] if is_log else []
+    return level_ticks([*levels, *beyond], across, is_log=is_log)
+
+
+def _up(curve: CurveOf, bottom: float, top: float) -> Scale:
+    ends = [end for one in _measured(curve) for pair in _intervals(one) for end in pair if end]
+    ys = [*(y for one in curve.series for y in one.y), *ends]
+    return scale_of(ys, bottom, top, is_log=curve.y_axis == "log")
+
+
+class _Mark(NamedTuple):
+    """A vertical line with its words above the plot, where they hide no data."""
+
+    place: float
+    text: str
+    middle: float
+    y: float
+
+
+def _placed_marks(curve: CurveOf, across: Scale, width: int) -> tuple[list[_Mark], int]:
+    """Each on the first line where it touches neither another nor the title; and the added room."""
+    taken = [(0.0, len(curve.y_title) * CHARACTER, 0)]
+    marks = []
+    for x, text in sorted(curve.marks):
+        half = (len(text) * CHARACTER + TICK_GAP) / 2
+        middle = min(max(across(x), half), width - half)
+        left, right = middle - half, middle + half
+        row = next(
+            row
+            for row in count()
+            if not any(left < end and begin < right for begin, end, at in taken if at == row)
+        )
+        taken.append((left, right, row))
+        marks.append(_Mark(across(x), text, middle, TITLE_Y + row * LINE))
+    return marks, LINE * max(row for *_, row in taken)
+
+
+def _draw_marks(drawing: Drawing, marks: Sequence[_Mark], frame: Frame) -> None:
+    """Draw dashed vertical lines up to their text."""
+    for mark in marks:
+        ends = [(mark.place, frame.up.begin), (mark.place, mark.y + 4)]
+        drawing.path(ends, "curve dashed grey")
+    for mark in marks:
+        drawing.text(mark.middle, mark.y, mark.text, "middle", "halo")
+
+
+def _shift(curve: CurveOf, series: CurveSeries) -> float:
+    """Beside each other, the intervals of several lines at one x remain distinguishable."""
+    barred = [one.label for one in _measured(curve) if _has_intervals(one)]
+    if series.label not in barred:
+        return 0.0
+    return (barred.index(series.label) - (len(barred) - 1) / 2) * _SIDE_STEP
+
+
+def _side(curve: CurveOf) -> float:
+    """How far the rightmost points are moved: names begin after them."""
+    return max(_shift(curve, one) for one in curve.series)
+
+
+def _draw_series(
+    drawing: Drawing, series: CurveSeries, colour: str, frame: Frame, shift: float
+) -> None:
+    places = [frame.across(x) + shift for x in series.x]
+    points = [(x, frame.up(y)) for x, y in zip(places, series.y, strict=True)]
+    drawing.path(points, f"curve {'dashed ' if series.fitted else ''}{colour}")
+    if series.fitted:
+        return
+    for (x, y), (low, high) in zip(points, _intervals(series), strict=True):
+        if low is not None and high is not None:
+            _draw_interval(drawing, x, (frame.up(low), frame.up(high)), colour)
+        drawing.dot(x, y, _RADIUS, f"point {colour}")
+
+
+def _draw_interval(drawing: Drawing, x: float, ends: tuple[float, float], colour: str) -> None:
+    drawing.line(x, ends[0], x, ends[1], f"interval {colour}")
+    for y in ends:
+        drawing.line(x - _CAP, y, x + _CAP, y, f"interval {colour}")
+
+
+def _name_at_ends(drawing: Drawing, curve: CurveOf, frame: Frame, width: int) -> None:
+    ends = [frame.up(one.y[-1]) for one in curve.series]
+    places = set_apart(ends, LINE, frame.up.begin)
+    room = int((_NAMES_MAX * width - 18) / CHARACTER)
+    left = frame.across.end + _side(curve) + 10
+    for series, place in zip(curve.series, places, strict=True):
+        label = _shortened(series.label, room)
+        style = f"name {colour_of(curve, series)}"
+        drawing.text(left, place + 4, label, "start", style, title=series.label)
+
+
+def _name_below(drawing: Drawing, curve: CurveOf, top: float) -> None:
+    for rank, series in enumerate(curve.series):
+        colour, y = colour_of(curve, series), top + rank * LINE
+        dashes = "dashed " if series.fitted else ""
+        drawing.path([(LEFT - 40, y), (LEFT - 14, y)], f"curve {dashes}{colour}")
+        drawing.text(LEFT - 6, y + 4, _shortened(series.label, 42), "start", f"name {colour}")
+
+
+def _shortened(label: str, room: int) -> str:
+    return label if len(label) <= room else label[: room - 1] + "…"

@@ -1,0 +1,74 @@
+"""What happened besides the load, as the labels and rows that charts and tables share."""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from dbdyno.analysis.events.events import EventKind, RunEvent, events
+from dbdyno.analysis.series.timeline import timeline
+from dbdyno.model.run import Run
+from dbdyno.report.content import Lane, Span
+
+# In the order of the rows. An outage has no row: charts shade it like the warm-up.
+NAMES: dict[EventKind, str] = {
+    "checkpoint": "checkpoint",
+    "autovacuum": "autovacuum",
+    "wal_switch": "WAL switch",
+    "deadlock": "deadlock",
+    "stall": "stall",
+    "dip": "dip",
+    "level": "level shift",
+}
+_STRONG_PHASES = frozenset({"sync"})
+_PLACES = 400
+"""Distinguishable positions in a row on a wide page."""
+
+
+def shown_events(run: Run) -> list[RunEvent]:
+    """The events that have a row, in order of time."""
+    return [event for event in events(run) if event.kind in NAMES]
+
+
+def lanes(run: Run) -> list[Lane]:
+    """A row for each kind that occurred."""
+    happened = shown_events(run)
+    rows = {kind: [one for one in happened if one.kind == kind] for kind in NAMES}
+    gap_s = _run_length_s(run) / _PLACES
+    return [Lane(NAMES[kind], _spans(events, gap_s)) for kind, events in rows.items() if events]
+
+
+def _run_length_s(run: Run) -> float:
+    line = timeline(run)
+    return float(line.time_s[-1] + line.seconds[-1] - line.time_s[0])
+
+
+def _spans(events: Iterable[RunEvent], gap_s: float) -> list[Span]:
+    """The whole of each event, and over it the parts that are emphasized."""
+    whole, strong = [], []
+    for event in events:
+        whole.append(Span(event.begin_s, event.end_s))
+        strong += [
+            Span(begin_s, end_s, strong=True)
+            for name, begin_s, end_s in event.phases
+            if name in _STRONG_PHASES
+        ]
+    return [*_joined(whole, gap_s), *_joined(strong, gap_s)]
+
+
+def _joined(spans: Iterable[Span], gap_s: float) -> list[Span]:
+    """Merge spans that are indistinguishable on the page, so that a long run has a small page."""
+    joined: list[Span] = []
+    for span in sorted(spans, key=lambda span: span.begin_s):
+        last = joined[-1] if joined else None
+        if last is not None and span.begin_s - last.end_s < gap_s:
+            joined[-1] = replace(last, end_s=max(span.end_s, last.end_s))
+        else:
+            joined.append(span)
+    return joined
+
+
+def lane_text(run: Run) -> str:
+    """What the rows above a plot show, for its caption; empty if nothing happened."""
+    names = [lane.label for lane in lanes(run)]
+    titles = ["checkpoint (sync phase darker)" if name == "checkpoint" else name for name in names]
+    return f"; above: {', '.join(titles)}" if titles else ""

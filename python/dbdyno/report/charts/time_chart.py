@@ -1,0 +1,259 @@
+"""Charts over time as static drawings: they show and print without a script, in each colour scheme.
+
+The curves are drawn once, in a box without proportions, and each width of page stretches it: only
+axes and names are drawn for each. What the script of a page adds are the values under the pointer.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from markupsafe import Markup
+from msgspec import Struct
+
+from dbdyno.formatting import milliseconds, seconds, significant
+from dbdyno.report.charts.plot import CHARACTER, NARROW, at_each_width, set_apart
+from dbdyno.report.charts.scales import Scale, linear_ticks, log_ticks, time_ticks
+from dbdyno.report.charts.svg import Drawing
+from dbdyno.report.content import Lane, LineChart, Mark, Series, Span
+
+# The edges of all drawings over time, so that one looks straight down from an instant to another
+# drawing: names of events need more room on the left.
+LEFT, LEFT_OF_EVENTS, RIGHT = 62, 80, 58
+BOTTOM = 26
+_TOP = 12
+_BOX_WIDTH, _BOX_HEIGHT = 4000, 1000
+_ROW = 15
+_LINE = 14
+_BAND_MIN = 9  # pixels: a name beside a thinner band would point at nothing
+_BAR_WIDEST = 6
+_SPAN_MIN = 3  # pixels: what lasted an instant is still visible
+_LINEAR_MARGIN = 1.06
+_STEPS = (1, 2, 5, 10)
+
+Values = Sequence[float | None]
+
+
+class _Label(Struct, frozen=True):
+    """The name of a line beside its end, ``share`` of the plot's height above its bottom."""
+
+    text: str
+    colour: str
+    share: float
+    thickness: float
+
+
+def time_chart(name: str, chart: LineChart) -> Markup:
+    """The curves, and the chart for each width of page; ``name`` is an ID of the page."""
+    curves = f"{name}-curves"
+    drawn = _drawn_values(chart)
+    up = _scale(chart, drawn)
+    box = Markup(
+        '<svg width="0" height="0" aria-hidden="true"><symbol id="{}" viewBox="0 0 {} {}" '
+        'preserveAspectRatio="none">{}</symbol></svg>'
+    ).format(curves, _BOX_WIDTH, _BOX_HEIGHT, Markup("").join(_shapes(chart, drawn, up)))
+    labels = _labels(chart, drawn, up)
+    drawings = at_each_width(partial(_draw, chart, curves, up, labels))
+    widths = zip(("wide", "middle", "narrow"), drawings, strict=True)
+    return box + Markup("").join(
+        Markup('<div class="{}">{}</div>').format(width, drawing) for width, drawing in widths
+    )
+
+
+def _drawn_values(chart: LineChart) -> list[Values]:
+    """The heights of the lines: of stacked ones, each with all that follow below it."""
+    if not chart.stacked:
+        return [series.values for series in chart.series]
+    sums: list[Values] = []
+    below: Values = [0.0] * len(chart.x)
+    for series in reversed(chart.series):
+        below = [
+            None if own is None else own + (under or 0.0)
+            for own, under in zip(series.values, below, strict=True)
+        ]
+        sums.insert(0, below)
+    return sums
+
+
+def _scale(chart: LineChart, drawn: Sequence[Values]) -> Scale:
+    """From the bottom of the box to its top; a logarithmic one ends at 1, 2 or 5 times 10ⁿ."""
+    known = [value for values in drawn for value in values if value is not None]
+    if chart.scale == "linear":
+        return Scale(0.0, (max(known, default=0.0) or 1.0) * _LINEAR_MARGIN, _BOX_HEIGHT, 0)
+    positive = [value for value in known if value > 0] or [1.0]
+    low, high = _step_below(min(positive)), _step_above(max(positive))
+    return Scale(low, high if high > low else low * 10, _BOX_HEIGHT, 0, math.log10)
+
+
+def _step_below(value: float) -> float:
+    power = 10.0 ** math.floor(math.log10(value))
+    return power * max(step for step in _STEPS if step * power <= value * 1.0001)
+
+
+def _step_above(value: float) -> float:
+    power = 10.0 ** math.floor(math.log10(value))
+    return power * next(step for step in _STEPS if step * power >= value * 0.9999)
+
+
+def _across(chart: LineChart, begin: float, end: float) -> Scale:
+    return Scale(chart.begin_s, chart.end_s, begin, end)
+
+
+def _shapes(chart: LineChart, drawn: Sequence[Values], up: Scale) -> Iterator[Markup]:
+    """Everything that is stretched: shaded times, below them the events, and the curves."""
+    across = _across(chart, 0, _BOX_WIDTH)
+    for mark in chart.marks:
+        yield _shaded(across, mark, "ground")
+    for lane in chart.lanes:
+        for span in lane.spans:
+            if not span.strong:
+                yield _shaded(across, span, "event-ground")
+    x = [round(across(time_s)) for time_s in chart.x]
+    for series, values in zip(chart.series, drawn, strict=True):
+        y = [None if value is None else round(up(value)) for value in values]
+        yield from _curve(series, x, y, is_area=chart.stacked)
+
+
+def _shaded(across: Scale, span: Mark | Span, style: str) -> Markup:
+    begin, end = across(span.begin_s), across(span.end_s)
+    return Markup('<path class="{}" d="M{:.0f} 0V{}H{:.0f}V0z"/>').format(
+        style, begin, _BOX_HEIGHT, max(end, begin + 10)
+    )
+
+
+def _curve(
+    series: Series, x: Sequence[int], y: Sequence[int | None], *, is_area: bool
+) -> Iterator[Markup]:
+    colour = Markup(' style="--tone:var({})"').format(series.colour)
+    if series.emphasis == "bars":
+        bars = "".join(
+            f"M{at} {_BOX_HEIGHT}V{top}" for at, top in zip(x, y, strict=True) if top is not None
+        )
+        width = min(_BAR_WIDEST, max(1, 600 // len(x)))
+        yield Markup('<path class="series bars" style="--tone:var({});--bar:{}px" d="{}"/>').format(
+            series.colour, width, bars
+        )
+        return
+    pieces = list(_pieces(x, y))
+    if is_area:
+        areas = "".join(
+            f"M{piece[0][0]} {_BOX_HEIGHT}V{_path(piece)[1:].split(' ', 1)[1]}V{_BOX_HEIGHT}z"
+            for piece in pieces
+        )
+        yield Markup('<path class="area"{} d="{}"/>').format(colour, areas)
+        return
+    lines = "".join(_path(piece) for piece in pieces if len(piece) > 1)
+    # A point between gaps has no line to show it: the only one of a short run.
+    dots = "".join(f"M{at} {top}h0" for piece in pieces if len(piece) == 1 for at, top in piece)
+    if lines:
+        style = "series thin" if series.emphasis == "thin" else "series"
+        yield Markup('<path class="{}"{} d="{}"/>').format(style, colour, lines)
+    if dots:
+        yield Markup('<path class="series dots"{} d="{}"/>').format(colour, dots)
+
+
+def _pieces(x: Sequence[int], y: Sequence[int | None]) -> Iterator[list[tuple[int, int]]]:
+    """The stretches between gaps."""
+    piece: list[tuple[int, int]] = []
+    for at, top in zip(x, y, strict=True):
+        if top is not None:
+            piece.append((at, top))
+        elif piece:
+            yield piece
+            piece = []
+    if piece:
+        yield piece
+
+
+def _path(points: Sequence[tuple[int, int]]) -> str:
+    """A line as a path in steps, which takes half of the text of one in places."""
+    (x, y), *others = points
+    parts = [f"M{x} {y}l"]
+    for next_x, next_y in others:
+        parts.append(f"{next_x - x} {next_y - y} ")
+        x, y = next_x, next_y
+    return "".join(parts).rstrip(" l")
+
+
+def _labels(chart: LineChart, drawn: Sequence[Values], up: Scale) -> list[_Label]:
+    """Names at the ends of lines, where the eye already is, or beside the ends of bands."""
+    ends: list[tuple[Series, float]] = []
+    for series, values in zip(chart.series, drawn, strict=True):
+        last = next((value for value in reversed(values) if value is not None), None)
+        if last is not None:
+            ends.append((series, 1 - up(last) / _BOX_HEIGHT))
+    if not chart.stacked:
+        return [_Label(series.label, series.colour, share, 1.0) for series, share in ends]
+    below = [*(share for _, share in ends[1:]), 0.0]
+    # The colours of areas are too faint for text.
+    return [
+        _Label(series.label, "--muted", (share + under) / 2, share - under)
+        for (series, share), under in zip(ends, below, strict=True)
+    ]
+
+
+def _draw(chart: LineChart, curves: str, up: Scale, labels: Sequence[_Label], width: int) -> Markup:
+    above = _TOP + _ROW * (len(chart.lanes) + bool(chart.marks))
+    height = round(chart.height * (0.8 if width == NARROW else 1))
+    drawing = Drawing(width, above + height)
+    left, right = (LEFT_OF_EVENTS if chart.lanes else LEFT), width - RIGHT
+    bottom = above + height - BOTTOM
+    across = _across(chart, left, right)
+    _draw_axes(drawing, chart, across, Scale(up.low, up.high, bottom, above, up.transform))
+    drawing.reuse(curves, left, above, right - left, bottom - above)
+    row = _TOP + _ROW / 2
+    for lane in chart.lanes:
+        _draw_lane(drawing, lane, across, row)
+        row += _ROW
+    _draw_mark_names(drawing, chart.marks, across, above - 5)
+    plot_height = bottom - above
+    shown = [label for label in labels if label.thickness * plot_height >= _BAND_MIN]
+    places = set_apart([bottom - label.share * plot_height for label in shown], _LINE, bottom)
+    for label, y in zip(shown, places, strict=True):
+        drawing.text(right + 6, y + 4, label.text, style=f"name {label.colour.strip('-')}")
+    return drawing.markup()
+
+
+def _draw_axes(drawing: Drawing, chart: LineChart, across: Scale, up: Scale) -> None:
+    is_log = chart.scale == "log"
+    wanted = max(2, round((up.begin - up.end) / 45))
+    for tick in log_ticks(up.low, up.high) if is_log else linear_ticks(up.high, wanted):
+        drawing.line(across.begin, up(tick), across.end, up(tick), "rule")
+        drawing.text(across.begin - 8, up(tick) + 4, _value(chart, tick), "end")
+    ticks = time_ticks(chart.end_s, 3 if drawing.width == NARROW else 8)
+    for tick in ticks if chart.end_s >= 0 else [chart.begin_s]:  # it ended in the warm-up
+        drawing.text(across(tick), up.begin + 18, seconds(tick), "middle")
+    # The script finds the plot by it.
+    drawing.rectangle(across.begin, up.end, across.end - across.begin, up.begin - up.end, "plot")
+
+
+def _value(chart: LineChart, value: float) -> str:
+    return milliseconds(value) if chart.unit == "ms" else significant(value)
+
+
+def _draw_lane(drawing: Drawing, lane: Lane, across: Scale, y: float) -> None:
+    """A row for events of one kind, with its name once: a hundred read as well as one."""
+    drawing.text(across.begin - 6, y + 4, lane.label, "end", "lane")
+    for is_strong in (False, True):
+        steps = "".join(
+            f"M{across(span.begin_s):.1f} {y}h{_length(span, across):.1f}"
+            for span in lane.spans
+            if span.strong is is_strong
+        )
+        if steps:
+            drawing.strokes(steps, "event strong" if is_strong else "event")
+
+
+def _length(span: Span, across: Scale) -> float:
+    return max(across(span.end_s) - across(span.begin_s), _SPAN_MIN)
+
+
+def _draw_mark_names(drawing: Drawing, marks: Sequence[Mark], across: Scale, y: float) -> None:
+    """Above the plot, where no line and no area lies on them; one without room is left out."""
+    taken = -math.inf
+    for mark in marks:
+        length = len(mark.label) * CHARACTER
+        begin = min(across(mark.begin_s), across.end - length)
+        if begin >= taken and across(mark.end_s) > across(mark.begin_s):
+            drawing.text(begin, y, mark.label)
+            taken = begin + length + 8

@@ -1,0 +1,1 @@
+"""Pages about many runs, and their texts: comparisons, histories, searches, studies."""

@@ -1,0 +1,76 @@
+"""``--fail-if``: which verdicts make a command fail, and whether one of them was reached.
+
+A gate applies to significant changes: a metric that *cannot tell* does not fail it, and is named.
+The verdicts come from ``analysis/compare/compare.py``; no statistics are computed here.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
+
+from dbdyno.model.comparison import Comparison, MetricComparison
+
+Outcome: TypeAlias = Literal["kept", "broken", "cannot tell"]
+
+
+class Gate(Struct, frozen=True, kw_only=True):
+    """Fails if a metric is worse by more than ``share``. ``metric`` is an id, empty for any."""
+
+    metric: str = ""
+    share: float
+
+    @property
+    def sentence(self) -> str:
+        """The gate as it is written on the command line."""
+        return f"{self.metric}:worse:{self.share * 100:g}%".removeprefix(":")
+
+
+class GateResult(Struct, frozen=True, kw_only=True):
+    """The outcome of a gate for one metric, also as a sentence."""
+
+    gate: str
+    metric: str
+    outcome: Outcome
+    sentence: str = field(name="words")
+
+
+def apply_gates(comparison: Comparison, gates: Iterable[Gate]) -> list[GateResult]:
+    """Apply every gate to every metric that it is about."""
+    return [results for gate in gates for results in _results(gate, comparison.metrics)]
+
+
+def is_broken(results: Sequence[GateResult]) -> bool:
+    """Whether the command fails."""
+    return any(one.outcome == "broken" for one in results)
+
+
+def _results(gate: Gate, metrics: Sequence[MetricComparison]) -> Iterator[GateResult]:
+    for metric in metrics:
+        if gate.metric in ("", metric.id):
+            outcome = _outcome(gate, metric)
+            sentence = _sentence(gate, metric, outcome)
+            yield GateResult(
+                gate=gate.sentence, metric=metric.id, outcome=outcome, sentence=sentence
+            )
+
+
+def _outcome(gate: Gate, metric: MetricComparison) -> Outcome:
+    if metric.verdict == "cannot tell":
+        return "cannot tell"
+    is_worse = metric.verdict == "worse" and worsening(metric) > gate.share
+    return "broken" if is_worse else "kept"
+
+
+def worsening(metric: MetricComparison) -> float:
+    """Share by which the metric got worse; negative if it got better."""
+    return 1 - metric.ratio if metric.better == "higher" else metric.ratio - 1
+
+
+def _sentence(gate: Gate, metric: MetricComparison, outcome: Outcome) -> str:
+    option = f"--fail-if {gate.sentence}"
+    if outcome == "broken":
+        return f"{option} fails: {metric.sentence}"
+    if outcome == "cannot tell":
+        return f"{option} does not fail: these runs leave {metric.title} undecided."
+    return f"{option} holds for {metric.title}."

@@ -1,0 +1,115 @@
+"""A page as one HTML file that needs no network: style, script and data are inside.
+
+Everything that came from a server, a script or a file is escaped by the template; the data of
+charts is in JSON script elements in which no character can end a script. A policy inside the page
+forbids the browser to load or to run anything else.
+"""
+
+import base64
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from markupsafe import Markup
+
+from dbdyno.errors import DbdynoError
+from dbdyno.formatting import THIN_SPACE
+from dbdyno.report.charts.time_chart import time_chart
+from dbdyno.report.content import Figure, Page
+
+if TYPE_CHECKING:
+    import jinja2
+
+_HERE = Path(__file__).parent
+_BUNDLE = _HERE / "static" / "report.js"
+_SHEETS = ("report.css", "curves.css", "page.css")
+_CODE = re.compile(r"`([^`]+)`")
+_COMMAND = "dbdyno "
+_PERCENT = re.compile(r"(?<=\d) (?=%)")
+_JSON_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&'\u2028\u2029"}
+
+# Controls, and the marks and overrides of writing direction, with which a name could make the text
+# around it read differently.
+_STEERING = dict.fromkeys(
+    [
+        *(sign for sign in (*range(0x20), *range(0x7F, 0xA0)) if chr(sign) not in "\n\t"),
+        *(0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)),
+    ],
+    " ",
+)
+
+
+def render_html(page: Page) -> str:
+    """Render the whole page; it has the script if one of its charts has values to point at."""
+    blocks = (block for section in page.sections for block in section.blocks)
+    script = bundle() if any(isinstance(one, Figure) and one.chart for one in blocks) else ""
+    html = _template().render(
+        page=page,
+        style=_style(),
+        script=Markup(script),
+        script_hash=_hash(script),
+    )
+    return html.translate(_STEERING)
+
+
+@cache
+def bundle() -> str:
+    """The script that draws the charts, which is built and not kept with the sources."""
+    try:
+        return _BUNDLE.read_text(encoding="utf-8").strip()
+    except FileNotFoundError as error:
+        raise DbdynoError(
+            "not_built",
+            f"{_BUNDLE} is missing: the report's script was not built.",
+            "Run: make build (or in frontend/: npm ci && npm run build)",
+        ) from error
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def safe_json(value: object) -> Markup:
+    """JSON that is safe inside a script element, whatever strings it contains."""
+    return Markup(msgspec.json.encode(value).decode().translate(_JSON_ESCAPES))
+
+
+@cache
+def _style() -> Markup:
+    return Markup("".join((_HERE / "templates" / name).read_text("utf-8") for name in _SHEETS))
+
+
+@cache
+def _template() -> "jinja2.Template":
+    """The page's template, with autoescaping."""
+    import jinja2  # noqa: PLC0415 - not during a load, whose result needs no page
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    helpers: dict[str, Any] = {"phrases": phrases, "safe_json": safe_json, "time_chart": time_chart}
+    environment.globals.update(helpers)
+    return environment.get_template("page.html")
+
+
+def phrases(text: str) -> list[tuple[str, bool]]:
+    """The parts of a sentence in order, each with whether it is code.
+
+    Findings mark code with backticks; a text that begins as a command is code as a whole. A number
+    stays on one line with its percent sign.
+    """
+    if text.startswith(_COMMAND) and "`" not in text:
+        return [(text, True)]
+    parts = _CODE.split(text)  # text between backticks is at the odd indexes
+    return [
+        (part, True) if place % 2 else (_PERCENT.sub(THIN_SPACE, part), False)
+        for place, part in enumerate(parts)
+        if part
+    ]

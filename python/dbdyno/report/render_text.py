@@ -1,0 +1,183 @@
+"""A page as plain text, for a terminal or a log: paragraphs of at most 100 columns, and tables.
+
+No colours and no boxes: it is pasted into mails and issues. Texts of servers and scripts are one
+line each without control characters, except where they are shown as code. Of a chart, its summary
+and its data remain.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
+
+from dbdyno.layout import (
+    FLOW,
+    Columns,
+    Command,
+    Line,
+    Paragraph,
+    aligned,
+    laid_out,
+    printable,
+    shortened,
+)
+from dbdyno.report.content import (
+    Block,
+    Claim,
+    Facts,
+    Figure,
+    Folded,
+    HeadLine,
+    Items,
+    Number,
+    Numbers,
+    Page,
+    PageSection,
+    Sentence,
+    Table,
+    Text,
+    Verdict,
+)
+
+_NAME_MIN = 14
+"""Columns that the name of a number takes, with the blanks after it."""
+
+
+def render_text(page: Page, screen: int | None = None) -> str:
+    """Render the whole page, ending in a newline, for a screen of this width."""
+    width = FLOW if screen is None else min(screen, FLOW)
+    name = f" ({page.name})" if page.name else ""
+    parts: list[list[Line]] = [
+        [printable(f"{page.title}{name}"), *map(_head_line, page.head)],
+        *_parts(page.top, width),
+        *(part for section in page.sections for part in _section(section, width)),
+        [Paragraph(printable(page.footer))] if page.footer else [],
+    ]
+    return "\n\n".join(laid_out(part, screen) for part in parts if part) + "\n"
+
+
+def _head_line(line: HeadLine) -> Line:
+    text = f"  {printable(line.text)}"
+    return Command(text) if line.style == "command" else Paragraph(text, "  ")
+
+
+def _section(section: PageSection, width: int) -> list[list[Line]]:
+    first, *others = _parts(section.blocks, width) or [[]]
+    return [[section.title, "-" * len(section.title), *first], *others]
+
+
+def _parts(blocks: Iterable[Block], width: int) -> list[list[Line]]:
+    """Each block as the lines between two blank ones; a note belongs to what precedes it."""
+    parts: list[list[Line]] = []
+    for block in blocks:
+        lines = list(_lines(block, width))
+        if parts and isinstance(block, Text) and block.note:
+            parts[-1] += lines
+        else:
+            parts.append(lines)
+    return [part for part in parts if part]
+
+
+def _lines(  # noqa: C901, PLR0912 - one case for each kind of block
+    block: Block, width: int
+) -> Iterator[Line]:
+    match block:
+        case Table():
+            yield from _table(block, width)
+        case Facts():
+            room = max((len(name) for name, _ in block.pairs), default=0) + 2
+            for name, value in block.pairs:
+                yield _set_in(f"{printable(name):{room}}", value)
+        case Text():
+            yield from _code(block.text) if block.code else [Paragraph(printable(block.text))]
+        case Items():
+            yield Paragraph(printable(block.title))
+            yield from _items(block.sentences)
+        case Numbers():
+            yield from _numbers(block)
+        case Verdict():
+            yield from _verdict(block)
+        case Figure():
+            yield Paragraph(printable(block.summary))
+            yield from _table(block.table, width)
+        case Claim():
+            yield from _claim(block)
+        case Sentence():
+            yield _set_in("* " if block.is_decided else "? ", block.text)
+            if block.doubt:
+                yield _set_in("    ", block.doubt)
+        case Folded():
+            yield Paragraph(f"{printable(block.title)}:")
+            for place, part in enumerate(_parts(block.blocks, width)):
+                yield from [""] if place else []
+                yield from part
+        case _:
+            assert_never(block)
+
+
+def _set_in(mark: str, text: str) -> Paragraph:
+    """A text after its name or mark; its further lines begin below its first word."""
+    return Paragraph(mark + printable(text), " " * len(mark))
+
+
+def _items(sentences: Iterable[str]) -> Iterator[Line]:
+    return (_set_in("  - ", sentence) for sentence in sentences)
+
+
+def _code(text: str) -> Iterator[Line]:
+    return (f"    {line}" for line in text.splitlines())
+
+
+def _table(table: Table, width: int) -> Iterator[Line]:
+    if table.caption:
+        yield Paragraph(f"{printable(table.caption)}:")
+    rows = [table.columns, *(tuple(map(printable, row)) for row in table.rows)]
+    at_left = set(range(len(table.columns))) - table.numeric
+    if table.is_cut:
+        yield from _cut(rows, at_left, width)
+    else:
+        yield Columns(rows, at_left)
+
+
+def _cut(rows: Sequence[Sequence[str]], at_left: set[int], width: int) -> Iterator[str]:
+    """Align columns of which the last, the longest, gets the room that the others leave."""
+    for line, row in zip(aligned([row[:-1] for row in rows], at_left), rows, strict=True):
+        yield f"{line}  {shortened(row[-1], width - len(line) - 2)}"
+
+
+def _numbers(block: Numbers) -> Iterator[Line]:
+    lead = [block.lead] if block.lead else []
+    numbers = [*lead, *block.numbers, *block.per_transaction]
+    room = max([_NAME_MIN, *(len(number.name) + 2 for number in numbers)])
+    for number in (*lead, *block.numbers):
+        yield from _number(number, room)
+    if block.per_transaction:
+        yield "Per transaction:"
+    for number in block.per_transaction:
+        yield from _number(number, room)
+
+
+def _number(number: Number, room: int) -> Iterator[Line]:
+    yield _set_in(f"{printable(number.name):{room}}", f"{number.value} {number.unit}")
+    for note in number.notes:
+        yield _set_in(" " * room, note)
+
+
+def _verdict(block: Verdict) -> Iterator[Line]:
+    status = f"{block.status}: " if block.status else ""
+    yield Paragraph(printable(f"{status}{block.text} {block.note}"))
+    yield from _items(block.reasons)
+    if block.doubts:
+        yield "Doubts:"
+        yield from _items(block.doubts)
+
+
+def _claim(block: Claim) -> Iterator[Line]:
+    yield Paragraph(printable(f"{block.severity}: {block.title}. {block.summary}"), "  ")
+    if block.advice:
+        yield Paragraph(f"  try: {printable(block.advice)}", "       ")
+    yield Paragraph(f"  {printable(block.bearing)}", "  ")
+    for heading, sentences in block.rest:
+        yield f"  {printable(heading)}:"
+        yield from (_set_in("    - ", sentence) for sentence in sentences)
+    for title, text in block.code:
+        yield f"  {printable(title)}:"
+        yield from _code(text)

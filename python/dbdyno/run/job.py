@@ -1,0 +1,160 @@
+"""What is about to run: read from words and options once, checked once, then passed along.
+
+Everything that can be refused without a server is refused here, with a message, before a server is
+started or a table touched. A job that was checked contains no option that has to be parsed again.
+"""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.frame import Survey
+from dbdyno.model.plan import Address, Endpoint, Plan, Protocol, QueryMode, UnixSocket
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.lua.arguments import equip, with_general_arguments
+from dbdyno.run.lua.commands import survey_command
+from dbdyno.run.options import RunOptions
+from dbdyno.run.plan import client_count, make_plan, refuse_contradictions
+from dbdyno.run.target import ServerChoice, choose_server
+from dbdyno.run.tools import Tools
+from dbdyno.run.work import Work, find_work
+from dbdyno.servers.placement import refuse_missing_cpus
+from dbdyno.workloads.parameters import Values
+
+if TYPE_CHECKING:
+    from dbdyno.engine import Problem
+
+Say = Callable[[str], None]
+
+_SEED_BITS = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A run, or another use of a workload or script, before there is a server.
+
+    ``options`` include those that sysbench's options stand for. ``survey`` is what the engine found
+    in a sysbench script; None for other scripts.
+    """
+
+    items: tuple[WeightedName, ...]
+    options: RunOptions
+    work: Work
+    server: ServerChoice
+    seed: int
+    survey: Survey | None = None
+
+    @property
+    def clients(self) -> int:
+        """Number of connections of the load."""
+        return client_count(self.options)
+
+    def with_options(self, **changes: Any) -> Self:
+        """Return the same job with other options of its load; a seed that was drawn is drawn anew.
+
+        Options that choose the server or the work are part of the job already.
+        """
+        options = replace(self.options, **changes)
+        return replace(self, options=options, seed=_seed_of(options))
+
+    def plan(self, values: Values, endpoint: Endpoint, sql_dialect: str) -> Plan:
+        """Return the plan, with the workload's scripts in this SQL dialect."""
+        return make_plan(
+            self.options,
+            endpoint=endpoint,
+            scripts=self.work.scripts(values, sql_dialect),
+            variables=self.work.all_variables(values, self.clients),
+            lua=self.work.lua and with_general_arguments(self.work.lua, self.options),
+            seed=self.seed,
+        )
+
+    @cached_property
+    def draft(self) -> Plan:
+        """A plan with a dummy endpoint: the check of scripts does not need the address."""
+        protocol = self.server.protocol
+        address = Address(unix=UnixSocket(path=""))
+        nowhere = Endpoint(protocol=protocol, address=address, user="", database="")
+        return self.plan(self.work.complete(), nowhere, protocol)
+
+
+def check(
+    items: Sequence[WeightedName],
+    options: RunOptions,
+    tools: Tools,
+    say: Say,
+    refuse: Callable[[RunOptions], None] = refuse_contradictions,
+) -> Job:
+    """Return the job that the words and options request; raise what is wrong with it."""
+    return check_scripts(read_job(items, options, say, refuse), tools, say)
+
+
+def read_job(
+    items: Sequence[WeightedName],
+    options: RunOptions,
+    say: Say,
+    refuse: Callable[[RunOptions], None] = refuse_contradictions,
+) -> Job:
+    """Return the job without asking the engine about its scripts.
+
+    ``refuse`` refuses combinations of options: commands other than ``run`` take only some of them.
+    """
+    work = find_work(items, options.script_files, options)
+    options, work = equip(options, work, say)
+    refuse(options)
+    if options.engine_cpus:
+        refuse_missing_cpus("--engine-cpus", options.engine_cpus)
+    return Job(
+        items=tuple(items),
+        options=options,
+        work=work,
+        server=choose_server(options),
+        seed=_seed_of(options),
+    )
+
+
+def check_scripts(job: Job, tools: Tools, say: Say) -> Job:
+    """Let the engine check the scripts, as it will have to run them."""
+    _refuse_unknown_mode(job.options.query_mode, job.server.protocol)
+    if job.work.lua is not None:
+        return replace(job, survey=survey_command(tools, job.draft, "run"))
+    _refuse_problems(tools.check_plan(job.draft), say)
+    return job
+
+
+def _seed_of(options: RunOptions) -> int:
+    """The seed of all random numbers, which the record contains: as given, or else drawn."""
+    return secrets.randbits(_SEED_BITS) if options.seed is None else options.seed
+
+
+def _refuse_unknown_mode(mode: QueryMode | None, protocol: Protocol) -> None:
+    """Refuse a query mode that the protocol does not have."""
+    if mode == "extended" and protocol == "mysql":
+        raise DbdynoError(
+            code="usage",
+            message="-M extended is not available with MySQL's protocol",
+            hint="Use -M simple (text protocol) or -M prepared (binary protocol).",
+        )
+
+
+def _refuse_problems(problems: Sequence["Problem"], say: Say) -> None:
+    """Raise all errors of the scripts at once; report the warnings."""
+    for problem in problems:
+        if problem.severity == "warning":
+            say(f"warning: {_problem_text(problem)}")
+    errors = [_problem_text(problem) for problem in problems if problem.severity == "error"]
+    if errors:
+        raise DbdynoError(
+            code="script",
+            message="\n".join(errors),
+            hint="Nothing was run. Scripts are written in pgbench's script language.",
+        )
+
+
+def _problem_text(problem: "Problem") -> str:
+    near = f' at "{problem.text}"' if problem.text else ""
+    if not problem.script or not problem.line:  # concerns no particular line
+        return f"{problem.message}{near}"
+    return f"{problem.script}:{problem.line}:{problem.column}: {problem.message}{near}"

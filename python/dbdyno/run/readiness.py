@@ -1,0 +1,184 @@
+"""Makes a run ready on a connected server: refusals, data and plan, before there is a run folder.
+
+If anything fails here, nothing was run and nothing has to be removed. Where a variable stands
+decides whether its value can be a parameter: the engine knows what no server allows (quoted text,
+parts of names), the server itself knows the rest. Both are asked, and the plan contains the answer.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace as with_options
+
+from msgspec.structs import replace
+
+from dbdyno.databases.adapter import Parameters, ServerDescription
+from dbdyno.databases.connecting import further_urls, repeatable
+from dbdyno.errors import DbdynoError
+from dbdyno.explain.statements.sql import locked_table, written_table
+from dbdyno.model.plan import Plan, Statement
+from dbdyno.model.record import RunRecord
+from dbdyno.run.command_line import arguments_of
+from dbdyno.run.connected_server import ConnectedServer, refuse_too_many
+from dbdyno.run.data_preparation import load_summary, prepare, settle
+from dbdyno.run.invariants import Watch, begin_watch
+from dbdyno.run.job import Job
+from dbdyno.run.observer import Observer
+from dbdyno.run.outcome import first_record
+from dbdyno.run.placement import PlacementRecord
+from dbdyno.run.quiet import BeforeRun
+from dbdyno.run.tools import Tools
+from dbdyno.servers.base import Server
+from dbdyno.servers.durability import settings_by_level
+from dbdyno.servers.settings import settings_summary
+from dbdyno.workloads.parameters import Values
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ready:
+    """A run that can begin: its plan, its first record, and the state before the load."""
+
+    plan: Plan
+    record: RunRecord
+    values: Values
+    """The parameters of the workload's data."""
+    watch: Watch | None
+    """The invariants; None if they are not checked."""
+    placed: PlacementRecord
+    description: ServerDescription
+
+
+def make_ready(job: Job, tools: Tools, observer: Observer, connected: ConnectedServer) -> Ready:
+    """Refuse what the server does not allow, prepare the data, and complete the plan."""
+    say = observer.say
+    if is_new_and_empty(job):
+        say("without --target, the scripts run on a new and empty server")
+    _report_settings(job, connected.server, say)
+    _report_unreadable_log(job, say)
+    placed = PlacementRecord(connected.server, job.options)
+    observer.placed(placed.verified)
+    _refuse_to_write_where_nothing_can_be(job, connected)
+    servers = 1 + len(job.options.further_targets)
+    here = -(-job.clients // servers)  # clients begin with the servers in turn
+    refuse_too_many(here, connected.free_connections)
+    values, watch = _prepared(job, tools, observer, connected)
+    host = BeforeRun(job.options, connected.server.process_id, say)
+    plan = job.plan(values, connected.server.endpoint(), connected.target.sql_dialect)
+    if plan.lua is None:
+        plan = with_statements_as_text(plan, tools.statements_with_variables(plan), connected, say)
+    description = connected.description()
+    host.look()
+    record = first_record(plan, job.work.name, connected.server, description, job.options)
+    return Ready(
+        plan=plan,
+        record=replace(record, command=_command(job, connected.server)),
+        values=values,
+        watch=watch,
+        placed=placed,
+        description=description,
+    )
+
+
+def is_new_and_empty(job: Job) -> bool:
+    """Whether the server has nothing but what the user's own scripts create."""
+    return job.server.is_passing and job.work.workload is None and job.work.lua is None
+
+
+def _report_settings(job: Job, server: Server, say: Callable[[str], None]) -> None:
+    if job.options.durability is not None:
+        for line in settings_by_level(job.options.durability):
+            say(line)
+    if server.settings:
+        say(settings_summary(server.settings))
+
+
+def _report_unreadable_log(job: Job, say: Callable[[str], None]) -> None:
+    """Report an unreadable server log at once: otherwise only the result would show it."""
+    path = job.options.server_log
+    try:
+        if path is not None:
+            path.open("rb").close()
+    except OSError as error:
+        say(f"--server-log {path} cannot be read: {error.strerror}")
+
+
+def _refuse_to_write_where_nothing_can_be(job: Job, connected: ConnectedServer) -> None:
+    """Refuse a load that would only fail; scripts that read run on such servers, too."""
+    target, work = connected.target, job.work
+    with target.understood("ask whether the server can be written to"):
+        why = target.refuses_writes(connected.control)
+    if not why:
+        return
+    for script in work.scripts(work.complete(), target.sql_dialect):
+        written = written_table(script.text)
+        if table := written or locked_table(script.text):
+            does = "writes to" if written else "locks rows of"
+            raise DbdynoError(
+                "read_only",
+                f"{why}, and {script.name} {does} {table}",
+                "Run it on the primary server or as a user who may write; loads that only "
+                "read, such as select-only, run here.",
+            )
+
+
+def _prepared(
+    job: Job, tools: Tools, observer: Observer, connected: ConnectedServer
+) -> tuple[Values, Watch | None]:
+    """Prepare the data, and read the numbers for the invariants."""
+    say = observer.say
+    prepared = prepare(connected, job, bulk=tools.load, watch=observer.loading, say=say)
+    if prepared.report:
+        say(load_summary(prepared.report))
+    workload = job.work.workload
+    if not job.options.no_vacuum and (unwritten := settle(connected, workload, prepared)):
+        say(unwritten)
+    if workload is None or not (job.options.check or prepared.is_loaded_by_dbdyno):
+        return prepared.values, None
+    if not job.work.is_the_workloads_alone:
+        say("the invariants are not checked: the run includes your own scripts")
+        return prepared.values, None
+    return prepared.values, begin_watch(connected, workload, prepared.values)
+
+
+def _command(job: Job, server: Server) -> list[str]:
+    """Return the words that repeat the run: with a target for the same server, by its URL."""
+    options = job.options
+    if options.target is None:
+        return arguments_of(job.items, options)
+    further = zip(options.further_targets, further_urls(server.endpoint()), strict=True)
+    again = with_options(
+        options,
+        target=repeatable(options.target, server.url),
+        further_targets=tuple(repeatable(target, url) for target, url in further),
+    )
+    return arguments_of(job.items, again)
+
+
+def with_statements_as_text(
+    plan: Plan,
+    statements: Sequence[Statement],
+    connected: ConnectedServer,
+    say: Callable[[str], None],
+) -> Plan:
+    """Return the plan with the reasons why these statements take no parameters, which are told.
+
+    For ``-M extended``, in which the engine describes no statement, with the types of the others'
+    parameters: a number that does not fit is sent with a wider one.
+    """
+    scripts = list(plan.scripts)
+    for statement in statements:
+        script, index = scripts[statement.script], str(statement.index)
+        asked = Parameters() if statement.as_text else _asked(connected, statement)
+        refusal = asked.refusal and f"the server takes no parameter there ({asked.refusal})"
+        if why := statement.as_text or refusal:
+            script = replace(script, as_text={**script.as_text, index: why})
+            text = " ".join(statement.source.split())
+            say(f"{script.name}:{statement.line}: sent as text, because {why}: {text}")
+        elif asked.types and plan.query_mode == "extended":
+            types = {**script.parameter_types, index: asked.types}
+            script = replace(script, parameter_types=types)
+        scripts[statement.script] = script
+    return replace(plan, scripts=scripts)
+
+
+def _asked(connected: ConnectedServer, statement: Statement) -> Parameters:
+    with connected.target.understood("find out where it takes parameters"):
+        return connected.target.parameters(connected.control, statement.sql, statement.parameters)

@@ -1,0 +1,158 @@
+"""Features that only MariaDB and MySQL have."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from dbdyno.databases.adapter import ServerSetting
+from dbdyno.databases.durability import promise_of
+from dbdyno.databases.mysql import maintenance
+from dbdyno.databases.mysql.column_types import word_of
+from dbdyno.databases.mysql.database import DATABASE
+from dbdyno.databases.mysql.describe import READ_ONLY, RIGHTS, refuses_writes, version_number
+from dbdyno.databases.mysql.over_mysql import ADAPTER
+from dbdyno.databases.mysql.telemetry.facts.plans import compared_columns
+from dbdyno.servers.base import Server
+
+
+def test_a_server_is_described(mariadb_server: Server) -> None:
+    with mariadb_server.connect() as connection:
+        found = ADAPTER.describe(connection)
+    assert (found.product, found.encoding) == ("mariadb", "utf8mb4")
+    assert found.durability["innodb_flush_log_at_trx_commit"] == "1"
+    assert "sync_binlog" not in found.durability  # there is no such log
+    size = ServerSetting("innodb_buffer_pool_size", str(64 * 2**20), "", "config")
+    assert size in found.settings
+    assert "innodb_flush_log_at_trx_commit" not in {setting.name for setting in found.settings}
+
+
+@pytest.mark.parametrize(
+    ("version", "number"),
+    [("10.11.19-MariaDB-0+deb12u1", 101119), ("8.0.33", 80033), ("8.4.0-log", 80400)],
+)
+def test_versions_are_compared_by_number(version: str, number: int) -> None:
+    assert version_number(version) == number
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("OFF", None),
+        ("ON", "read_only is on: it may be a replica"),
+        ("NO_LOCK", "read_only is on: it may be a replica"),
+        ("NO_LOCK_NO_ADMIN", "read_only is NO_LOCK_NO_ADMIN: it may be a replica"),
+    ],
+)
+def test_read_only_is_a_word_since_mariadb_12(word: str, reason: str | None) -> None:
+    """As that version answers a user without special rights."""
+    version = "12.0.2-MariaDB"
+    answers = {
+        "select version()": [(version,)],
+        READ_ONLY.format(variable="tx_read_only"): [(version, word, 0)],
+        RIGHTS: [("USAGE",)],
+    }
+
+    def execute(query: str) -> SimpleNamespace:
+        rows = answers[query]
+        return SimpleNamespace(fetchone=lambda: rows[0], fetchall=lambda: rows)
+
+    assert refuses_writes(SimpleNamespace(execute=execute)) == (reason or "")
+
+
+@pytest.mark.parametrize(
+    ("written", "word"),
+    [
+        ("int(11)", "int"),
+        ("INT", "int"),
+        ("bigint(20)", "bigint"),
+        ("char(120)", "char(120)"),
+        ("timestamp(6)", "timestamptz"),
+        ("int(10) unsigned", "int unsigned"),
+    ],
+)
+def test_widths_of_integers_mean_nothing(written: str, word: str) -> None:
+    assert word_of(written) == word
+
+
+@pytest.mark.parametrize(
+    ("settings", "promise"),
+    [
+        ({"innodb_flush_log_at_trx_commit": "1", "innodb_doublewrite": "ON"}, "full"),
+        ({"innodb_flush_log_at_trx_commit": "2", "innodb_doublewrite": "on"}, "relaxed"),
+        ({"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "0"}, None),
+        ({"innodb_flush_log_at_trx_commit": "0", "innodb_doublewrite": "ON"}, None),
+    ],
+)
+def test_a_promise_is_read_from_the_settings(settings: dict[str, str], promise: str) -> None:
+    assert promise_of(DATABASE, settings) == promise
+
+
+def test_filling_may_take_as_long_as_it_needs(mariadb_server: Server) -> None:
+    with mariadb_server.connect() as connection:
+        connection.execute("set session max_statement_time = 60")
+        for statement in ADAPTER.dialect.before_filling():
+            connection.execute(statement)
+        assert connection.execute("select @@max_statement_time").fetchone() == (0,)
+
+
+def test_a_checkpoint_leaves_few_dirty_pages(mariadb_server: Server) -> None:
+    with mariadb_server.connect() as connection:
+        connection.execute("create table filler (id int primary key, t char(200))")
+        connection.execute("insert into filler select seq, repeat('x', 200) from seq_1_to_30000")
+        assert ADAPTER.checkpoint(connection) == ""
+        query = "show global status like 'Innodb_buffer_pool_pages_dirty'"
+        assert int(connection.execute(query).fetchone()[1]) <= 100
+        connection.execute("drop table filler")
+
+
+def test_a_checkpoint_that_takes_too_long_reports_the_unwritten_rest(
+    mariadb_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "FLUSH_PATIENCE_S", 0)
+    monkeypatch.setattr(maintenance, "DIRTY_PAGES_FEW", -1)
+    with mariadb_server.connect() as connection:
+        unwritten = ADAPTER.checkpoint(connection)
+    assert re.fullmatch(r"after 0 s the server still had \d+ dirty pages: .*", unwritten)
+
+
+def test_a_checkpoint_leaves_the_servers_settings_as_they_were(mariadb_server: Server) -> None:
+    names = ("innodb_io_capacity", "innodb_io_capacity_max", *maintenance.RESTORED[:2])
+    query = f"select {', '.join(f'@@global.{name}' for name in names)}"
+    with mariadb_server.connect() as connection:
+        was = connection.execute(query).fetchone()
+        try:
+            connection.execute("set global innodb_io_capacity_max = 40000")
+            connection.execute("set global innodb_io_capacity = 30000")
+            before = connection.execute(query).fetchone()
+            ADAPTER.checkpoint(connection)
+            assert connection.execute(query).fetchone() == before
+        finally:
+            for name, value in zip(names[1::-1], was[1::-1], strict=True):
+                connection.execute(f"set global {name} = {value}")
+
+
+def test_a_checkpoint_undoes_what_one_that_was_killed_has_left(mariadb_server: Server) -> None:
+    query = f"select {', '.join(f'@@global.{name}' for name in maintenance.RESTORED)}"
+    with mariadb_server.connect() as connection:
+        before = connection.execute(query).fetchone()
+        for name, value in maintenance.FLUSHING.items():
+            connection.execute(f"set global {name} = {value}")
+        assert "an earlier command ended before" in ADAPTER.checkpoint(connection)
+        assert connection.execute(query).fetchone() == before
+
+
+def test_one_checkpoint_waits_for_another(
+    mariadb_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "FLUSH_PATIENCE_S", 0)
+    with mariadb_server.connect() as other, mariadb_server.connect() as connection:
+        other.execute(f"select get_lock('{maintenance.LOCK}', 0)")
+        assert ADAPTER.checkpoint(connection).startswith("another command is writing")
+        other.execute(f"select release_lock('{maintenance.LOCK}')")
+        assert not ADAPTER.checkpoint(connection).startswith("another command")
+
+
+def test_a_long_literal_does_not_delay_the_search_for_columns() -> None:
+    text = f"select '{'x' * 1_000_000}' from t where id = :aid and `k` between :low and :high"
+    assert compared_columns(text) == {":aid": "id", ":low": "k", ":high": "k"}

@@ -1,0 +1,1 @@
+"""A workload as one folder: schema, data, Lua."""

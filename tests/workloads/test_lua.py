@@ -1,0 +1,224 @@
+"""The Lua of workloads: typed parameters and rows, pipelines, retries, and what is refused."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from dbdyno.engine import check_plan
+from dbdyno.model.frame import Hello
+from dbdyno.model.plan import Plan, Retry, Script
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.job import check
+from dbdyno.run.options import RunOptions
+from dbdyno.run.runner import run
+from dbdyno.run.tools import engine_tools
+from dbdyno.servers.base import Server
+from tests.engine.conftest import checked, log
+from tests.engine.running import EngineRun, plan_for, times
+from tests.run.test_runner import Observer
+from tests.workloads.shop.workload import SHOP
+from tests.workloads.test_schemas import WAYS, Shop
+
+__all__ = ["checked", "log"]  # fixtures
+
+ALONE = {"clients": 1, "threads": 1}
+Check = Callable[[Plan], EngineRun]
+
+
+@pytest.fixture(params=WAYS)
+def shop(
+    request: pytest.FixtureRequest, new_database: Callable[[Server], Server]
+) -> Iterator[Shop]:
+    name = request.param.split()[0]
+    made = Shop(new_database(request.getfixturevalue(name)), request.param)
+    with closing(made.control), closing(made.plain):
+        yield made
+
+
+def lua_plan(shop: Shop, *texts: str, **changes: Any) -> Plan:
+    plan = plan_for(shop.road.endpoint(), *texts, **changes)
+    scripts = [structs.replace(script, language="lua") for script in plan.scripts]
+    return structs.replace(plan, scripts=scripts)
+
+
+TYPES = """
+local add = statement("insert into seen values (:i, :n, :d, :b, :t, :at, :nothing)", {
+   i = "bigint", n = "decimal", d = "double", b = "boolean", t = "text", at = "timestamp",
+   nothing = "int"})
+local read = statement("select i, n, d, b, t, nothing from seen where i = :i", {i = "bigint"},
+   {n = "decimal", d = "double", b = "boolean"})
+local change = statement("update seen set d = 1 where i = :i", {i = "bigint"})
+
+function transaction()
+   add {i = "9007199254740993", n = -12.5, d = 0.1, b = true, t = "l'été \\\\ ☃",
+        at = "2024-02-29 12:00:00"}
+   local rows = read {i = "9007199254740993"}
+   assert(#rows == 1 and rows.touched == 1)
+   local row = rows[1]
+   assert(row.i == "9007199254740993" and row.n == -12.5 and row.d == 0.1, "numbers")
+   assert(row.b == true, "boolean")
+   assert(row.t == "l'été \\\\ ☃", row.t)
+   assert(row.nothing == nil, "null")
+   assert(#read {i = 7} == 0 and change {i = 7}.touched == 0)
+end
+"""
+
+
+@pytest.mark.parametrize("mode", ["simple", "prepared"])
+def test_values_go_and_come_in_their_types(shop: Shop, checked: Check, mode: Any) -> None:
+    shop.plain.execute(
+        "create table seen (i bigint, n numeric(10, 2), d double precision, b boolean, "
+        "t varchar(200), at timestamp(6), nothing int)"
+    )
+    result = checked(lua_plan(shop, TYPES, query_mode=mode, **ALONE, **times(1)))
+    if mode == "simple" and shop.road.endpoint().protocol == "odbc":
+        assert "text with a backslash needs parameters here" in str(result.done)
+        return
+    assert result.counters.ok == 1, result.done
+    ((i, n, t),) = shop.rows("select i, n, t from seen")
+    assert (i, float(n), t) == (9007199254740993, -12.5, "l'été \\ ☃")
+    assert [each.line for each in result.one(Hello).statements] == [2, 5, 7]
+
+
+COUNTS = """
+local add = statement("insert into counted values (:client, :n)", {client = "int", n = "int"})
+local read = statement("select count(*) as n from counted where client = :client",
+                       {client = "int"}, {n = "int"})
+function transaction()
+   for number = 1, 10 do
+      add:queue {client = client_id, n = random.uniform(1, 1000000)}
+   end
+   assert(read {client = client_id}[1].n % 10 == 0) -- waits for what was sent before
+   add:queue {client = client_id, n = 0}
+   flush()
+   for number = 1, 9 do
+      add:queue {client = client_id, n = random.uniform(1, 1000000)}
+   end
+end
+"""
+
+
+def test_queued_statements_arrive_in_order(shop: Shop, checked: Check) -> None:
+    shop.plain.execute("create table counted (client int, n int)")
+    result = checked(lua_plan(shop, COUNTS, **times(5)))
+    assert result.counters.ok == 10, result.done
+    assert shop.rows("select client, count(*) from counted group by client order by 1") == [
+        (0, 100),
+        (1, 100),
+    ]
+    first = sorted(shop.rows("select * from counted"))
+    shop.plain.execute("delete from counted")
+    checked(lua_plan(shop, COUNTS, **times(5)))
+    assert sorted(shop.rows("select * from counted")) == first
+    shop.plain.execute("delete from counted")
+    checked(lua_plan(shop, COUNTS, **times(5), seed=2))
+    assert sorted(shop.rows("select * from counted")) != first
+
+
+def test_a_deadlock_is_tried_again_and_counts_once(shop: Shop, checked: Check) -> None:
+    shop.plain.execute("create table pair (id int primary key, n int)")
+    shop.plain.execute("insert into pair values (0, 0), (1, 0)")
+    script = """
+        local begin, commit = statement("begin"), statement("commit")
+        local add = statement("update pair set n = n + :n where id = :id", {n = "int", id = "int"})
+        local note = statement("insert into pair values (:id, :n)", {n = "int", id = "int"})
+        function transaction()
+           local n = random.uniform(1, 1000000)
+           begin()
+           add {id = client_id, n = 1}
+           sleep(0.05)
+           add {id = 1 - client_id, n = 1}
+           note {id = 10 + random.uniform(1, 2000000000), n = n}
+           commit()
+        end"""
+    retry = Retry(tries_max=50)
+    result = checked(lua_plan(shop, script, retry=retry, **times(4)))
+    counters = result.counters
+    assert (counters.ok, counters.failed) == (8, 0), result.done
+    assert counters.retries > 0
+    assert shop.rows("select n from pair where id < 2") == [(8,), (8,)]
+    # Another try draws the same numbers, so that the rows are those of a run without deadlocks.
+    drawn = shop.rows("select id, n from pair where id > 1 order by id")
+    shop.plain.execute("delete from pair where id > 1")
+    checked(lua_plan(shop, script, retry=retry, **{**times(4), "clients": 1, "threads": 1}))
+    alone = shop.rows("select id, n from pair where id > 1")
+    assert len(drawn) == 8
+    assert set(alone) <= set(drawn)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("function transaction(", 1, "expected near"),
+        ("local x = 1", 0, "cannot find the function transaction()"),
+        ('\nstatement("select :a", {a = "money"})', 2, "a has the unknown type 'money'"),
+        ('statement("select 1; select 2")\nfunction transaction() end', 0, "one SQL command"),
+        ("error('no')", 1, "no"),
+        ("math.random()", 1, "attempt to call field 'random'"),
+        ("os.execute('true')", 1, "attempt to index global 'os'"),
+    ],
+)
+def test_mistakes_are_found_before_the_run(
+    postgres_server: Server, text: str, line: int, message: str
+) -> None:
+    plan = plan_for(postgres_server.endpoint(), "")
+    script = Script(name="mine", text=text, language="lua")
+    (problem,) = check_plan(structs.replace(plan, scripts=[script]))
+    assert message in problem.message
+    assert (problem.severity, problem.line) == ("error", line)
+
+
+def test_languages_do_not_mix(postgres_server: Server) -> None:
+    plan = plan_for(postgres_server.endpoint(), "select 1;")
+    lua = Script(name="mine", text="function transaction() end", language="lua")
+    (problem,) = check_plan(structs.replace(plan, scripts=[*plan.scripts, lua]))
+    assert "cannot share a run with other scripts" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("begin()", "the script ends inside a transaction block"),
+        ("one {n = {}}", "parameter n of line 2: a table was given where a whole number"),
+        ("random.uniform(2, 1)", "the range from 2 to 1 is empty"),
+        ("nothing.at_all()", "attempt to index global 'nothing'"),
+    ],
+)
+def test_a_fault_names_its_line(
+    postgres_server: Server, checked: Check, body: str, message: str
+) -> None:
+    script = f"""local begin = statement("begin")
+local one = statement("select :n", {{n = "int"}})
+function transaction()
+   {body}
+end"""
+    plan = plan_for(postgres_server.endpoint(), "", **ALONE, **times(1))
+    lua = Script(name="mine", text=script, language="lua")
+    result = checked(structs.replace(plan, scripts=[lua]))
+    assert result.counters.ok == 0
+    assert message in str(result.done), result.done
+
+
+@pytest.mark.usefixtures("home")
+def test_a_workload_of_lua_runs_as_any_other(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dbdyno.run.work.find_workload", lambda _name: SHOP)
+    options = RunOptions(
+        target=shop.road.conninfo,
+        define=(("scale", "2"),),
+        clients=4,
+        transactions=25,
+        warmup_ns=0,
+        telemetry="off",
+        disturbance_max=1.0,
+        tries_max=20,
+    )
+    observer = Observer()
+    job = check([WeightedName("shop", 1)], options, engine_tools(), observer.say)
+    record = run(job, engine_tools(), observer).record
+    assert (record.status, record.invalid_reasons) == ("done", []), record
+    assert record.transactions.ok == 100
+    orders = shop.rows("select count(*) from shop_order where o_id >= 1000")[0][0]
+    assert 0 < orders < 100
