@@ -20,6 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "formatting": set(),
     "layout": {"formatting"},  # line breaking
     "errors": set(),
+    "registry": set(),
     "home": {"errors"},
     "engine": {"errors", "model"},
     "agent": set(),  # the engine's own process
@@ -27,11 +28,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "servers": {"databases", "errors", "home", "model"},
     # What a database has for being started: ``servers`` finds it by name.
     "databases/*/server": {"databases", "errors", "home", "model", "servers"},
-    "host": {"databases/*/server", "engine", "errors", "home", "model", "servers"},
+    "host": {"databases/*/server", "engine", "errors", "home", "model", "registry", "servers"},
     "workloads": {"databases", "errors", "model"},
     "analysis": {"model", "formatting"},
-    "explain": {"analysis", "engine", "layout", "model", "formatting"},
-    "answers": {"analysis", "explain", "model", "formatting"},
+    "explain": {"analysis", "engine", "layout", "model", "registry", "formatting"},
+    "answers": {"analysis", "explain", "model", "registry", "formatting"},
     "report": {"analysis", "answers", "errors", "explain", "layout", "model", "formatting"},
     "store": {"databases", "errors", "home", "model"},
     "telemetry": {"databases", "host", "model"},

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from dbdyno.host import memory
-from dbdyno.host.describe import describe_host, kernel
+from dbdyno.host.describe import describe_host, kernel, memory
 
 
 def test_this_machine_is_described():
@@ -15,7 +14,7 @@ def test_this_machine_is_described():
 
 
 def test_memory(tree):
-    found = memory.describe(
+    found = memory(
         tree(
             {
                 "proc/meminfo": "MemTotal: 2048 kB\nMemAvailable: 1024 kB\nHugePages_Total: 7\n",

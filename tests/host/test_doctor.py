@@ -7,20 +7,10 @@ from pathlib import Path
 import pytest
 
 from dbdyno.host import doctor
-from dbdyno.host.probes import (
-    autogroup,
-    cgroup,
-    clock_source,
-    file_limit,
-    free_disk,
-    free_memory,
-    governor,
-    io_uring,
-    numa,
-    steal,
-    user_namespaces,
-)
-from dbdyno.host.server_binaries import newest
+from dbdyno.host.probes import io_uring
+from dbdyno.host.probes.cpus import autogroup, clock_source, governor, numa, steal
+from dbdyno.host.probes.limits import cgroup, free_memory, judge_file_limit, judge_free_disk
+from dbdyno.host.probes.private_servers import judge_user_namespaces, newest
 from dbdyno.servers.privileges import UNSHARE, Identity, ordinary_account
 
 
@@ -34,12 +24,15 @@ def test_every_probe_answers_on_this_machine_and_on_one_without_information(tmp_
             assert diagnosis.remedy or diagnosis.level in ("ok", "note")
 
 
-def test_a_probe_that_fails_reports_it():
-    def fail(_root: Path) -> doctor.ProbeResult:
+def test_a_probe_that_fails_reports_it(monkeypatch):
+    @doctor.probe("x", meaning="y.")
+    def failing(_root: Path) -> doctor.ProbeResult:
         raise PermissionError("not for you")
 
-    finding = doctor._check(doctor.Probe(title="x", meaning="y.", check=fail), Path("/"))
-    assert (finding.level, finding.found) == ("note", "could not check: not for you")
+    monkeypatch.setattr(doctor, "all_probes", lambda: {"failing": failing})
+    (finding,) = doctor.examine()
+    assert (finding.name, finding.level) == ("failing", "note")
+    assert finding.found == "could not check: not for you"
 
 
 @pytest.mark.parametrize(
@@ -97,18 +90,18 @@ def test_a_server_that_is_not_installed_is_worth_knowing(monkeypatch, tmp_path, 
 
 
 def test_limits_and_rights():
-    few = file_limit.judge(1024)
+    few = judge_file_limit(1024)
     assert few.level == "note"
     assert re.fullmatch(r"1024 open files: up to 9\d\d clients", few.found)
     assert "ulimit -Hn" in few.remedy
-    assert file_limit.judge(20_000).level == file_limit.judge(None).level == "ok"
-    assert free_disk.judge(Path("/x"), 2**30).level == "warning"
+    assert judge_file_limit(20_000).level == judge_file_limit(None).level == "ok"
+    assert judge_free_disk(Path("/x"), 2**30).level == "warning"
 
 
 def test_the_account_of_servers_is_reported():
-    assert user_namespaces.judge(None).level == "ok"
-    assert user_namespaces.judge(Identity(prefix=UNSHARE)).level == "ok"
+    assert judge_user_namespaces(None).level == "ok"
+    assert judge_user_namespaces(Identity(prefix=UNSHARE)).level == "ok"
     account = ordinary_account()
-    closed = user_namespaces.judge(account)
+    closed = judge_user_namespaces(account)
     assert closed.level == "note"
     assert f"private servers run as {account.account} instead" in closed.found

@@ -1,6 +1,6 @@
 """Counters that fall for reasons of the kernel's own."""
 
-from dbdyno.host.monotonic_counters import MonotonicCounters
+from dbdyno.host.observed_host import MonotonicCounters
 
 
 def test_a_sum_taken_back_is_held_for_its_key_alone():

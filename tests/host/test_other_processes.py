@@ -1,6 +1,6 @@
 """Other busy processes."""
 
-from dbdyno.host.other_processes import OtherProcesses
+from dbdyno.host.observed_host import OtherProcesses
 from dbdyno.host.processes import ProcessTable
 from tests.host.proc import stat
 

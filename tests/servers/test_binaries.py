@@ -14,7 +14,7 @@ from dbdyno.databases.postgresql.server.binaries import (
     local_binaries,
 )
 from dbdyno.errors import DbdynoError
-from dbdyno.host.probes import postgresql as probe
+from dbdyno.host.probes.private_servers import postgresql as probe
 from dbdyno.servers.products import product_of
 from dbdyno.servers.spec import Kind, ServerSpec, parse_spec
 

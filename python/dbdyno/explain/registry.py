@@ -1,17 +1,16 @@
 """Finds the rules: every module of ``rules`` declares one as ``RULE``."""
 
-import pkgutil
 from importlib import import_module
 
 from dbdyno.explain import rules
 from dbdyno.explain.manual import ManualPage, manual_page
 from dbdyno.explain.rule import Rule
+from dbdyno.registry import declared
 
 
 def all_rules() -> dict[str, Rule]:
     """Every rule by the name of its file, in alphabetical order."""
-    names = sorted(module.name for module in pkgutil.iter_modules(rules.__path__))
-    return {name: import_module(f"{rules.__name__}.{name}").RULE for name in names}
+    return declared(rules, "RULE")
 
 
 def page_of(rule: Rule) -> ManualPage:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from dbdyno.host import cpu, files
 from dbdyno.host.describe import ROOT
-from dbdyno.host.processes import TICK_US, Process, ProcessTable
+from dbdyno.host.processes import TICK_US, ProcessTable
 
 SAMPLE_S = 0.25
 """The kernel counts in ticks of usually 10 ms: this tells 4 % of a core."""
@@ -54,9 +54,16 @@ class Sample:
     def busy(self) -> Busy:
         """Return what others used since; wait if that was less than the sample's length ago."""
         self._sleep(max(self._begin_s + SAMPLE_S - self._clock(), 0.0))
-        others = self._table.again(self._others())
+        listed = self._table.listed(fresh=True)
+        own = {its.pid for first in (os.getpid(), *self._own) for its in self._table.tree(first)}
+        others = self._table.again(
+            its for its in listed.values() if its.pid not in own and not its.of_kernel
+        )
         seconds = self._clock() - self._begin_s
-        used = [(its.name, its.pid, self._used_us(its) / 1e6 / seconds) for its in others]
+        used = [
+            (its.name, its.pid, (its.used.cpu_us - self._before_us.get(its.pid, 0)) / 1e6 / seconds)
+            for its in others
+        ]
         ticks, before = self._ticks(), self._begin_ticks
         is_known = len(ticks) > _STEAL and len(before) > _STEAL
         stolen = ticks[_STEAL] - before[_STEAL] if is_known else 0
@@ -65,14 +72,6 @@ class Sample:
             stolen_cores=max(stolen, 0) * TICK_US / 1e6 / seconds,
             programs=sorted((one for one in used if one[2] > 0), key=lambda one: -one[2]),
         )
-
-    def _others(self) -> list[Process]:
-        listed = self._table.listed(fresh=True)
-        own = {its.pid for first in (os.getpid(), *self._own) for its in self._table.tree(first)}
-        return [its for its in listed.values() if its.pid not in own and not its.of_kernel]
-
-    def _used_us(self, process: Process) -> int:
-        return max(process.used.cpu_us - self._before_us.get(process.pid, 0), 0)
 
     def _ticks(self) -> list[int]:
         return cpu.times(files.text(f"{self._root}/proc/stat") or "")

@@ -3,18 +3,14 @@
 A limit may be set on any group between the process's own and the root: the lowest one applies.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
 
 from dbdyno.host import files
 from dbdyno.model.host import CgroupLimits
 from dbdyno.servers.groups import memberships, upwards
 from dbdyno.servers.memory_limit import memory_limit_bytes
-
-_Limit = TypeVar("_Limit", int, float)
 
 
 @dataclass(frozen=True)
@@ -33,8 +29,8 @@ class Groups:
 
     def cpu_cores(self) -> float | None:
         """Return the lowest quota, in cores; None if there is none."""
-        quota = _quota_v2 if self.version == 2 else _quota_v1
-        return _least(map(quota, self.above("cpu")))
+        quotas = (_quota_cores(folder, self.version) for folder in self.above("cpu"))
+        return min((cores for cores in quotas if cores is not None), default=None)
 
 
 # Cached, like those below: they are needed every second, and paths are expensive to compute.
@@ -63,28 +59,19 @@ def describe(root: Path) -> CgroupLimits:
     if groups.version is None:
         return CgroupLimits(version=None, cpu_cores=None, memory_bytes=None, cpuset=None)
     cpuset_file = "cpuset.cpus.effective" if groups.version == 2 else "cpuset.cpus"
+    cpusets = (files.text(folder / cpuset_file) for folder in groups.above("cpuset"))
     return CgroupLimits(
         version=groups.version,
         cpu_cores=groups.cpu_cores(),
         memory_bytes=memory_limit_bytes(root),
-        cpuset=_first(files.text(folder / cpuset_file) for folder in groups.above("cpuset")),
+        cpuset=next(filter(None, cpusets), None),
     )
 
 
-def _quota_v2(folder: Path) -> float | None:
-    quota, _, period = (files.text(f"{folder}/cpu.max") or "max").partition(" ")
-    return None if quota == "max" else int(quota) / int(period or 100_000)
-
-
-def _quota_v1(folder: Path) -> float | None:
-    quota = files.number(f"{folder}/cpu.cfs_quota_us")
-    period = files.number(f"{folder}/cpu.cfs_period_us")
-    return quota / period if quota and period and quota > 0 else None
-
-
-def _least(limits: Iterable[_Limit | None]) -> _Limit | None:
-    return min((limit for limit in limits if limit is not None), default=None)
-
-
-def _first(values: Iterable[str | None]) -> str | None:
-    return next(filter(None, values), None)
+def _quota_cores(folder: Path, version: int | None) -> float | None:
+    if version == 2:
+        allowed, _, period = (files.text(f"{folder}/cpu.max") or "max").partition(" ")
+        return None if allowed == "max" else int(allowed) / int(period or 100_000)
+    quota_us = files.number(f"{folder}/cpu.cfs_quota_us")
+    period_us = files.number(f"{folder}/cpu.cfs_period_us")
+    return quota_us / period_us if quota_us and period_us and quota_us > 0 else None

@@ -12,22 +12,18 @@ def describe(root: Path, cores_available: int) -> Cpu:
     fields = files.keyed(info)
     system = root / "sys/devices/system"
     online = files.text(system / "cpu/online")
+    sockets = {line for line in info.splitlines() if line.startswith("physical id")}
     frequency = files.number(system / "cpu/cpu0/cpufreq/cpuinfo_max_freq")
     return Cpu(
         model=fields.get("model name") or fields.get("Processor") or fields.get("CPU part"),
         cores_online=files.ranges(online) if online else info.count("processor\t"),
         cores_available=cores_available,
-        sockets=_sockets(info),
+        sockets=len(sockets) or None,
         numa_nodes=numa_nodes(root),
         governor=governor(root),
         max_mhz=frequency / 1000 if frequency else None,
         hypervisor="hypervisor" in fields.get("flags", "").split(),
     )
-
-
-def _sockets(info: str) -> int | None:
-    lines = {line for line in info.splitlines() if line.startswith("physical id")}
-    return len(lines) or None
 
 
 def numa_nodes(root: Path) -> int:

@@ -1,13 +1,11 @@
 """The problems of this host that affect measurements: one probe for each question.
 
-A probe checks and reports; it changes nothing. Each is a file that ends in ``PROBE = …``, and is
-found in ``probes/``.
+A probe checks and reports; it changes nothing. Each is a function with ``@probe(…)`` in a file of
+``probes/``, where it is found.
 """
 
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -15,6 +13,7 @@ from msgspec import Struct, field
 from dbdyno.errors import DbdynoError
 from dbdyno.host import probes
 from dbdyno.host.describe import ROOT
+from dbdyno.registry import modules_of
 
 Level: TypeAlias = Literal["ok", "note", "warning", "problem"]
 
@@ -31,12 +30,17 @@ class ProbeResult(Struct, frozen=True, kw_only=True):
     remedy: str = ""
 
 
+Check: TypeAlias = Callable[[Path], ProbeResult]
+"""Answers a probe's question about the host below a root folder."""
+
+
 class Probe(Struct, frozen=True, kw_only=True):
     """A question about the host. ``meaning`` is why the answer matters."""
 
+    name: str
     title: str
     meaning: str
-    check: Callable[[Path], ProbeResult]
+    check: Check
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
@@ -50,28 +54,30 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     remedy: str = field(name="mend")
 
 
+def probe(title: str, *, meaning: str) -> Callable[[Check], Probe]:
+    """Make a probe of the function that follows, under the function's name."""
+    return lambda check: Probe(name=check.__name__, title=title, meaning=meaning, check=check)
+
+
 def all_probes() -> dict[str, Probe]:
-    """Return every probe by the name of its file."""
-    names = sorted(module.name for module in iter_modules(probes.__path__))
-    return {name: import_module(f"{probes.__name__}.{name}").PROBE for name in names}
+    """Return every probe by its name, in alphabetical order."""
+    declared = (value for module in modules_of(probes).values() for value in vars(module).values())
+    found = {one.name: one for one in declared if isinstance(one, Probe)}
+    return dict(sorted(found.items()))
 
 
 def examine(root: Path = ROOT) -> Iterator[Diagnosis]:
     """Run every probe; one that fails is itself a finding."""
-    for name, probe in all_probes().items():
-        finding = _check(probe, root)
+    for probe in all_probes().values():
+        try:
+            result = probe.check(root)
+        except (OSError, ValueError, DbdynoError) as error:
+            result = ProbeResult(level="note", found=f"could not check: {error}")
         yield Diagnosis(
-            name=name,
+            name=probe.name,
             title=probe.title,
-            level=finding.level,
-            found=finding.found,
+            level=result.level,
+            found=result.found,
             meaning=probe.meaning,
-            remedy=finding.remedy,
+            remedy=result.remedy,
         )
-
-
-def _check(probe: Probe, root: Path) -> ProbeResult:
-    try:
-        return probe.check(root)
-    except (OSError, ValueError, DbdynoError) as error:
-        return ProbeResult(level="note", found=f"could not check: {error}")

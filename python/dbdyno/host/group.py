@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dbdyno.host import files
 from dbdyno.host.processes import Process, ProcessTable, Used, read_process
@@ -92,8 +92,9 @@ class ProcessGroup:
         found: list[Process] = []
         for tried in range(_TRIES):
             found = table.again(self._tree(table, fresh=tried > 0))
-            if self._alone or not _was_one_buried(table, found):
-                break
+            first = table.again(found[:1])
+            if self._alone or not first or first[0].buried == found[0].buried:
+                break  # the first process has reaped no child since it was read
         return found if self._is_first(found) else []
 
     def read(self, table: ProcessTable) -> dict[str, float]:
@@ -102,10 +103,11 @@ class ProcessGroup:
         if not members:
             return {}
         reading = _read(table.root, members)
-        buried_us = 0 if self._alone else sum(process.buried.cpu_us for process in members)
+        buried = Used() if self._alone else sum((its.buried for its in members), Used())
+        used = sum((its.used for its in members), buried)
         counters = {
-            **_used(members, with_buried=not self._alone),
-            "cpu_us": reading.cpu_us + buried_us,
+            **structs.asdict(used),
+            "cpu_us": reading.cpu_us + buried.cpu_us,
             **self._scheduled(reading.turns, table.root),
         }
         return self._held(counters) | {
@@ -143,19 +145,6 @@ class ProcessGroup:
         held = {name: max(value, self._largest.get(name, 0)) for name, value in counters.items()}
         self._largest |= held
         return held
-
-
-def _was_one_buried(table: ProcessTable, members: list[Process]) -> bool:
-    """Whether the first process has reaped a child since it was read."""
-    first = table.again(members[:1])
-    return bool(first) and first[0].buried != members[0].buried
-
-
-def _used(members: Iterable[Process], *, with_buried: bool) -> dict[str, float]:
-    total = Used()
-    for process in members:
-        total += process.used + process.buried if with_buried else process.used
-    return {name: getattr(total, name) for name in Used.__struct_fields__}
 
 
 def _in_state(members: Iterable[Process], states: str) -> int:

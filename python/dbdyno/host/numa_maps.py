@@ -50,7 +50,8 @@ def memory_by_node(root: Path, processes: Sequence[Process]) -> dict[str, int]:
     """
     private: Counter[str] = Counter()
     shared: Counter[tuple[str, str]] = Counter()
-    for process in _sampled(processes):
+    most = sorted(processes[1:], key=lambda process: process.used.cpu_us, reverse=True)
+    for process in (*processes[:1], *most[: PROCESSES_MAX - 1]):
         for mapping, node, size in _mapped(root, process.pid):
             if " anon=" in mapping:
                 private[node] += size
@@ -60,11 +61,6 @@ def memory_by_node(root: Path, processes: Sequence[Process]) -> dict[str, int]:
     for (_, node), size in shared.items():
         private[node] += size
     return dict(sorted(private.items()))
-
-
-def _sampled(processes: Sequence[Process]) -> list[Process]:
-    most = sorted(processes[1:], key=lambda process: process.used.cpu_us, reverse=True)
-    return [*processes[:1], *most[: PROCESSES_MAX - 1]]
 
 
 def _mapped(root: Path, pid: int) -> Iterator[tuple[str, str, int]]:

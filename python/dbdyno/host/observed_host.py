@@ -5,24 +5,86 @@ each source is read is defined in ``sources/``.
 """
 
 import os
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 
-from dbdyno.host import devices, sources
+from dbdyno.host import disk, sources
 from dbdyno.host.describe import ROOT
 from dbdyno.host.group import ProcessGroup
-from dbdyno.host.monotonic_counters import MonotonicCounters
-from dbdyno.host.other_processes import OtherProcesses
-from dbdyno.host.processes import ProcessTable
+from dbdyno.host.processes import Process, ProcessTable
 from dbdyno.model.source import Missing, Numbers, Source
+from dbdyno.registry import declared
+
+SHARE_MIN = 0.05
+"""The share of one core: periods in which a process uses less are left out."""
 
 
 class ServerEndedError(Exception):
     """The server's first process, which was observed, does not exist any more."""
+
+
+class MonotonicCounters:
+    """Makes kernel counters monotonic that fall although they were not reset.
+
+    Remembers them by a key of the caller's choice.
+    """
+
+    def __init__(self) -> None:
+        self._largest: dict[Hashable, float] = {}
+        self._last: dict[Hashable, int] = {}
+        self._turns: dict[Hashable, int] = {}
+
+    def held(self, key: Hashable, value: float) -> float:
+        """Return the largest value so far, for sums that the kernel sometimes reduces slightly."""
+        self._largest[key] = max(value, self._largest.get(key, value))
+        return self._largest[key]
+
+    def unwrapped(self, key: Hashable, value: int, modulus: int) -> int:
+        """Return the counter as if it did not wrap to 0 at ``modulus``.
+
+        A counter that falls from its lower half was reset, which remains visible.
+        """
+        last = self._last.get(key, value)
+        self._last[key] = value
+        if value < last and last >= modulus // 2:
+            self._turns[key] = self._turns.get(key, 0) + 1
+        return value + self._turns.get(key, 0) * modulus
+
+
+class OtherProcesses:
+    """Busy processes outside the run: adds up the time that each used while it was busy.
+
+    Only a process's own CPU time counts; many short-lived ones (a compiler's) appear only in the
+    totals of the host.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._read_at: float | None = None
+        self._used_us: dict[tuple[int, int], int] = {}
+        self._busy_us: dict[tuple[int, int], int] = {}
+
+    def read(self, processes: Iterable[Process]) -> dict[str, int]:
+        """Return each process's busy microseconds by ``name/number``.
+
+        A process that was never busy has 0, so that its first busy period counts as an increase,
+        too.
+        """
+        now = self._clock()
+        elapsed_us = (now - self._read_at) * 1e6 if self._read_at is not None else float("inf")
+        strangers = {(p.pid, p.started): p for p in processes}
+        used_us = {key: process.used.cpu_us for key, process in strangers.items()}
+        grown_us = {key: us - self._used_us.get(key, 0) for key, us in used_us.items()}
+        self._busy_us = {
+            key: self._busy_us.get(key, 0) + (us if us > SHARE_MIN * elapsed_us else 0)
+            for key, us in grown_us.items()
+        }
+        self._used_us = used_us
+        self._read_at = now
+        return {f"{p.name}/{p.pid}": self._busy_us[key] for key, p in strangers.items()}
 
 
 @dataclass(kw_only=True)
@@ -61,7 +123,7 @@ class ObservedHost:
     @cached_property
     def disks(self) -> set[str]:
         """The kernel's names of the disks below the folders."""
-        return devices.disks_below(self.root, self.folders)
+        return disk.disks_below(self.root, self.folders)
 
 
 def observe(
@@ -98,8 +160,7 @@ class HostSource(Source[ObservedHost]):
 
 def all_sources() -> dict[str, HostSource]:
     """Return every source by name, which is that of its module in ``sources``."""
-    names = sorted(module.name for module in iter_modules(sources.__path__))
-    return {name: import_module(f"{sources.__name__}.{name}").SOURCE for name in names}
+    return declared(sources, "SOURCE")
 
 
 def host_sources(host: ObservedHost) -> tuple[list[Source[ObservedHost]], list[Missing]]:

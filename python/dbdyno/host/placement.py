@@ -4,7 +4,8 @@ Checks every process and thread of the server. Whatever differs from the request
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
@@ -32,13 +33,11 @@ def verified(
     """Return what was verified, each a sentence; raise an error for what differs."""
     if process_id is None:
         return []
-    pids = [process.pid for process in ProcessTable(root).tree(process_id, fresh=True)]
-    found = []
-    if placement.server_cpus:
-        found.append(_seen_on(placement.server_cpus, pids, root))
-    found += [_seen_in(group, pids, root) for group in groups]
-    if placement.numa:
-        found.append(_seen_under(placement.numa, process_id, root))
+    tree = ProcessTable(root).tree(process_id, fresh=True)
+    server = _Placed(root, process_id, [process.pid for process in tree])
+    found = [server.on_cpus(placement.server_cpus)] if placement.server_cpus else []
+    found += [server.in_group(group) for group in groups]
+    found += [server.under_policy(placement.numa)] if placement.numa else []
     return found
 
 
@@ -47,46 +46,71 @@ def memory_by_node(process_id: int, root: Path = ROOT) -> dict[str, int]:
     return numa_maps.memory_by_node(root, ProcessTable(root).tree(process_id, fresh=True))
 
 
-def _seen_on(cpus: Cpus, pids: Iterable[int], root: Path) -> str:
-    actual = set(_allowed_cpus(pids, root))
-    if actual != {str(cpus)}:
-        raise _not_kept(f"the server is not on CPUs {cpus}, but on {_and(actual)}")
-    return f"all processes of the server may run only on CPUs {cpus}"
+@dataclass(frozen=True)
+class _Placed:
+    """The processes of a server: its first one, and all of them."""
 
+    root: Path
+    first: int
+    pids: Sequence[int]
 
-def _allowed_cpus(pids: Iterable[int], root: Path) -> Iterator[str]:
-    """Yield the CPUs of each thread."""
-    for pid in pids:
-        for status in (root / f"proc/{pid}/task").glob("*/status"):
-            fields = files.keyed(files.text(status) or "")
-            if "Cpus_allowed_list" in fields:
-                yield fields["Cpus_allowed_list"]
+    def on_cpus(self, cpus: Cpus) -> str:
+        """Verify the CPUs of every thread."""
+        statuses = (
+            files.keyed(files.text(status) or "")
+            for pid in self.pids
+            for status in (self.root / f"proc/{pid}/task").glob("*/status")
+        )
+        # A thread without this line has just ended.
+        actual = {its["Cpus_allowed_list"] for its in statuses if "Cpus_allowed_list" in its}
+        if actual != {str(cpus)}:
+            raise _not_kept(f"the server is not on CPUs {cpus}, but on {_and(actual)}")
+        return f"all processes of the server may run only on CPUs {cpus}"
 
+    def in_group(self, group: Group) -> str:
+        """Verify that all are in the control group, and its limits."""
+        folder = Path(group.folder)
+        if outside := self._outside(folder):
+            raise _not_kept(f"processes of the server are outside its control group: {outside}")
+        for name, wanted in group.files.items():
+            actual = (folder / name).read_text().strip()
+            if not _is_limit(actual, wanted):
+                raise _not_kept(
+                    f"the kernel turned the limit {wanted} in {folder / name} into {actual}"
+                )
+        limits = ", ".join(f"{name} {wanted}" for name, wanted in group.files.items())
+        return f"all processes of the server are in a control group with {limits}"
 
-def _seen_in(group: Group, pids: Iterable[int], root: Path) -> str:
-    folder = Path(group.folder)
-    if outside := _outside(folder, pids, root):
-        raise _not_kept(f"processes of the server are outside its control group: {outside}")
-    for name, wanted in group.files.items():
-        actual = (folder / name).read_text().strip()
-        if not _is_limit(actual, wanted):
+    def _outside(self, folder: Path) -> list[int]:
+        """Return the processes outside the group; an exiting one leaves it before it has gone."""
+        outside = list(self.pids)
+        for pause_s in (0, *repeat(ENDING_S / 20, 20)):
+            time.sleep(pause_s)
+            members = {int(pid) for pid in (folder / "cgroup.procs").read_text().split()}
+            outside = [
+                pid
+                for pid in outside
+                if pid not in members and (self.root / f"proc/{pid}").exists()
+            ]
+            if not outside:
+                break
+        return outside
+
+    def under_policy(self, numa: NumaPolicy) -> str:
+        """Verify the memory policy; a cpuset may have removed nodes from it."""
+        found = numa_maps.policies(self.root, self.first)
+        if found is None:
             raise _not_kept(
-                f"the kernel turned the limit {wanted} in {folder / name} into {actual}"
+                f"numa_maps of process {self.first} cannot be read: NUMA placement unknown"
             )
-    limits = ", ".join(f"{name} {wanted}" for name, wanted in group.files.items())
-    return f"all processes of the server are in a control group with {limits}"
-
-
-def _outside(folder: Path, pids: Iterable[int], root: Path) -> list[int]:
-    """Return the processes outside the group; an exiting one leaves it before it has gone."""
-    outside = list(pids)
-    for pause_s in (0, *repeat(ENDING_S / 20, 20)):
-        time.sleep(pause_s)
-        members = {int(pid) for pid in (folder / "cgroup.procs").read_text().split()}
-        outside = [pid for pid in outside if pid not in members and (root / f"proc/{pid}").exists()]
-        if not outside:
-            break
-    return outside
+        actual = _and(map(str, found))
+        if not any(
+            one.mode in POLICY_MODES[numa.policy]
+            and (number_list(one.nodes) if one.nodes else ()) == policy_nodes(numa)
+            for one in found
+        ):
+            raise _not_kept(f"the server's memory is not under --numa {numa}, but {actual}")
+        return f"numa_maps of the server's first process shows {actual}"
 
 
 def _is_limit(actual: str, wanted: str) -> bool:
@@ -94,22 +118,6 @@ def _is_limit(actual: str, wanted: str) -> bool:
     if actual == wanted:
         return True
     return actual.isdecimal() and wanted.isdecimal() and 0 <= int(wanted) - int(actual) < 65_536
-
-
-def _seen_under(numa: NumaPolicy, process_id: int, root: Path) -> str:
-    found = numa_maps.policies(root, process_id)
-    if found is None:
-        raise _not_kept(f"numa_maps of process {process_id} cannot be read: NUMA placement unknown")
-    actual = _and(map(str, found))
-    if not any(_is_policy(one, numa) for one in found):
-        raise _not_kept(f"the server's memory is not under --numa {numa}, but {actual}")
-    return f"numa_maps of the server's first process shows {actual}"
-
-
-def _is_policy(actual: numa_maps.Policy, wanted: NumaPolicy) -> bool:
-    """Whether the policy is the requested one; a cpuset may have removed nodes from it."""
-    nodes = number_list(actual.nodes) if actual.nodes else ()
-    return actual.mode in POLICY_MODES[wanted.policy] and nodes == policy_nodes(wanted)
 
 
 def _and(items: Iterable[str]) -> str:

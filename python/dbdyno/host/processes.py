@@ -7,7 +7,7 @@ used is not lost if the kernel adds it to the parent that waited for them.
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
 
 from msgspec import Struct
@@ -118,7 +118,7 @@ class ProcessTable:
     def listed(self, *, fresh: bool = False) -> Mapping[int, Process]:
         """Return all processes by number, as last read; ``fresh`` refuses a reused list."""
         if fresh or self._clock() - self._listed_at >= _FRESH_S:
-            there = set(self._numbers())
+            there = {int(name) for name in files.names(f"{self.root}/proc") if name.isdigit()}
             if there != self._processes.keys():  # which is rare
                 self._change(there)
             self._listed_at = self._clock()
@@ -155,9 +155,6 @@ class ProcessTable:
             if known and known.parent != process.parent:  # another process with the same number
                 self._children = _by_parent(self._processes.values())
         return process
-
-    def _numbers(self) -> Iterator[int]:
-        return (int(name) for name in files.names(f"{self.root}/proc") if name.isdigit())
 
 
 def _by_parent(processes: Iterable[Process]) -> Mapping[int, list[int]]:

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from dbdyno.home import home
 from dbdyno.host import cpu
+from dbdyno.host.describe import clients_admitted, files_max
 from dbdyno.host.disk import free_bytes
-from dbdyno.host.file_limit import clients_admitted, hard_limit
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.server_folders import place_for
 from dbdyno.servers.settings import this_machine
@@ -28,7 +28,7 @@ class Machine(Struct, frozen=True, kw_only=True):
 def read_machine() -> Machine:
     """Return the present limits of this host."""
     place = place_for("private", server_identity())
-    files = hard_limit()
+    files = files_max()
     return Machine(
         memory_bytes=this_machine(place).memory_bytes,
         disk_free_bytes=disk_free_bytes(),

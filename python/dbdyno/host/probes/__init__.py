@@ -1,1 +1,1 @@
-"""One file for each question about the host."""
+"""The questions that ``dbdyno doctor`` asks about a host, by what they are about."""

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from dbdyno.host import files
-from dbdyno.host.doctor import Probe, ProbeResult
+from dbdyno.host.doctor import ProbeResult, probe
 
 # The same on every Linux architecture, as all system calls since 4.20 are.
 _IO_URING_SETUP = 425
@@ -51,14 +51,11 @@ def judge(refusal: int, disabled: int | None) -> ProbeResult:
     )
 
 
-def check(root: Path) -> ProbeResult:
-    """Try to set up a ring."""
-    return judge(try_setup(), files.number(root / "proc/sys/kernel/io_uring_disabled"))
-
-
-PROBE = Probe(
-    title="io_uring",
+@probe(
+    "io_uring",
     meaning="Sends and receives for many clients with fewer system calls; without it the engine "
     "uses epoll, which costs somewhat more CPU time per transaction.",
-    check=check,
 )
+def io_uring(root: Path) -> ProbeResult:
+    """Try to set up a ring."""
+    return judge(try_setup(), files.number(root / "proc/sys/kernel/io_uring_disabled"))

@@ -2,9 +2,7 @@
 
 from msgspec.structs import replace
 
-from dbdyno.host.observed_host import HostSource, ObservedHost
-from dbdyno.host.other_processes import SHARE_MIN
-from dbdyno.host.processes import Process
+from dbdyno.host.observed_host import SHARE_MIN, HostSource, ObservedHost
 from dbdyno.model.source import Numbers
 
 
@@ -13,13 +11,12 @@ def read(host: ObservedHost) -> dict[str, Numbers]:
     table = host.processes
     of_the_run = {process.pid for its in host.groups.values() for process in its.members(table)}
     strangers = (its for its in table.listed().values() if its.pid not in of_the_run)
-    busy = host.others.read(map(_named, table.again(strangers)))
-    return {name: {"cpu_us": busy_us} for name, busy_us in busy.items()}
-
-
-def _named(process: Process) -> Process:
-    """Return it with the name that ``ps`` shows: a thread of the kernel in brackets."""
-    return replace(process, name=f"[{process.name}]") if process.of_kernel else process
+    # ``ps``, too, shows a thread of the kernel in brackets.
+    named = (
+        replace(process, name=f"[{process.name}]") if process.of_kernel else process
+        for process in table.again(strangers)
+    )
+    return {name: {"cpu_us": busy_us} for name, busy_us in host.others.read(named).items()}
 
 
 SOURCE = HostSource(

@@ -38,18 +38,16 @@ def _numbers(groups: Groups) -> dict[str, float]:
     numbers: dict[str, float] = {
         "periods": sum(stat.get("nr_periods", 0) for stat in above),
         "throttled_periods": sum(stat.get("nr_throttled", 0) for stat in above),
-        "throttled_us": sum(map(_throttled_us, above)),
+        # Version 1 counts nanoseconds, under another name.
+        "throttled_us": sum(
+            stat.get("throttled_usec", stat.get("throttled_time", 0) // 1000) for stat in above
+        ),
     }
     if (used_us := _used_us(groups, above[0])) is not None:
         numbers["usage_us"] = used_us
     if (limit := groups.cpu_cores()) is not None:
         numbers["limit_cores"] = limit
     return numbers
-
-
-def _throttled_us(stat: Mapping[str, int]) -> int:
-    """Return microseconds; version 1 counts nanoseconds, under another name."""
-    return stat.get("throttled_usec", stat.get("throttled_time", 0) // 1000)
 
 
 def _used_us(groups: Groups, stat: Mapping[str, int]) -> int | None:

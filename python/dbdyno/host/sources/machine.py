@@ -27,25 +27,18 @@ _LINES = {
 def read(host: ObservedHost) -> dict[str, Numbers]:
     """Read ``/proc/stat`` for all CPUs together."""
     stat = files.text(f"{host.root}/proc/stat") or ""
-    return {"": _spent(host, stat) | _counted(stat)}
-
-
-def _spent(host: ObservedHost, stat: str) -> dict[str, float]:
     spent: dict[str, float] = {}
     for kind, ticks in zip(_KINDS, cpu.times(stat), strict=False):
         spent[kind] = spent.get(kind, 0) + ticks * TICK_US
     # The kernel adjusts idle and iowait, sometimes downwards.
-    return {kind: host.continuity.held(("machine", kind), us) for kind, us in spent.items()}
-
-
-def _counted(stat: str) -> dict[str, float]:
+    held = {kind: host.continuity.held(("machine", kind), us) for kind, us in spent.items()}
     counted: dict[str, float] = {"processors": 0}
     for line in stat.splitlines():
         name, _, rest = line.partition(" ")  # the line of interrupts may contain a thousand numbers
         if name in _LINES:
             counted[_LINES[name]] = int(rest)
         counted["processors"] += name[3:].isdigit()
-    return counted
+    return {"": held | counted}
 
 
 SOURCE = HostSource(

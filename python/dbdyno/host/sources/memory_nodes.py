@@ -13,7 +13,9 @@ _FIELDS = {"free_bytes": "MemFree", "used_bytes": "MemUsed"}
 def read(host: ObservedHost) -> dict[str, Numbers]:
     """Read each node."""
     nodes = {folder.name: _node(folder) for folder in _nodes(host)}
-    for node, node_bytes in _servers(host).items():
+    server = host.groups.get("server")
+    processes = server.members(host.processes) if server else []
+    for node, node_bytes in memory_by_node(host.root, processes).items():
         nodes.setdefault(f"node{node}", {})["server_bytes"] = node_bytes
     return dict(nodes)
 
@@ -27,13 +29,6 @@ def _node(folder: Path) -> dict[str, float]:
     lines = [line.split() for line in (files.text(folder / "meminfo") or "").splitlines()]
     meminfo = {fields[2].rstrip(":"): int(fields[3]) * 1024 for fields in lines}
     return {name: meminfo[field] for name, field in _FIELDS.items() if field in meminfo}
-
-
-def _servers(host: ObservedHost) -> dict[str, int]:
-    """Return the server's memory in bytes by node number."""
-    if "server" not in host.groups:
-        return {}
-    return memory_by_node(host.root, host.groups["server"].members(host.processes))
 
 
 def lack(host: ObservedHost) -> str | None:
