@@ -53,6 +53,7 @@ from dbdyno.explain.rules.tries_again import TriesAgain
 from dbdyno.explain.rules.unsteady import Unsteady
 from dbdyno.explain.rules.wal_write import Flushes, Promise, WalWrite
 from dbdyno.explain.sentences import Gains, GainsOfWaits
+from dbdyno.explain.statements.sql import Sql
 from dbdyno.explain.statements.statements import Statement
 from dbdyno.explain.statements.unindexed_lookups import Lookup
 from dbdyno.formatting import THIN_SPACE
@@ -1155,7 +1156,7 @@ def lookup(sql="SELECT 1", **more):
         "lack": "no index begins with owner",
         "advice": [f"CREATE INDEX for {sql};"],
     }
-    return Lookup(statement=Statement(0, sql), **numbers | more)
+    return Lookup(statement=Statement(0, Sql(sql)), **numbers | more)
 
 
 def missing(*lookups, **more):

@@ -2,23 +2,7 @@
 
 import pytest
 
-from dbdyno.explain.statements.sql import (
-    assigned_columns,
-    chooses_rows,
-    ends_transaction,
-    equal_calls,
-    equal_columns,
-    first_by,
-    fits,
-    has_alternatives,
-    is_update,
-    joined_columns,
-    key_columns,
-    locks_nothing,
-    tables_of,
-    the_one,
-    written_table,
-)
+from dbdyno.explain.statements.sql import Sql, fits, the_one
 
 BALANCE = "UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;"
 
@@ -43,7 +27,7 @@ BALANCE = "UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :
     ],
 )
 def test_the_written_table(sql, table):
-    assert written_table(sql) == table
+    assert Sql(sql).written_table == table
 
 
 @pytest.mark.parametrize(
@@ -52,12 +36,12 @@ def test_the_written_table(sql, table):
         (BALANCE, ["tbalance"]),
         ("update t set a = f(b, c), d = 'x, e = 1' where g = 2", ["a", "d"]),
         ("update `t` set `a` = 1, `Two` = 2 where `c` = 3", ["a", "Two"]),
-        ("update t set (a, b) = (select 1, 2), C = 3 returning a", ["c", "a", "b"]),
+        ("update t set (a, b) = (select 1, 2), C = 3 returning a", ["a", "b", "c"]),
         ("select a from t where b = 1", []),
     ],
 )
 def test_assigned_columns(sql, columns):
-    assert assigned_columns(sql) == columns
+    assert Sql(sql).assigned_columns == columns
 
 
 @pytest.mark.parametrize(
@@ -70,14 +54,14 @@ def test_assigned_columns(sql, columns):
     ],
 )
 def test_equal_columns(sql, columns):
-    assert equal_columns(sql) == columns
+    assert Sql(sql).equal_columns() == columns
 
 
 def test_equal_columns_of_one_table():
     sql = "select 1 from parent p join app.child as c on c.pid = p.id where p.id = :id and c.k = 1"
-    assert equal_columns(sql, "parent") == ["id"]
-    assert equal_columns(sql, "app.child") == ["k"]
-    assert equal_columns("select 1 from a, b where a.x = :x and y = 1", "b") == ["y"]
+    assert Sql(sql).equal_columns("parent") == ["id"]
+    assert Sql(sql).equal_columns("app.child") == ["k"]
+    assert Sql("select 1 from a, b where a.x = :x and y = 1").equal_columns("b") == ["y"]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +77,7 @@ def test_equal_columns_of_one_table():
     ],
 )
 def test_joined_columns(sql, table, columns):
-    assert joined_columns(sql, table) == columns
+    assert Sql(sql).joined_columns(table) == columns
 
 
 @pytest.mark.parametrize(
@@ -111,34 +95,34 @@ def test_joined_columns(sql, table, columns):
     ],
 )
 def test_the_column_by_which_the_first_rows_are_wanted(sql, column):
-    assert first_by(sql) == column
+    assert Sql(sql).first_by == column
 
 
 def test_equal_calls():
     sql = "select lower(a) = 'x' from t where lower( t.Email ) = :e and f(b) in (1) and g(1, c) = 2"
-    assert equal_calls(sql) == [("lower", "email"), ("f", "b")]
+    assert Sql(sql).equal_calls == [("lower", "email"), ("f", "b")]
 
 
 def test_alternatives_are_those_of_the_condition():
-    assert has_alternatives("select a from t where b = 1 or c = 2")
-    assert not has_alternatives("select a or b from t where c = 'this or that' order by d")
+    assert Sql("select a from t where b = 1 or c = 2").has_alternatives
+    assert not Sql("select a or b from t where c = 'this or that' order by d").has_alternatives
 
 
 def test_tables_and_kind():
     sql = "update a set b = 1 from public.c join d on d.id = c.id"
-    assert tables_of(sql) == ["a", "c", "d"]
-    assert is_update(sql)
-    assert not is_update("select 1 -- update")
+    assert Sql(sql).tables == ["a", "c", "d"]
+    assert Sql(sql).verb == "update"
+    assert Sql("-- update\nselect 1").verb == "select"
 
 
 @pytest.mark.parametrize("sql", ["COMMIT", "-- so be it\nend;", "commit and chain;"])
 def test_what_ends_a_transaction(sql):
-    assert ends_transaction(sql)
+    assert Sql(sql).ends_transaction
 
 
 @pytest.mark.parametrize("sql", ["\\endif", "ended", "select 'commit'", "rollback;"])
 def test_what_ends_none(sql):
-    assert not ends_transaction(sql)
+    assert not Sql(sql).ends_transaction
 
 
 @pytest.mark.parametrize(
@@ -156,14 +140,17 @@ def test_what_ends_none(sql):
     ],
 )
 def test_what_locks_nothing(sql, expected):
-    assert locks_nothing(sql) == expected
+    assert Sql(sql).locks_nothing == expected
 
 
 def test_names_of_a_form_for_several_statements():
-    assert tables_of("SELECT c FROM sbtest# JOIN t# ON a=b WHERE id=?") == ["sbtest#", "t#"]
-    assert written_table("UPDATE shop.sbtest# SET k=k+? WHERE id=?") == "shop.sbtest#"
-    assert assigned_columns("UPDATE stock# SET s_dist_#=?, s_ytd=?") == ["s_dist_#", "s_ytd"]
-    assert equal_columns("SELECT s FROM stock# WHERE s.w_# = ? AND i IN (?, …)") == ["w_#", "i"]
+    assert Sql("SELECT c FROM sbtest# JOIN t# ON a=b WHERE id=?").tables == ["sbtest#", "t#"]
+    assert Sql("UPDATE shop.sbtest# SET k=k+? WHERE id=?").written_table == "shop.sbtest#"
+    assert Sql("UPDATE stock# SET s_dist_#=?, s_ytd=?").assigned_columns == ["s_dist_#", "s_ytd"]
+    assert Sql("SELECT s FROM stock# WHERE s.w_# = ? AND i IN (?, …)").equal_columns() == [
+        "w_#",
+        "i",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -225,7 +212,7 @@ def test_the_one_name_that_a_form_stands_for():
     ],
 )
 def test_a_value_chooses_the_rows_or_they_are_always_the_same(sql, expected):
-    assert chooses_rows(sql) == expected
+    assert Sql(sql).chooses_rows == expected
 
 
 @pytest.mark.parametrize(
@@ -253,4 +240,40 @@ def test_a_value_chooses_the_rows_or_they_are_always_the_same(sql, expected):
     ],
 )
 def test_the_columns_by_which_it_looks_rows_up(sql, expected):
-    assert key_columns(sql) == expected
+    assert Sql(sql).key_columns == expected
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql", "tables"),
+    [
+        ("postgresql", r"update a set b = E'\'' from c", ["a", "c"]),
+        ("postgresql", r"update a set b = '\' from c where d = ' from e '", ["a", "c"]),
+        ("mysql", r"update a set b = '\'' where d = ' from e '", ["a"]),
+        ("mysql", r"select '\' from e ' from a", ["a"]),
+        ("postgresql", "select $$ from e $$, $t$ from $$ f $t$ from a", ["a"]),
+        ("mysql", "select $$ from a", ["a"]),
+        ("postgresql", "select 1 -- ' from e\nfrom a -- '", ["a"]),
+        ("mysql", "select 1 -- ' from e\nfrom a where b = 5--1", ["a"]),
+        ("postgresql", "select /* ' */ 1 from a /* ' from e */", ["a"]),
+        ("postgresql", "select 1 /* /* */ from e */ from a", ["a"]),
+        ("mysql", "select 1 /* /* */ from a /* from e */", ["a"]),
+        ("mysql", "select 1 # from e '\nfrom a # '", ["a"]),
+        ("postgresql", "select 1 # 2 from a", ["a"]),
+        ("mysql", "select `from e` from `update f`", ["update f"]),
+        ("postgresql", 'select "from e" from "update f"', ["update f"]),
+        ("mysql", 'select " from e " from a', ["a"]),
+        ("mysql", "SELECT c FROM sbtest# JOIN t# ON a=b WHERE id=?", ["sbtest#", "t#"]),
+    ],
+)
+def test_the_servers_grammar_decides_where_strings_names_and_comments_end(dialect, sql, tables):
+    assert Sql(sql, dialect).tables == tables
+
+
+def test_a_clause_ends_with_the_query_that_it_is_of():
+    found = Sql("with a as (select 1 from b where c = 1 for update) update d set e = 1 where f = 2")
+    assert found.equal_columns() == ["c", "f"]
+    limited = Sql("select 1 from a where b in (select c from d order by e limit 1) or f = 2")
+    assert limited.has_alternatives
+    assert Sql(
+        "update a set b = case when c = 1 then 2 end, d = (select e from f)"
+    ).assigned_columns == ["b", "d"]

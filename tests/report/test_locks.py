@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dbdyno.analysis.waits.lock_queue import lock_queue
-from dbdyno.explain.statements.sql import in_short
+from dbdyno.explain.statements.sql import Sql
 from dbdyno.report.charts.lock_queue import picture
 from tests.report.pages import section_of
 
@@ -102,7 +102,7 @@ def test_foreign_sessions_are_nodes_too(ordinary):
     ],
 )
 def test_a_statement_is_called_by_its_verb_and_table(sql, label):
-    assert in_short(sql) == label
+    assert Sql(sql).in_short == label
 
 
 def test_statements_are_split_where_a_sample_shows_them(ordinary, unwatched):

@@ -12,7 +12,6 @@ from dbdyno.answers.answer import Trial
 from dbdyno.explain.rules.statement_order import timed_scripts
 from dbdyno.explain.statements.order import Bound, bound
 from dbdyno.explain.statements.script_text import Command, commands
-from dbdyno.explain.statements.sql import in_short
 from dbdyno.explain.statements.transactions import (
     Step,
     Transaction,
@@ -42,7 +41,7 @@ class Orders(Struct, frozen=True):
 
     def of_script(self, text: str) -> Prediction | None:
         """The prediction for the same statements in the order of this text."""
-        wanted = [_sign(one) for one in commands(text) if one.is_sql]
+        wanted = [_sign(one) for one in commands(text, self.parsed.script.dialect) if one.is_sql]
         for found in self.predictions:
             if self.signs(found.order) == [sign for sign in wanted if sign in self._own]:
                 return found
@@ -50,7 +49,7 @@ class Orders(Struct, frozen=True):
 
     def text_of(self, order: Sequence[int]) -> str:
         """The statements of an order in short form, as a list in text."""
-        return ", ".join(in_short(step.command.text) for step in self._sql(order))
+        return ", ".join(step.command.sql.in_short for step in self._sql(order))
 
     def signs(self, order: Sequence[int]) -> list[str]:
         """Identifies the statements across texts."""
@@ -67,7 +66,7 @@ class Orders(Struct, frozen=True):
 
 
 def _sign(command: Command) -> str:
-    return in_short(command.text)
+    return command.sql.in_short
 
 
 def orders_of(trial: Trial) -> Orders | None:

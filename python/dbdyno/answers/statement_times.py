@@ -8,7 +8,7 @@ from dbdyno.analysis.waits.budget import known_budget
 from dbdyno.analysis.waits.lock_queue import StatementTime, lock_queue, statement_means_ms
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import Number
-from dbdyno.explain.statements.sql import fits, is_update, written_table
+from dbdyno.explain.statements.sql import fits
 from dbdyno.explain.statements.statements import statements_of, table_of
 from dbdyno.formatting import count
 from dbdyno.model.run import Run
@@ -20,7 +20,7 @@ def update_of(run: Run, table: str) -> int | None:
     found = (
         one.number
         for one in statements_of(run)
-        if one.number in ran and is_update(one.sql) and fits(written_table(one.sql), table)
+        if one.number in ran and one.sql.verb == "update" and fits(one.sql.written_table, table)
     )
     return next(found, None)
 

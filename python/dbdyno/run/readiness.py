@@ -5,6 +5,7 @@ decides whether its value can be a parameter: the engine knows what no server al
 parts of names), the server itself knows the rest. Both are asked, and the plan contains the answer.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace as with_options
 
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from dbdyno.databases.adapter import Parameters, ServerDescription
 from dbdyno.databases.connecting import further_urls, repeatable
 from dbdyno.errors import DbdynoError
-from dbdyno.explain.statements.sql import locked_table, written_table
+from dbdyno.explain.statements.sql import Sql, dialect_of
 from dbdyno.model.plan import Plan, Statement
 from dbdyno.model.record import RunRecord
 from dbdyno.run.command_line import arguments_of
@@ -108,9 +109,11 @@ def _refuse_to_write_where_nothing_can_be(job: Job, connected: ConnectedServer) 
     if not why:
         return
     for script in work.scripts(work.complete(), target.sql_dialect):
-        written = written_table(script.text)
-        if table := written or locked_table(script.text):
-            does = "writes to" if written else "locks rows of"
+        # The statements of Lua are in its quotes.
+        text = re.sub("[\"']", " ", script.text) if work.lua else script.text
+        sql = Sql(text, dialect_of(connected.database))
+        if table := sql.written_table or sql.locked_table:
+            does = "writes to" if sql.written_table else "locks rows of"
             raise DbdynoError(
                 "read_only",
                 f"{why}, and {script.name} {does} {table}",

@@ -12,7 +12,6 @@ itself counts. The rules decide what a queue means.
 """
 
 import math
-import re
 from collections import defaultdict
 
 from msgspec import Struct
@@ -22,23 +21,18 @@ from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.lock_queue import Edge, LockQueue, statement_means_ms
 from dbdyno.analysis.waits.lock_waits import ROW_LOCKS
 from dbdyno.explain.needs import growth_if_reported, queue_of
-from dbdyno.explain.statements.script_text import depend_on
-from dbdyno.explain.statements.sql import (
-    chooses_rows,
-    choosing_variables,
-    equal_columns,
-    fits,
-    locked_table,
-    locks_the_first,
-    stands_for_many,
-    tables_of,
-    the_one,
-    written_table,
+from dbdyno.explain.statements.script_text import commands, depend_on
+from dbdyno.explain.statements.sql import Sql, dialect_of, fits, stands_for_many, the_one
+from dbdyno.explain.statements.statements import (
+    Statement,
+    reads_all,
+    statements_of,
+    table_of,
+    times_run,
+    whole_name,
 )
-from dbdyno.explain.statements.statements import reads_all, table_of, times_run, whole_name
 from dbdyno.model.counters import PgUserTables
 from dbdyno.model.run import Run
-from dbdyno.model.tables import rows
 from dbdyno.model.telemetry import NO_STATEMENT
 
 UNKNOWN = "an unknown table"
@@ -50,8 +44,8 @@ _ISOLATION = ("transaction_isolation", "tx_isolation")
 _LETTING_GO = frozenset({"READ-COMMITTED", "READ-UNCOMMITTED"})
 _SCALE = "scale"
 """The script variable for the size of the data."""
-_BEGIN = re.compile(r"\s*(begin|start\s+transaction)\b", re.I)
-_END = re.compile(r"\s*(end|commit|rollback|abort)\b", re.I)
+_BEGINS = frozenset({"begin", "start"})
+_ENDS = frozenset({"end", "commit", "rollback", "abort"})
 
 
 class RowHold(Struct, frozen=True, kw_only=True):
@@ -88,12 +82,11 @@ class RowHold(Struct, frozen=True, kw_only=True):
 def row_holds(run: Run) -> list[RowHold]:
     """The holds in the order of the scripts and their statements."""
     queue = queue_of(run)
-    scripts = _script_of(run)
     queues: dict[tuple[int, str], list[Edge]] = defaultdict(list)
     for edge in queue.edges:
         is_for_a_row = edge.lock in ROW_LOCKS and edge.waiter != NO_STATEMENT
         if is_for_a_row and edge.waiter_who == edge.blocker_who == "client":
-            queues[scripts[edge.waiter], _relation(run, edge)].append(edge)
+            queues[_statement(run, edge.waiter).script, _relation(run, edge)].append(edge)
     holds = [
         _row_hold(run, queue, _Queue(script, relation, edges))
         for (script, relation), edges in queues.items()
@@ -121,7 +114,7 @@ def _shielded(run: Run, seen: list[RowHold]) -> list[tuple[int, str]]:
     found: dict[tuple[int, str], None] = {}
     for hold in seen:
         for number in while_held(run, hold.statement):
-            relation = _recorded(run, _locked_table(run, number))
+            relation = _recorded(run, _statement(run, number).sql.locked_table)
             few = relation and (_rows_of(run, relation) or math.inf) < clients
             if relation and few and not any(_is_of(hold.script, relation, one) for one in seen):
                 found[hold.script, relation] = None
@@ -130,11 +123,6 @@ def _shielded(run: Run, seen: list[RowHold]) -> list[tuple[int, str]]:
 
 def _is_of(script: int, relation: str, hold: RowHold) -> bool:
     return (hold.script, hold.relation) == (script, relation)
-
-
-def _locked_table(run: Run, statement: int) -> str | None:
-    """The table whose rows a statement locks."""
-    return locked_table(_sql_of(run, statement))
 
 
 def _recorded(run: Run, written: str | None) -> str | None:
@@ -153,7 +141,7 @@ def _relation(run: Run, edge: Edge) -> str:
     facts = run.before or run.after
     table = table_of(facts, edge.relation) if facts else None
     named = whole_name(table) if table else edge.relation
-    return named or _recorded(run, written_table(_sql_of(run, edge.waiter))) or UNKNOWN
+    return named or _recorded(run, _sql_of(run, edge.waiter).written_table) or UNKNOWN
 
 
 def _row_hold(run: Run, queue: LockQueue, of: _Queue) -> RowHold:
@@ -171,7 +159,7 @@ def _row_hold(run: Run, queue: LockQueue, of: _Queue) -> RowHold:
         taken_s=_taken_s(run, statement),
         is_alone=while_held(run, statement) == [statement],
         is_named=_names(_sql_of(run, statement), of.relation),
-        locks_first=locks_the_first(_sql_of(run, statement)),
+        locks_first=_sql_of(run, statement).locks_the_first,
         locks_all=locks_all,
         is_drawn_over_scale=_is_drawn_over_scale(run, statement),
     )
@@ -186,17 +174,19 @@ def _locks_all(run: Run, statement: int, relation: str) -> bool:
     if not run.database.has("gap_locks") or facts is None:
         return False
     levels = {facts.settings.get(name) for name in _ISOLATION}
-    looks_for_some = bool(equal_columns(_sql_of(run, statement)))
+    looks_for_some = bool(_sql_of(run, statement).equal_columns())
     return looks_for_some and not levels & _LETTING_GO and reads_all(run, statement, relation)
 
 
 def _is_drawn_over_scale(run: Run, statement: int) -> bool:
-    script = run.plan.scripts[_script_of(run)[statement]]
-    return depend_on(_SCALE, choosing_variables(_sql_of(run, statement)), script.text)
+    of = _statement(run, statement)
+    script = run.plan.scripts[of.script].text
+    found = commands(script, dialect_of(run.database))
+    return depend_on(_SCALE, of.sql.choosing_variables, found)
 
 
-def _names(sql: str, relation: str) -> bool:
-    return relation == UNKNOWN or any(fits(name, relation) for name in tables_of(sql))
+def _names(sql: Sql, relation: str) -> bool:
+    return relation == UNKNOWN or any(fits(name, relation) for name in sql.tables)
 
 
 def _rows_to_lock(run: Run, statement: int, relation: str) -> float | None:
@@ -208,9 +198,9 @@ def _rows_to_lock(run: Run, statement: int, relation: str) -> float | None:
     locked one.
     """
     sql = _sql_of(run, statement)
-    if stands_for_many(_locked_table(run, statement) or "") or not chooses_rows(sql):
+    if stands_for_many(sql.locked_table or "") or not sql.chooses_rows:
         return None
-    if locks_the_first(sql) or not equal_columns(sql) or _changed_at_once(run, relation) > _ONE:
+    if sql.locks_the_first or not sql.equal_columns() or _changed_at_once(run, relation) > _ONE:
         return None
     return _rows_of(run, relation)
 
@@ -222,9 +212,9 @@ def _changed_at_once(run: Run, relation: str) -> float:
         for counter in (PgUserTables.n_tup_upd, PgUserTables.n_tup_del)
     ]
     executions = sum(
-        times_run(run, number)
-        for number, _, sql in _texts(run)
-        if fits(written_table(sql), relation)
+        times_run(run, one.number)
+        for one in statements_of(run)
+        if fits(one.sql.written_table, relation)
     )
     return sum(filter(None, counted)) / executions if executions else 0.0
 
@@ -234,9 +224,11 @@ def _locking_statement(run: Run, of: _Queue) -> int:
 
     A sample is late for some sessions: they then seem to wait at another statement.
     """
-    scripts = _script_of(run)
-    own = [number for number in scripts if scripts[number] == of.script]
-    locking = [number for number in own if fits(_locked_table(run, number), of.relation)]
+    locking = [
+        one.number
+        for one in statements_of(run)
+        if one.script == of.script and fits(one.sql.locked_table, of.relation)
+    ]
     if locking:
         return min(locking)
     return max(of.edges, key=lambda edge: edge.client_seconds).waiter
@@ -303,30 +295,25 @@ def while_held(run: Run, statement: int) -> list[int]:
 
     Outside of BEGIN and COMMIT each statement is a transaction of its own: itself.
     """
-    script = _script_of(run)[statement]
-    texts = _texts(run)
-    own = [number for number, of, _ in texts if of == script]
-    sql = {number: text for number, _, text in texts}
-    before = [number for number in own if number < statement]
-    opened = [number for number in before if _BEGIN.match(sql[number])]
-    closed = [number for number in before if _END.match(sql[number])]
+    script = _statement(run, statement).script
+    own = [one for one in statements_of(run) if one.script == script]
+    before = [one for one in own if one.number < statement]
+    opened = [one.number for one in before if one.sql.verb in _BEGINS]
+    closed = [one.number for one in before if one.sql.verb in _ENDS]
     if not opened or max(closed, default=-1) > opened[-1]:
         return [statement]
-    after = [number for number in own if number > statement] or [statement]
-    end = next((number for number in after if _END.match(sql[number])), own[-1])
-    return [number for number in after if number <= end]
+    after = [one for one in own if one.number > statement]
+    ends = (one.number for one in after if one.sql.verb in _ENDS)
+    end = next(ends, own[-1].number)
+    return [one.number for one in after if one.number <= end] or [statement]
 
 
-def _texts(run: Run) -> list[tuple[int, int, str]]:
-    return rows(run.statement_texts.statement, run.statement_texts.script, run.statement_texts.sql)
+def _statement(run: Run, number: int) -> Statement:
+    return next(one for one in statements_of(run) if one.number == number)
 
 
-def _sql_of(run: Run, statement: int) -> str:
-    return next(text for number, _, text in _texts(run) if number == statement)
-
-
-def _script_of(run: Run) -> dict[int, int]:
-    return {number: script for number, script, _ in _texts(run)}
+def _sql_of(run: Run, number: int) -> Sql:
+    return _statement(run, number).sql
 
 
 def _script_share(run: Run, script: int) -> float:

@@ -42,7 +42,7 @@ from dbdyno.explain.resources.failing import (
 )
 from dbdyno.explain.rule import Aside, Claim, NotFound, Rule
 from dbdyno.explain.sentences import Gains, amount, and_so_on, gains_in
-from dbdyno.explain.statements.sql import locks_nothing, shares_rows
+from dbdyno.explain.statements.statements import statements_of
 from dbdyno.formatting import count, percent
 from dbdyno.model.database import Database, PartKind
 from dbdyno.model.record import Certainty, FailureRecord
@@ -330,24 +330,18 @@ def _logged(run: Run) -> int:
 
 def _share_rows(run: Run, scripts: list[int]) -> bool:
     """Whether one of the scripts takes a shared row lock."""
-    texts = rows(run.statement_texts.script, run.statement_texts.sql)
-    return any(script in scripts and shares_rows(sql) for script, sql in texts)
+    return any(one.script in scripts and one.sql.shares_rows for one in statements_of(run))
 
 
 def _taking_part(run: Run) -> list[int]:
     """The numbers of the scripts that may take part in deadlocks."""
+    taking = {one.script for one in statements_of(run) if not one.sql.locks_nothing}
+    known = {one.script for one in statements_of(run)}
     return [
         number
         for number, one in enumerate(full_record(run).scripts)
-        if one.failed or not _locks_nothing(run, number)
+        if one.failed or number in taking or number not in known
     ]
-
-
-def _locks_nothing(run: Run, script: int) -> bool:
-    """Whether this is known of each of its statements."""
-    texts = rows(run.statement_texts.script, run.statement_texts.sql)
-    own = [sql for of, sql in texts if of == script]
-    return bool(own) and all(map(locks_nothing, own))
 
 
 RULE = Rule(

@@ -29,7 +29,7 @@ from dbdyno.analysis.search.bounds import free_row_versions
 from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
 from dbdyno.explain.sentences import Gains, amount, gains_in
 from dbdyno.explain.statements.hot_updates import Culprit, Misses, culprit_of, misses_of
-from dbdyno.explain.statements.sql import ends_transaction, fits, written_table
+from dbdyno.explain.statements.sql import fits
 from dbdyno.explain.statements.statements import WORKING, index_text, statements_of, working_share
 from dbdyno.formatting import percent, significant, size
 from dbdyno.model.record import Certainty
@@ -327,10 +327,10 @@ def _working_for_writers(run: Run, table: TableFacts) -> float:
 
     Reads beside them write no WAL, however much time they take.
     """
-    writers = [one for one in statements_of(run) if fits(written_table(one.sql), table.name)]
+    writers = [one for one in statements_of(run) if fits(one.sql.written_table, table.name)]
     if not writers:
         return 1.0
-    ends = [one for one in statements_of(run) if ends_transaction(one.sql)]
+    ends = [one for one in statements_of(run) if one.sql.ends_transaction]
     return sum(working_share(run, one.number) or 0.0 for one in [*writers, *ends])
 
 

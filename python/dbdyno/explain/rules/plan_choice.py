@@ -144,7 +144,7 @@ def _changed(run: Run, statement: Statement) -> PlanChange | ExpensiveGeneric | 
         was, became = _steps(run, before[variant]), _steps(run, after[variant])
         if highest >= COST_MIN and was != became:
             return PlanChange(
-                statement=statement.sql,
+                statement=statement.sql.text,
                 before=before[variant].text,
                 after=after[variant].text,
                 plan_before=before[variant],
@@ -187,7 +187,7 @@ def _expensive_generic(run: Run, statement: Statement) -> PlanChange | Expensive
         return None
     mode = server_facts(run).settings.get("plan_cache_mode", "auto")
     return ExpensiveGeneric(
-        statement=statement.sql,
+        statement=statement.sql.text,
         generic=generic.text,
         custom=custom.text,
         plan_generic=generic,

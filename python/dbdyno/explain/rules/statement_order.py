@@ -26,6 +26,7 @@ from typing import ClassVar
 from dbdyno.analysis.search.bounds import EXCEEDED, gain_factor
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.lock_queue import lock_queue, statement_means_ms
+from dbdyno.engine import Dialect
 from dbdyno.explain.locks.convoy import convoy_of, waited_among_clients
 from dbdyno.explain.needs import client_time, committed, server_facts, throughput_tps
 from dbdyno.explain.resources.processors import own_utilization
@@ -42,7 +43,7 @@ from dbdyno.explain.rule import (
 from dbdyno.explain.sentences import Gains, bound_exceeded_text, bound_text, gains_in
 from dbdyno.explain.statements.order import Advice, advise
 from dbdyno.explain.statements.script_text import commands
-from dbdyno.explain.statements.sql import in_short
+from dbdyno.explain.statements.sql import dialect_of
 from dbdyno.explain.statements.transactions import TimedScript, UnknownRowsError, UnorderableError
 from dbdyno.formatting import milliseconds, percent
 from dbdyno.model.record import Certainty, Severity
@@ -68,6 +69,7 @@ class StatementOrder(Claim, frozen=True, kw_only=True):
     """The table whose row limits throughput then."""
     measured_tps: Aside[float]
     run_id: Aside[str]
+    dialect: Aside[Dialect] = "standard"
     gains: Aside[Gains] = Gains()
 
     @property
@@ -119,7 +121,7 @@ class StatementOrder(Claim, frozen=True, kw_only=True):
     def advice(self) -> list[str]:
         """The statements of each script in short."""
         listed = {
-            name: ", ".join(in_short(one.text) for one in commands(text) if one.is_sql)
+            name: ", ".join(one.sql.in_short for one in commands(text, self.dialect) if one.is_sql)
             for name, text in self.scripts.items()
         }
         return [f"Run {name} in this order: {order}." for name, order in listed.items()]
@@ -177,6 +179,7 @@ def _if_better(run: Run, advice: Advice | None, waiting: float) -> StatementOrde
         table_after=after.table,
         measured_tps=throughput_tps(run),
         run_id=full_record(run).run_id,
+        dialect=dialect_of(run.database),
         gains=gains_in(run),
     )
 
@@ -199,6 +202,7 @@ def timed_scripts(run: Run) -> list[TimedScript]:
             name=script.name,
             share=done[place] / sum(done),
             text=script.text,
+            dialect=dialect_of(run.database),
             seconds=[working_ms.get(n, 0.0) / 1e3 for of, n in sorted(numbers) if of == place],
             round_trip_s=min(means_ms.values(), default=0.0) / 1e3,
         )

@@ -26,7 +26,7 @@ from dbdyno.explain.needs import committed, grown, server_facts
 from dbdyno.explain.resources.settings import size_bytes
 from dbdyno.explain.rule import SEVERITIES, Claim, NotFound, Rule, severity_of
 from dbdyno.explain.sentences import amount, and_so_on
-from dbdyno.explain.statements.statements import Statement, statements_of, times_run
+from dbdyno.explain.statements.statements import statements_of, times_run
 from dbdyno.formatting import percent, significant, size
 from dbdyno.model.counters import GlobalStatus, PgDatabase
 from dbdyno.model.record import Certainty, Severity
@@ -153,7 +153,7 @@ def _tables_on_disk(run: Run) -> TablesOnDisk | NotFound:
     merges = grown(run, GlobalStatus.Sort_merge_passes) / done
     if tables + merges < RARE:
         return NotFound("hardly a temporary table or sort went to disk")
-    suspects = [one.text for one in statements_of(run) if _may_sort(one)]
+    suspects = [one.text for one in statements_of(run) if one.sql.may_need_memory]
     return TablesOnDisk(disk_tables=tables, merge_passes=merges, statements=suspects)
 
 
@@ -172,7 +172,7 @@ def _files(run: Run) -> TemporaryFiles | NotFound:
         return NotFound("no temporary file was written")
     if files < RARE:
         return NotFound("hardly a temporary file was written")
-    suspects = [one for one in statements_of(run) if _may_sort(one)]
+    suspects = [one for one in statements_of(run) if one.sql.may_need_memory]
     waiting_share = _waiting_share(run)
     return TemporaryFiles(
         share=waiting_share,
@@ -194,11 +194,6 @@ def _waiting_share(run: Run) -> float | None:
         for event in {part.wait_event for part in spent.parts}
         if event.casefold() in _EVENTS
     )
-
-
-def _may_sort(statement: Statement) -> bool:
-    text = statement.sql.lower()
-    return any(word in text for word in ("order by", "group by", "distinct", " join ", "union"))
 
 
 RULE = Rule(

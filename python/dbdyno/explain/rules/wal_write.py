@@ -41,12 +41,11 @@ from dbdyno.explain.needs import client_time, committed, growth_if_reported
 from dbdyno.explain.resources.settings import is_on
 from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Numbers, Rule, severity_of
 from dbdyno.explain.sentences import GainsOfWaits, bound_text, gains_of_waits_in
-from dbdyno.explain.statements.sql import written_table
+from dbdyno.explain.statements.statements import statements_of
 from dbdyno.formatting import milliseconds, percent, significant, size
 from dbdyno.model.counters import Counter, FileIo, GlobalStatus, PgIo, PgWal
 from dbdyno.model.record import Certainty, Severity
 from dbdyno.model.run import Run
-from dbdyno.model.tables import rows
 from dbdyno.model.telemetry import ServerFacts
 
 # Flash with a cache that survives a power cut answers in 0.05 to 0.5 ms, without one in 1 to 5, a
@@ -362,8 +361,7 @@ def _delay_ms(run: Run) -> float:
 
 def _writing(run: Run) -> float:
     """Committed transactions of the scripts that write; of all if no statement shows it."""
-    texts = rows(run.statement_texts.script, run.statement_texts.sql)
-    writers = {script for script, sql in texts if written_table(sql)}
+    writers = {one.script for one in statements_of(run) if one.sql.written_table}
     done = [script.ok for script in full_record(run).scripts]
     if not writers or not sum(done):
         return committed(run)

@@ -10,7 +10,7 @@ from dbdyno.analysis.costs.costs import cost, costs
 from dbdyno.analysis.waits.budget import known_budget
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
 from dbdyno.explain.rule import NOTICED
-from dbdyno.explain.statements.sql import fits, tables_of
+from dbdyno.explain.statements.sql import fits
 from dbdyno.explain.statements.statements import statements_of
 from dbdyno.model.counters import PgUserTables
 from dbdyno.model.run import Run
@@ -54,7 +54,7 @@ def _not_used_openly(run: Run) -> list[str]:
     facts = server_facts(run)
     used = {table.name for table in facts.tables}
     used |= {relation for plan in facts.plans for _, relation, _ in plan.nodes}
-    written = {name for statement in statements_of(run) for name in tables_of(statement.sql)}
+    written = {name for statement in statements_of(run) for name in statement.sql.tables}
     return [
         name
         for name in known_objects(run, PgUserTables.source)

@@ -8,7 +8,7 @@ from collections import defaultdict
 from msgspec import Struct
 
 from dbdyno.explain.needs import committed, grown, growth_if_reported, known_objects, server_facts
-from dbdyno.explain.statements.sql import assigned_columns, fits, is_update, the_one, written_table
+from dbdyno.explain.statements.sql import Sql, fits, the_one
 from dbdyno.explain.statements.statements import statements_of
 from dbdyno.model.counters import PgUserTables
 from dbdyno.model.run import Run
@@ -100,7 +100,7 @@ def culprit_of(run: Run, of: Misses) -> Culprit | None:
             Culprit(table, statement.text, columns, _with_one_of(columns, table))
             for table in (of.table, of.pages)
             for statement in statements_of(run)
-            if is_update(statement.sql) and fits(written_table(statement.sql), of.table.name)
+            if statement.sql.verb == "update" and fits(statement.sql.written_table, of.table.name)
             if (columns := _indexed_columns(statement.sql, table))
         ),
         None,
@@ -111,8 +111,8 @@ def _with_one_of(columns: list[str], table: TableFacts) -> list[IndexFacts]:
     return [index for index in table.indexes if not set(columns).isdisjoint(index.columns)]
 
 
-def _indexed_columns(sql: str, table: TableFacts) -> list[str]:
+def _indexed_columns(sql: Sql, table: TableFacts) -> list[str]:
     """The columns that the statement assigns and an index contains."""
     indexed = {column for index in table.indexes for column in index.columns}
-    assigned = {the_one(name, table.columns) for name in assigned_columns(sql)}
+    assigned = {the_one(name, table.columns) for name in sql.assigned_columns}
     return sorted(column for column in assigned if column and column in indexed)

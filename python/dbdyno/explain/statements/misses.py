@@ -13,11 +13,10 @@ import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.series.distributions import is_measured
-from dbdyno.explain.statements.sql import fits, key_columns, tables_of
-from dbdyno.explain.statements.statements import in_one_line
+from dbdyno.explain.statements.sql import Sql, fits
+from dbdyno.explain.statements.statements import in_one_line, statements_of
 from dbdyno.formatting import count, counted, percent
 from dbdyno.model.run import Run
-from dbdyno.model.tables import rows
 from dbdyno.model.telemetry import ServerFacts
 
 _INVALID_MIN = 0.05
@@ -42,8 +41,7 @@ class _Lookup(Struct, frozen=True):
     """A statement that looks up rows, with its executions in each interval in which it ran."""
 
     place: str
-    sql: str
-    columns: Sequence[str]
+    sql: Sql
     executions: np.ndarray
     without: np.ndarray
 
@@ -53,7 +51,7 @@ class _Lookup(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        return in_one_line(self.sql.rstrip("; \n"))
+        return in_one_line(self.sql.text.rstrip("; \n"))
 
 
 def find_misses(run: Run, allowed_of: Mapping[str, float]) -> Misses:
@@ -85,20 +83,13 @@ def _lookups(run: Run) -> Iterable[tuple[str, _Lookup]]:
     scripts = run.plan.scripts
     table = run.statements
     counted = is_measured(run, table) & ~np.isnan(table.executions_without_rows)
-    texts = rows(
-        run.statement_texts.statement,
-        run.statement_texts.script,
-        run.statement_texts.line,
-        run.statement_texts.sql,
-    )
-    for number, script, line, sql in texts:
-        ran = (table.statement == number) & counted
-        columns = key_columns(sql)
-        if columns and ran.any():
-            name = scripts[script].name
+    for one in statements_of(run):
+        ran = (table.statement == one.number) & counted
+        if one.sql.key_columns and ran.any():
+            name = scripts[one.script].name
             executions, without = table.count[ran], table.executions_without_rows[ran]
-            place = f"{name}:{line}" if line else name
-            yield name, _Lookup(place, sql, columns, executions, without)
+            place = f"{name}:{one.line}" if one.line else name
+            yield name, _Lookup(place, one.sql, executions, without)
 
 
 def _unexpected(lookup: _Lookup, facts: ServerFacts) -> str:
@@ -110,7 +101,7 @@ def _unexpected(lookup: _Lookup, facts: ServerFacts) -> str:
     if _stopped_finding(lookup):
         return f"{_missed(lookup)}: at first most did, at the end hardly any"
     if lookup.share > _UNIQUE_MIN and _is_unique(lookup, facts):
-        return f"{_missed(lookup)} by {', '.join(lookup.columns)}, a unique key"
+        return f"{_missed(lookup)} by {', '.join(lookup.sql.key_columns)}, a unique key"
     return ""
 
 
@@ -126,9 +117,11 @@ def _stopped_finding(lookup: _Lookup) -> bool:
 
 def _is_unique(lookup: _Lookup, facts: ServerFacts) -> bool:
     """Whether the columns are exactly a unique key: with more conditions rows may be excluded."""
-    (written,) = tables_of(lookup.sql)
+    (written,) = lookup.sql.tables
     return any(
-        index.is_unique and index.rows_share == 1 and set(index.columns) == set(lookup.columns)
+        index.is_unique
+        and index.rows_share == 1
+        and set(index.columns) == set(lookup.sql.key_columns)
         for table in facts.tables
         if fits(written, table.name) or fits(written, table.partition_of)
         for index in table.indexes

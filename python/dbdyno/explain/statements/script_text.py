@@ -5,14 +5,14 @@ sets and uses. The engine decides whether a command is valid.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from dbdyno.engine import tokens
+from dbdyno.engine import Dialect, tokens
+from dbdyno.explain.statements.sql import Sql
 
 _META = re.compile(r"\\(?:[^\n]*\\\n)*[^\n]*")
-_USED = re.compile(r"(?<![:\w]):([A-Za-z_]\w*)")
 _SET = re.compile(r"\s*\\set(?:text)?\s+(\w+)")
 _RESULT = re.compile(r"\\[ga]set\b")
 
@@ -22,6 +22,12 @@ class Command(Struct, frozen=True):
 
     lead: str
     text: str
+    dialect: Dialect
+
+    @property
+    def sql(self) -> Sql:
+        """Its text by the grammar of the server, as far as it is sent there."""
+        return Sql(self.text, self.dialect)
 
     @property
     def is_sql(self) -> bool:
@@ -36,7 +42,7 @@ class Command(Struct, frozen=True):
     @property
     def used(self) -> set[str]:
         """The variables that it reads."""
-        return set(_USED.findall(self.text))
+        return self.sql.used_variables
 
     @property
     def assigned(self) -> set[str]:
@@ -50,9 +56,17 @@ class Command(Struct, frozen=True):
         return self.is_sql and bool(_RESULT.search(self.text))
 
 
-def commands(script: str) -> list[Command]:
+def commands(script: str, dialect: Dialect = "standard") -> list[Command]:
     """The commands in the order of the script; a comment at its end is dropped."""
-    return list(_commands(script))
+    found: list[Command] = []
+    place = 0
+    while place < len(script):
+        begin = _begin_of(script, place, dialect)
+        lead = script[place:begin].strip()
+        place = _end_of(script, begin, dialect)
+        if text := script[begin:place].strip():
+            found.append(Command(f"{lead}\n" if lead else "", text, dialect))
+    return found
 
 
 def script_of(found: Iterable[Command]) -> str:
@@ -60,41 +74,34 @@ def script_of(found: Iterable[Command]) -> str:
     return "".join(f"{one.lead}{one.text}\n" for one in found)
 
 
-def depend_on(variable: str, names: Iterable[str], script: str) -> bool:
+def depend_on(variable: str, names: Iterable[str], script: Sequence[Command]) -> bool:
     """Whether the script computes one of these from the variable, in any number of steps."""
     needed = set(names)
-    for command in reversed(commands(script)):
+    for command in reversed(script):
         if command.assigned & needed:
             needed |= command.used
     return variable in needed
 
 
-def _commands(script: str) -> Iterator[Command]:
-    place = 0
-    while place < len(script):
-        begin = _begin_of(script, place)
-        lead = script[place:begin].strip()
-        place = _end_of(script, begin)
-        if text := script[begin:place].strip():
-            yield Command(f"{lead}\n" if lead else "", text)
-
-
-def _begin_of(script: str, place: int) -> int:
+def _begin_of(script: str, place: int, dialect: Dialect) -> int:
     """Where the next command begins: after white space and comments."""
-    for token in tokens(script[place:], "standard"):
+    for token in tokens(script[place:], dialect):
         if token.kind not in ("space", "comment"):
             break
         place += len(token.text)
+    if script.startswith("--", place):  # no comment to MySQL, but to the engine
+        after = (script + "\n").index("\n", place)
+        return _begin_of(script, after, dialect)
     return place
 
 
-def _end_of(script: str, begin: int) -> int:
+def _end_of(script: str, begin: int, dialect: Dialect) -> int:
     """The end of the command that begins here."""
     meta = _META.match(script, begin)
     if meta:
         return meta.end()
     end = begin
-    for token in tokens(script[begin:], "standard"):
+    for token in tokens(script[begin:], dialect):
         is_joined = script.endswith("\\", begin, end)  # `\;` joins two statements
         if token.text == "\\" and not script.startswith("\\;", end):
             # `\gset` takes the semicolon's place.

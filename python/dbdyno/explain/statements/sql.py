@@ -1,4 +1,4 @@
-"""What a statement of a script writes and compares, read from its text.
+"""What a statement of a script writes and compares, read from its tokens.
 
 Not a parser: it recognizes the plain forms that transactions consist of, and returns nothing for
 the rest. A rule that names a table or column by it has a second kind of evidence, or says that it
@@ -12,55 +12,39 @@ does not distinguish the letters' case. :func:`fits` compares names.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
 
-from dbdyno.engine import tokens
+from dbdyno.engine import Dialect, Token, tokens
+from dbdyno.model.database import Database
 
-_NAME = r'(?:"[^"]+"|`[^`]+`|\w+#?)'
-_QUALIFIED = rf"{_NAME}(?:\.{_NAME})?"
-# Not the UPDATE of SELECT … FOR UPDATE, FOR NO KEY UPDATE or ON CONFLICT DO UPDATE.
-_UPDATE = r"(?<!\bfor\s)(?<!\bkey\s)(?<!\bdo\s)\bupdate\s+(?:only\s+)?"
-_INSERT, _DELETE = r"\binsert\s+into\s+", r"\bdelete\s+from\s+(?:only\s+)?"
-_COPY = rf"\bcopy\s+(?={_QUALIFIED}\s*(?:\([^()]*\)\s*)?from\b)"
-_WRITES = re.compile(rf"(?:{_UPDATE}|{_INSERT}|{_DELETE}|{_COPY})({_QUALIFIED})", re.I)
-_READS = re.compile(rf"\b(?:from|join)\s+(?:only\s+)?({_QUALIFIED})", re.I)
-_SET = re.compile(r"\bset\b(.*?)(?:\bwhere\b|\bfrom\b|\breturning\b|$)", re.I | re.DOTALL)
-_WHERE = re.compile(
-    r"\bwhere\b(.*?)(?:\bgroup\b|\border\b|\blimit\b|\breturning\b|\bfor\b|$)", re.I | re.DOTALL
-)
-_COMMIT = re.compile(r"\s*(?:commit|end)\b", re.I)
-_CONTROL = re.compile(r"\s*(?:begin|start|commit|end|rollback)\b", re.I)
-_LOCKING = re.compile(r"\bfor\s+(?:no\s+key\s+)?update\b|\bshare\b", re.I)
-"""FOR UPDATE, FOR SHARE and variants, LOCK IN SHARE MODE."""
-_FOR_UPDATE = re.compile(r"\bfor\s+(?:no\s+key\s+)?update\b", re.I)
-_FOR_SHARE = re.compile(r"\bfor\s+(?:key\s+)?share\b|\block\s+in\s+share\s+mode\b", re.I)
-_SOME = re.compile(r"\b(?:limit|fetch\s+(?:first|next))\b", re.I)
-_FIRST_BY = re.compile(
-    rf"\border\s+by\s+({_QUALIFIED})(?:\s+(?:asc|desc))?(?:\s+nulls\s+\w+)?\s*"
-    rf"(?:\blimit\b|\bfetch\s+(?:first|next)\b|,.*\b(?:limit|fetch)\b)",
-    re.I | re.DOTALL,
-)
-_ONCE_GROUPED = re.compile(r"\b(?:group\s+by|distinct|union|over\s*\()", re.I)
-_NOT_WAITING = re.compile(r"\b(?:skip\s+locked|nowait)\b", re.I)
-_ASSIGNED = re.compile(rf"(?:^|,)\s*({_NAME})\s*=")
-_ASSIGNED_TOGETHER = re.compile(r"\(([^()]*)\)\s*=")
-_EQUAL = re.compile(rf"({_QUALIFIED})\s*(?:=|\bin\s*\()", re.I)
-_JOINED = re.compile(rf"({_NAME})\.({_NAME})\s*=\s*({_NAME})\.({_NAME})", re.I)
-_EQUAL_CALL = re.compile(rf"({_QUALIFIED})\s*\(\s*({_QUALIFIED})\s*\)\s*(?:=|\bin\s*\()", re.I)
-_LIKE = re.compile(rf"({_QUALIFIED})\s+i?like\b", re.I)
-_OR = re.compile(r"\bor\b", re.I)
-_VARIABLE = re.compile(r"(?<!:):(\w+)")
-_DRAWN = re.compile(rf"{_VARIABLE.pattern}|\$\d|\?")
-"""A variable, a parameter, or the placeholder of a value."""
-_READ_OR_UPDATE = re.compile(r"\s*(?:select|update)\b", re.I)
-_AND = re.compile(r"\band\b", re.I)
-_SETS = re.compile(r"\b(?:select|any|all|some|or|not|union|having)\b", re.I)
-_EQUAL_TO_DRAWN = re.compile(
-    rf"[\s(]*({_QUALIFIED})\s*=(?=.*(?:{_DRAWN.pattern}))[-+*/%()\s\w:.$?]+", re.DOTALL
-)
-_NESTED = re.compile(r"\([^()]*\)")
 _DIGITS = "#"
 """Stands for the digits at the end of a name."""
+_DIGITS_OF_A_FORM = re.compile(r"(?<=\w)#(?!\w)")
+_LIKE_A_LETTER = "♯"
+"""Part of a name by every grammar: to MySQL, ``#`` begins a comment."""
+_FOR_UPDATE = ("for update", "for no key update")
+_NO_UPDATE_BEFORE = frozenset({"for", "key", "do"})
+"""SELECT … FOR UPDATE, FOR NO KEY UPDATE, ON CONFLICT DO UPDATE."""
+_NOT_WAITING = ("skip locked", "nowait")
+_GROUPS = ("group by", "distinct", "union")
+_SOME = ("limit", "fetch first", "fetch next")
+_LIKE = (["like"], ["ilike"])
+_SETS = ("select", "any", "all", "some", "or", "not", "union", "having")
+_WHERE_ENDS = frozenset({"group", "order", "limit", "returning", "for", ";"})
+_SET_ENDS = frozenset({"where", "from", "returning", ";"})
+_BEFORE_TABLES = frozenset({"from", "join", "update", "into", "only", ","})
+_DRAWN = frozenset({"variable", "parameter", "placeholder"})
+"""What stands for a value that is drawn."""
+_ARITHMETIC = _DRAWN | {"number", "word", "cast"}
+
+
+def dialect_of(database: Database) -> Dialect:
+    """Whose grammar the database reads; of one that is known by ODBC alone, the standard's."""
+    return "standard" if database.protocol == "odbc" else database.protocol
 
 
 def stands_for_many(written: str) -> bool:
@@ -90,204 +74,346 @@ def the_one(written: str, names: Iterable[str]) -> str | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-def is_update(sql: str) -> bool:
-    """Whether it is a plain UPDATE."""
-    return _bare(sql).lstrip().lower().startswith("update")
+class _Name(NamedTuple):
+    """A name with its qualifiers, and the place after it."""
+
+    parts: Sequence[str]
+    end: int
+
+    @property
+    def own(self) -> str:
+        return self.parts[-1]
+
+    @property
+    def qualifier(self) -> str:
+        return ".".join(self.parts[:-1])
+
+    @property
+    def table(self) -> str:
+        """As telemetry has it: without a schema that need not be named."""
+        return self.own if self.qualifier in ("", "public") else ".".join(self.parts)
 
 
-def ends_transaction(sql: str) -> bool:
-    """Whether it commits."""
-    return _COMMIT.match(_bare(sql)) is not None
+@dataclass(frozen=True)
+class Sql:
+    """The text of a statement, or of several, and the grammar by which the server reads it."""
 
+    text: str
+    dialect: Dialect = "standard"
 
-def locks_nothing(sql: str) -> bool:
-    """Whether it only reads tables, or begins or ends a transaction.
+    @cached_property
+    def _tokens(self) -> list[Token]:
+        """All that means something to the server."""
+        read = tokens(_DIGITS_OF_A_FORM.sub(_LIKE_A_LETTER, self.text), self.dialect)
+        return [
+            Token(kind, text.replace(_LIKE_A_LETTER, _DIGITS))
+            for kind, text in read
+            if kind not in ("space", "comment")
+        ]
 
-    A SELECT without a table may call a function with any effect.
-    """
-    bare = _bare(sql)
-    is_read = bare.lstrip().lower().startswith("select") and bool(tables_of(sql))
-    is_plain = is_read and not _WRITES.search(bare) and not _LOCKING.search(bare)
-    return is_plain or _CONTROL.match(bare) is not None
+    @cached_property
+    def _words(self) -> list[str]:
+        """Keywords and symbols, to compare with; nothing for what is in quotes."""
+        return [
+            "" if kind in ("string", "quoted_name") else text.lower() for kind, text in self._tokens
+        ]
 
+    def _are(self, place: int, phrase: str) -> bool:
+        """Whether these words stand here."""
+        words = phrase.split()
+        return self._words[place : place + len(words)] == words
 
-def shares_rows(sql: str) -> bool:
-    """Whether it locks the rows that it reads in a mode that others may have too."""
-    return _FOR_SHARE.search(_bare(sql)) is not None
+    def _has(self, *phrases: str, start: int = 0) -> bool:
+        """Whether one of these phrases occurs."""
+        places = range(start, len(self._words))
+        return any(self._are(place, phrase) for place in places for phrase in phrases)
 
+    def _name(self, place: int) -> _Name | None:
+        """The name that begins here."""
+        parts: list[str] = []
+        for at in range(place, len(self._tokens), 2):
+            kind, text = self._tokens[at]
+            if kind not in ("word", "quoted_name"):
+                break
+            # Others are folded to lower case, as PostgreSQL does.
+            parts.append(text[1:-1] if kind == "quoted_name" else text.lower())
+            if not self._are(at + 1, "."):
+                return _Name(parts, at + 1)
+        return _Name(parts, place + 2 * len(parts) - 1) if parts else None
 
-def written_table(sql: str) -> str | None:
-    """The table that it updates, inserts or copies into, or deletes from."""
-    match = _WRITES.search(_bare(sql))
-    return _table(match[1]) if match else None
+    def _names(self, places: range) -> Iterator[_Name]:
+        """Every name that begins at one of these places."""
+        end = places.start
+        for place in places:
+            if place >= end and (name := self._name(place)):
+                end = name.end
+                yield name
 
+    def _clauses(self, word: str, ends: frozenset[str]) -> list[range]:
+        """The places after this word, up to a word that ends the clause or the query around it."""
+        found: list[range] = []
+        for start, begin in enumerate(self._words, 1):
+            if begin == word and (not found or start > found[-1].stop):
+                depth, end = 0, start
+                for end in range(start, len(self._words) + 1):
+                    after = self._words[end : end + 1]
+                    depth += (after == ["("]) - (after == [")"])
+                    if not after or depth < 0 or (depth == 0 and after[0] in ends):
+                        break
+                found.append(range(start, end))
+        return found
 
-def locked_table(sql: str) -> str | None:
-    """The table whose rows a plain UPDATE changes or a SELECT … FOR UPDATE locks."""
-    if is_update(sql):
-        return written_table(sql)
-    return next(iter(tables_of(sql)), None) if _FOR_UPDATE.search(_bare(sql)) else None
+    @cached_property
+    def _wheres(self) -> list[range]:
+        return self._clauses("where", _WHERE_ENDS)
 
+    def _compares(self, place: int) -> bool:
+        """Whether what ends before this place is compared for equality."""
+        return self._are(place, "=") or self._are(place, "in (")
 
-def locks_the_first(sql: str) -> bool:
-    """Whether it locks the first of the rows that qualify, as from a queue, and waits for it."""
-    bare = _bare(sql)
-    is_of_some = bool(_FOR_UPDATE.search(bare) and _SOME.search(bare))
-    return is_of_some and not _NOT_WAITING.search(bare)
+    @property
+    def verb(self) -> str:
+        """Its first word, in lower case."""
+        return next(iter(self._words), "")
 
+    @property
+    def in_short(self) -> str:
+        """Its verb and its first table, as a short name of the statement."""
+        return " ".join([self.verb.upper(), *self.tables[:1]]).strip()
 
-def tables_of(sql: str) -> list[str]:
-    """The tables that it writes and reads, each once."""
-    bare = _bare(sql)
-    named = [match[1] for pattern in (_WRITES, _READS) for match in pattern.finditer(bare)]
-    return list(dict.fromkeys(map(_table, named)))
+    @property
+    def ends_transaction(self) -> bool:
+        """Whether it commits."""
+        return self.verb in ("commit", "end")
 
+    def _table_after(self, place: int) -> str | None:
+        """The table that is named here, perhaps after ONLY."""
+        name = self._name(place + self._are(place, "only"))
+        return name.table if name else None
 
-def in_short(sql: str) -> str:
-    """Its verb and its first table, as a short name of the statement."""
-    verb = _bare(sql).split(None, 1)[:1]
-    return " ".join([*(word.rstrip(";").upper() for word in verb), *tables_of(sql)[:1]])
+    @cached_property
+    def _written(self) -> list[str]:
+        found = []
+        for place, word in enumerate(self._words):
+            before = self._words[place - 1] if place else ""
+            if word == "update" and before not in _NO_UPDATE_BEFORE:
+                found.append(self._table_after(place + 1))
+            elif self._are(place, "insert into") or self._are(place, "delete from"):
+                found.append(self._table_after(place + 2))
+            elif word == "copy" and (name := self._name(place + 1)):
+                columns = self._words[name.end :]
+                after = columns.index(")") + 1 if columns[:1] == ["("] and ")" in columns else 0
+                found += [name.table] if columns[after : after + 1] == ["from"] else []
+        return [table for table in found if table]
 
+    @cached_property
+    def tables(self) -> list[str]:
+        """The tables that it writes and reads, each once."""
+        read = [
+            self._table_after(place)
+            for place, word in enumerate(self._words, 1)
+            if word in ("from", "join")
+        ]
+        return list(dict.fromkeys([*self._written, *filter(None, read)]))
 
-def assigned_columns(sql: str) -> list[str]:
-    """The columns that its SET assigns."""
-    clause = _SET.search(_bare(sql))
-    if clause is None:
-        return []
-    together = [
-        name for group in _ASSIGNED_TOGETHER.findall(clause[1]) for name in group.split(",")
-    ]
-    single = _ASSIGNED.findall(_without_nested(clause[1]))
-    return [_unquoted(name.strip()) for name in [*single, *together]]
+    @property
+    def written_table(self) -> str | None:
+        """The table that it updates, inserts or copies into, or deletes from."""
+        return next(iter(self._written), None)
 
+    @property
+    def locked_table(self) -> str | None:
+        """The table whose rows a plain UPDATE changes or a SELECT … FOR UPDATE locks."""
+        if self.verb == "update":
+            return self.written_table
+        return next(iter(self.tables), None) if self._has(*_FOR_UPDATE) else None
 
-def equal_columns(sql: str, table: str = "") -> list[str]:
-    """The columns that its WHERE compares for equality, without their tables.
+    @property
+    def locks_nothing(self) -> bool:
+        """Whether it only reads tables, or begins or ends a transaction.
 
-    With a table, columns that the statement attributes to another one are omitted.
-    """
-    bare = _bare(sql)
-    clause = _WHERE.search(bare)
-    named = [name.rpartition(".") for name in _EQUAL.findall(clause[1])] if clause else []
-    return list(
-        dict.fromkeys(
-            _unquoted(column)
-            for of, _, column in named
-            if not (of and table) or _is_of(bare, of, table)
+        A SELECT without a table may call a function with any effect.
+        """
+        if self.verb != "select":
+            return self.verb in ("begin", "start", "commit", "end", "rollback")
+        return bool(self.tables) and not (self._written or self._has(*_FOR_UPDATE, "share"))
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether it locks the rows that it reads in a mode that others may have too."""
+        return self._has("for share", "for key share", "lock in share mode")
+
+    @property
+    def skips_locked(self) -> bool:
+        """Whether it leaves out the rows that others have locked."""
+        return self._has("skip locked")
+
+    @property
+    def locks_the_first(self) -> bool:
+        """Whether it locks the first rows that qualify, as from a queue, and waits for them."""
+        is_of_some = self._has(*_FOR_UPDATE) and self._has(*_SOME)
+        return is_of_some and not self._has(*_NOT_WAITING)
+
+    @property
+    def assigned_columns(self) -> list[str]:
+        """The columns that its SET assigns."""
+        found: list[str] = []
+        for clause in self._clauses("set", _SET_ENDS)[:1]:
+            depth, targets = 0, clause.start
+            for place in clause:
+                word = self._words[place]
+                depth += (word == "(") - (word == ")")
+                if depth == 0 and word == "=":
+                    found += [name.own for name in self._names(range(targets, place))]
+                    targets = clause.stop  # what follows is the value
+                elif depth == 0 and word == ",":
+                    targets = place + 1
+        return found
+
+    def equal_columns(self, table: str = "") -> list[str]:
+        """The columns that its WHERE compares for equality, without their tables.
+
+        With a table, columns that the statement attributes to another one are omitted.
+        """
+        return list(
+            dict.fromkeys(
+                name.own
+                for clause in self._wheres
+                for name in self._names(clause)
+                if self._compares(name.end)
+                if not (name.qualifier and table) or self._is_of(name.qualifier, table)
+            )
         )
-    )
 
+    def joined_columns(self, table: str) -> list[str]:
+        """The table's columns that it compares for equality with columns of other tables."""
+        pairs = [
+            (name, other)
+            for name in self._names(range(len(self._words)))
+            if self._are(name.end, "=") and (other := self._name(name.end + 1))
+            if name.qualifier and other.qualifier
+        ]
+        own = (
+            one.own
+            for pair in pairs
+            for one, other in (pair, pair[::-1])
+            if self._is_of(one.qualifier, table) and not self._is_of(other.qualifier, table)
+        )
+        return list(dict.fromkeys(own))
 
-def joined_columns(sql: str, table: str) -> list[str]:
-    """The table's columns that it compares for equality with columns of other tables."""
-    bare = _bare(sql)
-    sides = [
-        side
-        for one, its, other, others in _JOINED.findall(bare)
-        for side in ((one, its, other), (other, others, one))
-    ]
-    own = (
-        _unquoted(column)
-        for of, column, with_ in sides
-        if _is_of(bare, of, table) and not _is_of(bare, with_, table)
-    )
-    return list(dict.fromkeys(own))
+    def _is_of(self, qualifier: str, table: str) -> bool:
+        """Whether a column's qualifier means this table: as its alias, or by its name."""
+        written = self._aliases.get(qualifier.casefold(), [qualifier])
+        return any(fits(one, name) for one in written for name in (table, table.rpartition(".")[2]))
 
+    @cached_property
+    def _aliases(self) -> dict[str, list[str]]:
+        """What may be a table's other name, with the tables."""
+        found: dict[str, list[str]] = {}
+        for place, word in enumerate(self._words, 1):
+            name = self._name(place) if word in _BEFORE_TABLES else None
+            alias = self._name(name.end + self._are(name.end, "as")) if name else None
+            if name and alias:
+                found.setdefault(alias.own.casefold(), []).append(name.table)
+        return found
 
-def has_alternatives(sql: str) -> bool:
-    """Whether its WHERE joins conditions by OR."""
-    clause = _WHERE.search(_bare(sql))
-    return clause is not None and _OR.search(clause[1]) is not None
+    @property
+    def equal_calls(self) -> list[tuple[str, str]]:
+        """Functions of one column whose result its WHERE compares for equality."""
+        return [
+            (".".join(called.parts), column.own)
+            for clause in self._wheres
+            for called in self._names(clause)
+            if self._are(called.end, "(") and (column := self._name(called.end + 1))
+            if self._are(column.end, ")") and self._compares(column.end + 1)
+        ]
 
+    @property
+    def like_columns(self) -> list[str]:
+        """The columns that its WHERE compares with a pattern, without their tables."""
+        found = (name for clause in self._wheres for name in self._names(clause))
+        like = (name for name in found if self._words[name.end : name.end + 1] in _LIKE)
+        return list(dict.fromkeys(name.own for name in like))
 
-def first_by(sql: str) -> str | None:
-    """The column of its only table by which it wants the first few rows."""
-    bare = _bare(sql)
-    match = _FIRST_BY.search(bare)
-    if match is None or _ONCE_GROUPED.search(bare) or len(tables_of(sql)) != 1:
+    @property
+    def first_by(self) -> str | None:
+        """The column of its only table by which it wants the first few rows."""
+        for place in range(len(self._words)):
+            name = self._name(place + 2) if self._are(place, "order by") else None
+            if name and self._is_followed_by_limit(name.end):
+                is_grouped = self._has(*_GROUPS, "over (")
+                return None if is_grouped or len(self.tables) != 1 else name.own
         return None
-    return _unquoted(match[1].rpartition(".")[2])
 
+    def _is_followed_by_limit(self, place: int) -> bool:
+        """Whether the first column of an ORDER BY, which ends here, and then others, are."""
+        place += self._are(place, "asc") or self._are(place, "desc")
+        place += 2 * self._are(place, "nulls")
+        is_several = self._are(place, ",")
+        return (
+            self._has(*_SOME, start=place)
+            if is_several
+            else any(self._are(place, one) for one in _SOME)
+        )
 
-def equal_calls(sql: str) -> list[tuple[str, str]]:
-    """Functions of one column whose result its WHERE compares for equality."""
-    clause = _WHERE.search(_bare(sql))
-    called = _EQUAL_CALL.findall(clause[1]) if clause else []
-    return [(name.lower(), _unquoted(column.rpartition(".")[2])) for name, column in called]
+    @property
+    def may_need_memory(self) -> bool:
+        """Whether the server may have to sort or hash rows for it."""
+        return self._has("order by", "join", *_GROUPS)
 
+    @property
+    def has_alternatives(self) -> bool:
+        """Whether its WHERE joins conditions by OR."""
+        return any(self._words[place] == "or" for clause in self._wheres for place in clause)
 
-def like_columns(sql: str) -> list[str]:
-    """The columns that its WHERE compares with a pattern, without their tables."""
-    clause = _WHERE.search(_bare(sql))
-    named = _LIKE.findall(clause[1]) if clause else []
-    return list(dict.fromkeys(_unquoted(name.rpartition(".")[2]) for name in named))
+    @property
+    def _chosen_by(self) -> list[Token]:
+        """What stands for a value in its WHERE."""
+        places = (place for clause in self._wheres for place in clause)
+        return [one for one in (self._tokens[place] for place in places) if one.kind in _DRAWN]
 
+    @property
+    def chooses_rows(self) -> bool:
+        """Whether a value in its WHERE decides which of the existing rows it matches."""
+        return bool(self._chosen_by)
 
-def chooses_rows(sql: str) -> bool:
-    """Whether a value in its WHERE decides which of the existing rows it matches."""
-    clause = _WHERE.search(_bare(sql))
-    return clause is not None and _DRAWN.search(clause[1]) is not None
+    @property
+    def choosing_variables(self) -> set[str]:
+        """The script's variables in its WHERE."""
+        return {text[1:] for kind, text in self._chosen_by if kind == "variable"}
 
+    @property
+    def used_variables(self) -> set[str]:
+        """The script's variables in it."""
+        return {text[1:] for kind, text in self._tokens if kind == "variable"}
 
-def choosing_variables(sql: str) -> set[str]:
-    """The script's variables in its WHERE."""
-    clause = _WHERE.search(_bare(sql))
-    return set(_VARIABLE.findall(clause[1])) if clause else set()
+    @property
+    def key_columns(self) -> list[str]:
+        """The columns of its only table by whose values alone it finds the rows to read or update.
 
+        Empty if it has other conditions, or wants the next row of a queue, which may be empty.
+        """
+        if self.verb not in ("select", "update") or len(self._wheres) != 1 or len(self.tables) != 1:
+            return []
+        (where,) = self._wheres
+        if self._has(*_NOT_WAITING) or self.first_by or self._has(*_SETS, start=where.start):
+            return []
+        borders = [where.start - 1, *(at for at in where if self._are(at, "and")), where.stop]
+        found = [self._equal_to_drawn(range(one + 1, end)) for one, end in pairwise(borders)]
+        return [column for column in found if column] if all(found) else []
 
-def key_columns(sql: str) -> list[str]:
-    """The columns of its only table by whose values alone it finds the rows to read or update.
+    def _equal_to_drawn(self, condition: range) -> str:
+        """The column that a condition sets equal to an expression of a value; empty otherwise."""
+        opened = next((at for at in condition if not self._are(at, "(")), condition.stop)
+        name = self._name(opened)
+        if name is None or not self._are(name.end, "="):
+            return ""
+        value = self._tokens[name.end + 1 : condition.stop]
+        is_drawn = any(one.kind in _DRAWN for one in value)
+        is_plain = all(kind in _ARITHMETIC or text in "+-*/%()." for kind, text in value)
+        return name.own if is_drawn and is_plain else ""
 
-    Empty if it has other conditions, or wants the next row of a queue, which may be empty.
-    """
-    bare = _bare(sql)
-    clause = _WHERE.search(bare)
-    if (
-        clause is None
-        or not _READ_OR_UPDATE.match(bare)
-        or len(tables_of(sql)) != 1
-        or _NOT_WAITING.search(bare)
-        or _SETS.search(bare[clause.start() :])
-        or first_by(sql)
-    ):
-        return []
-    parts = _AND.split(clause[1].rstrip("; \t\r\n"))
-    equal = [_EQUAL_TO_DRAWN.fullmatch(part) for part in parts]
-    return [_unquoted(one[1].rpartition(".")[2]) for one in equal if one] if all(equal) else []
-
-
-def _bare(sql: str) -> str:
-    """The text without comments and the contents of literals."""
-    marks = {"comment": " ", "string": "''"}
-    return "".join(marks.get(token.kind, token.text) for token in tokens(sql, "standard"))
-
-
-def _is_of(bare: str, qualifier: str, table: str) -> bool:
-    """Whether a column's qualifier means this table: as its alias, or by its name."""
-    aliased = re.findall(
-        rf"(?:\b(?:from|join|update|into|only)\s+|,\s*)({_QUALIFIED})\s+(?:as\s+)?"
-        rf"{re.escape(qualifier)}(?!\w)",
-        bare,
-        re.I,
-    )
-    names = (table, table.rpartition(".")[2])
-    return any(fits(_table(one), name) for one in aliased or [qualifier] for name in names)
-
-
-def _without_nested(text: str) -> str:
-    """The text without anything in parentheses, which may be whole queries."""
-    while (shorter := _NESTED.sub("", text)) != text:
-        text = shorter
-    return text
-
-
-def _table(name: str) -> str:
-    """A table's name as telemetry has it: without a schema that need not be named."""
-    schema, _, table = name.rpartition(".")
-    prefix = "" if schema in ("", "public") else f"{_unquoted(schema)}."
-    return prefix + _unquoted(table)
-
-
-def _unquoted(name: str) -> str:
-    """Unquoted names are folded to lower case, as PostgreSQL does."""
-    return name[1:-1] if name.startswith(('"', "`")) else name.lower()
+    @property
+    def uses_sequence(self) -> bool:
+        """Whether it takes a number of a sequence, or depends on one that was taken."""
+        return self._has("nextval (", "currval (", "setval (", "lastval (")

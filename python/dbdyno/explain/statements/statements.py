@@ -7,9 +7,9 @@ from msgspec import Struct
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.budget import Part, known_budget
 from dbdyno.explain.needs import server_facts
-from dbdyno.explain.statements.sql import fits, tables_of
+from dbdyno.explain.statements.sql import Sql, dialect_of, fits
 from dbdyno.model.database import PartKind
-from dbdyno.model.run import Run
+from dbdyno.model.run import Run, once
 from dbdyno.model.tables import rows
 from dbdyno.model.telemetry import IndexFacts, PlanFacts, ServerFacts, TableFacts
 
@@ -21,15 +21,21 @@ _WORDS_MAX = 90
 
 
 class Statement(Struct, frozen=True):
-    """A statement of the scripts; ``number`` is its position in the table of statements."""
+    """A statement of the scripts; ``number`` is its position in the table of statements.
+
+    ``script`` is the position of its script in the plan, ``line`` where it begins there; 0 for the
+    statements of Lua scripts.
+    """
 
     number: int
-    sql: str
+    sql: Sql
+    script: int = 0
+    line: int = 0
 
     @property
     def text(self) -> str:
         """The text on one line, shortened."""
-        return in_one_line(self.sql)
+        return in_one_line(self.sql.text)
 
 
 def in_one_line(sql: str) -> str:
@@ -38,10 +44,14 @@ def in_one_line(sql: str) -> str:
     return text if len(text) <= _WORDS_MAX else text[: _WORDS_MAX - 1] + "…"
 
 
+@once
 def statements_of(run: Run) -> list[Statement]:
     """All statements, by number."""
-    texts = rows(run.statement_texts.statement, run.statement_texts.sql)
-    return [Statement(number, sql) for number, sql in texts]
+    found, dialect = run.statement_texts, dialect_of(run.database)
+    return [
+        Statement(number, Sql(text, dialect), script, line)
+        for number, script, line, text in rows(found.statement, found.script, found.line, found.sql)
+    ]
 
 
 def statements_on(run: Run, table: TableFacts) -> list[Statement]:
@@ -50,7 +60,7 @@ def statements_on(run: Run, table: TableFacts) -> list[Statement]:
     return [
         one
         for one in statements_of(run)
-        if any(fits(written, name) for written in tables_of(one.sql) for name in names)
+        if any(fits(written, name) for written in one.sql.tables for name in names)
     ]
 
 

@@ -5,27 +5,16 @@ same table if either of the two writes. A statement whose effects its text does 
 between its neighbours. Triggers and foreign keys are not known here.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from dbdyno.engine import Dialect
 from dbdyno.explain.statements.script_text import Command, commands
-from dbdyno.explain.statements.sql import (
-    ends_transaction,
-    equal_columns,
-    tables_of,
-    the_one,
-    written_table,
-)
+from dbdyno.explain.statements.sql import the_one
 
 _BEGINS = ("begin", "start")
 _READABLE = frozenset({"select", "insert", "update", "delete"})
-# Shared locks do not conflict with each other, and SKIP LOCKED waits for nobody.
-_LOCKING_READ = re.compile(
-    r"\bfor\s+(?:no\s+key\s+)?update\b(?!.*\bskip\s+locked\b)", re.I | re.DOTALL
-)
-_SEQUENCES = re.compile(r"\b(?:nextval|currval|setval|lastval)\s*\(", re.I)
 
 
 class UnorderableError(Exception):
@@ -46,6 +35,7 @@ class TimedScript(Struct, frozen=True, kw_only=True):
     name: str
     share: float
     text: str
+    dialect: Dialect = "standard"
     seconds: Sequence[float]
     round_trip_s: float
 
@@ -73,7 +63,7 @@ class Transaction(Struct, frozen=True):
 
 def transaction(script: TimedScript, rows: Mapping[str, float]) -> Transaction:
     """Parse the script; refuse one with control flow."""
-    found = commands(script.text)
+    found = commands(script.text, script.dialect)
     statements = [command for command in found if command.is_sql]
     if len(statements) != len(script.seconds):
         raise UnorderableError(f"the statements of {script.name} cannot be matched to its text")
@@ -92,7 +82,7 @@ def transaction(script: TimedScript, rows: Mapping[str, float]) -> Transaction:
 def _block(name: str, found: Sequence[Command]) -> tuple[int, int]:
     """The positions of the begin and the end of its only transaction."""
     begins = [place for place, command in enumerate(found) if command.verb in _BEGINS]
-    ends = [place for place, command in enumerate(found) if ends_transaction(command.text)]
+    ends = [place for place, command in enumerate(found) if command.sql.ends_transaction]
     if len(begins) != 1 or len(ends) != 1 or begins[0] > ends[0]:
         raise UnorderableError(f"{name} is not one transaction from BEGIN to END")
     inside = found[begins[0] + 1 : ends[0]]
@@ -109,16 +99,19 @@ def _step(command: Command, spent_s: float, rows: Mapping[str, float]) -> Step:
     table = the_one(written, rows)
     if table is None or not rows[table]:
         raise UnknownRowsError(f"the number of rows of {written} was not recorded")
-    one_row = bool(equal_columns(command.text))
+    one_row = bool(command.sql.equal_columns())
     return Step(command, spent_s, table, 1 / rows[table] if one_row else 1.0)
 
 
 def _locked_table(command: Command) -> str:
-    """The table that it locks; INSERT counts as none, since nobody else wants the new row yet."""
+    """The table that it locks; INSERT counts as none, since nobody else wants the new row yet.
+
+    Shared locks do not conflict with each other, and SKIP LOCKED waits for nobody.
+    """
     if command.verb in ("update", "delete"):
-        return written_table(command.text) or ""
-    if command.verb == "select" and _LOCKING_READ.search(command.text):
-        return next(iter(tables_of(command.text)), "")
+        return command.sql.written_table or ""
+    if command.verb == "select" and not command.sql.skips_locked:
+        return command.sql.locked_table or ""
     return ""
 
 
@@ -138,11 +131,11 @@ def _touch(first: Command, second: Command) -> bool:
     """Whether two statements may read or overwrite each other's work."""
     if not (_is_readable(first) and _is_readable(second)):
         return True
-    written = {written_table(first.text), written_table(second.text)} - {None}
-    return bool(set(tables_of(first.text)) & set(tables_of(second.text)) & written)
+    written = {first.sql.written_table, second.sql.written_table} - {None}
+    return bool(set(first.sql.tables) & set(second.sql.tables) & written)
 
 
 def _is_readable(command: Command) -> bool:
     """Whether its text shows everything that it touches."""
-    is_plain = command.verb in _READABLE and not _SEQUENCES.search(command.text)
-    return is_plain and bool(tables_of(command.text))
+    is_plain = command.verb in _READABLE and not command.sql.uses_sequence
+    return is_plain and bool(command.sql.tables)

@@ -11,15 +11,7 @@ from itertools import chain
 from msgspec import Struct
 
 from dbdyno.explain.statements.row_estimates import expects_few, finds_few
-from dbdyno.explain.statements.sql import (
-    equal_calls,
-    equal_columns,
-    first_by,
-    has_alternatives,
-    joined_columns,
-    like_columns,
-    the_one,
-)
+from dbdyno.explain.statements.sql import the_one
 from dbdyno.explain.statements.statements import (
     Statement,
     compared_columns,
@@ -84,9 +76,9 @@ def _by_value(run: Run, table: TableFacts) -> Iterator[Lookup]:
     """
     leading = _leading(table)
     for statement in statements_on(run, table):
-        columns = _known(table, equal_columns(statement.sql, whole_name(table)))
+        columns = _known(table, statement.sql.equal_columns(whole_name(table)))
         lacking = [column for column in columns if column not in leading]
-        is_any = has_alternatives(statement.sql)
+        is_any = statement.sql.has_alternatives
         is_planned = reads_all(run, statement.number, table.name)
         if lacking and (lacking == columns or (is_any and is_planned)):
             yield Lookup(
@@ -105,7 +97,7 @@ def _by_function(run: Run, table: TableFacts) -> Iterator[Lookup]:
     On PostgreSQL it can be created; elsewhere, only the column itself has one.
     """
     for statement in _reading_all(run, table, statements_on(run, table)):
-        for function, name in equal_calls(statement.sql):
+        for function, name in statement.sql.equal_calls:
             if column := the_one(name, table.columns):
                 call = f"{function}({column})"
                 is_indexable = run.database.has("function_indexes")
@@ -150,7 +142,7 @@ def _by_converted_column(run: Run, table: TableFacts) -> Iterator[Lookup]:
 def _by_pattern(run: Run, table: TableFacts) -> Iterator[Lookup]:
     """If an index served for a pattern that few rows match, the plan would not read all of them."""
     for statement in _reading_all(run, table, statements_on(run, table)):
-        for name in like_columns(statement.sql):
+        for name in statement.sql.like_columns:
             if column := the_one(name, table.columns):
                 (index,) = _indexes(run, table, [f"{column} text_pattern_ops"])
                 yield Lookup(
@@ -178,7 +170,7 @@ def _behind_view(run: Run, table: TableFacts) -> Iterator[Lookup]:
 def _joined(run: Run, table: TableFacts) -> Iterator[Lookup]:
     """For the rows that belong to a few of another table."""
     for statement in _reading_all(run, table, statements_on(run, table)):
-        columns = _known(table, joined_columns(statement.sql, whole_name(table)))
+        columns = _known(table, statement.sql.joined_columns(whole_name(table)))
         is_unindexed = columns and not _leading(table).intersection(columns)
         if is_unindexed and expects_few(run, statement, table, _JOINS):
             yield _by_all(run, table, statement, columns)
@@ -187,12 +179,12 @@ def _joined(run: Run, table: TableFacts) -> Iterator[Lookup]:
 def _ordered(run: Run, table: TableFacts) -> Iterator[Lookup]:
     """For the first rows by a column, by sorting all that is read of the table."""
     for statement in _reading_all(run, table, statements_on(run, table)):
-        name = first_by(statement.sql)
+        name = statement.sql.first_by
         order = the_one(name, table.columns) if name else None
-        equal = _known(table, equal_columns(statement.sql, whole_name(table)))
+        equal = _known(table, statement.sql.equal_columns(whole_name(table)))
         if (
             order
-            and not has_alternatives(statement.sql)
+            and not statement.sql.has_alternatives
             and expects_few(run, statement, table, _LIMIT)
             and not _begins_an_index(table, [*equal, order])
         ):

@@ -5,16 +5,15 @@ at a later one: with the statements in order, arcs lead down.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from markupsafe import Markup
 from msgspec import Struct
 
 from dbdyno.analysis.waits.lock_queue import Edge, LockQueue
-from dbdyno.explain.statements.sql import in_short
+from dbdyno.explain.statements.statements import Statement, statements_of
 from dbdyno.formatting import milliseconds, significant
 from dbdyno.model.run import Run
-from dbdyno.model.tables import rows
 from dbdyno.model.telemetry import NO_STATEMENT
 from dbdyno.report.charts.svg import Drawing
 
@@ -75,8 +74,9 @@ def picture(queue: LockQueue, run: Run) -> Picture:
     place = {who: index for index, who in enumerate(order)}
     arcs = [_arc(place[waiter], place[blocker], edges) for (waiter, blocker), edges in longest]
     waiters = {ends[0] for ends, _ in longest} | _waiting_clients(queue)
-    texts = _texts(run)
-    return Picture([_node(who, texts, queue, waiters) for who in order], arcs)
+    statements = {one.number: one for one in statements_of(run)}
+    nodes = [_node(who, statements.get(who[1]), queue, waiters) for who in order]
+    return Picture(nodes, arcs)
 
 
 def _waiting_clients(queue: LockQueue) -> set[Who]:
@@ -105,19 +105,14 @@ def _arc(waiter: int, blocker: int, edges: Sequence[Edge]) -> Arc:
     )
 
 
-def _node(who: Who, texts: Mapping[int, str], queue: LockQueue, waiters: set[Who]) -> Node:
+def _node(who: Who, at: Statement | None, queue: LockQueue, waiters: set[Who]) -> Node:
     here = [edge.waiters_mean for edge in queue.edges if (edge.waiter_who, edge.waiter) == who]
-    sql = texts.get(who[1], "")
     return Node(
-        label=in_short(sql) if sql else _session_text(who),
-        sql=sql,
+        label=at.sql.in_short if at else _session_text(who),
+        sql=at.sql.text if at else "",
         waiting=sum(here),
         is_root=not here or who not in waiters,
     )
-
-
-def _texts(run: Run) -> dict[int, str]:
-    return dict(rows(run.statement_texts.statement, run.statement_texts.sql))
 
 
 def _session_text(who: Who) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbdyno.explain.explain import explained_record
-from dbdyno.explain.statements.sql import in_short
+from dbdyno.explain.statements.sql import Sql
 from dbdyno.formatting import NOTHING, count, percent, seconds
 from dbdyno.model.record import FailureRecord, RunRecord
 from dbdyno.model.run import Run
@@ -89,7 +89,7 @@ def _in_short(title: str, failures: Sequence[FailureRecord]) -> Table:
 
 
 def _first_message(failure: FailureRecord) -> str:
-    place = f"{in_short(failure.statement)}: " if failure.statement else ""
+    place = f"{Sql(failure.statement).in_short}: " if failure.statement else ""
     return place + failure.message
 
 
