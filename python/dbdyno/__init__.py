@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 def open_run(id_or_path: str | Path = "last") -> RunFolder:
     """Return a run, given its folder, its id, a part that only its id contains, or ``last``.
 
-    Its ``record`` holds the results, ``frame(name)`` returns a table as a data frame,
-    ``columns(name)`` the same table as numpy columns; ``tables`` lists the names.
+    Its ``record`` holds the results. Each table is an attribute, and so are its columns, as numpy
+    arrays: ``run.intervals.completed_ok``. ``frame(name)`` returns a table as a data frame;
+    ``tables`` lists the names.
     """
     from dbdyno.store import run  # noqa: PLC0415
 

@@ -1,20 +1,29 @@
 """What differs between two sides: each kind of condition, the most serious first."""
 
-from typing import Any
+import dataclasses
 
 import pytest
-from msgspec import Struct
+from msgspec import convert
 from msgspec.structs import replace
 
 from dbdyno.analysis.compare.unequal_conditions import changed_plans, unequal
 from dbdyno.analysis.compare.workload_parameters import workload_parameters
+from dbdyno.databases.known import recorded_database
+from dbdyno.model.host import HostDescription
+from dbdyno.model.plan import Plan
 from dbdyno.model.record import StatementRecord
+from dbdyno.model.recorded_schema import RecordedSchema
+from dbdyno.model.run import Conditions, RecordedServer
+from dbdyno.model.telemetry import ServerFacts
 from tests.analysis.records import record
 
 DURABLE = {"fsync": "on", "synchronous_commit": "on"}
 SCRIPT = {"name": "one", "weight": 1, "text": "select 1;\n" * 20}
 
 PLAN = {
+    "endpoint": {"address": {"unix": {"path": "/made"}}, "user": "me", "database": "made"},
+    "seed": 1,
+    "threads": 1,
     "clients": 8,
     "arrivals": {"closed": {"think": {"law": "constant", "mean_ns": 0}}},
     "stages": [{"duration_ns": 10**10, "clients": None, "rate_tps": None}],
@@ -24,30 +33,29 @@ PLAN = {
 }
 
 
-class Conditions(Struct):
-    record: Any
-    plan: Any
-    server: Any
-    host: Any
-    facts: Any = {}
-    schema: Any = {}
-
-
 def conditions(
     *, plan=None, host=None, server=None, size=100, settings=(), schema=None, **described
 ):
     known = {"product": "postgres", "version": "15.1", "promise": "full", "durability": DURABLE}
+    told = {
+        "settings": [{"name": n, "value": v, "unit": ""} for n, v in settings],
+        "database_bytes": size,
+        **(server or {}),
+    }
+    machine = {"name": "here", "cpu": {"cores_available": 2}, **(host or {})}
     return Conditions(
         record=replace(record(100), server={**known, **described}),
-        plan={**PLAN, **(plan or {})},
-        server={
-            "settings": [{"name": n, "value": v, "unit": ""} for n, v in settings],
-            "database_bytes": size,
-            **(server or {}),
-        },
-        host={"name": "here", "cpu": {"cores_available": 2}, **(host or {})},
-        schema=schema or {},
+        plan=convert({**PLAN, **(plan or {})}, Plan),
+        database=recorded_database(told, "postgresql"),
+        server=convert(told, RecordedServer),
+        host=convert(machine, HostDescription),
+        schema=convert(schema, RecordedSchema) if schema else None,
     )
+
+
+def recorded(run, **changes):
+    """The run with another record."""
+    return dataclasses.replace(run, record=replace(run.record, **changes))
 
 
 def test_the_same_conditions_differ_in_nothing():
@@ -199,23 +207,24 @@ def test_a_long_definition_is_shown_by_its_beginning_if_that_tells_the_two_apart
     assert "bbb…" in line
 
 
-def planned(*plans, product="postgres"):
-    found = conditions(product=product)
-    found.record = replace(found.record, statements=[statement("select 1 from items")])
-    found.facts = {
-        "before": {
-            "plans": [
-                {
-                    "statement": 0,
-                    "variant": variant,
-                    "nodes": [[kind, "items", 5.0]],
-                    "indexes": [index],
-                }
-                for variant, kind, index in plans
-            ]
-        }
+def planned(*plans, product="postgres", schema=None):
+    before = {
+        "plans": [
+            {
+                "statement": 0,
+                "variant": variant,
+                "cost": 1.0,
+                "text": "",
+                "nodes": [[kind, "items", 5.0]],
+                "indexes": [index],
+            }
+            for variant, kind, index in plans
+        ]
     }
-    return found
+    run = recorded(
+        conditions(product=product, schema=schema), statements=[statement("select 1 from items")]
+    )
+    return dataclasses.replace(run, before=convert(before, ServerFacts))
 
 
 def statement(sql):
@@ -242,11 +251,9 @@ def test_a_plan_that_varies_within_a_side_is_no_difference():
 
 
 def test_plans_and_schemas_of_two_products_are_not_compared():
-    one, other = (
-        planned(("custom", "Seq Scan", "")),
-        planned(("custom", "ALL", ""), product="mariadb"),
-    )
-    one.schema, other.schema = ITEMS, schema_of(items={"index PRIMARY": "btree (id)"})
+    one = planned(("custom", "Seq Scan", ""), schema=ITEMS)
+    primary = schema_of(items={"index PRIMARY": "btree (id)"})
+    other = planned(("custom", "ALL", ""), product="mariadb", schema=primary)
     assert [line.partition(":")[0] for line in unequal([one], [other])] == ["Different server"]
     assert changed_plans([one], [other]) == []
 
@@ -260,25 +267,22 @@ def test_a_build_with_assertions_is_warned_of():
 
 
 def test_another_version_of_dbdyno_is_named():
-    one, other = (conditions(server={"build": {"CFLAGS": "-O2"}}) for _ in range(2))
-    other.record = replace(other.record, dbdyno_version="0.2")
-    one.record = replace(one.record, dbdyno_version="0.1")
+    built = conditions(server={"build": {"CFLAGS": "-O2"}})
+    one, other = (recorded(built, dbdyno_version=version) for version in ("0.1", "0.2"))
     assert unequal([one], [other]) == [
         "Different build: the version of dbdyno is 0.1 in before, 0.2 in after"
     ]
 
 
 def test_what_is_not_known_of_a_server_elsewhere_differs_in_nothing():
-    elsewhere = conditions(host={"disk": None, "cgroup": None})
+    elsewhere = conditions(host={"disk": None})
     assert unequal([elsewhere], [elsewhere]) == []
 
 
 def test_a_parameter_that_only_the_data_knows_is_named():
     """No script reads the number of tables or the fillfactor: the plan's variables have neither."""
-    other = conditions()
-    other.record = replace(
-        other.record, command=["oltp_read_only", "--define", "tables=4", "-c", "8"]
-    )
+    command = ["oltp_read_only", "--define", "tables=4", "-c", "8"]
+    other = recorded(conditions(), command=command)
     assert unequal([conditions()], [other]) == [
         "Different data: tables is not set in before, 4 in after"
     ]

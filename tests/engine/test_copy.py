@@ -289,7 +289,7 @@ def test_rates_stand_beside_throughput_everywhere(local, tmp_path, monkeypatch):
     assert (record.copy_out.rows, record.copy_out.bytes) == (50, 200)
     assert record.copy_in.rows_per_s == pytest.approx(record.throughput_tps.value)
     assert record.copy_in.bytes_per_s == pytest.approx(4 * record.throughput_tps.value)
-    text = render_summary(record, recordings[0].as_recorded.plan)
+    text = render_summary(record, recordings[0].plan)
     assert re.search(
         r"^copy in {7}[\d .]+ rows/s, [\d .]+ \w+/s \(50 rows, 200 B in all\)$", text, re.M
     )

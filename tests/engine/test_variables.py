@@ -275,7 +275,7 @@ def test_record_text_and_page_say_what_was_sent_as_text(local, seen, tmp_path, m
     why = ":n is inside quotes"
     assert [one.as_text for one in recording.record.statements] == [why, ""]
     assert any(why in line for line in said)
-    assert why in render_summary(recording.record, recording.as_recorded.plan)
+    assert why in render_summary(recording.record, recording.plan)
     page = render_html(run_page(recording))
     assert "Sent as text" in page
     assert why in page

@@ -123,7 +123,7 @@ def test_a_new_section_is_in_every_form(ordinary, form):
 @pytest.mark.usefixtures("made_up_section")
 def test_a_section_is_in_the_summary_if_it_says_so(ordinary, monkeypatch):
     def summary():
-        return render_summary(ordinary.record, ordinary.as_recorded.plan)
+        return render_summary(ordinary.record, ordinary.plan)
 
     assert "text 4" not in summary()
     section = sys.modules["dbdyno.report.sections.made_up"].SECTION

@@ -42,7 +42,9 @@ def made_history_page():
         made_up_runs.run(tps=tps * one, wal_bytes=wal)
         for (tps, wal), one in zip(levels, luck, strict=True)
     ]
-    return render_html(history_page(series_of([RunFolder(find_run(run_id)) for run_id in runs])))
+    return render_html(
+        history_page(series_of([RunFolder(find_run(run_id)).conditions for run_id in runs]))
+    )
 
 
 def made_comparison_page():

@@ -187,7 +187,7 @@ def test_a_typo_in_a_tables_name_costs_a_few_lines(database, home, tmp_path):
     assert "no table is named pgbench_acounts: did you mean pgbench_accounts?" in [
         reason.replace("public.", "") for reason in record.invalid_reasons
     ]
-    text = render_summary(record, open_run("last").load(HISTOGRAMS).as_recorded.plan)
+    text = render_summary(record, open_run("last").load(HISTOGRAMS).plan)
     # Reasons are indented by four when they go on: how far depends on the length of the path.
     assert len([line for line in text.splitlines() if not line.startswith("    ")]) < 10
     assert f"{script}:2 can never work: 42P01" in " ".join(text.split())

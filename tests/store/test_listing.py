@@ -254,6 +254,22 @@ def test_a_frame_is_columns_where_no_data_frame_library_is_installed(home, monke
     assert frame["interval"].tolist() == list(range(14))
 
 
+def test_a_table_is_an_attribute_and_so_are_its_columns(home):
+    run = open_run("last", home)
+    assert run.intervals.interval.tolist() == list(range(14))
+    for name, kind in TABLES.items():
+        assert len(getattr(run, name)) == len(next(iter(run.columns(name).values())))
+        assert isinstance(getattr(run, name), kind)
+
+
+def test_a_misspelt_table_or_column_is_an_error(home):
+    run = open_run("last", home)
+    with pytest.raises(AttributeError):
+        _ = run.interval
+    with pytest.raises(AttributeError):
+        _ = run.intervals.complete_ok
+
+
 def test_a_table_that_is_not_there_names_those_that_are(home):
     with pytest.raises(StoreError) as caught:
         open_run("last", home).columns("interval")

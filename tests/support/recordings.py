@@ -14,9 +14,10 @@ import numpy as np
 
 from dbdyno.databases.known import recorded_database
 from dbdyno.model.frame import Counters, EngineInterval
+from dbdyno.model.host import HostDescription
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
-from dbdyno.model.run import TABLES, AsRecorded, EngineReport, RecordedHost, RecordedServer, Run
+from dbdyno.model.run import TABLES, AsRecorded, EngineReport, RecordedServer, Run
 from dbdyno.model.tables import Latencies
 from dbdyno.model.telemetry import BlockCount, ServerFacts, WaitCount
 from dbdyno.store.columns import TableBuilder
@@ -324,7 +325,7 @@ class MadeRun:
             record=_record(),
             plan=plan,
             database=recorded_database(recorded.server, plan.endpoint.protocol),
-            host=msgspec.convert(recorded.host, RecordedHost),
+            host=msgspec.convert(recorded.host, HostDescription),
             server=msgspec.convert(recorded.server, RecordedServer),
             engine=msgspec.convert(recorded.engine, EngineReport),
             before=self._facts.get("before"),

@@ -172,6 +172,7 @@ def comparison_of(
     """Compare; add notes on omitted runs to the doubts, and the command to decide the rest."""
     before, after = compared.before, compared.after
     labels = (before.label, after.label)
+    first, second = ([run.conditions for run in side.runs] for side in (before, after))
     found = compare_metrics(
         before.records,
         after.records,
@@ -179,8 +180,8 @@ def comparison_of(
         labels=labels,
         margin=margin,
         paired=compared.paired,
-        changed_plans=changed_plans(before.runs, after.runs),
-        unequal=unequal(before.runs, after.runs, labels, default_texts()),
+        changed_plans=changed_plans(first, second),
+        unequal=unequal(first, second, labels, default_texts()),
     )
     return replace(
         found,

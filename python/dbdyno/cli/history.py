@@ -19,6 +19,7 @@ from dbdyno.databases.connecting import names_database
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
 from dbdyno.model.record import RunRecord
+from dbdyno.model.run import Conditions
 from dbdyno.report.pages.history import history_object, render_history_text
 from dbdyno.report.pages.history_page import history_page
 from dbdyno.store.errors import StoreError, leave_out
@@ -79,7 +80,7 @@ def history(
     return Exit.OK
 
 
-def _runs(workload: str | None, target: str | None) -> list[RunFolder]:
+def _runs(workload: str | None, target: str | None) -> list[Conditions]:
     """Return the selected runs; if there are none, raise an error that says what there is."""
     usable = [run for run in list_runs() if is_of_a_history(run.status, run.valid, run.tags)]
     meant = _opened(
@@ -93,22 +94,20 @@ def _runs(workload: str | None, target: str | None) -> list[RunFolder]:
     return meant
 
 
-def _opened(listed: Iterable[RunSummary]) -> list[RunFolder]:
-    """Return the runs whose conditions can be read; a damaged one is left out with a warning."""
+def _opened(listed: Iterable[RunSummary]) -> list[Conditions]:
+    """Return the conditions of the runs; a damaged one is left out with a warning."""
     runs = []
     for one in listed:
         folder = runs_folder() / one.run_id
         try:
-            run = RunFolder(folder)
-            if run.plan:
-                runs.append(run)
+            runs.append(RunFolder(folder).conditions)
         except StoreError as error:
             leave_out(folder, error)
     return runs
 
 
 def _none_meant(usable: Sequence[RunRecord]) -> DbdynoError:
-    there = sorted({f"{one.workload} on {place_of(one.target, one.server)}" for one in usable})
+    there = sorted({f"{one.workload} on {place_of(one)}" for one in usable})
     return DbdynoError(
         "no_run",
         "no valid run matches",
@@ -116,7 +115,7 @@ def _none_meant(usable: Sequence[RunRecord]) -> DbdynoError:
     )
 
 
-def _metrics(names: Sequence[str], runs: Sequence[RunFolder]) -> list[str] | None:
+def _metrics(names: Sequence[str], runs: Sequence[Conditions]) -> list[str] | None:
     known = dict.fromkeys(name for run in runs for name in metrics_of(run.record))
     return [metric_named(name, known) for name in names] or None
 

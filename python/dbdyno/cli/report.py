@@ -58,7 +58,7 @@ def report(
     if json:
         print_json(full_record(recording))
     elif text:
-        plan = recording.as_recorded.plan
+        plan = recording.plan
         print_result(render_summary(full_record(recording), plan, screen(sys.stdout)).rstrip())
     else:
         page = run_page(recording)

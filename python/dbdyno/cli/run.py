@@ -73,7 +73,7 @@ def _show(recording: Run, options: RunOptions) -> None:
     if options.json:
         print_json(recording.record)
     else:
-        plan = recording.as_recorded.plan
+        plan = recording.plan
         print_result(render_summary(recording.record, plan, screen(sys.stdout)).rstrip())
 
 

@@ -6,21 +6,21 @@ it must not cost the rest.
 
 from collections.abc import Mapping, Sequence
 from types import UnionType
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
 import msgspec
 
 Structure = TypeVar("Structure", bound=msgspec.Struct)
 
 
-class Fitted(NamedTuple):
+class Fitted(NamedTuple, Generic[Structure]):
     """A structure, and the names of its fields that do not have all that was told."""
 
-    value: Any
+    value: Structure
     incomplete: list[str]
 
 
-def fit(plain: Mapping[str, Any], kind: type[Structure]) -> Fitted:
+def fit(plain: Mapping[str, Any], kind: type[Structure]) -> Fitted[Structure]:
     """Return the structure without the elements of its lists and mappings that do not fit.
 
     Another field that does not fit has its default. Raises :class:`msgspec.ValidationError` if it

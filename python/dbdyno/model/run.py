@@ -1,8 +1,8 @@
 """A run: what its folder contains, typed, with no file behind it.
 
 This is the input of ``analysis``, ``explain`` and ``report``: plain data, and the numpy columns of
-``model/tables.py``. Histograms remain in the bytes that the engine wrote; :class:`Histograms` reads
-them.
+``model/tables.py``. Its :class:`Conditions` are enough for what needs no tables. Histograms remain
+in the bytes that the engine wrote; :class:`Histograms` reads them.
 
 What is computed from a run alone is a function of it. One that several need is decorated with
 :func:`once`, so that each of them can call it and the first call computes it.
@@ -20,6 +20,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model import tables
 from dbdyno.model.database import Database
 from dbdyno.model.frame import Counters, FailureCount
+from dbdyno.model.host import HostDescription
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
 from dbdyno.model.recorded_schema import RecordedSchema
@@ -88,11 +89,12 @@ class RecordedPlacement(Struct, frozen=True, kw_only=True):
     """The server's memory at ``begin`` and ``end``, by NUMA node."""
 
 
-class ChosenSetting(Struct, frozen=True, kw_only=True):
-    """A setting with its value as text."""
+class Setting(Struct, frozen=True, kw_only=True):
+    """A setting of the server with its value as text."""
 
     name: str
     value: str
+    unit: str = ""
 
 
 class RecordedServer(Struct, frozen=True, kw_only=True):
@@ -101,24 +103,15 @@ class RecordedServer(Struct, frozen=True, kw_only=True):
     product: str = "postgres"
     """As in ``--server``."""
     version_number: int = 0
+    build: dict[str, str] = {}
+    """How its program was built; empty in older runs."""
     durability: dict[str, str] = {}
-    chosen: list[ChosenSetting] = []
+    settings: list[Setting] = []
+    chosen: list[Setting] = []
     """The settings that dbdyno gave a server that it had started."""
+    database_bytes: int = 0
     unreadable: list[str] = []
     placement: RecordedPlacement = RecordedPlacement()
-
-
-class RecordedCpu(Struct, frozen=True, kw_only=True):
-    """The host's CPUs. None: not recorded."""
-
-    cores_online: int | None = None
-    numa_nodes: int | None = None
-
-
-class RecordedHost(Struct, frozen=True, kw_only=True):
-    """The host, as far as analyses use its description."""
-
-    cpu: RecordedCpu = RecordedCpu()
 
 
 class AsRecorded(Struct, frozen=True, kw_only=True):
@@ -132,7 +125,7 @@ class AsRecorded(Struct, frozen=True, kw_only=True):
 
 
 class _TableOf(Generic[AnyTable]):
-    """A table of a run, under the name of the attribute."""
+    """A table of a run, under the name of the attribute; made when it is first asked for."""
 
     def __init__(self, kind: type[AnyTable]) -> None:
         self.kind = kind
@@ -140,43 +133,22 @@ class _TableOf(Generic[AnyTable]):
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, run: "Run", owner: type) -> AnyTable:
-        """Return the table; one whose file is damaged raises :class:`UnreadableTableError`.
-
-        As an empty table it would be taken for a run in which nothing of the kind happened.
-        """
-        if self._name in run.damaged:
-            raise UnreadableTableError("damaged", run.damaged[self._name])
-        if self._name not in run.kept:
-            run.kept[self._name] = self.kind(run.columns[self._name])
-        found: AnyTable = run.kept[self._name]
+    def __get__(self, run: "RunTables", owner: type) -> AnyTable:
+        found = self.kind(run.columns_of(self._name))
+        run.__dict__[self._name] = found
         return found
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Run:
-    """Everything that one run folder contains. Compared by identity, since it contains arrays."""
+class RunTables:
+    """The tables of a run, with their columns as attributes: ``run.intervals.completed_ok``."""
 
-    record: RunRecord
-    """As it was recorded: of a run that has not finished, ``full_record`` has the numbers."""
-    plan: Plan
-    database: Database
-    """What was measured: what it does, and its words."""
-    host: RecordedHost = field(default_factory=RecordedHost)
-    server: RecordedServer = field(default_factory=RecordedServer)
-    engine: EngineReport = field(default_factory=EngineReport)
-    before: ServerFacts | None = None
-    """The server before the load, and ``after`` it. None: not recorded."""
-    after: ServerFacts | None = None
-    schema: RecordedSchema = field(default_factory=RecordedSchema)
-    as_recorded: AsRecorded = field(default_factory=AsRecorded)
-    histograms: Histograms
-    columns: Mapping[str, Columns]
-    """The tables below as their files have them; a damaged one is missing."""
-    damaged: Mapping[str, str] = field(default_factory=dict)
-    """What is wrong with each table that cannot be read."""
-    kept: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
-    """What was computed of it, by function: see :func:`once`."""
+    def columns_of(self, name: str) -> Columns:
+        """The columns of a table by their names in files.
+
+        Raises an error if its file is damaged: as an empty table it would be taken for a run in
+        which nothing of the kind happened.
+        """
+        raise NotImplementedError
 
     intervals = _TableOf(tables.Intervals)
     scripts = _TableOf(tables.Scripts)
@@ -204,9 +176,48 @@ class Run:
 
 
 TABLES: Mapping[str, type[tables.Table]] = {
-    name: of.kind for name, of in vars(Run).items() if isinstance(of, _TableOf)
+    name: of.kind for name, of in vars(RunTables).items() if isinstance(of, _TableOf)
 }
 """The tables of a run folder by name, in the order in which they are documented."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Conditions:
+    """What was run where, and the record of it: a run without its tables."""
+
+    record: RunRecord
+    """As it was recorded: of a run that has not finished, ``full_record`` has the numbers."""
+    plan: Plan
+    database: Database
+    """What was measured: what it does, and its words."""
+    host: HostDescription = field(default_factory=HostDescription)
+    server: RecordedServer = field(default_factory=RecordedServer)
+    before: ServerFacts | None = None
+    """The server before the load, and ``after`` it. None: not recorded."""
+    after: ServerFacts | None = None
+    schema: RecordedSchema | None = None
+    """The database's schema before the load; None: not recorded."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Run(Conditions, RunTables):
+    """Everything that one run folder contains. Compared by identity, since it contains arrays."""
+
+    engine: EngineReport = field(default_factory=EngineReport)
+    as_recorded: AsRecorded = field(default_factory=AsRecorded)
+    histograms: Histograms
+    columns: Mapping[str, Columns]
+    """The tables as their files have them; a damaged one is missing."""
+    damaged: Mapping[str, str] = field(default_factory=dict)
+    """What is wrong with each table that cannot be read."""
+    kept: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
+    """What was computed of it, by function: see :func:`once`."""
+
+    def columns_of(self, name: str) -> Columns:
+        """The columns of a table; a damaged one raises :class:`UnreadableTableError`."""
+        if name in self.damaged:
+            raise UnreadableTableError("damaged", self.damaged[name])
+        return self.columns[name]
 
 
 def once(function: Callable[[Run], Result]) -> Callable[[Run], Result]:

@@ -13,6 +13,7 @@ from dbdyno.analysis.compare.workload_parameters import workload_parameters
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import PRODUCTS, count, counted, significant, size, tps
 from dbdyno.layout import printable, shortened
+from dbdyno.model.plan import Plan
 from dbdyno.model.record import Latency, RunRecord
 
 _PARAMETER_LENGTH_MAX = 40
@@ -53,7 +54,7 @@ def is_for_use(record: RunRecord) -> bool:
     return record.status == "done" and record.valid is not False
 
 
-def conditions(record: RunRecord, plan: Mapping[str, Any]) -> str:
+def conditions(record: RunRecord, plan: Plan) -> str:
     """Load, data and durability level: numbers of other conditions cannot be set beside these."""
     return ", ".join([*_load(plan), *_data(record, plan), *_durability(record)])
 
@@ -89,30 +90,27 @@ def command(record: RunRecord) -> str:
     return shlex.join(["dbdyno", "run", *record.command]) if record.command else ""
 
 
-def _load(plan: Mapping[str, Any]) -> Iterator[str]:
-    if "clients" in plan:
-        stages = {stage["clients"] for stage in plan["stages"]} - {None, plan["clients"]}
-        yield f"{'up to ' if stages else ''}{counted(plan['clients'], 'client')}"
-        yield counted(plan["threads"], "thread")
-    if loop := loop_of(plan):
-        kind, comma, rest = loop.partition(",")
-        yield f"{kind} loop{comma}{rest}"
-    if rates := [stage["rate_tps"] for stage in plan.get("stages", ()) if stage["rate_tps"]]:
+def _load(plan: Plan) -> Iterator[str]:
+    stages = {stage.clients for stage in plan.stages} - {None, plan.clients}
+    yield f"{'up to ' if stages else ''}{counted(plan.clients, 'client')}"
+    yield counted(plan.threads, "thread")
+    kind, comma, rest = loop_of(plan).partition(",")
+    yield f"{kind} loop{comma}{rest}"
+    if rates := [stage.rate_tps for stage in plan.stages if stage.rate_tps]:
         lowest, highest = significant(min(rates)), significant(max(rates))
         yield f"{lowest if lowest == highest else f'{lowest} to {highest}'} TPS requested"
-    if per_client := plan.get("transactions_per_client"):
-        yield f"{counted(per_client, 'transaction')} per client"
-    if mode := plan.get("query_mode"):
-        yield f"query mode {mode}"
-    if plan.get("reconnect_each_transaction"):
+    if plan.transactions_per_client:
+        yield f"{counted(plan.transactions_per_client, 'transaction')} per client"
+    yield f"query mode {plan.query_mode}"
+    if plan.reconnect_each_transaction:
         yield "a new connection for each transaction"
-    if limit_ns := plan.get("latency_limit_ns"):
-        yield f"latency limit {limit_ns / 1e6:g} ms"
-    if (tries := tries_of(plan)) not in (None, "1"):
+    if plan.latency_limit_ns:
+        yield f"latency limit {plan.latency_limit_ns / 1e6:g} ms"
+    if (tries := tries_of(plan)) != "1":
         yield f"tries: {tries}"
 
 
-def _data(record: RunRecord, plan: Mapping[str, Any]) -> Iterator[str]:
+def _data(record: RunRecord, plan: Plan) -> Iterator[str]:
     for name, value in workload_parameters(record, plan).items():
         yield shortened(printable(f"{name} {value}"), _PARAMETER_LENGTH_MAX)
 

@@ -176,11 +176,12 @@ class _Run:
         if not verdict.valid:
             verdict = self._with_full_disk(verdict)
         worked = verdict.transactions is not None and verdict.transactions.ok > 0
+        tables = recording.schema.tables if recording.schema else ()
         is_hopeless = measured.done is not None and measured.done.end == "aborted"
         if is_hopeless and is_new_and_empty(self.job) and not worked:
             why = "the server was new and empty: name the one that has your tables with --target"
             verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, why])
-        elif meant := meant_table(verdict.invalid_reasons, recording.schema.tables):
+        elif meant := meant_table(verdict.invalid_reasons, tables):
             verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, meant])
         complete = with_record(recording, record=verdict)
         final = explained(complete, self._report)

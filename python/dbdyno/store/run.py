@@ -5,7 +5,6 @@ are made from it in memory; afterwards they come from the Parquet files.
 """
 
 import warnings
-from collections.abc import Mapping
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,18 +14,20 @@ from typing import Any
 import msgspec
 
 from dbdyno.databases.known import recorded_database
-from dbdyno.model.fitting import Structure, fit
+from dbdyno.model.fitting import fit
+from dbdyno.model.host import HostDescription
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import Status
 from dbdyno.model.recorded_schema import RecordedSchema
 from dbdyno.model.run import (
     TABLES,
     AsRecorded,
+    Conditions,
     EngineReport,
     Histograms,
-    RecordedHost,
     RecordedServer,
     Run,
+    RunTables,
 )
 from dbdyno.model.tables import Columns
 from dbdyno.model.telemetry import facts_of
@@ -41,11 +42,13 @@ from dbdyno.store.record import read_record
 from dbdyno.store.tabulator import Tabulator
 
 
-class RunFolder:
+class RunFolder(RunTables):
     """One run folder.
 
-    ``columns(name)`` returns a table as numpy columns, ``frame(name)`` the same as a data frame;
-    ``tables`` lists the names.
+    Each table is an attribute, and so are its columns: ``run.intervals.completed_ok``.
+    ``columns(name)`` returns the columns by name, ``frame(name)`` the table as a data frame;
+    ``tables`` lists the names. ``plan``, ``host``, ``server`` and so on are plain values as their
+    files have them; ``conditions`` has them typed.
     """
 
     tables = tuple(TABLES)
@@ -95,6 +98,21 @@ class RunFolder:
         """The database's schema before the load; empty if it was not recorded."""
         return self._if_readable(SCHEMA)
 
+    @cached_property
+    def conditions(self) -> Conditions:
+        """All of the above, typed, as far as what an older dbdyno wrote fits."""
+        plan = msgspec.convert(self.plan, Plan)
+        return Conditions(
+            record=self.record,
+            plan=plan,
+            database=recorded_database(self.server, plan.endpoint.protocol),
+            host=fit(self.host, HostDescription).value,
+            server=fit(self.server, RecordedServer).value,
+            before=facts_of(self.facts.get("before")),
+            after=facts_of(self.facts.get("after")),
+            schema=fit(self.schema, RecordedSchema).value if self.schema else None,
+        )
+
     @property
     def log(self) -> str:
         """The log so far."""
@@ -124,6 +142,8 @@ class RunFolder:
             return TableBuilder(TABLES[name]).columns()  # a run recorded before this table existed
         return read_table(self.folder, name)
 
+    columns_of = columns
+
     def frame(self, name: str) -> Any:
         """Return a table as a data frame of pandas or polars, if installed; else numpy columns."""
         return _as_data_frame(self.columns(name))
@@ -141,21 +161,12 @@ class RunFolder:
             except StoreError as error:
                 damaged[name] = error.message
                 warnings.warn(LeftOut(f"table {name} is left out: {error.message}"), stacklevel=2)
-        as_recorded = AsRecorded(
-            plan=self.plan, host=self.host, server=self.server, engine=self.engine
-        )
-        plan = msgspec.convert(self.plan, Plan)
         return Run(
-            record=self.record,
-            plan=plan,
-            database=recorded_database(self.server, plan.endpoint.protocol),
-            host=_typed(self.host, RecordedHost),
-            server=_typed(self.server, RecordedServer),
-            engine=_typed(self.engine, EngineReport),
-            before=facts_of(self.facts.get("before")),
-            after=facts_of(self.facts.get("after")),
-            schema=_typed(self.schema, RecordedSchema),
-            as_recorded=as_recorded,
+            **vars(self.conditions),
+            engine=fit(self.engine, EngineReport).value,
+            as_recorded=AsRecorded(
+                plan=self.plan, host=self.host, server=self.server, engine=self.engine
+            ),
             histograms=histograms,
             columns=readable,
             damaged=damaged,
@@ -185,12 +196,6 @@ class RunFolder:
 def open_run(id_or_path: str | Path, home: Path | None = None) -> RunFolder:
     """Open a run by its folder, its ID, a unique part of its ID, or ``last``."""
     return RunFolder(find_run(id_or_path, home))
-
-
-def _typed(plain: Mapping[str, Any], kind: type[Structure]) -> Structure:
-    """Return a description of the run as far as it fits: an older dbdyno wrote it otherwise."""
-    found: Structure = fit(plain, kind).value
-    return found
 
 
 def _as_data_frame(columns: Columns) -> Any:

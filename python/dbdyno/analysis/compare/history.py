@@ -30,9 +30,8 @@ shows where to look for the reason, though it need not be the reason.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, groupby
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -48,7 +47,6 @@ from dbdyno.analysis.compare.metrics import (
 )
 from dbdyno.analysis.compare.unequal_conditions import (
     CLOSED,
-    Conditions,
     loop_of,
     tries_of,
     unequal,
@@ -61,7 +59,9 @@ from dbdyno.analysis.statistics.estimate import Series
 from dbdyno.analysis.statistics.probability import student_p
 from dbdyno.formatting import PRODUCTS
 from dbdyno.model.comparison import Metric, MovedCost
+from dbdyno.model.plan import Plan, Stage
 from dbdyno.model.record import RunRecord, Status
+from dbdyno.model.run import Conditions
 from dbdyno.model.study import MADE_FOR
 
 CHANGE_MIN = 0.01
@@ -348,49 +348,48 @@ def kind_of(run: Conditions, defaults: Defaults = NO_DEFAULTS) -> Kind:
     parameters = workload_parameters(run.record, plan, defaults)
     return Kind(
         workload=_work(run),
-        place=place_of(run.record.target, run.record.server),
+        place=place_of(run.record),
         load=_load(plan),
         data=", ".join(f"{name} {value}".strip() for name, value in sorted(parameters.items())),
-        query_mode=plan.get("query_mode", ""),
+        query_mode=plan.query_mode,
     )
 
 
-def place_of(target: str, server: Mapping[str, Any]) -> str:
+def place_of(record: RunRecord) -> str:
     """The product of a private server; the address of any other."""
-    product = PRODUCTS.get(server.get("product", ""))
-    if product is None or server.get("kind") == "existing":
-        return target
-    return f"{product}, {server['kind']}"
+    product = PRODUCTS.get(record.server.get("product", ""))
+    if product is None or record.server.get("kind") == "existing":
+        return record.target
+    return f"{product}, {record.server['kind']}"
 
 
 def _work(run: Conditions) -> str:
     """The workload, and the scripts with their weights if there are several."""
-    scripts = run.plan.get("scripts", [])
-    named = "+".join(f"{script['name']}@{script['weight']}" for script in scripts)
+    scripts = run.plan.scripts
+    named = "+".join(f"{script.name}@{script.weight}" for script in scripts)
     return run.record.workload if len(scripts) < 2 else f"{run.record.workload} ({named})"
 
 
-def _load(plan: Mapping[str, Any]) -> str:
-    stages = plan.get("stages", [])
-    clients = f"{plan.get('clients')} clients"
-    rates = [_stage(stage) for stage in stages if stage.get("rate_tps") or stage.get("clients")]
+def _load(plan: Plan) -> str:
+    clients = f"{plan.clients} clients"
+    rates = [_stage(stage) for stage in plan.stages if stage.rate_tps or stage.clients]
     return ", ".join([clients, *rates, *_manner(plan)])
 
 
-def _manner(plan: Mapping[str, Any]) -> Iterator[str]:
+def _stage(stage: Stage) -> str:
+    if stage.rate_tps:
+        return f"{stage.rate_tps:g} per second"
+    return f"a stage of {stage.clients}"
+
+
+def _manner(plan: Plan) -> Iterator[str]:
     """Arrivals, retries and limits, where they differ from the defaults."""
     loop, tries = loop_of(plan), tries_of(plan)
-    if loop not in (None, CLOSED):
-        yield str(loop)
-    if limit_ns := plan.get("latency_limit_ns"):
-        yield f"latency limit {limit_ns / 1e9:g} s"
-    if tries not in (None, "1"):
+    if loop != CLOSED:
+        yield loop
+    if plan.latency_limit_ns:
+        yield f"latency limit {plan.latency_limit_ns / 1e9:g} s"
+    if tries != "1":
         yield f"tries {tries}"
-    if plan.get("reconnect_each_transaction"):
+    if plan.reconnect_each_transaction:
         yield "reconnecting"
-
-
-def _stage(stage: Mapping[str, Any]) -> str:
-    if stage.get("rate_tps"):
-        return f"{stage['rate_tps']:g} per second"
-    return f"a stage of {stage['clients']}"

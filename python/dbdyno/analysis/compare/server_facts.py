@@ -4,7 +4,9 @@ Plain values in, texts out, so that two runs can be compared name by name. Nothi
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+from dbdyno.model.recorded_schema import RecordedSchema, RecordedTable
+from dbdyno.model.telemetry import PlanFacts
 
 _CUT = 90
 _ASSERTIONS = "debug_assertions"
@@ -45,43 +47,35 @@ def build_facts(build: Mapping[str, str], dbdyno_version: str) -> dict[str, str]
     return found
 
 
-def schema_facts(
-    all_schemas: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]
-) -> dict[str, str]:
+def schema_facts(all_schemas: Sequence[RecordedSchema], schema: RecordedSchema) -> dict[str, str]:
     """Definitions of tables, of the parts of those that all schemas have, and of routines.
 
     If not everything was recorded somewhere, what is missing there may exist: then only the tables
     of all schemas count.
     """
-    tables = schema.get("tables", {})
-    common = [name for name in tables if all(name in of.get("tables", {}) for of in all_schemas)]
-    is_whole = not any(of.get("left_out") for of in all_schemas)
+    tables = schema.tables
+    common = [name for name in tables if all(name in of.tables for of in all_schemas)]
+    is_whole = not any(of.left_out for of in all_schemas)
     found = {name: _definition(tables[name]) for name in (tables if is_whole else common)}
     for name in common:
-        for part, definition in tables[name].get("parts", {}).items():
+        for part, definition in tables[name].parts.items():
             kind, _, own = part.partition(" ")
             found[f"{kind} {own} of {name}"] = definition
-    return {**found, **(schema.get("routines", {}) if is_whole else {})}
+    return {**found, **(schema.routines if is_whole else {})}
 
 
-def _definition(table: Mapping[str, Any]) -> str:
-    definition: str = table["definition"]
-    article = "an" if definition.startswith("u") else "a"
-    return f"{article} {definition}"
+def _definition(table: RecordedTable) -> str:
+    article = "an" if table.definition.startswith("u") else "a"
+    return f"{article} {table.definition}"
 
 
-def plan_facts(facts: Mapping[str, Any], statements: Sequence[str]) -> dict[str, str]:
-    """The steps of each statement's plan; both if a prepared one has two that differ.
-
-    Those before the load, or after it if there were none yet.
-    """
-    moments = [facts.get(when) or {} for when in ("before", "after")]
-    plans: list[dict[str, Any]] = next((of["plans"] for of in moments if of.get("plans")), [])
+def plan_facts(plans: Sequence[PlanFacts], statements: Sequence[str]) -> dict[str, str]:
+    """The steps of each statement's plan; both if a prepared one has two that differ."""
     steps: dict[str, dict[str, str]] = {}
     for plan in plans:
-        if plan["statement"] < len(statements):
-            text = " ".join(statements[plan["statement"]].split())
-            steps.setdefault(f"that of “{cut(text)}”", {})[plan["variant"]] = _steps(plan)
+        if plan.statement < len(statements):
+            text = " ".join(statements[plan.statement].split())
+            steps.setdefault(f"that of “{cut(text)}”", {})[plan.variant] = _steps(plan)
     return {statement: _of_variants(variants) for statement, variants in steps.items()}
 
 
@@ -92,12 +86,11 @@ def _of_variants(variants: Mapping[str, str]) -> str:
     return "; ".join(f"{variant}: {steps}" for variant, steps in sorted(variants.items()))
 
 
-def _steps(plan: Mapping[str, Any]) -> str:
+def _steps(plan: PlanFacts) -> str:
     """``Index Scan on orders using orders_pkey, Seq Scan on lines``: without its estimates."""
-    nodes = plan.get("nodes") or []
-    indexes = plan.get("indexes") or [""] * len(nodes)
+    indexes = plan.indexes or [""] * len(plan.nodes)
     return ", ".join(
         kind + (f" on {table}" if table else "") + (f" using {index}" if index else "")
-        for (kind, table, _), index in zip(nodes, indexes, strict=True)
+        for (kind, table, _), index in zip(plan.nodes, indexes, strict=True)
         if kind != "ModifyTable"
     )

@@ -8,10 +8,10 @@ the user to judge.
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -24,7 +24,11 @@ from dbdyno.analysis.compare.server_facts import (
 )
 from dbdyno.analysis.compare.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
 from dbdyno.formatting import size
+from dbdyno.model.host import Disk
+from dbdyno.model.plan import Plan, Think
 from dbdyno.model.record import RunRecord
+from dbdyno.model.run import Conditions
+from dbdyno.model.telemetry import PlanFacts
 
 _SIZES_ALIKE = 1.1
 _LENGTH_MAX = 60
@@ -33,65 +37,47 @@ _ABSENT = "not set"
 _MISSING = "absent"
 _UNKNOWN = "not known"
 _EMPTY = "empty"
+_DURABILITY = "Unequal durability"
 _PROMISE = "the durability level"
 _MIXTURE = "none (a mixture of settings)"
 CLOSED = "closed"
 Facts: TypeAlias = Mapping[str, str]
+Known = TypeVar("Known")
+"""What is known of a run: its conditions, or its record alone."""
 
 
-class Conditions(Protocol):
-    """A run with what is known of its server and host: a recording, or a run folder."""
-
-    @property
-    def record(self) -> RunRecord: ...  # noqa: D102
-    @property
-    def plan(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def server(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def host(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def facts(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def schema(self) -> Mapping[str, Any]: ...  # noqa: D102
-
-
-class Aspect(Struct, frozen=True):
+class Aspect(Struct, Generic[Known], frozen=True):
     """One kind of condition: its facts by name, and the text for one that is not known."""
 
     title: str
-    facts: Callable[[Conditions], Facts]
+    facts: Callable[[Known], Facts]
     absent: str = _ABSENT
     is_cut: bool = False
     """Whether a long value is shown by its beginning, if that tells the two apart."""
     varies: bool = False
     """Whether it may vary by chance: then a value that both sides have is no difference."""
 
-    def value(self, name: str, run: Conditions) -> str:
+    def value(self, name: str, run: Known) -> str:
         """One fact of a run."""
         return self.facts(run).get(name, self.absent)
 
 
-class _Variants(Struct, frozen=True):
+class _Variants(Struct, Generic[Known], frozen=True):
     """Both variants' runs, and their labels."""
 
-    runs: tuple[Sequence[Conditions], Sequence[Conditions]]
+    runs: tuple[Sequence[Known], Sequence[Known]]
     labels: tuple[str, str]
+    are_of_one_product: bool
+    """Whether their settings have the same names."""
 
-    def values(self, of: Callable[[Conditions], str]) -> tuple[list[str], list[str]]:
+    def values(self, of: Callable[[Known], str]) -> tuple[list[str], list[str]]:
         """The different values on each side."""
         before, after = ([*dict.fromkeys(map(of, side))] for side in self.runs)
         return before, after
 
-    def all_have(self, of: Callable[[Conditions], Any]) -> bool:
+    def all_have(self, of: Callable[[Known], object]) -> bool:
         """Whether this is known of every run."""
         return all(of(run) for side in self.runs for run in side)
-
-    @property
-    def are_of_one_product(self) -> bool:
-        """Whether their settings have the same names."""
-        before, after = self.values(lambda run: run.record.server.get("product", ""))
-        return before == after
 
 
 def unequal(
@@ -104,18 +90,18 @@ def unequal(
 
     ``defaults`` are those of each workload's parameters: an explicit default equals none.
     """
-    variants = _Variants((before, after), labels)
+    variants = _variants(before, after, labels)
     aspects = _aspects(variants, defaults)
-    of_aspects = [line for aspect in aspects for line in _differences(aspect, variants)]
+    of_aspects = [line for aspect in aspects for _, line in _differences(aspect, variants)]
     return [*of_aspects, *_sizes(variants)]
 
 
 def changed_plans(before: Sequence[Conditions], after: Sequence[Conditions]) -> list[str]:
     """The statements with another plan, in words; empty where plans were not recorded."""
-    variants = _Variants((before, after), ("", ""))
+    variants = _variants(before, after, ("", ""))
     if not variants.are_of_one_product or not variants.all_have(_plans):
         return []
-    found = dict(_differences_by_name(_PLANS, variants))
+    found = dict(_differences(_PLANS, variants))
     return [f"the plan {name.removeprefix('that ')} changed" for name in found]
 
 
@@ -129,30 +115,28 @@ def unequal_durability(
 
     ``intended`` settings differ on purpose, and so does the durability level if they alone differ.
     """
-    variants = _Variants(([*map(_RecordOnly, before)], [*map(_RecordOnly, after)]), labels)
-    found = dict(_differences_by_name(_DURABILITY, variants))
+    variants = _Variants((before, after), labels, _are_of_one_product(before, after))
+    found = dict(_differences(Aspect(_DURABILITY, _durability, _UNKNOWN), variants))
     settings = found.keys() - {_PROMISE}
     if settings and settings <= set(intended):
         return []
     return [line for name, line in found.items() if name not in intended]
 
 
-class _RecordOnly(Struct, frozen=True):
-    """A run of which only the record is loaded."""
-
-    record: RunRecord
-    plan: Mapping[str, Any] = {}
-    server: Mapping[str, Any] = {}
-    host: Mapping[str, Any] = {}
-    facts: Mapping[str, Any] = {}
-    schema: Mapping[str, Any] = {}
+def _variants(
+    before: Sequence[Conditions], after: Sequence[Conditions], labels: tuple[str, str]
+) -> _Variants[Conditions]:
+    records = ([run.record for run in side] for side in (before, after))
+    return _Variants((before, after), labels, _are_of_one_product(*records))
 
 
-def _differences(aspect: Aspect, variants: _Variants) -> Iterator[str]:
-    return (line for _, line in _differences_by_name(aspect, variants))
+def _are_of_one_product(before: Iterable[RunRecord], after: Iterable[RunRecord]) -> bool:
+    first, second = ([run.server.get("product", "") for run in side] for side in (before, after))
+    return {*first} == {*second}
 
 
-def _differences_by_name(aspect: Aspect, variants: _Variants) -> Iterator[tuple[str, str]]:
+def _differences(aspect: Aspect[Known], variants: _Variants[Known]) -> Iterator[tuple[str, str]]:
+    """Each difference by the name of the fact, as a sentence."""
     for name in _names(aspect, variants):
         before, after = variants.values(partial(aspect.value, name))
         if sorted(before) != sorted(after) and not (aspect.varies and {*before} & {*after}):
@@ -160,7 +144,7 @@ def _differences_by_name(aspect: Aspect, variants: _Variants) -> Iterator[tuple[
             yield name, f"{aspect.title}: {name} {values}{REMARKS.get(name, '')}"
 
 
-def _names(aspect: Aspect, variants: _Variants) -> list[str]:
+def _names(aspect: Aspect[Known], variants: _Variants[Known]) -> list[str]:
     """Names to compare; for two products only those that both have.
 
     The durability level comes first, the settings behind it after.
@@ -184,9 +168,9 @@ def _difference(
     return f"is {first} in {labels[0]}, {second} in {labels[1]}"
 
 
-def _durability(run: Conditions) -> Facts:
+def _durability(record: RunRecord) -> Facts:
     """The durability level, named alike for every database, and the settings behind it."""
-    server = run.record.server
+    server = record.server
     settings = {name: str(value) for name, value in server.get("durability", {}).items()}
     mixture = _MIXTURE if settings and "promise" in server else None
     promise = server.get("promise") or mixture
@@ -199,20 +183,28 @@ def _version(run: Conditions) -> Facts:
 
 
 def _build(run: Conditions) -> Facts:
-    return build_facts(run.server.get("build") or {}, run.record.dbdyno_version)
+    return build_facts(run.server.build, run.record.dbdyno_version)
 
 
 def _plans(run: Conditions) -> Facts:
-    return plan_facts(run.facts, [statement.sql for statement in run.record.statements])
+    """The plans before the load, or those after it if there were none yet."""
+    moments = (facts.plans for facts in (run.before, run.after) if facts)
+    plans: Sequence[PlanFacts] = next(filter(None, moments), ())
+    return plan_facts(plans, [statement.sql for statement in run.record.statements])
+
+
+def _schema(variants: _Variants[Conditions], run: Conditions) -> Facts:
+    schemas = [one.schema for side in variants.runs for one in side if one.schema]
+    return schema_facts(schemas, run.schema) if run.schema else {}
 
 
 def _settings(run: Conditions) -> Facts:
     """Server settings except directories, which differ for private servers, and durability."""
     durable = run.record.server.get("durability", {})
     return {
-        one["name"]: _with_unit(str(one["value"]), one["unit"]) or _EMPTY
-        for one in run.server.get("settings", [])
-        if one["name"] not in durable and not str(one["value"]).startswith("/")
+        one.name: _with_unit(one.value, one.unit) or _EMPTY
+        for one in run.server.settings
+        if one.name not in durable and not one.value.startswith("/")
     }
 
 
@@ -226,25 +218,21 @@ def _with_unit(value: str, unit: str) -> str:
 
 def _host(run: Conditions) -> Facts:
     host = run.host
-
-    def of(part: str) -> Mapping[str, Any]:
-        """Return what is known of it: for example, the disk of another host's server is not."""
-        return host.get(part) or {}
-
+    disk = host.disk or Disk()  # that of a server on another host is not known
     reported = {
-        "its name": host.get("name"),
-        "the CPU model": of("cpu").get("model"),
-        "the number of cores": of("cpu").get("cores_available"),
-        "the CPU governor": of("cpu").get("governor"),
-        "the memory in bytes": of("memory").get("total_bytes"),
-        "the transparent huge pages setting": of("memory").get("transparent_huge_pages"),
-        "the kernel": of("kernel").get("release"),
-        "kernel.sched_autogroup_enabled": of("kernel").get("sched_autogroup_enabled"),
-        "the file system": of("disk").get("file_system"),
-        "the disk": of("disk").get("device"),
-        "the operating system": of("kernel").get("distribution"),
-        "the CPU limit": of("cgroup").get("cpu_cores"),
-        "the memory limit": of("cgroup").get("memory_bytes"),
+        "its name": host.name,
+        "the CPU model": host.cpu.model,
+        "the number of cores": host.cpu.cores_available,
+        "the CPU governor": host.cpu.governor,
+        "the memory in bytes": host.memory.total_bytes or None,
+        "the transparent huge pages setting": host.memory.transparent_huge_pages,
+        "the kernel": host.kernel.release,
+        "kernel.sched_autogroup_enabled": host.kernel.sched_autogroup_enabled,
+        "the file system": disk.file_system,
+        "the disk": disk.device,
+        "the operating system": host.kernel.distribution,
+        "the CPU limit": host.cgroup.cpu_cores,
+        "the memory limit": host.cgroup.memory_bytes,
     }
     return {name: str(value) for name, value in reported.items() if value is not None}
 
@@ -255,32 +243,32 @@ def _work(run: Conditions) -> Facts:
     A script is known by its file's name: the two sides may be of two checkouts.
     """
     scripts: dict[str, str] = {}
-    for script in run.plan.get("scripts", []):
-        name = f"the text or weight of {script['name'].rpartition('/')[2]}"
-        scripts[name] = f"{scripts.get(name, '')}{script['weight']}: {script['text']}"
-    return {
-        "the name": run.record.workload,
-        "the query mode": run.plan.get("query_mode", ""),
-        **scripts,
-    }
+    for script in run.plan.scripts:
+        name = f"the text or weight of {script.name.rpartition('/')[2]}"
+        scripts[name] = f"{scripts.get(name, '')}{script.weight}: {script.text}"
+    return {"the name": run.record.workload, "the query mode": run.plan.query_mode, **scripts}
 
 
 def _load(run: Conditions) -> Facts:
-    plan, stages = run.plan, run.plan.get("stages", [])
-    reported = {
-        "the number of clients": plan.get("clients"),
-        "the number of threads": plan.get("threads"),
+    plan, stages = run.plan, run.plan.stages
+    reported: dict[str, Any] = {
+        "the number of clients": plan.clients,
+        "the number of threads": plan.threads,
         "the loop": loop_of(plan),
-        "the measured time in seconds": [_seconds(stage["duration_ns"]) for stage in stages],
-        "the number of transactions per client": plan.get("transactions_per_client"),
-        "the number of clients of each stage": [stage["clients"] for stage in stages],
-        "the rate": [stage["rate_tps"] for stage in stages],
-        "the warm-up in seconds": _seconds(plan.get("warmup_ns")),
-        "the latency limit in seconds": _seconds(plan.get("latency_limit_ns")),
+        "the measured time in seconds": [_seconds(stage.duration_ns) for stage in stages],
+        "the number of transactions per client": plan.transactions_per_client,
+        "the number of clients of each stage": [stage.clients for stage in stages],
+        "the rate": [stage.rate_tps for stage in stages],
+        "the warm-up in seconds": _seconds(plan.warmup_ns),
+        "the latency limit in seconds": _seconds(plan.latency_limit_ns),
         "the maximum number of attempts": tries_of(plan),
-        "reconnecting for each transaction": plan.get("reconnect_each_transaction"),
+        "reconnecting for each transaction": plan.reconnect_each_transaction,
     }
-    return {name: _plain(value) for name, value in reported.items() if _is_reported(value)}
+    return {
+        name: _plain(value)
+        for name, value in reported.items()
+        if any(one is not None for one in (value if isinstance(value, list) else [value]))
+    }
 
 
 def _data(defaults: Defaults, run: Conditions) -> Facts:
@@ -290,39 +278,28 @@ def _data(defaults: Defaults, run: Conditions) -> Facts:
 
 def _placement(run: Conditions) -> Facts:
     """The requested placement; what was then observed of it belongs to the run."""
-    requested = (run.server.get("placement") or {}).get("asked", {})
-    return {name: _plain(value) for name, value in requested.items() if value is not None}
+    return run.server.placement.asked
 
 
 def _seconds(nanoseconds: int | None) -> float | None:
     return None if nanoseconds is None else nanoseconds / 1e9
 
 
-def loop_of(plan: Mapping[str, Any]) -> str | None:
+def loop_of(plan: Plan) -> str:
     """``closed``, ``closed, thinking for 0.01 s (constant)`` or ``open, poisson``."""
-    arrivals = plan.get("arrivals", {})
-    if "open" in arrivals:
-        return f"open, {arrivals['open']['law']}"
-    if "closed" not in arrivals:
-        return None
-    think = arrivals["closed"]["think"]
-    if not think["mean_ns"]:
+    if plan.arrivals.open:
+        return f"open, {plan.arrivals.open.law}"
+    think = plan.arrivals.closed.think if plan.arrivals.closed else Think()
+    if not think.mean_ns:
         return CLOSED
-    return f"{CLOSED}, thinking for {think['mean_ns'] / 1e9:g} s ({think['law']})"
+    return f"{CLOSED}, thinking for {think.mean_ns / 1e9:g} s ({think.law})"
 
 
-def tries_of(plan: Mapping[str, Any]) -> str | None:
+def tries_of(plan: Plan) -> str:
     """``1``, ``without limit``, ``10, for 2 s``: how often a transaction is tried."""
-    retry = plan.get("retry")
-    if retry is None:
-        return None
-    limit_s = _seconds(retry["time_max_ns"])
-    most = f"{retry['tries_max']}" if retry["tries_max"] else "without limit"
+    limit_s = _seconds(plan.retry.time_max_ns)
+    most = f"{plan.retry.tries_max}" if plan.retry.tries_max else "without limit"
     return most if limit_s is None else f"{most}, for {limit_s:g} s"
-
-
-def _is_reported(value: Any) -> bool:
-    return any(one is not None for one in (value if isinstance(value, list) else [value]))
 
 
 def _plain(value: Any) -> str:
@@ -332,14 +309,13 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-_DURABILITY = Aspect("Unequal durability", _durability, _UNKNOWN)
 _PLANS = Aspect("Different plan", _plans, _UNKNOWN, is_cut=True, varies=True)
 
 
-def _aspects(variants: _Variants, defaults: Defaults) -> tuple[Aspect, ...]:
+def _aspects(variants: _Variants[Conditions], defaults: Defaults) -> tuple[Aspect[Conditions], ...]:
     """All aspects that can be compared, the most important first."""
     return (
-        _DURABILITY,
+        Aspect(_DURABILITY, lambda run: _durability(run.record), _UNKNOWN),
         Aspect("Different server", _version),
         *_aspects_within_a_product(variants),
         Aspect("Different setting", _settings, _DEFAULT),
@@ -351,21 +327,21 @@ def _aspects(variants: _Variants, defaults: Defaults) -> tuple[Aspect, ...]:
     )
 
 
-def _aspects_within_a_product(variants: _Variants) -> Iterator[Aspect]:
+def _aspects_within_a_product(
+    variants: _Variants[Conditions],
+) -> Iterator[Aspect[Conditions]]:
     """What has the same names and terms only in servers of one product, where it was recorded."""
     if not variants.are_of_one_product:
         return
-    if variants.all_have(lambda run: run.server.get("build")):
+    if variants.all_have(lambda run: run.server.build):
         yield Aspect("Different build", _build, is_cut=True)
     if variants.all_have(lambda run: run.schema):
-        schemas = [run.schema for side in variants.runs for run in side]
-        facts = partial(schema_facts, schemas)
-        yield Aspect("Different schema", lambda run: facts(run.schema), _MISSING, is_cut=True)
+        yield Aspect("Different schema", partial(_schema, variants), _MISSING, is_cut=True)
     if variants.all_have(_plans):
         yield _PLANS
 
 
-def _sizes(variants: _Variants) -> Iterator[str]:
+def _sizes(variants: _Variants[Conditions]) -> Iterator[str]:
     """Databases of different size; the space of an update's new versions makes no difference."""
     before, after = map(_database_bytes, variants.runs)
     if before and after and max(before, after) > _SIZES_ALIKE * min(before, after):
@@ -374,5 +350,5 @@ def _sizes(variants: _Variants) -> Iterator[str]:
 
 
 def _database_bytes(runs: Sequence[Conditions]) -> float | None:
-    known = [run.server["database_bytes"] for run in runs if run.server.get("database_bytes")]
+    known = [run.server.database_bytes for run in runs if run.server.database_bytes]
     return median(known) if known else None

@@ -9,11 +9,11 @@ default is left out; the caller supplies the workloads' defaults.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from dbdyno.model.plan import Plan, Scalar
 from dbdyno.model.record import RunRecord
 
-Plan = Mapping[str, Any]
 # The default values of each workload's parameters, by the workload's name.
 Defaults: TypeAlias = Mapping[str, Mapping[str, str]]
 NO_DEFAULTS: Defaults = {}
@@ -43,11 +43,11 @@ _DECLARED = re.compile(
 
 def workload_parameters(
     record: RunRecord, plan: Plan, defaults: Defaults = NO_DEFAULTS
-) -> dict[str, Any]:
+) -> dict[str, Scalar]:
     """The parameters by name, without those that equal their defaults."""
     planned = {
         name: value
-        for name, value in plan.get("variables", {}).items()
+        for name, value in plan.variables.items()
         if value is not None and not _is_counted_with(name, plan)
     }
     of_workload = defaults.get(record.workload, {})
@@ -64,14 +64,14 @@ def _defined(command: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 def _script_options(plan: Plan) -> dict[str, str]:
     """A sysbench script's options that differ from the defaults it declares."""
-    lua = plan.get("lua") or {}
-    given = {name: text for name, text in lua.get("arguments", {}).items() if name not in _NO_WORK}
-    texts = [*lua.get("modules", {}).values(), *(one["text"] for one in plan.get("scripts", []))]
-    return _unlike(given, _GENERAL | _declared(texts)) if given else {}
-
-
-def _declared(texts: Iterable[str]) -> dict[str, str]:
-    return {found[1]: found[2].strip("\"'") for text in texts for found in _DECLARED.finditer(text)}
+    if plan.lua is None:
+        return {}
+    given = {name: text for name, text in plan.lua.arguments.items() if name not in _NO_WORK}
+    texts = [*plan.lua.modules.values(), *(script.text for script in plan.scripts)]
+    declared = {
+        found[1]: found[2].strip("\"'") for text in texts for found in _DECLARED.finditer(text)
+    }
+    return _unlike(given, _GENERAL | declared)
 
 
 def _unlike(given: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
@@ -93,5 +93,4 @@ def _is_alike(text: str, other: str) -> bool:
 
 def _is_counted_with(name: str, plan: Plan) -> bool:
     """Whether a variable does not describe the data: the clients, and what scripts set."""
-    texts = (script["text"] for script in plan.get("scripts", []))
-    return name == "clients" or any(f"\\set {name} " in text for text in texts)
+    return name == "clients" or any(f"\\set {name} " in one.text for one in plan.scripts)

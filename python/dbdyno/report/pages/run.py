@@ -3,8 +3,7 @@
 And in short, as the summary in a terminal at the end of a run: made from the record alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -12,6 +11,7 @@ from dbdyno.explain.explain import explained_record
 from dbdyno.explain.explanation_text import summary_lines
 from dbdyno.formatting import milliseconds, seconds, significant, tps
 from dbdyno.layout import laid_out
+from dbdyno.model.plan import Plan
 from dbdyno.model.record import Latency, RunRecord
 from dbdyno.model.run import Run, UnreadableTableError
 from dbdyno.report.content import (
@@ -62,7 +62,7 @@ def run_page(run: Run) -> Page:
     return Page(
         name=f"run {record.run_id}",
         title=record.workload,
-        head=list(_head(record, run.as_recorded.plan)),
+        head=list(_head(record, run.plan)),
         top=[numbers, judgement] if is_for_use(record) else [judgement, numbers],
         sections=[
             PageSection(id=section.id, title=section.title, blocks=blocks)
@@ -81,7 +81,7 @@ def _built(section: Section, run: Run) -> Sequence[Block]:
         return [Text(text=f"Not shown: {error}", note=True)]
 
 
-def _head(record: RunRecord, plan: Mapping[str, Any]) -> Iterator[HeadLine]:
+def _head(record: RunRecord, plan: Plan) -> Iterator[HeadLine]:
     yield HeadLine(text=server_label(record.target, record.server), style="where")
     yield from _conditions(record, plan)
     length = [f"{seconds(record.duration_s)} measured"] if record.duration_s else []
@@ -92,7 +92,7 @@ def _head(record: RunRecord, plan: Mapping[str, Any]) -> Iterator[HeadLine]:
     yield from _command(record)
 
 
-def _conditions(record: RunRecord, plan: Mapping[str, Any]) -> Iterator[HeadLine]:
+def _conditions(record: RunRecord, plan: Plan) -> Iterator[HeadLine]:
     for text in (conditions(record, plan), further_servers(record)):
         if text:
             yield HeadLine(text=text, style="where")
@@ -138,7 +138,7 @@ def _numbers(record: RunRecord) -> Numbers:
     )
 
 
-def render_summary(record: RunRecord, plan: Mapping[str, Any], screen: int | None = None) -> str:
+def render_summary(record: RunRecord, plan: Plan, screen: int | None = None) -> str:
     """The summary as text, ending in a newline, for a screen of this width.
 
     What limits the run comes last, where people look first in a terminal.
@@ -150,7 +150,7 @@ def render_summary(record: RunRecord, plan: Mapping[str, Any], screen: int | Non
     return f"{text}\n{found}\n"
 
 
-def _summary(record: RunRecord, plan: Mapping[str, Any]) -> Page:
+def _summary(record: RunRecord, plan: Plan) -> Page:
     length = f", {seconds(record.duration_s)} measured" if record.duration_s else ""
     return Page(
         title=f"{record.workload} on {server_label(record.target, record.server)}{length}",
