@@ -1,0 +1,2 @@
+\set id random(1, 1000 * :scale)
+select id from anything where id = :id;
