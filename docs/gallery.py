@@ -21,14 +21,14 @@ from playwright.sync_api import Page, sync_playwright
 from dbdyno.answers.answer import Trials
 from dbdyno.answers.answering import answered, verdict
 from dbdyno.answers.grouping import by_point
-from dbdyno.cli.study_output import write_study_html
+from dbdyno.cli.pages import write_page
 from dbdyno.explain.sentences import capitalized
-from dbdyno.formatting import PRODUCTS, counted
+from dbdyno.formatting import PRODUCTS, counted, roughly
 from dbdyno.model.study import StudyRecord
-from dbdyno.report.pages.study.page import doubts, status_text
+from dbdyno.report.pages.study.page import doubts, status_text, study_page
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.studies import list_studies
-from dbdyno.study.feasibility import Needs, span
+from dbdyno.study.feasibility import Needs
 from dbdyno.study.file import catalogue
 from dbdyno.study.folder import trials_of
 
@@ -135,9 +135,9 @@ def show(name: str, page: Page) -> Shown:
     record = newest(name)
     assert record is not None  # it was just made
     report = WORK / f"{name}.html"
-    write_study_html(record, report)
     trials = trials_of(record, engine_tools().histograms)
     answers = answered(trials)
+    write_page(study_page(trials, answers), report)
     claim = verdict(answers)
     page.goto(report.as_uri())
     ids = page.evaluate(FIGURES)
@@ -194,14 +194,12 @@ def conditions(shown: Sequence[Shown], size: str) -> Iterator[str]:
 def made(one: Shown) -> str:
     """Return how it was made: the command, servers, runs, date, and the time it was to take."""
     study, spec = one.study, one.study.spec
-    spent = [result.spent for result in study.results]
-    took_s = sum(part.run_s + part.prepare_s + part.other_s for part in spent)
     recordings = (runs[0].run.as_recorded for runs in by_point(one.trials.trials).values())
     servers = dict.fromkeys(server_name(recording.server) for recording in recordings)
     runs = f"{counted(len(one.trials.trials), 'run')} on {' and '.join(servers)}"
     return (
         f"`dbdyno study run {spec.name} --size {spec.size}`, {study.started_at[:10]}: {runs}, in "
-        f"{span(took_s)}; planned: {span(one.planned_s)}. "
+        f"{roughly(study.spent.whole_s)}; planned: {roughly(one.planned_s)}. "
         f"[What is varied, and when it is wrong](studies-{spec.name}.md)"
     )
 

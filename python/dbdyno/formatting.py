@@ -86,3 +86,13 @@ def seconds(value: float) -> str:
     hours, minutes = divmod(minutes, 60)
     parts = ((hours, "h"), (minutes, "min"), (rest, "s"))
     return sign + " ".join(f"{value}{THIN_SPACE}{unit}" for value, unit in parts if value)
+
+
+def roughly(value: float) -> str:
+    """Format an estimated duration, in which nobody counts seconds."""
+    if value < 120:
+        return f"{value:.0f} s"
+    if value < 600:
+        return f"{value / 60:.2g} min"
+    minutes = round(value / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"

@@ -1,10 +1,12 @@
 """``dbdyno compare`` on made-up runs: which runs it selects, what it reports, what fails."""
 
 import json
+import re
 
 import pytest
 
 from dbdyno.cli import main
+from dbdyno.formatting import plain
 from dbdyno.store.studies import make_study
 from tests.answers import made
 from tests.cli import made_up_runs as made_up
@@ -42,9 +44,9 @@ def test_the_text_begins_with_the_verdict(capsys):
     made_up.pairs(3, wal_bytes=1.3)
     code, out, _ = answer(capsys, A, B)
     assert code == 0
-    first, _, headline, *_ = out.splitlines()
-    assert first == "variant=b against variant=a"
-    assert headline.startswith("Worse: WAL (+30 %). Cannot tell: Throughput")
+    title, _, _, _, headline, *_ = out.splitlines()
+    assert title == "variant=b against variant=a (comparison)"
+    assert re.match(r"1 of \d+ metrics decided\. Worse: WAL \(\+30 %\)\. Cannot tell: ", headline)
     assert "more pair" in out
 
 
@@ -69,6 +71,25 @@ def test_two_single_runs_compare_only_costs_and_the_command_decides_the_rest(cap
         "done",
         f"dbdyno compare tag:variant={a} tag:variant={b}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("form", "begin"),
+    [
+        ("text", "variant=b against variant=a (comparison)\n"),
+        ("markdown", "# variant=b against variant=a\n"),
+        ("html", "<!doctype html>\n"),
+        ("json", '{\n  "format_version": 1,\n  "name": "comparison",\n'),
+    ],
+)
+def test_the_page_is_printed_in_each_form(capsys, form, begin):
+    made_up.pairs(3, wal_bytes=1.3)
+    code, out, _ = answer(capsys, A, B, "--format", form)
+    assert code == 0
+    assert out.startswith(begin)
+    assert "WAL" in out
+    assert "rose by 30" in plain(" ".join(out.split()))
+    assert "The unit is the run." in out
 
 
 @pytest.mark.parametrize("tags", [{}, {"host": "a,b"}, {"host": "a"}])
@@ -234,7 +255,8 @@ def test_an_undecided_gate_does_not_fail_and_is_reported(capsys):
     made_up.pairs(3)
     code, out, _ = answer(capsys, A, B, "--fail-if", "tps:worse:3%")
     assert code == 0
-    assert "--fail-if throughput_tps:worse:3% does not fail: these runs leave Throughput" in out
+    said = "--fail-if throughput_tps:worse:3% does not fail: these runs leave Throughput undecided."
+    assert said in " ".join(out.split())
 
 
 def test_a_gate_is_not_passed_as_the_same(capsys):
@@ -250,7 +272,7 @@ def test_markdown_is_a_table_in_which_other_peoples_words_are_text(capsys):
             tps=1000.0 * (1 + number % 2), tags={"variant": variant, "pair": str(number // 2)}
         )
     out = answer(capsys, A, "tag:variant=<b>|*", "--markdown", "--metric", "tps")[1]
-    assert out.splitlines()[0] == "### variant=\\<b\\>\\|\\* against variant=a"
+    assert out.splitlines()[0] == "# variant=\\<b\\>\\|\\* against variant=a"
     assert "| --- | --- | ---: | ---: | ---: | ---: |" in out
     assert "| better | Throughput | 1 000 TPS | 2 000 TPS | 2.000 |" in out
 

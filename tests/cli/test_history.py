@@ -57,12 +57,14 @@ def test_a_change_is_reported_with_its_run_the_changed_cost_and_the_differences(
 def test_people_read_when_and_by_how_much(capsys):
     ids = upgraded_after(15)
     assert main(["history"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("tpcb on PostgreSQL, private: 8 clients, prepared\n  24 runs, 2026-11-01")
-    assert "Throughput: " in out
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("Runs over time (history) When did results of comparable runs change")
+    assert "tpcb on PostgreSQL, private: 8 clients, prepared ----" in out
+    assert "---- 24 runs, 2026-11-01" in out
+    assert "Throughput. " in out
     assert "worse: 996 TPS to 804 TPS" in out
     assert f"from run {ids[15]} on" in out
-    assert "costs per transaction: WAL +30 %" in out
+    assert "Costs per transaction: WAL +30 %" in out
 
 
 def test_a_value_that_the_latest_run_does_not_have_is_not_called_its(capsys):

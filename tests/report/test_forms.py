@@ -13,6 +13,7 @@ from dbdyno.formatting import plain
 from dbdyno.report import content, page_order
 from dbdyno.report.content import (
     Claim,
+    Commands,
     Facts,
     Figure,
     Folded,
@@ -47,6 +48,8 @@ BLOCKS = (
     Facts(pairs=[("name 3", "value 3")]),
     Text(text="text 4"),
     Text(text="line 5\nline 6", code=True),
+    Commands(text="dbdyno 33\n  # remark 34"),
+    Items(sentences=["sentence 35"]),
     Items(title="title 7", sentences=["sentence 7"]),
     Numbers(
         lead=Number(name="name 8", value="value 8", unit="unit 8", notes=["note 8"]),
@@ -84,7 +87,9 @@ WORDS = {
     "text": (4, 32),
     "line": (5, 6, 28),
     "title": (7, 21, 27, 31),
-    "sentence": (7, 26, 29),
+    "dbdyno": (33,),
+    "remark": (34,),
+    "sentence": (7, 26, 29, 35),
     "unit": (8,),
     "note": (8,),
     "verdict": (11, 15),
@@ -96,6 +101,12 @@ WORDS = {
     "advice": (24,),
     "heading": (25,),
 }
+
+
+def missing_in(shown):
+    """The words of the made-up blocks that a form does not show."""
+    wanted = [f"{word} {number}" for word, numbers in WORDS.items() for number in numbers]
+    return [words for words in wanted if words not in shown]
 
 
 @pytest.fixture
@@ -116,8 +127,7 @@ def test_the_made_up_section_has_every_kind_of_block():
 def test_a_new_section_is_in_every_form(ordinary, form):
     rendered = FORMS[form](run_page(ordinary))
     shown = rendered[rendered.rindex("Made up") :]
-    wanted = [f"{word} {number}" for word, numbers in WORDS.items() for number in numbers]
-    assert [words for words in wanted if words not in shown] == []
+    assert missing_in(shown) == []
 
 
 @pytest.mark.usefixtures("made_up_section")
@@ -177,6 +187,25 @@ def test_json_has_every_block_with_its_kind_and_no_drawing(ordinary):
         if block["kind"] == "figure"
     ]
     assert all(figure["svg"] is None and figure["table"]["rows"] for figure in figures)
+
+
+def test_in_brief_what_is_behind_a_fold_is_left_out():
+    section = content.PageSection(id="made-up", title="Made up", blocks=BLOCKS)
+    folded = content.PageSection(id="more", title="More", blocks=[BLOCKS[-1]])
+    page = content.Page(title="", head=[], top=[], sections=[section, folded], footer="footer")
+    shown = render_text(page, is_brief=True)
+    folds = {"caption 18", "column 19", "cell 20", "sentence 26", "title 27", "line 28"}
+    assert {*missing_in(shown)} == folds | {"heading 25", "title 31", "text 32"}
+    assert "More" not in shown
+    assert "footer" not in shown
+
+
+def test_a_command_can_be_pasted_from_a_narrow_screen():
+    block = Commands(text="# of a long time; a remark stays one\ndbdyno run tpcb --clients 8")
+    page = content.Page(title="", head=[], top=[block])
+    assert render_text(page, 24).split("\n\n")[1] == (
+        "  # of a long time; a\n  # remark stays one\n  dbdyno run tpcb \\\n      --clients 8\n"
+    )
 
 
 def test_a_long_last_column_is_cut_only_where_it_says_so():

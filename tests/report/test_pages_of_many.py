@@ -1,5 +1,8 @@
 """Pages about many runs (of a study, a search, a history) in a real browser."""
 
+import re
+from html import unescape
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -8,10 +11,12 @@ from dbdyno.analysis.compare.compare import compare
 from dbdyno.analysis.compare.history import series_of
 from dbdyno.answers.answering import answered
 from dbdyno.cli.compared_runs import select_runs
+from dbdyno.formatting import plain
+from dbdyno.report.content import Commands, Figure, Sentence, Table, Verdict
+from dbdyno.report.pages.comparison import comparison_page
 from dbdyno.report.pages.comparison_gates import Gate, apply_gates
-from dbdyno.report.pages.comparison_page import comparison_page
-from dbdyno.report.pages.history_page import history_page
-from dbdyno.report.pages.search_page import search_page
+from dbdyno.report.pages.history import history_page
+from dbdyno.report.pages.search import search_page
 from dbdyno.report.pages.study.page import study_page
 from dbdyno.report.render_html import render_html
 from dbdyno.store.listing import find_run
@@ -19,6 +24,7 @@ from dbdyno.store.run import RunFolder
 from tests.cli import made_up_runs
 from tests.report import made_up_search
 from tests.report.drawings import misplaced_texts
+from tests.report.test_forms import BLOCKS, FORMS, missing_in
 from tests.report.test_study import study, with_failed_turn
 
 WIDTHS = (1280, 400)
@@ -27,11 +33,11 @@ SCHEMES = ("light", "dark")
 
 def made_study_page():
     trials = with_failed_turn(study())
-    return render_html(study_page(trials, answered(trials)))
+    return study_page(trials, answered(trials))
 
 
 def made_search_page():
-    return render_html(search_page(made_up_search.search()))
+    return search_page(made_up_search.search())
 
 
 def made_history_page():
@@ -42,9 +48,7 @@ def made_history_page():
         made_up_runs.run(tps=tps * one, wal_bytes=wal)
         for (tps, wal), one in zip(levels, luck, strict=True)
     ]
-    return render_html(
-        history_page(series_of([RunFolder(find_run(run_id)).conditions for run_id in runs]))
-    )
+    return history_page(series_of([RunFolder(find_run(run_id)).conditions for run_id in runs]))
 
 
 def made_comparison_page():
@@ -60,11 +64,11 @@ def made_comparison_page():
         decide_with="dbdyno compare tag:variant=a tag:variant=b",
     )
     gates = apply_gates(found, [Gate(metric="wal_bytes", share=0.03)])
-    return render_html(comparison_page(found, gates, (3, 3)))
+    return comparison_page(found, gates, (3, 3))
 
 
 def test_a_comparison_shows_verdict_differences_metrics_and_what_would_decide():
-    page = made_comparison_page()
+    page = render_html(made_comparison_page())
     for text in (
         "Worse: WAL (+30",
         "&lt;script&gt;alert(1)&lt;/script&gt; is absent in before",
@@ -90,6 +94,43 @@ PAGES = {
     "comparison": made_comparison_page,
 }
 
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("made", PAGES.values(), ids=PAGES)
+def test_a_block_on_them_is_in_every_form(made, form):
+    page = made()
+    blocks = [*page.sections[0].blocks, *BLOCKS]
+    section = replace(page.sections[0], title="Made up", blocks=blocks)
+    shown = FORMS[form](replace(page, sections=[section, *page.sections[1:]]))
+    assert missing_in(shown[shown.rindex("Made up") :]) == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("made", PAGES.values(), ids=PAGES)
+def test_what_is_on_them_is_in_every_form(made, form):
+    page = made()
+    blocks = [block for one in page.sections for block in one.blocks]
+    wanted = [
+        page.title,
+        *(line.text for line in page.head),
+        *(one.text for one in page.top if isinstance(one, Verdict)),
+        *(one.title for one in page.sections),
+        *(one.text for one in blocks if isinstance(one, Sentence)),
+        *(one.summary for one in blocks if isinstance(one, Figure)),
+        *(cell for one in blocks if isinstance(one, Table) for row in one.rows for cell in row),
+        *(line for one in blocks if isinstance(one, Commands) for line in one.text.splitlines()),
+        page.footer,
+    ]
+    shown = bare(FORMS[form](page))
+    assert len(wanted) > 10
+    assert [words for words in wanted if bare(words) not in shown] == []
+
+
+def bare(text):
+    """Without what a form adds between the words: line breaks, escapes, marks of code."""
+    return re.sub(r"[\\\s`]|</?code>", "", unescape(plain(text)))
+
+
 pytestmark = pytest.mark.usefixtures("home")
 
 
@@ -97,7 +138,7 @@ pytestmark = pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("made", PAGES.values(), ids=PAGES)
 def test_everybody_can_read_them_and_nothing_sticks_out(open_html, axe, made, width, scheme):
-    page = open_html(made(), width, scheme)
+    page = open_html(render_html(made()), width, scheme)
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert misplaced_texts(page) == []
@@ -109,7 +150,7 @@ def test_everybody_can_read_them_and_nothing_sticks_out(open_html, axe, made, wi
 
 @pytest.mark.parametrize("made", [PAGES[name] for name in ("study", "search", "history")])
 def test_curves_are_drawn(open_html, made):
-    page = open_html(made())
+    page = open_html(render_html(made()))
     heights = page.evaluate(
         """[...document.querySelectorAll("figure")].map((figure) => {
             const pictures = [...figure.querySelectorAll("svg")];

@@ -3,9 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from dbdyno.report.pages.search import bounds, render_search_text, rows, search_object, verdict
-from dbdyno.report.pages.search_page import search_page
+from dbdyno.report.content import Table
+from dbdyno.report.pages.search import doubts, search_object, search_page, verdict
 from dbdyno.report.render_html import render_html
+from dbdyno.report.render_text import render_text
 from tests.report import made_up_search
 
 
@@ -31,10 +32,21 @@ def test_the_verdict_states_what_is_known(changes, expected):
     assert expected in verdict(made_up_search.search(**changes)).replace("\u202f", " ")
 
 
+def text_of(found):
+    return " ".join(render_text(search_page(found), is_brief=True).split())
+
+
+def rows(found):
+    (table,) = search_page(found).sections[-1].blocks
+    assert isinstance(table, Table)
+    return table.rows
+
+
 def test_the_text_has_the_answer_the_error_and_every_run():
     found = made_up_search.search()
-    text = render_search_text(found)
-    assert text.startswith("tpcb on PostgreSQL 18.6, private: p99 < 20 ms\n\np99 < 20 ms is met")
+    text = text_of(found)
+    assert text.startswith("tpcb on PostgreSQL 18.6, private: p99 < 20 ms (search ")
+    assert "Decided by the trials. p99 < 20 ms is met up to 3 660 transactions" in text
     assert "At most 5 % of such searches" in text
     runs = [run.run_id for trial in found.trials for run in trial.runs]
     assert all(run_id in text for run_id in runs)
@@ -42,8 +54,8 @@ def test_the_text_has_the_answer_the_error_and_every_run():
 
 
 def test_before_the_first_rate_is_judged_only_the_capacity_is_known():
-    text = render_search_text(made_up_search.search(trials_max=0))
-    assert text.replace("\u202f", " ").endswith("clients reached 5 000 transactions per second.\n")
+    text = text_of(made_up_search.search(trials_max=0))
+    assert text.endswith("clients reached 5 000 transactions per second.")
 
 
 def test_failures_are_reported_even_if_nothing_else_happened():
@@ -99,7 +111,7 @@ def test_nothing_is_concluded_from_runs_that_are_not_valid():
     assert "is not known: at no rate was a run valid" in verdict(of_all)
     some = with_late_runs(found, [2, 3])
     assert "met at no rate that could be judged: at 78 TPS" in verdict(with_late_runs(found, [0]))
-    text = " ".join(render_search_text(some).split())
+    text = text_of(some)
     number = sum(len(trial.runs) for trial in found.trials)
     assert f"2 of {number} runs were not valid and were not judged, the first because the" in text
     assert [row[-2] for row in rows(some)].count("not valid") == 2
@@ -110,13 +122,13 @@ def test_nothing_is_concluded_from_runs_that_are_not_valid():
 
 def test_disturbed_runs_are_counted_before_anything_else():
     found = made_up_search.search()
-    doubts = ["disturbed: other programs used 1.00 of 2 CPUs", "coarse: it is"]
+    told = ["disturbed: other programs used 1.00 of 2 CPUs", "coarse: it is"]
     first = found.trials[0]
-    disturbed = replace(first, runs=[replace(run, doubts=doubts) for run in first.runs])
+    disturbed = replace(first, runs=[replace(run, doubts=told) for run in first.runs])
     changed = replace(found, trials=[disturbed, *found.trials[1:]])
-    bound = next(bounds(changed))
+    doubt = next(doubts(changed))
     number = 1 + sum(len(trial.runs) for trial in found.trials)
     what = "runs were disturbed: other programs used 1.00 of 2 CPUs."
-    assert bound == f"{len(first.runs)} of {number} {what}"
-    assert not any("disturbed" in one for one in bounds(found))
-    assert {"doubts": doubts}.items() <= search_object(changed)["trials"][0]["runs"][0].items()
+    assert doubt == f"{len(first.runs)} of {number} {what}"
+    assert not any("disturbed" in one for one in doubts(found))
+    assert {"doubts": told}.items() <= search_object(changed)["trials"][0]["runs"][0].items()

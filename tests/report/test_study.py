@@ -11,8 +11,8 @@ from dbdyno.formatting import THIN_SPACE
 from dbdyno.model.study import Published, Question, Turn, TurnResult
 from dbdyno.report.pages.study.object import study_object
 from dbdyno.report.pages.study.page import study_page
-from dbdyno.report.pages.study.text import render_study_text
 from dbdyno.report.render_html import render_html
+from dbdyno.report.render_text import render_text
 from tests.answers import made
 from tests.report.conftest import HOSTILE
 from tests.support.recordings import MadeRun
@@ -64,7 +64,7 @@ def page_of(trials):
 
 
 def text_of(trials):
-    return render_study_text(trials, answered(trials))
+    return render_text(study_page(trials, answered(trials)), is_brief=True)
 
 
 def with_failed_turn(trials):
@@ -98,7 +98,7 @@ def test_the_verdict_appears_once():
 def test_an_undecided_question_is_not_called_decided():
     trials = study(noise=0.8)
     assert "Not decided by the data" in page_of(trials)
-    assert text_of(trials).splitlines()[4].startswith("Not decided by the data: ")
+    assert text_of(trials).splitlines()[4].startswith("Not decided by the data. ")
 
 
 def test_turns_that_failed_stand_with_their_reasons():
@@ -106,7 +106,8 @@ def test_turns_that_failed_stand_with_their_reasons():
     page = page_of(trials)
     assert "1 turn does not count" in page
     assert "the server did not start look at its log" in page
-    assert "Turn 99 (clients=4,order=other) failed: the server did not start" in text_of(trials)
+    row = "99 1 clients=4,order=other failed the server did not start look at its log"
+    assert row in one_line(text_of(trials))
 
 
 def test_runs_that_were_removed_are_a_doubt():
@@ -146,13 +147,13 @@ def test_a_running_servers_cache_and_data_are_called_its_own():
     """The study warms and restores nothing there, whatever its file asks for."""
     private = study()
     assert "Cache before each run warm" in text_only(page_of(private))
-    assert "cache before each run: warm; data restored: each run." in one_line(text_of(private))
+    assert "Cache before each run warm Data restored each run" in one_line(text_of(private))
     for trial in private.trials:
         trial.record = msgspec.structs.replace(trial.record, server={"kind": "existing"})
     page = text_only(page_of(private))
     assert "Cache and data as the running server had them" in page
     assert "restored" not in page.lower()
-    assert "cache and data: as the running server had them." in one_line(text_of(private))
+    assert "Cache and data as the running server had them" in one_line(text_of(private))
 
 
 def text_only(page):

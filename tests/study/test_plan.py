@@ -7,8 +7,8 @@ import pytest
 
 from dbdyno.databases.postgresql.server.binaries import embedded_binaries
 from dbdyno.errors import DbdynoError
+from dbdyno.formatting import roughly
 from dbdyno.run.tools import engine_tools
-from dbdyno.study.feasibility import span
 from dbdyno.study.machine import Machine, read_machine
 from dbdyno.study.plan import StudyPlan, plan_study, unfit
 from dbdyno.study.rates import Rates, rates_from
@@ -186,5 +186,5 @@ def test_rates_are_guesses_until_they_were_measured(tmp_path):
 
 
 def test_spans_are_formatted():
-    spans = [span(s) for s in (12, 91, 146, 600, 4 * 3600)]
+    spans = [roughly(s) for s in (12, 91, 146, 600, 4 * 3600)]
     assert spans == ["12 s", "91 s", "2.4 min", "10 min", "4 h 00 min"]

@@ -6,7 +6,6 @@ be pasted into a shell as they are. A study is continued: with further blocks, o
 
 import re
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -20,21 +19,28 @@ from dbdyno.analysis.compare.unequal_conditions import changed_plans, unequal
 from dbdyno.cli.app import command
 from dbdyno.cli.compared_runs import PAIR_TAGS, ComparedRuns, RunSet, select_runs
 from dbdyno.cli.lookup import metric_named
-from dbdyno.cli.output import Exit, Json, print_json, print_result, refuse_several_forms, screen
-from dbdyno.cli.pages import ReportFile, print_report_path, refuse_unwritable, write_page
+from dbdyno.cli.output import Exit, Json, print_json, refuse_several_forms
+from dbdyno.cli.pages import (
+    Form,
+    FormOption,
+    ReportFile,
+    print_page,
+    print_report_path,
+    refuse_unwritable,
+    write_page,
+)
+from dbdyno.formatting import roughly
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
 from dbdyno.model.study import STUDY
-from dbdyno.report.pages.comparison import render_comparison_markdown, render_comparison_text
+from dbdyno.report.pages.comparison import comparison_page
 from dbdyno.report.pages.comparison_gates import Gate, GateResult, apply_gates, is_broken
-from dbdyno.report.pages.comparison_page import comparison_page
 from dbdyno.run.command_line import command_of, flags
 from dbdyno.run.grammar import percentage
 from dbdyno.run.option_parameters import each, parsed
 from dbdyno.run.work import STANDARD_INPUT
 from dbdyno.store.errors import StoreError
 from dbdyno.store.studies import find_study_folder, read_study_record
-from dbdyno.study.feasibility import span
 from dbdyno.workloads.registry import default_texts
 
 app = command(
@@ -45,6 +51,7 @@ app = command(
     "      hot-rows:clients=20,order=branches-first",
     "dbdyno compare A1,A2,A3 B1,B2,B3 --metric tps --metric wal_bytes --markdown",
     "dbdyno compare last~1 last --report compare.html",
+    "dbdyno compare last~1 last --format markdown > change.md",
     "dbdyno compare tag:build=main tag:build=mine \\\n"
     "      --fail-if worse:3% --fail-if p99:worse:10%",
 )
@@ -89,6 +96,7 @@ def compare(  # noqa: PLR0913 - one for each option
     margin: Margin = None,
     fail_if: Gates = (),
     markdown: bool = False,
+    form: FormOption = None,
     report: ReportFile = None,
     json: Json = False,
 ) -> int:
@@ -118,19 +126,19 @@ def compare(  # noqa: PLR0913 - one for each option
         Exit with 4 if a metric is significantly worse by more than this share; repeatable. A
         metric that cannot be decided does not fail, and is reported.
     markdown
-        Print Markdown, for a merge request.
+        Print Markdown, for a merge request: short for --format markdown.
     report
         Write the comparison as a page to this file; .txt, .md and .json by its ending.
     """
-    refuse_several_forms(f"compare {before} {after}", {"--markdown": markdown, "--json": json})
+    forms = {"--markdown": markdown, "--format": form is not None, "--json": json}
+    refuse_several_forms(f"compare {before} {after}", forms)
     refuse_unwritable(report)
     compared = select_runs(before, after)
     gates = _meant(fail_if, compared)
     comparison = comparison_of(compared, _metrics(metric, gates, compared), _margin(margin, gates))
     results = apply_gates(comparison, gates)
-    if report is not None:
-        write_comparison(report, compared, comparison, results)
-    show_comparison(compared, comparison, results, markdown=markdown, as_json=json)
+    form = "markdown" if markdown else form
+    show_comparison(compared, comparison, results, report=report, form=form, as_json=json)
     return Exit.VERDICT_FAILED if is_broken(results) else Exit.OK
 
 
@@ -190,39 +198,28 @@ def comparison_of(
     )
 
 
-def write_comparison(
-    path: Path, compared: ComparedRuns, comparison: Comparison, results: Sequence[GateResult] = ()
-) -> None:
-    """Write the page, and say where it is."""
-    runs = (len(compared.before.runs), len(compared.after.runs))
-    write_page(comparison_page(comparison, results, runs), path)
-    print_report_path(path)
-
-
-def show_comparison(
+def show_comparison(  # noqa: PLR0913 - what it is about, and each form it can have
     compared: ComparedRuns,
     comparison: Comparison,
     results: Sequence[GateResult] = (),
     *,
-    markdown: bool = False,
-    as_json: bool = False,
+    report: Path | None,
+    form: Form | None = None,
+    as_json: bool,
 ) -> None:
-    """Print it in one of its forms."""
+    """Write the page if it is wanted, and print the comparison in one of its forms."""
+    sides = {"before": compared.before.runs, "after": compared.after.runs}
+    page = comparison_page(comparison, results, (len(sides["before"]), len(sides["after"])))
+    if report is not None:
+        write_page(page, report)
+        print_report_path(report)
     if as_json:
-        runs = {
-            "before": [run.run_id for run in compared.before.runs],
-            "after": [run.run_id for run in compared.after.runs],
-        }
+        runs = {side: [run.run_id for run in its] for side, its in sides.items()}
         print_json(
             {**asdict(comparison), "runs": runs, "paired": compared.paired, "fail_if": results}
         )
     else:
-        text = (
-            render_comparison_markdown(comparison, results)
-            if markdown
-            else render_comparison_text(comparison, results, screen(sys.stdout))
-        )
-        print_result(text.rstrip())
+        print_page(page, form)
 
 
 def more_pairs_command(compared: ComparedRuns, comparison: Comparison) -> str:
@@ -256,7 +253,7 @@ def _length(runs: Sequence[RunRecord], more: int) -> list[str]:
     took_s = more * sum(run.duration_s or 0 for run in runs)
     if took_s < _LONG_S:
         return []
-    return [f"# {span(took_s)} at least; a single metric (--metric) may need fewer pairs"]
+    return [f"# {roughly(took_s)} at least; a single metric (--metric) may need fewer pairs"]
 
 
 def _are_single(compared: ComparedRuns) -> bool:

@@ -1,6 +1,5 @@
 """``dbdyno history``: comparable runs over time, and when their level changed."""
 
-import sys
 from collections.abc import Iterable, Sequence
 
 from dbdyno.analysis.compare.history import (
@@ -13,15 +12,14 @@ from dbdyno.analysis.compare.history import (
 from dbdyno.analysis.compare.metrics import metrics_of
 from dbdyno.cli.app import command
 from dbdyno.cli.lookup import metric_named
-from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, screen
-from dbdyno.cli.pages import ReportFile, print_report_path, write_page
+from dbdyno.cli.output import Exit, Json, print_aside, print_json, refuse_several_forms
+from dbdyno.cli.pages import FormOption, ReportFile, print_page, print_report_path, write_page
 from dbdyno.databases.connecting import names_database
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Conditions
-from dbdyno.report.pages.history import history_object, render_history_text
-from dbdyno.report.pages.history_page import history_page
+from dbdyno.report.pages.history import history_object, history_page
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.places import runs_folder
 from dbdyno.store.run import RunFolder
@@ -33,17 +31,19 @@ app = command(
     "dbdyno history                    all series with enough runs",
     "dbdyno history tpcb --metric tps --metric wal_bytes",
     "dbdyno history app --target postgresql://db/app --report history.html",
+    "dbdyno history tpcb --format markdown > history.md",
 )
 
 
 @app.default
-def history(
+def history(  # noqa: PLR0913 - one for each option
     workload: str | None = None,
     /,
     *,
     target: str | None = None,
     metric: tuple[str, ...] = (),
     report: ReportFile = None,
+    form: FormOption = None,
     json: Json = False,
 ) -> int:
     """Show results of comparable runs over time, and when their level changed.
@@ -66,6 +66,7 @@ def history(
     report
         Write a page with charts of the series to this file; .txt, .md and .json by its ending.
     """
+    refuse_several_forms("history", {"--format": form is not None, "--json": json})
     runs = _runs(workload, target)
     found = series_of(runs, _metrics(metric, runs), default_texts())
     shown = [one for one in found if len(one.runs) >= RUNS_MIN]
@@ -76,7 +77,7 @@ def history(
     if json:
         print_json(history_object(shown))
     elif shown:
-        print_result(render_history_text(shown, screen(sys.stdout)).rstrip())
+        print_page(history_page(shown), form)
     return Exit.OK
 
 

@@ -4,13 +4,14 @@ The ending of a file's name says in which form.
 """
 
 import os
+import sys
 from pathlib import Path
 from stat import S_IMODE
 from typing import Annotated, Literal, TypeAlias
 
 from cyclopts import Parameter
 
-from dbdyno.cli.output import print_aside
+from dbdyno.cli.output import print_aside, print_result, screen
 from dbdyno.errors import DbdynoError
 from dbdyno.home import home, home_folder
 from dbdyno.report.content import Page
@@ -27,6 +28,13 @@ _FORMS: dict[str, Form] = {
     ".txt": "text",
 }
 """Forms by the endings of files; a file with any other ending is a page of HTML."""
+FormOption: TypeAlias = Annotated[
+    Form | None,
+    Parameter(
+        name="--format",
+        help="Print the whole page in this form; default its text without what a page folds away.",
+    ),
+]
 ReportFile: TypeAlias = Annotated[Path | None, Parameter(name="--report", metavar="FILE")]
 RUN_KEPT = "The run is kept; write its report to another file: dbdyno report last -o FILE"
 ANOTHER_FILE = "Name a file in an existing folder: --report FILE. All runs are kept."
@@ -43,6 +51,24 @@ def rendered(page: Page, form: Form, screen: int | None = None) -> str:
     from dbdyno.report.render_html import render_html  # noqa: PLC0415 - not for the other forms
 
     return render_html(page)
+
+
+def print_page(page: Page, form: Form | None = None) -> None:
+    """Print a page in one of its forms; by default as text, without what is behind a fold."""
+    columns = screen(sys.stdout)
+    text = rendered(page, form, columns) if form else render_text(page, columns, is_brief=True)
+    print_result(text.rstrip())
+
+
+def print_or_write(
+    page: Page, path: Path | None, form: Form | None, *, usual: Path, otherwise: str
+) -> None:
+    """Print text, Markdown and JSON if no file is given; else write it, and print its path."""
+    if path is None and form not in (None, "html"):
+        print_page(page, form)
+    else:
+        write_page(page, path or usual, otherwise, form)
+        print_result(str(path or usual))
 
 
 def refuse_unwritable(path: Path | None) -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.compare.metrics import KNOWN
 from dbdyno.cli.app import command
-from dbdyno.cli.compare import comparison_of, show_comparison, write_comparison
+from dbdyno.cli.compare import comparison_of, show_comparison
 from dbdyno.cli.compared_runs import ComparedRuns, select_runs
 from dbdyno.cli.lookup import metric_named
 from dbdyno.cli.output import Exit, print_aside, showing_kept_result
@@ -189,8 +189,6 @@ def _shown(record: StudyRecord, metrics: list[str], options: RunOptions) -> Exit
     again = " ".join(f"{record.study_id}:{SIDE}={side}" for side in (BEFORE, AFTER))
     with showing_kept_result(f"The runs are kept: dbdyno compare {again}"):
         compared, comparison = _compared(record, metrics)
-        if options.report is not None:
-            write_comparison(options.report, compared, comparison)
-        show_comparison(compared, comparison, as_json=options.json)
+        show_comparison(compared, comparison, report=options.report, as_json=options.json)
     done = all(result.status == "done" for result in record.results)
     return Exit.OK if done else Exit.NOT_VALID

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from dbdyno.analysis.summarize import full_record
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_json, print_result, refuse_several_forms, screen
-from dbdyno.cli.pages import RUN_KEPT, Form, rendered, write_page
+from dbdyno.cli.pages import RUN_KEPT, Form, print_or_write
 from dbdyno.report.pages.run import render_summary, run_page
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.run import open_run
@@ -61,11 +61,6 @@ def report(
         plan = recording.plan
         print_result(render_summary(full_record(recording), plan, screen(sys.stdout)).rstrip())
     else:
-        page = run_page(recording)
-        if output is None and form not in (None, "html"):
-            print_result(rendered(page, form, screen(sys.stdout)).rstrip())
-        else:
-            path = output or found.folder / "report.html"
-            write_page(page, path, RUN_KEPT, form)
-            print_result(str(path))
+        usual = found.folder / "report.html"
+        print_or_write(run_page(recording), output, form, usual=usual, otherwise=RUN_KEPT)
     return Exit.OK

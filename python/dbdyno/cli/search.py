@@ -1,6 +1,5 @@
 """``dbdyno search``: the highest rate at which a service meets its objectives."""
 
-import sys
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -8,13 +7,19 @@ from cyclopts import Parameter
 from dbdyno.analysis.search.objective import Objective
 from dbdyno.analysis.search.rate_search import Search
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, print_json, print_result, screen, showing_kept_result
-from dbdyno.cli.pages import print_report_path, refuse_unwritable, write_page
+from dbdyno.cli.output import Exit, print_json, refuse_several_forms, showing_kept_result
+from dbdyno.cli.pages import (
+    Form,
+    FormOption,
+    print_page,
+    print_report_path,
+    refuse_unwritable,
+    write_page,
+)
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.run import What
 from dbdyno.errors import DbdynoError
-from dbdyno.report.pages.search import render_search_text, search_object
-from dbdyno.report.pages.search_page import search_page
+from dbdyno.report.pages.search import search_object, search_page
 from dbdyno.run import grammar
 from dbdyno.run.option_parameters import each, parsed
 from dbdyno.run.options import RunOptions
@@ -28,6 +33,7 @@ app = command(
     "dbdyno search app.sql --target postgresql://db/app \\\n"
     '      --slo "p95<5ms" --slo "failures<0.1%"',
     'dbdyno search select-only -T 30s --slo "p99.9<20ms" --report search.html',
+    'dbdyno search tpcb --slo "p99<10ms" --format markdown > search.md',
 )
 
 WANTED = Wanted(objectives=())
@@ -45,6 +51,7 @@ def search(
     slo: Objectives = (),
     rate_max: Rate = None,
     error: Share = WANTED.error,
+    form: FormOption = None,
     options: RunOptions = RunOptions(),
 ) -> int:
     """Find the highest arrival rate at which the database meets the objectives.
@@ -68,6 +75,7 @@ def search(
         Probability of calling a rate met that is missed, or missed that is met; default 5%.
     """
     wanted = _wanted(slo, rate_max, error)
+    refuse_several_forms("search …", {"--format": form is not None, "--json": options.json})
     refuse_unwritable(options.report)
     tools = engine_tools()
     job = check_search(what, options, tools, ProgressLines(0).say)
@@ -82,7 +90,7 @@ def search(
     finally:
         progress.close()
     with showing_kept_result("All runs are kept: dbdyno runs"):
-        _show(found, options)
+        _show(found, form, options)
     return exit_of(found)
 
 
@@ -106,11 +114,12 @@ def _wanted(slo: tuple[Objective, ...], rate_max: float | None, error: float) ->
     return Wanted(objectives=slo, error=error, rate_max_tps=rate_max)
 
 
-def _show(found: Search, options: RunOptions) -> None:
+def _show(found: Search, form: Form | None, options: RunOptions) -> None:
+    page = search_page(found)
     if options.report is not None:
-        write_page(search_page(found), options.report)
+        write_page(page, options.report)
         print_report_path(options.report)
     if options.json:
         print_json(search_object(found))
     else:
-        print_result(render_search_text(found, screen(sys.stdout)).rstrip())
+        print_page(page, form)

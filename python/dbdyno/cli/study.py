@@ -19,21 +19,23 @@ from dbdyno.cli.output import (
     refuse_several_forms,
     showing_kept_result,
 )
-from dbdyno.cli.pages import print_report_path, refuse_unwritable
+from dbdyno.cli.pages import Form, print_or_write, refuse_unwritable
 from dbdyno.cli.study_output import (
+    kept,
     made_row,
     plan_object,
+    results_of,
     show_plan,
     show_study,
     show_verdict,
     spec_lines,
     time_summary,
-    write_study_html,
 )
 from dbdyno.cli.study_progress import run_turns
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
 from dbdyno.model.study import Size
+from dbdyno.report.pages.study.page import study_page
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.studies import (
     StudyWriter,
@@ -243,6 +245,7 @@ def resume(
         "dbdyno study report",
         "dbdyno study report hot-rows -o hot-rows.html",
         "dbdyno study report last --text",
+        "dbdyno study report last --format markdown > hot-rows.md",
     ),
 )
 def report_(
@@ -257,20 +260,34 @@ def report_(
             help="File to write; default report.html in the study's folder.",
         ),
     ] = None,
-    text: Annotated[bool, Parameter(negative=(), help="Print the text report instead.")] = False,
+    form: Annotated[
+        Form | None,
+        Parameter(
+            name="--format",
+            help="The form of the report; default by the ending of FILE (.txt, .md, .json), else "
+            "html. Without FILE, text, Markdown and JSON are printed.",
+        ),
+    ] = None,
+    text: Annotated[
+        bool, Parameter(negative=(), help="Print the text without what the page folds away.")
+    ] = False,
     json: Json = False,
 ) -> int:
-    """Write a study's report as one HTML page, or as text; also for an unfinished study."""
-    forms = {"--output": output is not None, "--text": text, "--json": json}
-    refuse_several_forms(f"study report {study}", forms)
+    """Write a study's report as one HTML page, or as text, Markdown or JSON.
+
+    A study need not be over. --json prints its points, comparisons and answers for programs,
+    --format json the page.
+    """
+    for flag, is_given in (("--output", output is not None), ("--format", form is not None)):
+        forms = {flag: is_given, "--text": text, "--json": json}
+        refuse_several_forms(f"study report {study}", forms)
     folder = find_study_folder(study)
     record = read_study_record(folder)
     if text or json:
-        show_study(record, as_json=json)
+        show_study(record, None, as_json=json)
     else:
-        path = output or folder / "report.html"
-        write_study_html(record, path)
-        print_result(str(path))
+        page, usual = study_page(*results_of(record)), folder / "report.html"
+        print_or_write(page, output, form, usual=usual, otherwise=kept(record))
     return Exit.OK
 
 
@@ -318,10 +335,7 @@ def _made(writer: StudyWriter, report: Path | None, *, as_json: bool) -> int:
     print_aside(time_summary(record))
     study_id = writer.record.study_id
     with showing_kept_result(f"The study is kept: dbdyno study verdict {study_id}"):
-        if report is not None:
-            write_study_html(record, report)
-            print_report_path(report)
-        show_study(record, as_json=as_json)
+        show_study(record, report, as_json=as_json)
     return Exit.OK if all(r.status == "done" for r in record.results) else Exit.NOT_VALID
 
 

@@ -1,7 +1,6 @@
 """Shows studies: their files, plans and results, as text, as one JSON object or as a page."""
 
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,28 +9,22 @@ import msgspec
 
 from dbdyno.answers.answer import Trials
 from dbdyno.answers.answering import Answers, answered, verdict
-from dbdyno.answers.grouping import title_of
-from dbdyno.answers.level_contrasts import contrasted, levels_text
 from dbdyno.answers.registry import all_answers
 from dbdyno.cli.output import (
     print_aside,
     print_json,
     print_lines,
-    print_result,
     print_table,
-    screen,
 )
-from dbdyno.cli.pages import write_page
+from dbdyno.cli.pages import print_page, print_report_path, write_page
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.sentences import capitalized
-from dbdyno.formatting import counted, gigabytes
+from dbdyno.formatting import counted, gigabytes, roughly
 from dbdyno.layout import Command, Line, Paragraph
 from dbdyno.model.study import Factor, Question, StudyRecord, StudySpec
 from dbdyno.report.pages.study.object import study_object
-from dbdyno.report.pages.study.page import doubts, study_page
-from dbdyno.report.pages.study.text import render_study_text
+from dbdyno.report.pages.study.page import doubts, next_step, study_page
 from dbdyno.run.tools import engine_tools
-from dbdyno.study.feasibility import span
 from dbdyno.study.file import SIZES
 from dbdyno.study.folder import lost_runs, trials_of
 from dbdyno.study.matrix import points_of
@@ -39,19 +32,21 @@ from dbdyno.study.plan import StudyPlan
 from dbdyno.study.spec import TITLE
 
 
-def show_study(record: StudyRecord, *, as_json: bool) -> None:
-    """Show all results, for people or for programs."""
-    trials, answers = _answered(record)
+def show_study(record: StudyRecord, report: Path | None, *, as_json: bool) -> None:
+    """Write the report if it is wanted, and show all results, for people or for programs."""
+    results = results_of(record)
+    if report is not None:
+        write_page(study_page(*results), report, kept(record))
+        print_report_path(report)
     if as_json:
-        print_json(study_object(trials, answers))
+        print_json(study_object(*results))
     else:
-        print_result(render_study_text(trials, answers, screen(sys.stdout)).rstrip())
-        _print_next_command(trials)
+        print_page(study_page(*results))
 
 
 def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
     """Show the sentence that answers the question, and the doubt about it."""
-    trials, answers = _answered(record)
+    trials, answers = results_of(record)
     claim = verdict(answers)
     if as_json:
         result = {"study": record.study_id, "verdict": claim.sentence, "told": claim.is_decided}
@@ -59,52 +54,24 @@ def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
         return
     print_lines([Paragraph(capitalized(claim.sentence))])
     print_lines([Paragraph(f"Doubt: {doubt}") for doubt in doubts(trials, claim)])
-    if not claim.is_decided:
-        _print_next_command(trials)
+    step = None if claim.is_decided else next_step(trials)
+    if step is not None:
+        print_lines(["", Paragraph(step.sentence), Command(f"  {step.command}")])
 
 
-def write_study_html(record: StudyRecord, path: Path) -> None:
-    """Write the page into an existing folder."""
-    otherwise = (
-        f"The study is kept; to write its report: dbdyno study report {record.study_id} -o FILE"
-    )
-    write_page(study_page(*_answered(record)), path, otherwise)
-
-
-def _print_next_command(trials: Trials) -> None:
-    """Show the command that would decide the first undecided metric, in the order of the study."""
-    metrics = ((of, metric) for of in contrasted(trials) for metric in of.comparison.metrics)
-    of, first = next(((of, one) for of, one in metrics if one.more_pairs), (None, None))
-    if of is None or first is None:
-        return
-    where = f" at {levels_text(of.others)}" if of.others else ""
-    sides = f"{of.contrast.after} against {of.contrast.before}"
-    what = f"{first.title}, {title_of(trials, of.contrast.factor)} {sides}{where}"
-    repeats = first.pairs + first.more_pairs
-    command = trials.study.further(repeats)
-    takes = span((repeats - trials.spec.repeats) * _block_s(trials.study))
-    print_lines(["", Paragraph(f"To decide the first open question ({what}), in about {takes}:")])
-    print_lines([Command(f"  {command}")])
-
-
-def _block_s(study: StudyRecord) -> float:
-    """How long a block of this study takes: each point once, as long as its turns took so far."""
-    spent = [result.spent for result in study.results]
-    whole_s = sum(one.prepare_s + one.run_s + one.other_s for one in spent)
-    return whole_s / len(spent) * len(study.points) if spent else 0.0
-
-
-def _answered(record: StudyRecord) -> tuple[Trials, Answers]:
-    _print_lost_runs(lost_runs(record))
+def results_of(record: StudyRecord) -> tuple[Trials, Answers]:
+    """The runs of a study and its answers; says how many of its runs are gone."""
+    if runs := lost_runs(record):
+        have, others = ("has", "") if len(runs) == 1 else ("have", " …")
+        gone = counted(len(runs), "run")
+        print_aside(f"{gone} of this study {have} been removed: {runs[0]}{others}")
     trials = trials_of(record, engine_tools().histograms)
     return trials, answered(trials)
 
 
-def _print_lost_runs(runs: Sequence[str]) -> None:
-    if runs:
-        have, others = ("has", "") if len(runs) == 1 else ("have", " …")
-        gone = counted(len(runs), "run")
-        print_aside(f"{gone} of this study {have} been removed: {runs[0]}{others}")
+def kept(record: StudyRecord) -> str:
+    """What to do if the report cannot be written."""
+    return f"The study is kept; to write its report: dbdyno study report {record.study_id} -o FILE"
 
 
 def made_row(record: StudyRecord) -> tuple[str, ...]:
@@ -133,15 +100,12 @@ def spec_lines(spec: StudySpec, path: Path) -> list[Line]:
 
 def time_summary(record: StudyRecord) -> str:
     """Describe how the time of all turns was spent."""
-    spent = [result.spent for result in record.results]
-    prepare_s, run_s, other_s = (
-        sum(getattr(one, part) for one in spent) for part in ("prepare_s", "run_s", "other_s")
-    )
-    share = other_s / max(prepare_s + run_s + other_s, 1e-9)
-    failed = sum(result.status != "done" for result in record.results)
-    lost = f"; {failed} of {len(spent)} turns do not count" if failed else ""
+    spent, lost = record.spent, len(record.lost)
+    share = spent.other_s / max(spent.whole_s, 1e-9)
+    failed = f"; {lost} of {len(record.results)} turns do not count" if lost else ""
     return (
-        f"prepare {span(prepare_s)}, runs {span(run_s)}, other {span(other_s)} ({share:.1%}){lost}"
+        f"prepare {roughly(spent.prepare_s)}, runs {roughly(spent.run_s)}, "
+        f"other {roughly(spent.other_s)} ({share:.1%}){failed}"
     )
 
 
@@ -202,7 +166,7 @@ def _point_rows(
     plan: StudyPlan, commands: Sequence[Sequence[str]], shared: Sequence[str]
 ) -> Iterator[list[str]]:
     for point, levels, pieces in zip(plan.points, _levels(plan.spec), commands, strict=True):
-        run = "?" if point.run_s is None else span(point.run_s)
+        run = "?" if point.run_s is None else roughly(point.run_s)
         own = " ".join(piece for piece in pieces if piece not in shared)
         yield [*levels, run, own]
 
@@ -213,12 +177,13 @@ def _levels(spec: StudySpec) -> list[list[str]]:
 
 def _needs_lines(plan: StudyPlan) -> Iterator[str]:
     needs, budget_s = plan.needs, plan.spec.budget_s
-    budget = f", of a budget of {span(budget_s)}" if budget_s is not None else ""
+    budget = f", of a budget of {roughly(budget_s)}" if budget_s is not None else ""
     repeats = counted(plan.spec.repeats, "repeat")
     yield f"{counted(len(plan.points), 'point')} × {repeats} = {counted(plan.turns, 'turn')}"
     yield (
-        f"time: about {span(needs.total_s)}{budget} (load data {span(needs.load_s)}, prepare "
-        f"{span(needs.prepare_s)}, runs {span(needs.run_s)}, other {span(needs.other_s)})"
+        f"time: about {roughly(needs.total_s)}{budget} (load data {roughly(needs.load_s)}, "
+        f"prepare {roughly(needs.prepare_s)}, runs {roughly(needs.run_s)}, "
+        f"other {roughly(needs.other_s)})"
     )
     free = gigabytes(plan.machine.disk_free_bytes)
     yield f"disk: about {gigabytes(needs.disk_bytes)}; {free} are free"

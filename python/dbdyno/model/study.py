@@ -156,6 +156,11 @@ class Spent(Struct, frozen=True, kw_only=True):
     """Warm-up, measured time and drain."""
     other_s: float = 0.0
 
+    @property
+    def whole_s(self) -> float:
+        """All of it."""
+        return self.prepare_s + self.run_s + self.other_s
+
 
 class TurnResult(Struct, frozen=True, kw_only=True):
     """The result of a turn. A failed one has its reason and does not stop the others."""
@@ -208,6 +213,22 @@ class StudyRecord(Struct, frozen=True, kw_only=True):
     def has_hooks(self) -> bool:
         """Whether it is a pair: a study whose points differ by their hooks."""
         return any(point.hook for point in self.points)
+
+    @property
+    def lost(self) -> list[TurnResult]:
+        """The turns that do not count."""
+        return [result for result in self.results if result.status != "done"]
+
+    @property
+    def spent(self) -> Spent:
+        """The seconds of all turns so far."""
+        parts = [result.spent for result in self.results]
+        return Spent(
+            prepare_s=sum(one.prepare_s for one in parts),
+            load_s=sum(one.load_s for one in parts),
+            run_s=sum(one.run_s for one in parts),
+            other_s=sum(one.other_s for one in parts),
+        )
 
     @property
     def to_continue(self) -> str:

@@ -55,10 +55,18 @@ class Text(Struct, frozen=True, kw_only=True):
     kind: Literal["text"] = "text"
 
 
-class Items(Struct, frozen=True, kw_only=True):
-    """Sentences in a list, under a title."""
+class Commands(Struct, frozen=True, kw_only=True):
+    """Lines for a shell, to be pasted as they are."""
 
-    title: str
+    text: str
+
+    kind: Literal["commands"] = "commands"
+
+
+class Items(Struct, frozen=True, kw_only=True):
+    """Sentences in a list, under a title if it has one."""
+
+    title: str = ""
     sentences: Sequence[str]
 
     kind: Literal["items"] = "items"
@@ -205,12 +213,12 @@ class Folded(Struct, frozen=True, kw_only=True):
 
 
 Block: TypeAlias = (
-    Table | Facts | Text | Items | Numbers | Verdict | Figure | Claim | Sentence | Folded
+    Table | Facts | Text | Commands | Items | Numbers | Verdict | Figure | Claim | Sentence | Folded
 )
 
 
 class HeadLine(Struct, frozen=True, kw_only=True):
-    """A line under the title."""
+    """A line under the title; a page with a question has its answer as a verdict at the top."""
 
     text: str
     style: Literal["question", "where", "when", "command"] = "when"
@@ -222,6 +230,11 @@ class PageSection(Struct, frozen=True, kw_only=True):
     id: str
     title: str
     blocks: Sequence[Block]
+
+
+def filled(*sections: PageSection) -> list[PageSection]:
+    """The sections that have something to show."""
+    return [section for section in sections if section.blocks]
 
 
 class Page(Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from dbdyno.layout import printable, visible
 from dbdyno.report.content import (
     Block,
     Claim,
+    Commands,
     Facts,
     Figure,
     Folded,
@@ -103,6 +104,8 @@ def _block(block: Block) -> Iterator[str]:  # noqa: C901 - one case for each kin
             yield _listed(f"{_text(name)}: {_said(value)}" for name, value in block.pairs)
         case Text():
             yield _fenced(block.text) if block.code else _said(block.text)
+        case Commands():
+            yield _fenced(block.text, "sh")
         case Items():
             yield _said(block.title)
             yield _listed(map(_said, block.sentences))
@@ -135,7 +138,7 @@ def _number(number: Number) -> str:
 
 
 def _verdict(block: Verdict) -> Iterator[str]:
-    status = f"{escaped(block.status)}: " if block.status else ""
+    status = f"{escaped(block.status)}. " if block.status else ""
     yield f"**{status}{_said(block.text)}** {_said(block.note)}".rstrip()
     yield _listed(map(_said, block.reasons))
     yield "Doubts:" if block.doubts else ""
@@ -178,9 +181,9 @@ def _as_html(text: str) -> str:
     return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _fenced(text: str) -> str:
+def _fenced(text: str, language: str = "") -> str:
     """Code between fences that are longer than any in it."""
     longest = max(map(len, re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     lines = "\n".join(visible(line) for line in text.splitlines())
-    return f"{fence}\n{lines}\n{fence}"
+    return f"{fence}{language}\n{lines}\n{fence}"

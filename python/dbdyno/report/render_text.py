@@ -6,7 +6,7 @@ and its data remain.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from dbdyno.layout import (
     FLOW,
@@ -22,6 +22,7 @@ from dbdyno.layout import (
 from dbdyno.report.content import (
     Block,
     Claim,
+    Commands,
     Facts,
     Figure,
     Folded,
@@ -37,19 +38,27 @@ from dbdyno.report.content import (
     Verdict,
 )
 
+_MARKS = "Below, * marks what the data decides, ? what it does not."
 _NAME_MIN = 14
 """Columns that the name of a number takes, with the blanks after it."""
 
 
-def render_text(page: Page, screen: int | None = None) -> str:
-    """Render the whole page, ending in a newline, for a screen of this width."""
-    width = FLOW if screen is None else min(screen, FLOW)
+def render_text(page: Page, screen: int | None = None, *, is_brief: bool = False) -> str:
+    """Render the page, ending in a newline, for a screen of this width.
+
+    In brief, the footer and what is behind a fold are left out: blocks, the data of charts, the
+    details of findings.
+    """
+    form = _Form(FLOW if screen is None else min(screen, FLOW), is_brief)
     name = f" ({page.name})" if page.name else ""
+    blocks = [block for section in page.sections for block in section.blocks]
+    has_marks = any(isinstance(block, Sentence) for block in blocks)
     parts: list[list[Line]] = [
         [printable(f"{page.title}{name}"), *map(_head_line, page.head)],
-        *_parts(page.top, width),
-        *(part for section in page.sections for part in _section(section, width)),
-        [Paragraph(printable(page.footer))] if page.footer else [],
+        *form.parts(page.top),
+        [_MARKS] if has_marks else [],
+        *(part for section in page.sections for part in form.section(section)),
+        [Paragraph(printable(page.footer))] if page.footer and not is_brief else [],
     ]
     return "\n\n".join(laid_out(part, screen) for part in parts if part) + "\n"
 
@@ -59,58 +68,80 @@ def _head_line(line: HeadLine) -> Line:
     return Command(text) if line.style == "command" else Paragraph(text, "  ")
 
 
-def _section(section: PageSection, width: int) -> list[list[Line]]:
-    first, *others = _parts(section.blocks, width) or [[]]
-    return [[section.title, "-" * len(section.title), *first], *others]
+class _Form(NamedTuple):
+    """How the blocks of a page become lines."""
+
+    width: int
+    is_brief: bool
+
+    def section(self, section: PageSection) -> list[list[Line]]:
+        """The blocks under the title; nothing if none of them is shown."""
+        first, *others = self.parts(section.blocks) or [[]]
+        title = printable(section.title)
+        return [[title, "-" * len(title), *first], *others] if first else []
+
+    def parts(self, blocks: Iterable[Block]) -> list[list[Line]]:
+        """Each block as the lines between two blank ones; a note belongs to what precedes it."""
+        parts: list[list[Line]] = []
+        last: Block | None = None
+        for block in blocks:
+            lines = list(self._lines(block))
+            if parts and (_is_note(block) or (type(block) is type(last) is Sentence)):
+                parts[-1] += lines
+            else:
+                parts.append(lines)
+            last = block
+        return [part for part in parts if part]
+
+    def _lines(self, block: Block) -> Iterator[Line]:  # noqa: C901, PLR0912 - one for each kind
+        match block:
+            case Table():
+                yield from _table(block, self.width)
+            case Facts():
+                room = max((len(name) for name, _ in block.pairs), default=0) + 2
+                for name, value in block.pairs:
+                    yield _set_in(f"{printable(name):{room}}", value)
+            case Text():
+                yield from _code(block.text) if block.code else [Paragraph(printable(block.text))]
+            case Commands():
+                yield from map(_command, block.text.splitlines())
+            case Items():
+                yield from [Paragraph(printable(block.title))] if block.title else []
+                yield from _items(block.sentences)
+            case Numbers():
+                yield from _numbers(block)
+            case Verdict():
+                yield from _verdict(block)
+            case Figure():
+                yield Paragraph(printable(block.summary))
+                yield from [] if self.is_brief else _table(block.table, self.width)
+            case Claim():
+                yield from _claim(block, is_brief=self.is_brief)
+            case Sentence():
+                yield _set_in("* " if block.is_decided else "? ", block.text)
+                yield from [_set_in("    ", block.doubt)] if block.doubt else []
+            case Folded():
+                yield from [] if self.is_brief else self._folded(block)
+            case _:
+                assert_never(block)
+
+    def _folded(self, block: Folded) -> Iterator[Line]:
+        yield Paragraph(f"{printable(block.title)}:")
+        for place, part in enumerate(self.parts(block.blocks)):
+            yield from [""] if place else []
+            yield from part
 
 
-def _parts(blocks: Iterable[Block], width: int) -> list[list[Line]]:
-    """Each block as the lines between two blank ones; a note belongs to what precedes it."""
-    parts: list[list[Line]] = []
-    for block in blocks:
-        lines = list(_lines(block, width))
-        if parts and isinstance(block, Text) and block.note:
-            parts[-1] += lines
-        else:
-            parts.append(lines)
-    return [part for part in parts if part]
+def _is_note(block: Block) -> bool:
+    return isinstance(block, Text) and block.note
 
 
-def _lines(  # noqa: C901, PLR0912 - one case for each kind of block
-    block: Block, width: int
-) -> Iterator[Line]:
-    match block:
-        case Table():
-            yield from _table(block, width)
-        case Facts():
-            room = max((len(name) for name, _ in block.pairs), default=0) + 2
-            for name, value in block.pairs:
-                yield _set_in(f"{printable(name):{room}}", value)
-        case Text():
-            yield from _code(block.text) if block.code else [Paragraph(printable(block.text))]
-        case Items():
-            yield Paragraph(printable(block.title))
-            yield from _items(block.sentences)
-        case Numbers():
-            yield from _numbers(block)
-        case Verdict():
-            yield from _verdict(block)
-        case Figure():
-            yield Paragraph(printable(block.summary))
-            yield from _table(block.table, width)
-        case Claim():
-            yield from _claim(block)
-        case Sentence():
-            yield _set_in("* " if block.is_decided else "? ", block.text)
-            if block.doubt:
-                yield _set_in("    ", block.doubt)
-        case Folded():
-            yield Paragraph(f"{printable(block.title)}:")
-            for place, part in enumerate(_parts(block.blocks, width)):
-                yield from [""] if place else []
-                yield from part
-        case _:
-            assert_never(block)
+def _command(line: str) -> Line:
+    """A line of a command; a comment in it must not continue on the next line."""
+    text = f"  {line}"
+    if line.lstrip().startswith("#"):
+        return Paragraph(text, text[: text.index("#") + 2])
+    return Command(text)
 
 
 def _set_in(mark: str, text: str) -> Paragraph:
@@ -162,7 +193,7 @@ def _number(number: Number, room: int) -> Iterator[Line]:
 
 
 def _verdict(block: Verdict) -> Iterator[Line]:
-    status = f"{block.status}: " if block.status else ""
+    status = f"{block.status}. " if block.status else ""
     yield Paragraph(printable(f"{status}{block.text} {block.note}"))
     yield from _items(block.reasons)
     if block.doubts:
@@ -170,11 +201,13 @@ def _verdict(block: Verdict) -> Iterator[Line]:
         yield from _items(block.doubts)
 
 
-def _claim(block: Claim) -> Iterator[Line]:
+def _claim(block: Claim, *, is_brief: bool) -> Iterator[Line]:
     yield Paragraph(printable(f"{block.severity}: {block.title}. {block.summary}"), "  ")
     if block.advice:
         yield Paragraph(f"  try: {printable(block.advice)}", "       ")
     yield Paragraph(f"  {printable(block.bearing)}", "  ")
+    if is_brief:
+        return
     for heading, sentences in block.rest:
         yield f"  {printable(heading)}:"
         yield from (_set_in("    - ", sentence) for sentence in sentences)

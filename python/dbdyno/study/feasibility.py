@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbdyno.databases.known import native_database
-from dbdyno.formatting import counted, gigabytes
+from dbdyno.formatting import counted, gigabytes, roughly
 from dbdyno.model.plan import Protocol
 from dbdyno.model.study import Factor, Point
 from dbdyno.run.target import CONNECTIONS_SPARE
@@ -61,7 +61,7 @@ def over_budget(needs: Needs, budget_s: float | None, repeats: int) -> Iterator[
     fitting = int(repeats * for_turns / max(needs.total_s - needs.load_s, 1e-9))
     hint = f"--repeats {fitting} would fit." if fitting >= 2 else "Use a smaller size."
     yield Refusal(
-        message=f"it takes about {span(needs.total_s)}, but its budget is {span(budget_s)}",
+        message=f"it takes about {roughly(needs.total_s)}, but its budget is {roughly(budget_s)}",
         hint=hint,
     )
 
@@ -124,16 +124,6 @@ def over_limits(
             hint=f"{fitting}leave max_connections out: dbdyno then chooses it.",
             points=(point.key,),
         )
-
-
-def span(seconds: float) -> str:
-    """Format a duration for planning."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 600:
-        return f"{seconds / 60:.2g} min"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def _smaller_data(share: float, points: Sequence[ResolvedPoint]) -> str:

@@ -1,7 +1,6 @@
-"""Runs of one kind over time: each change with when, by how much, and what changed with it.
+"""Runs of one kind over time as a page: for each kind its changes, and each metric as a chart.
 
-As text for a terminal and as plain data. ``analysis/compare/history.py`` finds the changes of
-level.
+And as plain data. ``analysis/compare/history.py`` finds the changes of level.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,15 +9,184 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from dbdyno.analysis.compare.history import Change, MetricHistory, RunSeries, Suspected
+from dbdyno.analysis.compare.history import (
+    RUNS_MIN,
+    Change,
+    MetricHistory,
+    RunSeries,
+    Suspected,
+)
 from dbdyno.analysis.compare.verdicts import change
-from dbdyno.layout import Line, Paragraph, laid_out
+from dbdyno.answers.answer import CurveOf, CurveSeries
+from dbdyno.explain.sentences import capitalized
+from dbdyno.report.charts.curves import curve_figure
+from dbdyno.report.content import (
+    Block,
+    HeadLine,
+    Page,
+    PageSection,
+    Sentence,
+    Text,
+    Verdict,
+)
 from dbdyno.report.costs import amount_text
 
+_QUESTION = "When did results of comparable runs change, and what changed with them?"
+_DOUBT = "A level needs two runs: a change in the latest run alone is only suspected."
+_FOOTER = (
+    "Runs are in chronological order. A level is the geometric mean of the runs between two "
+    "changes; a change stands out from the noise of the runs around it."
+)
 
-def render_history_text(series: Sequence[RunSeries], screen: int | None = None) -> str:
-    """Render for a terminal of this width, or a log; ends in a newline."""
-    return "\n\n".join(laid_out(_lines(one), screen, flow=None) for one in series) + "\n"
+
+def history_page(series: Sequence[RunSeries]) -> Page:
+    """The whole page."""
+    runs = sum(len(one.runs) for one in series)
+    suspected = sum(found.suspected is not None for one in series for found in one.metrics)
+    is_decided = bool(series) and not suspected
+    return Page(
+        name="history",
+        title="Runs over time",
+        head=[
+            HeadLine(text=_QUESTION, style="question"),
+            HeadLine(text=f"{runs} runs in {len(series)} series"),
+        ],
+        top=[
+            Verdict(
+                status="Decided by the runs" if is_decided else "Not decided by the runs",
+                text=_verdict(series, suspected),
+                is_good=is_decided,
+                doubts=[_DOUBT],
+            )
+        ],
+        sections=[
+            PageSection(id=f"series-{number}", title=one.kind.text, blocks=[*_blocks(one, number)])
+            for number, one in enumerate(series, 1)
+        ],
+        footer=_FOOTER,
+    )
+
+
+def _verdict(series: Sequence[RunSeries], suspected: int) -> str:
+    """The number of changes; without comparable runs, that there are too few."""
+    if not series:
+        return f"Too few runs for a history: {RUNS_MIN} comparable ones are needed."
+    changes = sum(len(found.changes) for one in series for found in one.metrics)
+    certain = f"{changes or 'No'} {'change' if changes == 1 else 'changes'}"
+    if not suspected:
+        return f"{certain}."
+    return f"{certain} for certain; {suspected} suspected, for which the runs are too few."
+
+
+def _blocks(series: RunSeries, number: int) -> Iterator[Block]:
+    yield Text(text=f"{_period_text(series)}.")
+    for found in series.metrics:
+        for one in found.changes:
+            text = f"{found.metric.title}, {_change_text(series, found, one)}."
+            doubt = " ".join(capitalized(line) for line in _evidence(series, one))
+            yield Sentence(text=text, is_decided=True, doubt=doubt)
+        if found.suspected:
+            text = f"{found.metric.title}, {_suspected_text(series, found, found.suspected)}."
+            differs = series.differs(found.suspected.index)
+            doubt = " ".join(capitalized(line) for line in differs)
+            yield Sentence(text=text, is_decided=False, doubt=doubt)
+    for found in series.metrics:
+        yield curve_figure(_curve(found), f"series-{number}-{found.metric.id}")
+
+
+def _curve(found: MetricHistory) -> CurveOf:
+    known = [(place, value) for place, value in enumerate(found.values, 1) if value is not None]
+    return CurveOf(
+        title=found.metric.title,
+        summary=capitalized(_state_text(found)),
+        x_title="run",
+        y_title=found.metric.unit or "per transaction",
+        series=[
+            CurveSeries(
+                label="measured",  # the same in all charts, whose runs so stay below each other
+                x=[float(place) for place, _ in known],
+                y=[value for _, value in known],
+            ),
+            *_levels(found),
+        ],
+        marks=[(one.index + 0.5, change(one.ratio)) for one in found.changes],
+    )
+
+
+def _levels(found: MetricHistory) -> list[CurveSeries]:
+    """The levels as one line with steps; empty if nothing changed."""
+    if not found.changes:
+        return []
+    ends = [0.5, *(one.index + 0.5 for one in found.changes), len(found.values) + 0.5]
+    levels = [found.changes[0].before, *(one.after for one in found.changes)]
+    steps = [
+        (x, level)
+        for level, begin, end in zip(levels, ends, ends[1:], strict=False)
+        for x in (begin, end)
+    ]
+    return [
+        CurveSeries(label="level", x=[x for x, _ in steps], y=[y for _, y in steps], fitted=True)
+    ]
+
+
+def _period_text(series: RunSeries) -> str:
+    """How many runs, and their first and last date."""
+    first, last = (run.record.started_at[:10] for run in (series.runs[0], series.runs[-1]))
+    return f"{len(series.runs)} runs, {first} to {last}"
+
+
+def _state_text(found: MetricHistory) -> str:
+    """A metric's latest value, its value just before, and how often its level changed."""
+    when = "the latest run" if found.values[-1] is not None else "the latest run that has it"
+    number = len(found.changes)
+    changes = {0: "no change", 1: "1 change"}.get(number, f"{number} changes")
+    now = f"{_value_text(found, found.latest)} in {when}"
+    perhaps = ", and perhaps one more" if found.suspected and number else ""
+    if found.suspected and not number:
+        changes = "perhaps a change"
+    return f"{now}, {_before_text(found)}{changes} of level{perhaps}"
+
+
+def _suspected_text(series: RunSeries, found: MetricHistory, one: Suspected) -> str:
+    """Where the level may have changed, and what would tell."""
+    levels = f"{_value_text(found, one.before)} to {_value_text(found, one.after)}"
+    run = series.runs[one.index].record.run_id
+    return f"perhaps {levels}, from run {run} on: too few runs to be sure; run again to tell"
+
+
+def _before_text(found: MetricHistory) -> str:
+    """Earlier values; a level takes two runs, so only this shows that the latest one differs."""
+    before = found.before_latest
+    if not before:
+        return ""
+    runs = "one" if len(before) == 1 else str(len(before))
+    return f"{_value_text(found, geometric_mean(before))} in the {runs} before it, "
+
+
+def _value_text(found: MetricHistory, value: float) -> str:
+    """A value of this metric, as text."""
+    return amount_text(value, found.metric.unit.removesuffix("per transaction").strip())
+
+
+def _change_text(series: RunSeries, found: MetricHistory, one: Change) -> str:
+    """When, by how much, from what to what, and whether for better or worse."""
+    run = series.runs[one.index].record
+    rose = one.ratio > 1
+    judged = "better" if rose == (found.metric.better == "higher") else "worse"
+    levels = f"{_value_text(found, one.before)} to {_value_text(found, one.after)}"
+    when = run.started_at[:16].replace("T", " ")
+    return f"{when}  {change(one.ratio)}, {judged}: {levels}, from run {run.run_id} on"
+
+
+def _evidence(series: RunSeries, one: Change) -> Iterator[str]:
+    """What changed with it: costs per transaction, and what differs from that run on."""
+    if one.moved:
+        moved = ", ".join(f"{cost.title} {change(cost.ratio)}" for cost in one.moved)
+        yield f"costs per transaction: {moved}"
+    else:
+        yield "no other cost per transaction changed with it"
+    differs = series.differs(one.index)
+    yield from differs or ["no recorded difference from the previous run"]
 
 
 def history_object(series: Sequence[RunSeries]) -> dict[str, Any]:
@@ -57,80 +225,3 @@ def _metric_object(series: RunSeries, found: MetricHistory) -> dict[str, Any]:
         "changes": changes,
         "suspected": suspected,
     }
-
-
-def _lines(series: RunSeries) -> Iterator[Line]:
-    yield Paragraph(series.kind.text, "    ")
-    yield f"  {period_text(series)}"
-    for found in series.metrics:
-        yield _set_in(2, f"{found.metric.title}: {state_text(found)}")
-        for one in found.changes:
-            yield _set_in(4, change_text(series, found, one))
-            yield from (_set_in(6, line) for line in evidence(series, one))
-        if found.suspected:
-            yield _set_in(4, suspected_text(series, found, found.suspected))
-            yield from (_set_in(6, line) for line in series.differs(found.suspected.index))
-
-
-def _set_in(columns: int, text: str) -> Paragraph:
-    return Paragraph(" " * columns + text, " " * (columns + 2))
-
-
-def period_text(series: RunSeries) -> str:
-    """How many runs, and their first and last date."""
-    first, last = (run.record.started_at[:10] for run in (series.runs[0], series.runs[-1]))
-    return f"{len(series.runs)} runs, {first} to {last}"
-
-
-def state_text(found: MetricHistory) -> str:
-    """A metric's latest value, its value just before, and how often its level changed."""
-    when = "the latest run" if found.values[-1] is not None else "the latest run that has it"
-    number = len(found.changes)
-    changes = {0: "no change", 1: "1 change"}.get(number, f"{number} changes")
-    now = f"{value_text(found, found.latest)} in {when}"
-    perhaps = ", and perhaps one more" if found.suspected and number else ""
-    if found.suspected and not number:
-        changes = "perhaps a change"
-    return f"{now}, {_before_text(found)}{changes} of level{perhaps}"
-
-
-def suspected_text(series: RunSeries, found: MetricHistory, one: Suspected) -> str:
-    """Where the level may have changed, and what would tell."""
-    levels = f"{value_text(found, one.before)} to {value_text(found, one.after)}"
-    run = series.runs[one.index].record.run_id
-    return f"perhaps {levels}, from run {run} on: too few runs to be sure; run again to tell"
-
-
-def _before_text(found: MetricHistory) -> str:
-    """Earlier values; a level takes two runs, so only this shows that the latest one differs."""
-    before = found.before_latest
-    if not before:
-        return ""
-    runs = "one" if len(before) == 1 else str(len(before))
-    return f"{value_text(found, geometric_mean(before))} in the {runs} before it, "
-
-
-def value_text(found: MetricHistory, value: float) -> str:
-    """A value of this metric, as text."""
-    return amount_text(value, found.metric.unit.removesuffix("per transaction").strip())
-
-
-def change_text(series: RunSeries, found: MetricHistory, one: Change) -> str:
-    """When, by how much, from what to what, and whether for better or worse."""
-    run = series.runs[one.index].record
-    rose = one.ratio > 1
-    judged = "better" if rose == (found.metric.better == "higher") else "worse"
-    levels = f"{value_text(found, one.before)} to {value_text(found, one.after)}"
-    when = run.started_at[:16].replace("T", " ")
-    return f"{when}  {change(one.ratio)}, {judged}: {levels}, from run {run.run_id} on"
-
-
-def evidence(series: RunSeries, one: Change) -> Iterator[str]:
-    """What changed with it: costs per transaction, and what differs from that run on."""
-    if one.moved:
-        moved = ", ".join(f"{cost.title} {change(cost.ratio)}" for cost in one.moved)
-        yield f"costs per transaction: {moved}"
-    else:
-        yield "no other cost per transaction changed with it"
-    differs = series.differs(one.index)
-    yield from differs or ["no recorded difference from the previous run"]

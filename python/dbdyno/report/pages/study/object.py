@@ -11,7 +11,7 @@ from dbdyno.answers.answering import Answers, title_of, verdict
 from dbdyno.answers.grouping import over_runs
 from dbdyno.answers.level_contrasts import comparisons
 from dbdyno.answers.measuring import metric_of
-from dbdyno.model.study import Point, Question, TurnResult
+from dbdyno.model.study import Point, Question
 from dbdyno.report.pages.study.page import doubts
 
 FORMAT_VERSION = 1
@@ -50,9 +50,9 @@ def _study(trials: Trials) -> dict[str, Any]:
         "seed": spec.seed,
         "turns": len(study.turns),
         "turns_done": sum(result.status == "done" for result in results),
-        "prepare_s": sum(result.spent.prepare_s for result in results),
-        "run_s": sum(result.spent.run_s for result in results),
-        "other_s": sum(result.spent.other_s for result in results),
+        "prepare_s": study.spent.prepare_s,
+        "run_s": study.spent.run_s,
+        "other_s": study.spent.other_s,
     }
 
 
@@ -65,7 +65,17 @@ def _point(trials: Trials, point: Point) -> dict[str, Any]:
         "levels": point.levels,
         "words": point.options,
         "metrics": {name: _metric(runs, name) for name in names},
-        "turns": [_turn(result) for result in results],
+        "turns": [
+            {
+                "turn": result.turn.number,
+                "block": result.turn.block,
+                "status": result.status,
+                "run_id": result.run_id,
+                "error": result.error,
+                "notes": result.notes,
+            }
+            for result in results
+        ],
     }
 
 
@@ -79,17 +89,6 @@ def _metric(runs: Sequence[Trial], name: str) -> dict[str, float | None]:
         "min": min(values),
         "max": max(values),
         "runs": len(values),
-    }
-
-
-def _turn(result: TurnResult) -> dict[str, Any]:
-    return {
-        "turn": result.turn.number,
-        "block": result.turn.block,
-        "status": result.status,
-        "run_id": result.run_id,
-        "error": result.error,
-        "notes": result.notes,
     }
 
 

@@ -5,19 +5,30 @@ made. Nothing is measured or read here.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from dbdyno.analysis.doubts import disturbed_text
 from dbdyno.answers.answer import Claim, Trials
 from dbdyno.answers.answering import Answers, verdict
+from dbdyno.answers.grouping import title_of
+from dbdyno.answers.level_contrasts import contrasted, levels_text
 from dbdyno.explain.sentences import capitalized
-from dbdyno.formatting import count, counted
-from dbdyno.report.content import Page, PageSection
-from dbdyno.report.pages.answering_page import answering_page
+from dbdyno.formatting import count, counted, roughly
+from dbdyno.report.content import (
+    Block,
+    Commands,
+    HeadLine,
+    Page,
+    PageSection,
+    Text,
+    Verdict,
+    filled,
+)
 from dbdyno.report.pages.study.answers import answer_sections
 from dbdyno.report.pages.study.making import making_blocks
 from dbdyno.report.pages.study.published import published_blocks
 
-FOOTER = (
+_FOOTER = (
     "Each run is one sample: intervals are between runs, not within them. Ratios are compared on "
     "a logarithmic scale, in pairs of runs of the same block."
 )
@@ -25,22 +36,37 @@ FOOTER = (
 
 def study_page(trials: Trials, answers: Answers) -> Page:
     """The whole page."""
-    claim, spec = verdict(answers), trials.spec
-    return answering_page(
+    claim, spec, step = verdict(answers), trials.spec, next_step(trials)
+    return Page(
         name=f"study {trials.study.study_id}",
         title=spec.title,
-        question=spec.question,
-        when=when_text(trials),
-        verdict=capitalized(claim.sentence),
-        status=status_text(claim),
-        is_decided=claim.is_decided,
-        doubts=list(doubts(trials, claim)),
-        sections=[*answer_sections(answers), *_closing(trials, answers)],
-        footer=FOOTER,
+        head=[
+            HeadLine(text=spec.question, style="question"),
+            HeadLine(text=_when_text(trials)),
+        ],
+        top=[
+            Verdict(
+                status=status_text(claim),
+                text=capitalized(claim.sentence),
+                is_good=claim.is_decided,
+                doubts=list(doubts(trials, claim)),
+            )
+        ],
+        sections=filled(
+            *answer_sections(answers),
+            PageSection(
+                id="published",
+                title="Published results and ours",
+                blocks=published_blocks(spec.published, answers),
+            ),
+            PageSection(id="making", title="Method", blocks=making_blocks(trials)),
+            PageSection(id="to-decide", title="To decide", blocks=step.blocks if step else []),
+        ),
+        footer=_FOOTER,
     )
 
 
-def when_text(trials: Trials) -> str:
+def _when_text(trials: Trials) -> str:
     """When, how many runs, and whether that is all of it."""
     study = trials.study
     done = f"{count(len(trials.trials))} of {count(len(study.turns))} runs count"
@@ -65,7 +91,7 @@ def doubts(trials: Trials, claim: Claim) -> Iterator[str]:
     if trials.study.looks:
         at = " and ".join(counted(look, "repeat") for look in trials.study.looks)
         yield f"Evaluated before, with {at}: each interim look may give a false alarm."
-    lost = sum(result.status != "done" for result in trials.study.results)
+    lost = len(trials.study.lost)
     if lost:
         runs = "turn does" if lost == 1 else "turns do"
         yield f"{count(lost)} {runs} not count; the reasons are at the end."
@@ -84,10 +110,31 @@ def doubts(trials: Trials, claim: Claim) -> Iterator[str]:
         )
 
 
-def _closing(trials: Trials, answers: Answers) -> list[PageSection]:
-    published = published_blocks(trials.spec.published, answers)
-    making = making_blocks(trials)
-    return [
-        PageSection(id="published", title="Published results and ours", blocks=published),
-        PageSection(id="making", title="Method", blocks=making),
-    ]
+class NextStep(NamedTuple):
+    """What to run next, and what for."""
+
+    sentence: str
+    command: str
+
+    @property
+    def blocks(self) -> list[Block]:
+        """Both on a page."""
+        return [Text(text=self.sentence), Commands(text=self.command)]
+
+
+def next_step(trials: Trials) -> NextStep | None:
+    """What would decide the first undecided metric, in the order of the study."""
+    metrics = ((of, metric) for of in contrasted(trials) for metric in of.comparison.metrics)
+    of, first = next(((of, one) for of, one in metrics if one.more_pairs), (None, None))
+    if of is None or first is None:
+        return None
+    study = trials.study
+    where = f" at {levels_text(of.others)}" if of.others else ""
+    sides = f"{of.contrast.after} against {of.contrast.before}"
+    what = f"{first.title}, {title_of(trials, of.contrast.factor)} {sides}{where}"
+    repeats = first.pairs + first.more_pairs
+    turn_s = study.spent.whole_s / max(len(study.results), 1)
+    takes = roughly((repeats - trials.spec.repeats) * turn_s * len(study.points))
+    return NextStep(
+        f"To decide the first open question ({what}), in about {takes}:", study.further(repeats)
+    )
