@@ -73,18 +73,18 @@ def stood_still(seconds, begin, end, *, waiting, ok=500, **named):
 
 
 def test_arrivals_during_a_stall_are_not_attributed_to_the_rate():
-    at_the_end = arrivals(stood_still(8, 1, 8, waiting=0).loaded(), 8)
+    at_the_end = arrivals(stood_still(8, 1, 8, waiting=0).loaded())
     assert (at_the_end.waiting, at_the_end.still_s, at_the_end.overran) == (3500, 7, False)
     assert at_the_end.waited_for_moments
-    before = arrivals(stood_still(20, 2, 12, waiting=4000).loaded(), 20)
+    before = arrivals(stood_still(20, 2, 12, waiting=4000).loaded())
     assert (before.due_while_still, before.still_s, before.overran) == (5000, 10, False)
     # More are waiting than became due in the meantime.
-    more = arrivals(stood_still(20, 2, 12, waiting=9000).loaded(), 20)
+    more = arrivals(stood_still(20, 2, 12, waiting=9000).loaded())
     assert (more.overran, more.waited_for_moments) == (True, False)
 
 
 def test_a_client_with_rare_completions_is_not_stalled():
-    seldom = arrivals(stood_still(30, 5, 15, ok=1, waiting=0).loaded(), 30)
+    seldom = arrivals(stood_still(30, 5, 15, ok=1, waiting=0).loaded())
     assert (seldom.still_s, seldom.due_while_still) == (0, 0)
 
 
@@ -94,7 +94,7 @@ def still_s(done, response_ms, *, think_ms=0, **named):
     if not named:
         think = {"law": "constant", "mean_ns": think_ms * 1_000_000}
         made = changed(made, plan={"arrivals": {"closed": {"think": think}}})
-    return arrivals(made, len(done)).still_s
+    return arrivals(made).still_s
 
 
 @pytest.mark.parametrize(
@@ -121,14 +121,14 @@ def test_the_silence_that_ended_a_run_is_reported_with_its_end():
     recording = stood_still(8, 1, 8, waiting=0).loaded()
     done = {**recording.as_recorded.engine["done"], "end": "stalled"}
     recording = changed(recording, engine={"done": done})
-    found = arrivals(recording, 8)
+    found = arrivals(recording)
     assert (found.due_while_still, found.still_s, found.overran) == (3500, 0, False)
     assert found.waited_for_moments
 
 
 def test_the_queue_is_read_at_the_ends_of_measured_intervals():
     level = np.concatenate([np.zeros(3), np.arange(20.0) * 50 + 50])
-    found = arrivals(MadeRun(100, seconds=20, waiting=level).loaded(), 20)
+    found = arrivals(MadeRun(100, seconds=20, waiting=level).loaded())
     assert found == Arrivals(
         due=3000,
         waiting=1000,

@@ -34,8 +34,8 @@ def run_beside(others=1.0, *, idle=0.0, stolen=0.0, queued=2.0, name="burn/7", s
     return run
 
 
-def found_in(run, seconds=SECONDS):
-    found = disturbance(run.loaded(), seconds)
+def found_in(run):
+    found = disturbance(run.loaded())
     assert found is not None
     return found
 
@@ -103,7 +103,7 @@ def test_beside_a_server_that_cannot_be_seen_only_other_programs_count():
 
 def test_without_telemetry_it_is_not_known_and_said():
     run = MadeRun(seconds=SECONDS)
-    assert disturbance(run.loaded(), SECONDS) is None
+    assert disturbance(run.loaded()) is None
     record = msgspec.structs.replace(run.loaded().record, telemetry={"level": "off"})
     assert doubts_of(run, record=record)[-1].startswith("not observed: without telemetry")
     observed = run_beside(0.0)
@@ -114,7 +114,7 @@ def test_throttling_is_a_doubt_unless_it_was_requested():
     quota = {"periods": 10, "throttled_periods": 4, "throttled_us": 400_000}
     run = run_beside(0.0, idle=1.0).counters("control_group", quota, of="server")
     recording = run.loaded()
-    assert throttled_shares(recording, SECONDS) == pytest.approx({"server": 0.4})
+    assert throttled_shares(recording) == pytest.approx({"server": 0.4})
     asked = {"placement": {"asked": {"server-cores": "1"}}}
     doubt = summarize(recording).doubts[0]
     assert doubt.startswith("throttled: the server was throttled for up to 40")

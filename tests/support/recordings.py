@@ -6,7 +6,7 @@ What a test does not give is absent, as in a run without telemetry.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -55,6 +55,13 @@ def changed(run: Run, **changes: Any) -> Run:
         columns={**run.columns, **columns},
         **changes,
     )
+
+
+def with_results(run: Run, results: Mapping[Callable[[Run], Any], Any]) -> Run:
+    """Return the run as if these functions of it, which are computed once, had found this."""
+    known = dataclasses.replace(run)
+    known.kept.update({function.__wrapped__: result for function, result in results.items()})
+    return known
 
 
 def _completed(table: str, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

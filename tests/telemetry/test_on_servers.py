@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from dbdyno.analysis.series.readings import Span, total
-from dbdyno.analysis.series.time_totals import measured_total
 from dbdyno.analysis.series.timeline import timeline
+from dbdyno.analysis.series.totals import measured_total
 from dbdyno.analysis.waits.budget import budget
 from dbdyno.analysis.waits.session_samples import measured_s
 from dbdyno.analysis.waits.wait_bands import bands

@@ -1,21 +1,32 @@
 """What weakens a run's numbers without making them wrong: one function per doubt.
 
-Each takes the same facts and returns a sentence or None. A doubt is listed in the record; it never
-changes a number and never makes a run invalid.
+Each returns a sentence or None. A doubt is listed in the record; it never changes a number and
+never makes a run invalid.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-
-from msgspec import Struct
+from collections.abc import Callable, Sequence
 
 from dbdyno.analysis.compare.verdicts import change
-from dbdyno.analysis.events.checkpoint_events import MissingCycle
-from dbdyno.analysis.series.steadiness import Shift
-from dbdyno.analysis.statistics.estimate import SAMPLES_MIN
-from dbdyno.analysis.waits.arrivals import Arrivals
-from dbdyno.analysis.waits.disturbance import Disturbance, busiest_programs
+from dbdyno.analysis.events.checkpoint_events import missing_cycle
+from dbdyno.analysis.series.distributions import response_ms
+from dbdyno.analysis.series.readings import was_read
+from dbdyno.analysis.series.steadiness import unasked_shift
+from dbdyno.analysis.series.timeline import timeline
+from dbdyno.analysis.series.totals import duration_s, paused_s, throughput, transactions
+from dbdyno.analysis.statistics.estimate import SAMPLES_MIN, median
+from dbdyno.analysis.waits.arrivals import arrivals
+from dbdyno.analysis.waits.budget import foreign_of_work
+from dbdyno.analysis.waits.disturbance import (
+    Disturbance,
+    busiest_programs,
+    disturbance,
+    throttled_shares,
+)
+from dbdyno.analysis.waits.session_samples import unsampled_s
 from dbdyno.formatting import count, counted, percent, seconds, significant, tps
-from dbdyno.model.record import RunRecord, Throughput, TransactionCounts
+from dbdyno.model.counters import Machine
+from dbdyno.model.record import RunRecord
+from dbdyno.model.run import Run
 
 DURATION_MIN_S = 10
 TAIL_SAMPLES_MIN = 10
@@ -33,44 +44,13 @@ _CENSORED = ("skipped", "unfinished", "waiting")
 _TAILS = {"p99.99": 1e-4, "p99.9": 1e-3, "p99": 1e-2}
 
 
-class Facts(Struct, frozen=True, kw_only=True):
-    """The facts that doubts are derived from."""
-
-    duration_s: float
-    interval_s: float
-    shift: Shift | None
-    """Change of the level of throughput that the plan did not ask for."""
-    throughput: Throughput
-    transactions: TransactionCounts
-    unfinished_ages_s: Sequence[float] = ()
-    """Age, since it was due, of each transaction that was started and never ended."""
-    arrivals: Arrivals
-    has_percentiles: bool = True
-    missing_cycle: MissingCycle | None = None
-    unsampled_s: float = 0.0
-    """For how long telemetry, which was on, took no session sample."""
-    paused_s: float = 0.0
-    """For how long the load generator itself stood still."""
-    mean_response_s: float = 0.0
-    foreign_of_work: float = 0.0
-    """The part of the server's work, as session samples show it, for sessions outside the load."""
-    disturbance: Disturbance | None = None
-    is_observed: bool = True
-    """Whether telemetry, on or off, has shown what others did on the load generator's host."""
-    throttled: Mapping[str, float] = {}
-    """The part of the time in which the cgroups of ``server`` and ``engine`` were throttled, but
-    for a limit of the server that the run requested."""
-    unreadable: Sequence[str] = ()
-    """The facts of the server's description that lack what could not be read."""
-
-
-def disturbed(facts: Facts) -> str | None:
+def disturbed(run: Run) -> str | None:
     """Other programs and the hypervisor used 5 % or more of the host's CPU time.
 
     Programs through which the load's connections pass and the kernel's own threads do not count
     (:mod:`~dbdyno.analysis.waits.disturbance`).
     """
-    found = facts.disturbance
+    found = disturbance(run)
     if found is None or not found.is_noticed:
         return None
     cores = f"{found.cores:.0f} {'CPU' if found.cores == 1 else 'CPUs'}"
@@ -98,9 +78,9 @@ def _names(found: Disturbance) -> str:
     return f" ({named or unnamed})"
 
 
-def not_observed(facts: Facts) -> str | None:
+def not_observed(run: Run) -> str | None:
     """The run was measured without telemetry: whether other programs disturbed it is not known."""
-    if facts.is_observed:
+    if was_read(run, Machine.source) or not run.record.telemetry:
         return None
     return (
         "not observed: without telemetry it is not known whether other programs took CPU time "
@@ -108,89 +88,91 @@ def not_observed(facts: Facts) -> str | None:
     )
 
 
-def throttled(facts: Facts) -> str | None:
+def throttled(run: Run) -> str | None:
     """The kernel throttled the server or the load generator for 3 % of the time or more.
 
     Its cgroup had exhausted its CPU quota, and not by ``--server-cores``, which requests that.
     """
     who = {"server": "the server", "engine": "the load generator"}
+    requested = ["server"] if "server-cores" in run.server.placement.asked else []
     parts = [
         f"{who.get(name, name)} was throttled for up to {percent(share)} of the time"
-        for name, share in facts.throttled.items()
-        if share >= THROTTLED_MIN
+        for name, share in throttled_shares(run).items()
+        if share >= THROTTLED_MIN and name not in requested
     ]
     if not parts:
         return None
     return f"throttled: {' and '.join(parts)}, because the CPU quota of its cgroup was exhausted"
 
 
-def too_short(facts: Facts) -> str | None:
+def too_short(run: Run) -> str | None:
     """Fewer than 10 s measured.
 
     A convention: server caches, connections and background writers have not
     settled by then, whatever the numbers look like.
     """
-    if facts.duration_s >= DURATION_MIN_S:
+    if duration_s(run) >= DURATION_MIN_S:
         return None
-    measured = seconds(facts.duration_s)
+    measured = seconds(duration_s(run))
     return f"too short: {measured} measured, at least {seconds(DURATION_MIN_S)} are needed"
 
 
-def few_samples(facts: Facts) -> str | None:
+def few_samples(run: Run) -> str | None:
     """Fewer than ten transactions lie beyond a percentile that is shown.
 
     The rank of the q-quantile among n samples has the standard deviation √(n·q·(1 − q)),
     that is √m with m samples beyond it; with fewer than 10 the rank is uncertain by a
     third and more (David and Nagaraja, *Order Statistics*, 2003, §7.1).
     """
-    if not facts.has_percentiles:
+    if response_ms(run) is None:
         return None
-    ok = facts.transactions.ok
+    ok = transactions(run).ok
     beyond = {name: ok * tail for name, tail in _TAILS.items()}
     weak = [name for name, samples in beyond.items() if samples < TAIL_SAMPLES_MIN]
     if not weak:
         return None
     *others, highest = reversed(weak)
     names = f"{', '.join(others)} and {highest}" if others else highest
-    transactions = f"{count(ok)} {'transaction' if ok == 1 else 'transactions'}"
+    all_of_them = f"{count(ok)} {'transaction' if ok == 1 else 'transactions'}"
     return (
-        f"few samples for {names}: of {transactions} about {significant(beyond[weak[-1]])} lie "
+        f"few samples for {names}: of {all_of_them} about {significant(beyond[weak[-1]])} lie "
         f"beyond {weak[-1]}, at least {TAIL_SAMPLES_MIN} are needed"
     )
 
 
-def no_percentiles(facts: Facts) -> str | None:
+def no_percentiles(run: Run) -> str | None:
     """The run was aborted before the engine wrote full histograms, so percentiles are unknown."""
-    if facts.has_percentiles or not facts.transactions.ok:
+    if response_ms(run) is not None or not transactions(run).ok:
         return None
     return "no percentiles: the run ended before its first full histograms were written"
 
 
-def not_steady(facts: Facts) -> str | None:
+def not_steady(run: Run) -> str | None:
     """Throughput changed its level by 5 % or more, and not by plan.
 
     The test is that of :func:`~dbdyno.analysis.series.steadiness.unasked_shift`.
     """
-    shift = facts.shift
+    over_time = timeline(run)
+    shift = unasked_shift(run.plan, over_time.measured().tps)
     if shift is None:
         return None
-    at_s = shift.place * facts.interval_s
+    at_s = shift.place * median(over_time.seconds)
     return (
         f"not steady: throughput went from {tps(shift.before)} to {tps(shift.after)} TPS "
         f"({change(1 + shift.relative)}) at about {at_s:.0f} s"
     )
 
 
-def coarse(facts: Facts) -> str | None:
+def coarse(run: Run) -> str | None:
     """The within-run interval extends more than 5 % from the mean, or cannot be computed.
 
     The interval is that of :func:`~dbdyno.analysis.statistics.estimate.estimate_mean`.
     """
-    mean = facts.throughput
+    mean = throughput(run)
     if mean.value <= 0:
         return None  # nothing completed, which is reported elsewhere
     if mean.high is None:
-        number, what = min((mean.samples, "sample"), (facts.transactions.ok, "transaction"))
+        number, what = min((mean.samples, "sample"), (transactions(run).ok, "transaction"))
         give = "gives" if number == 1 else "give"
         return f"coarse: {counted(number, what)} {give} no interval: at least {SAMPLES_MIN} do"
     reach = (mean.high - mean.value) / mean.value
@@ -201,13 +183,13 @@ def coarse(facts: Facts) -> str | None:
     return f"coarse: throughput is known only to ±{percent(reach)} within this run; run longer"
 
 
-def no_checkpoint_cycle(facts: Facts) -> str | None:
+def no_checkpoint_cycle(run: Run) -> str | None:
     """A run that wrote held no whole checkpoint, so it did not pay for one.
 
     Without checkpoints a server is faster than in continuous operation. A run must be as long as
     the time between two checkpoints plus the duration of one.
     """
-    missing = facts.missing_cycle
+    missing = missing_cycle(run)
     if missing is None:
         return None
     text = (
@@ -222,46 +204,48 @@ def no_checkpoint_cycle(facts: Facts) -> str | None:
     )
 
 
-def partly_sampled(facts: Facts) -> str | None:
+def partly_sampled(run: Run) -> str | None:
     """Telemetry took no session samples in a tenth of the measurement, and at least a second.
 
     It was stopped (Ctrl-Z), had no CPU, or the server did not answer it. Samples are not scaled up:
     what the clients waited for in that time is not known.
     """
-    missing_s = facts.unsampled_s
-    if missing_s < max(UNSAMPLED_MIN_S, UNSAMPLED_MIN * facts.duration_s):
+    missing_s = unsampled_s(run)
+    if missing_s < max(UNSAMPLED_MIN_S, UNSAMPLED_MIN * duration_s(run)):
         return None
     return (
         f"partly sampled: telemetry took no session samples for {missing_s:.1f} s of "
-        f"{facts.duration_s:.1f} s; what clients waited for then is not in the findings' shares"
+        f"{duration_s(run):.1f} s; what clients waited for then is not in the findings' shares"
     )
 
 
-def not_alone(facts: Facts) -> str | None:
+def not_alone(run: Run) -> str | None:
     """Sessions outside the load did a noticeable part of the server's work.
 
     Most servers count CPU time, rows, pages and WAL for all sessions together, so what those did is
     part of the costs per transaction. Their part is that of session samples that show them at work,
     and rather too low (:class:`~dbdyno.analysis.waits.budget.Budget`).
     """
-    if facts.foreign_of_work < FOREIGN_MIN:
+    share = foreign_of_work(run)
+    if share < FOREIGN_MIN:
         return None
     return (
-        f"not alone: other sessions did about {percent(facts.foreign_of_work)} of the server's "
+        f"not alone: other sessions did about {percent(share)} of the server's "
         "work; the costs per transaction include it"
     )
 
 
-def long_transactions(facts: Facts) -> str | None:
+def long_transactions(run: Run) -> str | None:
     """A transaction takes more than a tenth of the measurement.
 
     The last transaction of each client runs in part while others have already stopped: faster than
     under load. They are that part of all, and by Little's law (N = X·R) the mean is too low by as
     much as the load has fallen. In an overrun most of the time is spent before the start.
     """
-    mean_s = facts.mean_response_s
-    is_long = mean_s > LONG_MIN * facts.duration_s and not facts.arrivals.overran
-    if not is_long or not facts.throughput.value:
+    response = response_ms(run)
+    mean_s = response.mean / 1e3 if response else 0.0
+    is_long = mean_s > LONG_MIN * duration_s(run) and not arrivals(run).overran
+    if not is_long or not throughput(run).value:
         return None
     return (
         f"long transactions: one takes {seconds(mean_s)} on average, and each client's last one "
@@ -270,7 +254,7 @@ def long_transactions(facts: Facts) -> str | None:
     )
 
 
-def censored(facts: Facts) -> str | None:
+def censored(run: Run) -> str | None:
     """Some transactions have no response time, and they are not the fast ones.
 
     Those skipped (over the latency limit), unfinished (still running at the end) and waiting
@@ -278,8 +262,8 @@ def censored(facts: Facts) -> str | None:
     too good by up to their share. A transaction that a script abandoned by ending its client may
     have been fast: it is listed with its age, since its duration is unknown.
     """
-    counts = facts.transactions
-    names = ("skipped", "unfinished") if facts.arrivals.overran else _CENSORED
+    counts = transactions(run)
+    names = ("skipped", "unfinished") if arrivals(run).overran else _CENSORED
     missing = {name: number for name in names if (number := getattr(counts, name))}
     if not missing:
         return None
@@ -288,22 +272,24 @@ def censored(facts: Facts) -> str | None:
     noun, are = ("transaction", "is") if total == 1 else ("transactions", "are")
     return (
         f"censored: {each} {noun} ({percent(total / (counts.ok + total))}) {are} not in the "
-        f"percentiles{_so_far(facts.unfinished_ages_s)}"
+        f"percentiles{_so_far(run)}"
     )
 
 
-def _so_far(ages_s: Sequence[float]) -> str:
-    if not ages_s:
+def _so_far(run: Run) -> str:
+    """The age, since it was due, of what was started and never ended."""
+    if run.engine.done is None or not run.engine.done.unfinished_ages_ns:
         return ""
-    youngest, oldest = seconds(min(ages_s)), seconds(max(ages_s))
+    ages_ns = run.engine.done.unfinished_ages_ns
+    youngest, oldest = seconds(min(ages_ns) / 1e9), seconds(max(ages_ns) / 1e9)
     span = oldest if youngest == oldest else f"{youngest} to {oldest}"
     return f"; unfinished after {span}"
 
 
-def none_completed(facts: Facts) -> str | None:
+def none_completed(run: Run) -> str | None:
     """All counted transactions completed in the grace period: no rate follows from that."""
-    done = facts.transactions.ok
-    if not done or facts.throughput.value:
+    done = transactions(run).ok
+    if not done or throughput(run).value:
         return None
     return (
         f"none completed during the measurement: all {count(done)} completed after it; measure for "
@@ -311,68 +297,68 @@ def none_completed(facts: Facts) -> str | None:
     )
 
 
-def overrun(facts: Facts) -> str | None:
+def overrun(run: Run) -> str | None:
     """Transactions became due faster than they completed, and the queue grew until the end.
 
     Response times then depend only on the length of the run
     (:attr:`~dbdyno.analysis.waits.arrivals.Arrivals.overran`).
     """
-    came = facts.arrivals
+    came = arrivals(run)
     if not came.overran:
         return None
     return (
         f"overrun: {tps(came.due_per_s)} transactions per second became due but "
-        f"{tps(facts.throughput.value)} completed; {count(came.waiting)} had not started when the "
+        f"{tps(throughput(run).value)} completed; {count(came.waiting)} had not started when the "
         "run ended, and response times grow with its length"
     )
 
 
-def paused(facts: Facts) -> str | None:
+def paused(run: Run) -> str | None:
     """The load generator stood still for 0.1 s or longer, at least once.
 
     It was stopped (Ctrl-Z) or frozen, or had no CPU time. Replies lay unread and no request
     followed, which the server is not to blame for. It is noticed by a thread that sleeps for a
     moment and wakes much later, as in jHiccup (Tene, "How NOT to measure latency", 2013).
     """
-    if not facts.paused_s:
+    if not paused_s(run):
         return None
     return (
-        f"paused: the load generator itself stood still for {facts.paused_s:.1f} s of "
-        f"{facts.duration_s:.1f} s: it was stopped, or had no CPU; the numbers include that time"
+        f"paused: the load generator itself stood still for {paused_s(run):.1f} s of "
+        f"{duration_s(run):.1f} s: it was stopped, or had no CPU; the numbers include that time"
     )
 
 
-def stalled(facts: Facts) -> str | None:
+def stalled(run: Run) -> str | None:
     """Nothing completed for longer than a transaction takes, though usually many would have.
 
     Only whole intervals count. Means, percentiles and rates then mix a working server with one that
     does nothing (:func:`~dbdyno.analysis.waits.arrivals.arrivals`).
     """
-    came = facts.arrivals
+    came = arrivals(run)
     if not came.still_s:
         return None
     due = f", and {count(came.due_while_still)} transactions became due meanwhile"
     return (
-        f"stalled: nothing completed for at least {came.still_s:.1f} s of {facts.duration_s:.1f} s"
+        f"stalled: nothing completed for at least {came.still_s:.1f} s of {duration_s(run):.1f} s"
         f"{due if came.due_while_still else ''}; the numbers include that time"
     )
 
 
-def not_described(facts: Facts) -> str | None:
+def not_described(run: Run) -> str | None:
     """The server told facts about itself in another kind than expected, or not at all.
 
     They are missing in ``server.json``, and comparisons do not see whether they differ.
     """
-    if not facts.unreadable:
+    if not run.server.unreadable:
         return None
-    names = ", ".join(name.replace("_", " ") for name in facts.unreadable)
+    names = ", ".join(name.replace("_", " ") for name in run.server.unreadable)
     return (
         f"not described: the server's answers about its {names} could not be read, or were of "
         "another kind than expected; what could not be read is not in the record"
     )
 
 
-DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
+DOUBTS: tuple[Callable[[Run], str | None], ...] = (
     disturbed,
     throttled,
     overrun,
@@ -394,9 +380,9 @@ DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
 )
 
 
-def find_doubts(facts: Facts) -> list[str]:
+def find_doubts(run: Run) -> list[str]:
     """Return all doubts, the weightiest first."""
-    return [text for doubt in DOUBTS if (text := doubt(facts))]
+    return [text for doubt in DOUBTS if (text := doubt(run))]
 
 
 def kind_of(doubt: str) -> str:

@@ -10,25 +10,19 @@ from typing import Any
 
 import msgspec
 
-from dbdyno.analysis.doubts import Facts, find_doubts
-from dbdyno.analysis.events.checkpoint_events import missing_cycle
+from dbdyno.analysis.doubts import find_doubts
 from dbdyno.analysis.series.distributions import (
     is_measured,
     latency,
+    response_ms,
     sample_count,
     total_histogram,
 )
-from dbdyno.analysis.series.planned_load import is_open_loop, without_stage_means
-from dbdyno.analysis.series.readings import was_read
+from dbdyno.analysis.series.planned_load import is_open_loop
 from dbdyno.analysis.series.stages import stages_of
-from dbdyno.analysis.series.steadiness import unasked_shift
-from dbdyno.analysis.series.timeline import Timeline, completed, timeline
-from dbdyno.analysis.statistics.estimate import SAMPLES_MIN, Series, estimate_mean, median
+from dbdyno.analysis.series.timeline import completed, timeline
+from dbdyno.analysis.series.totals import duration_s, last_counts, throughput, transactions
 from dbdyno.analysis.waits.arrivals import arrivals
-from dbdyno.analysis.waits.budget import foreign_of_work
-from dbdyno.analysis.waits.disturbance import disturbance, throttled_shares
-from dbdyno.analysis.waits.session_samples import unsampled_s
-from dbdyno.model.counters import Machine
 from dbdyno.model.frame import FailureCount
 from dbdyno.model.plan import Script
 from dbdyno.model.record import (
@@ -38,8 +32,6 @@ from dbdyno.model.record import (
     RunRecord,
     ScriptRecord,
     StatementRecord,
-    Throughput,
-    TransactionCounts,
 )
 from dbdyno.model.run import Run, once
 from dbdyno.model.tables import rows
@@ -47,47 +39,22 @@ from dbdyno.model.tables import rows
 
 def summarize(run: Run) -> RunRecord:
     """Return the record with every measured number and doubt; status and validity are unchanged."""
-    over_time = timeline(run)
-    measured = over_time.measured()
-    duration_s = _duration_s(run, over_time)
-    counts = _transactions(run)
-    throughput = _throughput(run, measured, duration_s)
-    response_ms = latency(run, "script_response")
-    facts = Facts(
-        duration_s=duration_s,
-        interval_s=median(over_time.seconds) if len(over_time.seconds) else 1.0,
-        shift=unasked_shift(run.plan, measured.tps),
-        throughput=throughput,
-        transactions=counts,
-        unfinished_ages_s=_unfinished_ages_s(run),
-        arrivals=arrivals(run, duration_s),
-        has_percentiles=response_ms is not None,
-        missing_cycle=missing_cycle(run),
-        unsampled_s=unsampled_s(run),
-        paused_s=_paused_s(run),
-        mean_response_s=response_ms.mean / 1e3 if response_ms else 0.0,
-        foreign_of_work=foreign_of_work(run),
-        disturbance=disturbance(run, duration_s),
-        is_observed=was_read(run, Machine.source) or not run.record.telemetry,
-        throttled=_throttled(run, duration_s),
-        unreadable=run.server.unreadable,
-    )
     return msgspec.structs.replace(
         run.record,
-        duration_s=duration_s,
-        stages=stages_of(run.plan, measured),
-        scripts=_scripts(run),
-        transactions=counts,
+        duration_s=duration_s(run),
+        stages=stages_of(run.plan, timeline(run).measured()),
+        scripts=[_script(run, *numbered) for numbered in enumerate(run.plan.scripts)],
+        transactions=transactions(run),
         failures=_failures(run),
         tried_again=_of_engine(run, run.engine.done.tried_again) if run.engine.done else [],
-        throughput_tps=throughput,
-        copy_in=_copied(run, "copy_in", duration_s),
-        copy_out=_copied(run, "copy_out", duration_s),
-        response_ms=response_ms,
-        service_ms=latency(run, "script_service") or response_ms,
+        throughput_tps=throughput(run),
+        copy_in=_copied(run, "copy_in"),
+        copy_out=_copied(run, "copy_out"),
+        response_ms=response_ms(run),
+        service_ms=latency(run, "script_service") or response_ms(run),
         statements=_statements(run),
         client=ClientCost(cpu_us_per_transaction=_client_cpu_us(run)),
-        doubts=find_doubts(facts),
+        doubts=find_doubts(run),
     )
 
 
@@ -101,78 +68,21 @@ def full_record(run: Run) -> RunRecord:
 
 def has_its_rate(run: Run) -> bool:
     """Whether transactions arrived at a given rate, and the server sustained it."""
-    duration_s = full_record(run).duration_s
-    if not is_open_loop(run.plan) or not duration_s:
-        return False
-    return not arrivals(run, duration_s).overran
+    return is_open_loop(run.plan) and duration_s(run) > 0 and not arrivals(run).overran
 
 
-def _duration_s(run: Run, over_time: Timeline) -> float:
-    if run.engine.done:
-        return run.engine.done.measured_ns / 1e9
-    return float(over_time.seconds[over_time.phase == "measure"].sum())
-
-
-def _unfinished_ages_s(run: Run) -> list[float]:
-    done = run.engine.done
-    return [age_ns / 1e9 for age_ns in done.unfinished_ages_ns] if done else []
-
-
-def _transactions(run: Run) -> TransactionCounts:
-    return TransactionCounts(**counted(run, TransactionCounts.__struct_fields__))
-
-
-def counted(run: Run, names: Iterable[str]) -> dict[str, int]:
-    """The engine's last counts of these names."""
-    if run.engine.done:
-        return {name: getattr(run.engine.done.counters, name) for name in names}
-    last = {name: getattr(run.intervals, name)[-1:].tolist() for name in names}
-    return {name: found[0] if found else 0 for name, found in last.items()}
-
-
-def _copied(run: Run, direction: str, duration_s: float) -> CopyRecord | None:
-    counts = counted(run, (f"{direction}_rows", f"{direction}_bytes"))
-    if not duration_s or not any(counts.values()):
+def _copied(run: Run, direction: str) -> CopyRecord | None:
+    counts = last_counts(run, (f"{direction}_rows", f"{direction}_bytes"))
+    measured_s = duration_s(run)
+    if not measured_s or not any(counts.values()):
         return None
     rows_copied, bytes_copied = counts.values()
     return CopyRecord(
         rows=rows_copied,
         bytes=bytes_copied,
-        rows_per_s=rows_copied / duration_s,
-        bytes_per_s=bytes_copied / duration_s,
+        rows_per_s=rows_copied / measured_s,
+        bytes_per_s=bytes_copied / measured_s,
     )
-
-
-def _throughput(run: Run, measured: Timeline, duration_s: float) -> Throughput:
-    """The value is completed / time, exactly; the interval comes from the samples.
-
-    It uses the variation around the mean of each stage: differences between stages are planned.
-    There is none for fewer than five transactions, however many samples saw nothing; and as a
-    measurement begins and ends within transactions, it reaches at least one of them to either side.
-    """
-    transactions = completed(run)
-    value = transactions / duration_s if duration_s else 0.0
-    tps = measured.tps
-    scattered = without_stage_means(run.plan, measured.time_s, tps)
-    mean = estimate_mean(scattered) if transactions >= SAMPLES_MIN else None
-    half = max(mean.high - mean.value, 1 / duration_s) if mean else 0.0
-    return Throughput(
-        value=value,
-        low=max(value - half, 0.0) if mean else None,
-        high=value + half if mean else None,
-        min=float(tps.min()) if len(tps) else None,
-        max=float(tps.max()) if len(tps) else None,
-        samples=len(tps),
-        samples_effective=mean.samples_effective if mean else None,
-        coefficient_of_variation=_variation(scattered),
-    )
-
-
-def _variation(series: Series) -> float | None:
-    """Standard deviation / mean."""
-    if len(series) < 2 or not series.mean():
-        return None
-    return float(series.std(ddof=1) / series.mean())
 
 
 def _failures(run: Run) -> list[FailureRecord]:
@@ -207,35 +117,20 @@ def _of_engine(run: Run, reported: Iterable[FailureCount]) -> list[FailureRecord
     ]
 
 
-def script_names(run: Run) -> list[str]:
-    """The names of the plan's scripts, in order."""
-    return [script.name for script in run.plan.scripts]
-
-
-def _scripts(run: Run) -> list[ScriptRecord]:
-    planned = run.plan.scripts
-    return [_script(run, number, plan) for number, plan in enumerate(planned)]
-
-
 def _script(run: Run, number: int, planned: Script) -> ScriptRecord:
-    response_ms = latency(run, "script_response", number)
+    scripts = run.scripts
+    wanted = (scripts.script == number) & is_measured(run, scripts)
+    times_ms = latency(run, "script_response", number)
     return ScriptRecord(
         name=planned.name,
         weight=planned.weight,
-        **_script_counts(run, number),
-        response_ms=response_ms,
-        service_ms=latency(run, "script_service", number) or response_ms,
+        ok=int(scripts.ok[wanted].sum()),
+        committed=int(scripts.committed[wanted].sum()),
+        failed=int(scripts.failed[wanted].sum()),
+        skipped=int(scripts.skipped[wanted].sum()),
+        response_ms=times_ms,
+        service_ms=latency(run, "script_service", number) or times_ms,
     )
-
-
-def _script_counts(run: Run, number: int) -> dict[str, int]:
-    """Counts over the measured intervals; those of the warm-up are excluded."""
-    scripts = run.scripts
-    wanted = (scripts.script == number) & is_measured(run, scripts)
-    return {
-        name: int(getattr(scripts, name)[wanted].sum())
-        for name in ("ok", "committed", "failed", "skipped")
-    }
 
 
 def _statements(run: Run) -> list[StatementRecord]:
@@ -279,20 +174,5 @@ def _times(run: Run, statement: int) -> dict[str, Any]:
 
 
 def _client_cpu_us(run: Run) -> float | None:
-    done, transactions = run.engine.done, completed(run)
-    return done.cpu_us / transactions if done and transactions else None
-
-
-def _throttled(run: Run, duration_s: float) -> dict[str, float]:
-    """The shares of throttled time that the run did not ask for."""
-    return {
-        who: share
-        for who, share in (throttled_shares(run, duration_s) if duration_s else {}).items()
-        if who != "server" or "server-cores" not in run.server.placement.asked
-    }
-
-
-def _paused_s(run: Run) -> float:
-    """For how long the load generator stood still while it measured."""
-    intervals = run.intervals
-    return float(intervals.paused_us[intervals.phase == "measure"].sum() / 1e6)
+    done, ended = run.engine.done, completed(run)
+    return done.cpu_us / ended if done and ended else None

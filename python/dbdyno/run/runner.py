@@ -165,7 +165,7 @@ class _Run:
             script_failure=script_failure,
             limits=Limits(options.failures_max, options.disturbance_max),
             violations=violations,
-            disturbance=disturbance(recording, summary.duration_s or 0.0),
+            disturbance=disturbance(recording),
             misses=find_misses(recording, self.job.work.misses_allowed(self.ready.values)),
             doubts=[
                 *(watch.doubts if watch else []),

@@ -20,7 +20,7 @@ from dbdyno.analysis.events.run_event import Entry, RunEvent, end_of_run_s, entr
 from dbdyno.analysis.series.readings import growth, total, was_read
 from dbdyno.analysis.series.timeline import completed, timeline
 from dbdyno.model.counters import PgCheckpointer, PgDatabase, WalPosition
-from dbdyno.model.run import Run
+from dbdyno.model.run import Run, once
 from dbdyno.model.telemetry import ServerFacts
 
 UNFINISHED = "checkpoint, unfinished"
@@ -174,6 +174,7 @@ class MissingCycle(Struct, frozen=True):
     reason: str | None
 
 
+@once
 def missing_cycle(run: Run) -> MissingCycle | None:
     """None if there was a whole one, if next to nothing was written, or if nothing is known.
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dbdyno.analysis.search.objective import Objective
 from dbdyno.analysis.search.sequential import SequentialResult, judge_mean, judge_share
 from dbdyno.analysis.series.distributions import bucket_low_ms, bucket_matrix, total_histogram
+from dbdyno.analysis.series.totals import last_counts
 from dbdyno.analysis.statistics.estimate import Series
-from dbdyno.analysis.summarize import counted
 from dbdyno.model.run import Run
 
 _UNDONE = ("skipped", "waiting", "in_flight", "unfinished")
@@ -77,7 +77,7 @@ def _ended(run: Run) -> tuple[Series, Series, Series]:
 def _undone(run: Run) -> Series:
     """Transactions that were due and did not end, all counted in the last interval."""
     undone = np.zeros(len(run.intervals))
-    undone[-1:] = sum(counted(run, _UNDONE).values())
+    undone[-1:] = sum(last_counts(run, _UNDONE).values())
     return undone
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dbdyno.model.frame import bucket_low_ns
 from dbdyno.model.record import Latency
-from dbdyno.model.run import Histograms, Run
+from dbdyno.model.run import Histograms, Run, once
 from dbdyno.model.tables import Column, Latencies, OfInterval, ScriptBuckets
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
@@ -57,6 +57,12 @@ def latency(run: Run, kind: str, number: int | None = None) -> Latency | None:
     at = run.histograms.quantiles(histogram, list(QUANTILES.values()))
     named = {name: min(ns / 1e6, max_ms) for name, ns in zip(QUANTILES, at, strict=True)}
     return Latency(mean=float(mean @ count / count.sum()), **named, max=max_ms)
+
+
+@once
+def response_ms(run: Run) -> Latency | None:
+    """The response times of all scripts; None if none is known."""
+    return latency(run, "script_response")
 
 
 def _of_intervals(run: Run, kind: str, number: int | None) -> tuple[Column, Column, Column]:

@@ -11,9 +11,10 @@ import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.series.planned_load import is_open_loop
+from dbdyno.analysis.series.totals import duration_s
 from dbdyno.analysis.statistics.estimate import Series, median
 from dbdyno.analysis.statistics.spans import Mask, true_spans
-from dbdyno.model.run import Run
+from dbdyno.model.run import Run, once
 
 _DUE_SHARE = 0.05
 _DEVIATIONS = 3.0
@@ -75,13 +76,14 @@ class Arrivals(Struct, frozen=True, kw_only=True):
         return self.waiting_at_work < _USUAL_SHARE * self.waiting_mean
 
 
-def arrivals(run: Run, duration_s: float) -> Arrivals:
+@once
+def arrivals(run: Run) -> Arrivals:
     """Return the queue as the engine counted it at the end of each measured interval."""
     intervals = run.intervals
     measured = intervals.phase == "measure"
     waiting = intervals.waiting[measured].astype(float)
     if not len(waiting):
-        return Arrivals(due=0, waiting=0, duration_s=duration_s)
+        return Arrivals(due=0, waiting=0, duration_s=duration_s(run))
     due, seconds = intervals.due[measured], intervals.seconds[measured]
     is_still = _still(run, measured)
     ended = _silence_that_ended(run, intervals.completed_ok[measured])
@@ -94,7 +96,7 @@ def arrivals(run: Run, duration_s: float) -> Arrivals:
         waiting_at_work=median(at_work) if len(at_work) else 0.0,
         due_while_still=int(np.diff(due, prepend=0)[is_still | ended].sum()),
         still_s=float(seconds[is_still & ~ended].sum()),
-        duration_s=duration_s,
+        duration_s=duration_s(run),
     )
 
 

@@ -207,6 +207,7 @@ def _without_later_stages(
     return left
 
 
+@once
 def foreign_of_work(run: Run) -> float:
     """The part of the server's work for sessions outside the load; 0 if none was sampled."""
     samples = measured_samples(run)

@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.series.readings import Span, covered, objects, total
+from dbdyno.analysis.series.totals import duration_s
 from dbdyno.analysis.waits.processor_split import COVERED_MIN
 from dbdyno.analysis.waits.processor_time import (
     SATURATED,
@@ -27,7 +28,7 @@ from dbdyno.analysis.waits.processor_time import (
     sees_server,
 )
 from dbdyno.model.counters import Busiest, ControlGroup, Processes
-from dbdyno.model.run import Run
+from dbdyno.model.run import Run, once
 
 NOTICED = 0.05
 """Of the host's CPU time: what is less is hardly distinguishable from the host's own noise."""
@@ -62,18 +63,20 @@ class Disturbance(Struct, frozen=True, kw_only=True):
         return self.others + self.stolen >= NOTICED
 
 
-def disturbance(run: Run, duration_s: float) -> Disturbance | None:
+@once
+def disturbance(run: Run) -> Disturbance | None:
     """What others did on this host; None if that is not known."""
-    if duration_s <= 0:
+    whole_s = duration_s(run)
+    if whole_s <= 0:
         return None
-    used = processor_time(run, duration_s)
-    edges_s = np.append(np.arange(0.0, duration_s, 1.0), duration_s)
+    used = processor_time(run)
+    edges_s = np.append(np.arange(0.0, whole_s, 1.0), whole_s)
     over_time = others_over_time(run, edges_s)
-    is_known = covered(run, Processes.source, duration_s) >= COVERED_MIN
+    is_known = covered(run, Processes.source, whole_s) >= COVERED_MIN
     if used is None or over_time is None or not is_known:
         return None
     seconds = np.diff(edges_s)
-    named = _named(run, duration_s, used.cores)
+    named = _named(run, used.cores)
     programs = {name: share for name, share in named.items() if _disturbs(run, name)}
     of_others = _part_of_others(run, used.others, named, programs)
     others = over_time.others * of_others
@@ -83,9 +86,9 @@ def disturbance(run: Run, duration_s: float) -> Disturbance | None:
         sees_server=sees_server(run),
         others=used.others * of_others,
         stolen=used.stolen,
-        taken=float((_taken(over_time, others) * seconds).sum() / duration_s),
+        taken=float((_taken(over_time, others) * seconds).sum() / whole_s),
         seconds=float(seconds[noticed].sum()),
-        duration_s=duration_s,
+        duration_s=whole_s,
         programs=programs,
     )
 
@@ -109,7 +112,7 @@ def busiest_programs(cores: Mapping[str, float], least: float) -> str:
     return ", ".join(named[:NAMES_MAX])
 
 
-def throttled_shares(run: Run, duration_s: float) -> dict[str, float]:
+def throttled_shares(run: Run) -> dict[str, float]:
     """The part of the measurement for which the cgroups of server and engine were throttled.
 
     In periods in which the quota was exhausted, the processes stood still for a part of the time
@@ -117,11 +120,12 @@ def throttled_shares(run: Run, duration_s: float) -> dict[str, float]:
     cores ran for at least u/n of the time. All are upper bounds. Empty if no cgroup was read:
     without one there is no quota to exhaust.
     """
-    measured, used = Span(end_s=duration_s), processor_time(run, duration_s)
-    shares = {}
+    whole_s, used, shares = duration_s(run), processor_time(run), {}
+    if not whole_s:
+        return {}
     for who in objects(run, ControlGroup.source):
         periods, ran_out, throttled_us = (
-            total(run, counter, who, measured) or 0.0
+            total(run, counter, who, Span(end_s=whole_s)) or 0.0
             for counter in (
                 ControlGroup.periods,
                 ControlGroup.throttled_periods,
@@ -130,14 +134,14 @@ def throttled_shares(run: Run, duration_s: float) -> dict[str, float]:
         )
         if periods:
             ran = getattr(used, who, 0.0)
-            shares[who] = min(ran_out / periods, throttled_us / 1e6 / duration_s, 1.0 - ran)
+            shares[who] = min(ran_out / periods, throttled_us / 1e6 / whole_s, 1.0 - ran)
     return shares
 
 
-def _named(run: Run, duration_s: float, cores: float) -> dict[str, float]:
+def _named(run: Run, cores: float) -> dict[str, float]:
     """Shares of other processes; their use between two listings is taken to be as within them."""
-    seen_s = covered(run, Busiest.source, duration_s) * duration_s
-    used_s = busiest_others(run, duration_s)
+    seen_s = covered(run, Busiest.source, duration_s(run)) * duration_s(run)
+    used_s = busiest_others(run)
     return {name: its_s / seen_s / cores for name, its_s in used_s.items() if seen_s and its_s}
 
 

@@ -13,9 +13,10 @@ import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.series.readings import growth, level, objects
+from dbdyno.analysis.series.totals import duration_s
 from dbdyno.analysis.statistics.estimate import Series
 from dbdyno.model.counters import Busiest, Counter, Machine, Processes
-from dbdyno.model.run import Run
+from dbdyno.model.run import Run, once
 
 RUN = ("server", "engine", "dbdyno")
 """The processes of the run."""
@@ -63,9 +64,10 @@ def sees_server(run: Run) -> bool:
     return "server" in objects(run, Processes.source)
 
 
-def processor_time(run: Run, duration_s: float) -> ProcessorTime | None:
+@once
+def processor_time(run: Run) -> ProcessorTime | None:
     """The host's CPU time, divided; None if it was not read."""
-    shares = _shares(run, np.array([0.0, duration_s]))
+    shares = _shares(run, np.array([0.0, duration_s(run)]))
     processors = level(run, Machine.processors)
     if shares is None or processors is None:
         return None
@@ -94,9 +96,9 @@ def is_of_kernel(name: str) -> bool:
     return name.startswith("[")
 
 
-def busiest_others(run: Run, duration_s: float) -> dict[str, float]:
+def busiest_others(run: Run) -> dict[str, float]:
     """Core-seconds of other processes by name, as far as they were seen; the busiest first."""
-    edges_s = np.array([0.0, duration_s])
+    edges_s = np.array([0.0, duration_s(run)])
     used_s = {
         name: float(_grown(run, edges_s, (Busiest.cpu_us,), name)[0]) / 1e6
         for name in objects(run, Busiest.source)

@@ -5,7 +5,7 @@ The rules decide what made them fail; the advice for each class of failures is h
 
 from collections.abc import Sequence
 
-from dbdyno.analysis.series.time_totals import total_with_drain
+from dbdyno.analysis.series.totals import total_with_drain
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.budget import known_budget
 from dbdyno.explain.needs import needed

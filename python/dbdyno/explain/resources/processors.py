@@ -1,6 +1,6 @@
 """The host's CPU time, as rules need it: divided, or the reason why it is not known."""
 
-from dbdyno.analysis.summarize import full_record
+from dbdyno.analysis.series.totals import duration_s
 from dbdyno.analysis.waits.budget import known_budget
 from dbdyno.analysis.waits.processor_split import COVERED_MIN, cpu_time_covered
 from dbdyno.analysis.waits.processor_time import (
@@ -32,7 +32,7 @@ def processor_time(run: Run) -> ProcessorTime:
         part = f"the server's CPU time is known for only {percent(known_part)} of the measurement"
         raise LackingError(because(run, part, Processes.source))
     levels(run, Machine.processors)
-    used = of_recording(run, full_record(run).duration_s or 0.0)
+    used = of_recording(run)
     unknown = because(run, "the host's CPU time by state was not read", Machine.source)
     return needed(used, unknown)
 
@@ -64,7 +64,7 @@ def busiest_others(run: Run, least_s: float, limit: int = 3) -> list[tuple[str, 
     The kernel's own threads are none of them (:func:`kernel_threads`).
     """
     known_objects(run, Busiest.source)  # or the reason why it was not read
-    used_s = of_others(run, full_record(run).duration_s or 0.0)
+    used_s = of_others(run)
     programs = (one for one in used_s.items() if not is_of_kernel(one[0]))
     return [one for one in programs if one[1] > least_s][:limit]
 
@@ -74,10 +74,8 @@ def kernel_threads(run: Run, used: ProcessorTime) -> float:
 
     It is a part of what the processes of the run did not use.
     """
-    duration_s = full_record(run).duration_s or 0.0
-    used_s = of_others(run, duration_s)
-    kernel_s = sum(its_s for name, its_s in used_s.items() if is_of_kernel(name))
-    return min(kernel_s / max(used.cores * duration_s, 1e-9), used.others)
+    kernel_s = sum(its_s for name, its_s in of_others(run).items() if is_of_kernel(name))
+    return min(kernel_s / max(used.cores * duration_s(run), 1e-9), used.others)
 
 
 def engine_fullness(run: Run) -> float:

@@ -7,7 +7,7 @@ waits for another.
 import numpy as np
 
 from dbdyno.analysis.series.readings import level
-from dbdyno.analysis.summarize import full_record
+from dbdyno.analysis.series.totals import duration_s
 from dbdyno.analysis.waits.disturbance import throttled_shares as of_recording
 from dbdyno.explain.needs import levels, needed
 from dbdyno.explain.resources.processors import sees_server
@@ -23,8 +23,8 @@ def is_withheld(run: Run, at_least: float) -> bool:
 
 def throttled_shares(run: Run) -> dict[str, float]:
     """The part of the run for which each cgroup was throttled, of those that were read."""
-    duration_s = needed(full_record(run).duration_s or None, "nothing was measured")
-    return of_recording(run, duration_s)
+    needed(duration_s(run) or None, "nothing was measured")
+    return of_recording(run)
 
 
 def stopped_share(run: Run) -> float:

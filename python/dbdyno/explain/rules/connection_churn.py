@@ -15,7 +15,7 @@ server sees few of them.
 
 from typing import ClassVar
 
-from dbdyno.analysis.series.time_totals import measured_total
+from dbdyno.analysis.series.totals import measured_total
 from dbdyno.analysis.waits.session_samples import client_time_s, measured_s
 from dbdyno.explain.needs import committed, growth_if_reported, needed
 from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule

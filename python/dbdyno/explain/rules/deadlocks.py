@@ -27,7 +27,7 @@ from typing import get_args
 
 from msgspec import Struct
 
-from dbdyno.analysis.series.time_totals import total_with_drain
+from dbdyno.analysis.series.totals import total_with_drain
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.budget import known_budget
 from dbdyno.explain.locks.deadlock_time import deadlocks_counted_in, pending_share

@@ -23,6 +23,7 @@ from typing import ClassVar
 
 from dbdyno.analysis.series.planned_load import is_open_loop
 from dbdyno.analysis.series.timeline import completed
+from dbdyno.analysis.series.totals import duration_s
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.arrivals import arrivals
 from dbdyno.explain.needs import needed
@@ -147,7 +148,8 @@ def look(run: Run) -> Overrun | LateStarts | NotFound:
     """A growing queue first: then nothing else about response times is meaningful."""
     if not is_open_loop(run.plan):
         return NotFound("a closed loop: what is due is sent at once")
-    came = arrivals(run, needed(full_record(run).duration_s or None, "nothing was measured"))
+    needed(duration_s(run) or None, "nothing was measured")
+    came = arrivals(run)
     if came.overran:
         return Overrun(
             due_per_s=came.due_per_s,

@@ -1,0 +1,98 @@
+"""What a run measured in all: its time, transactions and throughput, and the time of what happened.
+
+Also of a run that was interrupted: its counts are then those of the last interval.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.series.planned_load import without_stage_means
+from dbdyno.analysis.series.timeline import completed, timeline
+from dbdyno.analysis.statistics.estimate import SAMPLES_MIN, estimate_mean
+from dbdyno.model.record import Throughput, TransactionCounts
+from dbdyno.model.run import Run, once
+from dbdyno.model.tables import Latencies
+
+
+@once
+def duration_s(run: Run) -> float:
+    """For how long it measured, by the engine's clock; as far as it came if it did not end."""
+    if run.engine.done:
+        return run.engine.done.measured_ns / 1e9
+    over_time = timeline(run)
+    return float(over_time.seconds[over_time.phase == "measure"].sum())
+
+
+def paused_s(run: Run) -> float:
+    """For how long the load generator stood still while it measured."""
+    intervals = run.intervals
+    return float(intervals.paused_us[intervals.phase == "measure"].sum() / 1e6)
+
+
+def last_counts(run: Run, names: Iterable[str]) -> dict[str, int]:
+    """The engine's last counts of these names."""
+    if run.engine.done:
+        return {name: getattr(run.engine.done.counters, name) for name in names}
+    last = {name: getattr(run.intervals, name)[-1:].tolist() for name in names}
+    return {name: found[0] if found else 0 for name, found in last.items()}
+
+
+@once
+def transactions(run: Run) -> TransactionCounts:
+    """How the transactions of the measured part ended."""
+    return TransactionCounts(**last_counts(run, TransactionCounts.__struct_fields__))
+
+
+@once
+def throughput(run: Run) -> Throughput:
+    """The value is completed / time, exactly; the interval comes from the samples.
+
+    It uses the variation around the mean of each stage: differences between stages are planned.
+    There is none for fewer than five transactions, however many samples saw nothing; and as a
+    measurement begins and ends within transactions, it reaches at least one of them to either side.
+    """
+    done, measured_s, measured = completed(run), duration_s(run), timeline(run).measured()
+    value = done / measured_s if measured_s else 0.0
+    tps = measured.tps
+    scattered = without_stage_means(run.plan, measured.time_s, tps)
+    mean = estimate_mean(scattered) if done >= SAMPLES_MIN else None
+    half = max(mean.high - mean.value, 1 / measured_s) if mean else 0.0
+    variation = None
+    if len(scattered) > 1 and scattered.mean():
+        variation = float(scattered.std(ddof=1) / scattered.mean())
+    return Throughput(
+        value=value,
+        low=max(value - half, 0.0) if mean else None,
+        high=value + half if mean else None,
+        min=float(tps.min()) if len(tps) else None,
+        max=float(tps.max()) if len(tps) else None,
+        samples=len(tps),
+        samples_effective=mean.samples_effective if mean else None,
+        coefficient_of_variation=variation,
+    )
+
+
+class TimeTotal(Struct, frozen=True):
+    """The number of occurrences, and the sum of their times."""
+
+    count: int
+    seconds: float
+
+
+def measured_total(run: Run, table: Latencies) -> TimeTotal:
+    """Total of a table's rows in measured intervals; a row without a known time adds no seconds."""
+    return _total(run, table, ("measure",))
+
+
+def total_with_drain(run: Run, table: Latencies) -> TimeTotal:
+    """The same, including what was due in the measured part and ended after it."""
+    return _total(run, table, ("measure", "drain"))
+
+
+def _total(run: Run, table: Latencies, phases: tuple[str, ...]) -> TimeTotal:
+    of_phases = run.intervals.interval[np.isin(run.intervals.phase, phases)]
+    wanted = np.isin(table.interval, of_phases)
+    counts, mean_ms = table.count[wanted], table.mean_ms[wanted].astype(float)
+    return TimeTotal(int(counts.sum()), float(np.nansum(counts * mean_ms)) / 1e3)
