@@ -12,7 +12,7 @@ from markupsafe import Markup
 from dbdyno.formatting import plain
 from dbdyno.report import content, page_order
 from dbdyno.report.content import (
-    Claim,
+    FindingBlock,
     Commands,
     Facts,
     Figure,
@@ -65,7 +65,7 @@ BLOCKS = (
         table=Table(caption="caption 18", columns=("column 19",), rows=[("cell 20",)]),
         svg=(Markup("<svg></svg>"),) * 3,
     ),
-    Claim(
+    FindingBlock(
         id="claim",
         severity="major",
         title="title 21",

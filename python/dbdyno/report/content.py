@@ -173,7 +173,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     kind: Literal["figure"] = "figure"
 
 
-class Claim(Struct, frozen=True, kw_only=True):
+class FindingBlock(Struct, frozen=True, kw_only=True):
     """A finding: its summary, and behind a fold its evidence and advice.
 
     Texts may contain code between backticks. ``rest`` are headings, each with its sentences;
@@ -213,7 +213,7 @@ class Folded(Struct, frozen=True, kw_only=True):
 
 
 Block: TypeAlias = (
-    Table | Facts | Text | Commands | Items | Numbers | Verdict | Figure | Claim | Sentence | Folded
+    Table | Facts | Text | Commands | Items | Numbers | Verdict | Figure | FindingBlock | Sentence | Folded
 )
 
 

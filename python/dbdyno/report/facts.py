@@ -3,19 +3,28 @@
 Generic on purpose: a field that is added to a description is shown.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from dbdyno.formatting import NOTHING, count, seconds, size
 
-_UNITS = ("bytes", "ns")
+_UNIT = re.compile(r"(?:^|_)(?:bytes|ns)$")
 _SIZES = {"kB": 1 << 10, "8kB": 1 << 13, "MB": 1 << 20}
 _WORDS = {"cpu": "CPU", "io": "I/O", "tls": "TLS", "numa": "NUMA", "mhz": "MHz", "unix": "Unix"}
 
 
-def readable_pairs(described: Mapping[str, Any]) -> list[tuple[str, str]]:
+def readable_pairs(
+    described: Mapping[str, Any], path: tuple[str, ...] = ()
+) -> list[tuple[str, str]]:
     """All values, those of nested objects with their path in front."""
-    return list(_pairs(described, ()))
+    pairs: list[tuple[str, str]] = []
+    for name, value in described.items():
+        if isinstance(value, Mapping):
+            pairs += readable_pairs(value, (*path, name))
+        elif value is not None and value != []:
+            pairs.append((_title((*path, name)), _value((*path, name), value)))
+    return pairs
 
 
 def setting_text(value: str, unit: str) -> str:
@@ -29,43 +38,28 @@ def setting_text(value: str, unit: str) -> str:
     return kept
 
 
-def _pairs(described: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    for name, value in described.items():
-        if isinstance(value, Mapping):
-            yield from _pairs(value, (*path, name))
-        elif value is not None and value != []:
-            yield _title((*path, name)), _written((*path, name), value)
-
-
 def _title(path: tuple[str, ...]) -> str:
-    text = " ".join(_without_unit(name).replace("_", " ") for name in path)
-    text = text.replace("io uring", "io_uring")
+    """The path in words, without the units at the ends of its names."""
+    text = " ".join(_UNIT.sub("", name) for name in path)
+    text = text.replace("_", " ").replace("io uring", "io_uring")
     written = " ".join(_WORDS.get(part, part) for part in text.split())
     return written[:1].upper() + written[1:]
 
 
-def _without_unit(name: str) -> str:
-    head, _, unit = name.rpartition("_")
-    return head if unit in _UNITS else name
-
-
-def _written(path: tuple[str, ...], value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return _number(path, value)
-    if isinstance(value, list | tuple):
-        return ", ".join(str(one) for one in value)
-    return str(value) or NOTHING
-
-
-def _number(path: tuple[str, ...], value: float) -> str:
-    """Format by the unit suffix of its name or of its parent; other numbers are unchanged."""
+def _value(path: tuple[str, ...], value: Any) -> str:
+    """A number by the unit at the end of its name or of its parent's; others are unchanged."""
     units = {name.rpartition("_")[2] for name in path}
-    if "bytes" in units:
-        return size(value)
-    if "ns" in units:
-        return seconds(value / 1e9)
-    if isinstance(value, int) and path[-1].endswith(("_total", "_max", "clients")):
-        return count(value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int() | float() if "bytes" in units:
+            return size(value)
+        case int() | float() if "ns" in units:
+            return seconds(value / 1e9)
+        case int() if path[-1].endswith(("_total", "_max", "clients")):
+            return count(value)
+        case float():
+            return f"{value:g}"
+        case _:
+            several = isinstance(value, list | tuple)
+            return ", ".join(map(str, value)) if several else str(value) or NOTHING

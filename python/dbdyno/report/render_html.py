@@ -46,12 +46,8 @@ def render_html(page: Page) -> str:
     """Render the whole page; it has the script if one of its charts has values to point at."""
     blocks = (block for section in page.sections for block in section.blocks)
     script = bundle() if any(isinstance(one, Figure) and one.chart for one in blocks) else ""
-    html = _template().render(
-        page=page,
-        style=_style(),
-        script=Markup(script),
-        script_hash=_hash(script),
-    )
+    script_hash = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    html = _template().render(page=page, script=Markup(script), script_hash=script_hash)
     return html.translate(_STEERING)
 
 
@@ -68,34 +64,31 @@ def bundle() -> str:
         ) from error
 
 
-def _hash(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
 def safe_json(value: object) -> Markup:
     """JSON that is safe inside a script element, whatever strings it contains."""
     return Markup(msgspec.json.encode(value).decode().translate(_JSON_ESCAPES))
 
 
 @cache
-def _style() -> Markup:
-    return Markup("".join((_HERE / "templates" / name).read_text("utf-8") for name in _SHEETS))
-
-
-@cache
 def _template() -> "jinja2.Template":
-    """The page's template, with autoescaping."""
+    """The page's template, with its style and with autoescaping."""
     import jinja2  # noqa: PLC0415 - not during a load, whose result needs no page
 
+    folder = _HERE / "templates"
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "templates"),
+        loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    helpers: dict[str, Any] = {"phrases": phrases, "safe_json": safe_json, "time_chart": time_chart}
-    environment.globals.update(helpers)
+    known: dict[str, Any] = {
+        "phrases": phrases,
+        "safe_json": safe_json,
+        "style": Markup("".join((folder / name).read_text("utf-8") for name in _SHEETS)),
+        "time_chart": time_chart,
+    }
+    environment.globals.update(known)
     return environment.get_template("page.html")
 
 

@@ -4,8 +4,6 @@ Drawings are left out: their numbers are in each figure's table, and charts over
 already.
 """
 
-from collections.abc import Sequence
-
 import msgspec
 from msgspec.structs import replace
 
@@ -19,23 +17,19 @@ def render_json(page: Page) -> str:
     """Render the whole page, ending in a newline."""
     undrawn = replace(
         page,
-        top=_undrawn(page.top),
-        sections=[replace(one, blocks=_undrawn(one.blocks)) for one in page.sections],
+        top=[*map(_undrawn, page.top)],
+        sections=[replace(one, blocks=[*map(_undrawn, one.blocks)]) for one in page.sections],
     )
     described = msgspec.to_builtins(undrawn, order="deterministic")
     encoded = msgspec.json.encode({"format_version": FORMAT_VERSION, **described})
     return plain(msgspec.json.format(encoded).decode()) + "\n"
 
 
-def _undrawn(blocks: Sequence[Block]) -> list[Block]:
-    return [_without_drawing(block) for block in blocks]
-
-
-def _without_drawing(block: Block) -> Block:
+def _undrawn(block: Block) -> Block:
     match block:
         case Figure():
             return replace(block, svg=None)
         case Folded():
-            return replace(block, blocks=_undrawn(block.blocks))
+            return replace(block, blocks=[*map(_undrawn, block.blocks)])
         case _:
             return block

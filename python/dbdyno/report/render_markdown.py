@@ -12,7 +12,7 @@ from dbdyno.formatting import plain
 from dbdyno.layout import printable, visible
 from dbdyno.report.content import (
     Block,
-    Claim,
+    FindingBlock,
     Commands,
     Facts,
     Figure,
@@ -119,8 +119,8 @@ def _block(block: Block) -> Iterator[str]:  # noqa: C901 - one case for each kin
         case Figure():
             yield _said(block.summary)
             yield from _folded(block.table.caption, [markdown_table(block.table)])
-        case Claim():
-            yield from _claim(block)
+        case FindingBlock():
+            yield from _finding(block)
         case Sentence():
             mark = "" if block.is_decided else "Not decided: "
             doubt = f" *{_said(block.doubt)}*" if block.doubt else ""
@@ -145,7 +145,7 @@ def _verdict(block: Verdict) -> Iterator[str]:
     yield _listed(map(_said, block.doubts))
 
 
-def _claim(block: Claim) -> Iterator[str]:
+def _finding(block: FindingBlock) -> Iterator[str]:
     yield f"### {block.severity}: {_text(block.title)}"
     yield _said(block.summary)
     yield f"Try: {_said(block.advice)}" if block.advice else ""
@@ -171,14 +171,11 @@ def _listed(lines: Iterable[str]) -> str:
 
 
 def _folded(title: str, parts: Sequence[str]) -> Iterator[str]:
-    yield f"<details><summary>{_as_html(title)}</summary>"
+    # Within an element, Markdown's own escapes may not count.
+    summary = printable(title).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    yield f"<details><summary>{summary}</summary>"
     yield from parts
     yield "</details>"
-
-
-def _as_html(text: str) -> str:
-    """A text within an element, where Markdown's own escapes may not count."""
-    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _fenced(text: str, language: str = "") -> str:

@@ -21,7 +21,7 @@ from dbdyno.layout import (
 )
 from dbdyno.report.content import (
     Block,
-    Claim,
+    FindingBlock,
     Commands,
     Facts,
     Figure,
@@ -115,8 +115,8 @@ class _Form(NamedTuple):
             case Figure():
                 yield Paragraph(printable(block.summary))
                 yield from [] if self.is_brief else _table(block.table, self.width)
-            case Claim():
-                yield from _claim(block, is_brief=self.is_brief)
+            case FindingBlock():
+                yield from _finding(block, is_brief=self.is_brief)
             case Sentence():
                 yield _set_in("* " if block.is_decided else "? ", block.text)
                 yield from [_set_in("    ", block.doubt)] if block.doubt else []
@@ -201,7 +201,7 @@ def _verdict(block: Verdict) -> Iterator[Line]:
         yield from _items(block.doubts)
 
 
-def _claim(block: Claim, *, is_brief: bool) -> Iterator[Line]:
+def _finding(block: FindingBlock, *, is_brief: bool) -> Iterator[Line]:
     yield Paragraph(printable(f"{block.severity}: {block.title}. {block.summary}"), "  ")
     if block.advice:
         yield Paragraph(f"  try: {printable(block.advice)}", "       ")

@@ -72,20 +72,15 @@ def _caption(curve: CurveOf) -> str:
     sentences = [
         f"Logarithmic {' and '.join(axes)} {'axes' if axes[1:] else 'axis'}." if axes else ""
     ]
-    if any(map(_has_intervals, _measured(curve))):
+    if barred := list(filter(_has_intervals, _measured(curve))):
+        ends = (end for one in barred for pair in _intervals(one) for end in pair)
+        gaps = ", where there are enough runs for a useful one" if None in ends else ""
         sentences.append(
-            f"Points: geometric means over runs; bars: 95 % intervals between runs{_gaps(curve)}."
+            f"Points: geometric means over runs; bars: 95 % intervals between runs{gaps}."
         )
     if any(one.fitted for one in curve.series):
         sentences.append("Dashed lines were not measured.")
     return " ".join(filter(None, sentences))
-
-
-def _gaps(curve: CurveOf) -> str:
-    barred = filter(_has_intervals, _measured(curve))
-    if not any(None in ends for one in barred for ends in _intervals(one)):
-        return ""
-    return ", where there are enough runs for a useful one"
 
 
 def curve_table(curve: CurveOf) -> Table:
@@ -134,9 +129,13 @@ def _intervals(series: CurveSeries) -> Iterator[tuple[float | None, float | None
 
 def _draw(curve: CurveOf, width: int) -> Markup:
     is_wide = width != NARROW
-    right = width - (_names_width(curve, width) if is_wide else 14)
+    longest = max(len(one.label) for one in curve.series)
+    names = min(longest * CHARACTER + 18, _NAMES_MAX * width) + _side(curve)
     y_ticks = ticks_of(_up(curve, 1.0, 0.0), is_log=curve.y_axis == "log")
-    across = _across(curve, left_of(y_ticks), right)
+    # It reaches the marks: one beyond it would stand at its end, at another number.
+    xs = [*(x for one in curve.series for x in one.x), *(x for x, _ in curve.marks)]
+    right = width - (names if is_wide else 14)
+    across = scale_of(xs, left_of(y_ticks), right, is_log=curve.x_axis == "log")
     marks, above = _placed_marks(curve, across, width)
     height = (_HEIGHT if is_wide else _HEIGHT_NARROW) + above
     below = 0 if is_wide else LINE * len(curve.series)
@@ -158,17 +157,6 @@ def _draw(curve: CurveOf, width: int) -> Markup:
     else:
         _name_below(drawing, curve, height + 4)
     return drawing.markup()
-
-
-def _names_width(curve: CurveOf, width: int) -> float:
-    longest = max(len(one.label) for one in curve.series)
-    return min(longest * CHARACTER + 18, _NAMES_MAX * width) + _side(curve)
-
-
-def _across(curve: CurveOf, left: float, right: float) -> Scale:
-    """A scale that reaches the marks: one beyond it would stand at its end, at another number."""
-    xs = [*(x for one in curve.series for x in one.x), *(x for x, _ in curve.marks)]
-    return scale_of(xs, left, right, is_log=curve.x_axis == "log")
 
 
 def _x_ticks(curve: CurveOf, across: Scale) -> list[float]:
@@ -244,14 +232,11 @@ def _draw_series(
         return
     for (x, y), (low, high) in zip(points, _intervals(series), strict=True):
         if low is not None and high is not None:
-            _draw_interval(drawing, x, (frame.up(low), frame.up(high)), colour)
+            ends = frame.up(low), frame.up(high)
+            drawing.line(x, ends[0], x, ends[1], f"interval {colour}")
+            for end in ends:
+                drawing.line(x - _CAP, end, x + _CAP, end, f"interval {colour}")
         drawing.dot(x, y, _RADIUS, f"point {colour}")
-
-
-def _draw_interval(drawing: Drawing, x: float, ends: tuple[float, float], colour: str) -> None:
-    drawing.line(x, ends[0], x, ends[1], f"interval {colour}")
-    for y in ends:
-        drawing.line(x - _CAP, y, x + _CAP, y, f"interval {colour}")
 
 
 def _name_at_ends(drawing: Drawing, curve: CurveOf, frame: Frame, width: int) -> None:

@@ -33,13 +33,9 @@ def lanes(run: Run) -> list[Lane]:
     """A row for each kind that occurred."""
     happened = shown_events(run)
     rows = {kind: [one for one in happened if one.kind == kind] for kind in NAMES}
-    gap_s = _run_length_s(run) / _PLACES
-    return [Lane(NAMES[kind], _spans(events, gap_s)) for kind, events in rows.items() if events]
-
-
-def _run_length_s(run: Run) -> float:
     line = timeline(run)
-    return float(line.time_s[-1] + line.seconds[-1] - line.time_s[0])
+    gap_s = float(line.time_s[-1] + line.seconds[-1] - line.time_s[0]) / _PLACES
+    return [Lane(NAMES[kind], _spans(events, gap_s)) for kind, events in rows.items() if events]
 
 
 def _spans(events: Iterable[RunEvent], gap_s: float) -> list[Span]:

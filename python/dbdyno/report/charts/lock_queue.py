@@ -73,19 +73,16 @@ def picture(queue: LockQueue, run: Run) -> Picture:
     order = sorted(seen, key=lambda who: (who[0] != "client", who[1] % 2**16, who[0]))
     place = {who: index for index, who in enumerate(order)}
     arcs = [_arc(place[waiter], place[blocker], edges) for (waiter, blocker), edges in longest]
-    waiters = {ends[0] for ends, _ in longest} | _waiting_clients(queue)
-    statements = {one.number: one for one in statements_of(run)}
-    nodes = [_node(who, statements.get(who[1]), queue, waiters) for who in order]
-    return Picture(nodes, arcs)
-
-
-def _waiting_clients(queue: LockQueue) -> set[Who]:
-    """Clients at statements that mostly wait for locks, however many others wait elsewhere."""
-    return {
+    # Clients at statements that mostly wait for locks, however many others wait elsewhere.
+    waiting_clients = {
         ("client", time.statement)
         for time in queue.statements
         if time.lock_ms >= _WAITS_MIN * time.mean_ms
     }
+    waiters = {ends[0] for ends, _ in longest} | waiting_clients
+    statements = {one.number: one for one in statements_of(run)}
+    nodes = [_node(who, statements.get(who[1]), queue, waiters) for who in order]
+    return Picture(nodes, arcs)
 
 
 def _seconds(edges: Sequence[Edge]) -> float:
@@ -155,8 +152,8 @@ def _placed_labels(
     """Each label right of the middle of its arc, or lower if another one is there."""
     placed: list[tuple[float, float, str]] = []
     for arc, text in zip(shown.arcs, texts, strict=True):
-        apex, middle = _apex(shown, arc, dots, reach)
-        x, y = apex + _stroke(shown, arc) / 2 + _LABEL_GAP, middle + 4
+        x = dots + _bulge(shown, arc, reach) + _stroke(shown, arc) / 2 + _LABEL_GAP
+        y = _TOP + (arc.waiter + arc.blocker) / 2 * _ROW + 4
         while any(
             x < other + _room(there) and other < x + _room(text) and abs(y - at) < _LINE
             for other, at, there in placed
@@ -180,12 +177,6 @@ def _bulge(shown: Picture, arc: Arc, reach: float) -> float:
     """How far an arc extends: farther the more statements it spans, so that none hides another."""
     span_max = max(abs(one.waiter - one.blocker) for one in shown.arcs)
     return reach * (abs(arc.waiter - arc.blocker) + 0.5) / (span_max + 0.5)
-
-
-def _apex(shown: Picture, arc: Arc, dots: float, reach: float) -> tuple[float, float]:
-    """The point at which an arc is farthest from the dots."""
-    middle = _TOP + (arc.waiter + arc.blocker) / 2 * _ROW
-    return dots + _bulge(shown, arc, reach), middle
 
 
 def _draw_arc(drawing: Drawing, shown: Picture, arc: Arc, dots: float, reach: float) -> None:

@@ -21,9 +21,12 @@ def chart(run: Run, series: Sequence[Series], **dress: Any) -> LineChart:
     A point is in the middle of its time, and the axis covers the whole run, so that its last second
     has a place, too.
     """
+    line = whole_intervals(run)
+    size = resample.group_size(len(line.time_s))
+    middles_s = resample.mean_of(line.time_s + line.seconds / 2, size)
     begin_s, end_s = span_s(run)
     return LineChart(
-        x=_middles(whole_intervals(run)),
+        x=[round(time_s, 3) for time_s in middles_s.tolist()],
         begin_s=begin_s,
         end_s=end_s,
         series=series,
@@ -39,40 +42,24 @@ def span_s(run: Run) -> tuple[float, float]:
     return float(line.time_s[0]), float(line.time_s[-1] + line.seconds[-1])
 
 
-def _middles(line: Timeline) -> list[float]:
-    size = resample.group_size(len(line.time_s))
-    middles_s = resample.mean_of(line.time_s + line.seconds / 2, size)
-    return [round(time_s, 3) for time_s in middles_s.tolist()]
-
-
 def marks(run: Run) -> list[Mark]:
-    """The warm-up, the drain and the outages, if there were any, in order of time."""
-    found = [*_phase_marks(whole_intervals(run)), *_outage_marks(run)]
-    return sorted(found, key=lambda mark: mark.begin_s)
+    """The warm-up, the drain and the outages, if there were any, in order of time.
 
-
-def _outage_marks(run: Run) -> list[Mark]:
-    """An outage that never ended lasts until the end of the run."""
-    outages = run.outages
+    An outage that never ended lasts until the end of the run.
+    """
+    line, outages = whole_intervals(run), run.outages
+    ends_s = line.time_s + line.seconds
+    found = [
+        Mark(float(line.time_s[where][0]), float(ends_s[where][-1]), label)
+        for phase, label in (("warmup", "warm-up"), ("drain", "drain"))
+        if (where := line.phase == phase).any()
+    ]
     _, last_s = span_s(run)
-    return [
+    found += [
         Mark(begin_s, last_s if math.isnan(length_s) else begin_s + length_s, "outage")
         for begin_s, length_s in rows(outages.time_s, outages.seconds)
     ]
-
-
-def _phase_marks(line: Timeline) -> list[Mark]:
-    names = {"warmup": "warm-up", "drain": "drain"}
-    found = [(name, line.phase == name) for name in names]
-    return [
-        Mark(
-            float(line.time_s[where][0]),
-            float(line.time_s[where][-1] + line.seconds[where][-1]),
-            names[name],
-        )
-        for name, where in found
-        if where.any()
-    ]
+    return sorted(found, key=lambda mark: mark.begin_s)
 
 
 def shading_text(run: Run) -> str:

@@ -1,6 +1,6 @@
 """Wholes and their parts as bars of equal length: how each is divided, not how large it is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from markupsafe import Markup
@@ -22,22 +22,14 @@ def parts_figure(parts: PartsOf, name: str) -> Figure:
         id=name,
         caption="Each bar is 100 %, whatever its total.",
         summary=f"{parts.title}. {parts.summary}",
-        table=_table(parts),
+        table=Table(
+            caption=parts.title,
+            columns=("", *parts.kinds, "total"),
+            rows=[(bar.label, *map(percent, shares_of(bar)), bar.text) for bar in parts.bars],
+            numeric=frozenset(range(1, len(parts.kinds) + 2)),
+        ),
         svg=at_each_width(partial(_draw, parts)),
-        key=[(f"--{colour}", kind) for kind, colour in _colours(parts)],
-    )
-
-
-def _colours(parts: PartsOf) -> Iterator[tuple[str, str]]:
-    return zip(parts.kinds, COLOURS, strict=False)
-
-
-def _table(parts: PartsOf) -> Table:
-    return Table(
-        caption=parts.title,
-        columns=("", *parts.kinds, "total"),
-        rows=[(bar.label, *map(percent, shares_of(bar)), bar.text) for bar in parts.bars],
-        numeric=frozenset(range(1, len(parts.kinds) + 2)),
+        key=[(f"--{colour}", kind) for kind, colour in zip(parts.kinds, COLOURS, strict=False)],
     )
 
 
@@ -55,16 +47,12 @@ def _draw(parts: PartsOf, width: int) -> Markup:
         y = _TOP + place * _STEP
         drawing.text(left - 10, y + 14, bar.label, "end", "value")
         drawing.text(right + 10, y + 14, bar.text, "start", "label")
-        _draw_bar(drawing, bar, (left, right), y)
+        begin = left
+        for share, colour in zip(shares_of(bar), COLOURS, strict=False):
+            length = share * (right - left)
+            drawing.rectangle(begin, y, max(length - 1, 0), _BAR, f"part {colour}")
+            if length >= _ROOM_MIN:
+                text = percent(round(share, 2))
+                drawing.text(begin + length / 2, y + 14, text, "middle", "inside")
+            begin += length
     return drawing.markup()
-
-
-def _draw_bar(drawing: Drawing, bar: BarOf, ends: tuple[float, float], y: float) -> None:
-    """Draw parts beside each other; those with enough room are labelled with their share."""
-    place, (_, right) = ends[0], ends
-    for share, colour in zip(shares_of(bar), COLOURS, strict=False):
-        length = share * (right - ends[0])
-        drawing.rectangle(place, y, max(length - 1, 0), _BAR, f"part {colour}")
-        if length >= _ROOM_MIN:
-            drawing.text(place + length / 2, y + 14, percent(round(share, 2)), "middle", "inside")
-        place += length

@@ -4,7 +4,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from dbdyno.formatting import milliseconds
-from dbdyno.report.charts.plot import NARROW
+from dbdyno.report.charts.plot import LINE, NARROW, set_apart
 from dbdyno.report.charts.scales import Scale, log_scale, log_ticks, tail_scale
 from dbdyno.report.charts.svg import Drawing
 
@@ -19,7 +19,6 @@ _TICKS = {
     0.999999: "99.9999",
 }
 _BEYOND_MIN = 10
-_LINE_HEIGHT = 15
 _HEIGHT, _HEIGHT_NARROW = 300, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 70, 14, 40
 
@@ -48,7 +47,7 @@ def draw_percentiles(curves: list[Curve], width: int) -> Markup:
     times = [ms for curve in curves for ms in curve.times_ms if ms > 0]
     up = log_scale(min(times), max(times), bottom, _TOP)
     _draw_axes(drawing, across, up)
-    ends = _apart([up(curve.times_ms[-1]) for curve in curves])
+    ends = set_apart([up(curve.times_ms[-1]) for curve in curves], LINE, bottom)
     for curve, end in zip(curves, ends, strict=True):
         _draw_curve(drawing, curve, across, up)
         drawing.text(right + 6, end + 4, curve.label, "start", f"name {curve.style}")
@@ -75,11 +74,3 @@ def _draw_curve(drawing: Drawing, curve: Curve, across: Scale, up: Scale) -> Non
     unsure = [(across(q), up(ms)) for q, ms in points if q > curve.sure_max]
     drawing.path(sure, f"curve {curve.style}")
     drawing.path([*sure[-1:], *unsure], f"curve dashed {curve.style}")
-
-
-def _apart(places: list[float]) -> list[float]:
-    """Move labels apart if their curves end at the same height."""
-    moved = places[:1]
-    for place in places[1:]:
-        moved.append(max(place, moved[-1] + _LINE_HEIGHT))
-    return moved

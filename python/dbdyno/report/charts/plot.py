@@ -58,14 +58,11 @@ def level_ticks(values: Sequence[float], scale: Scale, *, is_log: bool) -> list[
         return ticks_of(scale, is_log=is_log)
     kept: list[float] = []
     for level in levels:
-        if not kept or scale(level) - scale(kept[-1]) >= _room_between(kept[-1], level):
+        words = "".join(map(significant, [level, *kept[-1:]]))
+        room = len(words) / 2 * CHARACTER + TICK_GAP
+        if not kept or scale(level) - scale(kept[-1]) >= room:
             kept.append(level)
     return kept
-
-
-def _room_between(one: float, other: float) -> float:
-    """How far apart two ticks need to be."""
-    return (len(significant(one)) + len(significant(other))) / 2 * CHARACTER + TICK_GAP
 
 
 def left_of(y_ticks: Sequence[float]) -> float:

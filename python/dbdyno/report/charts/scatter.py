@@ -4,7 +4,7 @@ from functools import partial
 
 from markupsafe import Markup
 
-from dbdyno.answers.answer import ScatterOf, SpanOf
+from dbdyno.answers.answer import ScatterOf
 from dbdyno.formatting import seconds, significant
 from dbdyno.report.charts.curves import COLOURS
 from dbdyno.report.charts.plot import (
@@ -39,7 +39,14 @@ def scatter_figure(scatter: ScatterOf, name: str) -> Figure:
         id=name,
         caption="Each dot is one measurement interval of the run.",
         summary=f"{scatter.title}. {scatter.summary}",
-        table=_table(scatter),
+        table=Table(
+            caption=f"Events: {scatter.title}",
+            columns=("Event", "From", "To"),
+            rows=[
+                (span.kind, seconds(span.begin_s), seconds(span.end_s)) for span in scatter.spans
+            ],
+            numeric=frozenset({1, 2}),
+        ),
         svg=at_each_width(partial(_draw, scatter)),
         key=[*(series if len(series) > 1 else []), *zip(_BAND_COLOURS, kinds, strict=False)],
     )
@@ -47,15 +54,6 @@ def scatter_figure(scatter: ScatterOf, name: str) -> Figure:
 
 def _kinds(scatter: ScatterOf) -> list[str]:
     return list(dict.fromkeys(span.kind for span in scatter.spans))
-
-
-def _table(scatter: ScatterOf) -> Table:
-    return Table(
-        caption=f"Events: {scatter.title}",
-        columns=("Event", "From", "To"),
-        rows=[(span.kind, seconds(span.begin_s), seconds(span.end_s)) for span in scatter.spans],
-        numeric=frozenset({1, 2}),
-    )
 
 
 def _draw(scatter: ScatterOf, width: int) -> Markup:
@@ -69,7 +67,9 @@ def _draw(scatter: ScatterOf, width: int) -> Markup:
     across = Scale(min(times), max(*times, min(times) + 1.0), left, width - _RIGHT)
     frame = Frame(across, up)
     for span in scatter.spans:
-        _draw_span(drawing, span, _kinds(scatter).index(span.kind), frame)
+        begin, length = across(span.begin_s), across(span.end_s) - across(span.begin_s)
+        style = _BANDS[_kinds(scatter).index(span.kind) % len(_BANDS)]
+        drawing.rectangle(begin, up.end, max(length, _SPAN_MIN), up.begin - up.end, style)
     draw_axes(
         drawing,
         frame,
@@ -82,10 +82,3 @@ def _draw(scatter: ScatterOf, width: int) -> Markup:
         for x, y in zip(series.x, series.y, strict=True):
             drawing.dot(frame.across(x), frame.up(y), 1.8, f"point {colour}")
     return drawing.markup()
-
-
-def _draw_span(drawing: Drawing, span: SpanOf, kind: int, frame: Frame) -> None:
-    begin, end = frame.across(span.begin_s), frame.across(span.end_s)
-    length = max(end - begin, _SPAN_MIN)
-    style = _BANDS[kind % len(_BANDS)]
-    drawing.rectangle(begin, frame.up.end, length, frame.up.begin - frame.up.end, style)

@@ -81,18 +81,15 @@ def _scale(chart: LineChart, drawn: Sequence[Values]) -> Scale:
     if chart.scale == "linear":
         return Scale(0.0, (max(known, default=0.0) or 1.0) * _LINEAR_MARGIN, _BOX_HEIGHT, 0)
     positive = [value for value in known if value > 0] or [1.0]
-    low, high = _step_below(min(positive)), _step_above(max(positive))
+    low = max(step for step in _steps(min(positive)) if step <= min(positive) * 1.0001)
+    high = min(step for step in _steps(max(positive)) if step >= max(positive) * 0.9999)
     return Scale(low, high if high > low else low * 10, _BOX_HEIGHT, 0, math.log10)
 
 
-def _step_below(value: float) -> float:
+def _steps(value: float) -> list[float]:
+    """1, 2 and 5 times the power of ten below it, and the next power."""
     power = 10.0 ** math.floor(math.log10(value))
-    return power * max(step for step in _STEPS if step * power <= value * 1.0001)
-
-
-def _step_above(value: float) -> float:
-    power = 10.0 ** math.floor(math.log10(value))
-    return power * next(step for step in _STEPS if step * power >= value * 0.9999)
+    return [step * power for step in _STEPS]
 
 
 def _across(chart: LineChart, begin: float, end: float) -> Scale:
@@ -216,10 +213,11 @@ def _draw(chart: LineChart, curves: str, up: Scale, labels: Sequence[_Label], wi
 
 def _draw_axes(drawing: Drawing, chart: LineChart, across: Scale, up: Scale) -> None:
     is_log = chart.scale == "log"
+    write = milliseconds if chart.unit == "ms" else significant
     wanted = max(2, round((up.begin - up.end) / 45))
     for tick in log_ticks(up.low, up.high) if is_log else linear_ticks(up.high, wanted):
         drawing.line(across.begin, up(tick), across.end, up(tick), "rule")
-        drawing.text(across.begin - 8, up(tick) + 4, _value(chart, tick), "end")
+        drawing.text(across.begin - 8, up(tick) + 4, write(tick), "end")
     ticks = time_ticks(chart.end_s, 3 if drawing.width == NARROW else 8)
     for tick in ticks if chart.end_s >= 0 else [chart.begin_s]:  # it ended in the warm-up
         drawing.text(across(tick), up.begin + 18, seconds(tick), "middle")
@@ -227,25 +225,18 @@ def _draw_axes(drawing: Drawing, chart: LineChart, across: Scale, up: Scale) -> 
     drawing.rectangle(across.begin, up.end, across.end - across.begin, up.begin - up.end, "plot")
 
 
-def _value(chart: LineChart, value: float) -> str:
-    return milliseconds(value) if chart.unit == "ms" else significant(value)
-
-
 def _draw_lane(drawing: Drawing, lane: Lane, across: Scale, y: float) -> None:
     """A row for events of one kind, with its name once: a hundred read as well as one."""
     drawing.text(across.begin - 6, y + 4, lane.label, "end", "lane")
     for is_strong in (False, True):
-        steps = "".join(
-            f"M{across(span.begin_s):.1f} {y}h{_length(span, across):.1f}"
+        spans = [
+            (across(span.begin_s), across(span.end_s))
             for span in lane.spans
             if span.strong is is_strong
-        )
+        ]
+        steps = "".join(f"M{x:.1f} {y}h{max(end - x, _SPAN_MIN):.1f}" for x, end in spans)
         if steps:
             drawing.strokes(steps, "event strong" if is_strong else "event")
-
-
-def _length(span: Span, across: Scale) -> float:
-    return max(across(span.end_s) - across(span.begin_s), _SPAN_MIN)
 
 
 def _draw_mark_names(drawing: Drawing, marks: Sequence[Mark], across: Scale, y: float) -> None:

@@ -143,20 +143,17 @@ def render_summary(record: RunRecord, plan: Plan, screen: int | None = None) -> 
 
     What limits the run comes last, where people look first in a terminal.
     """
-    text = render_text(_summary(record, plan), screen)
-    if did_no_work(record) or not (record.findings or record.not_looked):
-        return text
-    found = laid_out(["What limits throughput:", *summary_lines(record)], screen)
-    return f"{text}\n{found}\n"
-
-
-def _summary(record: RunRecord, plan: Plan) -> Page:
     length = f", {seconds(record.duration_s)} measured" if record.duration_s else ""
-    return Page(
+    page = Page(
         title=f"{record.workload} on {server_label(record.target, record.server)}{length}",
         head=[*_conditions(record, plan), *_command(record)],
         top=list(_in_short(record)),
     )
+    text = render_text(page, screen)
+    if did_no_work(record) or not (record.findings or record.not_looked):
+        return text
+    found = laid_out(["What limits throughput:", *summary_lines(record)], screen)
+    return f"{text}\n{found}\n"
 
 
 def _in_short(record: RunRecord) -> Iterator[Block]:

@@ -27,10 +27,21 @@ def build(run: Run) -> Sequence[Block]:
     costs = explained_record(run).costs
     if not costs:
         return []
-    scripts = dict.fromkeys(cost.script for cost in costs)
     return [
         Text(text=f"{_MEANING} {_window(costs)}".rstrip()),
-        *(_table(costs, script) for script in scripts),
+        *(
+            Table(
+                caption=f"Per transaction of {script}" if script else "Per transaction",
+                columns=("Cost", "Component", "Mean", "95 % interval within this run"),
+                rows=[
+                    (cost.title, _SIDES[cost.side], cost_text(cost), interval_text(cost) or NOTHING)
+                    for cost in costs
+                    if cost.script == script
+                ],
+                numeric=frozenset({2, 3}),
+            )
+            for script in dict.fromkeys(cost.script for cost in costs)
+        ),
     ]
 
 
@@ -42,19 +53,6 @@ def _window(costs: Sequence[CostRecord]) -> str:
     titles = dict.fromkeys(_OF_SCRIPTS if cost.script else cost.title for cost in others)
     alone = _MEASURED_ALONE.format(titles=", ".join(titles)) if titles else ""
     return f"{_OVER_LOAD} {alone}".rstrip()
-
-
-def _table(costs: Sequence[CostRecord], script: str) -> Table:
-    return Table(
-        caption=f"Per transaction of {script}" if script else "Per transaction",
-        columns=("Cost", "Component", "Mean", "95 % interval within this run"),
-        rows=[
-            (cost.title, _SIDES[cost.side], cost_text(cost), interval_text(cost) or NOTHING)
-            for cost in costs
-            if cost.script == script
-        ],
-        numeric=frozenset({2, 3}),
-    )
 
 
 SECTION = Section(id="costs", title="Cost per transaction", build=build)

@@ -19,18 +19,19 @@ def build(run: Run) -> Sequence[Block]:
     events = shown_events(run)
     if not events:
         return []
-    summary = Text(text=_summary(events))
-    table = _table(events[:_ROWS_MAX])
+    kinds = {NAMES[kind]: [one for one in events if one.kind == kind] for kind in NAMES}
+    summary = "; ".join(_kind_text(name, found) for name, found in kinds.items() if found)
+    table = Table(
+        caption="Events",
+        columns=("Start", "Duration", "Throughput loss", "Event", "Details"),
+        rows=[_cells(event) for event in events[:_ROWS_MAX]],
+        numeric=frozenset({0, 1, 2}),
+    )
     if len(events) <= _ROWS_OPEN:
-        return [summary, table]
+        return [Text(text=f"{summary}."), table]
     which = "all" if len(events) <= _ROWS_MAX else f"the first {_ROWS_MAX} of"
     title = f"Table of {which} {counted(len(events), 'event')}"
-    return [summary, Folded(title=title, blocks=[table])]
-
-
-def _summary(events: Sequence[RunEvent]) -> str:
-    kinds = [(NAMES[kind], [one for one in events if one.kind == kind]) for kind in NAMES]
-    return "; ".join(_kind_text(name, found) for name, found in kinds if found) + "."
+    return [Text(text=f"{summary}."), Folded(title=title, blocks=[table])]
 
 
 def _kind_text(name: str, events: Sequence[RunEvent]) -> str:
@@ -39,56 +40,38 @@ def _kind_text(name: str, events: Sequence[RunEvent]) -> str:
     return f"{text}, {seconds(lasted)} in total" if lasted else text
 
 
-def _lasted(event: RunEvent) -> str:
+def _cells(event: RunEvent) -> tuple[str, ...]:
+    """Details are the values of the event; if it has none, how long its phases lasted.
+
+    The share of throughput that was missing is sometimes negative, by chance.
+    """
     length = seconds(event.end_s - event.begin_s)
-    return f"within {length}" if event.kind in _BETWEEN else length
-
-
-def _missing(event: RunEvent) -> str:
-    """Share of throughput missing during the event; sometimes negative by chance."""
-    if event.depth is None:
-        return NOTHING
-    return percent(event.depth) if event.depth > 0 else "none"
-
-
-def _table(events: Sequence[RunEvent]) -> Table:
-    return Table(
-        caption="Events",
-        columns=("Start", "Duration", "Throughput loss", "Event", "Details"),
-        rows=[
-            (
-                seconds(event.begin_s),
-                _lasted(event),
-                _missing(event),
-                event.label,
-                _details(event),
-            )
-            for event in events
-        ],
-        numeric=frozenset({0, 1, 2}),
+    missing = NOTHING if event.depth is None else "none"
+    values = event.values or {f"{name}_s": end - begin for name, begin, end in event.phases}
+    return (
+        seconds(event.begin_s),
+        f"within {length}" if event.kind in _BETWEEN else length,
+        percent(event.depth) if event.depth and event.depth > 0 else missing,
+        event.label,
+        ", ".join(_value_text(name, value) for name, value in values.items()),
     )
 
 
-def _details(event: RunEvent) -> str:
-    """The values of an event; if it has none, how long its phases lasted."""
-    values = event.values or {f"{name}_s": end - begin for name, begin, end in event.phases}
-    return ", ".join(f"{_name(name)} {_value(name, value)}" for name, value in values.items())
-
-
-def _name(field: str) -> str:
-    for unit in ("_bytes", "_kb", "_s"):
-        field = field.removesuffix(unit)
-    return field.replace("_", " ")
-
-
-def _value(field: str, value: float | str) -> str:
-    if isinstance(value, str):
-        return value
-    if field.endswith("_s"):
-        return seconds(value)
-    if field.endswith("_kb"):
-        return size(value * 1024)
-    return size(value) if field.endswith("_bytes") else significant(value)
+def _value_text(field: str, value: float | str) -> str:
+    """A value with its name, in the unit with which the name ends."""
+    stem, _, unit = field.rpartition("_")
+    match value, unit:
+        case str(), _:
+            return f"{field.replace('_', ' ')} {value}"
+        case _, "s":
+            text = seconds(value)
+        case _, "kb":
+            text = size(value * 1024)
+        case _, "bytes":
+            text = size(value)
+        case _:
+            stem, text = field, significant(value)
+    return f"{stem.replace('_', ' ')} {text}"
 
 
 SECTION = Section(id="events", title="Events", build=build)

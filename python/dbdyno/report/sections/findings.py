@@ -1,13 +1,13 @@
 """What limits the run: findings, the unexplained rest, and the rules that could not look."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from dbdyno.explain.explain import explained_record
 from dbdyno.explain.shares import main_note, remainder_text, share_text
 from dbdyno.formatting import counted
-from dbdyno.model.record import Finding, RunRecord, UnevaluatedRule
+from dbdyno.model.record import Finding, RunRecord
 from dbdyno.model.run import Run
-from dbdyno.report.content import Block, Claim, Folded, Section, Table, Text
+from dbdyno.report.content import Block, FindingBlock, Folded, Section, Table, Text
 
 _CERTAINTY = {
     "sure": "sure: two kinds of evidence agree",
@@ -21,25 +21,26 @@ def build(run: Run) -> Sequence[Block]:
     record = explained_record(run)
     if not (record.findings or record.not_looked or record.unexplained is not None):
         return []
-    return list(_blocks(record))
-
-
-def _blocks(record: RunRecord) -> Iterator[Block]:
-    grave = [finding for finding in record.findings if is_grave(finding)]
-    notes = [finding for finding in record.findings if not is_grave(finding)]
-    yield from map(_claim, grave)
-    if not grave:
-        yield Text(text=clean_text(record))
-    yield Text(text=remainder_text(record.unexplained, record.unexplained_as))
+    notes = [_block(finding) for finding in record.findings if not is_grave(finding)]
+    blocks: list[Block] = [_block(finding) for finding in record.findings if is_grave(finding)]
+    blocks = blocks or [Text(text=clean_text(record))]
+    blocks.append(Text(text=remainder_text(record.unexplained, record.unexplained_as)))
     if notes:
-        yield Folded(title=counted(len(notes), "note"), blocks=[_claim(note) for note in notes])
+        blocks.append(Folded(title=counted(len(notes), "note"), blocks=notes))
     if record.not_looked:
+        table = Table(
+            caption="Rules that could not look",
+            columns=("Rule", "Why"),
+            rows=[(rule.title, rule.reason) for rule in record.not_looked],
+        )
         title = f"{counted(len(record.not_looked), 'rule')} could not look"
-        yield Folded(title=title, blocks=[_unevaluated(record.not_looked)])
+        blocks.append(Folded(title=title, blocks=[table]))
+    return blocks
 
 
-def _claim(finding: Finding) -> Claim:
+def _block(finding: Finding) -> FindingBlock:
     first, *others = finding.advice or [""]
+    proposed = finding.evidence.get("scripts", {})  # instead of the run's
     rest = (
         ("Evidence", finding.seen),
         ("Why it matters", [finding.why]),
@@ -48,7 +49,7 @@ def _claim(finding: Finding) -> Claim:
         ("What would refute it", [finding.refute]),
         ("When this is wrong", [finding.wrong_when]),
     )
-    return Claim(
+    return FindingBlock(
         id=finding.id,
         severity=finding.severity,
         title=finding.title,
@@ -56,21 +57,7 @@ def _claim(finding: Finding) -> Claim:
         bearing=bearing(finding),
         advice=first,
         rest=[(heading, sentences) for heading, sentences in rest if any(sentences)],
-        code=_scripts(finding),
-    )
-
-
-def _scripts(finding: Finding) -> list[tuple[str, str]]:
-    """The scripts that a finding proposes instead of the run's."""
-    proposed = finding.evidence.get("scripts", {})
-    return [(f"{name}, as advised", text) for name, text in proposed.items()]
-
-
-def _unevaluated(rules: Sequence[UnevaluatedRule]) -> Table:
-    return Table(
-        caption="Rules that could not look",
-        columns=("Rule", "Why"),
-        rows=[(rule.title, rule.reason) for rule in rules],
+        code=[(f"{name}, as advised", text) for name, text in proposed.items()],
     )
 
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dbdyno.analysis.series.distributions import bucket_low_ms, bucket_matrix
 from dbdyno.analysis.series.timeline import timeline
@@ -24,13 +23,26 @@ def build(run: Run) -> Sequence[Block]:
     grid = _grid(run)
     if grid is None:
         return []
+    ends = grid.ends_ms.tolist()
+    mode = float(grid.ends_ms[grid.of_all.argmax()])
     return [
         Figure(
             id="heat-map-image",
             caption="Transactions by response time. Colour intensity: square root of the share of "
             "transactions per unit of height. Measured part only.",
-            summary=_summary(grid),
-            table=_table(grid),
+            summary=f"Response times are between {milliseconds(grid.low_ms)} and "
+            f"{milliseconds(grid.longest_ms)}; the fullest bucket starts at {milliseconds(mode)} "
+            f"and holds {percent(float(grid.of_all.max()))} of the transactions.",
+            table=Table(
+                caption="Share of transactions by response time, over the whole run",
+                columns=("From", "To", "Share"),
+                rows=[
+                    (milliseconds(low), milliseconds(high), percent(float(share)))
+                    for low, high, share in zip(ends, ends[1:], grid.of_all, strict=False)
+                    if share
+                ],
+                numeric=frozenset({0, 1, 2}),
+            ),
             svg=at_each_width(partial(draw_heat_map, grid)),
         )
     ]
@@ -38,50 +50,24 @@ def build(run: Run) -> Sequence[Block]:
 
 def _grid(run: Run) -> Grid | None:
     line = timeline(run)
-    matrix = bucket_matrix(run.script_buckets, len(line.tps))
     measured = np.flatnonzero(line.phase == "measure")
-    counts = _grouped(matrix[measured])
+    counts = bucket_matrix(run.script_buckets, len(line.tps))[measured]
     filled = np.flatnonzero(counts.sum(axis=0))
     if not len(filled):
         return None
+    size = max(1, -(-len(counts) // _COLUMNS_MAX))
+    counts = np.add.reduceat(counts, np.arange(0, len(counts), size))
     first, last = int(filled[0]), int(filled[-1]) + 1
-    ends_ms = bucket_low_ms(np.arange(first, last + 1))
     counts = counts[:, first:last]
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    begin_s = float(line.time_s[measured[0]])
-    end_s = float(line.time_s[measured[-1]] + line.seconds[measured[-1]])
-    longest_ms = float(np.nanmax(line.latencies_ms["max_ms"][measured]))
-    of_all = counts.sum(axis=0) / counts.sum()
-    run_s = span_s(run)
-    has_events = bool(lanes(run))
-    return Grid(shares.T, ends_ms, of_all, longest_ms, begin_s, end_s, run_s, has_events)
-
-
-def _grouped(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
-    size = max(1, -(-len(matrix) // _COLUMNS_MAX))
-    return np.add.reduceat(matrix, np.arange(0, len(matrix), size)) if len(matrix) else matrix
-
-
-def _summary(grid: Grid) -> str:
-    mode = float(grid.ends_ms[grid.of_all.argmax()])
-    ends = f"{milliseconds(grid.low_ms)} and {milliseconds(grid.longest_ms)}"
-    return (
-        f"Response times are between {ends}; the fullest bucket starts at {milliseconds(mode)} and "
-        f"holds {percent(float(grid.of_all.max()))} of the transactions."
-    )
-
-
-def _table(grid: Grid) -> Table:
-    ends = grid.ends_ms.tolist()
-    return Table(
-        caption="Share of transactions by response time, over the whole run",
-        columns=("From", "To", "Share"),
-        rows=[
-            (milliseconds(low), milliseconds(high), percent(float(share)))
-            for low, high, share in zip(ends, ends[1:], grid.of_all, strict=False)
-            if share
-        ],
-        numeric=frozenset({0, 1, 2}),
+    return Grid(
+        shares=(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)).T,
+        ends_ms=bucket_low_ms(np.arange(first, last + 1)),
+        of_all=counts.sum(axis=0) / counts.sum(),
+        longest_ms=float(np.nanmax(line.latencies_ms["max_ms"][measured])),
+        begin_s=float(line.time_s[measured[0]]),
+        end_s=float(line.time_s[measured[-1]] + line.seconds[measured[-1]]),
+        run_s=span_s(run),
+        has_events=bool(lanes(run)),
     )
 
 

@@ -11,23 +11,17 @@ from dbdyno.report.facts import readable_pairs
 
 def build(run: Run) -> Sequence[Block]:
     """Host facts, then the engine's."""
-    pairs = readable_pairs(run.as_recorded.host) + _engine(run)
-    return [Facts(pairs=pairs)] if pairs else []
-
-
-def _engine(run: Run) -> list[tuple[str, str]]:
-    hello = run.engine.hello
+    hello, client = run.engine.hello, explained_record(run).client
     reported = {"io": hello.io, "io_reason": hello.io_reason, "threads": hello.threads}
-    facts = {name: value for name, value in reported.items() if value}
-    pairs = readable_pairs({"engine": facts})
-    client = explained_record(run).client
+    engine = {name: value for name, value in reported.items() if value}
+    pairs = readable_pairs(run.as_recorded.host) + readable_pairs({"engine": engine})
     if client and client.cpu_us_per_transaction is not None:
         cost = f"{significant(client.cpu_us_per_transaction)}\u202fµs per transaction"
         pairs.append(("Engine CPU", cost))
     switches = run.intervals.involuntary_switches
     if len(switches):
         pairs.append(("Engine involuntary context switches", count(int(switches.sum()))))
-    return pairs
+    return [Facts(pairs=pairs)] if pairs else []
 
 
 SECTION = Section(id="host", title="Host", build=build)

@@ -36,22 +36,29 @@ def build(run: Run) -> Sequence[Block]:
         return []
     size = resample.group_size(len(line.tps))
     series = [
-        Series(label, colour, _values(line.latencies_ms[name], size), emphasis)
+        Series(
+            label,
+            colour,
+            resample.json_numbers(resample.worst_of(line.latencies_ms[name], size)),
+            emphasis,
+        )
         for name, label, colour, emphasis in _LINES
     ]
+    columns = [line.latencies_ms[name] for name, *_ in _LINES]
     return [
         Figure(
             id="latency-chart",
             caption=_caption(run, size),
             summary=_summary(run),
-            table=_table(run),
+            table=Table(
+                caption="Response time over time",
+                columns=("Time", "Phase", *(label for _, label, *_ in _LINES)),
+                rows=sampled_rows(line, columns, milliseconds),
+                numeric=frozenset({0, 2, 3, 4, 5}),
+            ),
             chart=chart(run, series, scale="log", unit="ms"),
         )
     ]
-
-
-def _values(values: resample.Values, size: int) -> list[float | None]:
-    return resample.json_numbers(resample.worst_of(values, size))
 
 
 def _caption(run: Run, size: int) -> str:
@@ -83,29 +90,15 @@ def _summary(run: Run) -> str:
     if not len(p99) or np.isnan(p99).all():
         return "No transaction finished in a measured interval."
     known = ~np.isnan(p99)
-    text = _p99_words(p99[known], line.time_s[measured][known])
+    known_ms, time_s = p99[known], line.time_s[measured][known]
+    least, most = milliseconds(float(known_ms.min())), milliseconds(float(known_ms.max()))
+    text = f"between {least} and {most}, worst at {seconds(float(time_s[known_ms.argmax()]))}"
+    if len(known_ms) == 1:
+        text = f"{most} in the only interval that has one"
     # It may have ended after the measurement; of an interrupted run only the intervals are known.
     response = explained_record(run).response_ms
     longest_ms = response.max if response else float(np.nanmax(longest))
     return f"p99 is {text}; the longest transaction took {milliseconds(longest_ms)}."
-
-
-def _p99_words(p99: resample.Values, time_s: resample.Values) -> str:
-    if len(p99) == 1:
-        return f"{milliseconds(float(p99[0]))} in the only interval that has one"
-    worst = int(p99.argmax())
-    ends = f"{milliseconds(float(p99.min()))} and {milliseconds(float(p99[worst]))}"
-    return f"between {ends}, worst at {seconds(float(time_s[worst]))}"
-
-
-def _table(run: Run) -> Table:
-    columns = [whole_intervals(run).latencies_ms[name] for name, *_ in _LINES]
-    return Table(
-        caption="Response time over time",
-        columns=("Time", "Phase", *(label for _, label, *_ in _LINES)),
-        rows=sampled_rows(whole_intervals(run), columns, milliseconds),
-        numeric=frozenset({0, 2, 3, 4, 5}),
-    )
 
 
 SECTION = Section(id="latency", title="Response time", build=build)

@@ -24,7 +24,30 @@ def build(run: Run) -> Sequence[Block]:
             "Label: mean number of waiters, and how long each had waited when sampled. Filled "
             "dot: waits for no lock itself. Pairs with less than 2 % of the waiting are left out.",
             summary=_summary(shown),
-            table=_table(shown),
+            table=Table(
+                caption="Waiters and blockers",
+                columns=(
+                    "Waiter",
+                    "Blocker",
+                    "Lock on",
+                    "Sessions",
+                    "Waited so far",
+                    "Client-seconds",
+                ),
+                rows=[
+                    (
+                        shown.nodes[arc.waiter].label,
+                        shown.nodes[arc.blocker].label,
+                        arc.relations,
+                        significant(arc.waiters_mean),
+                        milliseconds(arc.waited_ms),
+                        significant(arc.client_seconds),
+                    )
+                    for arc in shown.arcs
+                ],
+                numeric=frozenset({3, 4, 5}),
+                code=frozenset({0, 1}),
+            ),
             svg=at_each_width(partial(draw_queue, shown)),
         )
     ]
@@ -40,26 +63,6 @@ def _summary(shown: Picture) -> str:
     return (
         f"On average {sessions} waited for a lock; the longest queue, "
         f"{significant(longest.waiters_mean)} sessions, was of “{waiter}” behind {behind}."
-    )
-
-
-def _table(shown: Picture) -> Table:
-    return Table(
-        caption="Waiters and blockers",
-        columns=("Waiter", "Blocker", "Lock on", "Sessions", "Waited so far", "Client-seconds"),
-        rows=[
-            (
-                shown.nodes[arc.waiter].label,
-                shown.nodes[arc.blocker].label,
-                arc.relations,
-                significant(arc.waiters_mean),
-                milliseconds(arc.waited_ms),
-                significant(arc.client_seconds),
-            )
-            for arc in shown.arcs
-        ],
-        numeric=frozenset({3, 4, 5}),
-        code=frozenset({0, 1}),
     )
 
 

@@ -24,27 +24,32 @@ _NAMES = {
 _QUANTILE_MAX = 0.99999
 
 
+_KINDS = (("script_response", "response", "blue"), ("script_service", "service", "amber"))
+
+
 def build(run: Run) -> Sequence[Block]:
     """Response time, and service time where it differs."""
-    curves = [curve for curve in _curves(run) if curve]
+    curves = [curve for kind in _KINDS if (curve := _curve(run, *kind))]
     if not curves:
         return []
+    titles = [f"{curve.label.capitalize()} time" for curve in curves]
+    named = [dict(zip(curve.quantiles, curve.times_ms, strict=True)) for curve in curves]
+    shown = [quantile for quantile in _NAMES if quantile in named[0]]
+    first = ", ".join(f"{_NAMES[q]} {milliseconds(named[0][q])}" for q in shown)
     return [
         Figure(
             id="percentile-curve",
             caption="Time within which a share of the transactions was completed. Each further "
             "nine takes equal width. Dashed: fewer than ten transactions lie beyond.",
-            summary=_summary(curves[0]),
-            table=_table(curves),
+            summary=f"{titles[0]}: {first}.",
+            table=Table(
+                caption="Percentiles",
+                columns=("Percentile", *titles),
+                rows=[(_NAMES[q], *(milliseconds(one.get(q)) for one in named)) for q in shown],
+                numeric=frozenset(range(1, len(curves) + 1)),
+            ),
             svg=at_each_width(partial(draw_percentiles, curves)),
         )
-    ]
-
-
-def _curves(run: Run) -> list[Curve | None]:
-    return [
-        _curve(run, "script_response", "response", "blue"),
-        _curve(run, "script_service", "service", "amber"),
     ]
 
 
@@ -60,27 +65,6 @@ def _curve(run: Run, kind: str, label: str, style: str) -> Curve | None:
     wanted = sorted({*(1 - 10**-nines).tolist(), *(q for q in _NAMES if q <= last)})
     times = run.histograms.quantiles(histogram, wanted)
     return Curve(label, style, wanted, [ns / 1e6 for ns in times], samples)
-
-
-def _named(curve: Curve) -> dict[float, float]:
-    known = dict(zip(curve.quantiles, curve.times_ms, strict=True))
-    return {quantile: known[quantile] for quantile in _NAMES if quantile in known}
-
-
-def _summary(curve: Curve) -> str:
-    values = [f"{_NAMES[q]} {milliseconds(ms)}" for q, ms in _named(curve).items()]
-    return f"{curve.label.capitalize()} time: {', '.join(values)}."
-
-
-def _table(curves: list[Curve]) -> Table:
-    columns = [_named(curve) for curve in curves]
-    wanted = [quantile for quantile in _NAMES if quantile in columns[0]]
-    return Table(
-        caption="Percentiles",
-        columns=("Percentile", *(f"{curve.label.capitalize()} time" for curve in curves)),
-        rows=[(_NAMES[q], *(milliseconds(column.get(q)) for column in columns)) for q in wanted],
-        numeric=frozenset(range(1, len(curves) + 1)),
-    )
 
 
 SECTION = Section(id="percentiles", title="Percentiles", build=build)

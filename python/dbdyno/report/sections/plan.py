@@ -23,7 +23,9 @@ def build(run: Run) -> Sequence[Block]:
     plan |= {"lua": lua} if lua else {}
     blocks: list[Block] = [Facts(pairs=readable_pairs(plan))] if plan else []
     if run.plan.stages:
-        blocks.append(_stages(run.plan.stages))
+        rows = [stage_cells(number, stage) for number, stage in enumerate(run.plan.stages, 1)]
+        numeric = frozenset(range(len(STAGE_COLUMNS)))
+        blocks.append(Table(caption="Stages", columns=STAGE_COLUMNS, rows=rows, numeric=numeric))
     for script in run.plan.scripts:
         title = f"Script {script.name}, weight {script.weight}"
         blocks.append(_source(title, script.text))
@@ -34,15 +36,6 @@ def build(run: Run) -> Sequence[Block]:
 def _source(title: str, text: str) -> Folded:
     lines = counted(len(text.splitlines()), "line")
     return Folded(title=f"{title}: {lines}", blocks=[Text(text=text, code=True)])
-
-
-def _stages(stages: Sequence[Stage]) -> Table:
-    return Table(
-        caption="Stages",
-        columns=STAGE_COLUMNS,
-        rows=[stage_cells(number, stage) for number, stage in enumerate(stages, 1)],
-        numeric=frozenset(range(len(STAGE_COLUMNS))),
-    )
 
 
 def stage_cells(number: int, stage: Stage) -> tuple[str, ...]:

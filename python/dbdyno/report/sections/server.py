@@ -15,34 +15,35 @@ _TABLES = {
 
 
 def build(run: Run) -> Sequence[Block]:
-    """Facts, then the settings as tables."""
+    """Facts, then the settings as tables: one column for each property of the settings."""
     described = dict(run.as_recorded.server)
-    lists = {name: described.pop(name, ()) for name in _TABLES}
+    lists = {caption: described.pop(name, ()) for name, caption in _TABLES.items()}
     pairs = readable_pairs(described)
-    facts: list[Block] = [Facts(pairs=pairs)] if pairs else []
-    return [*facts, *(_table(_TABLES[name], rows) for name, rows in lists.items() if rows)]
-
-
-def _table(caption: str, settings: Sequence[Mapping[str, Any]]) -> Table:
-    """One column for each property of the settings, with the unit beside the value."""
-    rows = [_with_unit(setting) for setting in settings]
-    names = list(rows[0])
-    return Table(
-        caption=caption,
-        columns=[name.capitalize() for name in names],
-        rows=[[_written(setting.get(name)) for name in names] for setting in rows],
-        code=frozenset({0, 1}),
-    )
+    blocks: list[Block] = [Facts(pairs=pairs)] if pairs else []
+    for caption, settings in lists.items():
+        if rows := [_with_unit(setting) for setting in settings]:
+            blocks.append(
+                Table(
+                    caption=caption,
+                    columns=[name.capitalize() for name in rows[0]],
+                    rows=[
+                        [
+                            NOTHING if (value := row.get(name)) in (None, "") else str(value)
+                            for name in rows[0]
+                        ]
+                        for row in rows
+                    ],
+                    code=frozenset({0, 1}),
+                )
+            )
+    return blocks
 
 
 def _with_unit(setting: Mapping[str, Any]) -> dict[str, Any]:
+    """A setting with its unit beside the value."""
     row = dict(setting)
     unit = row.pop("unit", None)
     return {**row, "value": setting_text(str(row["value"]), unit)} if unit else row
-
-
-def _written(value: object) -> str:
-    return NOTHING if value is None or value == "" else str(value)
 
 
 SECTION = Section(id="server", title="Server", build=build)

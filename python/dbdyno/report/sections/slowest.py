@@ -1,7 +1,6 @@
 """The slowest transactions that were kept, with the statement that took most of each."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -44,7 +43,11 @@ def build(run: Run) -> Sequence[Block]:
 
 def _row(slowest: Slowest, place: int, sql: Mapping[int, str]) -> tuple[str, ...]:
     response_ms = float(slowest.response_ms[place])
-    share, text = _slowest_statement(slowest.statements[place], response_ms, sql)
+    share = text = ""
+    if steps := slowest.statements[place]:
+        most = max(steps, key=lambda step: step["ms"])
+        share = percent(min(most["ms"] / max(response_ms, 1e-9), 1.0))
+        text = in_one_line(sql.get(most["statement"], ""), _SQL_LENGTH)
     return (
         seconds(float(slowest.time_s[place])),
         str(slowest.client[place]),
@@ -54,16 +57,6 @@ def _row(slowest: Slowest, place: int, sql: Mapping[int, str]) -> tuple[str, ...
         share,
         text,
     )
-
-
-def _slowest_statement(
-    steps: Sequence[Mapping[str, Any]], response_ms: float, sql: Mapping[int, str]
-) -> tuple[str, str]:
-    if not steps:
-        return "", ""
-    most = max(steps, key=lambda step: step["ms"])
-    share = most["ms"] / max(response_ms, 1e-9)
-    return percent(min(share, 1.0)), in_one_line(sql.get(most["statement"], ""), _SQL_LENGTH)
 
 
 SECTION = Section(id="slowest", title="Slowest transactions", build=build)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dbdyno.analysis.series.stages import stages_of
 from dbdyno.analysis.series.timeline import timeline
 from dbdyno.formatting import NOTHING, counted, milliseconds, seconds, significant, tps
-from dbdyno.model.record import RunRecord, StageRecord
+from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Run
 from dbdyno.report.content import Block, Section, Table, Text
 from dbdyno.report.sections.plan import STAGE_COLUMNS, stage_cells
@@ -27,7 +27,13 @@ def build(run: Run) -> Sequence[Block]:
             caption="p50 and p99: median over the measurement intervals of the stage",
             columns=columns,
             rows=[
-                (*stage_cells(number, planned), *_measured_cells(stage))
+                (
+                    *stage_cells(number, planned),
+                    tps(stage.tps),
+                    NOTHING if (failed := stage.failed_per_s) is None else significant(failed),
+                    milliseconds(stage.p50_ms),
+                    milliseconds(stage.p99_ms),
+                )
                 for number, (planned, stage) in enumerate(zip(plan.stages, found, strict=True), 1)
             ],
             numeric=frozenset(range(len(columns))),
@@ -42,28 +48,23 @@ def summary(record: RunRecord) -> Sequence[Block]:
     return [
         Table(
             columns=("stage", "duration", "load", "TPS", "p50", "p99"),
-            rows=[_cells_in_short(number, stage) for number, stage in enumerate(record.stages, 1)],
+            rows=[
+                (
+                    str(number),
+                    seconds(stage.duration_s),
+                    f"{tps(stage.rate_tps)} TPS"
+                    if stage.clients is None
+                    else counted(stage.clients, "client"),
+                    tps(stage.tps),
+                    milliseconds(stage.p50_ms),
+                    milliseconds(stage.p99_ms),
+                )
+                for number, stage in enumerate(record.stages, 1)
+            ],
             numeric=frozenset({3, 4, 5}),
         ),
         Text(text="p50 and p99 of a stage: median over its measurement intervals", note=True),
     ]
-
-
-def _cells_in_short(number: int, stage: StageRecord) -> tuple[str, ...]:
-    clients, rate = stage.clients, f"{tps(stage.rate_tps)} TPS"
-    load = rate if clients is None else counted(clients, "client")
-    times = (milliseconds(stage.p50_ms), milliseconds(stage.p99_ms))
-    return (str(number), seconds(stage.duration_s), load, tps(stage.tps), *times)
-
-
-def _measured_cells(stage: StageRecord) -> tuple[str, ...]:
-    failed_per_s = stage.failed_per_s
-    return (
-        tps(stage.tps),
-        NOTHING if failed_per_s is None else significant(failed_per_s),
-        milliseconds(stage.p50_ms),
-        milliseconds(stage.p99_ms),
-    )
 
 
 SECTION = Section(id="stages", title="Stages", build=build, summary=summary)

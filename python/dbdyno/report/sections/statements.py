@@ -19,18 +19,16 @@ from dbdyno.report.charts.statement_bars import StatementBar, draw_statement_bar
 from dbdyno.report.content import Block, Figure, Items, Section, Table
 
 
-class Row(Struct, frozen=True):
+class Row(Struct, frozen=True, kw_only=True):
     """A statement that ran, and its split if session samples show it."""
 
     record: StatementRecord
+    label: str
+    share: float
+    """Of the time of all statements."""
     split: StatementTime | None
     whole_style: str
     """Style of a bar without parts."""
-
-    @property
-    def total_ms(self) -> float:
-        """Total time over all transactions."""
-        return (self.record.mean_ms or 0) * self.record.count
 
     @property
     def parts(self) -> list[tuple[str, float]]:
@@ -58,15 +56,26 @@ def build(run: Run) -> Sequence[Block]:
     rows = _rows(run)
     if not rows:
         return []
+    key = _KEY if any(row.split for row in rows) else ()
+    bars = [
+        StatementBar(
+            label=row.label,
+            mean_ms=row.record.mean_ms or 0,
+            p95_ms=row.record.p95_ms or 0,
+            p99_ms=row.record.p99_ms or 0,
+            parts=row.parts,
+        )
+        for row in rows
+    ]
     return [
         Figure(
             id="statement-bars",
             caption="Time that the client waits for each statement. Bar and number: mean. "
             "Dot: p95. End of the line: p99.",
             summary=_summary(rows),
-            key=_key(rows),
+            key=(*key, _UNSEEN_KEY) if key and not all(row.split for row in rows) else key,
             table=_table(rows),
-            svg=at_each_width(partial(draw_statement_bars, _bars(rows))),
+            svg=at_each_width(partial(draw_statement_bars, bars)),
         ),
         *_sent_as_text([row.record for row in rows]),
     ]
@@ -99,7 +108,7 @@ def summary(record: RunRecord) -> Sequence[Block]:
             (
                 count(one.count),
                 *((rows_each(one),) * counts_rows),
-                *(milliseconds(ms) for ms in (one.mean_ms, one.p50_ms, one.p95_ms, one.p99_ms)),
+                *map(milliseconds, _times_ms(one)),
                 statement_label(one, statements),
             )
             for one in statements
@@ -117,50 +126,36 @@ def _sent_as_text_in_short(statements: Sequence[StatementRecord]) -> Sequence[It
     return [Items(title=title, sentences=sentences)] if sentences else []
 
 
-def _key(rows: Sequence[Row]) -> Sequence[tuple[str, str]]:
-    """Empty if no bar has parts."""
-    if not any(row.split for row in rows):
-        return ()
-    return _KEY if all(row.split for row in rows) else (*_KEY, _UNSEEN_KEY)
-
-
 def _rows(run: Run) -> list[Row]:
     """The statements that ran; a statement's position in the record is the number in its split."""
     queue = lock_queue(run)
     splits = {one.statement: one for one in queue.statements} if queue else {}
     whole = "bar unseen" if splits else "bar"
-    return [
-        Row(record, splits.get(number), whole)
+    ran = {
+        number: record
         for number, record in enumerate(explained_record(run).statements)
         if record.mean_ms is not None
-    ]
-
-
-def _bars(rows: Sequence[Row]) -> list[StatementBar]:
-    records = [row.record for row in rows]
+    }
+    total_ms = {number: (one.mean_ms or 0) * one.count for number, one in ran.items()}
     return [
-        StatementBar(
-            label=statement_label(row.record, records),
-            mean_ms=row.record.mean_ms or 0,
-            p95_ms=row.record.p95_ms or 0,
-            p99_ms=row.record.p99_ms or 0,
-            parts=row.parts,
+        Row(
+            record=record,
+            label=statement_label(record, list(ran.values())),
+            share=total_ms[number] / (sum(total_ms.values()) or 1),
+            split=splits.get(number),
+            whole_style=whole,
         )
-        for row in rows
+        for number, record in ran.items()
     ]
-
-
-def _share(row: Row, rows: Sequence[Row]) -> float:
-    return row.total_ms / (sum(one.total_ms for one in rows) or 1)
 
 
 def _summary(rows: Sequence[Row]) -> str:
-    most = max(rows, key=lambda row: row.total_ms)
+    most = max(rows, key=lambda row: row.share)
     record = most.record
     lock_ms = most.split.lock_ms if most.split else 0
     waiting = f", {milliseconds(lock_ms)} of it waiting for locks" if lock_ms else ""
     return (
-        f"The largest share of statement time, {percent(_share(most, rows))}, goes to "
+        f"The largest share of statement time, {percent(most.share)}, goes to "
         f"“{in_one_line(record.sql.rstrip(';'), 70)}”: {milliseconds(record.mean_ms)} on average"
         f"{waiting}, p99 {milliseconds(record.p99_ms)}."
     )
@@ -168,7 +163,6 @@ def _summary(rows: Sequence[Row]) -> str:
 
 def _table(rows: Sequence[Row]) -> Table:
     is_split = any(row.split for row in rows)
-    records = [row.record for row in rows]
     columns = ["Statement", "Count", "Rows each", "Without rows"]
     columns += ["Share of time", "Mean", "p50", "p95", "p99"]
     if is_split:
@@ -178,8 +172,12 @@ def _table(rows: Sequence[Row]) -> Table:
         columns=columns,
         rows=[
             (
-                statement_label(row.record, records),
-                *_cells(row.record, _share(row, rows)),
+                row.label,
+                count(row.record.count),
+                rows_each(row.record),
+                _without_rows(row.record),
+                percent(row.share),
+                *map(milliseconds, _times_ms(row.record)),
                 *(_split_cells(row) * is_split),
             )
             for row in rows
@@ -206,14 +204,8 @@ def _origin(one: StatementRecord, among: Sequence[StatementRecord]) -> Iterator[
         yield ", ".join(places)
 
 
-def _cells(one: StatementRecord, share: float) -> tuple[str, ...]:
-    return (
-        count(one.count),
-        rows_each(one),
-        _without_rows(one),
-        percent(share),
-        *(milliseconds(ms) for ms in (one.mean_ms, one.p50_ms, one.p95_ms, one.p99_ms)),
-    )
+def _times_ms(one: StatementRecord) -> tuple[float | None, ...]:
+    return one.mean_ms, one.p50_ms, one.p95_ms, one.p99_ms
 
 
 def rows_each(one: StatementRecord) -> str:

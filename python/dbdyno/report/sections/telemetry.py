@@ -11,8 +11,17 @@ from dbdyno.report.content import Block, Facts, Section, Table
 
 def build(run: Run) -> Sequence[Block]:
     """Nothing for a run of a version without telemetry."""
-    facts = [Facts(pairs=_pairs(run))] if explained_record(run).telemetry else []
-    return [*facts, *_lacks(run)]
+    blocks: list[Block] = [Facts(pairs=_pairs(run))] if explained_record(run).telemetry else []
+    if lacks := rows(run.lacks.time_s, run.lacks.source, run.lacks.reason):
+        table = Table(
+            caption="Sources that could not be read",
+            columns=("Since", "Source", "Why"),
+            rows=[(seconds(time_s), source, reason) for time_s, source, reason in lacks],
+            numeric=frozenset({0}),
+            code=frozenset({1}),
+        )
+        blocks.append(table)
+    return blocks
 
 
 def _pairs(run: Run) -> list[tuple[str, str]]:
@@ -25,29 +34,11 @@ def _pairs(run: Run) -> list[tuple[str, str]]:
     if telemetry.get("locks_hz"):
         pairs.append(("Lock samples", f"{significant(telemetry['locks_hz'])} per second"))
     for field, title in (("cpu_us", "Own CPU time"), ("server_cpu_us", "Server CPU time caused")):
-        if telemetry.get(field) is not None:
-            pairs.append((title, _cpu_text(telemetry[field], telemetry.get("seconds"))))
+        if (cpu_us := telemetry.get(field)) is not None:
+            over_s = telemetry.get("seconds")
+            share = f", {percent(cpu_us / 1e6 / over_s)} of a core" if over_s else ""
+            pairs.append((title, f"{milliseconds(cpu_us / 1000)}{share}"))
     return pairs
-
-
-def _cpu_text(cpu_us: float, over_s: float | None) -> str:
-    share = f", {percent(cpu_us / 1e6 / over_s)} of a core" if over_s else ""
-    return f"{milliseconds(cpu_us / 1000)}{share}"
-
-
-def _lacks(run: Run) -> list[Table]:
-    lacks = rows(run.lacks.time_s, run.lacks.source, run.lacks.reason)
-    if not lacks:
-        return []
-    return [
-        Table(
-            caption="Sources that could not be read",
-            columns=("Since", "Source", "Why"),
-            rows=[(seconds(time_s), source, reason) for time_s, source, reason in lacks],
-            numeric=frozenset({0}),
-            code=frozenset({1}),
-        )
-    ]
 
 
 SECTION = Section(id="telemetry", title="Telemetry", build=build)

@@ -21,46 +21,36 @@ def build(run: Run) -> Sequence[Block]:
     line = whole_intervals(run)
     if not len(line.tps):
         return []
-    figures = [_throughput(run)]
+    figures = [
+        Figure(
+            id="throughput-chart",
+            caption=f"Completed transactions per second; {_point_text(run)}.",
+            summary=_throughput_summary(run),
+            table=_table(run, "Throughput over time", "TPS", line.tps),
+            chart=_chart(run, Series("ok", "--blue", _points(line.tps)), 260),
+        )
+    ]
     if line.failed_per_s.any():
-        figures.append(_failures(run))
+        # Elsewhere no bar rather than one without height.
+        bars = [value or None for value in _points(line.failed_per_s)]
+        figures.append(
+            Figure(
+                id="failures-chart",
+                caption=f"Failed transactions per second; {_point_text(run)}.",
+                summary=_failures_summary(run),
+                table=_table(run, "Failures over time", "Failed / s", line.failed_per_s),
+                chart=_chart(run, Series("failed", "--red", bars, "bars"), 120),
+            )
+        )
     return figures
-
-
-def _throughput(run: Run) -> Figure:
-    line = whole_intervals(run)
-    return Figure(
-        id="throughput-chart",
-        caption=f"Completed transactions per second; {_point_text(run)}.",
-        summary=_throughput_summary(run),
-        table=_table(run, "Throughput over time", "TPS", line.tps),
-        chart=_chart(run, Series("ok", "--blue", _points(line.tps)), 260),
-    )
-
-
-def _failures(run: Run) -> Figure:
-    line = whole_intervals(run)
-    return Figure(
-        id="failures-chart",
-        caption=f"Failed transactions per second; {_point_text(run)}.",
-        summary=_failures_summary(run),
-        table=_table(run, "Failures over time", "Failed / s", line.failed_per_s),
-        chart=_chart(run, _failed_series(line.failed_per_s), 120),
-    )
-
-
-def _failed_series(failed_per_s: resample.Values) -> Series:
-    """Bars where something failed; elsewhere no bar rather than one without height."""
-    values = [value or None for value in _points(failed_per_s)]
-    return Series("failed", "--red", values, "bars")
-
-
-def _points(values: resample.Values) -> list[float | None]:
-    return resample.json_numbers(resample.mean_of(values, resample.group_size(len(values))))
 
 
 def _chart(run: Run, series: Series, height: int) -> LineChart:
     return chart(run, [series], scale="linear", unit="tps", height=height)
+
+
+def _points(values: resample.Values) -> list[float | None]:
+    return resample.json_numbers(resample.mean_of(values, resample.group_size(len(values))))
 
 
 def _point_text(run: Run) -> str:
@@ -79,19 +69,15 @@ def _throughput_summary(run: Run) -> str:
         return "No transaction finished in a measured interval."
     if len(measured) == 1:
         return f"{tps(float(measured[0]))} transactions per second in the only measured interval."
-    return (
+    text = (
         f"Between {tps(float(measured.min()))} and {tps(float(measured.max()))} transactions "
-        f"per second, median {tps(median(measured))}.{_variation_text(run)}"
+        f"per second, median {tps(median(measured))}."
     )
-
-
-def _variation_text(run: Run) -> str:
     throughput = explained_record(run).throughput_tps
-    variation = throughput.coefficient_of_variation if throughput else None
-    if variation is None:
-        return ""
+    if throughput is None or (variation := throughput.coefficient_of_variation) is None:
+        return text
     around = " around the means of the stages" if has_stages(run.plan) else ""
-    return f" Coefficient of variation{around}: {percent(variation)}."
+    return f"{text} Coefficient of variation{around}: {percent(variation)}."
 
 
 def _failures_summary(run: Run) -> str:

@@ -13,7 +13,7 @@ from dbdyno.model.run import Run
 from dbdyno.report.charts import resample
 from dbdyno.report.charts.event_lanes import lane_text
 from dbdyno.report.charts.over_time import chart, sampled_rows, shading_text
-from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Table
+from dbdyno.report.content import Block, Figure, Section, Series, Table
 
 # From the bottom: the server at work, then what it waits for, then who keeps it waiting.
 _KINDS: Mapping[PartKind, tuple[str, str]] = {
@@ -52,7 +52,7 @@ def build(run: Run) -> Sequence[Block]:
     found = bands(run, line)
     names = _KINDS if found.knows_cpu else {**_KINDS, **_BY_SAMPLES_ALONE}
     shown = [
-        _Band(*names[kind], _colour(kind), found.sessions[kind])
+        _Band(*names[kind], f"--wait-{kind.replace('_', '-')}", found.sessions[kind])
         for kind in _KINDS
         if kind in found.sessions
     ]
@@ -69,6 +69,12 @@ class _Band(NamedTuple):
 
 
 def _figure(run: Run, shown: list[_Band], *, knows_cpu: bool) -> Figure:
+    line = whole_intervals(run)
+    size = resample.group_size(len(line.tps))
+    series = [
+        Series(band.name, band.colour, resample.json_numbers(resample.mean_of(band.sessions, size)))
+        for band in reversed(shown)
+    ]
     return Figure(
         id="waits-chart",
         caption="Clients by sampled session state, on average"
@@ -76,27 +82,15 @@ def _figure(run: Run, shown: list[_Band], *, knows_cpu: bool) -> Figure:
         "Clients without an outstanding request are not shown."
         f"{_WITH_KERNEL if knows_cpu else _SAMPLES_ALONE}",
         summary=_summary(run, shown),
-        table=_table(run, shown),
+        table=Table(
+            caption="Clients by sampled session state",
+            columns=("Time", "Phase", *(band.name for band in shown)),
+            rows=sampled_rows(line, [band.sessions for band in shown], significant),
+            numeric=frozenset({0, *range(2, len(shown) + 2)}),
+        ),
         key=[(band.colour, f"{band.name}: {band.meaning}") for band in shown],
-        chart=_chart(run, shown),
+        chart=chart(run, series, scale="linear", unit="sessions", stacked=True, height=200),
     )
-
-
-def _colour(kind: PartKind) -> str:
-    return f"--wait-{kind.replace('_', '-')}"
-
-
-def _chart(run: Run, shown: list[_Band]) -> LineChart:
-    size = resample.group_size(len(whole_intervals(run).tps))
-    series = [
-        Series(
-            band.name,
-            band.colour,
-            resample.json_numbers(resample.mean_of(band.sessions, size)),
-        )
-        for band in reversed(shown)
-    ]
-    return chart(run, series, scale="linear", unit="sessions", stacked=True, height=200)
 
 
 def _summary(run: Run, shown: list[_Band]) -> str:
@@ -115,15 +109,6 @@ def _summary(run: Run, shown: list[_Band]) -> str:
     first = sorted(means, key=lambda name: -means[name])[:3]
     parts = ", ".join(f"{name} {percent(means[name] / whole)}" for name in first if means[name])
     return f"On average {significant(whole)} clients were working or waiting: {parts}."
-
-
-def _table(run: Run, shown: list[_Band]) -> Table:
-    return Table(
-        caption="Clients by sampled session state",
-        columns=("Time", "Phase", *(band.name for band in shown)),
-        rows=sampled_rows(whole_intervals(run), [band.sessions for band in shown], significant),
-        numeric=frozenset({0, *range(2, len(shown) + 2)}),
-    )
 
 
 SECTION = Section(id="waits", title="What clients waited for", build=build)
