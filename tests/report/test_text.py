@@ -80,9 +80,8 @@ RECORD = synthetic.record(
 )
 
 
-# As a run folder has it.
-PLAN = msgspec.to_builtins(
-    msgspec.structs.replace(synthetic.plan(), latency_limit_ns=20_000_000, variables={"scale": 50})
+PLAN = msgspec.structs.replace(
+    synthetic.plan(), latency_limit_ns=20_000_000, variables={"scale": 50}
 )
 
 
@@ -164,8 +163,9 @@ serialization  40001     36  could not serialize
 
 def test_a_run_that_never_began():
     record = synthetic.record(status="failed", target="dbname=shop")
-    assert render_summary(record, {}) == snapshot("""\
+    assert render_summary(record, PLAN) == snapshot("""\
 tpcb on dbname=shop
+  8 clients, 2 threads, closed loop, query mode prepared, latency limit 20 ms, scale 50
 
 The run failed: these are the results until then.
 """)
