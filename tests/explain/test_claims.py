@@ -7,6 +7,7 @@ from dbdyno.analysis.events.wal import ImageTime
 from dbdyno.analysis.series.steadiness import Shift
 from dbdyno.analysis.waits.processor_time import ProcessorTime
 from dbdyno.databases.known import native_database
+from dbdyno.explain.gains import Gains, GainsOfWaits
 from dbdyno.explain.locks.convoy import Convoy
 from dbdyno.explain.locks.row_holds import RowHold
 from dbdyno.explain.registry import all_rules
@@ -52,7 +53,6 @@ from dbdyno.explain.rules.too_many_connections import TooManyConnections
 from dbdyno.explain.rules.tries_again import TriesAgain
 from dbdyno.explain.rules.unsteady import Unsteady
 from dbdyno.explain.rules.wal_write import Flushes, Promise, WalWrite
-from dbdyno.explain.sentences import Gains, GainsOfWaits
 from dbdyno.explain.statements.sql import Sql
 from dbdyno.explain.statements.statements import Statement
 from dbdyno.explain.statements.unindexed_lookups import Lookup

@@ -4,23 +4,25 @@ import pytest
 from msgspec.structs import replace
 
 from dbdyno.analysis.waits.budget import Budget, Part
+from dbdyno.explain.directness import uncovered
 from dbdyno.explain.explain import (
     Explanation,
     explain,
     left_over,
     outcome,
-    uncovered,
     unexplained,
 )
 from dbdyno.explain.explanation_text import explanation_lines, summary_lines
+from dbdyno.explain.gains import gains_in
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.registry import all_rules
 from dbdyno.explain.rule import Aside, Claim, NotFound, Numbers, Rule, at_most, severity_of
-from dbdyno.explain.sentences import gains_in
 from dbdyno.layout import laid_out
 from dbdyno.model.record import Finding, UnevaluatedRule
 from tests.explain.made import made_run, with_looks, with_processors
 from tests.support.recordings import MadeRun
+
+NEAR_FIRST = {"near": frozenset({"far"})}
 
 
 def a_rule(name, **more):
@@ -65,23 +67,21 @@ def test_severity_follows_the_share():
 
 
 def test_a_nearer_finding_hides_what_it_covers_unless_that_is_graver():
-    rules = {"near": a_rule("near", covers=frozenset({"far"})), "far": a_rule("far")}
     near, far = a_finding("near"), a_finding("far")
-    assert uncovered([near, far], rules) == [near]
+    assert uncovered([near, far], NEAR_FIRST) == [near]
     graver = a_finding("far", "critical")
-    assert uncovered([near, graver], rules) == [near, graver]
+    assert uncovered([near, graver], NEAR_FIRST) == [near, graver]
 
 
 def test_a_nearer_finding_hides_none_that_accounts_for_much_more_or_is_better_known():
     """Sorts that spill take a fifth of the time; that the CPU takes the rest remains visible."""
-    rules = {"near": a_rule("near", covers=frozenset({"far"})), "far": a_rule("far")}
     near, alike = a_finding("near", share=0.2), a_finding("far", share=0.4)
-    assert uncovered([near, alike], rules) == [near]
+    assert uncovered([near, alike], NEAR_FIRST) == [near]
     larger = a_finding("far", share=0.8)
-    assert uncovered([near, larger], rules) == [near, larger]
-    assert uncovered([near, replace(alike, certainty="likely")], rules) != [near]
+    assert uncovered([near, larger], NEAR_FIRST) == [near, larger]
+    assert uncovered([near, replace(alike, certainty="likely")], NEAR_FIRST) != [near]
     of_something_else = replace(larger, share_of="lost throughput")
-    assert uncovered([near, of_something_else], rules) == [near]
+    assert uncovered([near, of_something_else], NEAR_FIRST) == [near]
 
 
 def test_time_that_no_finding_accounts_for_remains():

@@ -12,10 +12,10 @@ from markupsafe import Markup
 from dbdyno.formatting import plain
 from dbdyno.report import content, page_order
 from dbdyno.report.content import (
-    FindingBlock,
     Commands,
     Facts,
     Figure,
+    FindingBlock,
     Folded,
     Items,
     Number,

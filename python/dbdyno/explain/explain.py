@@ -4,7 +4,7 @@ Each rule decides how severe its cause is. This module merges findings of the sa
 computes the client time that no finding accounts for.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -13,6 +13,7 @@ from msgspec import Struct
 from dbdyno.analysis.costs.costs import costs
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.budget import Budget, known_budget
+from dbdyno.explain.directness import uncovered
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.resources.failing import did_nothing
@@ -25,7 +26,6 @@ Outcome: TypeAlias = Finding | NotFound | CouldNotLook
 _CERTAINTIES: tuple[Certainty, ...] = ("hint", "likely", "sure")
 # Clients that had nothing to do, or had to wait by plan, need no explanation.
 _REQUESTED: tuple[TimeKind, ...] = ("idle", "pause")
-_MOST = 0.5
 _DIGITS = 9
 """Of shares: what subtraction leaves behind is not left over."""
 NOTHING_MEASURED = "nothing was measured"
@@ -57,13 +57,21 @@ def explain(run: Run) -> Explanation:
     rules = {name: rule for name, rule in all_rules().items() if rule.is_for(run.database)}
     outcomes = {name: _guarded(rule, run) for name, rule in rules.items()}
     findings = [found for found in outcomes.values() if isinstance(found, Finding)]
-    shown = sorted(uncovered(findings, rules), key=_weight, reverse=True)
-    budget = _budget(run)
+    shown = sorted(uncovered(findings), key=_weight, reverse=True)
+    not_looked = [
+        UnevaluatedRule(id=name, title=rules[name].title, reason=found.reason)
+        for name, found in outcomes.items()
+        if isinstance(found, CouldNotLook)
+    ]
+    try:
+        budget = known_budget(run)
+    except Exception:  # the rules that need it say why
+        budget = None
     whole = unexplained(findings, rules, budget)
     left = left_over(findings, rules, budget) if budget else {}
     return Explanation(
         findings=shown,
-        not_looked=_unevaluated(outcomes, rules),
+        not_looked=not_looked,
         unexplained=whole,
         unexplained_as=_by_name(budget, left, whole or 0.0) if budget else {},
     )
@@ -129,55 +137,13 @@ def _guarded(rule: Rule, run: Run) -> Outcome:
         return CouldNotLook(f"internal error in this rule: {type(error).__name__}: {error}")
 
 
-def _budget(run: Run) -> Budget | None:
-    try:
-        return known_budget(run)
-    except Exception:
-        return None
-
-
-def _unevaluated(
-    outcomes: Mapping[str, Outcome], rules: Mapping[str, Rule]
-) -> list[UnevaluatedRule]:
-    return [
-        UnevaluatedRule(id=name, title=rules[name].title, reason=result.reason)
-        for name, result in outcomes.items()
-        if isinstance(result, CouldNotLook)
-    ]
-
-
-def uncovered(findings: Sequence[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
-    """Drop findings whose cause another names more precisely, with at least the same severity.
-
-    One that accounts for more than twice as much also covers something else, and stays; and a hint
-    never hides a finding that is more certain.
-    """
-
-    def hides(nearer: Finding, found: Finding) -> bool:
-        return (
-            found.id in rules[nearer.id].covers
-            and _gravity(nearer) >= _gravity(found)
-            and (nearer.certainty != "hint" or found.certainty == "hint")
-            and _accounts_for_most(nearer, found)
-        )
-
-    return [found for found in findings if not any(hides(nearer, found) for nearer in findings)]
-
-
-def _accounts_for_most(nearer: Finding, of: Finding) -> bool:
-    """Assumed if their shares are not known, or are not shares of the same total."""
-    if nearer.share is None or of.share is None or nearer.share_of != of.share_of:
-        return True
-    return nearer.share >= of.share * _MOST
-
-
-def _gravity(finding: Finding) -> int:
-    return SEVERITIES.index(finding.severity)
-
-
 def _weight(finding: Finding) -> tuple[int, float, int]:
     """Sort key: severity, then share, then certainty."""
-    return _gravity(finding), finding.share or 0.0, _CERTAINTIES.index(finding.certainty)
+    return (
+        SEVERITIES.index(finding.severity),
+        finding.share or 0.0,
+        _CERTAINTIES.index(finding.certainty),
+    )
 
 
 def unexplained(
@@ -205,13 +171,17 @@ def left_over(
     """
     left: dict[TimeKind, float] = {part.kind: budget.share(part.kind) for part in budget.parts}
     left["not_seen"] = max(budget.not_seen / budget.total, 0.0)
-    claims = [
+    shares = [
         (rules[found.id].accounts_for, found.share)
         for found in findings
         if found.share is not None and found.share_of == "client time"
     ]
-    for kinds, share in sorted(claims, key=_kind_count):
-        _take(left, kinds, share)
+    for kinds, share in sorted(shares, key=lambda one: len(one[0])):
+        untaken = share
+        for kind in sorted(kinds & left.keys()):
+            part = min(left[kind], untaken)
+            left[kind] -= part
+            untaken -= part
     return {
         kind: share
         for kind, share in left.items()
@@ -227,15 +197,3 @@ def _by_name(budget: Budget, left: Mapping[TimeKind, float], whole: float) -> di
         names.get(kind, kind): share * scale
         for kind, share in sorted(left.items(), key=lambda one: one[1], reverse=True)
     }
-
-
-def _kind_count(claim: tuple[frozenset[TimeKind], float]) -> int:
-    return len(claim[0])
-
-
-def _take(left: dict[TimeKind, float], kinds: frozenset[TimeKind], share: float) -> None:
-    """Take up to ``share`` from what is left of the kinds."""
-    for kind in sorted(kinds & left.keys()):
-        part = min(left[kind], share)
-        left[kind] -= part
-        share -= part

@@ -1,7 +1,7 @@
 """What a rule is, and what it may claim.
 
 A rule is one file of ``rules`` that ends in ``RULE = Rule(…)``. Its docstring is its page in the
-manual (:mod:`dbdyno.explain.manual` describes the parts). It examines one
+manual (:mod:`dbdyno.explain.registry` describes the parts). It examines one
 :class:`~dbdyno.model.run.Run`, by arithmetic alone: what it finds is a :class:`Claim`, whose fields
 are numbers and whose properties are the sentences about them. If something that it needs was not
 recorded, the outcome is *could not look*, with the reason from :mod:`dbdyno.explain.needs`.
@@ -153,17 +153,16 @@ class Claim(Numbers, frozen=True, kw_only=True):
 class Rule(Struct, frozen=True, kw_only=True):
     """One way to explain a run.
 
-    ``covers`` are ids of rules that see the same cause less directly: if this rule explains most of
-    their share, with at least their severity, their findings are not shown. ``accounts_for`` are
-    the kinds of client time that a finding with a share of it explains. A rule about what only some
-    databases do ``needs`` that capability, and is not run for others. If a load's transactions
-    failed, only the rules that may explain the failures are run (``explains_failures``).
+    ``accounts_for`` are the kinds of client time that a finding with a share of it explains. A rule
+    about what only some databases do ``needs`` that capability, and is not run for others. If a
+    load's transactions failed, only the rules that may explain the failures are run
+    (``explains_failures``). Which rules see a cause more directly than others is in
+    :mod:`dbdyno.explain.directness`.
     """
 
     id: str
     title: str
     look: Callable[[Run], Claim | NotFound | CouldNotLook]
-    covers: frozenset[str] = frozenset()
     accounts_for: frozenset[TimeKind] = frozenset()
     needs: frozenset[Capability] = frozenset()
     explains_failures: bool = False

@@ -213,7 +213,17 @@ class Folded(Struct, frozen=True, kw_only=True):
 
 
 Block: TypeAlias = (
-    Table | Facts | Text | Commands | Items | Numbers | Verdict | Figure | FindingBlock | Sentence | Folded
+    Table
+    | Facts
+    | Text
+    | Commands
+    | Items
+    | Numbers
+    | Verdict
+    | Figure
+    | FindingBlock
+    | Sentence
+    | Folded
 )
 
 

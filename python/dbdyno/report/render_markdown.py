@@ -12,10 +12,10 @@ from dbdyno.formatting import plain
 from dbdyno.layout import printable, visible
 from dbdyno.report.content import (
     Block,
-    FindingBlock,
     Commands,
     Facts,
     Figure,
+    FindingBlock,
     Folded,
     HeadLine,
     Items,

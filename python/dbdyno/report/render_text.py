@@ -21,10 +21,10 @@ from dbdyno.layout import (
 )
 from dbdyno.report.content import (
     Block,
-    FindingBlock,
     Commands,
     Facts,
     Figure,
+    FindingBlock,
     Folded,
     HeadLine,
     Items,

@@ -111,18 +111,15 @@ class _Queue(Struct, frozen=True):
 def _shielded(run: Run, seen: list[RowHold]) -> list[tuple[int, str]]:
     """Scripts and tables of few rows that they lock behind a queue, where hardly anybody waits."""
     clients = run.plan.clients
+    known = {(hold.script, hold.relation) for hold in seen}
     found: dict[tuple[int, str], None] = {}
     for hold in seen:
         for number in while_held(run, hold.statement):
             relation = _recorded(run, _statement(run, number).sql.locked_table)
             few = relation and (_rows_of(run, relation) or math.inf) < clients
-            if relation and few and not any(_is_of(hold.script, relation, one) for one in seen):
+            if relation and few and (hold.script, relation) not in known:
                 found[hold.script, relation] = None
     return list(found)
-
-
-def _is_of(script: int, relation: str, hold: RowHold) -> bool:
-    return (hold.script, hold.relation) == (script, relation)
 
 
 def _recorded(run: Run, written: str | None) -> str | None:
@@ -146,6 +143,8 @@ def _relation(run: Run, edge: Edge) -> str:
 
 def _row_hold(run: Run, queue: LockQueue, of: _Queue) -> RowHold:
     statement = _locking_statement(run, of)
+    sql = _sql_of(run, statement)
+    named = of.relation == UNKNOWN or any(fits(name, of.relation) for name in sql.tables)
     locks_all = _locks_all(run, statement, of.relation)
     return RowHold(
         statement=statement,
@@ -158,8 +157,8 @@ def _row_hold(run: Run, queue: LockQueue, of: _Queue) -> RowHold:
         hold_range_s=_hold_range_s(run, queue, statement),
         taken_s=_taken_s(run, statement),
         is_alone=while_held(run, statement) == [statement],
-        is_named=_names(_sql_of(run, statement), of.relation),
-        locks_first=_sql_of(run, statement).locks_the_first,
+        is_named=named,
+        locks_first=sql.locks_the_first,
         locks_all=locks_all,
         is_drawn_over_scale=_is_drawn_over_scale(run, statement),
     )
@@ -183,10 +182,6 @@ def _is_drawn_over_scale(run: Run, statement: int) -> bool:
     script = run.plan.scripts[of.script].text
     found = commands(script, dialect_of(run.database))
     return depend_on(_SCALE, of.sql.choosing_variables, found)
-
-
-def _names(sql: Sql, relation: str) -> bool:
-    return relation == UNKNOWN or any(fits(name, relation) for name in sql.tables)
 
 
 def _rows_to_lock(run: Run, statement: int, relation: str) -> float | None:

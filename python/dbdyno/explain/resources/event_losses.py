@@ -6,9 +6,9 @@ is not given as a share of all lost throughput: the rest of that may be chance a
 """
 
 from dbdyno.analysis.events.losses import CHANCE_MAX, Loss
+from dbdyno.explain.gains import Gains
 from dbdyno.explain.needs import losses_of
 from dbdyno.explain.rule import NOTICED, Aside, Claim, Numbers, at_most, severity_of
-from dbdyno.explain.sentences import Gains
 from dbdyno.formatting import count, percent
 from dbdyno.model.record import Certainty, Severity, ShareOf
 from dbdyno.model.run import Run

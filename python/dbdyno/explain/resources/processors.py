@@ -83,10 +83,7 @@ def engine_fullness(run: Run) -> float:
     intervals = run.intervals
     measured = intervals.phase == "measure"
     seconds = float(intervals.seconds[measured].sum())
+    # Its first versions recorded only their threads.
+    processors = run.engine.hello.processors or run.plan.threads
     busy_s = float(intervals.cpu_us[measured].sum()) / 1e6
-    return busy_s / needed(seconds * _engine_processors(run) or None, "nothing was measured")
-
-
-def _engine_processors(run: Run) -> int:
-    """Cores that the engine can use at once; its first versions recorded only their threads."""
-    return run.engine.hello.processors or run.plan.threads
+    return busy_s / needed(seconds * processors or None, "nothing was measured")

@@ -170,6 +170,5 @@ RULE = Rule(
     id="autovacuum_behind",
     title="Autovacuum does not keep up with dead rows",
     look=look,
-    covers=frozenset({"table_growth"}),
     needs=frozenset({"autovacuum"}),
 )

@@ -19,11 +19,12 @@ from typing import ClassVar
 
 from dbdyno.analysis.events.events import RunEvent, events
 from dbdyno.analysis.events.server_events import AUTOVACUUM_OF
+from dbdyno.explain.gains import gains_in
 from dbdyno.explain.needs import known_objects
 from dbdyno.explain.resources.autovacuum import pauses
 from dbdyno.explain.resources.event_losses import LossClaim, loss_to, numbers_of
 from dbdyno.explain.rule import Aside, NotFound, Rule
-from dbdyno.explain.sentences import and_so_on, gains_in
+from dbdyno.explain.sentences import and_so_on
 from dbdyno.explain.statements.statements import table_of
 from dbdyno.formatting import percent, seconds
 from dbdyno.model.counters import PgUserTables

@@ -17,10 +17,10 @@ then full-page writes are reported too, and are the first thing to address.
 from typing import ClassVar
 
 from dbdyno.analysis.events.events import RunEvent, events
+from dbdyno.explain.gains import gains_in
 from dbdyno.explain.needs import grown
 from dbdyno.explain.resources.event_losses import LossClaim, loss_to, numbers_of
 from dbdyno.explain.rule import Aside, NotFound, Rule
-from dbdyno.explain.sentences import gains_in
 from dbdyno.formatting import count, percent, seconds
 from dbdyno.model.counters import PgCheckpointer
 from dbdyno.model.run import Run

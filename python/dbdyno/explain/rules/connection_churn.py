@@ -17,16 +17,16 @@ from typing import ClassVar
 
 from dbdyno.analysis.series.totals import measured_total
 from dbdyno.analysis.waits.session_samples import client_time_s, measured_s
+from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.needs import committed, growth_if_reported, needed
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
-from dbdyno.explain.sentences import Gains, gains_in
+from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
 from dbdyno.formatting import count, milliseconds, percent, significant
 from dbdyno.model.counters import Machine
 from dbdyno.model.record import Certainty
 from dbdyno.model.run import Run
 
 
-class ConnectionChurn(Claim, frozen=True, kw_only=True):
+class ConnectionChurn(LimitClaim, frozen=True, kw_only=True):
     """The connections opened while measuring, as the clients and the server saw them."""
 
     connections: int
@@ -41,7 +41,6 @@ class ConnectionChurn(Claim, frozen=True, kw_only=True):
     pooler: Aside[str]
     is_wanted: Aside[bool] = False
     """Whether the run was to connect for each transaction (-C)."""
-    gains: Aside[Gains] = Gains()
 
     @property
     def summary(self) -> str:
@@ -78,10 +77,6 @@ class ConnectionChurn(Claim, frozen=True, kw_only=True):
             f"({self.pooler}) in front of the server.",
             *([unwanted] if self.is_wanted else []),
         ]
-
-    @property
-    def gain(self) -> str:
-        return self.gains.text(self.share or 0.0)
 
     refute: ClassVar[str] = (
         "Run again with connections kept open: throughput must rise by about that factor; at a "

@@ -17,9 +17,9 @@ threads then hides the one that is saturated.
 from typing import ClassVar
 
 from dbdyno.analysis.waits.processor_time import SATURATED
+from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.resources.processors import FULL, engine_fullness, processor_time
 from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule, at_most, severity_of
-from dbdyno.explain.sentences import Gains, gains_in
 from dbdyno.formatting import percent
 from dbdyno.model.record import Certainty, Severity, ShareOf
 from dbdyno.model.run import Run
@@ -50,13 +50,12 @@ class GeneratorSaturated(Claim, frozen=True, kw_only=True):
     refute: ClassVar[str] = "Give it twice the threads and cores: throughput must rise."
 
 
-class GeneratorBesideServer(Claim, frozen=True, kw_only=True):
+class GeneratorBesideServer(LimitClaim, frozen=True, kw_only=True):
     """The engine uses CPU time of a saturated host on which the server is, too."""
 
     engine_share: float
     server_share: float
     in_use: Aside[float]
-    gains: Aside[Gains] = Gains()
     share_of: ClassVar[ShareOf] = ""
 
     @property
@@ -112,5 +111,4 @@ RULE = Rule(
     id="cpu_generator",
     title="CPU-bound: the load generator",
     look=look,
-    covers=frozenset({"round_trips"}),
 )

@@ -29,6 +29,7 @@ from msgspec import Struct
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.budget import Budget, known_budget
 from dbdyno.analysis.waits.processor_time import SATURATED
+from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.resources.network_time import network_time_of, stays_within_machine
 from dbdyno.explain.resources.processors import (
     busiest_others,
@@ -40,13 +41,11 @@ from dbdyno.explain.rule import (
     NOTICED,
     SEVERITIES,
     Aside,
-    Claim,
     NotFound,
     Rule,
     at_most,
     severity_of,
 )
-from dbdyno.explain.sentences import Gains, gains_in
 from dbdyno.formatting import percent, seconds
 from dbdyno.model.database import PartKind
 from dbdyno.model.record import Certainty, Severity
@@ -64,7 +63,7 @@ class Program(Struct, frozen=True):
     cpu_s: float
 
 
-class CpuOthers(Claim, frozen=True, kw_only=True):
+class CpuOthers(LimitClaim, frozen=True, kw_only=True):
     """Shares of the host's CPU time; the claim's own is of client time."""
 
     others_share: float
@@ -79,7 +78,6 @@ class CpuOthers(Claim, frozen=True, kw_only=True):
     """Of the others, sessions of the server."""
     named_share: Aside[float]
     """Of the others' CPU time, what belongs to those that are named."""
-    gains: Aside[Gains] = Gains()
 
     @property
     def is_known(self) -> bool:
@@ -138,10 +136,6 @@ class CpuOthers(Claim, frozen=True, kw_only=True):
             *([of_programs] if has_programs else []),
             *([of_sessions] if has_sessions else []),
         ]
-
-    @property
-    def gain(self) -> str:
-        return self.gains.text(self.share or 0.0)
 
     refute: ClassVar[str] = (
         "Run again without them: throughput must rise by about that factor; at a given rate, "
@@ -208,8 +202,5 @@ RULE = Rule(
     id="cpu_others",
     title="CPU-bound: other programs on the same cores",
     look=look,
-    covers=frozenset(
-        {"cpu_server", "cpu_generator", "own_work", "too_many_connections", "round_trips"}
-    ),
     accounts_for=frozenset({*_AT_PROCESSORS, "client_or_network"}),
 )

@@ -22,10 +22,10 @@ from typing import ClassVar
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.budget import known_budget
 from dbdyno.analysis.waits.processor_time import SATURATED, ProcessorTime
+from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.needs import committed
 from dbdyno.explain.resources.processors import foreign_sessions, kernel_threads, processor_time
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
-from dbdyno.explain.sentences import Gains, gains_in
+from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
 from dbdyno.formatting import count, milliseconds, percent
 from dbdyno.model.record import Certainty, Severity
 from dbdyno.model.run import Run
@@ -34,7 +34,7 @@ COUNTED_MIN = 0.001
 """Of the host's CPU time, which is counted in ticks: less is one or none in a short run."""
 
 
-class CpuServer(Claim, frozen=True, kw_only=True):
+class CpuServer(LimitClaim, frozen=True, kw_only=True):
     """What the server used of the CPU for this load, beside what else used it."""
 
     server_share: float
@@ -45,7 +45,6 @@ class CpuServer(Claim, frozen=True, kw_only=True):
     predominates: Aside[bool]
     """Whether others used no more than the server for this load."""
     kernel_share: Aside[float] = 0.0
-    gains: Aside[Gains] = Gains()
     severity: ClassVar[Severity] = "note"
     certainty: ClassVar[Certainty] = "sure"
 

@@ -16,14 +16,14 @@ from typing import ClassVar
 
 from dbdyno.analysis.waits.budget import known_budget
 from dbdyno.analysis.waits.processor_time import ProcessorTime
+from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.resources.processors import processor_time
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
-from dbdyno.explain.sentences import Gains, gains_in
+from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
 from dbdyno.formatting import percent
 from dbdyno.model.run import Run
 
 
-class CpuSteal(Claim, frozen=True, kw_only=True):
+class CpuSteal(LimitClaim, frozen=True, kw_only=True):
     """CPU time that the hypervisor withheld."""
 
     stolen_share: float
@@ -31,7 +31,6 @@ class CpuSteal(Claim, frozen=True, kw_only=True):
     of_wanted: float
     """Of the CPU time that was used or stolen."""
     cores: Aside[float]
-    gains: Aside[Gains] = Gains()
 
     @property
     def summary(self) -> str:
@@ -48,10 +47,6 @@ class CpuSteal(Claim, frozen=True, kw_only=True):
         "CPU work takes longer by that much, at times that no setting of the server explains."
     )
     advice: ClassVar[list[str]] = ["Measure on a machine or an instance type with dedicated cores."]
-
-    @property
-    def gain(self) -> str:
-        return self.gains.text(self.share or 0.0)
 
     refute: ClassVar[str] = (
         "Run at another time or on another instance: throughput must rise as steal falls."
@@ -84,6 +79,5 @@ RULE = Rule(
     id="cpu_steal",
     title="CPU steal: the hypervisor withholds CPU time",
     look=look,
-    covers=frozenset({"cpu_server", "own_work", "too_many_connections"}),
     accounts_for=frozenset({"cpu", "cpu_queue"}),
 )

@@ -18,11 +18,12 @@ Wrong when: the quota belongs to an outer cgroup, which cannot be seen from insi
 from typing import ClassVar
 
 from dbdyno.analysis.series.readings import level
+from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.needs import needed
 from dbdyno.explain.resources.processors import SERVER_ELSEWHERE, sees_server
 from dbdyno.explain.resources.withheld import stopped_share, throttled_shares
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
-from dbdyno.explain.sentences import Gains, amount, gains_in
+from dbdyno.explain.rule import NOTICED, Claim, NotFound, Rule
+from dbdyno.explain.sentences import amount
 from dbdyno.formatting import percent
 from dbdyno.model.counters import ControlGroup
 from dbdyno.model.record import Certainty
@@ -31,14 +32,13 @@ from dbdyno.model.run import Run
 _WHO = {"server": "the server", "engine": "the load generator"}
 
 
-class Throttled(Claim, frozen=True, kw_only=True):
+class Throttled(LimitClaim, frozen=True, kw_only=True):
     """A cgroup that exhausted its CPU quota."""
 
     who: str
     throttled_share: float
     limit_cores: float | None
     """None if it was not read."""
-    gains: Aside[Gains] = Gains()
     certainty: ClassVar[Certainty] = "sure"
 
     @property
@@ -117,9 +117,5 @@ RULE = Rule(
     id="cpu_throttled",
     title="CPU throttling: a cgroup quota is exhausted",
     look=look,
-    covers=frozenset(
-        {"cpu_server", "cpu_others", "cpu_generator", "own_work", "round_trips"}
-        | {"too_many_connections"}
-    ),
     accounts_for=frozenset({"cpu", "cpu_queue", "client_or_network", "not_seen"}),
 )

@@ -21,6 +21,7 @@ from typing import ClassVar
 from dbdyno.analysis.search.bounds import cached_share
 from dbdyno.analysis.waits.budget import Budget
 from dbdyno.analysis.waits.session_samples import client_time_s
+from dbdyno.explain.gains import WaitClaim, gains_of_waits_in
 from dbdyno.explain.needs import (
     LackingError,
     committed,
@@ -31,8 +32,7 @@ from dbdyno.explain.needs import (
     server_facts,
 )
 from dbdyno.explain.resources.settings import size_bytes
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
-from dbdyno.explain.sentences import GainsOfWaits, gains_of_waits_in
+from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
 from dbdyno.formatting import milliseconds, percent, significant, size
 from dbdyno.model.counters import FileIo, GlobalStatus, PgDatabase
 from dbdyno.model.record import Certainty
@@ -49,7 +49,7 @@ _READ_EVENTS = (
 )
 
 
-class DataRead(Claim, frozen=True, kw_only=True):
+class DataRead(WaitClaim, frozen=True, kw_only=True):
     """Buffers that were not in the cache, and the time it took to read them."""
 
     reads_per_transaction: float
@@ -62,7 +62,6 @@ class DataRead(Claim, frozen=True, kw_only=True):
     cache_bytes: Aside[float] = 0.0
     touched_bytes: Aside[float] = 0.0
     """All tables and indexes of the statements; 0 if this or the cache is not known."""
-    gains: Aside[GainsOfWaits] = GainsOfWaits()
 
     @property
     def summary(self) -> str:
@@ -101,10 +100,6 @@ class DataRead(Claim, frozen=True, kw_only=True):
             "or use faster storage.",
             "Touch fewer pages: narrower rows, a covering index, keys that repeat.",
         ]
-
-    @property
-    def gain(self) -> str:
-        return self.gains.text(self.share or 0.0)
 
     @property
     def refute(self) -> str:

@@ -30,6 +30,7 @@ from msgspec import Struct
 from dbdyno.analysis.series.totals import total_with_drain
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.budget import known_budget
+from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.locks.deadlock_time import deadlocks_counted_in, pending_share
 from dbdyno.explain.locks.serialization import against_conflicts
 from dbdyno.explain.resources.failing import (
@@ -40,8 +41,8 @@ from dbdyno.explain.resources.failing import (
     share_of_time,
     transactions_of,
 )
-from dbdyno.explain.rule import Aside, Claim, NotFound, Rule
-from dbdyno.explain.sentences import Gains, amount, and_so_on, gains_in
+from dbdyno.explain.rule import Aside, NotFound, Rule
+from dbdyno.explain.sentences import amount, and_so_on
 from dbdyno.explain.statements.statements import statements_of
 from dbdyno.formatting import count, percent
 from dbdyno.model.database import Database, PartKind
@@ -72,7 +73,7 @@ class ScriptCount(Struct, frozen=True):
     ended: int
 
 
-class Deadlocks(Claim, frozen=True, kw_only=True):
+class Deadlocks(LimitClaim, frozen=True, kw_only=True):
     """What the engine and the server report of transactions that were rolled back."""
 
     failures: dict[str, int]
@@ -100,7 +101,6 @@ class Deadlocks(Claim, frozen=True, kw_only=True):
     tries_again: Aside[bool] = False
     """Whether the run was to retry."""
     database: Aside[Database]
-    gains: Aside[Gains] = Gains()
 
     @property
     def reported(self) -> list[FailureRecord]:
@@ -348,7 +348,6 @@ RULE = Rule(
     id="deadlocks",
     title="Deadlocks and serialization failures",
     look=look,
-    covers=frozenset({"row_lock_convoy"}),
     accounts_for=frozenset(get_args(PartKind)) - {*OUTSIDE},
     explains_failures=True,
 )

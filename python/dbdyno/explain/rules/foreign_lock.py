@@ -26,9 +26,10 @@ from msgspec import Struct
 from dbdyno.analysis.waits.budget import Budget, Charge
 from dbdyno.analysis.waits.lock_waits import ROW_LOCKS
 from dbdyno.analysis.waits.session_samples import client_time_s, measured_s
+from dbdyno.explain.gains import WaitClaim, gains_of_waits_in
 from dbdyno.explain.needs import client_time, queue_of
-from dbdyno.explain.rule import NOTICED, Aside, Claim, CouldNotLook, NotFound, Rule
-from dbdyno.explain.sentences import GainsOfWaits, amount, and_so_on, gains_of_waits_in
+from dbdyno.explain.rule import NOTICED, Aside, CouldNotLook, NotFound, Rule
+from dbdyno.explain.sentences import amount, and_so_on
 from dbdyno.explain.statements.statements import statements_of
 from dbdyno.formatting import percent
 from dbdyno.model.record import Certainty
@@ -70,7 +71,7 @@ class WaitAt(Struct, frozen=True):
     share: float
 
 
-class ForeignLock(Claim, frozen=True, kw_only=True):
+class ForeignLock(WaitClaim, frozen=True, kw_only=True):
     """What sessions outside the load blocked; shares are of client time."""
 
     roots: list[Root]
@@ -89,7 +90,6 @@ class ForeignLock(Claim, frozen=True, kw_only=True):
     end_session: Aside[str]
     end_by_itself: Aside[str]
     online_ddl: Aside[str]
-    gains: Aside[GainsOfWaits] = GainsOfWaits()
     certainty: ClassVar[Certainty] = "sure"
 
     @property
@@ -146,10 +146,6 @@ class ForeignLock(Claim, frozen=True, kw_only=True):
             f"Set timeouts: {self.end_by_itself}.",
             *([give_up] if self.between_share >= NOTICED else []),
         ]
-
-    @property
-    def gain(self) -> str:
-        return self.gains.text(self.share or 0.0)
 
     refute: ClassVar[str] = "Run again without the other program: the waits must disappear."
 
@@ -231,7 +227,6 @@ RULE = Rule(
     id="foreign_lock",
     title="A foreign session holds locks",
     look=look,
-    covers=frozenset({"row_lock_convoy", "long_transaction", "other_waits"}),
     accounts_for=frozenset({"lock"}),
     explains_failures=True,
 )

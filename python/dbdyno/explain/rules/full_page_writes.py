@@ -28,10 +28,11 @@ from dbdyno.analysis.events.checkpoints import CheckpointEffect, checkpoint_effe
 from dbdyno.analysis.events.losses import losses
 from dbdyno.analysis.events.wal import ImageTime, image_time
 from dbdyno.analysis.waits.budget import known_budget
+from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.needs import because, client_time, needed
 from dbdyno.explain.resources.event_losses import LossNumbers, loss_to, numbers_of
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule, at_most, severity_of
-from dbdyno.explain.sentences import Gains, amount, gains_in
+from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule, at_most, severity_of
+from dbdyno.explain.sentences import amount
 from dbdyno.explain.statements.statements import WORKING
 from dbdyno.formatting import count, percent, significant, size
 from dbdyno.model.counters import PgWal
@@ -42,7 +43,7 @@ MANY = 0.2
 _AGREES = (0.5, 2.0)
 
 
-class FullPageWrites(Claim, frozen=True, kw_only=True):
+class FullPageWrites(LimitClaim, frozen=True, kw_only=True):
     """What full-page images cost, and how each number is known."""
 
     images_per_transaction: float
@@ -61,7 +62,6 @@ class FullPageWrites(Claim, frozen=True, kw_only=True):
     """The time that varies with images."""
     loss: Aside[LossNumbers | None] = None
     """What checkpoints cost."""
-    gains: Aside[Gains] = Gains()
 
     @property
     def evidence(self) -> dict[str, object]:
@@ -211,7 +211,6 @@ RULE = Rule(
     id="full_page_writes",
     title="Full-page writes after checkpoints",
     look=look,
-    covers=frozenset({"checkpoint_io", "no_checkpoint_cycle", "wal_write"}),
     accounts_for=WORKING,
     needs=frozenset({"full_page_images"}),
 )

@@ -194,6 +194,5 @@ RULE = Rule(
     id="furious_flushing",
     title="Furious flushing: the redo log is full",
     look=look,
-    covers=frozenset({"wal_write"}),
     needs=frozenset({"redo_capacity"}),
 )

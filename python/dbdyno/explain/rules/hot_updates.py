@@ -26,8 +26,9 @@ from msgspec.structs import asdict
 
 from dbdyno.analysis.costs.costs import cost, costs
 from dbdyno.analysis.search.bounds import free_row_versions
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
-from dbdyno.explain.sentences import Gains, amount, gains_in
+from dbdyno.explain.gains import LimitClaim, gains_in
+from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
+from dbdyno.explain.sentences import amount
 from dbdyno.explain.statements.hot_updates import Culprit, Misses, culprit_of, misses_of
 from dbdyno.explain.statements.sql import fits
 from dbdyno.explain.statements.statements import WORKING, index_text, statements_of, working_share
@@ -42,7 +43,7 @@ _PAGE_BYTES = 8192
 _HEADER_BYTES = 24  # of a row; the statistics count its columns only
 
 
-class NonHotUpdates(Claim, frozen=True, kw_only=True):
+class NonHotUpdates(LimitClaim, frozen=True, kw_only=True):
     """Updates of a table that were not HOT, and what they wrote; the kinds below have a cause."""
 
     table: str
@@ -53,7 +54,6 @@ class NonHotUpdates(Claim, frozen=True, kw_only=True):
     missed_share: Aside[float]
     """Of the updates."""
     indexes_written: Aside[int]
-    gains: Aside[Gains] = Gains()
 
     @property
     def missed(self) -> str:
@@ -356,7 +356,6 @@ RULE = Rule(
     id="hot_updates",
     title="Non-HOT updates write to every index",
     look=look,
-    covers=frozenset({"wal_write", "full_page_writes", "table_growth", "autovacuum_behind"}),
     accounts_for=WORKING,
     needs=frozenset({"hot_updates"}),
 )

@@ -318,5 +318,4 @@ RULE = Rule(
     id="long_transaction",
     title="A long transaction holds back the xmin horizon",
     look=look,
-    covers=frozenset({"hot_updates", "autovacuum_behind", "table_growth", "purge_lag"}),
 )

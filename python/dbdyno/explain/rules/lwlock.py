@@ -20,10 +20,10 @@ from typing import ClassVar
 
 from dbdyno.analysis.waits.budget import Budget
 from dbdyno.analysis.waits.lock_waits import is_at_lock_table
+from dbdyno.explain.gains import WaitClaim, gains_of_waits_in
 from dbdyno.explain.needs import client_time
 from dbdyno.explain.resources.settings import is_on
 from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule, at_most, severity_of
-from dbdyno.explain.sentences import GainsOfWaits, gains_of_waits_in
 from dbdyno.formatting import percent
 from dbdyno.model.record import Certainty, Severity
 from dbdyno.model.run import Run
@@ -94,13 +94,12 @@ NAMELESS = "futex"
 UNKNOWN = ("something inside the server", FEWER)
 
 
-class LatchWaits(Claim, frozen=True, kw_only=True):
+class LatchWaits(WaitClaim, frozen=True, kw_only=True):
     """Shares of client time by event; the first names the finding."""
 
     events: dict[str, float]
     internal_lock: Aside[str]
     internal_locks: Aside[str]
-    gains: Aside[GainsOfWaits] = GainsOfWaits()
 
     @property
     def worst(self) -> str:
@@ -133,10 +132,6 @@ class LatchWaits(Claim, frozen=True, kw_only=True):
     def advice(self) -> list[str]:
         _, advice = _known(self.worst)
         return [advice]
-
-    @property
-    def gain(self) -> str:
-        return self.gains.text(self.share or 0.0)
 
     refute: ClassVar[str] = "Run with half the connections: the share must fall by more than half."
 

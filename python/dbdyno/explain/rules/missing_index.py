@@ -38,12 +38,12 @@ from typing import ClassVar
 
 from msgspec import Struct
 
+from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
-from dbdyno.explain.sentences import Gains, amount, gains_in
+from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
+from dbdyno.explain.sentences import amount
 from dbdyno.explain.statements.hidden_scans import hidden_scan
-from dbdyno.explain.statements.row_estimates import expected_rows, is_misjudged
-from dbdyno.explain.statements.rows_found import rows_found_at_most
+from dbdyno.explain.statements.rows_found import expected_rows, is_misjudged, rows_found_at_most
 from dbdyno.explain.statements.statements import (
     Statement,
     reads_all,
@@ -82,7 +82,7 @@ class Blamed(Struct, frozen=True):
         )
 
 
-class MissingIndex(Claim, frozen=True, kw_only=True):
+class MissingIndex(LimitClaim, frozen=True, kw_only=True):
     """The lookup in the table from which sequential scans read most rows, and others."""
 
     table: str
@@ -100,7 +100,6 @@ class MissingIndex(Claim, frozen=True, kw_only=True):
     found_at_most: Aside[int] = 0
     """Rows that an execution finds on average, if the server expects far more, namely:"""
     expected: Aside[float | None] = None
-    gains: Aside[Gains] = Gains()
 
     @property
     def title(self) -> str:
@@ -165,13 +164,12 @@ class MissingIndex(Claim, frozen=True, kw_only=True):
         )
 
 
-class HiddenLookup(Claim, frozen=True, kw_only=True):
+class HiddenLookup(LimitClaim, frozen=True, kw_only=True):
     """A table that no statement of the scripts reads is scanned."""
 
     table: str
     rows_per_scan: float
     scans_per_transaction: float
-    gains: Aside[Gains] = Gains()
     title: ClassVar[str] = "Missing index: a foreign key, trigger or function reads a whole table"
 
     @property
@@ -205,10 +203,6 @@ class HiddenLookup(Claim, frozen=True, kw_only=True):
             "Otherwise find the statement in the triggers and functions (auto_explain with "
             "log_nested_statements shows its plan), and index the columns that it compares.",
         ]
-
-    @property
-    def gain(self) -> str:
-        return self.gains.text(self.share or 0.0)
 
     refute: ClassVar[str] = (
         "Run again with that index: the number of rows read by sequential scans must fall to zero."
@@ -343,6 +337,5 @@ RULE = Rule(
     id="missing_index",
     title="Missing index: a lookup reads the whole table",
     look=look,
-    covers=frozenset({"cpu_server", "data_read", "parallel_workers", "plan_choice"}),
     accounts_for=frozenset({"cpu", "cpu_queue", "io", "lwlock", "other_wait"}),
 )

@@ -19,10 +19,10 @@ from typing import ClassVar, NamedTuple
 
 from dbdyno.analysis.waits.budget import Part
 from dbdyno.analysis.waits.lock_waits import ROW_LOCKS
+from dbdyno.explain.gains import WaitClaim, gains_of_waits_in
 from dbdyno.explain.needs import client_time
 from dbdyno.explain.resources.named_waits import WaitAt, noticed_waits, shares_by_event
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
-from dbdyno.explain.sentences import GainsOfWaits, gains_of_waits_in
+from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
 from dbdyno.explain.statements.statements import for_workers
 from dbdyno.formatting import percent
 from dbdyno.model.run import Run
@@ -103,12 +103,11 @@ _KNOWN = {
 }
 
 
-class OtherWaits(Claim, frozen=True, kw_only=True):
+class OtherWaits(WaitClaim, frozen=True, kw_only=True):
     """Shares of client time by event; the cause with the largest share names the finding."""
 
     events: dict[str, float]
     waits: Aside[list[WaitAt]]
-    gains: Aside[GainsOfWaits] = GainsOfWaits()
 
     @property
     def by_cause(self) -> dict[_Known, float]:
@@ -150,10 +149,6 @@ class OtherWaits(Claim, frozen=True, kw_only=True):
     @property
     def advice(self) -> list[str]:
         return [self.cause.advice]
-
-    @property
-    def gain(self) -> str:
-        return self.gains.text(self.share or 0.0)
 
     refute: ClassVar[str] = "Run again without what causes them: the waits must disappear."
 

@@ -31,10 +31,11 @@ from dbdyno.analysis.series.planned_load import client_seconds_planned
 from dbdyno.analysis.series.timeline import timeline
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.session_samples import client_time_s
+from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.needs import needed
 from dbdyno.explain.resources.failing import closed_for_what_was_sent
-from dbdyno.explain.rule import SEVERITIES, Aside, Claim, NotFound, Rule, severity_of
-from dbdyno.explain.sentences import Gains, and_so_on, gains_in
+from dbdyno.explain.rule import SEVERITIES, Aside, NotFound, Rule, severity_of
+from dbdyno.explain.sentences import and_so_on
 from dbdyno.formatting import count, counted, seconds
 from dbdyno.model.record import Certainty, Severity
 from dbdyno.model.run import Run
@@ -90,7 +91,7 @@ class _Outage(Struct, frozen=True, kw_only=True):
         return min(lost, self.client_s)
 
 
-class Outage(Claim, frozen=True, kw_only=True):
+class Outage(LimitClaim, frozen=True, kw_only=True):
     """All outages of a run, at least one."""
 
     outages: int
@@ -108,7 +109,6 @@ class Outage(Claim, frozen=True, kw_only=True):
     """Whether the run ended without a server; a few sessions lost at its end are not enough."""
     still_s: Aside[float] = 0.0
     """The part of them in which nothing completed."""
-    gains: Aside[Gains] = Gains()
 
     @property
     def title(self) -> str:
@@ -159,10 +159,6 @@ class Outage(Claim, frozen=True, kw_only=True):
         "memory, or ended by an error of its own?",
         "Check what may end sessions between client and server: a pooler, a firewall, a timeout.",
     ]
-
-    @property
-    def gain(self) -> str:
-        return self.gains.text(self.share or 0.0)
 
     refute: ClassVar[str] = "Run again while the server stays up: no connection may be lost."
 
@@ -235,11 +231,6 @@ RULE = Rule(
     id="outage",
     title="Outage: connections to the server were lost",
     look=look,
-    covers=frozenset(
-        {"cpu_others", "cpu_server", "cpu_generator", "cpu_steal", "cpu_throttled"}
-        | {"connection_churn", "round_trips", "schedule_lag", "too_many_connections", "unsteady"}
-        | {"failed_transactions"}
-    ),
     accounts_for=frozenset({"unconnected", "not_seen"}),
     explains_failures=True,
 )

@@ -25,6 +25,7 @@ from typing import ClassVar
 
 from dbdyno.analysis.series.planned_load import is_constant_load
 from dbdyno.analysis.waits.processor_time import SATURATED, ProcessorTime
+from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.needs import client_time, needed
 from dbdyno.explain.resources.network_time import (
     WITHIN_A_MACHINE_S,
@@ -34,7 +35,6 @@ from dbdyno.explain.resources.network_time import (
 from dbdyno.explain.resources.processors import FULL, engine_fullness, processor_time
 from dbdyno.explain.resources.withheld import is_withheld
 from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Numbers, Rule
-from dbdyno.explain.sentences import Gains, gains_in
 from dbdyno.explain.shares import MUCH
 from dbdyno.formatting import count, counted, percent, significant
 from dbdyno.model.record import Severity
@@ -74,7 +74,7 @@ class Work(Numbers, frozen=True, kw_only=True):
         )
 
 
-class FewClients(Claim, frozen=True, kw_only=True):
+class FewClients(LimitClaim, frozen=True, kw_only=True):
     """A closed loop with too few clients to show what the server can do."""
 
     clients: int
@@ -83,7 +83,6 @@ class FewClients(Claim, frozen=True, kw_only=True):
     cpu_idle: Aside[float]
     growth: Aside[float]
     """By what factor the load's own use of the CPU can grow."""
-    gains: Aside[Gains] = Gains()
     title: ClassVar[str] = "Not saturated: the clients wait for their own transactions"
     severity: ClassVar[Severity] = "note"
 

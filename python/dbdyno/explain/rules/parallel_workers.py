@@ -14,21 +14,20 @@ longer.
 
 from typing import ClassVar
 
+from dbdyno.explain.gains import WaitClaim, gains_of_waits_in
 from dbdyno.explain.needs import client_time
 from dbdyno.explain.resources.named_waits import WaitAt, noticed_waits, shares_by_event
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
-from dbdyno.explain.sentences import GainsOfWaits, gains_of_waits_in
+from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
 from dbdyno.explain.statements.statements import for_workers
 from dbdyno.formatting import percent
 from dbdyno.model.run import Run
 
 
-class ParallelWorkers(Claim, frozen=True, kw_only=True):
+class ParallelWorkers(WaitClaim, frozen=True, kw_only=True):
     """The waits of all statements for their parallel workers: shares of client time by event."""
 
     events: dict[str, float]
     waits: Aside[list[WaitAt]]
-    gains: Aside[GainsOfWaits] = GainsOfWaits()
 
     @property
     def summary(self) -> str:
@@ -47,10 +46,6 @@ class ParallelWorkers(Claim, frozen=True, kw_only=True):
         "Find out why it reads so much (an index may be missing); a short statement finishes "
         "sooner in its own process: max_parallel_workers_per_gather = 0 for the load's role."
     ]
-
-    @property
-    def gain(self) -> str:
-        return self.gains.text(self.share or 0.0)
 
     refute: ClassVar[str] = (
         "Run again with max_parallel_workers_per_gather = 0: the waits must disappear."

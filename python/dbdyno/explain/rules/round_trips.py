@@ -19,6 +19,7 @@ from typing import ClassVar
 
 from dbdyno.analysis.search.bounds import pipelining_saves_s, round_trip_floor_s
 from dbdyno.analysis.waits.processor_time import SATURATED
+from dbdyno.explain.gains import WaitClaim, gains_of_waits_in
 from dbdyno.explain.needs import LackingError, client_time
 from dbdyno.explain.resources.network_time import (
     WITHIN_A_MACHINE_S,
@@ -27,14 +28,13 @@ from dbdyno.explain.resources.network_time import (
     stays_within_machine,
 )
 from dbdyno.explain.resources.processors import processor_time
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
-from dbdyno.explain.sentences import GainsOfWaits, gains_of_waits_in
+from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
 from dbdyno.formatting import milliseconds, percent, significant
 from dbdyno.model.record import Certainty
 from dbdyno.model.run import Run
 
 
-class RoundTrips(Claim, frozen=True, kw_only=True):
+class RoundTrips(WaitClaim, frozen=True, kw_only=True):
     """A transaction's round trips, and what they cost."""
 
     round_trips_per_transaction: float
@@ -47,7 +47,6 @@ class RoundTrips(Claim, frozen=True, kw_only=True):
     sees_processors: Aside[bool] = True
     """Whether waits for a CPU on the server's host would have been seen."""
     is_within_machine: Aside[bool] = False
-    gains: Aside[GainsOfWaits] = GainsOfWaits()
 
     @property
     def certainty(self) -> Certainty:

@@ -41,16 +41,11 @@ from typing import ClassVar
 from msgspec import Struct
 
 from dbdyno.analysis.search.bounds import EXCEEDED, expected_distinct
+from dbdyno.explain.gains import GainsOfWaits, WaitClaim, gains_of_waits_in
 from dbdyno.explain.locks.convoy import Convoy, convoy_of
 from dbdyno.explain.locks.row_holds import RowHold
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
-from dbdyno.explain.sentences import (
-    GainsOfWaits,
-    amount,
-    bound_exceeded_text,
-    bound_text,
-    gains_of_waits_in,
-)
+from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
+from dbdyno.explain.sentences import amount, bound_exceeded_text, bound_text
 from dbdyno.explain.statements.statements import statements_of
 from dbdyno.formatting import count, milliseconds, percent, significant, tps
 from dbdyno.model.record import Certainty
@@ -73,7 +68,7 @@ class WaitForRow(Struct, frozen=True, kw_only=True):
     hold_ms: float | None
 
 
-class RowLockConvoy(Claim, frozen=True, kw_only=True):
+class RowLockConvoy(WaitClaim, frozen=True, kw_only=True):
     """The queues of a run for rows, and the row that limits throughput."""
 
     clients: int
@@ -87,7 +82,6 @@ class RowLockConvoy(Claim, frozen=True, kw_only=True):
     convoy: Aside[Convoy]
     texts: Aside[Mapping[int, str]]
     """The statements."""
-    gains: Aside[GainsOfWaits] = GainsOfWaits()
 
     @property
     def title(self) -> str:
@@ -201,10 +195,6 @@ class RowLockConvoy(Claim, frozen=True, kw_only=True):
             *([] if hot.locks_all or hot.locks_first else [spread]),
             "Use fewer connections: beyond the knee they only wait.",
         ]
-
-    @property
-    def gain(self) -> str:
-        return self.gains.text(self.share or 0.0)
 
     @property
     def refute(self) -> str:

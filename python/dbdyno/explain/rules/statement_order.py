@@ -27,20 +27,20 @@ from dbdyno.analysis.search.bounds import EXCEEDED, gain_factor
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.lock_queue import lock_queue, statement_means_ms
 from dbdyno.engine import Dialect
+from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.locks.convoy import convoy_of, waited_among_clients
 from dbdyno.explain.needs import client_time, committed, server_facts, throughput_tps
 from dbdyno.explain.resources.processors import own_utilization
 from dbdyno.explain.rule import (
     NOTICED,
     Aside,
-    Claim,
     CouldNotLook,
     NotFound,
     Rule,
     at_most,
     severity_of,
 )
-from dbdyno.explain.sentences import Gains, bound_exceeded_text, bound_text, gains_in
+from dbdyno.explain.sentences import bound_exceeded_text, bound_text
 from dbdyno.explain.statements.order import Advice, advise
 from dbdyno.explain.statements.script_text import commands
 from dbdyno.explain.statements.sql import dialect_of
@@ -51,7 +51,7 @@ from dbdyno.model.run import Run
 from dbdyno.model.tables import rows
 
 
-class StatementOrder(Claim, frozen=True, kw_only=True):
+class StatementOrder(LimitClaim, frozen=True, kw_only=True):
     """The row that limits throughput, as the statements are ordered and in the best order."""
 
     table: str
@@ -70,7 +70,6 @@ class StatementOrder(Claim, frozen=True, kw_only=True):
     measured_tps: Aside[float]
     run_id: Aside[str]
     dialect: Aside[Dialect] = "standard"
-    gains: Aside[Gains] = Gains()
 
     @property
     def is_exceeded(self) -> bool:

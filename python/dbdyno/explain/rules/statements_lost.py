@@ -92,23 +92,20 @@ def look(run: Run) -> StatementsLost | NotFound:
     counts = transactions_of(run)
     return StatementsLost(
         failures={one.code: one.count for one in lost},
-        emptied_by=_emptying(run),
+        emptied_by=[
+            one.name
+            for one in run.plan.scripts
+            if any(word in one.text.lower() for word in EMPTYING)
+        ],
         records=lost,
         ended=counts.ok + counts.failed,
     )
-
-
-def _emptying(run: Run) -> list[str]:
-    """Scripts that remove prepared statements themselves."""
-    scripts = run.plan.scripts
-    return [one.name for one in scripts if any(word in one.text.lower() for word in EMPTYING)]
 
 
 RULE = Rule(
     id="statements_lost",
     title="Prepared statements lost",
     look=look,
-    covers=frozenset({"failed_transactions"}),
     explains_failures=True,
     needs=frozenset({"statement_evictions"}),
 )

@@ -109,7 +109,11 @@ class TableGrowth(Claim, frozen=True, kw_only=True):
 def look(run: Run) -> TableGrowth | NotFound:
     """Report the relation with most bytes that rows do not explain."""
     relations = [name for name in known_objects(run, Sizes.source) if name]
-    measured = [one for name in relations if (one := _grown(run, name))]
+    measured = [
+        Grown(name, course(levels(run, Sizes.bytes, name)), of_rows)
+        for name in relations
+        if (of_rows := _of_rows(run, name)) is not None
+    ]
     grown_ones = [one for one in measured if _is_growth(one.course)]
     worst = max(grown_ones, key=lambda one: one.bloat, default=None)
     if worst is None or worst.bloat < BYTES_MIN:
@@ -128,13 +132,6 @@ def look(run: Run) -> TableGrowth | NotFound:
 
 def _is_growth(of: Course) -> bool:
     return of.last - of.first >= BYTES_MIN and of.relative >= GROWN
-
-
-def _grown(run: Run, name: str) -> Grown | None:
-    of_rows = _of_rows(run, name)
-    if of_rows is None:
-        return None
-    return Grown(name, course(levels(run, Sizes.bytes, name)), of_rows)
 
 
 def _of_rows(run: Run, name: str) -> float | None:

@@ -200,6 +200,5 @@ RULE = Rule(
     id="temporary_files",
     title="Temporary files: work_mem is too small",
     look=look,
-    covers=frozenset({"cpu_server"}),
     accounts_for=frozenset({"io"}),
 )

@@ -28,6 +28,7 @@ from dbdyno.analysis.search.bounds import clients_at_work
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.budget import Budget
 from dbdyno.analysis.waits.processor_time import SATURATED, ProcessorTime
+from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.needs import (
     LackingError,
     client_time,
@@ -38,8 +39,7 @@ from dbdyno.explain.needs import (
 )
 from dbdyno.explain.resources.network_time import network_time_of, stays_within_machine
 from dbdyno.explain.resources.processors import processor_time
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule
-from dbdyno.explain.sentences import Gains, gains_in
+from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
 from dbdyno.formatting import count, milliseconds, percent, significant, tps
 from dbdyno.model.counters import Processes
 from dbdyno.model.run import Run
@@ -50,7 +50,7 @@ NOT_SEEN_MAX = 0.3
 """Of client time: samples are late mostly when the CPU is most contended."""
 
 
-class TooManyConnections(Claim, frozen=True, kw_only=True):
+class TooManyConnections(LimitClaim, frozen=True, kw_only=True):
     """How many clients there are, how many keep the CPU busy, and what the rest does."""
 
     clients: int
@@ -60,7 +60,6 @@ class TooManyConnections(Claim, frozen=True, kw_only=True):
     response_ms: float
     involuntary_switches_per_transaction: float
     tps: Aside[float]
-    gains: Aside[Gains] = Gains()
 
     @property
     def enough(self) -> str:
@@ -166,6 +165,5 @@ RULE = Rule(
     id="too_many_connections",
     title="Too many connections for the CPU",
     look=look,
-    covers=frozenset({"own_work"}),
     accounts_for=frozenset({"cpu_queue", "client_or_network"}),
 )

@@ -37,10 +37,11 @@ from dbdyno.analysis.statistics.estimate import ratio, widened
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.budget import Budget
 from dbdyno.analysis.waits.session_samples import measured_s
+from dbdyno.explain.gains import WaitClaim, gains_of_waits_in
 from dbdyno.explain.needs import client_time, committed, growth_if_reported
 from dbdyno.explain.resources.settings import is_on
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Numbers, Rule, severity_of
-from dbdyno.explain.sentences import GainsOfWaits, bound_text, gains_of_waits_in
+from dbdyno.explain.rule import NOTICED, Aside, NotFound, Numbers, Rule, severity_of
+from dbdyno.explain.sentences import bound_text
 from dbdyno.explain.statements.statements import statements_of
 from dbdyno.formatting import milliseconds, percent, significant, size
 from dbdyno.model.counters import Counter, FileIo, GlobalStatus, PgIo, PgWal
@@ -141,7 +142,7 @@ class Promise(Struct, frozen=True, kw_only=True):
     reach: str
 
 
-class WalWrite(Claim, frozen=True, kw_only=True):
+class WalWrite(WaitClaim, frozen=True, kw_only=True):
     """Client time in waits for the log: its own, and behind locks whose holders wait for it."""
 
     own_share: float
@@ -150,7 +151,6 @@ class WalWrite(Claim, frozen=True, kw_only=True):
     """The wait with most of it; empty if it has no name."""
     flushes: Flushes
     promise: Aside[Promise]
-    gains: Aside[GainsOfWaits] = GainsOfWaits()
 
     @property
     def is_work(self) -> bool:
@@ -258,10 +258,6 @@ class WalWrite(Claim, frozen=True, kw_only=True):
         ]
 
     @property
-    def gain(self) -> str:
-        return self.gains.text(self.share or 0.0)
-
-    @property
     def refute(self) -> str:
         if self.flushes.are_delayed:
             return (
@@ -301,7 +297,7 @@ def _worst_event(spent: Budget) -> str:
 
 def _flushes(run: Run, waited_s: float) -> Flushes:
     """Empty if the server counts none; ``waited_s`` is the clients' total waiting time."""
-    counted = _counted(run)
+    counted = _of_redo(run) if run.database.has("innodb") else _of_wal(run)
     if counted is None or not counted[0]:
         return Flushes()
     flushes, spent_ms = counted
@@ -367,11 +363,6 @@ def _writing(run: Run) -> float:
         return committed(run)
     share: float = sum(done[script] for script in writers) / sum(done)
     return committed(run) * share
-
-
-def _counted(run: Run) -> tuple[float, float] | None:
-    """Flushes and their milliseconds."""
-    return _of_redo(run) if run.database.has("innodb") else _of_wal(run)
 
 
 def _of_redo(run: Run) -> tuple[float, float] | None:

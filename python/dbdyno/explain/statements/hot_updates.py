@@ -97,7 +97,12 @@ def culprit_of(run: Run, of: Misses) -> Culprit | None:
     """
     return next(
         (
-            Culprit(table, statement.text, columns, _with_one_of(columns, table))
+            Culprit(
+                table=table,
+                sql=statement.text,
+                columns=columns,
+                indexes=[one for one in table.indexes if {*columns} & {*one.columns}],
+            )
             for table in (of.table, of.pages)
             for statement in statements_of(run)
             if statement.sql.verb == "update" and fits(statement.sql.written_table, of.table.name)
@@ -105,10 +110,6 @@ def culprit_of(run: Run, of: Misses) -> Culprit | None:
         ),
         None,
     )
-
-
-def _with_one_of(columns: list[str], table: TableFacts) -> list[IndexFacts]:
-    return [index for index in table.indexes if not set(columns).isdisjoint(index.columns)]
 
 
 def _indexed_columns(sql: Sql, table: TableFacts) -> list[str]:

@@ -65,17 +65,21 @@ def advise(scripts: Sequence[TimedScript], rows: Mapping[str, float]) -> Advice 
     new = [coldest_first(one.steps, one.end_s, hottest * _COLD) for one in parsed]
     after = bound(parsed, new)
     assert after is not None
+    crossings = _crossings(parsed, new) - _crossings(parsed, old)
     changed = [
         one.script.name for one, was, now in zip(parsed, old, new, strict=True) if was != now
     ]
     return Advice(
         scripts={
-            one.script.name: _written(one, order) for one, order in zip(parsed, new, strict=True)
+            one.script.name: script_of(
+                [*one.before, *(one.steps[place].command for place in order), *one.after]
+            )
+            for one, order in zip(parsed, new, strict=True)
         },
         changed=changed,
         before=before,
         after=after,
-        crossing=_first_crossing(parsed, old, new),
+        crossing=min(crossings, default=None),
     )
 
 
@@ -128,7 +132,8 @@ def _bound(table: str, held: Sequence[_Hold], round_trip_s: float) -> Bound:
     return Bound(
         table=table,
         tps=tps(lambda hold: hold.hold_s),
-        hold_s=_mean_hold_s(held),
+        hold_s=sum(one.probability * one.hold_s for one in held)
+        / sum(one.probability for one in held),
         range_tps=(
             tps(lambda hold: hold.hold_s + hold.statement_s),
             tps(lambda hold: max(hold.hold_s - round_trip_s, 0.0)),
@@ -144,24 +149,6 @@ def _holds(one: Transaction, order: Sequence[int]) -> Iterator[tuple[str, _Hold]
         left_s -= step.seconds
         if step.locks:
             yield step.locks, _Hold(one.script.share * step.probability, left_s, step.seconds)
-
-
-def _mean_hold_s(held: Sequence[_Hold]) -> float:
-    weights = sum(hold.probability for hold in held)
-    return sum(hold.probability * hold.hold_s for hold in held) / weights
-
-
-def _written(one: Transaction, order: Sequence[int]) -> str:
-    return script_of([*one.before, *(one.steps[place].command for place in order), *one.after])
-
-
-def _first_crossing(
-    parsed: Sequence[Transaction],
-    old: Sequence[Sequence[int]],
-    new: Sequence[Sequence[int]],
-) -> tuple[str, str, str, str] | None:
-    """The first pair of tables that only the new orders lock in opposite order."""
-    return next(iter(sorted(_crossings(parsed, new) - _crossings(parsed, old))), None)
 
 
 def _crossings(

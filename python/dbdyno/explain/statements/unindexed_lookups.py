@@ -10,7 +10,7 @@ from itertools import chain
 
 from msgspec import Struct
 
-from dbdyno.explain.statements.row_estimates import expects_few, finds_few
+from dbdyno.explain.statements.rows_found import expects_few, finds_few
 from dbdyno.explain.statements.sql import the_one
 from dbdyno.explain.statements.statements import (
     Statement,
@@ -101,21 +101,18 @@ def _by_function(run: Run, table: TableFacts) -> Iterator[Lookup]:
             if column := the_one(name, table.columns):
                 call = f"{function}({column})"
                 is_indexable = run.database.has("function_indexes")
+                instead = (
+                    "Compare the column itself, with a value or a range of values, instead of "
+                    f"{call}; or add a generated column for it, with an index."
+                )
                 yield Lookup(
                     statement=statement,
                     columns=[call],
                     wanted=f"with one value of {call}",
                     lack=f"no index begins with {call}",
-                    advice=_indexes(run, table, [call]) if is_indexable else [_instead_of(call)],
+                    advice=_indexes(run, table, [call]) if is_indexable else [instead],
                     changes_statement=not is_indexable,
                 )
-
-
-def _instead_of(call: str) -> str:
-    return (
-        f"Compare the column itself, with a value or a range of values, instead of {call}; or add "
-        "a generated column for it, with an index."
-    )
 
 
 def _by_converted_column(run: Run, table: TableFacts) -> Iterator[Lookup]:
