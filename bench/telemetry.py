@@ -35,7 +35,7 @@ from dbdyno.run.data_preparation import prepare
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import read_job
 from dbdyno.run.options import RunOptions
-from dbdyno.run.outcome import first_record
+from dbdyno.run.readiness import first_record
 from dbdyno.run.watching import Follower, watching
 from dbdyno.servers.base import Server
 from dbdyno.store.frames_file import FRAMES, read_frames

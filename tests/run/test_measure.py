@@ -195,7 +195,8 @@ def test_a_process_that_was_stopped_has_not_listened():
 
 
 def test_handling_a_frame_does_not_count_as_silence(monkeypatch):
-    monkeypatch.setattr(measuring, "_patience_s", lambda _plan, **_: 0.2)
+    monkeypatch.setattr(measuring, "SILENCE_MIN_S", 0.2)
+    monkeypatch.setattr(measuring, "SILENCE_INTERVALS", 0.2)
     engine = Engine(started(), done())
     measured = measure(engine, plan_of(), Observer(), lambda *_: time.sleep(0.5), lambda _: None)
     assert not measured.was_silent

@@ -15,7 +15,7 @@ from dbdyno.run.grammar import WeightedName
 from dbdyno.run.observer import Observer as RunObserver
 from dbdyno.run.options import RunOptions
 from dbdyno.run.tools import Tools, engine_tools
-from dbdyno.run.validity import meant_table
+from dbdyno.run.verdict import meant_table
 from dbdyno.servers.base import Server
 from dbdyno.store.run import open_run
 from dbdyno.store.summary import list_runs
@@ -251,7 +251,7 @@ def test_an_interrupt_during_the_verdict_keeps_the_numbers(database, home, monke
     def interrupt(*_anything: object, **_more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dbdyno.run.runner.with_validity", interrupt)
+    monkeypatch.setattr("dbdyno.run.conclude.summarize", interrupt)
     observer = Observer()
     with pytest.raises(KeyboardInterrupt):
         run_tpcb(database, observer=observer)
@@ -266,7 +266,7 @@ def test_a_run_that_cannot_be_explained_says_so(database, home, monkeypatch):
     def fail(_recording) -> None:
         raise ZeroDivisionError("a slip")
 
-    monkeypatch.setattr("dbdyno.run.explaining.costs", fail)
+    monkeypatch.setattr("dbdyno.run.conclude.costs", fail)
     observer = Observer()
     assert run_tpcb(database, observer=observer).status == "done"
     assert observer.messages[-1] == "the run could not be explained: ZeroDivisionError: a slip"

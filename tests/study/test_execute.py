@@ -317,7 +317,7 @@ def test_a_turn_whose_server_had_no_room_is_not_its_points_result(tmp_path, monk
 
     why = "the disk of the server's data is full"
     with monkeypatch.context() as patch:
-        patch.setattr("dbdyno.run.runner._full_disk", lambda _folder: why)
+        patch.setattr("dbdyno.run.conclude.full_disk", lambda _folder: why)
         with pytest.raises(DbdynoError, match=why) as caught:
             begin(tmp_path, ONCE, Late)
     assert caught.value.code == "disk_full"

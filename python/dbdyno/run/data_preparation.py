@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import NamedTuple
 
-from dbdyno.databases.telemetry import Locks, Sessions, Telemetry
+from dbdyno.databases.telemetry import Sessions, Telemetry
 from dbdyno.formatting import count
 from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.job import Job
@@ -80,14 +80,11 @@ def load_summary(report: LoadReport) -> str:
     phases = ", ".join(f"{phase.name} {phase.elapsed_s:.1f} s" for phase in report.phases)
     fallback = f", {report.detour}" if report.detour else ""
     unwritten = f"; {report.unwritten}" if report.unwritten else ""
+    connections = "one connection" if report.jobs == 1 else f"{report.jobs} connections"
     return (
-        f"loaded {count(report.rows)} rows over {_connections(report.jobs)} in {seconds:.1f} s "
+        f"loaded {count(report.rows)} rows over {connections} in {seconds:.1f} s "
         f"({count(report.rows_per_s)} rows/s: {phases}){fallback}{unwritten}"
     )
-
-
-def _connections(number: int) -> str:
-    return "one connection" if number == 1 else f"{number} connections"
 
 
 def _load_jobs(cores: int) -> int:
@@ -156,25 +153,18 @@ def _look(connected: ConnectedServer, telemetry: Telemetry, pid: int) -> Control
     own = _session(pid, sessions)
     if own is None or own.state != "active" or not own.wait_type:
         return None
-    cause = _cause(_blocker(pid, locks, telemetry), sessions)
+    waits = find_waits(locks, telemetry.conflicts)
+    blocker = next((wait.blocker for wait in waits if pid in wait.locks.pids), None)
+    cause = ""
+    if blocker is not None:
+        session = _session(blocker, sessions)
+        what = f", {session.state}: {_line(session.text)}" if session is not None else ""
+        cause = f" (blocked by session {blocker}{what})"
     return ControlWait(_line(own.text), f"{own.wait_type} {own.wait_event}", cause)
 
 
 def _session(pid: int, sessions: list[Sessions]) -> Sessions | None:
     return next((alike for alike in sessions if pid in alike.pids), None)
-
-
-def _blocker(pid: int, locks: list[Locks], telemetry: Telemetry) -> int | None:
-    waits = find_waits(locks, telemetry.conflicts)
-    return next((wait.blocker for wait in waits if pid in wait.locks.pids), None)
-
-
-def _cause(blocker: int | None, sessions: list[Sessions]) -> str:
-    if blocker is None:
-        return ""
-    session = _session(blocker, sessions)
-    what = f", {session.state}: {_line(session.text)}" if session is not None else ""
-    return f" (blocked by session {blocker}{what})"
 
 
 def _line(text: str) -> str:

@@ -37,11 +37,11 @@ class CommitCounter:
         # Begun in the warm-up and ended after it: counted in the total, but not for any script.
         unattributed = self._committed_total - sum(self._committed_of.values())
         certain = unattributed if len(self._committed_of) == 1 else 0
+        # The reply to a commit may have been lost.
+        lost = ("connection", "cancelled")
+        cut_off = sum(one.count for one in done.failures if one.failure_class in lost)
         unseen = (
-            done.counters.unfinished
-            + done.counters.left_open
-            + self._failed_unmeasured
-            + _cut_off(done)
+            done.counters.unfinished + done.counters.left_open + self._failed_unmeasured + cut_off
         )
         return {
             name: Committed(at_least=seen + certain, at_most=seen + unattributed + unseen)
@@ -100,8 +100,3 @@ def begin_watch(connected: ConnectedServer, workload: Workload, values: Values) 
 
 def _unchecked(error: DbdynoError) -> str:
     return f"the invariants could not be checked: {error.message}"
-
-
-def _cut_off(done: Done) -> int:
-    """Count the failures in which the reply to a commit may have been lost."""
-    return sum(f.count for f in done.failures if f.failure_class in ("connection", "cancelled"))

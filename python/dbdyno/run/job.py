@@ -52,6 +52,11 @@ class Job:
         """Number of connections of the load."""
         return client_count(self.options)
 
+    @property
+    def is_on_empty_server(self) -> bool:
+        """Whether the server has nothing but what the user's own scripts create."""
+        return self.server.is_passing and self.work.workload is None and self.work.lua is None
+
     def with_options(self, **changes: Any) -> Self:
         """Return the same job with other options of its load; a seed that was drawn is drawn anew.
 

@@ -1,6 +1,6 @@
 """Drives one engine to its end: passes on every frame, informs the observer, ends silent engines.
 
-Reports what happened and judges nothing: that is the task of ``run/validity.py``. An outage is
+Reports what happened and judges nothing: that is the task of ``run/verdict.py``. An outage is
 reported while it lasts, as users see it: each thread of the engine reports its own connections, and
 some may be lost twice when a server restarts. The record keeps the reports of each thread.
 """
@@ -95,15 +95,19 @@ def measure(
 ) -> Measured:
     """Read the engine's frames to the end; ``keep`` receives each, raw and decoded."""
     reader = _Reader(plan, observer, log)
+    # Until the first message of the engine's threads; further ones come regularly.
+    first_s = (plan.stall_limit_ns + plan.endpoint.connect_timeout_ns) / 1e9 + SILENCE_MIN_S
     with (
-        Watchdog(engine.kill, _patience_before_start_s(plan)) as watchdog,
+        Watchdog(engine.kill, first_s) as watchdog,
         deferred_to(engine.stop, engine.kill) as interrupts,
     ):
         try:
             for raw, frame in engine:
                 with watchdog.reading():
                     if isinstance(frame, Connecting | Started):
-                        watchdog.allow(_patience_s(plan, has_begun=isinstance(frame, Started)))
+                        has_begun = isinstance(frame, Started)
+                        least_s = SILENCE_MIN_S if has_begun else BEGINNING_MIN_S
+                        watchdog.allow(max(least_s, SILENCE_INTERVALS * plan.interval_ns / 1e9))
                     keep(raw, frame)
                     reader.take(frame)
         except BaseException:
@@ -112,16 +116,6 @@ def measure(
     reader.measured.was_silent = watchdog.has_fired
     reader.measured.got_interrupt = interrupts.came
     return reader.measured
-
-
-def _patience_before_start_s(plan: Plan) -> float:
-    """Limit until the first message of the engine's threads, which then come regularly."""
-    return (plan.stall_limit_ns + plan.endpoint.connect_timeout_ns) / 1e9 + SILENCE_MIN_S
-
-
-def _patience_s(plan: Plan, *, has_begun: bool) -> float:
-    least_s = SILENCE_MIN_S if has_begun else BEGINNING_MIN_S
-    return max(least_s, SILENCE_INTERVALS * plan.interval_ns / 1e9)
 
 
 class _Reader:
@@ -156,18 +150,15 @@ class _Reader:
                 _count(measured, frame)
                 self._observer.interval(frame)
             case Note():
-                self._take_note(frame)
+                self._log(f"{frame.source}: {frame.text}")
+                if frame.source == "script":
+                    self._observer.say(frame.text)
             case Done():
                 measured.done = frame
             case Failed():
                 measured.failed = frame
             case _:
                 pass
-
-    def _take_note(self, note: Note) -> None:
-        self._log(f"{note.source}: {note.text}")
-        if note.source == "script":
-            self._observer.say(note.text)
 
 
 def _count(measured: Measured, interval: Interval) -> None:
@@ -196,29 +187,24 @@ class OutageReporter:
         """Take a frame of the engine."""
         match frame:
             case OutageBegun():
-                self._begun(frame)
+                self._threads += 1
+                if not self._is_out:
+                    self._is_out = True
+                    self._report(f"connections lost: {frame.message}; clients try to reconnect")
             case Outage():
                 self._threads -= 1
                 self._outages.append(frame)
-            case Interval():
-                self._go_on(frame.end_ns)
+            case Interval() if self._is_quiet(frame.end_ns):
+                self._finish()
             case Done():
                 self._finish()
             case _:
                 pass
 
-    def _begun(self, frame: OutageBegun) -> None:
-        """Note that a thread has lost a connection."""
-        self._threads += 1
-        if not self._is_out:
-            self._is_out = True
-            self._report(f"connections lost: {frame.message}; clients try to reconnect")
-
-    def _go_on(self, now_ns: int) -> None:
-        """Note the time: the outage may be over."""
+    def _is_quiet(self, now_ns: int) -> bool:
+        """Whether all threads have their connections again, for long enough."""
         ends_ns = [now_ns if outage.end_ns is None else outage.end_ns for outage in self._outages]
-        if ends_ns and not self._threads and now_ns - max(ends_ns) >= QUIET_NS:
-            self._finish()
+        return bool(ends_ns) and not self._threads and now_ns - max(ends_ns) >= QUIET_NS
 
     def _finish(self) -> None:
         """Report the end of the outage, or of the run."""

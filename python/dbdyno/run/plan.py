@@ -63,12 +63,14 @@ def _out_of_range(options: RunOptions) -> Iterator[str]:
     }
     for flag, (value, least) in counts.items():
         if value is not None and not least <= value <= COUNT_MAX:
-            yield f"{flag} {value}: must be {_least_text(value, least)}"
+            bound = f"at least {least}" if value < least else f"at most {COUNT_MAX}"
+            yield f"{flag} {value}: must be {bound}"
     if options.seed is not None and not 0 <= options.seed < 2**63:
         yield f"--seed {options.seed}: must be between 0 and 2^63 - 1"
     if _stage_clients_max(options) > COUNT_MAX:
         yield f"--stages {_stage_clients_max(options)}c: must be at most {COUNT_MAX}c"
-    for flag, rate in _rates(options):
+    given = [] if options.rate_tps is None else [("--rate", options.rate_tps)]
+    for flag, rate in [*given, *(("--stages", rate) for rate in _stage_rates(options))]:
         if not 0 < rate <= RATE_MAX_TPS:
             yield f"{flag} {rate:g}: must be above 0 and at most {RATE_MAX_TPS:,} per second"
     if options.interval_ns < INTERVAL_MIN_NS:
@@ -80,18 +82,6 @@ def _out_of_range(options: RunOptions) -> Iterator[str]:
     }.items():
         if span == 0:
             yield f"{flag} 0: must be above 0"
-
-
-def _rates(options: RunOptions) -> Iterator[tuple[str, float]]:
-    if options.rate_tps is not None:
-        yield "--rate", options.rate_tps
-    for rate in _stage_rates(options):
-        yield "--stages", rate
-
-
-def _least_text(value: int, least: int) -> str:
-    """Name the violated bound; the upper one is only mentioned when it is violated."""
-    return f"at least {least}" if value < least else f"at most {COUNT_MAX}"
 
 
 def _contradictions(options: RunOptions) -> Iterator[str]:
@@ -160,6 +150,12 @@ def make_plan(  # noqa: PLR0913 - independent inputs
 ) -> Plan:
     """Return the plan for these options; they have passed :func:`refuse_contradictions`."""
     clients = client_count(options)
+    arrivals = Arrivals(closed=ClosedArrivals(think=options.think or Think()))
+    if is_open(options):
+        arrivals = Arrivals(open=OpenArrivals(law=options.arrivals or "poisson"))
+    tries_max = options.tries_max
+    if tries_max is None:
+        tries_max = 1 if lua is None else 0  # a sysbench script itself chooses what to retry
     return Plan(
         endpoint=endpoint,
         query_mode=options.query_mode or QUERY_MODE_DEFAULT,
@@ -169,7 +165,7 @@ def make_plan(  # noqa: PLR0913 - independent inputs
         clients=clients,
         threads=min(options.threads or _threads_default(options, endpoint, clients), clients),
         io=options.io,
-        arrivals=_arrivals(options),
+        arrivals=arrivals,
         stages=_stages(options),
         transactions_per_client=options.transactions,
         warmup_ns=warmup_ns(options),
@@ -177,18 +173,12 @@ def make_plan(  # noqa: PLR0913 - independent inputs
         activity_interval_ns=activity_interval_ns(options.telemetry),
         latency_limit_ns=options.latency_limit_ns,
         reconnect_each_transaction=options.reconnect,
-        retry=Retry(tries_max=_tries_max(options, lua), time_max_ns=options.retry_time_ns),
+        retry=Retry(tries_max=tries_max, time_max_ns=options.retry_time_ns),
         stall_limit_ns=options.stall_limit_ns,
         ends_on_hopeless_script=options.failures_max < 1,
         allow_shell=options.allow_shell,
         lua=lua,
     )
-
-
-def _tries_max(options: RunOptions, lua: Lua | None) -> int:
-    if options.tries_max is not None:
-        return options.tries_max
-    return 1 if lua is None else 0
 
 
 def cores_available() -> int:
@@ -212,12 +202,6 @@ def _threads_default(options: RunOptions, endpoint: Endpoint, clients: int) -> i
     if clients < CLIENTS_PER_BUSY_CORE * cores or not shares_cores:
         return cores
     return max(1, min(cores, clients // CLIENTS_PER_THREAD))
-
-
-def _arrivals(options: RunOptions) -> Arrivals:
-    if is_open(options):
-        return Arrivals(open=OpenArrivals(law=options.arrivals or "poisson"))
-    return Arrivals(closed=ClosedArrivals(think=options.think or Think()))
 
 
 def _stages(options: RunOptions) -> list[Stage]:

@@ -46,7 +46,13 @@ class BeforeRun:
         self._say(f"{_who(busy)}: waiting for at most {WAIT_MAX_S / 60:.0f} minutes until they end")
         while (now_s := time.monotonic()) - quiet_since_s < QUIET_S:
             if now_s - began_s > WAIT_MAX_S:
-                raise _not_quiet(busy)
+                raise DbdynoError(
+                    "not_quiet",
+                    f"the host was not quiet for {QUIET_S:.0f} s within {WAIT_MAX_S / 60:.0f} "
+                    f"minutes: {_who(busy)}",
+                    "Stop these programs, or run without --when-quiet: the result tells how much "
+                    "they disturbed it.",
+                )
             if now_s - said_s >= SAY_EVERY_S:
                 said_s = now_s
                 self._say(f"{_who(busy)}: still waiting, {began_s + WAIT_MAX_S - now_s:.0f} s left")
@@ -72,13 +78,3 @@ def _who(busy: Busy) -> str:
     }
     said = [use.format(f"{cores:.2f}") for use, cores in uses.items() if cores > 0]
     return " and ".join(said) or f"other programs use 0 {of}"
-
-
-def _not_quiet(busy: Busy) -> DbdynoError:
-    return DbdynoError(
-        "not_quiet",
-        f"the host was not quiet for {QUIET_S:.0f} s within {WAIT_MAX_S / 60:.0f} minutes: "
-        f"{_who(busy)}",
-        "Stop these programs, or run without --when-quiet: the result tells how much they "
-        "disturbed it.",
-    )

@@ -8,22 +8,27 @@ parts of names), the server itself knows the rest. Both are asked, and the plan 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace as with_options
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from dbdyno.databases.adapter import Parameters, ServerDescription
 from dbdyno.databases.connecting import further_urls, repeatable
+from dbdyno.databases.durability import promise_of
+from dbdyno.databases.known import all_databases
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.statements.sql import Sql, dialect_of
 from dbdyno.model.plan import Plan, Statement
 from dbdyno.model.record import RunRecord
-from dbdyno.run.command_line import arguments_of
 from dbdyno.run.connected_server import ConnectedServer, refuse_too_many
 from dbdyno.run.data_preparation import load_summary, prepare, settle
 from dbdyno.run.invariants import Watch, begin_watch
 from dbdyno.run.job import Job
 from dbdyno.run.observer import Observer
-from dbdyno.run.outcome import first_record
+from dbdyno.run.option_words import arguments_of
+from dbdyno.run.options import RunOptions
 from dbdyno.run.placement import PlacementRecord
 from dbdyno.run.quiet import BeforeRun
 from dbdyno.run.tools import Tools
@@ -50,10 +55,13 @@ class Ready:
 def make_ready(job: Job, tools: Tools, observer: Observer, connected: ConnectedServer) -> Ready:
     """Refuse what the server does not allow, prepare the data, and complete the plan."""
     say = observer.say
-    if is_new_and_empty(job):
+    if job.is_on_empty_server:
         say("without --target, the scripts run on a new and empty server")
-    _report_settings(job, connected.server, say)
-    _report_unreadable_log(job, say)
+    for line in settings_by_level(job.options.durability) if job.options.durability else ():
+        say(line)
+    if connected.server.settings:
+        say(settings_summary(connected.server.settings))
+    _report_unreadable_log(job.options.server_log, say)
     placed = PlacementRecord(connected.server, job.options)
     observer.placed(placed.verified)
     _refuse_to_write_where_nothing_can_be(job, connected)
@@ -78,22 +86,34 @@ def make_ready(job: Job, tools: Tools, observer: Observer, connected: ConnectedS
     )
 
 
-def is_new_and_empty(job: Job) -> bool:
-    """Whether the server has nothing but what the user's own scripts create."""
-    return job.server.is_passing and job.work.workload is None and job.work.lua is None
+def first_record(
+    plan: Plan, work: str, server: Server, description: ServerDescription, options: RunOptions
+) -> RunRecord:
+    """Return the record as known before the first transaction."""
+    promise = promise_of(all_databases()[description.database], description.durability)
+    return RunRecord(
+        run_id="",  # assigned by the run folder
+        status="running",
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        workload=work,
+        target=server.url,
+        further_targets=further_urls(server.endpoint()),
+        server={
+            "kind": server.kind,
+            "product": description.product,
+            "version": description.version,
+            "promise": None if "durability" in description.unreadable else promise,
+            "durability": description.durability,
+        },
+        seed=plan.seed,
+        dbdyno_version=metadata.version("dbdyno"),
+        tags=dict(options.tags),
+        telemetry={"level": options.telemetry},
+    )
 
 
-def _report_settings(job: Job, server: Server, say: Callable[[str], None]) -> None:
-    if job.options.durability is not None:
-        for line in settings_by_level(job.options.durability):
-            say(line)
-    if server.settings:
-        say(settings_summary(server.settings))
-
-
-def _report_unreadable_log(job: Job, say: Callable[[str], None]) -> None:
+def _report_unreadable_log(path: Path | None, say: Callable[[str], None]) -> None:
     """Report an unreadable server log at once: otherwise only the result would show it."""
-    path = job.options.server_log
     try:
         if path is not None:
             path.open("rb").close()
@@ -166,10 +186,14 @@ def with_statements_as_text(
     For ``-M extended``, in which the engine describes no statement, with the types of the others'
     parameters: a number that does not fit is sent with a wider one.
     """
+    target, control = connected.target, connected.control
     scripts = list(plan.scripts)
     for statement in statements:
         script, index = scripts[statement.script], str(statement.index)
-        asked = Parameters() if statement.as_text else _asked(connected, statement)
+        asked = Parameters()
+        if not statement.as_text:
+            with target.understood("find out where it takes parameters"):
+                asked = target.parameters(control, statement.sql, statement.parameters)
         refusal = asked.refusal and f"the server takes no parameter there ({asked.refusal})"
         if why := statement.as_text or refusal:
             script = replace(script, as_text={**script.as_text, index: why})
@@ -180,8 +204,3 @@ def with_statements_as_text(
             script = replace(script, parameter_types=types)
         scripts[statement.script] = script
     return replace(plan, scripts=scripts)
-
-
-def _asked(connected: ConnectedServer, statement: Statement) -> Parameters:
-    with connected.target.understood("find out where it takes parameters"):
-        return connected.target.parameters(connected.control, statement.sql, statement.parameters)

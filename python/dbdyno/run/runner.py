@@ -7,46 +7,34 @@ them means. How each is done is elsewhere.
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace as with_record
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import replace
 
-from dbdyno.analysis.summarize import summarize
-from dbdyno.analysis.waits.disturbance import disturbance
 from dbdyno.errors import DbdynoError
-from dbdyno.explain.statements.misses import find_misses
-from dbdyno.formatting import size
 from dbdyno.home import home_folder
 from dbdyno.host.describe import describe_host
-from dbdyno.host.disk import free_bytes
 from dbdyno.model.frame import Activity, Connected, Frame, Interval
 from dbdyno.model.plan import Plan
-from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Run
+from dbdyno.run.conclude import EndedRun
 from dbdyno.run.connected_server import ConnectedServer, connect_to
-from dbdyno.run.explaining import explained
 from dbdyno.run.invariants import Watch
 from dbdyno.run.job import Job
 from dbdyno.run.lua.commands import ScriptHooks, silence_reason
 from dbdyno.run.measure import Measured, measure
 from dbdyno.run.observer import Observer, Relay
-from dbdyno.run.outcome import with_validity
-from dbdyno.run.placement import on_cpus, placement_doubts
-from dbdyno.run.readiness import Ready, is_new_and_empty, make_ready
+from dbdyno.run.placement import on_cpus
+from dbdyno.run.readiness import Ready, make_ready
 from dbdyno.run.tools import Tools
-from dbdyno.run.validity import Limits, meant_table
 from dbdyno.run.watching import Follower, send_server_tasks, watching
 from dbdyno.servers.base import Server
 from dbdyno.store.listing import remove_run
 from dbdyno.store.places import LOG, RUNS
-from dbdyno.store.run import RunFolder
 from dbdyno.store.writer import RunWriter
 
-ROOM_MIN_BYTES = 16 * 2**20
-"""The size of PostgreSQL's WAL files. InnoDB's tables grow by a quarter of that."""
 LOG_END_LINES = 20
 """Number of a failed script's last lines that are shown: they fit on a screen, with the error."""
 
@@ -151,53 +139,15 @@ class _Run:
 
     def conclude(self, measured: Measured) -> Run:
         """End the script, decide on validity, explain, and finish the record."""
-        options, watch, server = self.job.options, self.ready.watch, self.connected.server
-        script_failure = self._script.end(self._log)
-        violations = (
-            watch.violations(self.connected, measured.done) if watch and measured.done else []
+        ended = EndedRun(
+            job=self.job,
+            connected=self.connected,
+            ready=self.ready,
+            measured=measured,
+            script_failure=self._script.end(self._log),
+            writer=self.writer,
         )
-        recording = RunFolder(self.writer.folder).load(self.tools.histograms)
-        summary = summarize(recording)
-        verdict = with_validity(
-            summary,
-            self.ready.plan,
-            measured,
-            script_failure=script_failure,
-            limits=Limits(options.failures_max, options.disturbance_max),
-            violations=violations,
-            disturbance=disturbance(recording),
-            misses=find_misses(recording, self.job.work.misses_allowed(self.ready.values)),
-            doubts=[
-                *(watch.doubts if watch else []),
-                *placement_doubts(server, options),
-            ],
-        )
-        verdict = replace(verdict, invariants_read=watch.read if watch else [])
-        if not verdict.valid:
-            verdict = self._with_full_disk(verdict)
-        worked = verdict.transactions is not None and verdict.transactions.ok > 0
-        tables = recording.schema.tables if recording.schema else ()
-        is_hopeless = measured.done is not None and measured.done.end == "aborted"
-        if is_hopeless and is_new_and_empty(self.job) and not worked:
-            why = "the server was new and empty: name the one that has your tables with --target"
-            verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, why])
-        elif meant := meant_table(verdict.invalid_reasons, tables):
-            verdict = replace(verdict, invalid_reasons=[*verdict.invalid_reasons, meant])
-        complete = with_record(recording, record=verdict)
-        final = explained(complete, self._report)
-        self.writer.finish(with_record(complete, record=final))
-        return with_record(
-            recording, record=self.writer.record
-        )  # the same tables, with the verdict
-
-    def _with_full_disk(self, verdict: RunRecord) -> RunRecord:
-        """Add to the verdict whether the server's disk was full, by its errors or by a look."""
-        codes = self.connected.target.disk_full_codes
-        is_full = any(failure.code in codes for failure in verdict.failures)
-        if why := _full_disk(self.connected.server.data_directory):
-            reasons = [*verdict.invalid_reasons, why]
-            return replace(verdict, disk_full=True, invalid_reasons=reasons)
-        return replace(verdict, disk_full=is_full)
+        return ended.conclude(self.tools.histograms, self._report)
 
     def _forget(self) -> None:
         """Remove the folder of a run in which nothing was run.
@@ -205,7 +155,10 @@ class _Run:
         The output of a sysbench script may say why: since its log is removed, its last lines are
         shown.
         """
-        last_lines = _last_lines(self._log) if self.job.survey else []
+        last_lines: list[str] = []
+        if self.job.survey:
+            with self._log.open(encoding="utf-8", errors="replace") as lines:
+                last_lines = [line.rstrip("\n") for line in deque(lines, maxlen=LOG_END_LINES)]
         with suppress(OSError):  # its last lines need not reach the disk
             self.writer.close()
         remove_run(self.writer.folder)
@@ -277,21 +230,6 @@ class _RunObserver(Relay):
         if self._watch is not None:
             self._watch.commits.add(interval)
         super().interval(interval)
-
-
-def _last_lines(log: Path) -> list[str]:
-    with log.open(encoding="utf-8", errors="replace") as lines:
-        return [line.rstrip("\n") for line in deque(lines, maxlen=LOG_END_LINES)]
-
-
-def _full_disk(folder: Path | None) -> str:
-    """Return that the disk of a server's data is full; nothing if there is room, or it is unknown.
-
-    Some servers answer nothing any more, and others that a table is full.
-    """
-    if folder is None or (free := free_bytes(folder)) >= ROOM_MIN_BYTES:
-        return ""
-    return f"the disk of the server's data is full: {size(free)} are left for {folder}"
 
 
 def _refuse_not_begun(plan: Plan, measured: Measured) -> None:

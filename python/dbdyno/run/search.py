@@ -50,13 +50,15 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class _Load:
-    """What is tried, and who is shown it."""
+    """What is tried, where and how long, and who is shown it."""
 
     job: Job
     tools: Tools
     observer: Observer
+    server: Server
+    duration_ns: int
 
-    def run(self, server: Server, rate_tps: float | None, duration_ns: int) -> Run:
+    def run(self, rate_tps: float | None, duration_ns: int) -> Run:
         """Run once, at a rate or in a closed loop."""
         tag = "closed loop" if rate_tps is None else f"{rate_tps:g}"
         given = self.job.options
@@ -68,11 +70,61 @@ class _Load:
             replace=given.replace and rate_tps is None,
             tags=(*given.tags, ("rate", tag)),
         )
-        recording = run(job, self.tools, self.observer, server)
-        end_with(recording.record)
-        if recording.record.status == "failed":
-            raise _failed(recording.record)
+        recording = run(job, self.tools, self.observer, self.server)
+        record = recording.record
+        end_with(record)
+        if record.status == "failed":
+            raise DbdynoError(
+                "search_failed",
+                f"run {record.run_id} failed: {'; '.join(record.invalid_reasons)}",
+                f"See dbdyno report {record.run_id}.",
+                exit_code=2,
+            )
         return recording
+
+    def probe(self) -> RunRecord:
+        """Measure a closed loop: no higher rate can be sustained."""
+        self.observer.say("measuring the capacity in a closed loop")
+        record = self.run(None, self.duration_ns).record
+        if record.throughput_tps is None or not record.throughput_tps.value:
+            raise DbdynoError(
+                "no_capacity",
+                "the closed loop that measures the capacity completed no transaction",
+                f"See dbdyno report {record.run_id}.",
+                exit_code=2,
+            )
+        return record
+
+    def trial(self, found: Search, rate_tps: float) -> Trial:
+        """Run at one rate until it can be judged, or the maximum number of runs is reached.
+
+        From the second on, each run is as long as all before it together: stalls are rare, and a
+        few more windows hardly settle what the windows so far have left open. Runs that are not
+        valid say nothing about the server: they are shown, and not judged.
+        """
+        recordings: list[Run] = []
+        judged: list[Run] = []
+        while True:
+            length_ns = self.duration_ns * 2 ** max(len(judged) - 1, 0)
+            recordings.append(self.run(rate_tps, length_ns))
+            judged = [one for one in recordings if counts(one.record)]
+            for reason in recordings[-1].record.invalid_reasons:
+                self.observer.say(f"{rate_tps:g} TPS: a run is invalid: {reason}")
+            trial = Trial(
+                rate_tps=rate_tps,
+                runs=[recording.record for recording in recordings],
+                results=[
+                    evaluate(
+                        one,
+                        concatenated(objective_windows(each, one) for each in judged),
+                        error_each(found),
+                    )
+                    for one in found.objectives
+                    if judged
+                ],
+            )
+            if trial.outcome != "open" or len(recordings) == LOOKS_MAX:
+                return trial
 
 
 class _Once(Relay):
@@ -111,82 +163,31 @@ def search(
     """Search to the last rate; ``known`` is called with the state after the probe and each rate."""
     duration_ns = job.options.duration_ns or DURATION_DEFAULT_NS
     search_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-    load = _Load(_as_trial(job, search_id, duration_ns), tools, _Once(observer))
+    options = job.options
+    trial_job = job.with_options(
+        interval_ns=min(options.interval_ns, max(duration_ns // _INTERVALS, INTERVAL_MIN_NS)),
+        failures_max=max(options.failures_max, _FAILURES_MAX),
+        tags=(*options.tags, ("search", search_id)),
+    )
     with job.server.open(job.clients) as server:
+        load = _Load(trial_job, tools, _Once(observer), server, duration_ns)
         found = Search(
             search_id=search_id,
             objectives=wanted.objectives,
             error=wanted.error,
             rate_max_tps=wanted.rate_max_tps,
-            probe=_probed(load, server, duration_ns),
+            probe=load.probe(),
         )
         known(found)
         observer.say(f"capacity: {tps(found.capacity_tps)} TPS")
         for reason in found.probe.invalid_reasons:
             observer.say(f"the capacity may be higher: {reason}")
         while rate := next_rate(found):
-            trial = _tried(load, server, found, rate, duration_ns)
+            trial = load.trial(found, rate)
             found = replaced(found, trials=[*found.trials, trial])
             known(found)
             observer.say(f"{rate:g} TPS: {trial.outcome}")
     return replaced(found, is_over=True)
-
-
-def _as_trial(job: Job, search_id: str, duration_ns: int) -> Job:
-    """Return the job with what all runs of a search have in common."""
-    options = job.options
-    short_ns = max(duration_ns // _INTERVALS, INTERVAL_MIN_NS)
-    return job.with_options(
-        interval_ns=min(options.interval_ns, short_ns),
-        failures_max=max(options.failures_max, _FAILURES_MAX),
-        tags=(*options.tags, ("search", search_id)),
-    )
-
-
-def _probed(load: _Load, server: Server, duration_ns: int) -> RunRecord:
-    """Measure a closed loop: no higher rate can be sustained."""
-    load.observer.say("measuring the capacity in a closed loop")
-    record = load.run(server, None, duration_ns).record
-    if record.throughput_tps is None or not record.throughput_tps.value:
-        raise DbdynoError(
-            "no_capacity",
-            "the closed loop that measures the capacity completed no transaction",
-            f"See dbdyno report {record.run_id}.",
-            exit_code=2,
-        )
-    return record
-
-
-def _tried(load: _Load, server: Server, found: Search, rate_tps: float, duration_ns: int) -> Trial:
-    """Run at one rate until it can be judged, or the maximum number of runs is reached.
-
-    From the second on, each run is as long as all before it together: stalls are rare, and a few
-    more windows hardly settle what the windows so far have left open. Runs that are not valid say
-    nothing about the server: they are shown, and not judged.
-    """
-    recordings: list[Run] = []
-    while True:
-        judged = [one for one in recordings if counts(one.record)]
-        length_ns = duration_ns * 2 ** max(len(judged) - 1, 0)
-        recordings.append(load.run(server, rate_tps, length_ns))
-        judged = [one for one in recordings if counts(one.record)]
-        for reason in recordings[-1].record.invalid_reasons:
-            load.observer.say(f"{rate_tps:g} TPS: a run is invalid: {reason}")
-        trial = Trial(
-            rate_tps=rate_tps,
-            runs=[recording.record for recording in recordings],
-            results=[
-                evaluate(
-                    one,
-                    concatenated(objective_windows(each, one) for each in judged),
-                    error_each(found),
-                )
-                for one in found.objectives
-                if judged
-            ],
-        )
-        if trial.outcome != "open" or len(recordings) == LOOKS_MAX:
-            return trial
 
 
 def _refuse_contradictions(options: RunOptions) -> None:
@@ -205,12 +206,3 @@ def _refuse_contradictions(options: RunOptions) -> None:
             "--rate-max limits the rates; -c sets the number of connections.",
         )
     refuse_contradictions(replace(options, rate_tps=1.0), "search")
-
-
-def _failed(record: RunRecord) -> DbdynoError:
-    return DbdynoError(
-        "search_failed",
-        f"run {record.run_id} failed: {'; '.join(record.invalid_reasons)}",
-        f"See dbdyno report {record.run_id}.",
-        exit_code=2,
-    )

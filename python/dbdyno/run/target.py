@@ -81,7 +81,14 @@ ServerChoice: TypeAlias = Existing | Kept | New
 
 def choose_server(options: RunOptions) -> ServerChoice:
     """Return the server that the options choose; refuse what is only for another choice."""
-    placement = _placement(options)
+    placement = Placement(
+        numa=options.numa,
+        server_cpus=options.server_cpus,
+        server_cores=options.server_cores,
+        server_memory_bytes=options.server_memory_bytes,
+        data_folder=options.data_folder,
+        wal_folder=options.wal_folder,
+    )
     if options.target is not None:
         _refuse_placement(placement, options.target)
         return Existing(options.target, options.further_targets)
@@ -108,17 +115,6 @@ def refuse_passing_server(server: ServerChoice, doing: str) -> None:
             message=f"{doing} needs a database that keeps running",
             hint="Give --target URL, or --server NAME of a kept server (dbdyno server start).",
         )
-
-
-def _placement(options: RunOptions) -> Placement:
-    return Placement(
-        numa=options.numa,
-        server_cpus=options.server_cpus,
-        server_cores=options.server_cores,
-        server_memory_bytes=options.server_memory_bytes,
-        data_folder=options.data_folder,
-        wal_folder=options.wal_folder,
-    )
 
 
 def _refuse_placement(placement: Placement, running: str) -> None:

@@ -6,14 +6,13 @@ differs. The load is a closed loop, which shows what an order can achieve. An ad
 if dbdyno cannot recreate the data or the server.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
 from dbdyno.errors import DbdynoError
@@ -21,11 +20,11 @@ from dbdyno.formatting import counted
 from dbdyno.model.plan import Script
 from dbdyno.model.record import Finding
 from dbdyno.model.run import Run
-from dbdyno.run.command_line import parse_arguments
 from dbdyno.run.grammar import WeightedName, scalar_text
 from dbdyno.run.interrupts import end_with
 from dbdyno.run.job import check
 from dbdyno.run.observer import Observer
+from dbdyno.run.option_words import parse_arguments
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.plan import client_count
 from dbdyno.run.quiet import BeforeRun
@@ -68,15 +67,17 @@ def verify(
     _report_different_load(recording, requested, say)
     texts = advice.evidence["scripts"]
     scripts = recording.plan.scripts
-    orders = {"as it was": scripts, "as advised": [_with_text(one, texts) for one in scripts]}
+    advised = [structs.replace(one, text=texts.get(one.name, one.text)) for one in scripts]
+    orders = {"as it was": scripts, "as advised": advised}
     done: list[tuple[Run, Run]] = []
     for number in range(trial.pairs):
         BeforeRun(requested, None, say).look()
         # The orders take turns at going first, so that drift affects both.
         turns = list(orders) if number % 2 == 0 else list(reversed(orders))
         runs = {turn: _measured(recording, orders[turn], turn, requested, tools) for turn in turns}
-        if not done:
-            _report_different_version(recording, runs["as it was"], say)
+        was, now = (one.record.server["version"] for one in (recording, runs["as it was"]))
+        if was != now and not done:  # the nearest installed one of the major version may differ
+            say(f"the run's server was version {was}; the trial uses the installed version {now}")
         done.append((runs["as it was"], runs["as advised"]))
         before, after = map(_tps, done[-1])
         say(f"pair {number + 1} of {trial.pairs}: {before:,.0f} TPS, advised {after:,.0f} TPS")
@@ -125,17 +126,6 @@ def _report_different_load(recording: Run, trial: RunOptions, say: Callable[[str
         )
 
 
-def _report_different_version(recording: Run, trial: Run, say: Callable[[str], None]) -> None:
-    """Report another version: the nearest installed one of the major version may differ."""
-    was, now = (one.record.server["version"] for one in (recording, trial))
-    if was != now:
-        say(f"the run's server was version {was}; the trial uses the installed version {now}")
-
-
-def _with_text(script: Script, texts: Mapping[str, str]) -> Script:
-    return msgspec.structs.replace(script, text=texts.get(script.name, script.text))
-
-
 def _requested(recording: Run, trial: Trial) -> RunOptions:
     """Return the options of the run, for the duration of the trial, without telemetry.
 
@@ -147,9 +137,13 @@ def _requested(recording: Run, trial: Trial) -> RunOptions:
     given = dict(requested.define) | (
         {} if requested.scale is None else {"scale": str(requested.scale)}
     )
+    # The run's programs, or its major version.
+    chosen = choose_server(requested)
+    path = chosen.spec.path if isinstance(chosen, New) else None
+    which = path or recording.server.version_number // 10_000
     return replace(
         requested,
-        server=_server_spec(recording, requested),
+        server=f"{recording.server.product}:{which}",
         settings=tuple((one.name, one.value) for one in recording.server.chosen),
         durability=None,
         script_files=(),
@@ -168,15 +162,6 @@ def _requested(recording: Run, trial: Trial) -> RunOptions:
         server_log=None,
         tags=(("verifies", recording.record.run_id),),
     )
-
-
-def _server_spec(recording: Run, requested: RunOptions) -> str:
-    """Return a private server with the run's programs or major version."""
-    server = recording.server
-    chosen = choose_server(requested)
-    path = chosen.spec.path if isinstance(chosen, New) else None
-    which = path or server.version_number // 10_000
-    return f"{server.product}:{which}"
 
 
 @contextmanager

@@ -175,8 +175,10 @@ def _scalars(assigned: Mapping[str, str]) -> dict[str, Scalar]:
 
 
 def _read(script: WeightedName) -> Script:
+    is_piped = script.name == STANDARD_INPUT
     try:
-        text = _text(script.name)
+        raw = sys.stdin.buffer.read() if is_piped else Path(script.name).read_bytes()
+        text = raw.decode("utf-8-sig")  # without a byte order mark
     except (OSError, UnicodeDecodeError) as error:
         raise DbdynoError(
             code="script_unreadable",
@@ -184,12 +186,5 @@ def _read(script: WeightedName) -> Script:
             hint="Give a pgbench script as a file of UTF-8 text, or a sysbench script as FILE.lua "
             "or by the name of one that comes with sysbench.",
         ) from error
-    name = "stdin" if script.name == STANDARD_INPUT else script.name
+    name = "stdin" if is_piped else script.name
     return Script(name=name, weight=script.weight, text=text)
-
-
-def _text(name: str) -> str:
-    """Return the script's text, without a byte order mark."""
-    if name == STANDARD_INPUT:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    return Path(name).read_text("utf-8-sig")

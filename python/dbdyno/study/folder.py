@@ -23,7 +23,7 @@ from dbdyno.answers.answer import Trial, Trials
 from dbdyno.errors import DbdynoError
 from dbdyno.model.run import Histograms, Run
 from dbdyno.model.study import STUDY, Point, StudyRecord, StudySpec
-from dbdyno.run.option_tables import items_from
+from dbdyno.run.option_words import items_from
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.listing import remove_run
 from dbdyno.store.places import runs_folder

@@ -10,9 +10,8 @@ from pathlib import Path
 from dbdyno.analysis.compare.metrics import USUAL
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import Contrast, Factor, Level, OptionTable, StudySpec
-from dbdyno.run.command_line import option_table
 from dbdyno.run.grammar import WeightedName
-from dbdyno.run.option_tables import WORKLOAD
+from dbdyno.run.option_words import WORKLOAD, option_table
 from dbdyno.run.options import RunOptions
 from dbdyno.run.work import looks_like_file
 from dbdyno.store.secrets import without_password

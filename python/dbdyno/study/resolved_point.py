@@ -13,9 +13,15 @@ from msgspec.structs import replace
 from dbdyno.databases.schema import Table
 from dbdyno.errors import DbdynoError, errors_about
 from dbdyno.model.study import OptionTable, Point
-from dbdyno.run.command_line import arguments_of, command_of
 from dbdyno.run.job import Job, check_scripts, read_job
-from dbdyno.run.option_tables import SCRIPTS, items_from, options_from, script_path
+from dbdyno.run.option_words import (
+    SCRIPTS,
+    arguments_of,
+    command_of,
+    items_from,
+    options_from,
+    script_path,
+)
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.plan import DURATION_DEFAULT_NS, warmup_ns
 from dbdyno.run.target import New

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.model.study import Factor, Level, OptionTable
-from dbdyno.run.option_tables import TABLES, option_text
+from dbdyno.run.option_words import TABLES, option_text
 from dbdyno.study.file import FactorTable, Scalar, SizeTable, bad_study, known_or_refused
 
 SEPARATORS = (",", "=")

@@ -16,7 +16,7 @@ from dbdyno.answers.registry import all_answers
 from dbdyno.errors import DbdynoError, errors_about
 from dbdyno.model.study import Contrast, Factor, OptionTable, Question, Size, StudySpec
 from dbdyno.run.grammar import span_ns
-from dbdyno.run.option_tables import (
+from dbdyno.run.option_words import (
     SCRIPTS,
     WORKLOAD,
     items_from,

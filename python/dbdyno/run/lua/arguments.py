@@ -146,7 +146,7 @@ def equip(options: RunOptions, work: Work, say: Say) -> tuple[RunOptions, Work]:
             "-M extended does not apply to sysbench scripts",
             "Use -M simple or -M prepared, or leave -M out.",
         )
-    adopted = _adopt(options, arguments, say)
+    adopted = _Merge(arguments, say).into(options)
     _refuse_threads_alone(adopted)
     own = {name: text for name, text in arguments.items() if name not in _SETTLED}
     lua = replace_struct(work.lua, arguments=own, allow_unsafe=options.allow_unsafe_lua)
@@ -168,72 +168,66 @@ def _refuse_threads_alone(options: RunOptions) -> None:
         )
 
 
-def _adopt(options: RunOptions, arguments: Mapping[str, str], say: Say) -> RunOptions:
-    """Return our options with sysbench's merged in."""
-    for name in sorted(_WITHOUT_MEANING & arguments.keys()):
-        say(f"--{_dashed(name)} has no effect here and is ignored")
-    adopted = target_of(_with_events(options, arguments, say), arguments, say)
-    for name, option in _ADOPTED.items():
-        if name in arguments and not (name == "time" and _ends_otherwise(adopted)):
-            adopted = _merge(adopted, name, arguments[name], option, say)
-    own = ((name, text) for name, text in arguments.items() if name not in _SETTLED)
-    kept = tuple(
-        f"--{_dashed(name)}={text}" if text else f"--{_dashed(name)}" for name, text in own
-    )
-    return replace(adopted, script_options=kept)
+@dataclass(frozen=True)
+class _Merge:
+    """Merges sysbench's options into ours, which override them."""
+
+    arguments: Mapping[str, str]
+    say: Say
+
+    def into(self, options: RunOptions) -> RunOptions:
+        """Return our options with sysbench's merged in, and of the words only the script's own."""
+        for name in sorted(_WITHOUT_MEANING & self.arguments.keys()):
+            self.say(f"--{_dashed(name)} has no effect here and is ignored")
+        merged = target_of(self._with_events(options), self.arguments, self.say)
+        for name, option in _ADOPTED.items():
+            if name not in self.arguments or (name == "time" and _ends_otherwise(merged)):
+                continue
+            value, given = self._value(name, option), getattr(merged, option.field)
+            if given is None:
+                merged = replace(merged, **{option.field: value})
+            elif given != value:
+                text = self.arguments[name]
+                self.say(f"{option.flag} overrides --{_dashed(name)}={text}")
+        own = ((name, text) for name, text in self.arguments.items() if name not in _SETTLED)
+        kept = tuple(
+            f"--{_dashed(name)}={text}" if text else f"--{_dashed(name)}" for name, text in own
+        )
+        return replace(merged, script_options=kept)
+
+    def _with_events(self, options: RunOptions) -> RunOptions:
+        """Merge the events: they count over all threads, and the first bound ends a run."""
+        events = self._value("events", _EVENTS) or 0
+        # None stands for sysbench's --time=0, a run without end.
+        seconds = self._value("time", _ADOPTED["time"]) if "time" in self.arguments else 0
+        if options.transactions or options.duration_ns or options.stages:
+            if events:
+                self.say("-t, -T or --stages overrides --events")
+            if seconds and _ends_otherwise(options):
+                self.say("-t or --stages overrides --time")
+            return options
+        if not events:
+            if seconds is None:
+                raise _usage("--time=0 sets no end", "Give a duration with -T, or --events.")
+            return options
+        if seconds:
+            self.say("--events overrides --time")
+        threads = None if options.clients else self._value("threads", _ADOPTED["threads"])
+        return replace(options, transactions=-(-events // (threads or client_count(options))))
+
+    def _value(self, name: str, option: _Adopted) -> Any:
+        """Return the value that is given, or else None."""
+        text = self.arguments.get(name)
+        try:
+            return None if text is None else option.read(text)
+        except (ValueError, KeyError) as error:
+            problem = f'--{_dashed(name)} cannot be "{text}"'
+            raise _usage(problem, f"Give {option.takes}.") from error
 
 
 def _ends_otherwise(options: RunOptions) -> bool:
     """Whether a time would contradict another bound of the run."""
     return options.transactions is not None or options.stages is not None
-
-
-def _merge(options: RunOptions, name: str, text: str, option: _Adopted, say: Say) -> RunOptions:
-    value = _read(name, text, option)
-    given = getattr(options, option.field)
-    if given is None:
-        return replace(options, **{option.field: value})
-    if given != value:
-        say(f"{option.flag} overrides --{_dashed(name)}={text}")
-    return options
-
-
-def _read(name: str, text: str, option: _Adopted) -> Any:
-    try:
-        return option.read(text)
-    except (ValueError, KeyError) as error:
-        raise _usage(f'--{_dashed(name)} cannot be "{text}"', f"Give {option.takes}.") from error
-
-
-def _with_events(options: RunOptions, arguments: Mapping[str, str], say: Say) -> RunOptions:
-    """Merge sysbench's events: they count over all threads, and the first bound ends a run."""
-    events = _read("events", arguments.get("events", "0"), _EVENTS)
-    # None stands for sysbench's --time=0, a run without end.
-    seconds = _read("time", arguments["time"], _ADOPTED["time"]) if "time" in arguments else 0
-    if options.transactions or options.duration_ns or options.stages:
-        if events:
-            say("-t, -T or --stages overrides --events")
-        if seconds and _ends_otherwise(options):
-            say("-t or --stages overrides --time")
-        return options
-    if not events:
-        return _refuse_endless(options, seconds)
-    if seconds:
-        say("--events overrides --time")
-    return replace(options, transactions=-(-events // _clients(options, arguments)))
-
-
-def _clients(options: RunOptions, arguments: Mapping[str, str]) -> int:
-    if options.clients or "threads" not in arguments:
-        return client_count(options)
-    clients: int = _read("threads", arguments["threads"], _ADOPTED["threads"])
-    return clients
-
-
-def _refuse_endless(options: RunOptions, seconds: int | None) -> RunOptions:
-    if seconds is None:
-        raise _usage("--time=0 sets no end", "Give a duration with -T, or --events.")
-    return options
 
 
 def with_general_arguments(lua: Lua, options: RunOptions) -> Lua:

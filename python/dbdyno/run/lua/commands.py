@@ -12,9 +12,9 @@ from typing import IO
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
-from dbdyno.model.frame import Done, Frame, OutageBegun, Survey
+from dbdyno.model.frame import Frame, OutageBegun, Survey
 from dbdyno.model.plan import Arrivals, ClosedArrivals, Lua, Plan, Retry, Stage
-from dbdyno.run.measure import Measured, measure
+from dbdyno.run.measure import measure
 from dbdyno.run.observer import Observer
 from dbdyno.run.tools import Tools
 
@@ -72,8 +72,15 @@ def perform(  # noqa: PLR0913
     measured = measure(tools.start(planned, log), planned, _Listener(say), refuse_loss, say)
     if measured.was_interrupted:
         raise KeyboardInterrupt
-    if reason := _failure(plan, measured):
-        raise failed(reason)
+    if measured.failed is not None:
+        raise failed(measured.failed.message)
+    if measured.done is None:
+        is_silent = measured.was_silent
+        raise failed(silence_reason(plan) if is_silent else "the engine ended without a message")
+    if measured.done.end != "complete":
+        raise failed(measured.done.reason or f"it was {measured.done.end}")
+    if measured.done.failures:
+        raise failed(measured.done.failures[0].message)
 
 
 def _plan_for(plan: Plan, command: str) -> Plan:
@@ -103,26 +110,12 @@ def _lua(plan: Plan) -> Lua:
     return plan.lua
 
 
-def _failure(plan: Plan, measured: Measured) -> str | None:
-    if measured.failed is not None:
-        return measured.failed.message
-    if measured.done is None:
-        return silence_reason(plan) if measured.was_silent else "the engine ended without a message"
-    return _failure_of(measured.done)
-
-
 def silence_reason(plan: Plan) -> str:
     """Return why an engine that runs Lua falls silent."""
     return (
         f"the script {plan.scripts[0].name} kept running without sending a request (an endless "
         "loop?) and was stopped"
     )
-
-
-def _failure_of(done: Done) -> str | None:
-    if done.end != "complete":
-        return done.reason or f"it was {done.end}"
-    return done.failures[0].message if done.failures else None
 
 
 class _Listener(Observer):

@@ -6,8 +6,9 @@ PostgreSQL, where sysbench leaves lists to libpq, a list of ports has one for ea
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
+from typing import Self
 from urllib.parse import quote, urlencode
 
 from dbdyno.errors import DbdynoError
@@ -35,85 +36,84 @@ def target_of(
         dbdynos = "--target" if options.target else "--server"
         say(f"{dbdynos} overrides {names}")
         return options
-    driver = _driver(arguments)
-    first, *further = (_url(driver, one) for one in _each_server(driver, arguments))
-    return replace(options, target=first, further_targets=tuple(further))
-
-
-def _each_server(driver: str, arguments: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
-    """Return the options as they would name each server alone, in the order of the lists."""
-
-    def listed(part: str) -> list[str]:
-        return arguments.get(f"{driver}_{part}", "").split(",")
-
-    if driver == "mysql" and arguments.get("mysql_socket"):
-        for socket in listed("socket"):
-            yield {**arguments, "mysql_socket": socket, "mysql_host": "localhost"}
-        return
-    hosts, ports = listed("host"), listed("port")
-    pairs: Iterable[tuple[str, str]]
-    if driver == "pgsql" and len(ports) > 1:
-        if len(ports) != len(hosts):
-            raise DbdynoError(
-                code="usage",
-                message=f"--pgsql-host names {len(hosts)} hosts and --pgsql-port {len(ports)} "
-                "ports",
-                hint="Give one port for all hosts, or one for each.",
-            )
-        pairs = zip(hosts, ports, strict=True)
-    else:
-        pairs = product(hosts, ports)
-    for host, port in pairs:
-        named = {f"{driver}_host": host, f"{driver}_port": port}
-        yield {**arguments, **{name: text for name, text in named.items() if text}}
-
-
-def _driver(arguments: Mapping[str, str]) -> str:
     named = arguments.get("db_driver")
-    if named is None:
-        return "pgsql" if any(name.startswith("pgsql_") for name in arguments) else "mysql"
-    if named not in ("mysql", "pgsql"):
+    if named not in (None, "mysql", "pgsql"):
         raise DbdynoError(
             code="usage",
             message=f'--db-driver cannot be "{named}"',
             hint="The drivers are mysql and pgsql.",
         )
-    return named
+    is_pgsql = any(name.startswith("pgsql_") for name in arguments)
+    driver = named or ("pgsql" if is_pgsql else "mysql")
+    first, *further = (one.url() for one in _Connection(driver, arguments).each_server())
+    return replace(options, target=first, further_targets=tuple(further))
 
 
-def _url(driver: str, arguments: Mapping[str, str]) -> str:
-    def part(name: str, default: str) -> str:
-        return arguments.get(f"{driver}_{name}", default)
+@dataclass(frozen=True)
+class _Connection:
+    """How the options of one driver name a server, or several."""
 
-    scheme = "mysql" if driver == "mysql" else "postgresql"
-    password = part("password", "")
-    login = quote(part("user", "sbtest"), safe="")
-    login += f":{quote(password, safe='')}" if password else ""
-    more = _mysql_query(arguments) if driver == "mysql" else _pgsql_query(arguments)
-    host, path = part("host", "localhost"), quote(part("db", "sbtest"), safe="")
-    if host.startswith("/"):  # libpq: the folder of a Unix socket
-        more["host"], host = host, ""
-    query = f"?{urlencode(more)}" if more else ""
-    where = f"[{host}]" if ":" in host else host
-    # As in the client library: for MySQL, localhost is the socket, whatever the port.
-    is_socket = driver == "mysql" and host == "localhost"
-    port = f":{port}" if (port := part("port", "")) and not is_socket else ""
-    return f"{scheme}://{login}@{where}{port}/{path}{query}"
+    driver: str
+    arguments: Mapping[str, str]
 
+    def part(self, name: str, default: str = "") -> str:
+        """Return an option of this driver."""
+        return self.arguments.get(f"{self.driver}_{name}", default)
 
-def _mysql_query(arguments: Mapping[str, str]) -> dict[str, str]:
-    more = {}
-    if socket := arguments.get("mysql_socket"):
-        more["socket"] = socket
-    if "mysql_ssl" in arguments:
-        setting = arguments["mysql_ssl"]
-        more["ssl-mode"] = _SSL_MODES.get(setting.lower(), setting.upper())
-    for name in ("ssl_ca", "ssl_cert", "ssl_key"):
-        if path := arguments.get(f"mysql_{name}"):
-            more[name.replace("_", "-")] = path
-    return more
+    def each_server(self) -> Iterator[Self]:
+        """Yield the options as they would name each server alone, in the order of the lists."""
+        if self.driver == "mysql" and self.part("socket"):
+            for socket in self.part("socket").split(","):
+                yield self._with(socket=socket, host="localhost")
+            return
+        hosts, ports = self.part("host").split(","), self.part("port").split(",")
+        pairs: Iterable[tuple[str, str]] = product(hosts, ports)
+        if self.driver == "pgsql" and len(ports) > 1:
+            if len(ports) != len(hosts):
+                raise DbdynoError(
+                    code="usage",
+                    message=f"--pgsql-host names {len(hosts)} hosts and --pgsql-port {len(ports)} "
+                    "ports",
+                    hint="Give one port for all hosts, or one for each.",
+                )
+            pairs = zip(hosts, ports, strict=True)
+        for host, port in pairs:
+            named = {"host": host, "port": port}
+            yield self._with(**{name: text for name, text in named.items() if text})
 
+    def _with(self, **parts: str) -> Self:
+        named = {f"{self.driver}_{name}": text for name, text in parts.items()}
+        return replace(self, arguments={**self.arguments, **named})
 
-def _pgsql_query(arguments: Mapping[str, str]) -> dict[str, str]:
-    mode = arguments.get("pgsql_sslmode")
-    return {"sslmode": mode} if mode else {}
+    def url(self) -> str:
+        """Return the target of a single server."""
+        is_mysql = self.driver == "mysql"
+        scheme = "mysql" if is_mysql else "postgresql"
+        password = self.part("password")
+        login = quote(self.part("user", "sbtest"), safe="")
+        login += f":{quote(password, safe='')}" if password else ""
+        more = self.mysql_query() if is_mysql else {}
+        if not is_mysql and (mode := self.part("sslmode")):
+            more["sslmode"] = mode
+        host, path = self.part("host", "localhost"), quote(self.part("db", "sbtest"), safe="")
+        if host.startswith("/"):  # libpq: the folder of a Unix socket
+            more["host"], host = host, ""
+        query = f"?{urlencode(more)}" if more else ""
+        where = f"[{host}]" if ":" in host else host
+        # As in the client library: for MySQL, localhost is the socket, whatever the port.
+        is_socket = is_mysql and host == "localhost"
+        port = f":{port}" if (port := self.part("port")) and not is_socket else ""
+        return f"{scheme}://{login}@{where}{port}/{path}{query}"
+
+    def mysql_query(self) -> dict[str, str]:
+        """Return the parameters of a MySQL target: socket and TLS."""
+        more = {}
+        if socket := self.part("socket"):
+            more["socket"] = socket
+        if "mysql_ssl" in self.arguments:
+            setting = self.part("ssl")
+            more["ssl-mode"] = _SSL_MODES.get(setting.lower(), setting.upper())
+        for name in ("ssl_ca", "ssl_cert", "ssl_key"):
+            if path := self.part(name):
+                more[name.replace("_", "-")] = path
+        return more

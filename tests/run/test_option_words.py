@@ -4,7 +4,7 @@ import pytest
 from cyclopts import App
 
 from dbdyno.cli.run import What
-from dbdyno.run.command_line import arguments_of, command_of, flags, parse_arguments
+from dbdyno.run.option_words import arguments_of, command_of, flags, parse_arguments
 from dbdyno.run.options import RunOptions
 
 pytestmark = pytest.mark.usefixtures("default_disturbance")

@@ -4,8 +4,10 @@ import pytest
 from msgspec import structs
 
 from dbdyno.analysis.waits.disturbance import Disturbance
+from dbdyno.explain.statements.misses import Misses
 from dbdyno.model.plan import Stage
-from dbdyno.run.validity import Limits, invalid_reasons
+from dbdyno.run.measure import Measured
+from dbdyno.run.verdict import Evidence
 from tests.support.frames import SECOND_NS, counters, done
 from tests.support.plans import plan_of
 
@@ -13,10 +15,17 @@ PLAN = plan_of(duration_ns=30 * SECOND_NS)
 
 
 def reasons(finished, plan=PLAN, failures_max=0.01, violations=(), disturbance=None):
-    limits = Limits(failures_max=failures_max, disturbance_max=0.25)
-    return invalid_reasons(
-        plan, finished, limits=limits, violations=violations, disturbance=disturbance
+    evidence = Evidence(
+        plan=plan,
+        measured=Measured(done=finished),
+        violations=violations,
+        disturbance=disturbance,
+        misses=Misses(),
+        script_failure=None,
+        failures_max=failures_max,
+        disturbance_max=0.25,
     )
+    return evidence.invalid_reasons
 
 
 def test_a_complete_run_is_valid():

@@ -5,8 +5,8 @@ from msgspec.structs import replace
 
 from dbdyno.model.record import TransactionCounts
 from dbdyno.model.run import Run
-from dbdyno.run import explaining
-from dbdyno.run.explaining import explained
+from dbdyno.run import conclude
+from dbdyno.run.conclude import explained
 from tests.support.recordings import MadeRun, changed
 
 COUNTS = TransactionCounts(ok=20_000, failed=0, skipped=0, unfinished=0, retried=0)
@@ -38,7 +38,7 @@ def test_a_defect_leaves_the_numbers_and_a_line(monkeypatch):
     def fail(_run):
         raise ZeroDivisionError("in a rule")
 
-    monkeypatch.setattr(explaining, "explain", fail)
+    monkeypatch.setattr(conclude, "explain", fail)
     messages: list[str] = []
     record = explained(measured(MadeRun(seconds=20)), messages.append)
     assert messages == ["the run could not be explained: ZeroDivisionError: in a rule"]

@@ -1,0 +1,150 @@
+"""Concludes a run: its numbers, the verdict on them, and their explanation make the final record.
+
+Everything is read back from the run folder, as every later reader finds it. The explanation comes
+last and must not endanger the results: if anything fails there, the numbers stay as they are, and
+that is reported.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace as with_record
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from dbdyno.analysis.costs.costs import cost, costs
+from dbdyno.analysis.series.readings import Span, total
+from dbdyno.analysis.series.timeline import completed
+from dbdyno.analysis.summarize import summarize
+from dbdyno.analysis.waits.disturbance import disturbance
+from dbdyno.explain.explain import explain
+from dbdyno.explain.statements.misses import find_misses
+from dbdyno.formatting import size
+from dbdyno.host.disk import free_bytes
+from dbdyno.model.counters import Processes
+from dbdyno.model.record import RunRecord
+from dbdyno.model.run import Histograms, Run
+from dbdyno.model.tables import rows
+from dbdyno.run.connected_server import ConnectedServer
+from dbdyno.run.job import Job
+from dbdyno.run.measure import Measured
+from dbdyno.run.placement import placement_doubts
+from dbdyno.run.readiness import Ready
+from dbdyno.run.verdict import Evidence, meant_table
+from dbdyno.store.run import RunFolder
+from dbdyno.store.writer import RunWriter
+
+CPU_TIMES = (Processes.user_us, Processes.system_us)
+ROOM_MIN_BYTES = 16 * 2**20
+"""The size of PostgreSQL's WAL files. InnoDB's tables grow by a quarter of that."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndedRun:
+    """A run whose load has ended, with its folder."""
+
+    job: Job
+    connected: ConnectedServer
+    ready: Ready
+    measured: Measured
+    script_failure: str | None
+    writer: RunWriter
+
+    def conclude(self, histograms: Histograms, report: Callable[[str], None]) -> Run:
+        """Finish the record; return the recording with it."""
+        watch, done = self.ready.watch, self.measured.done
+        violations = watch.violations(self.connected, done) if watch and done else []
+        recording = RunFolder(self.writer.folder).load(histograms)
+        record = self.judged(recording, violations)
+        complete = with_record(recording, record=record)
+        self.writer.finish(with_record(complete, record=explained(complete, report)))
+        # The same tables, with the record as it was written.
+        return with_record(recording, record=self.writer.record)
+
+    def judged(self, recording: Run, violations: list[str]) -> RunRecord:
+        """Return the record with the numbers and the verdict on them."""
+        options, watch = self.job.options, self.ready.watch
+        summary = summarize(recording)
+        evidence = Evidence(
+            plan=self.ready.plan,
+            measured=self.measured,
+            violations=violations,
+            disturbance=disturbance(recording),
+            misses=find_misses(recording, self.job.work.misses_allowed(self.ready.values)),
+            script_failure=self.script_failure,
+            failures_max=options.failures_max,
+            disturbance_max=options.disturbance_max,
+        )
+        reasons = evidence.invalid_reasons
+        full = full_disk(self.connected.server.data_directory) if reasons else ""
+        codes = self.connected.target.disk_full_codes
+        is_full = any(failure.code in codes for failure in summary.failures)
+        tables = recording.schema.tables if recording.schema else ()
+        meant = self._mistaken_server(summary) or meant_table(reasons, tables)
+        return replace(
+            summary,
+            status=evidence.status,
+            valid=not reasons,
+            invalid_reasons=[*reasons, *filter(None, (full, meant))],
+            disk_full=bool(reasons) and (bool(full) or is_full),
+            doubts=[
+                *evidence.misses.doubts,
+                *summary.doubts,
+                *(watch.doubts if watch else []),
+                *placement_doubts(self.connected.server, options),
+            ],
+            invariants_read=watch.read if watch else [],
+        )
+
+    def _mistaken_server(self, summary: RunRecord) -> str | None:
+        """Return that the scripts ran where nothing was, if none of them ever worked."""
+        done, counted = self.measured.done, summary.transactions
+        is_hopeless = done is not None and done.end == "aborted"
+        if not is_hopeless or not self.job.is_on_empty_server or (counted and counted.ok):
+            return None
+        return "the server was new and empty: name the one that has your tables with --target"
+
+
+def full_disk(folder: Path | None) -> str:
+    """Return that the disk of a server's data is full; nothing if there is room, or it is unknown.
+
+    Some servers answer nothing any more, and others that a table is full.
+    """
+    if folder is None or (free := free_bytes(folder)) >= ROOM_MIN_BYTES:
+        return ""
+    return f"the disk of the server's data is full: {size(free)} are left for {folder}"
+
+
+def explained(recording: Run, report: Callable[[str], None]) -> RunRecord:
+    """Return the recording's record with costs, findings, and the cost of telemetry itself."""
+    lacks = rows(recording.lacks.source, recording.lacks.reason)
+    telemetry = {
+        **recording.record.telemetry,
+        **recording.as_recorded.engine.get("telemetry", {}),
+        "lacks": [{"source": source, "reason": reason} for source, reason in lacks],
+    }
+    record = replace(recording.record, telemetry=telemetry)
+    try:
+        found = costs(recording)
+        cpu_us = cost(found, "server_cpu_us") or _cpu_us_over_all(recording)
+        server = {**record.server, "cpu_us_per_transaction": cpu_us}
+        record = replace(record, costs=found, server=server)
+        explanation = explain(with_record(recording, record=record))
+    except Exception as error:  # a defect in dbdyno must not lose a measured run
+        report(f"the run could not be explained: {type(error).__name__}: {error}")
+        return record
+    return replace(
+        record,
+        findings=explanation.findings,
+        not_looked=explanation.not_looked,
+        unexplained=explanation.unexplained,
+        unexplained_as=explanation.unexplained_as,
+    )
+
+
+def _cpu_us_over_all(recording: Run) -> float | None:
+    """The server's CPU time per transaction, used if readings cover no interval."""
+    transactions, span = completed(recording), Span(0.0, recording.record.duration_s)
+    spent = [total(recording, counter, "server", span) for counter in CPU_TIMES]
+    if not transactions or None in spent:
+        return None
+    return sum(filter(None, spent)) / transactions
