@@ -14,8 +14,8 @@ from cyclopts import App
 from dbdyno.answers.answer import Answer
 from dbdyno.answers.registry import all_answers
 from dbdyno.cli.app import COMMANDS, make_app
+from dbdyno.cli.help import usage_of
 from dbdyno.cli.output import Exit
-from dbdyno.cli.usage import usage_of
 from dbdyno.databases.known import all_adapters, all_databases
 from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import Rule

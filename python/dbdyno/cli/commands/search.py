@@ -7,6 +7,7 @@ from cyclopts import Parameter
 from dbdyno.analysis.search.objective import Objective
 from dbdyno.analysis.search.rate_search import Search
 from dbdyno.cli.app import command
+from dbdyno.cli.commands.run import What
 from dbdyno.cli.output import Exit, print_json, refuse_several_forms, showing_kept_result
 from dbdyno.cli.pages import (
     Form,
@@ -17,7 +18,6 @@ from dbdyno.cli.pages import (
     write_page,
 )
 from dbdyno.cli.progress import ProgressLines
-from dbdyno.cli.run import What
 from dbdyno.errors import DbdynoError
 from dbdyno.report.pages.search import search_object, search_page
 from dbdyno.run import grammar
@@ -54,7 +54,7 @@ def search(
     form: FormOption = None,
     options: RunOptions = RunOptions(),
 ) -> int:
-    """Find the highest arrival rate at which the database meets the objectives.
+    """Find the highest arrival rate that meets objectives.
 
     A closed-loop run measures the capacity; then lower rates are tried in an open loop, each
     until it can be judged. Every trial is a run of its own, of 10s unless -T is given, and

@@ -42,9 +42,10 @@ def explain(  # noqa: PLR0913 - how much, and what to measure
     time: Span = TRIAL.duration_ns,
     json: Json = False,
 ) -> int:
-    """Explain what limited a run: findings with their evidence, and what remains unexplained.
+    """Explain what limited a run, with the evidence.
 
-    The rules are evaluated again each time, also for running and interrupted runs.
+    What remains unexplained is shown, too. The rules are evaluated again each time, also for
+    running and interrupted runs.
 
     Parameters
     ----------

@@ -1,0 +1,1 @@
+"""The commands of ``dbdyno``, one file for each: its name, its options, its ``app``."""

@@ -1,0 +1,154 @@
+"""What ``--help`` shows, how a command is called, and what to write instead of others' options.
+
+Imports no command: the usage line with its arguments is made when its help is requested.
+"""
+
+from collections.abc import Iterator, Sequence
+from inspect import Parameter as Declared
+from typing import TYPE_CHECKING, Any
+
+from cyclopts import App, Argument
+
+if TYPE_CHECKING:
+    from cyclopts.help import HelpEntry, HelpPanel
+    from cyclopts.help.formatters import DefaultFormatter
+    from cyclopts.help.inline_text import InlineText
+    from rich.console import Console, ConsoleOptions
+
+# Commands that accept a script's own options after ``--``.
+SCRIPTED = ("run", "search", "load", "script")
+
+_TARGET = "Give the server as a URL: --target postgresql://USER@HOST:PORT/DATABASE"
+_MYSQL = "Give the server as a URL: --target mysql://USER@HOST:PORT/DATABASE"
+_SCRIPT_OPTION = (
+    "Set a workload's parameter with -D, as in -D table_size=100000; options of a sysbench script "
+    "follow --, as in: dbdyno run FILE.lua -- --table-size=100000"
+)
+_KEPT = "Leave it out: every run records this, and dbdyno report and dbdyno sql show it."
+
+_INSTEAD = {
+    "-S --select-only": "Give the workload as an argument: dbdyno run select-only",
+    "-N --skip-some-updates": "Give the workload as an argument: dbdyno run simple-update",
+    "-b --builtin": "Give the workload as an argument: dbdyno run tpcb (or select-only, …)",
+    "-i --initialize -I --init-steps": "To load data: dbdyno load tpcb -s SCALE --target URL",
+    "-F --fillfactor": "Set the workload's parameter: -D fillfactor=90",
+    "--unlogged-tables": "Set the workload's parameter: -D unlogged=on",
+    "--foreign-keys": "Set the workload's parameter: -D foreign_keys=on",
+    "--partitions": "Set the workload's parameter: -D partitions=4",
+    "--partition-method": "Set the workload's parameter: -D partition_method=hash",
+    "-h --host -p --port -U --username -d --dbname": _TARGET,
+    "--pgsql-host --pgsql-port --pgsql-user --pgsql-password --pgsql-db": _TARGET,
+    "--mysql-host --mysql-port --mysql-user --mysql-password --mysql-db --mysql-socket": _MYSQL,
+    "--db-driver": "The target's URL determines the driver: --target mysql://… or postgresql://…",
+    "-r --report-per-command --report-latencies --percentile --histogram": _KEPT,
+    "-l --log --aggregate-interval --sampling-rate --log-prefix --failures-detailed": _KEPT,
+    "-v --vacuum-all": "Leave it out: dbdyno vacuums a private server and no other.",
+    "--random-seed --rand-seed": "Use --seed NUMBER.",
+    "--events": "Use -t NUMBER, which is per client.",
+    "--warmup-time": "Use --warmup TIME.",
+    "--report-interval": "Use -P TIME.",
+    "--tables --table-size --rand-type": _SCRIPT_OPTION,
+    "--dry-run": "To see what a study would run, without running it: dbdyno study plan NAME",
+}
+_HINTS = {option: hint for options, hint in _INSTEAD.items() for option in options.split()}
+OPTIONS = frozenset(_HINTS)
+"""Options of pgbench, sysbench and other tools that ``dbdyno run`` does not have.
+
+Those that it has mean the same as there. Nothing is guessed."""
+
+
+class FlowingHelp:
+    """The library's own pages with other descriptions. Imports nothing unless help is requested."""
+
+    def __call__(self, console: "Console", options: "ConsoleOptions", panel: "HelpPanel") -> None:
+        """Print one box of options, arguments or commands."""
+        flowing = panel.copy(entries=[_flowing(entry) for entry in panel.entries])
+        _pages()(console, options, flowing)
+
+    def render_usage(self, console: "Console", options: "ConsoleOptions", usage: Any) -> None:
+        """Print the line that begins with Usage."""
+        _pages().render_usage(console, options, usage)
+
+    def render_description(
+        self, console: "Console", options: "ConsoleOptions", description: Any
+    ) -> None:
+        """Print the description of the command, one paragraph after the other."""
+        _pages().render_description(console, options, _paragraphs(description))
+        console.print()
+
+
+def _pages() -> "DefaultFormatter":
+    from cyclopts.help.formatters import DefaultFormatter  # noqa: PLC0415 - only help needs it
+
+    return DefaultFormatter()
+
+
+def _flowing(entry: "HelpEntry") -> "HelpEntry":
+    return entry.copy(description=_inline(" ".join(_plain(entry.description).split())))
+
+
+def _paragraphs(description: Any) -> "InlineText":
+    """Keep blank lines between paragraphs, and join the lines of each."""
+    paragraphs = _plain(description).split("\n\n")
+    return _inline("\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs))
+
+
+def _plain(text: Any) -> str:
+    return str(getattr(text, "primary_renderable", text))
+
+
+def _inline(text: str) -> "InlineText":
+    from cyclopts.help.inline_text import InlineText  # noqa: PLC0415 - only help needs it
+
+    return InlineText.from_format(text, "plaintext")
+
+
+def with_script_options(arguments: Sequence[str]) -> list[str]:
+    """Turn what follows ``--`` into options, for commands that run a script."""
+    if "--" not in arguments or arguments[0] not in SCRIPTED:
+        return list(arguments)
+    end = arguments.index("--")
+    own = [f"--script-option={argument}" for argument in arguments[end + 1 :]]
+    return [*arguments[:end], *own]
+
+
+def name_arguments(app: App, tokens: Sequence[str]) -> None:
+    """Name the optional arguments in the requested help, where the library prints ``[ARGS]``."""
+    arguments, apps, _ = app.parse_commands(
+        [argument for argument in tokens if argument not in app.help_flags]
+    )
+    apps[-1].usage = usage_of(arguments, apps[-1])
+
+
+def usage_of(arguments: Sequence[str], app: App) -> str:
+    """Return the usage line: ``Usage: dbdyno study resume [OPTIONS] [STUDY]``."""
+    taken = _taken(app) if app.default_command else ["COMMAND"]
+    own = ["[-- SCRIPT OPTIONS]"] if arguments and arguments[0] in SCRIPTED else []
+    return " ".join(["Usage: dbdyno", *arguments, *taken, *own])
+
+
+def _taken(app: App) -> Iterator[str]:
+    arguments = [argument for argument in app.assemble_argument_collection() if argument.show]
+    if any(argument.index is None for argument in arguments):
+        yield "[OPTIONS]"
+    yield from (_place(argument) for argument in arguments if argument.index is not None)
+
+
+def _place(argument: Argument) -> str:
+    name = argument.name.lstrip("-").upper()
+    if argument.field_info.kind == Declared.VAR_POSITIONAL:
+        name += "..."
+    return name if argument.required else f"[{name}]"
+
+
+def hint_for(option: str) -> str:
+    """Return what to write instead of this option; empty for unknown ones."""
+    name = option.partition("=")[0]
+    return _HINTS.get(name) or ("" if name.startswith("--") else _HINTS.get(name[:2], ""))
+
+
+def takes_host(arguments: list[str]) -> bool:
+    """Whether ``-h`` means pgbench's option: it is followed by a value, while help stands alone."""
+    if "-h" not in arguments[:-1]:
+        return False
+    return not arguments[arguments.index("-h") + 1].startswith("-")
