@@ -23,6 +23,7 @@ LARGER = {"run": 25, "servers": 26, "telemetry": 21}
 SINGLE_USE_MAX = {
     "model": 0.05,
     "host": 0.17,
+    "run": 0.18,
     "explain": 0.22,
     "servers": 0.29,
     "telemetry": 0.30,
@@ -30,7 +31,7 @@ SINGLE_USE_MAX = {
     "databases": 0.32,
     "store": 0.36,
     "analysis": 0.37,
-    "cli": 0.39,
+    "cli": 0.25,
     "workloads": 0.41,
     "study": 0.41,
     "answers": 0.50,

@@ -37,11 +37,32 @@ EXAMPLES = (
 # Net allocations before the garbage collector runs; the interpreter's default is 700.
 GARBAGE_THRESHOLD = 100_000
 
-# In the order in which they are needed; each is a file in ``commands``.
+# In the order in which they are needed; each name is that of a file in ``commands``.
 GROUPS = {
-    "Measure": ("run", "pair", "search", "study", "workloads"),
-    "Understand results": ("explain", "report", "compare", "history", "runs", "sql"),
-    "Databases, data and host": ("load", "check", "script", "server", "data", "home", "doctor"),
+    "Measure": (
+        "run",
+        "pair",
+        "search",
+        "study",
+        "workloads",
+    ),
+    "Understand results": (
+        "explain",
+        "report",
+        "compare",
+        "history",
+        "runs",
+        "sql",
+    ),
+    "Databases, data and host": (
+        "load",
+        "check",
+        "script",
+        "server",
+        "data",
+        "home",
+        "doctor",
+    ),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 _FOLDER = Path(__file__).parent / "commands"

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from dbdyno.analysis.compare.metrics import metrics_of
 from dbdyno.cli.lookup import assignments, tags_of
 from dbdyno.errors import DbdynoError
 from dbdyno.model.record import RunRecord
@@ -34,6 +35,17 @@ class RunSet(Struct, frozen=True, kw_only=True):
         """The records of its runs, in their order."""
         return [run.record for run in self.runs]
 
+    @property
+    def common_tags(self) -> dict[str, str]:
+        """The tags that all its runs share; a single run's tags say nothing about a set.
+
+        Tags with a comma cannot be written as a side.
+        """
+        first, *others = (run.tags.items() for run in self.records)
+        shared = [one for one in first if all(one in tags for tags in others)] if others else []
+        common = {name: value for name, value in shared if name not in (*PAIR_TAGS, STUDY)}
+        return {name: value for name, value in common.items() if "," not in name + value}
+
 
 class ComparedRuns(Struct, frozen=True, kw_only=True):
     """Both sides; if ``paired``, runs at the same position form a pair."""
@@ -44,12 +56,48 @@ class ComparedRuns(Struct, frozen=True, kw_only=True):
     notes: Sequence[str] = ()
     """What was left out, in sentences."""
 
+    @property
+    def sides(self) -> tuple[RunSet, RunSet]:
+        """Both sides, in order."""
+        return self.before, self.after
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that were measured in some run of either side."""
+        names = (name for side in self.sides for run in side.records for name in metrics_of(run))
+        return list(dict.fromkeys(names))
+
+    @property
+    def are_single(self) -> bool:
+        """Whether these are just two runs."""
+        return len(self.before.runs) == len(self.after.runs) == 1 and not self.paired
+
+    @property
+    def study_id(self) -> str | None:
+        """The study to which all runs belong, if there is one."""
+        studies = {run.tags.get(STUDY) for side in self.sides for run in side.records}
+        return studies.pop() if len(studies) == 1 else None
+
+    @property
+    def tags(self) -> list[dict[str, str]]:
+        """The tags that distinguish the sides: the runs' own if these do, else new ones."""
+        both = [side.common_tags for side in self.sides]
+        one, other = (tags.items() for tags in both)
+        if not one <= other and not other <= one:
+            return both
+        return [{"variant": side.runs[0].run_id} for side in self.sides]
+
 
 def select_runs(before: str, after: str) -> ComparedRuns:
     """Return the runs that these words select, in pairs if they were measured in pairs."""
-    found = [run_set(text) for text in (before, after)]
-    _refuse_the_same(*found)
-    return paired(*found)
+    first, second = run_set(before), run_set(after)
+    if shared := {run.run_id for run in first.runs} & {run.run_id for run in second.runs}:
+        raise DbdynoError(
+            "same_run",
+            f"{min(shared)} is on both sides",
+            "Compare different runs: dbdyno compare last~1 last",
+        )
+    return paired(first, second)
 
 
 def run_set(text: str) -> RunSet:
@@ -59,7 +107,8 @@ def run_set(text: str) -> RunSet:
     if not colon:
         label, runs = _named(text)
     elif tags is not None:
-        label, runs = rest, _tagged(tags)
+        label = rest
+        runs = [_run(one) for one in _oldest_first() if tags.items() <= one.tags.items()]
     else:
         label, runs = rest, _of_study(kind, dict(assignments(rest, f"{kind}:clients=8")))
     if not runs:
@@ -92,11 +141,6 @@ def _named(text: str) -> tuple[str, list[RunFolder]]:
     folders = [find_run(name.strip()) for name in text.split(",")]
     runs = [RunFolder(folder) for folder in dict.fromkeys(folders)]
     return (runs[0].run_id if len(runs) == 1 else text), runs
-
-
-def _tagged(wanted: Mapping[str, str]) -> list[RunFolder]:
-    """Return the runs with all of these tags."""
-    return [_run(listed) for listed in _oldest_first() if wanted.items() <= listed.tags.items()]
 
 
 def _oldest_first() -> list[RunSummary]:
@@ -138,16 +182,6 @@ def _study(name: str) -> tuple[str, list[RunSummary]]:
     return newest, [run for run in of_studies if run.tags[STUDY] == newest]
 
 
-def _refuse_the_same(before: RunSet, after: RunSet) -> None:
-    shared = {run.run_id for run in before.runs} & {run.run_id for run in after.runs}
-    if shared:
-        raise DbdynoError(
-            "same_run",
-            f"{min(shared)} is on both sides",
-            "Compare different runs: dbdyno compare last~1 last",
-        )
-
-
 def paired(before: RunSet, after: RunSet) -> ComparedRuns:
     """Pair the runs if each run of both sides says to which pair it belongs; else keep two sets."""
     notes = [*before.left_out, *after.left_out]
@@ -166,20 +200,16 @@ def paired(before: RunSet, after: RunSet) -> ComparedRuns:
 
 
 def _by_pair(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
-    """Return the runs by the pair to which they belong.
+    """Return the runs by the pair to which they belong: equal blocks of two studies are two pairs.
 
     Empty if a run does not name its pair, or two name the same: then they are a set of runs.
     """
     for tag in PAIR_TAGS:
-        tagged = {_pair_of(run.record, tag): run for run in runs if tag in run.record.tags}
+        tags = [(run, run.record.tags) for run in runs if tag in run.record.tags]
+        tagged = {f"{its.get(STUDY, '')}/{its[tag]}": run for run, its in tags}
         if len(tagged) == len(runs):
             return tagged
     return {}
-
-
-def _pair_of(run: RunRecord, tag: str) -> str:
-    """Name a pair: equal blocks of different studies are different pairs."""
-    return f"{run.tags.get(STUDY, '')}/{run.tags[tag]}"
 
 
 def _without(runs: Mapping[str, RunFolder], keys: Sequence[str]) -> list[RunFolder]:

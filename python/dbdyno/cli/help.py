@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from inspect import Parameter as Declared
 from typing import TYPE_CHECKING, Any
 
-from cyclopts import App, Argument
+from cyclopts import App
 
 if TYPE_CHECKING:
-    from cyclopts.help import HelpEntry, HelpPanel
+    from cyclopts.help import HelpPanel
     from cyclopts.help.formatters import DefaultFormatter
     from cyclopts.help.inline_text import InlineText
     from rich.console import Console, ConsoleOptions
@@ -62,8 +62,11 @@ class FlowingHelp:
 
     def __call__(self, console: "Console", options: "ConsoleOptions", panel: "HelpPanel") -> None:
         """Print one box of options, arguments or commands."""
-        flowing = panel.copy(entries=[_flowing(entry) for entry in panel.entries])
-        _pages()(console, options, flowing)
+        entries = [
+            entry.copy(description=_inline(" ".join(_plain(entry.description).split())))
+            for entry in panel.entries
+        ]
+        _pages()(console, options, panel.copy(entries=entries))
 
     def render_usage(self, console: "Console", options: "ConsoleOptions", usage: Any) -> None:
         """Print the line that begins with Usage."""
@@ -73,7 +76,9 @@ class FlowingHelp:
         self, console: "Console", options: "ConsoleOptions", description: Any
     ) -> None:
         """Print the description of the command, one paragraph after the other."""
-        _pages().render_description(console, options, _paragraphs(description))
+        paragraphs = _plain(description).split("\n\n")
+        flowing = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+        _pages().render_description(console, options, _inline(flowing))
         console.print()
 
 
@@ -81,16 +86,6 @@ def _pages() -> "DefaultFormatter":
     from cyclopts.help.formatters import DefaultFormatter  # noqa: PLC0415 - only help needs it
 
     return DefaultFormatter()
-
-
-def _flowing(entry: "HelpEntry") -> "HelpEntry":
-    return entry.copy(description=_inline(" ".join(_plain(entry.description).split())))
-
-
-def _paragraphs(description: Any) -> "InlineText":
-    """Keep blank lines between paragraphs, and join the lines of each."""
-    paragraphs = _plain(description).split("\n\n")
-    return _inline("\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs))
 
 
 def _plain(text: Any) -> str:
@@ -131,14 +126,12 @@ def _taken(app: App) -> Iterator[str]:
     arguments = [argument for argument in app.assemble_argument_collection() if argument.show]
     if any(argument.index is None for argument in arguments):
         yield "[OPTIONS]"
-    yield from (_place(argument) for argument in arguments if argument.index is not None)
-
-
-def _place(argument: Argument) -> str:
-    name = argument.name.lstrip("-").upper()
-    if argument.field_info.kind == Declared.VAR_POSITIONAL:
-        name += "..."
-    return name if argument.required else f"[{name}]"
+    for argument in arguments:
+        if argument.index is not None:
+            name = argument.name.lstrip("-").upper()
+            if argument.field_info.kind == Declared.VAR_POSITIONAL:
+                name += "..."
+            yield name if argument.required else f"[{name}]"
 
 
 def hint_for(option: str) -> str:

@@ -5,7 +5,7 @@ Metrics are named by an ID, or by a part of its words that is unambiguous: ``p99
 declared in ``analysis/compare/metrics.py``.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import Annotated, TypeVar
 
@@ -61,17 +61,10 @@ def metric_named(name: str, known: Iterable[str]) -> str:
     if wanted in ids:
         return wanted
     meant = [one for one in ids if wanted and f"_{wanted}_" in f"_{one}_"]
-    if len(meant) != 1:
-        raise _not_one(name, meant, ids)
-    return meant[0]
-
-
-def _not_one(name: str, meant: Sequence[str], ids: Sequence[str]) -> DbdynoError:
+    if len(meant) == 1:
+        return meant[0]
     if meant:
         message = f"{name!r} is ambiguous: {' or '.join(meant)}"
-        return DbdynoError("ambiguous_metric", message, "Give its full name.")
-    return DbdynoError(
-        "unknown_metric",
-        f"these runs have no metric {name!r}",
-        f"They have {', '.join(ids)}.",
-    )
+        raise DbdynoError("ambiguous_metric", message, "Give its full name.")
+    message = f"these runs have no metric {name!r}"
+    raise DbdynoError("unknown_metric", message, f"They have {', '.join(ids)}.")

@@ -94,14 +94,14 @@ def print_lines(lines: Iterable[Line]) -> None:
 def print_table(
     headings: Sequence[str], rows: Iterable[Sequence[str]], left: int | None = None
 ) -> None:
-    """Print columns under headings, the first ``left`` left-aligned; all by default."""
-    shown = [headings, *([_seen(cell) for cell in row] for row in rows)]
+    """Print columns under headings, the first ``left`` left-aligned; all by default.
+
+    A cell's text cannot control the terminal; its line breaks are kept.
+    """
+    shown = [headings]
+    for row in rows:
+        shown.append(["\n".join(map(visible, cell.splitlines())) for cell in row])
     print_lines([Columns(shown, len(headings) if left is None else left)])
-
-
-def _seen(cell: str) -> str:
-    """Prevent a cell's text from controlling the terminal; its line breaks are kept."""
-    return "\n".join(map(visible, cell.splitlines()))
 
 
 def screen(stream: IO[str]) -> int | None:

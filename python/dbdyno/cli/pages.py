@@ -91,17 +91,13 @@ def write_page(
     """Write a page into an existing folder; ``otherwise`` says how to get it if this fails."""
     text = rendered(page, form or _FORMS.get(path.suffix.lower(), "html"))
     try:
-        if _is_replaceable(path):
+        # A new file can take the place of no device, and of nothing in a folder closed to us.
+        if not path.exists() or (path.is_file() and os.access(path.resolve().parent, os.W_OK)):
             _replace(path.resolve(), text)
         else:
             path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise _unwritable(path, error.strerror or str(error), otherwise) from error
-
-
-def _is_replaceable(path: Path) -> bool:
-    """Whether a new file can take its place; not that of a device, or in a folder closed to us."""
-    return not path.exists() or (path.is_file() and os.access(path.resolve().parent, os.W_OK))
 
 
 def _replace(path: Path, text: str) -> None:

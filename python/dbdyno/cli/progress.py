@@ -135,19 +135,16 @@ class ProgressLines(Observer):
         for script in interval.scripts:
             self._buckets.update(dict(_PACKED.iter_unpack(script.response.buckets)))
         if self._every_ns and self._ns >= self._every_ns * 0.9:
-            self._show(interval)
+            self._write(
+                f"{interval.phase:7} {tps(self._committed * 1e9 / self._ns):>10} TPS   "
+                f"p50 {_time(self._buckets, 0.5)}   p99 {_time(self._buckets, 0.99)}   "
+                f"{count(self._failed)} failed   {self._left(interval)}"
+            )
             self._begin()
 
     def _begin(self) -> None:
         self._ns, self._committed, self._failed = 0, 0, 0
         self._buckets: Counter[int] = Counter()
-
-    def _show(self, interval: Interval) -> None:
-        self._write(
-            f"{interval.phase:7} {tps(self._committed * 1e9 / self._ns):>10} TPS   "
-            f"p50 {_time(self._buckets, 0.5)}   p99 {_time(self._buckets, 0.99)}   "
-            f"{count(self._failed)} failed   {self._left(interval)}"
-        )
 
     def _left(self, interval: Interval) -> str:
         if interval.phase == "drain":

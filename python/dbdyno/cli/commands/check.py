@@ -11,7 +11,6 @@ from dbdyno.run.job import read_job
 from dbdyno.run.options import ANY_SIZE, RunOptions, SizeOptions, TargetOptions
 from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.target import refuse_passing_server
-from dbdyno.workloads.invariants import Violation
 from dbdyno.workloads.status import data_status
 
 app = command(
@@ -60,14 +59,10 @@ def check(
     if json:
         print_json({"workload": work.name, "broken": violations})
     else:
-        _print_violations(violations)
+        for violation in violations:
+            print_result(f"broken: {violation.message}")
+        if violations:
+            print_aside("Changes by other programs break invariants, too: dbdyno check --help.")
+        else:
+            print_result("all invariants hold")
     return Exit.VERDICT_FAILED if violations else Exit.OK
-
-
-def _print_violations(violations: list[Violation]) -> None:
-    for violation in violations:
-        print_result(f"broken: {violation.message}")
-    if violations:
-        print_aside("Changes by other programs break invariants, too: dbdyno check --help.")
-    else:
-        print_result("all invariants hold")

@@ -14,10 +14,10 @@ from cyclopts import Parameter
 from msgspec.structs import asdict, replace
 
 from dbdyno.analysis.compare.compare import MARGIN, compare as compare_metrics
-from dbdyno.analysis.compare.metrics import USUAL, metrics_of
+from dbdyno.analysis.compare.metrics import USUAL
 from dbdyno.analysis.compare.unequal_conditions import changed_plans, unequal
 from dbdyno.cli.app import command
-from dbdyno.cli.compared_runs import PAIR_TAGS, ComparedRuns, RunSet, select_runs
+from dbdyno.cli.compared_runs import PAIR_TAGS, ComparedRuns, select_runs
 from dbdyno.cli.lookup import metric_named
 from dbdyno.cli.output import Exit, Json, print_json, refuse_several_forms
 from dbdyno.cli.pages import (
@@ -32,7 +32,6 @@ from dbdyno.cli.pages import (
 from dbdyno.formatting import roughly
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
-from dbdyno.model.study import STUDY
 from dbdyno.report.pages.comparison import comparison_page
 from dbdyno.report.pages.comparison_gates import Gate, GateResult, apply_gates, is_broken
 from dbdyno.run.grammar import percentage
@@ -134,44 +133,27 @@ def compare(  # noqa: PLR0913 - one for each option
     refuse_several_forms(f"compare {before} {after}", forms)
     refuse_unwritable(report)
     compared = select_runs(before, after)
-    gates = _meant(fail_if, compared)
-    comparison = comparison_of(compared, _metrics(metric, gates, compared), _margin(margin, gates))
+    known = compared.metrics
+    gates = [
+        Gate(metric=one.metric and metric_named(one.metric, known), share=one.share)
+        for one in fail_if
+    ]
+    if margin is None:  # "same" must not include a change that a gate forbids
+        margin = min((one.share for one in gates), default=MARGIN)
+    comparison = comparison_of(compared, _metrics(metric, gates, known), margin)
     results = apply_gates(comparison, gates)
     form = "markdown" if markdown else form
     show_comparison(compared, comparison, results, report=report, form=form, as_json=json)
     return Exit.VERDICT_FAILED if is_broken(results) else Exit.OK
 
 
-def _known(compared: ComparedRuns) -> list[str]:
-    """Return the metrics that were measured in some run of either side."""
-    runs = [*compared.before.records, *compared.after.records]
-    return list(dict.fromkeys(name for run in runs for name in metrics_of(run)))
-
-
-def _meant(gates: Sequence[Gate], compared: ComparedRuns) -> list[Gate]:
-    """Return the gates with full metric IDs."""
-    known = _known(compared)
-    return [
-        Gate(metric=metric_named(one.metric, known), share=one.share) if one.metric else one
-        for one in gates
-    ]
-
-
-def _metrics(
-    names: Sequence[str], gates: Sequence[Gate], compared: ComparedRuns
-) -> list[str] | None:
+def _metrics(names: Sequence[str], gates: Sequence[Gate], known: Sequence[str]) -> list[str] | None:
     """Return the requested metrics, plus those of gates; None for the usual ones."""
-    known = _known(compared)
     gated = [one.metric for one in gates if one.metric]
     if not names and not gated:
         return None
     chosen = [metric_named(name, known) for name in names] or [*filter(known.__contains__, USUAL)]
     return list(dict.fromkeys([*chosen, *gated]))
-
-
-def _margin(requested: float | None, gates: Sequence[Gate]) -> float:
-    """Return the margin: "same" must not include a change that a gate forbids."""
-    return requested if requested is not None else min((one.share for one in gates), default=MARGIN)
 
 
 def comparison_of(
@@ -225,16 +207,24 @@ def show_comparison(  # noqa: PLR0913 - what it is about, and each form it can h
 def more_pairs_command(compared: ComparedRuns, comparison: Comparison) -> str:
     """Return the command; empty if everything is decided, or if a run cannot be repeated."""
     more = comparison.more_pairs
-    runs = [run_set.records[-1] for run_set in (compared.before, compared.after)]
+    runs = [side.records[-1] for side in compared.sides]
     if not more:
         return ""
-    if study_id := _study_of_all(compared):
-        return _study_further(study_id, comparison.pairs_in_all)
+    if compared.study_id:
+        try:
+            study = read_study_record(find_study_folder(compared.study_id))
+        except StoreError:
+            return ""  # it is gone
+        return study.further(comparison.pairs_in_all)
     if not all(map(_can_be_repeated, runs)):
         return ""
-    if runs[0].command == runs[1].command and _are_single(compared):
-        return "\n".join([*_length(runs, more), *_pair(runs[0], more)])
-    tags = _tags(compared)
+    if runs[0].command == runs[1].command and compared.are_single:
+        # What differs between two equal runs was changed elsewhere.
+        words = shlex.join(["dbdyno", "pair", *_without_seed(runs[0].command)])
+        again = f"{words} --pairs {more} --before '…' --after '…'"
+        return "\n".join([*_length(runs, more), _CHANGED_ELSEWHERE, again])
+    tags = compared.tags
+    sides = ["tag:" + ",".join(f"{name}={value}" for name, value in own.items()) for own in tags]
     first = len(compared.before.runs) + 1 if compared.paired else 1
     return "\n".join(
         [
@@ -243,7 +233,7 @@ def more_pairs_command(compared: ComparedRuns, comparison: Comparison) -> str:
             *([_CHANGED_BY_HAND] if runs[0].command == runs[1].command else []),
             *(f"  {_run(run, own)}" for run, own in zip(runs, tags, strict=True)),
             "done",
-            shlex.join(["dbdyno", "compare", *map(_with_runs, tags)]),
+            shlex.join(["dbdyno", "compare", *sides]),
         ]
     )
 
@@ -254,16 +244,6 @@ def _length(runs: Sequence[RunRecord], more: int) -> list[str]:
     if took_s < _LONG_S:
         return []
     return [f"# {roughly(took_s)} at least; a single metric (--metric) may need fewer pairs"]
-
-
-def _are_single(compared: ComparedRuns) -> bool:
-    return len(compared.before.runs) == len(compared.after.runs) == 1 and not compared.paired
-
-
-def _pair(run: RunRecord, more: int) -> list[str]:
-    """Return the command for two equal runs: what differs between them was changed elsewhere."""
-    words = shlex.join(["dbdyno", "pair", *_without_seed(run.command)])
-    return [_CHANGED_ELSEWHERE, f"{words} --pairs {more} --before '…' --after '…'"]
 
 
 def _without_seed(command: Sequence[str]) -> list[str]:
@@ -277,54 +257,13 @@ def _without_seed(command: Sequence[str]) -> list[str]:
 def _can_be_repeated(run: RunRecord) -> bool:
     """Whether the run's words are complete: not with a script from standard input, or one gone."""
     flag = f"{flags()['script_files']}={STANDARD_INPUT}"
-    from_input = any(word.partition("@")[0] == flag for word in run.command)
-    return bool(run.command) and not from_input and not any(map(_is_gone, run.command))
-
-
-def _is_gone(word: str) -> bool:
-    """Whether a word names a script that no longer exists: that of explain --verify is temporary.
-
-    Without a full path it is relative to the folder of the run, which need not be this one.
-    """
-    script = Path(re.sub(r"@\d+$", "", word))
-    return script.is_absolute() and script.suffix in _SCRIPTS and not script.is_file()
-
-
-def _study_of_all(compared: ComparedRuns) -> str | None:
-    """Return the study to which all runs belong, if there is one."""
-    records = [
-        record for run_set in (compared.before, compared.after) for record in run_set.records
-    ]
-    studies = {record.tags.get(STUDY) for record in records}
-    return studies.pop() if len(studies) == 1 else None
-
-
-def _study_further(study_id: str, repeats: int) -> str:
-    """Return the command that continues the study up to this many repeats; empty if it is gone."""
-    try:
-        return read_study_record(find_study_folder(study_id)).further(repeats)
-    except StoreError:
-        return ""
-
-
-def _tags(compared: ComparedRuns) -> list[dict[str, str]]:
-    """Return the tags that distinguish the sides: the runs' own if these do, else new ones."""
-    both = [_common_tags(run_set) for run_set in (compared.before, compared.after)]
-    one, other = (tags.items() for tags in both)
-    if not one <= other and not other <= one:
-        return both
-    return [{"variant": run_set.runs[0].run_id} for run_set in (compared.before, compared.after)]
-
-
-def _common_tags(run_set: RunSet) -> dict[str, str]:
-    """Return the tags that all runs of a side share; a single run's tags say nothing about a set.
-
-    Tags with a comma cannot be written as a side.
-    """
-    first, *others = (run.tags.items() for run in run_set.records)
-    shared = [one for one in first if all(one in tags for tags in others)] if others else []
-    common = {name: value for name, value in shared if name not in (*PAIR_TAGS, STUDY)}
-    return {name: value for name, value in common.items() if "," not in name + value}
+    if not run.command or any(word.partition("@")[0] == flag for word in run.command):
+        return False
+    # Scripts of explain --verify are temporary. Without a full path, one is relative to the folder
+    # of the run, which need not be this one.
+    words = (Path(re.sub(r"@\d+$", "", word)) for word in run.command)
+    scripts = (path for path in words if path.is_absolute() and path.suffix in _SCRIPTS)
+    return all(script.is_file() for script in scripts)
 
 
 def _run(run: RunRecord, tags: Mapping[str, str]) -> str:
@@ -337,7 +276,3 @@ def _run(run: RunRecord, tags: Mapping[str, str]) -> str:
     words = _without_seed(run.command)
     own = f' {seed} "${_PAIR}"' if seed in run.command else ""
     return f'{command_of(words, *given)}{own} --tag "{_PAIR}=${_PAIR}"'
-
-
-def _with_runs(tags: Mapping[str, str]) -> str:
-    return "tag:" + ",".join(f"{name}={value}" for name, value in tags.items())

@@ -38,7 +38,18 @@ def list_(*, json: Json = False) -> int:
     elif not found:
         print_aside("No data sets. Studies create them.")
     else:
-        print_table(HEADINGS, map(_row, found), left=len(HEADINGS) - 1)
+        rows = (
+            (
+                one.key,
+                one.about.workload,
+                f"{one.product} {one.version}",
+                one.made_at,
+                one.used_at,
+                gigabytes(one.bytes),
+            )
+            for one in found
+        )
+        print_table(HEADINGS, rows, left=len(HEADINGS) - 1)
         print_aside(f"{gigabytes(sum(data.bytes for data in found))} in total")
     return Exit.OK
 
@@ -93,9 +104,3 @@ def _found(key: str) -> DataSet:
     if data is None:
         raise data_sets.unknown_data_set(key)
     return data
-
-
-def _row(data: DataSet) -> tuple[str, ...]:
-    server = f"{data.product} {data.version}"
-    size = gigabytes(data.bytes)
-    return (data.key, data.about.workload, server, data.made_at, data.used_at, size)

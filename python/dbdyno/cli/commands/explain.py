@@ -79,34 +79,29 @@ def explain(  # noqa: PLR0913 - how much, and what to measure
         print_json(result | ({"verification": verified} if verified else {}))
     else:
         verification = ["", *verification_lines(verified, trial)] if verified else []
-        hint = [] if every or not explanation.findings else ["", _in_full(recording.record.run_id)]
+        full = f"dbdyno explain {recording.record.run_id} --all"
+        hint = ["", f"Why each matters, and when it is wrong: {full}"]
+        hint = [] if every or not explanation.findings else hint
         lines = [*explanation_lines(explanation, every=every), *hint, *verification]
         print_result(laid_out(lines, screen(sys.stdout)))
     return Exit.OK
 
 
-def _in_full(run_id: str) -> str:
-    return f"Why each matters, and when it is wrong: dbdyno explain {run_id} --all"
-
-
 def verification_lines(found: Verification, trial: Trial) -> list[str]:
     """Return the pairs, the ratio with its interval, and what that says about the prediction."""
+    ratio = found.measured
+    runs = f"{counted(len(found.pairs), 'pair')} of {seconds(trial.duration_ns / 1e9)}"
+    interval = f" ({runs}; one pair has no interval)"
+    if ratio.low is not None and ratio.high is not None:
+        interval = f", {ratio.low:.3g} to {ratio.high:.3g} at 95 % ({runs})"
     lines = [
         "The advised statement order against the original one:",
         *(f"  {tps(before)} TPS, advised {tps(after)} TPS" for before, after in found.pairs),
-        f"  measured: {_ratio_text(found, trial)}",
+        f"  measured: {ratio.value:.3g} times{interval}",
         f"  predicted: {found.predicted:.3g} times at most",
         f"  {_judgement(found)}",
     ]
     return [line.replace(THIN_SPACE, " ") for line in lines]
-
-
-def _ratio_text(found: Verification, trial: Trial) -> str:
-    ratio = found.measured
-    runs = f"{counted(len(found.pairs), 'pair')} of {seconds(trial.duration_ns / 1e9)}"
-    if ratio.low is None or ratio.high is None:
-        return f"{ratio.value:.3g} times ({runs}; one pair has no interval)"
-    return f"{ratio.value:.3g} times, {ratio.low:.3g} to {ratio.high:.3g} at 95 % ({runs})"
 
 
 def _judgement(found: Verification) -> str:

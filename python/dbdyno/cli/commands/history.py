@@ -1,10 +1,9 @@
 """``dbdyno history``: comparable runs over time, and when their level changed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from dbdyno.analysis.compare.history import (
     RUNS_MIN,
-    RunSeries,
     is_of_a_history,
     place_of,
     series_of,
@@ -17,7 +16,6 @@ from dbdyno.cli.pages import FormOption, ReportFile, print_page, print_report_pa
 from dbdyno.databases.connecting import names_database
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
-from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Conditions
 from dbdyno.report.pages.history import history_object, history_page
 from dbdyno.store.errors import StoreError, leave_out
@@ -68,9 +66,15 @@ def history(  # noqa: PLR0913 - one for each option
     """
     refuse_several_forms("history", {"--format": form is not None, "--json": json})
     runs = _runs(workload, target)
-    found = series_of(runs, _metrics(metric, runs), default_texts())
-    shown = [one for one in found if len(one.runs) >= RUNS_MIN]
-    _print_left_out([one for one in found if len(one.runs) < RUNS_MIN])
+    known = dict.fromkeys(name for run in runs for name in metrics_of(run.record))
+    metrics = [metric_named(name, known) for name in metric] or None
+    shown = []
+    for series in series_of(runs, metrics, default_texts()):
+        if len(series.runs) >= RUNS_MIN:
+            shown.append(series)
+        else:
+            few = f"{counted(len(series.runs), 'run')}, {RUNS_MIN} needed"
+            print_aside(f"too few for a history ({few}): {series.kind.text}")
     if report is not None:
         write_page(history_page(shown), report)
         print_report_path(report)
@@ -91,7 +95,15 @@ def _runs(workload: str | None, target: str | None) -> list[Conditions]:
         and (target is None or names_database(target, run.target))
     )
     if not meant:
-        raise _none_meant([run.record for run in _opened(usable)])
+        records = [run.record for run in _opened(usable)]
+        there = {f"{one.workload} on {place_of(one)}" for one in records}
+        raise DbdynoError(
+            "no_run",
+            "no valid run matches",
+            f"There are runs of {'; '.join(sorted(there))}."
+            if there
+            else "Start one: dbdyno run tpcb",
+        )
     return meant
 
 
@@ -105,23 +117,3 @@ def _opened(listed: Iterable[RunSummary]) -> list[Conditions]:
         except StoreError as error:
             leave_out(folder, error)
     return runs
-
-
-def _none_meant(usable: Sequence[RunRecord]) -> DbdynoError:
-    there = sorted({f"{one.workload} on {place_of(one)}" for one in usable})
-    return DbdynoError(
-        "no_run",
-        "no valid run matches",
-        f"There are runs of {'; '.join(there)}." if there else "Start one: dbdyno run tpcb",
-    )
-
-
-def _metrics(names: Sequence[str], runs: Sequence[Conditions]) -> list[str] | None:
-    known = dict.fromkeys(name for run in runs for name in metrics_of(run.record))
-    return [metric_named(name, known) for name in names] or None
-
-
-def _print_left_out(few: Sequence[RunSeries]) -> None:
-    for one in few:
-        runs = counted(len(one.runs), "run")
-        print_aside(f"too few for a history ({runs}, {RUNS_MIN} needed): {one.kind.text}")

@@ -47,7 +47,13 @@ def home(*, json: Json = False) -> int:
     if json:
         print_json({"home": folder_of_all(), "kept": kept})
         return Exit.OK
-    print_table(("what", "number", "size", "removed by", "folder"), map(_row, kept))
+    print_table(
+        ("what", "number", "size", "removed by", "folder"),
+        (
+            (one.what, str(one.number), gigabytes(one.bytes), one.removed_by, str(one.folder))
+            for one in kept
+        ),
+    )
     print_aside(f"{gigabytes(sum(one.bytes for one in kept))} in total")
     return Exit.OK
 
@@ -69,8 +75,3 @@ def _found(what: str, folder: Path, removed_by: str) -> StoredData:
     return StoredData(
         what=what, folder=folder, number=len(folders), bytes=size, removed_by=removed_by
     )
-
-
-def _row(stored: StoredData) -> tuple[str, ...]:
-    folder = str(stored.folder)
-    return (stored.what, str(stored.number), gigabytes(stored.bytes), stored.removed_by, folder)

@@ -27,7 +27,6 @@ from dbdyno.run.options import (
 from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.target import refuse_passing_server
 from dbdyno.run.tools import engine_tools
-from dbdyno.run.work import Work
 from dbdyno.workloads.preparing import Prepared
 
 JOBS_MAX = 1000
@@ -75,7 +74,14 @@ def load(  # noqa: PLR0913 - one for each group of options
     refuse_passing_server(job.server, "load")
     if job.work.lua is not None:
         return _prepare(job, json=json)
-    _print_outcome(job.work, _loaded(job, jobs), json=json)
+    prepared = _loaded(job, jobs)
+    if json:
+        values, report = prepared.values, prepared.report
+        print_json({"workload": job.work.name, "values": values, "load": report})
+    elif prepared.report is None:
+        print_result(f"the data exists already, loaded by {prepared.made_by}")
+    else:
+        print_result(wrapped(plain(load_summary(prepared.report))))
     return Exit.OK
 
 
@@ -93,15 +99,6 @@ def _loaded(job: Job, jobs: int | None) -> Prepared:
             say=print_aside,
             jobs=jobs,
         )
-
-
-def _print_outcome(work: Work, prepared: Prepared, *, json: bool) -> None:
-    if json:
-        print_json({"workload": work.name, "values": prepared.values, "load": prepared.report})
-    elif prepared.report is None:
-        print_result(f"the data exists already, loaded by {prepared.made_by}")
-    else:
-        print_result(wrapped(plain(load_summary(prepared.report))))
 
 
 def _prepare(job: Job, *, json: bool) -> int:

@@ -1,6 +1,7 @@
 """``dbdyno pair``: the same load before and after a change, in pairs, and what it changed."""
 
 import math
+from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -18,7 +19,7 @@ from dbdyno.cli.study_output import time_summary
 from dbdyno.cli.study_progress import run_turns
 from dbdyno.errors import DbdynoError
 from dbdyno.model.comparison import Comparison
-from dbdyno.model.study import StudyRecord
+from dbdyno.model.study import StudyRecord, StudySpec
 from dbdyno.run.grammar import percentage
 from dbdyno.run.option_parameters import parsed
 from dbdyno.run.options import RunOptions
@@ -91,49 +92,24 @@ def pair(  # noqa: PLR0913 - one for each option
     """
     refuse_unwritable(options.report)
     wanted = [metric_named(name, KNOWN) for name in metric]
-    _refuse_wrong(pairs, precision)
-    if resume is not None:
-        _refuse_beside_resume(what, before, after)
-        folder = find_study_folder(resume)
-        _refuse_other_study(read_study_record(folder))
-        with reopen_study(folder, pairs) as writer:
-            record = run_turns(writer)
-    else:
-        hooks = _hooks(before, after)
-        spec = pair_spec(what, options, hooks, pairs or PAIRS)
-        rates = rates_from(read_rates())
-        if error := unfit(plan_study(spec, engine_tools(), read_machine(), rates), smaller=""):
-            raise error
-        with begin_study(None, spec, AS_WRITTEN) as writer:
-            record = run_turns(writer)
-    if precision is not None:
-        record = _until_precise(record, precision, wanted)
-    return _shown(record, wanted, options)
-
-
-def _refuse_wrong(pairs: int | None, precision: float | None) -> None:
     if pairs is not None and pairs < 1:
         raise DbdynoError("usage", f"--pairs {pairs}: must be at least 1", "")
     if precision is not None and not 0 < precision < 1:
         raise DbdynoError("usage", "--precision must be above 0 and below 100%", "")
-
-
-def _refuse_beside_resume(what: tuple[object, ...], before: str, after: str) -> None:
-    if what or before or after:
+    if resume is None:
+        record = _begun(pair_spec(what, options, _hooks(before, after), pairs or PAIRS))
+    elif what or before or after:
         raise DbdynoError(
             "usage",
             "--resume continues a pair as it began: load and commands cannot be given again",
             "Leave them out, or start a new pair without --resume.",
         )
-
-
-def _refuse_other_study(record: StudyRecord) -> None:
-    if not record.has_hooks:
-        raise DbdynoError(
-            "usage",
-            f"{record.study_id} is a study, not a pair",
-            f"To continue it: dbdyno study resume {record.study_id}",
-        )
+    else:
+        record = _resumed(resume, pairs)
+    done = _Pairs(record, wanted)
+    if precision is not None:
+        done.measure_until(precision)
+    return done.show(options)
 
 
 def _hooks(before: str, after: str) -> dict[str, str]:
@@ -148,47 +124,77 @@ def _hooks(before: str, after: str) -> dict[str, str]:
     return {BEFORE: before, AFTER: after}
 
 
-def _until_precise(record: StudyRecord, precision: float, metrics: list[str]) -> StudyRecord:
-    """Add pairs, one at a time, until the first metric's interval is narrow enough."""
-    most = _MORE_MAX * record.spec.repeats
-    while record.spec.repeats < most:
-        reach = _reach(record, metrics)
-        if reach is not None and reach <= precision:
-            return record
-        shown = "unknown" if reach is None else f"±{reach * 100:.2g}%"
-        print_aside(f"{record.spec.repeats} pairs: the interval is {shown}, one more pair")
-        with reopen_study(find_study_folder(record.study_id), record.spec.repeats + 1) as writer:
-            record = run_turns(writer)
-    print_aside(f"not within ±{precision * 100:g}% after {most} pairs, which is the most")
-    return record
+def _begun(spec: StudySpec) -> StudyRecord:
+    rates = rates_from(read_rates())
+    if error := unfit(plan_study(spec, engine_tools(), read_machine(), rates), smaller=""):
+        raise error
+    with begin_study(None, spec, AS_WRITTEN) as writer:
+        return run_turns(writer)
 
 
-def _reach(record: StudyRecord, metrics: list[str]) -> float | None:
-    """The larger half of the first metric's interval, as a share of the ratio; None if unknown."""
-    first = _compared(record, metrics)[1].metrics[:1]
-    if not first or first[0].pairs < PAIRS_OF_PRECISION_MIN or not first[0].low:
-        return None
-    return math.expm1(math.log(first[0].ratio / first[0].low))
+def _resumed(name: str, pairs: int | None) -> StudyRecord:
+    folder = find_study_folder(name)
+    record = read_study_record(folder)
+    if not record.has_hooks:
+        raise DbdynoError(
+            "usage",
+            f"{record.study_id} is a study, not a pair",
+            f"To continue it: dbdyno study resume {record.study_id}",
+        )
+    with reopen_study(folder, pairs) as writer:
+        return run_turns(writer)
 
 
-def _compared(record: StudyRecord, metrics: list[str]) -> tuple[ComparedRuns, Comparison]:
-    found = select_runs(*(f"{record.study_id}:{SIDE}={side}" for side in (BEFORE, AFTER)))
-    compared = replace(
-        found,
-        before=replace(found.before, label=BEFORE),
-        after=replace(found.after, label=AFTER),
-    )
-    return compared, comparison_of(compared, metrics or None)
+@dataclass
+class _Pairs:
+    """The pairs that were measured, as the study that they are; no ``metrics``: the usual ones."""
 
+    record: StudyRecord
+    metrics: list[str]
 
-def _shown(record: StudyRecord, metrics: list[str], options: RunOptions) -> Exit:
-    print_aside(time_summary(record))
-    if record.results:
-        side = side_of(max(record.results, key=lambda result: result.turn.number).turn)
-        print_aside(f"the last command was that of --{side}: the server is as it left it")
-    again = " ".join(f"{record.study_id}:{SIDE}={side}" for side in (BEFORE, AFTER))
-    with showing_kept_result(f"The runs are kept: dbdyno compare {again}"):
-        compared, comparison = _compared(record, metrics)
-        show_comparison(compared, comparison, report=options.report, as_json=options.json)
-    done = all(result.status == "done" for result in record.results)
-    return Exit.OK if done else Exit.NOT_VALID
+    @property
+    def sides(self) -> list[str]:
+        """Both sides, as ``dbdyno compare`` takes them."""
+        return [f"{self.record.study_id}:{SIDE}={side}" for side in (BEFORE, AFTER)]
+
+    def compared(self) -> tuple[ComparedRuns, Comparison]:
+        """Return the runs of both sides, and their comparison."""
+        found = select_runs(*self.sides)
+        compared = replace(
+            found,
+            before=replace(found.before, label=BEFORE),
+            after=replace(found.after, label=AFTER),
+        )
+        return compared, comparison_of(compared, self.metrics or None)
+
+    def reach(self) -> float | None:
+        """The larger half of the first metric's interval, as a share of the ratio; or unknown."""
+        first = self.compared()[1].metrics[:1]
+        if not first or first[0].pairs < PAIRS_OF_PRECISION_MIN or not first[0].low:
+            return None
+        return math.expm1(math.log(first[0].ratio / first[0].low))
+
+    def measure_until(self, precision: float) -> None:
+        """Add pairs, one at a time, until the first metric's interval is narrow enough."""
+        most = _MORE_MAX * self.record.spec.repeats
+        while (number := self.record.spec.repeats) < most:
+            reach = self.reach()
+            if reach is not None and reach <= precision:
+                return
+            shown = "unknown" if reach is None else f"±{reach * 100:.2g}%"
+            print_aside(f"{number} pairs: the interval is {shown}, one more pair")
+            with reopen_study(find_study_folder(self.record.study_id), number + 1) as writer:
+                self.record = run_turns(writer)
+        print_aside(f"not within ±{precision * 100:g}% after {most} pairs, which is the most")
+
+    def show(self, options: RunOptions) -> Exit:
+        """Show the comparison, and return the exit code."""
+        results = self.record.results
+        print_aside(time_summary(self.record))
+        if results:
+            side = side_of(max(results, key=lambda result: result.turn.number).turn)
+            print_aside(f"the last command was that of --{side}: the server is as it left it")
+        with showing_kept_result(f"The runs are kept: dbdyno compare {' '.join(self.sides)}"):
+            compared, comparison = self.compared()
+            show_comparison(compared, comparison, report=options.report, as_json=options.json)
+        return Exit.OK if all(one.status == "done" for one in results) else Exit.NOT_VALID

@@ -161,10 +161,16 @@ def runs(  # noqa: PLR0913 - filters, and what is shown
     if json:
         print_json({"runs": found})
     elif not found:
-        print_aside(_none_found(which, is_narrowed=is_narrowed))
+        words = f" with {' and '.join(which)}" if which else " like that"
+        print_aside(
+            f"No runs{words} in {runs_folder()}. dbdyno runs lists all."
+            if is_narrowed
+            else f"No runs in {runs_folder()}. {RUN.first}"
+        )
     else:
         is_folded = not (which or made_for or every)
-        _show(list(_folded(found) if is_folded else _each(found)), chosen)
+        each = (_Entry(run.run_id, run) for run in found)
+        _show(list(_folded(found) if is_folded else each), chosen)
     return Exit.OK
 
 
@@ -175,10 +181,6 @@ def _chosen(text: str) -> list[str]:
             "usage", f'no column "{unknown[0]}"', f"Columns are {', '.join(_BY_NAME)}."
         )
     return names
-
-
-def _each(found: Sequence[RunSummary]) -> Iterator[_Entry]:
-    return (_Entry(run.run_id, run) for run in found)
 
 
 def _folded(found: Sequence[RunSummary]) -> Iterator[_Entry]:
@@ -236,7 +238,8 @@ def rm(*runs: str, older: Age = None) -> int:
     """
     if not runs and older is None:
         raise DbdynoError("usage", "no runs given", "See dbdyno runs rm --help.")
-    chosen = [*chain.from_iterable(find_all(runs, _meant))] if runs else _of_no_study()
+    of_no_study = (_folder(run) for run in list_runs() if STUDY not in run.tags)
+    chosen = [*(chain.from_iterable(find_all(runs, _meant)) if runs else of_no_study)]
     if older is not None:
         old = {run.run_id for run in list_runs() if run.age() >= older}
         chosen = [folder for folder in chosen if folder.name in old]
@@ -245,13 +248,6 @@ def rm(*runs: str, older: Age = None) -> int:
     if not chosen:
         print_aside("No run is that old.")
     return Exit.OK
-
-
-def _none_found(which: Sequence[str], *, is_narrowed: bool) -> str:
-    if is_narrowed:
-        words = f" with {' and '.join(which)}" if which else " like that"
-        return f"No runs{words} in {runs_folder()}. dbdyno runs lists all."
-    return f"No runs in {runs_folder()}. {RUN.first}"
 
 
 def _is_meant(run: RunSummary, word: str) -> bool:
@@ -269,10 +265,6 @@ def _meant(word: str) -> list[Path]:
     if not found:
         raise DbdynoError("no_run", f"no run has {word}", "dbdyno runs lists them with their tags.")
     return found
-
-
-def _of_no_study() -> list[Path]:
-    return [_folder(run) for run in list_runs() if STUDY not in run.tags]
 
 
 def _folder(run: RunSummary) -> Path:

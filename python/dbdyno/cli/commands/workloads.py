@@ -7,7 +7,6 @@ manual.
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_lines, print_table
 from dbdyno.layout import Paragraph
-from dbdyno.workloads.base import Workload
 from dbdyno.workloads.registry import all_workloads, find_workload
 
 app = command(
@@ -31,23 +30,21 @@ def workloads(name: str | None = None, /, *, json: Json = False) -> int:
     """
     chosen = [*all_workloads().values()] if name is None else [find_workload(name)]
     if json:
-        print_json({"workloads": [_object(workload) for workload in chosen]})
+        listed = [
+            {"name": one.name, "summary": one.summary, "parameters": list(one.parameters)}
+            for one in chosen
+        ]
+        print_json({"workloads": listed})
     elif name is None:
         print_table(("workload", "description"), ((one.name, one.summary) for one in chosen))
         print_aside("dbdyno workloads NAME lists the parameters of one; set them: -D NAME=VALUE.")
     else:
         print_lines([Paragraph(f"{chosen[0].name}: {chosen[0].summary}"), ""])
-        print_table(("parameter", "default", "values", "description"), _parameters(chosen[0]))
+        print_table(
+            ("parameter", "default", "values", "description"),
+            (
+                (one.name, one.default_text, one.range, one.description)
+                for one in chosen[0].parameters
+            ),
+        )
     return Exit.OK
-
-
-def _object(workload: Workload) -> dict[str, object]:
-    return {
-        "name": workload.name,
-        "summary": workload.summary,
-        "parameters": list(workload.parameters),
-    }
-
-
-def _parameters(workload: Workload) -> list[tuple[str, ...]]:
-    return [(one.name, one.default_text, one.range, one.description) for one in workload.parameters]
