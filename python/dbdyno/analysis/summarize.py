@@ -39,6 +39,7 @@ from dbdyno.model.tables import rows
 
 def summarize(run: Run) -> RunRecord:
     """Return the record with every measured number and doubt; status and validity are unchanged."""
+    done, ended = run.engine.done, completed(run)
     return msgspec.structs.replace(
         run.record,
         duration_s=duration_s(run),
@@ -46,14 +47,14 @@ def summarize(run: Run) -> RunRecord:
         scripts=[_script(run, *numbered) for numbered in enumerate(run.plan.scripts)],
         transactions=transactions(run),
         failures=_failures(run),
-        tried_again=_of_engine(run, run.engine.done.tried_again) if run.engine.done else [],
+        tried_again=_of_engine(run, done.tried_again) if done else [],
         throughput_tps=throughput(run),
         copy_in=_copied(run, "copy_in"),
         copy_out=_copied(run, "copy_out"),
         response_ms=response_ms(run),
         service_ms=latency(run, "script_service") or response_ms(run),
         statements=_statements(run),
-        client=ClientCost(cpu_us_per_transaction=_client_cpu_us(run)),
+        client=ClientCost(cpu_us_per_transaction=done.cpu_us / ended if done and ended else None),
         doubts=find_doubts(run),
     )
 
@@ -171,8 +172,3 @@ def _times(run: Run, statement: int) -> dict[str, Any]:
         "count": sample_count(histogram, run.histograms) if histogram else 0,
         **{f"{name}_ms": getattr(found, name, None) for name in ("mean", "p50", "p95", "p99")},
     }
-
-
-def _client_cpu_us(run: Run) -> float | None:
-    done, ended = run.engine.done, completed(run)
-    return done.cpu_us / ended if done and ended else None

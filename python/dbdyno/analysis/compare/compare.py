@@ -33,7 +33,7 @@ from dbdyno.analysis.compare.verdicts import (
     verdict_within,
 )
 from dbdyno.analysis.doubts import DISTURBED, disturbed_text, kind_of
-from dbdyno.analysis.statistics.effect import Effect, holm, paired_effect, unpaired_effect
+from dbdyno.analysis.statistics.effect import Effect, holm
 from dbdyno.analysis.statistics.statistical_power import detectable, more_repeats
 from dbdyno.model.comparison import Comparison, Metric, MetricComparison, Repeats, Verdict
 from dbdyno.model.record import RunRecord
@@ -75,7 +75,8 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     first, second = ([metrics_of(record) for record in side] for side in (before, after))
     wanted = list(metrics) if metrics is not None else _usual(first, second)
     samples = {name: samples_of(name, first, second, paired=paired, cells=cells) for name in wanted}
-    asked = metrics if metrics is not None else _measured(first, second)
+    measured = [name for name in USUAL if any(name in run for run in (*first, *second))]
+    asked = metrics if metrics is not None else measured
     missing = [name for name in asked if samples[name] is None]
     found = [one for one in samples.values() if one is not None]
     judged, by_size = _with_verdicts(found, margin, beside), ""
@@ -90,8 +91,8 @@ def compare(  # noqa: PLR0913 - what is compared, and how
         findings=changed_findings(before, after, labels),
         moved=[one for one in moved if one.id not in wanted],
         doubts=[
-            *_disturbed([*before, *after]),
-            *_missing(missing),
+            *filter(None, [disturbed_text([*before, *after])]),
+            *(f"{name} was not measured in runs of both variants" for name in missing),
             *_doubts(found, by_size),
             *_doubts_of_runs([*before, *after]),
         ],
@@ -123,16 +124,14 @@ def _usual(before: Runs, after: Runs) -> list[str]:
     return list(dict.fromkeys([*USUAL, *costs]))
 
 
-def _measured(before: Runs, after: Runs) -> list[str]:
-    """The usual metrics that at least one run has."""
-    return [name for name in USUAL if any(name in run for run in (*before, *after))]
-
-
 def _with_verdicts(
     samples: Sequence[MetricSamples], margin: float, beside: Sequence[float] = ()
 ) -> list[MetricComparison]:
     """Judge each; p-values are adjusted over all that have one, and over those of ``beside``."""
-    effects = [_effect(one) for one in samples]
+    effects = [
+        _effect_within(one.before[0], one.after[0]) if one.is_single else one.effect()
+        for one in samples
+    ]
     chances = {
         place: effect.p
         for place, effect in enumerate(effects)
@@ -145,13 +144,6 @@ def _with_verdicts(
         _compared(one, effect, adjusted.get(place), margin, alpha)
         for place, (one, effect) in enumerate(zip(samples, effects, strict=True))
     ]
-
-
-def _effect(of: MetricSamples) -> Effect | None:
-    if of.is_single:
-        return _effect_within(of.before[0], of.after[0])
-    before, after = of.on_scale()
-    return paired_effect(after - before) if of.paired else unpaired_effect(before, after)
 
 
 def _effect_within(before: Metric, after: Metric) -> Effect | None:
@@ -177,7 +169,6 @@ def _compared(
     of: MetricSamples, effect: Effect | None, p_adjusted: float | None, margin: float, alpha: float
 ) -> MetricComparison:
     before, after = of.levels()
-    low, high = _interval(of, effect)
     verdict = _verdict(of.metric, effect, p_adjusted, margin)
     found = MetricComparison(
         id=of.metric.id,
@@ -187,8 +178,8 @@ def _compared(
         before=before,
         after=after,
         ratio=ratio_of(before, after),
-        low=low,
-        high=high,
+        low=math.exp(effect.low) if effect and of.has_ratio else None,
+        high=math.exp(effect.high) if effect and of.has_ratio else None,
         p=effect.p if effect else None,
         p_adjusted=p_adjusted,
         verdict=verdict,
@@ -212,12 +203,6 @@ def _verdict(
     return verdict_of(effect, p_adjusted, margin, metric.better)
 
 
-def _interval(of: MetricSamples, effect: Effect | None) -> tuple[float | None, float | None]:
-    if effect is None or not of.has_ratio:
-        return None, None
-    return math.exp(effect.low), math.exp(effect.high)
-
-
 def _detectable(of: MetricSamples, effect: Effect | None, alpha: float) -> float | None:
     if effect is None or effect.spread is None or of.repeats < 2 or not of.has_ratio:
         return None
@@ -235,10 +220,6 @@ def _repeats(
     return more_repeats(wanted, effect.spread, of.repeats, alpha)
 
 
-def _missing(names: Sequence[str]) -> Iterator[str]:
-    return (f"{name} was not measured in runs of both variants" for name in names)
-
-
 def _doubts(samples: Sequence[MetricSamples], by_size: str) -> Iterator[str]:
     """What the numbers cannot reveal about how they were measured."""
     if by_size:
@@ -252,12 +233,6 @@ def _doubts(samples: Sequence[MetricSamples], by_size: str) -> Iterator[str]:
         yield "the runs are not paired: any drift of the host is confounded with the difference"
     if any(not one.is_single and one.repeats < 2 for one in samples):
         yield "one variant has a single run: its variance is assumed to be that of the other's runs"
-
-
-def _disturbed(records: Sequence[RunRecord]) -> Iterator[str]:
-    """How many runs were disturbed, and the first of them in its own words."""
-    if told := disturbed_text(records):
-        yield told
 
 
 def _doubts_of_runs(records: Sequence[RunRecord]) -> Iterator[str]:

@@ -39,7 +39,6 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.compare.metrics import (
     USUAL,
-    MetricSamples,
     Runs,
     is_cost,
     metrics_of,
@@ -54,12 +53,12 @@ from dbdyno.analysis.compare.unequal_conditions import (
 from dbdyno.analysis.compare.verdicts import ALPHA
 from dbdyno.analysis.compare.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
 from dbdyno.analysis.statistics.change_points import e_divisive, significant_changes
-from dbdyno.analysis.statistics.effect import Effect, holm, paired_effect, unpaired_effect
+from dbdyno.analysis.statistics.effect import holm
 from dbdyno.analysis.statistics.estimate import Series
 from dbdyno.analysis.statistics.probability import student_p
 from dbdyno.formatting import PRODUCTS
 from dbdyno.model.comparison import Metric, MovedCost
-from dbdyno.model.plan import Plan, Stage
+from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord, Status
 from dbdyno.model.run import Conditions
 from dbdyno.model.study import MADE_FOR
@@ -75,28 +74,17 @@ def moved_costs(before: Runs, after: Runs, *, paired: bool = False) -> list[Move
     """
     names = dict.fromkeys(name for run in (*before, *after) for name in run if is_cost(name))
     samples = [samples_of(name, before, after, paired=paired) for name in names]
-    tested = [(one, _effect(one)) for one in samples if one and _is_known(one)]
+    known = [one for one in samples if one and one.has_ratio and one.repeats >= _RUNS_MIN]
+    tested = [(one.metric, one.effect()) for one in known]
     adjusted = holm([effect.p or 0.0 for _, effect in tested])
-    moved = [
-        _moved(one, effect)
-        for (one, effect), p in zip(tested, adjusted, strict=True)
-        if p < ALPHA and abs(math.expm1(effect.value)) >= CHANGE_MIN
-    ]
+    moved = []
+    for (metric, effect), p in zip(tested, adjusted, strict=True):
+        if p < ALPHA and abs(math.expm1(effect.value)) >= CHANGE_MIN:
+            ratio, low, high = np.exp([effect.value, effect.low, effect.high]).tolist()
+            moved.append(
+                MovedCost(id=metric.id, title=metric.title, ratio=ratio, low=low, high=high)
+            )
     return sorted(moved, key=lambda one: -abs(math.log(one.ratio)))
-
-
-def _is_known(of: MetricSamples) -> bool:
-    return of.has_ratio and of.repeats >= _RUNS_MIN
-
-
-def _effect(of: MetricSamples) -> Effect:
-    before, after = of.on_scale()
-    return paired_effect(after - before) if of.paired else unpaired_effect(before, after)
-
-
-def _moved(of: MetricSamples, effect: Effect) -> MovedCost:
-    ratio, low, high = np.exp([effect.value, effect.low, effect.high]).tolist()
-    return MovedCost(id=of.metric.id, title=of.metric.title, ratio=ratio, low=low, high=high)
 
 
 WINDOW_RUNS = 30
@@ -372,14 +360,12 @@ def _work(run: Conditions) -> str:
 
 def _load(plan: Plan) -> str:
     clients = f"{plan.clients} clients"
-    rates = [_stage(stage) for stage in plan.stages if stage.rate_tps or stage.clients]
+    rates = [
+        f"{stage.rate_tps:g} per second" if stage.rate_tps else f"a stage of {stage.clients}"
+        for stage in plan.stages
+        if stage.rate_tps or stage.clients
+    ]
     return ", ".join([clients, *rates, *_manner(plan)])
-
-
-def _stage(stage: Stage) -> str:
-    if stage.rate_tps:
-        return f"{stage.rate_tps:g} per second"
-    return f"a stage of {stage.clients}"
 
 
 def _manner(plan: Plan) -> Iterator[str]:

@@ -30,7 +30,13 @@ def with_large_changes(
     ``changed_plans`` are statements with another plan, in words. The second is empty if no verdict
     rests on size.
     """
-    work = [metric for metric in metrics if _is_other_work(metric)]
+    work = [
+        metric
+        for metric in metrics
+        if metric.id in _WORK
+        and metric.verdict in CHANGED
+        and _nearest(metric) > math.log(WORK_FACTOR)
+    ]
     judged = [_judged(metric, work, changed_plans) for metric in metrics]
     if judged == list(metrics):
         return judged, ""
@@ -46,7 +52,9 @@ def with_large_changes(
 def _judged(
     metric: MetricComparison, work: Sequence[MetricComparison], changed_plans: Sequence[str]
 ) -> MetricComparison:
-    if metric.verdict != "cannot tell" or not _is_large(metric):
+    is_judged = metric.id == THROUGHPUT or metric.id in RESPONSES or single_run_decides(metric.id)
+    is_large = is_judged and _nearest(metric) > math.log(FACTOR)
+    if metric.verdict != "cannot tell" or not is_large:
         return metric
     is_more = metric.ratio > 1
     verdict: Verdict = "better" if is_more == (metric.better == "higher") else "worse"
@@ -54,19 +62,6 @@ def _judged(
         return metric
     found = replace(metric, verdict=verdict, method="size")
     return replace(found, sentence=verdict_sentence(found, "one run of each, by the size"))
-
-
-def _is_large(metric: MetricComparison) -> bool:
-    judged = metric.id == THROUGHPUT or metric.id in RESPONSES or single_run_decides(metric.id)
-    return judged and _nearest(metric) > math.log(FACTOR)
-
-
-def _is_other_work(metric: MetricComparison) -> bool:
-    return (
-        metric.id in _WORK
-        and metric.verdict in CHANGED
-        and _nearest(metric) > math.log(WORK_FACTOR)
-    )
 
 
 def _nearest(metric: MetricComparison) -> float:

@@ -15,9 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbdyno.analysis.costs.cost_amounts import COST_IDS
+from dbdyno.analysis.statistics.effect import Effect, paired_effect, unpaired_effect
 from dbdyno.analysis.statistics.estimate import Series
 from dbdyno.model.comparison import Metric
-from dbdyno.model.record import CostRecord, RunRecord
+from dbdyno.model.record import RunRecord
 
 THROUGHPUT = "throughput_tps"
 RESPONSES = {
@@ -90,21 +91,20 @@ def _responses(record: RunRecord) -> Iterator[Metric]:
 
 
 def _costs(record: RunRecord) -> Iterator[Metric]:
-    return (_of_cost(cost) for cost in record.costs if not cost.script)
-
-
-def _of_cost(cost: CostRecord) -> Metric:
     """Every cost is better when it is lower: each is per transaction."""
-    whose = " of the client" if cost.side == "client" and "Engine" not in cost.title else ""
-    return Metric(
-        id=cost.id,
-        title=f"{cost.title}{whose}",
-        unit=f"{cost.unit} per transaction".strip(),
-        better="lower",
-        value=cost.value,
-        low=cost.low,
-        high=cost.high,
-    )
+    for cost in record.costs:
+        if cost.script:
+            continue
+        whose = " of the client" if cost.side == "client" and "Engine" not in cost.title else ""
+        yield Metric(
+            id=cost.id,
+            title=f"{cost.title}{whose}",
+            unit=f"{cost.unit} per transaction".strip(),
+            better="lower",
+            value=cost.value,
+            low=cost.low,
+            high=cost.high,
+        )
 
 
 Runs = Sequence[Mapping[str, Metric]]
@@ -154,6 +154,11 @@ class MetricSamples(Struct, frozen=True):
         """Typical value of each side: the kind of mean whose ratio is the ratio of the runs."""
         mean = _geometric_mean if self.has_ratio else _mean
         return mean(_values(self.before)), mean(_values(self.after))
+
+    def effect(self) -> Effect:
+        """The effect between the runs, of pairs or of two sets; not for a single run of each."""
+        before, after = self.on_scale()
+        return paired_effect(after - before) if self.paired else unpaired_effect(before, after)
 
     def on_scale(self) -> tuple[Series, Series]:
         """Logarithms; without a ratio, shares of the overall mean."""

@@ -5,7 +5,7 @@ Plain values in, texts out, so that two runs can be compared name by name. Nothi
 
 from collections.abc import Mapping, Sequence
 
-from dbdyno.model.recorded_schema import RecordedSchema, RecordedTable
+from dbdyno.model.recorded_schema import RecordedSchema
 from dbdyno.model.telemetry import PlanFacts
 
 _CUT = 90
@@ -56,17 +56,16 @@ def schema_facts(all_schemas: Sequence[RecordedSchema], schema: RecordedSchema) 
     tables = schema.tables
     common = [name for name in tables if all(name in of.tables for of in all_schemas)]
     is_whole = not any(of.left_out for of in all_schemas)
-    found = {name: _definition(tables[name]) for name in (tables if is_whole else common)}
+    definitions = {name: tables[name].definition for name in (tables if is_whole else common)}
+    found = {
+        name: f"{'an' if definition.startswith('u') else 'a'} {definition}"
+        for name, definition in definitions.items()
+    }
     for name in common:
         for part, definition in tables[name].parts.items():
             kind, _, own = part.partition(" ")
             found[f"{kind} {own} of {name}"] = definition
     return {**found, **(schema.routines if is_whole else {})}
-
-
-def _definition(table: RecordedTable) -> str:
-    article = "an" if table.definition.startswith("u") else "a"
-    return f"{article} {table.definition}"
 
 
 def plan_facts(plans: Sequence[PlanFacts], statements: Sequence[str]) -> dict[str, str]:
@@ -76,14 +75,12 @@ def plan_facts(plans: Sequence[PlanFacts], statements: Sequence[str]) -> dict[st
         if plan.statement < len(statements):
             text = " ".join(statements[plan.statement].split())
             steps.setdefault(f"that of “{cut(text)}”", {})[plan.variant] = _steps(plan)
-    return {statement: _of_variants(variants) for statement, variants in steps.items()}
-
-
-def _of_variants(variants: Mapping[str, str]) -> str:
-    different = {*variants.values()}
-    if len(different) == 1:
-        return different.pop()
-    return "; ".join(f"{variant}: {steps}" for variant, steps in sorted(variants.items()))
+    return {
+        statement: next(iter(variants.values()))
+        if len({*variants.values()}) == 1
+        else "; ".join(f"{variant}: {its}" for variant, its in sorted(variants.items()))
+        for statement, variants in steps.items()
+    }
 
 
 def _steps(plan: PlanFacts) -> str:

@@ -182,10 +182,6 @@ def _version(run: Conditions) -> Facts:
     return {"the version": f"{server.get('product', '')} {server.get('version', '')}".strip()}
 
 
-def _build(run: Conditions) -> Facts:
-    return build_facts(run.server.build, run.record.dbdyno_version)
-
-
 def _plans(run: Conditions) -> Facts:
     """The plans before the load, or those after it if there were none yet."""
     moments = (facts.plans for facts in (run.before, run.after) if facts)
@@ -276,11 +272,6 @@ def _data(defaults: Defaults, run: Conditions) -> Facts:
     return {name: _plain(value) for name, value in parameters.items()}
 
 
-def _placement(run: Conditions) -> Facts:
-    """The requested placement; what was then observed of it belongs to the run."""
-    return run.server.placement.asked
-
-
 def _seconds(nanoseconds: int | None) -> float | None:
     return None if nanoseconds is None else nanoseconds / 1e9
 
@@ -323,7 +314,8 @@ def _aspects(variants: _Variants[Conditions], defaults: Defaults) -> tuple[Aspec
         Aspect("Different workload", _work),
         Aspect("Different load", _load),
         Aspect("Different data", partial(_data, defaults)),
-        Aspect("Different placement", _placement),
+        # What was requested; what was then observed of it belongs to the run.
+        Aspect("Different placement", lambda run: run.server.placement.asked),
     )
 
 
@@ -334,7 +326,11 @@ def _aspects_within_a_product(
     if not variants.are_of_one_product:
         return
     if variants.all_have(lambda run: run.server.build):
-        yield Aspect("Different build", _build, is_cut=True)
+        yield Aspect(
+            "Different build",
+            lambda run: build_facts(run.server.build, run.record.dbdyno_version),
+            is_cut=True,
+        )
     if variants.all_have(lambda run: run.schema):
         yield Aspect("Different schema", partial(_schema, variants), _MISSING, is_cut=True)
     if variants.all_have(_plans):
@@ -343,12 +339,8 @@ def _aspects_within_a_product(
 
 def _sizes(variants: _Variants[Conditions]) -> Iterator[str]:
     """Databases of different size; the space of an update's new versions makes no difference."""
-    before, after = map(_database_bytes, variants.runs)
+    known = ([run.server.database_bytes for run in side] for side in variants.runs)
+    before, after = (median(filter(None, each)) if any(each) else None for each in known)
     if before and after and max(before, after) > _SIZES_ALIKE * min(before, after):
         reported = _difference([size(before)], [size(after)], variants.labels)
         yield f"Different data: the size of the database {reported}"
-
-
-def _database_bytes(runs: Sequence[Conditions]) -> float | None:
-    known = [run.server.database_bytes for run in runs if run.server.database_bytes]
-    return median(known) if known else None

@@ -55,24 +55,20 @@ def _direction(effect: Effect, better: Direction) -> Verdict:
 
 def verdict_sentence(found: MetricComparison, runs: str) -> str:
     """The verdict as a sentence; ``runs`` says how many there were."""
+    change_and_evidence = f"{_change_text(found)}; {_evidence(found, runs)}"
     if found.verdict == "same":
-        return _same_text(found, runs)
+        level = f"stayed the same within ±{percent(found.margin)}"
+        return f"{found.title} {level} ({change_and_evidence})."
+    if is_left_open(found):
+        why = ": it has no interval within a run that excludes 0; longer runs may have one"
+        unknown = why if lacks_interval(found) else ""
+        single = f"cannot be told apart by single runs ({change_and_evidence}){unknown}"
+        return f"{found.title} {single}."
     if found.verdict == "cannot tell":
-        return _undecided_text(found, runs)
+        few = f"cannot be told apart at this sample size ({change_and_evidence}){_needed(found)}"
+        return f"{found.title} {few}."
     moved = "rose" if found.after > found.before else "fell"
     return f"{found.title} {moved}{_by(found)} ({_evidence(found, runs)}): {found.verdict}."
-
-
-def _same_text(found: MetricComparison, runs: str) -> str:
-    text = f"{found.title} stayed the same within ±{percent(found.margin)}"
-    return f"{text} ({_change_text(found)}; {_evidence(found, runs)})."
-
-
-def _undecided_text(found: MetricComparison, runs: str) -> str:
-    change = f"{_change_text(found)}; {_evidence(found, runs)}"
-    if is_left_open(found):
-        return f"{found.title} cannot be told apart by single runs ({change}){_unknown(found)}."
-    return f"{found.title} cannot be told apart at this sample size ({change}){_needed(found)}."
 
 
 def is_left_open(found: MetricComparison) -> bool:
@@ -83,13 +79,6 @@ def is_left_open(found: MetricComparison) -> bool:
 def lacks_interval(found: MetricComparison) -> bool:
     """Whether single runs could decide the metric, but one of them has no interval for it."""
     return found.method == "none" and single_run_decides(found.id)
-
-
-def _unknown(found: MetricComparison) -> str:
-    """Why single runs leave a metric open that they could decide."""
-    if not lacks_interval(found):
-        return ""
-    return ": it has no interval within a run that excludes 0; longer runs may have one"
 
 
 def _needed(found: MetricComparison) -> str:
@@ -167,9 +156,6 @@ def _evidence(found: MetricComparison, runs: str) -> str:
         parts.insert(0, f"{changes(found.low, found.high)} at 95{THIN_SPACE}%{within}")
     if found.p is not None and found.p_adjusted is not None and found.p < ALPHA:
         among = "" if found.p_adjusted < ALPHA else " after Holm correction"
-        parts.append(f"p {_chance(found.p_adjusted)}{among}")
+        chance = "< 0.0001" if found.p_adjusted < 1e-4 else f"= {found.p_adjusted:.2g}"
+        parts.append(f"p {chance}{among}")
     return ", ".join(parts)
-
-
-def _chance(p: float) -> str:
-    return "< 0.0001" if p < 1e-4 else f"= {p:.2g}"

@@ -7,7 +7,7 @@ default is left out; the caller supplies the workloads' defaults.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -51,15 +51,13 @@ def workload_parameters(
         if value is not None and not _is_counted_with(name, plan)
     }
     of_workload = defaults.get(record.workload, {})
-    given_parameters = _unlike(dict(_defined(record.command)), of_workload)
+    defined = {
+        value.partition("=")[0]: value.partition("=")[2]
+        for word, value in pairwise(record.command)
+        if word == "--define"
+    }
+    given_parameters = _unlike(defined, of_workload)
     return {**given_parameters, **_script_options(plan), **planned}
-
-
-def _defined(command: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for word, value in pairwise(command):
-        if word == "--define":
-            name, _, text = value.partition("=")
-            yield name, text
 
 
 def _script_options(plan: Plan) -> dict[str, str]:

@@ -98,12 +98,11 @@ def _by_statements(
         if grown:
             amount = over_intervals(grown, intervals)
             amounts[script] = np.nan_to_num(amounts[script]) + amount
-    return [_known(amount, ended[:, script]) for script, amount in enumerate(amounts)]
-
-
-def _known(amount: Series, ended: Series) -> Ratio | None:
-    known = ~np.isnan(amount)
-    return ratio(amount[known], ended[known])
+    known = [~np.isnan(amount) for amount in amounts]
+    return [
+        ratio(amount[is_known], ended[is_known, script])
+        for script, (amount, is_known) in enumerate(zip(amounts, known, strict=True))
+    ]
 
 
 def _by_mix(amount: Series, ended: NDArray[np.float64]) -> list[Ratio | None]:
@@ -144,7 +143,9 @@ def _over_load(run: Run, load: Intervals, measured: list[CostRecord]) -> list[Co
 
     Those over the intervals stand for what is not known of the whole.
     """
-    is_complete = _are_all_published(run, load)
+    # Whether the last reading shows what is published late, such as each transaction's commit.
+    commits = growth(run, PgDatabase.xact_commit)
+    is_complete = commits is None or over_intervals(commits, load)[0] >= load.committed[0]
     found = {each.id: each for each in measured}
     of_load = [
         _with_interval_of(found.pop(record.id, record), record)
@@ -152,12 +153,6 @@ def _over_load(run: Run, load: Intervals, measured: list[CostRecord]) -> list[Co
         if (is_complete or numerator.is_prompt) and (record := _of_all(numerator, load))
     ]
     return [*of_load, *found.values()]
-
-
-def _are_all_published(run: Run, load: Intervals) -> bool:
-    """Whether the last reading shows what is published late, such as each transaction's commit."""
-    commits = growth(run, PgDatabase.xact_commit)
-    return commits is None or bool(over_intervals(commits, load)[0] >= load.committed[0])
 
 
 def _with_interval_of(measured: CostRecord, load: CostRecord) -> CostRecord:

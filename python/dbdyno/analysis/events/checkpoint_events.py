@@ -181,7 +181,10 @@ def missing_cycle(run: Run) -> MissingCycle | None:
     A run that ended before its first interval did is not judged.
     """
     end_s = end_of_run_s(timeline(run))
-    if not end_s or not was_read(run, PgCheckpointer.source) or not _wrote(run):
+    if not end_s or not was_read(run, PgCheckpointer.source):
+        return None
+    written = sum(total(run, counter, "") or 0.0 for counter in _ROWS)
+    if written <= _WRITES_MIN * completed(run):
         return None
     whole = [
         event
@@ -189,11 +192,6 @@ def missing_cycle(run: Run) -> MissingCycle | None:
         if event.label != UNFINISHED and event.begin_s >= 0 and event.end_s <= end_s
     ]
     return None if whole else _expected(run, end_s)
-
-
-def _wrote(run: Run) -> bool:
-    rows = sum(total(run, counter, "") or 0.0 for counter in _ROWS)
-    return rows > _WRITES_MIN * completed(run)
 
 
 def _expected(run: Run, duration_s: float) -> MissingCycle:

@@ -70,15 +70,9 @@ def joined(found: Iterable[RunEvent], gap_s: float) -> list[RunEvent]:
     for event in sorted(found, key=lambda event: (event.label, event.begin_s)):
         last = whole[-1] if whole else None
         if last and last.label == event.label and event.begin_s <= last.end_s + gap_s:
-            whole[-1] = _together(last, event)
+            count = sum(float(one.values.get("count", 1)) for one in (last, event))
+            end_s, values = max(last.end_s, event.end_s), last.values | {"count": count}
+            whole[-1] = msgspec.structs.replace(last, end_s=end_s, values=values)
         else:
             whole.append(event)
     return whole
-
-
-def _together(first: RunEvent, second: RunEvent) -> RunEvent:
-    counts = (event.values.get("count", 1) for event in (first, second))
-    count = sum(float(count) for count in counts)
-    return msgspec.structs.replace(
-        first, end_s=max(first.end_s, second.end_s), values=first.values | {"count": count}
-    )

@@ -72,10 +72,8 @@ def _counted_vacuums(run: Run) -> Iterator[RunEvent]:
         if ended is None or not ended.delta.any():
             continue
         yield from _at_work(run, table)
-        for place in np.flatnonzero(ended.delta).tolist():
-            end_s = float(ended.time_s[place])
-            begin_s = end_s - float(ended.seconds[place])
-            yield _vacuum(table, begin_s, end_s, {"count": float(ended.delta[place])})
+        for begin_s, end_s, count in _grown(ended):
+            yield _vacuum(table, begin_s, end_s, {"count": count})
 
 
 def _at_work(run: Run, table: str) -> Iterator[RunEvent]:
@@ -93,28 +91,33 @@ def _at_work(run: Run, table: str) -> Iterator[RunEvent]:
 
 def wal_switches(run: Run) -> list[RunEvent]:
     """Readings in which the WAL moved on to its next file; consecutive ones are one event."""
-    return joined(_counted_switches(run), 0.0)
-
-
-def _counted_switches(run: Run) -> Iterator[RunEvent]:
-    ended = growth(run, WalPosition.segments)
-    if ended is None:
-        return
-    for place in np.flatnonzero(ended.delta).tolist():
-        end_s = float(ended.time_s[place])
-        yield RunEvent(
+    found = [
+        RunEvent(
             kind="wal_switch",
             label="WAL switch",
-            begin_s=end_s - float(ended.seconds[place]),
+            begin_s=begin_s,
             end_s=end_s,
-            values={"count": float(ended.delta[place])},
+            values={"count": count},
         )
+        for begin_s, end_s, count in _grown(growth(run, WalPosition.segments))
+    ]
+    return joined(found, 0.0)
+
+
+def _grown(counted: Growth | None) -> Iterator[tuple[float, float, float]]:
+    """The begin and the end of each reading in which a counter grew, and by how much."""
+    if counted is None:
+        return
+    for place in np.flatnonzero(counted.delta).tolist():
+        end_s = float(counted.time_s[place])
+        yield end_s - float(counted.seconds[place]), end_s, float(counted.delta[place])
 
 
 def deadlocks(run: Run) -> list[RunEvent]:
     """Moments at which the server ended a deadlock by aborting one of its transactions."""
     logged = [_deadlock(entry.time_s, entry.time_s, 1) for entry in entries(run, "deadlock")]
-    return joined(logged or _counted_deadlocks(run), _GAP_S)
+    counted = (_deadlock(*reading) for reading in _grown(deadlocks_counted(run)))
+    return joined(logged or counted, _GAP_S)
 
 
 def _deadlock(begin_s: float, end_s: float, count: float) -> RunEvent:
@@ -129,16 +132,6 @@ def deadlocks_counted(run: Run) -> Growth | None:
     return next((growth for growth in counted if growth is not None), None)
 
 
-def _counted_deadlocks(run: Run) -> Iterator[RunEvent]:
-    counted = deadlocks_counted(run)
-    if counted is None:
-        return
-    for place in np.flatnonzero(counted.delta).tolist():
-        end_s = float(counted.time_s[place])
-        begin_s = end_s - float(counted.seconds[place])
-        yield _deadlock(begin_s, end_s, float(counted.delta[place]))
-
-
 def outages(run: Run, end_of_run_s: float) -> list[RunEvent]:
     """Lost connections, as each thread of the engine saw them, and restarts found in the log.
 
@@ -151,15 +144,14 @@ def outages(run: Run, end_of_run_s: float) -> list[RunEvent]:
         (time_s, end_of_run_s if math.isnan(seconds) else time_s + seconds)
         for time_s, seconds in rows(run.outages.time_s, run.outages.seconds)
     ]
-    whole = joined((_outage(*span) for span in [*lost, *restarts]), _GAP_S)
-    return [_named(event, [time_s for time_s, _ in restarts]) for event in whole]
-
-
-def _outage(begin_s: float, end_s: float) -> RunEvent:
-    return RunEvent(kind="outage", label="outage", begin_s=begin_s, end_s=end_s)
-
-
-def _named(event: RunEvent, restarts_s: list[float]) -> RunEvent:
-    restarted = any(event.begin_s <= time_s <= event.end_s for time_s in restarts_s)
-    label = RESTART if restarted else "connections lost"
-    return msgspec.structs.replace(event, label=label, values={})
+    spans = [
+        RunEvent(kind="outage", label="outage", begin_s=begin, end_s=end)
+        for begin, end in [*lost, *restarts]
+    ]
+    whole = joined(spans, _GAP_S)
+    named = []
+    for event in whole:
+        restarted = any(event.begin_s <= time_s <= event.end_s for time_s, _ in restarts)
+        label = RESTART if restarted else "connections lost"
+        named.append(msgspec.structs.replace(event, label=label, values={}))
+    return named

@@ -65,13 +65,10 @@ def fit(clients: Series, logarithms: Matrix) -> list[Usl]:
         fitted = coefficients @ design.T
         target = 1 + times - np.log(fitted)
         coefficients = _non_negative(design / fitted[..., None], target)
-    return [_law(row) for row in coefficients]
-
-
-def _law(coefficients: Series) -> Usl:
-    parallel, serial, crosstalk = (float(one) for one in coefficients)
-    alone = parallel + serial
-    return Usl(1 / alone, serial / alone, crosstalk / alone)
+    return [
+        Usl(1 / (parallel + serial), serial / (parallel + serial), crosstalk / (parallel + serial))
+        for parallel, serial, crosstalk in coefficients.tolist()
+    ]
 
 
 def _non_negative(design: Matrix, target: Matrix) -> Matrix:
@@ -165,7 +162,8 @@ def scaling(runs: Sequence[Measurement]) -> Scaling | None:
     chance = np.random.default_rng(_SEED)
     laws = fit(grid.at, drawn_series(grid, np.log(law.tps(grid.at)), chance))
     misfit = float(np.sqrt(np.mean((grid.means - np.log(law.tps(grid.levels))) ** 2)))
-    is_structured = _is_structured(grid, law, misfit)
+    p = misfit_p(grid, np.log(law.tps(grid.levels)), unknowns=3)
+    is_structured = None if p is None else p < _ALPHA and misfit > _MISFIT_MIN
     return Scaling(
         law=law,
         one_client_tps=_ranged(law.one_client_tps, [one.one_client_tps for one in laws]),
@@ -186,11 +184,6 @@ def scaling(runs: Sequence[Measurement]) -> Scaling | None:
 
 def _ranged(value: float, drawn: Sequence[float]) -> IntervalEstimate:
     return percentile_interval(value, np.array(drawn, dtype=np.float64))
-
-
-def _is_structured(grid: Grid, law: Usl, misfit: float) -> bool | None:
-    p = misfit_p(grid, np.log(law.tps(grid.levels)), unknowns=3)
-    return None if p is None else p < _ALPHA and misfit > _MISFIT_MIN
 
 
 def _peak(law: Usl, laws: Sequence[Usl], grid: Grid) -> IntervalEstimate | None:

@@ -39,7 +39,9 @@ def objective_windows(run: Run, objective: Objective) -> Windows:
     elif objective.measure == "failures":
         bad, total = failed, done + failed
     else:
-        undone = _undone(run)
+        # What was due and did not end is counted in the last interval.
+        undone = np.zeros(len(done))
+        undone[-1:] = sum(last_counts(run, _UNDONE).values())
         bad = failed + undone + _slow(run, objective.limit)
         total = done + failed + undone
     kept = _is_measured(run) & (total > 0)
@@ -72,13 +74,6 @@ def _ended(run: Run) -> tuple[Series, Series, Series]:
     spent_ms = np.bincount(place, np.nan_to_num(scripts.mean_ms) * scripts.count, number)
     failed = intervals.completed_failed.astype(np.float64)
     return done.astype(np.float64), failed, spent_ms / np.maximum(done, 1)
-
-
-def _undone(run: Run) -> Series:
-    """Transactions that were due and did not end, all counted in the last interval."""
-    undone = np.zeros(len(run.intervals))
-    undone[-1:] = sum(last_counts(run, _UNDONE).values())
-    return undone
 
 
 def _slow(run: Run, limit_ms: float) -> Series:

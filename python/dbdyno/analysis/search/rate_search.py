@@ -72,7 +72,8 @@ class Search(Struct, frozen=True, kw_only=True):
     @property
     def met_tps(self) -> float | None:
         """The highest rate that meets the objectives."""
-        return max(self._rates("met"), default=None)
+        met = (trial.rate_tps for trial in self.trials if trial.outcome == "met")
+        return max(met, default=None)
 
     @property
     def not_met(self) -> Trial | None:
@@ -86,9 +87,6 @@ class Search(Struct, frozen=True, kw_only=True):
         if self.not_met is not None:
             return self.not_met.rate_tps
         return self.capacity_tps
-
-    def _rates(self, outcome: Judgement) -> list[float]:
-        return [trial.rate_tps for trial in self.trials if trial.outcome == outcome]
 
 
 def error_each(search: Search) -> float:

@@ -94,18 +94,14 @@ def unpaired_effect(before: Series, after: Series) -> Effect:
     """
     value = float(after.mean() - before.mean())
     if min(len(before), len(after)) < 2:
-        return _one_against_many(value, before, after)
+        many = max(before, after, key=len)
+        variance = float(many.var(ddof=1))
+        error = math.sqrt(variance * (1 + 1 / len(many)))
+        return _student(value, error, Spread(2 * variance, len(many) - 1, 2.0), "Student t")
     first, second = float(before.var(ddof=1)), float(after.var(ddof=1))
     error, freedom = _welch(first / len(before), len(before), second / len(after), len(after))
     _, each = _welch(first, 2, second, 2)
     return _student(value, error, Spread(first + second, freedom, each), "Welch t")
-
-
-def _one_against_many(value: float, before: Series, after: Series) -> Effect:
-    many = max(before, after, key=len)
-    variance = float(many.var(ddof=1))
-    error = math.sqrt(variance * (1 + 1 / len(many)))
-    return _student(value, error, Spread(2 * variance, len(many) - 1, 2.0), "Student t")
 
 
 def _welch(first: float, runs: int, second: float, others: int) -> tuple[float, float]:
@@ -137,7 +133,11 @@ def _bootstrap(differences: Series, spread: Spread) -> Effect:
     """
     value = float(differences.mean())
     error = math.sqrt(spread.variance / len(differences))
-    drawn = np.abs(_drawn_t(differences - value))
+    count, centred = len(differences), differences - value
+    weights = _weights(count)
+    means = weights @ centred / count
+    variances = weights @ centred**2 / count - means**2
+    drawn = np.abs(means / np.sqrt(np.maximum(variances, 1e-300) / (count - 1)))
     passing = int((drawn >= abs(value) / error).sum())
     return Effect(
         value=value,
@@ -147,16 +147,6 @@ def _bootstrap(differences: Series, spread: Spread) -> Effect:
         method="paired bootstrap",
         spread=spread,
     )
-
-
-def _drawn_t(centred: Series) -> Series:
-    """The t statistic of each resample."""
-    count = len(centred)
-    weights = _weights(count)
-    means = weights @ centred / count
-    variances = weights @ centred**2 / count - means**2
-    statistics: Series = means / np.sqrt(np.maximum(variances, 1e-300) / (count - 1))
-    return statistics
 
 
 @cache

@@ -113,20 +113,15 @@ def _still(run: Run, measured: Mask) -> Mask:
     if not done.any():
         return still
     pace = median((done / np.maximum(seconds, 1e-9))[done > 0])
-    demand, round_s = _demand(run, measured), _round_s(run, measured)
+    round_s = _round_s(run, measured)
+    # What became due in each interval, started or not; in a closed loop there is always more.
+    due = np.diff(intervals.due[measured].astype(float), prepend=0)
+    demand = due if is_open_loop(run.plan) else np.full(len(due), np.inf)
     for begin, end in true_spans(done == 0):
         lasted_s = seconds[begin:end].sum()
         missed = min(pace * lasted_s, demand[begin:end].sum())
         still[begin:end] = missed >= _MISSED_MIN and lasted_s > round_s
     return still
-
-
-def _demand(run: Run, measured: Mask) -> Series:
-    """Transactions that became due in each interval, started or not; infinite in a closed loop."""
-    due = run.intervals.due[measured].astype(float)
-    if is_open_loop(run.plan):
-        return np.diff(due, prepend=0)
-    return np.full(len(due), np.inf)
 
 
 def _round_s(run: Run, measured: Mask) -> float:
@@ -140,12 +135,9 @@ def _round_s(run: Run, measured: Mask) -> float:
     longest_ms = np.full(len(measured), np.nan)
     np.fmax.at(longest_ms, timed.interval, timed.p99_ms)
     known_ms = longest_ms[measured & ~np.isnan(longest_ms)]
-    return median(known_ms) / 1e3 + _pause_s(run) if len(known_ms) else math.nan
-
-
-def _pause_s(run: Run) -> float:
     closed = run.plan.arrivals.closed
-    return closed.think.mean_ns / 1e9 if closed else 0.0
+    pause_s = closed.think.mean_ns / 1e9 if closed else 0.0
+    return median(known_ms) / 1e3 + pause_s if len(known_ms) else math.nan
 
 
 def _silence_that_ended(run: Run, done: Series) -> Mask:

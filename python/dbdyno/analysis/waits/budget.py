@@ -124,7 +124,8 @@ class Budget(Struct, frozen=True, kw_only=True):
             if part.kind == root_kind and root_wait in (None, part.wait_event)
         )
         if root_kind == "lock":
-            return max(own - self._passed_on_s, 0.0) / self.total if self.total else 0.0
+            passed_on_s = sum(one.seconds for one in self.charges if one.root_kind != "lock")
+            return max(own - passed_on_s, 0.0) / self.total if self.total else 0.0
         taken = sum(
             charge.seconds
             for charge in self.charges
@@ -144,11 +145,6 @@ class Budget(Struct, frozen=True, kw_only=True):
         """Share of client time in lock waits whose chain ends at this kind of session."""
         waited_s = sum(charge.seconds for charge in self.charges if charge.root_who == who)
         return waited_s / self.total if self.total else 0.0
-
-    @property
-    def _passed_on_s(self) -> float:
-        """Lock waits that are charged to something other than a lock wait."""
-        return sum(charge.seconds for charge in self.charges if charge.root_kind != "lock")
 
 
 @once
@@ -249,11 +245,9 @@ def _knows_sessions(rows: list["_Session"]) -> bool:
     """False behind a pooler, whose session numbers are its own, or if session states are hidden."""
     clients = [row for row in rows if row.who == "client"]
     is_any_asking = any(row.doing == "asking" for row in clients)
-    return not is_any_asking or any(_shows_state(row.state) for row in clients)
-
-
-def _shows_state(state: str) -> bool:
-    return state in ACTIVE or state.startswith("idle")
+    return not is_any_asking or any(
+        row.state in ACTIVE or row.state.startswith("idle") for row in clients
+    )
 
 
 class _Session(NamedTuple):

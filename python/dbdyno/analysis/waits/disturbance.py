@@ -20,7 +20,6 @@ from dbdyno.analysis.series.totals import duration_s
 from dbdyno.analysis.waits.processor_split import COVERED_MIN
 from dbdyno.analysis.waits.processor_time import (
     SATURATED,
-    OthersTime,
     busiest_others,
     is_of_kernel,
     others_over_time,
@@ -81,12 +80,14 @@ def disturbance(run: Run) -> Disturbance | None:
     of_others = _part_of_others(run, used.others, named, programs)
     others = over_time.others * of_others
     noticed = others + over_time.stolen >= NOTICED
+    is_saturated = 1.0 - over_time.idle >= SATURATED
+    taken = over_time.stolen + np.minimum(others, over_time.waited)
     return Disturbance(
         cores=used.cores,
         sees_server=sees_server(run),
         others=used.others * of_others,
         stolen=used.stolen,
-        taken=float((_taken(over_time, others) * seconds).sum() / whole_s),
+        taken=float((taken * seconds)[is_saturated].sum() / whole_s),
         seconds=float(seconds[noticed].sum()),
         duration_s=whole_s,
         programs=programs,
@@ -167,8 +168,3 @@ def _part_of_others(
     disturbing, known = sum(programs.values()), sum(named.values())
     counted = others - (known - disturbing) if sees_server(run) else disturbing
     return min(max(counted / others, 0.0), 1.0)
-
-
-def _taken(over_time: OthersTime, others: np.ndarray) -> np.ndarray:
-    taken = over_time.stolen + np.minimum(others, over_time.waited)
-    return np.where(1.0 - over_time.idle >= SATURATED, taken, 0.0)
