@@ -6,7 +6,7 @@ use super::Lane;
 use crate::address::{self, Dial};
 use crate::io::Io;
 use crate::link::{Owner, Stage};
-use dbdyno_load::Event;
+use dbdyno_load::{Event, Port};
 use dbdyno_model::{FailureClass, ServerError};
 use std::io;
 
@@ -19,17 +19,16 @@ impl<I: Io> Lane<I> {
             Ok(dialed) => dialed,
             Err(errno) => {
                 let error = refused(errno);
-                return self.notify_worker(Event::ConnectFailed {
-                    client,
-                    error: &error,
-                    busy: is_busy(&error),
-                });
+                let busy = is_busy(&error);
+                self.notify_worker(Event::ConnectFailed { client, error: &error, busy });
+                return Ok(());
             }
         };
         let Some(slot) = self.links.add(owner, server, socket) else {
             // All slots are still in use by the kernel: treated like a server without room.
             let error = no_room();
-            return self.notify_worker(Event::ConnectFailed { client, error: &error, busy: true });
+            self.notify_worker(Event::ConnectFailed { client, error: &error, busy: true });
+            return Ok(());
         };
         match (dial, self.links.get(slot)) {
             (Dial::InProgress, Some(link)) => self.io.watch_dial(slot, link),
@@ -41,12 +40,14 @@ impl<I: Io> Lane<I> {
     pub(super) fn writable(&mut self, slot: usize) -> io::Result<()> {
         let Some(link) = self.links.get(slot) else { return Ok(()) };
         if link.stage != Stage::Dialing {
-            return self.flush(slot);
+            self.flush(slot);
+            return Ok(());
         }
-        match address::dialed(&link.socket) {
-            Ok(()) => self.open(slot),
-            Err(errno) => self.lost(slot, &refused(errno)),
+        if let Err(errno) = address::dialed(&link.socket) {
+            self.lost(slot, &refused(errno));
+            return Ok(());
         }
+        self.open(slot)
     }
 
     /// The socket is connected.
@@ -54,32 +55,39 @@ impl<I: Io> Lane<I> {
         let Some(link) = self.links.get(slot) else { return Ok(()) };
         link.dialed();
         self.io.open(slot, link)?;
-        self.flush(slot)
+        self.links.flush_later(slot);
+        Ok(())
     }
 
     /// A link can no longer be used: notifies the worker, according to the link's stage.
-    pub(super) fn lost(&mut self, slot: usize, error: &ServerError) -> io::Result<()> {
-        let Some(link) = self.links.get(slot) else { return Ok(()) };
-        let (Owner { client, connection }, was_ready) = (link.owner, link.stage == Stage::Ready);
-        let (awaits_version, server) = (link.awaits_version(), link.server);
-        if awaits_version && self.links.servers[server as usize].route.may_need_oldest_version() {
+    pub(super) fn lost(&mut self, slot: usize, error: &ServerError) {
+        let (owner, Some(link)) = (self.links.owner_of(slot), self.links.peek(slot)) else {
+            return;
+        };
+        let was_ready = link.stage == Stage::Ready;
+        let route = &self.links.server_of(link).route;
+        if owner.is_some() && link.awaits_version() && route.may_need_oldest_version() {
             return self.dial_with_oldest_version(slot);
         }
         self.close(slot);
-        if was_ready {
-            self.notify_worker(Event::Lost { client, connection, error })
-        } else {
-            self.notify_worker(Event::ConnectFailed { client, error, busy: is_busy(error) })
+        match owner {
+            Some(Owner { client, connection }) if was_ready => {
+                self.notify_worker(Event::Lost { client, connection, error });
+            }
+            Some(Owner { client, .. }) => {
+                self.notify_worker(Event::ConnectFailed { client, error, busy: is_busy(error) });
+            }
+            None => {}
         }
     }
 
     /// Connects the client again, with the version of the protocol that every server knows.
-    pub(super) fn dial_with_oldest_version(&mut self, slot: usize) -> io::Result<()> {
-        let Some(link) = self.links.peek(slot) else { return Ok(()) };
-        let (owner, server) = (link.owner, link.server);
+    pub(super) fn dial_with_oldest_version(&mut self, slot: usize) {
+        let Some(link) = self.links.peek(slot) else { return };
+        let (Owner { client, connection }, server) = (link.owner, link.server);
         self.links.server_of(link).route.request_oldest_version();
         self.close(slot);
-        self.dial(owner, server)
+        self.links.connect(client, connection, server);
     }
 
     /// Returns a link to the kernel interface, which may hold its memory for a while.

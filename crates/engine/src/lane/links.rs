@@ -6,6 +6,7 @@ use crate::link::{Link, Owner, Server, Stage};
 use dbdyno_hist::Latencies;
 use dbdyno_load::{Port, ShellCall};
 use dbdyno_model::{ConnectionId, Request};
+use dbdyno_wire::Cancellation;
 use rustix::fd::OwnedFd;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -19,8 +20,8 @@ pub(crate) enum Action {
     Close(usize),
     /// Make this connection of the client, to this server.
     Dial(Owner, u32),
-    /// Cancel what the link's session is executing.
-    Cancel(usize),
+    /// Cancel, at this server, what a session is executing.
+    Cancel(u32, Cancellation),
     /// Release the link, for another lane.
     Release(usize),
     /// Run a shell command.
@@ -43,8 +44,6 @@ pub(crate) struct Links {
     actions: VecDeque<Action>,
     /// Links with a COPY that has further rows, unless it was given up meanwhile.
     pub(crate) copying: Vec<usize>,
-    /// The link whose events are being handled: it is flushed once that is done.
-    pub(crate) handling: Option<usize>,
 }
 
 impl Links {
@@ -58,7 +57,6 @@ impl Links {
             slot_of_further: HashMap::new(),
             actions: VecDeque::new(),
             copying: Vec::new(),
-            handling: None,
         }
     }
 
@@ -72,8 +70,25 @@ impl Links {
         self.slots[slot].as_deref()
     }
 
+    /// Whose connection a link is, unless the worker wants it closed: no event of it follows then.
+    #[inline]
+    pub(crate) fn owner_of(&self, slot: usize) -> Option<Owner> {
+        let owner = self.peek(slot)?.owner;
+        (self.slot_of(owner) == Some(slot)).then_some(owner)
+    }
+
     pub(crate) fn next_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
+    }
+
+    /// The link is to be flushed once the events of this moment are handled.
+    #[inline]
+    pub(crate) fn flush_later(&mut self, slot: usize) {
+        if let Some(link) = self.get(slot)
+            && !std::mem::replace(&mut link.is_to_be_flushed, true)
+        {
+            self.actions.push_back(Action::Flush(slot));
+        }
     }
 
     /// Whether this holds for a link with further rows.
@@ -121,6 +136,13 @@ impl Links {
         &self.servers[link.server as usize]
     }
 
+    /// A session of this link's server has logged in.
+    pub(crate) fn note_login(&self, slot: usize) {
+        if let Some(link) = self.peek(slot) {
+            self.server_of(link).route.note_login();
+        }
+    }
+
     /// Removes a link, to be closed.
     pub(crate) fn take(&mut self, slot: usize) -> Option<Box<Link>> {
         let mut link = self.slots[slot].take()?;
@@ -133,7 +155,8 @@ impl Links {
 
     /// Removes a link, for another lane.
     pub(crate) fn detach(&mut self, slot: usize) -> Option<Box<Link>> {
-        let link = self.slots[slot].take()?;
+        let mut link = self.slots[slot].take()?;
+        link.is_to_be_flushed = false; // there is nothing to send
         self.take_slot(link.owner);
         self.freed.push(slot);
         Some(link)
@@ -204,14 +227,21 @@ impl Port for Links {
     }
 
     fn close(&mut self, client: usize, connection: ConnectionId) {
-        if let Some(slot) = self.take_slot(Owner { client, connection }) {
-            self.actions.push_back(Action::Close(slot));
+        let owner = Owner { client, connection };
+        match self.take_slot(owner) {
+            Some(slot) => self.actions.push_back(Action::Close(slot)),
+            // It may have been requested, and not been dialed yet.
+            None => self
+                .actions
+                .retain(|action| !matches!(action, Action::Dial(wanted, _) if *wanted == owner)),
         }
     }
 
     fn cancel(&mut self, client: usize, connection: ConnectionId) {
-        if let Some(slot) = self.slot_of(Owner { client, connection }) {
-            self.actions.push_back(Action::Cancel(slot));
+        let slot = self.slot_of(Owner { client, connection });
+        if let Some(link) = slot.and_then(|slot| self.peek(slot)) {
+            let action = Action::Cancel(link.server, link.cancellation());
+            self.actions.push_back(action);
         }
     }
 
@@ -229,12 +259,81 @@ impl Port for Links {
         if link.has_more_rows {
             self.copying.push(slot);
         }
-        if self.handling != Some(slot) {
-            self.actions.push_back(Action::Flush(slot));
-        }
+        self.flush_later(slot);
     }
 
     fn shell(&mut self, call: ShellCall) {
         self.actions.push_back(Action::Shell(call));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Action, Links, Owner, Port, Server};
+    use crate::address::Peer;
+    use crate::link::{Blueprint, Route};
+    use dbdyno_model::{Address, ConnectionId, Endpoint, Nanos, Protocol, Tls, TlsMode};
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    const FIRST: ConnectionId = ConnectionId::FIRST;
+    const SECOND: ConnectionId = ConnectionId(1);
+
+    fn server() -> Server {
+        let tls =
+            Tls { mode: TlsMode::Disable, root_certificates: None, certificate: None, key: None };
+        let endpoint = Endpoint {
+            protocol: Protocol::Postgresql,
+            address: Address::Unix { path: "/nowhere".into() },
+            user: String::new(),
+            password: None,
+            database: String::new(),
+            parameters: BTreeMap::new(),
+            tls,
+            further_addresses: Vec::new(),
+            connect_timeout_ns: Nanos::from_secs(10),
+        };
+        let blueprint = Blueprint::for_loading(&endpoint).expect("it needs no file");
+        let route = Route::new(Peer::Tcp(([127, 0, 0, 1], 1).into()));
+        Server { blueprint: Arc::new(blueprint), route: Arc::new(route) }
+    }
+
+    fn actions(links: &mut Links) -> Vec<String> {
+        std::iter::from_fn(|| links.next_action()).map(|action| format!("{action:?}")).collect()
+    }
+
+    #[test]
+    fn a_connection_that_is_closed_before_it_is_dialed_is_not_dialed() {
+        let mut links = Links::new(2, 4, Arc::new([]));
+        links.connect(0, FIRST, 0);
+        links.connect(0, SECOND, 0);
+        links.connect(1, FIRST, 0);
+        links.close(0, FIRST);
+        let dial = |client, connection| Action::Dial(Owner { client, connection }, 0);
+        let left = [dial(0, SECOND), dial(1, FIRST)].map(|action| format!("{action:?}"));
+        assert_eq!(actions(&mut links), left);
+    }
+
+    #[test]
+    fn a_link_that_is_to_be_closed_is_nobodys_but_is_still_there() {
+        let mut links = Links::new(1, 4, Arc::new([server()]));
+        let owner = Owner { client: 0, connection: FIRST };
+        let (socket, _peer) = std::os::unix::net::UnixStream::pair().expect("two sockets");
+        let slot = links.add(owner, 0, socket.into()).expect("a free slot");
+        assert_eq!(links.owner_of(slot), Some(owner));
+        links.close(0, FIRST);
+        assert_eq!(links.owner_of(slot), None);
+        assert!(links.peek(slot).is_some());
+        assert_eq!(actions(&mut links), [format!("{:?}", Action::Close(slot))]);
+    }
+
+    #[test]
+    fn a_link_is_flushed_once_however_often_it_is_asked_for() {
+        let mut links = Links::new(1, 4, Arc::new([server()]));
+        let owner = Owner { client: 0, connection: FIRST };
+        let (socket, _peer) = std::os::unix::net::UnixStream::pair().expect("two sockets");
+        let slot = links.add(owner, 0, socket.into()).expect("a free slot");
+        (0..3).for_each(|_| links.flush_later(slot));
+        assert_eq!(actions(&mut links), [format!("{:?}", Action::Flush(slot))]);
     }
 }

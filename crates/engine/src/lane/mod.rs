@@ -14,7 +14,7 @@ mod shell;
 use crate::clock;
 use crate::io::{Io, Ready, Received, Sending};
 use crate::limits;
-use crate::link::{Answer, LinkEvent, Server};
+use crate::link::{Answer, LinkEvent, Owner, Server};
 use cancelling::Cancelling;
 use dbdyno_load::{Event, Settings, Worker};
 use dbdyno_model::{Flow, Nanos, Reply, ServerError};
@@ -46,8 +46,6 @@ pub(crate) struct Lane<I: Io> {
     bytes_sent: u64,
     bytes_received: u64,
     cancelling: Cancelling,
-    /// Whether actions are being performed: further ones are then queued instead of recursing.
-    performing_actions: bool,
 }
 
 /// Runs a lane to its end.
@@ -114,7 +112,6 @@ impl<I: Io> Lane<I> {
             bytes_sent: 0,
             bytes_received: 0,
             cancelling: Cancelling::default(),
-            performing_actions: false,
         })
     }
 
@@ -131,8 +128,9 @@ impl<I: Io> Lane<I> {
             }
             ready.clear();
             self.links.release_freed();
-            self.continue_copies()?;
-            self.notify_worker(Event::Wake)?;
+            self.continue_copies();
+            self.notify_worker(Event::Wake);
+            self.perform_actions()?;
             self.report();
         }
         self.worker.close_last(clock::now());
@@ -141,35 +139,34 @@ impl<I: Io> Lane<I> {
         Ok(())
     }
 
+    /// Notifies the worker of what happened, and then does all that it asks for.
     fn handle(&mut self, ready: Ready) -> io::Result<()> {
         match ready {
             Ready::Readable(slot) => self.readable(slot),
-            Ready::Writable(slot) => self.writable(slot),
-            Ready::Freed(slot) => {
-                self.links.freed(slot);
-                Ok(())
-            }
-            Ready::Released(slot) => self.released(slot),
-            Ready::Woken => self.read_messages(),
+            Ready::Writable(slot) => self.writable(slot)?,
+            Ready::Freed(slot) => self.links.freed(slot),
+            Ready::Released(slot) => self.released(slot)?,
+            Ready::Woken => self.read_messages()?,
         }
+        self.perform_actions()
     }
 
-    fn flush(&mut self, slot: usize) -> io::Result<()> {
-        let Some(link) = self.links.get(slot) else { return Ok(()) };
+    fn flush(&mut self, slot: usize) {
+        let Some(link) = self.links.get(slot) else { return };
+        link.is_to_be_flushed = false;
         link.seal();
         let waiting = link.out.len();
         let flushed = self.io.flush(slot, link);
         self.bytes_sent += (waiting - link.out.len()) as u64;
-        match flushed {
-            Ok(()) => Ok(()),
-            Err(error) => self.lost(slot, &broken(&error)),
+        if let Err(error) = flushed {
+            self.lost(slot, &broken(&error));
         }
     }
 
-    fn readable(&mut self, slot: usize) -> io::Result<()> {
+    fn readable(&mut self, slot: usize) {
         while let Some(link) = self.links.get(slot) {
             let (received, more) = match self.io.receive(slot, link) {
-                Ok(Received::Nothing) => return Ok(()),
+                Ok(Received::Nothing) => return,
                 Ok(Received::End) => (Err(closed()), false),
                 Ok(Received::Bytes { count, more }) => {
                     self.bytes_received += count as u64;
@@ -178,75 +175,61 @@ impl<I: Io> Lane<I> {
                 Err(error) => (Err(broken(&error)), false),
             };
             match received {
-                Ok(()) => self.handle_events(slot)?,
-                Err(error) => self.lost(slot, &error)?,
+                Ok(()) => self.handle_events(slot),
+                Err(error) => self.lost(slot, &error),
             }
             if !more {
                 break;
             }
         }
-        Ok(())
     }
 
     /// Handles all events in the bytes a link has received.
-    fn handle_events(&mut self, slot: usize) -> io::Result<()> {
+    fn handle_events(&mut self, slot: usize) {
         let now = clock::now();
         while let Some(link) = self.links.get(slot) {
             match link.poll() {
-                Ok(Some(event)) => self.link_event(now, slot, event)?,
-                Ok(None) => return self.flush(slot),
+                Ok(Some(event)) => self.link_event(now, slot, event),
+                Ok(None) => return self.links.flush_later(slot),
                 Err(error) => return self.lost(slot, &error),
             }
         }
-        Ok(())
     }
 
-    fn link_event(&mut self, now: Nanos, slot: usize, event: LinkEvent) -> io::Result<()> {
-        let Some(link) = self.links.peek(slot) else { return Ok(()) };
-        let client = link.owner.client;
+    fn link_event(&mut self, now: Nanos, slot: usize, event: LinkEvent) {
+        let Some(Owner { client, .. }) = self.links.owner_of(slot) else { return };
         match event {
             LinkEvent::Reply(flow, answer) => {
-                self.on_link(now, slot, reply_event(client, flow, &answer))
+                self.worker.on(now, reply_event(client, flow, &answer), &mut self.links);
             }
-            LinkEvent::RowsWanted => self.on_link(now, slot, Event::RowsWanted { client }),
+            LinkEvent::RowsWanted => {
+                self.worker.on(now, Event::RowsWanted { client }, &mut self.links);
+            }
             LinkEvent::Connected(backend) => {
-                self.links.server_of(link).route.note_login();
-                self.notify_worker(Event::Connected { client, backend })?;
+                self.links.note_login(slot);
+                self.notify_worker(Event::Connected { client, backend });
                 // The client's script starts here: with many clients, starting them may take long
                 // in total.
                 self.report();
-                Ok(())
             }
-            LinkEvent::Notice(text) => {
-                self.notices.add(now, text);
-                Ok(())
-            }
+            LinkEvent::Notice(text) => self.notices.add(now, text),
             LinkEvent::VersionRefused => self.dial_with_oldest_version(slot),
         }
     }
 
-    /// Passes on an event of a link, whose output is flushed once all its events are handled.
-    fn on_link(&mut self, now: Nanos, slot: usize, event: Event<'_>) -> io::Result<()> {
-        self.links.handling = Some(slot);
-        self.worker.on(now, event, &mut self.links);
-        self.links.handling = None;
-        self.perform_actions()
-    }
-
     /// Lets each COPY go on whose last rows the socket has taken: one block in each round, so that
     /// the other clients have their turns, and none while the server does not read.
-    fn continue_copies(&mut self) -> io::Result<()> {
+    fn continue_copies(&mut self) {
         for slot in std::mem::take(&mut self.links.copying) {
             let Some(link) = self.links.peek(slot).filter(|link| link.has_more_rows) else {
                 continue;
             };
             let client = link.owner.client;
             match self.io.sending(slot, link) {
-                Sending::Done => self.notify_worker(Event::RowsWanted { client })?,
+                Sending::Done => self.notify_worker(Event::RowsWanted { client }),
                 Sending::Soon | Sending::Blocked => self.links.copying.push(slot),
             }
         }
-        Ok(())
     }
 
     /// How long the thread may wait for events.
@@ -258,35 +241,26 @@ impl<I: Io> Lane<I> {
         (self.worker.next_wake() - clock::now()).min(SLEEP_LONGEST)
     }
 
-    fn notify_worker(&mut self, event: Event<'_>) -> io::Result<()> {
+    fn notify_worker(&mut self, event: Event<'_>) {
         self.worker.on(clock::now(), event, &mut self.links);
-        self.perform_actions()
     }
 
     /// Performs the actions the worker asked for, and those it adds meanwhile.
     fn perform_actions(&mut self) -> io::Result<()> {
-        if std::mem::replace(&mut self.performing_actions, true) {
-            return Ok(());
-        }
         while let Some(action) = self.links.next_action() {
             match action {
-                Action::Flush(slot) => self.flush(slot)?,
+                Action::Flush(slot) => self.flush(slot),
                 // At the end all links are closed after the lane has reported: closing thousands of
                 // sessions must neither slow down the lane's last transactions nor delay the
                 // result.
                 Action::Close(slot) if self.is_of_ended_client(slot) => {}
                 Action::Close(slot) => self.close(slot),
                 Action::Dial(owner, server) => self.dial(owner, server)?,
-                Action::Cancel(slot) => {
-                    if let Some(link) = self.links.peek(slot) {
-                        self.cancelling.add(link.server, link.cancellation());
-                    }
-                }
+                Action::Cancel(server, cancellation) => self.cancelling.add(server, cancellation),
                 Action::Release(slot) => self.release(slot)?,
                 Action::Shell(call) => self.shell.run(call),
             }
         }
-        self.performing_actions = false;
         self.cancelling.deliver(&self.links.servers, &self.channels);
         Ok(())
     }
@@ -299,13 +273,13 @@ impl<I: Io> Lane<I> {
         while let Ok(message) = self.channels.inbox.try_recv() {
             match message {
                 Message::Start(timeline) => self.worker.start(timeline),
-                Message::Stop(at) => self.notify_worker(Event::Stop { at })?,
+                Message::Stop(at) => self.notify_worker(Event::Stop { at }),
                 Message::MoveClient { client, to } => self.worker.move_client(client, to),
                 Message::ClientArrived(moving) => self.add_moved(*moving)?,
                 Message::ReuseTally(tally) => self.worker.reuse_tally(tally),
                 Message::Shell { client, ticket, output } => {
                     let output = output.as_deref().map_err(String::as_str);
-                    self.notify_worker(Event::Shell { client, ticket, output })?;
+                    self.notify_worker(Event::Shell { client, ticket, output });
                 }
             }
         }

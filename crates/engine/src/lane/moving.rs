@@ -4,6 +4,7 @@ use super::dialing::no_room;
 use super::{Lane, MovingClient, Report};
 use crate::clock;
 use crate::io::Io;
+use crate::link::Owner;
 use dbdyno_load::Event;
 use dbdyno_model::ConnectionId;
 use std::io;
@@ -16,13 +17,16 @@ impl<I: Io> Lane<I> {
 
     /// The kernel has released the link of such a client.
     pub(super) fn released(&mut self, slot: usize) -> io::Result<()> {
-        self.readable(slot)?; // what the server sent at the last moment
+        self.readable(slot); // what the server sent at the last moment
         self.depart(slot)
     }
 
     fn depart(&mut self, slot: usize) -> io::Result<()> {
-        let Some(link) = self.links.get(slot) else { return Ok(()) };
-        let client = link.owner.client;
+        let (Some(Owner { client, .. }), Some(link)) =
+            (self.links.owner_of(slot), self.links.peek(slot))
+        else {
+            return Ok(());
+        };
         if self.worker.wants_to_move(client)
             && self.io.detach(slot, link)?
             && let Some((client, to)) = self.worker.take_client(client)
@@ -33,8 +37,8 @@ impl<I: Io> Lane<I> {
             return Ok(());
         }
         self.worker.cancel_move(clock::now(), client, &mut self.links);
-        self.perform_actions()?;
-        self.flush(slot) // receiving has to be resumed in any case
+        self.links.flush_later(slot); // receiving has to be resumed in any case
+        Ok(())
     }
 
     /// Adds a client that has moved here with its link.
@@ -45,12 +49,13 @@ impl<I: Io> Lane<I> {
         let client = self.worker.add_client(client);
         let Some(slot) = self.links.attach(client, link) else {
             let (connection, error) = (ConnectionId::FIRST, no_room());
-            return self.notify_worker(Event::Lost { client, connection, error: &error });
+            self.notify_worker(Event::Lost { client, connection, error: &error });
+            return Ok(());
         };
         if let Some(link) = self.links.get(slot) {
             self.io.open(slot, link)?;
         }
         self.worker.cancel_move(clock::now(), client, &mut self.links);
-        self.perform_actions()
+        Ok(())
     }
 }

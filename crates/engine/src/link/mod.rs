@@ -104,6 +104,8 @@ pub(crate) struct Link {
     answer: [u8; 1],
     /// Whether a COPY has further rows to send, once the last ones are sent.
     pub(crate) has_more_rows: bool,
+    /// Whether its owner has been asked to send `out`.
+    pub(crate) is_to_be_flushed: bool,
 }
 
 impl Link {
@@ -125,6 +127,7 @@ impl Link {
             channel: None,
             answer: [0],
             has_more_rows: false,
+            is_to_be_flushed: false,
         }
     }
 
