@@ -3,7 +3,7 @@
 //! `null_server SOCKET` listens on a Unix socket until its standard input ends. The throughput of a
 //! load generator against it, on a core of its own, is the generator's own limit.
 
-use dbdyno_wire::testserver::postgres::{Answer, Server};
+use dbdyno_wire::testserver::postgres::{CannedReply, Server};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::fd::OwnedFd;
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     epoll::add(&set, rustix::stdio::stdin(), EventData::new_u64(INPUT), EventFlags::IN)?;
     let mut clients: HashMap<u64, Client> = HashMap::new();
     let mut next_client = 0;
-    let mut answer = Answer::rows(&["abalance"], &[&[Some("0")]]);
+    let mut answer = CannedReply::rows(&["abalance"], &[&[Some("0")]]);
     let mut events = Vec::with_capacity(64);
     let mut out = Vec::new();
     loop {
@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Answers what a client has sent; false when it has disconnected.
-fn serve(client: &mut Client, answer: &mut Answer, out: &mut Vec<u8>) -> bool {
+fn serve(client: &mut Client, answer: &mut CannedReply, out: &mut Vec<u8>) -> bool {
     let mut bytes = [0_u8; 1024];
     match recv(&client.socket, &mut bytes, RecvFlags::empty()) {
         Ok((0, _)) => return false,

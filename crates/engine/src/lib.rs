@@ -7,13 +7,13 @@
 mod address;
 mod bulk;
 mod clock;
+mod compiled_scripts;
 mod error;
 mod io;
 mod lane;
 mod limits;
 mod link;
 mod odbc;
-mod program;
 mod run;
 mod scheduling_policy;
 mod script_survey;

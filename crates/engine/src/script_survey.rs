@@ -3,7 +3,7 @@
 //! This happens in a process of its own, since a script that never finishes loading can only be
 //! ended from outside.
 
-use crate::program::lua_program;
+use crate::compiled_scripts::lua_program;
 use crate::{EngineError, Sink};
 use dbdyno_hist::frame::{Frame, ScriptProblem, Survey};
 use dbdyno_model::{Plan, Purpose, Stream};
@@ -41,10 +41,10 @@ fn first_problem(mut problems: Vec<Problem>) -> ScriptProblem {
 }
 
 fn help(program: &lua::Program, script: &str) -> Result<(), ScriptProblem> {
-    let sessions = program.sessions(0..1).map_err(|problem| first_problem(vec![problem]))?;
-    for mut session in sessions {
-        session.begin(0, Stream::keyed(0, Purpose::Script, 0, 0));
-        match session.resume(Resume::Continue) {
+    let executions = program.executions(0..1).map_err(|problem| first_problem(vec![problem]))?;
+    for mut execution in executions {
+        execution.begin(0, Stream::keyed(0, Purpose::Script, 0, 0));
+        match execution.resume(Resume::Continue) {
             Ok(Step::Done | Step::Stop { .. }) => {}
             Ok(_) => return Err(uses_server()),
             Err(fault) => return Err(problem_of(&fault, script)),

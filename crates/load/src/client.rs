@@ -6,7 +6,7 @@ use dbdyno_model::{
     BlockEnd, BlockWords, ConnectionId, CopyDirection, Flow, Nanos, Queue, Reply, ServerError,
     StatementId, Stream,
 };
-use dbdyno_script::{Fault, Resume, Session, Step};
+use dbdyno_script::{Execution, Fault, Resume, Step};
 
 /// MySQL's and MariaDB's code of a deadlock, which rolls the whole block back.
 const MYSQL_DEADLOCK: &str = "1213";
@@ -125,7 +125,7 @@ pub struct Client {
     pub(crate) id: u64,
     /// The thread it is to move to.
     pub(crate) moving_to: Option<u32>,
-    pub(crate) session: Box<dyn Session>,
+    pub(crate) execution: Box<dyn Execution>,
     pub(crate) state: State,
     /// The connection that the engine makes for it.
     pub(crate) first: Connection,
@@ -157,11 +157,11 @@ pub struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(id: u64, server: u32, session: Box<dyn Session>) -> Self {
+    pub(crate) fn new(id: u64, server: u32, execution: Box<dyn Execution>) -> Self {
         Self {
             id,
             moving_to: None,
-            session,
+            execution,
             state: State::Unconnected(Errand::SetUp),
             first: Connection { server, ..Connection::default() },
             others: None,
@@ -182,7 +182,7 @@ impl Client {
     /// A placeholder for a client that has moved away; its alarms are void.
     pub(crate) fn placeholder(gone: &Self) -> Self {
         let generation = gone.generation.wrapping_add(1);
-        let placeholder = Self::new(u64::MAX, 0, Box::new(NoSession));
+        let placeholder = Self::new(u64::MAX, 0, Box::new(NoExecution));
         Self { state: State::Finished, generation, ..placeholder }
     }
 
@@ -239,7 +239,7 @@ impl Client {
 
     /// Whether it has its first connection alone, with which it can move.
     pub(crate) fn is_movable(&self) -> bool {
-        self.session.can_move() && self.first.is_open && self.others.is_none()
+        self.execution.can_move() && self.first.is_open && self.others.is_none()
     }
 
     /// A try begins: of earlier ones, only blocks that are still open concern it.
@@ -280,10 +280,10 @@ fn impossible(state: &State, input: &Input) -> ! {
     panic!("{input:?} is impossible for a client that is {state:?}")
 }
 
-/// The session of a placeholder.
-struct NoSession;
+/// The execution of a placeholder.
+struct NoExecution;
 
-impl Session for NoSession {
+impl Execution for NoExecution {
     fn begin(&mut self, _: usize, _: Stream) {}
 
     fn restart(&mut self) {}

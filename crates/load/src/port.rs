@@ -7,7 +7,7 @@ use dbdyno_hist::Shape;
 use dbdyno_model::{
     BlockWords, ConnectionId, Nanos, Plan, Reply, Request, ServerError, StatementId,
 };
-use dbdyno_script::Session;
+use dbdyno_script::Execution;
 use std::sync::Arc;
 
 /// The actions a worker requests. Clients are numbered from 0 within the worker.
@@ -141,9 +141,9 @@ pub struct Settings {
     pub shape: Shape,
     /// What the statements known before the run ask of transaction blocks, by their IDs.
     pub block_words: Arc<[BlockWords]>,
-    /// The sessions of this thread's clients: client `i` here is client `thread + i · threads` of
+    /// The executions of this thread's clients: client `i` here is client `thread + i · threads` of
     /// the run.
-    pub sessions: Vec<Box<dyn Session>>,
+    pub executions: Vec<Box<dyn Execution>>,
     /// What all workers of the run know together.
     pub shared: Arc<RunShared>,
 }

@@ -8,7 +8,7 @@
 
 use dbdyno_model::{Purpose, Reply, Script, Stream};
 use dbdyno_script::lua::{Driver, Settings, compile};
-use dbdyno_script::{Resume, Session, Step};
+use dbdyno_script::{Execution, Resume, Step};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -25,10 +25,10 @@ fn main() {
     let program = compile(&script, settings(modules)).expect("no problem");
     let before = resident_kib();
     let begin = Instant::now();
-    let mut sessions = program.sessions(0..CLIENTS).expect("a Lua state");
-    for session in &mut sessions {
-        session.set_up(chance(0));
-        to_the_end(&mut **session);
+    let mut executions = program.executions(0..CLIENTS).expect("a Lua state");
+    for execution in &mut executions {
+        execution.set_up(chance(0));
+        to_the_end(&mut **execution);
     }
     let took_us = begin.elapsed().as_micros() / u128::from(CLIENTS);
     let each_kib = (resident_kib() - before) / u64::from(CLIENTS);
@@ -36,8 +36,8 @@ fn main() {
     let begin = Instant::now();
     let mut requests = 0;
     for (number, client) in (0..TRANSACTIONS).zip((0..CLIENTS as usize).cycle()) {
-        sessions[client].begin(0, chance(number));
-        requests += to_the_end(&mut *sessions[client]);
+        executions[client].begin(0, chance(number));
+        requests += to_the_end(&mut *executions[client]);
     }
     let nanoseconds = begin.elapsed().as_nanos() / u128::from(TRANSACTIONS);
     println!("{nanoseconds} ns a transaction of {} requests", requests / TRANSACTIONS);
@@ -76,13 +76,13 @@ fn chance(number: u64) -> Stream {
 }
 
 /// Answers every request until the transaction is over, and counts them.
-fn to_the_end(session: &mut dyn Session) -> u64 {
+fn to_the_end(execution: &mut dyn Execution) -> u64 {
     let reply = Reply { rows_returned: 1, ..Reply::default() };
     let mut requests = 0;
-    let mut step = session.resume(Resume::Continue).expect("no fault");
+    let mut step = execution.resume(Resume::Continue).expect("no fault");
     while let Step::Request(..) = step {
         requests += 1;
-        step = session.resume(Resume::Reply(&reply)).expect("no fault");
+        step = execution.resume(Resume::Reply(&reply)).expect("no fault");
     }
     requests
 }

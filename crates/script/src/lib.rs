@@ -1,23 +1,22 @@
 //! Scripts: what one client runs in one transaction.
 //!
-//! Scripts are coroutines: a session is resumed with the result it waited for and continues to its
-//! next step. It does no I/O, reads no clock, and draws random numbers only from the stream it was
-//! given, so the same session runs with sockets and in the simulator.
+//! Scripts are coroutines: an execution is resumed with the result it waited for and continues to
+//! its next step. It does no I/O, reads no clock, and draws random numbers only from the stream it
+//! was given, so the same execution runs with sockets and in the simulator.
 
 mod dist;
 pub mod lua;
-mod pgbench;
+pub mod pgbench;
 mod problem;
 pub mod workload;
 
 pub use dist::{Span, Zipf, fnv1a, last_name, non_uniform, permute, random_text};
-pub use pgbench::{Compilation, Options, PgbenchSession, Program, compile};
 pub use problem::{Problem, Severity};
 
 use dbdyno_model::{ConnectionId, Nanos, Reply, Request, Stream};
 
 /// One client's execution of its scripts: variables and current position.
-pub trait Session: Send {
+pub trait Execution: Send {
     /// Begins a transaction with script number `script` of the plan. All random numbers it draws
     /// come from `chance`.
     fn begin(&mut self, script: usize, chance: Stream);
@@ -58,12 +57,13 @@ pub trait Session: Send {
     /// Continues until the script needs something again.
     ///
     /// The first call after `begin` returns the first step. After `Request` with
-    /// [`dbdyno_model::Flow::Wait`], `input` is the reply, or that rows are wanted; after `Shell` its output; after a queued
-    /// request, a sleep, a restart, a connect and a disconnect, `Continue`.
+    /// [`dbdyno_model::Flow::Wait`], `input` is the reply, or that rows are wanted; after `Shell`
+    /// its output; after a queued request, a sleep, a restart, a connect and a disconnect,
+    /// `Continue`.
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault>;
 }
 
-/// What a session is resumed with.
+/// What an execution is resumed with.
 #[derive(Debug)]
 pub enum Resume<'a> {
     /// Nothing was awaited.
@@ -76,7 +76,7 @@ pub enum Resume<'a> {
     Shell(Result<&'a str, &'a str>),
 }
 
-/// What a session needs next.
+/// What an execution needs next.
 #[derive(Debug, PartialEq)]
 pub enum Step<'a> {
     /// Send a request on one of the client's connections.
@@ -87,11 +87,11 @@ pub enum Step<'a> {
     Shell {
         /// The command line.
         command: &'a str,
-        /// Whether the session reads the output.
+        /// Whether the execution reads the output.
         output: bool,
     },
     /// The try has failed, and the script has cleaned up after it: the same transaction restarts
-    /// when the session is resumed.
+    /// when the execution is resumed.
     Restart,
     /// Open this connection to this server of the endpoint, or replace it by a new one.
     Connect {
@@ -100,7 +100,7 @@ pub enum Step<'a> {
         /// The number of the server, among those of the endpoint.
         server: u32,
     },
-    /// Close this connection; the session is resumed at once.
+    /// Close this connection; the execution is resumed at once.
     Disconnect(ConnectionId),
     /// The transaction's script has ended.
     Done,

@@ -5,7 +5,8 @@ mod common;
 
 use common::{OPTIONS, chance, reply, scripts};
 use dbdyno_model::{QueryMode, ResultSet};
-use dbdyno_script::{Problem, Resume, Session, Step, compile};
+use dbdyno_script::pgbench::compile;
+use dbdyno_script::{Execution, Problem, Resume, Step};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -97,8 +98,8 @@ fn is_in_place(script: &str, problem: &Problem) -> bool {
 }
 
 /// Runs one transaction with one-row answers; it must end.
-fn run(session: &mut impl Session) {
-    session.begin(0, chance(0));
+fn run(execution: &mut impl Execution) {
+    execution.begin(0, chance(0));
     let results = [ResultSet {
         columns: vec!["x".into(), "a".into()],
         row_count: 1,
@@ -107,7 +108,7 @@ fn run(session: &mut impl Session) {
     let answer = reply(&results);
     for _ in 0..1000 {
         let input = Resume::Reply(&answer);
-        if matches!(session.resume(input), Ok(Step::Done) | Err(_)) {
+        if matches!(execution.resume(input), Ok(Step::Done) | Err(_)) {
             return;
         }
     }
@@ -124,10 +125,10 @@ proptest! {
             prop_assert!(is_in_place(&text, problem), "{problem:?} in {text:?}");
         }
         if let Some(program) = compilation.program {
-            let mut session = Arc::new(program).session(0);
-            run(&mut session);
-            session.restart();
-            run(&mut session);
+            let mut execution = Arc::new(program).execution(0);
+            run(&mut execution);
+            execution.restart();
+            run(&mut execution);
         }
     }
 

@@ -4,7 +4,8 @@ mod common;
 
 use common::{OPTIONS, problems, program, scripts};
 use dbdyno_model::{QueryMode, Scalar};
-use dbdyno_script::{Options, Severity, compile};
+use dbdyno_script::Severity;
+use dbdyno_script::pgbench::{Options, compile};
 use std::collections::BTreeMap;
 
 /// The problems of one script.

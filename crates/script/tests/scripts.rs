@@ -8,7 +8,8 @@ mod common;
 
 use common::{chance, compiled, reply};
 use dbdyno_model::{Keep, QueryMode, Request, ResultSet, Scalar, Statement, Value};
-use dbdyno_script::{PgbenchSession, Resume, Session, Step};
+use dbdyno_script::pgbench::PgbenchExecution;
+use dbdyno_script::{Execution, Resume, Step};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -80,14 +81,14 @@ fn keep(request: &Request<'_>) -> Keep {
 }
 
 /// Runs one transaction against the case's answers.
-fn run(session: &mut PgbenchSession, statements: &[Statement], case: &Json) -> Vec<Sent> {
+fn run(execution: &mut PgbenchExecution, statements: &[Statement], case: &Json) -> Vec<Sent> {
     let mut answers = answers(case).into_iter();
     let mut answer = vec![];
     let mut found = Vec::new();
-    session.begin(0, chance(0));
+    execution.begin(0, chance(0));
     loop {
         let results = std::mem::take(&mut answer);
-        let step = session.resume(Resume::Reply(&reply(&results))).unwrap();
+        let step = execution.resume(Resume::Reply(&reply(&results))).unwrap();
         match step {
             Step::Done => return found,
             Step::Request(_, request) => {
@@ -97,7 +98,7 @@ fn run(session: &mut PgbenchSession, statements: &[Statement], case: &Json) -> V
                 }
             }
             Step::Sleep(_) => {}
-            Step::Shell { .. } => return shell(session, statements, found),
+            Step::Shell { .. } => return shell(execution, statements, found),
             other => unreachable!("not of this language: {other:?}"),
         }
     }
@@ -105,11 +106,11 @@ fn run(session: &mut PgbenchSession, statements: &[Statement], case: &Json) -> V
 
 /// The rest of a transaction whose shell command printed 42.
 fn shell(
-    session: &mut PgbenchSession,
+    execution: &mut PgbenchExecution,
     statements: &[Statement],
     mut found: Vec<Sent>,
 ) -> Vec<Sent> {
-    if let Step::Request(_, request) = session.resume(Resume::Shell(Ok("42\n"))).unwrap() {
+    if let Step::Request(_, request) = execution.resume(Resume::Shell(Ok("42\n"))).unwrap() {
         found.extend(sent(&request, statements));
     }
     found
@@ -138,7 +139,7 @@ fn all_scripts_send_what_pgbench_sends() {
         let mode: QueryMode = serde_json::from_value(case["mode"].clone()).unwrap();
         let script = case["script"].as_str().unwrap();
         let program = compiled(&[script], &variables, mode).unwrap();
-        let found = run(&mut program.session(0), program.statements(), case);
+        let found = run(&mut program.execution(0), program.statements(), case);
         let expected = expected(case);
         let is_all_same = found.len() == expected.len()
             && found.iter().zip(&expected).all(|(found, expected)| is_same(found, expected));

@@ -8,7 +8,7 @@ use dbdyno_load::{
     Timeline, Worker,
 };
 use dbdyno_model::{ConnectionId, Nanos, Plan, Reply, Request, ServerError};
-use dbdyno_script::{Fault, Session};
+use dbdyno_script::{Execution, Fault};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ type Calendar = BTreeMap<(Nanos, u64), Coming>;
 enum Coming {
     Connected { client: usize, generation: u32 },
     Refused { client: usize, generation: u32 },
-    Answer { client: usize, generation: u32, error: bool },
+    Reply { client: usize, generation: u32, error: bool },
     Cut,
 }
 
@@ -88,7 +88,7 @@ impl World<'_> {
     }
 }
 
-/// Simulated sessions have one connection each.
+/// Simulated executions have one connection each.
 impl Port for World<'_> {
     fn connect(&mut self, client: usize, _: ConnectionId, _: u32) {
         let at = self.now + self.server.connect;
@@ -113,7 +113,7 @@ impl Port for World<'_> {
     fn cancel(&mut self, client: usize, _: ConnectionId) {
         if self.server.silent_from.is_none() {
             let generation = self.generations[client];
-            self.plan(self.now, Coming::Answer { client, generation, error: true });
+            self.plan(self.now, Coming::Reply { client, generation, error: true });
         }
     }
 
@@ -129,7 +129,7 @@ impl Port for World<'_> {
         self.in_transaction[client] = error;
         if let Some(at) = self.server.answered(self.now) {
             let generation = self.generations[client];
-            self.plan(at, Coming::Answer { client, generation, error });
+            self.plan(at, Coming::Reply { client, generation, error });
         }
     }
 
@@ -138,7 +138,7 @@ impl Port for World<'_> {
     }
 
     fn shell(&mut self, _: ShellCall) {
-        unreachable!("simulated sessions run no shell");
+        unreachable!("simulated executions run no shell");
     }
 }
 
@@ -146,7 +146,7 @@ impl Port for World<'_> {
 pub fn simulate(
     plan: &Plan,
     server: &Server,
-    mut session: impl FnMut(u64) -> Box<dyn Session>,
+    mut execution: impl FnMut(u64) -> Box<dyn Execution>,
 ) -> Outcome {
     let plan = Arc::new(plan.clone());
     let service_differs =
@@ -156,13 +156,13 @@ pub fn simulate(
     let mut merged = Merged::default();
     for thread in 0..plan.threads {
         let clients = (thread..plan.clients).step_by(plan.threads as usize);
-        let sessions = clients.map(|client| session(u64::from(client))).collect();
+        let executions = clients.map(|client| execution(u64::from(client))).collect();
         let settings = Settings {
             plan: Arc::clone(&plan),
             thread,
             shape,
             block_words: Arc::default(),
-            sessions,
+            executions,
             // Workers run one after the other here, so they share no knowledge of the server.
             shared: Arc::new(RunShared::alone(&plan, clients_left)),
         };
@@ -236,7 +236,7 @@ fn deliver(worker: &mut Worker, world: &mut World<'_>, coming: &Coming) {
             let error = ServerError::connection_lost("refused");
             worker.on(now, Event::ConnectFailed { client, error: &error, busy: false }, world);
         }
-        Coming::Answer { client, generation, error } if generation == world.generations[client] => {
+        Coming::Reply { client, generation, error } if generation == world.generations[client] => {
             let planned = world.server.error.as_ref().filter(|_| error).map(|(_, error)| error);
             let in_transaction = world.in_transaction[client];
             let reply =

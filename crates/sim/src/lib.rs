@@ -3,9 +3,9 @@
 //! by hand.
 
 mod drive;
+mod execution;
 mod server;
-mod session;
 
 pub use drive::{Outcome, simulate};
+pub use execution::{Asking, Drawn};
 pub use server::Server;
-pub use session::{Asking, Drawn};

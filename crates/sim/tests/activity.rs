@@ -8,7 +8,7 @@ use dbdyno_model::{
     ArrivalLaw, Arrivals, ConnectionId, FailureClass, Keep, Nanos, Plan, Request, ServerError,
     StatementId, Stream, Think, ThinkLaw,
 };
-use dbdyno_script::{Fault, Resume, Session, Step};
+use dbdyno_script::{Execution, Fault, Resume, Step};
 use dbdyno_sim::{Server, simulate};
 use std::collections::BTreeSet;
 
@@ -20,13 +20,13 @@ enum Command {
 }
 use Command::{Ask, Sleep};
 
-/// A session whose transactions all consist of the same commands.
+/// An execution whose transactions all consist of the same commands.
 struct Reciting {
     commands: Vec<Command>,
     next: usize,
 }
 
-impl Session for Reciting {
+impl Execution for Reciting {
     fn begin(&mut self, _: usize, _: Stream) {
         self.next = 0;
     }
@@ -59,8 +59,8 @@ fn statement(id: u32) -> Doing {
 /// The samples of a plan whose clients are sampled every 100 ms.
 fn look(mut plan: Plan, server: &Server, commands: &[Command]) -> Vec<Activity> {
     plan.activity_interval_ns = Some(ms(100));
-    let session = |_| Box::new(Reciting { commands: commands.to_vec(), next: 0 }) as _;
-    simulate(&plan, server, session).activities
+    let execution = |_| Box::new(Reciting { commands: commands.to_vec(), next: 0 }) as _;
+    simulate(&plan, server, execution).activities
 }
 
 /// All that clients were doing from one instant to another.
@@ -90,9 +90,9 @@ fn the_clients_are_looked_at_on_the_grid_from_the_load_s_begin_to_its_end() {
 fn without_the_option_nothing_is_sampled() {
     let plan = plan(3, 1, closed(), vec![stage(1, None)]);
     let commands = vec![Ask(0)];
-    let session = |_| Box::new(Reciting { commands: commands.clone(), next: 0 }) as _;
+    let execution = |_| Box::new(Reciting { commands: commands.clone(), next: 0 }) as _;
     let server = Server { service: ms(7), ..Server::default() };
-    assert_eq!(simulate(&plan, &server, session).activities, []);
+    assert_eq!(simulate(&plan, &server, execution).activities, []);
 }
 
 #[test]

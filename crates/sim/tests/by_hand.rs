@@ -34,7 +34,7 @@ fn workers(plan: &Plan) -> Vec<Worker> {
             thread,
             shape: Shape { scripts: plan.scripts.len(), statements: 1, service_differs: false },
             block_words: Arc::default(),
-            sessions: clients.map(|_| Asking::boxed(1, &Drawn::default())).collect(),
+            executions: clients.map(|_| Asking::boxed(1, &Drawn::default())).collect(),
             shared: Arc::clone(&shared),
         })
     };

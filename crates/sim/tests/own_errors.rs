@@ -8,11 +8,11 @@ use dbdyno_model::{
     ArrivalLaw, Arrivals, ConnectionId, FailureClass, Keep, Nanos, Plan, Request, ServerError,
     StatementId, Stream, Think, ThinkLaw,
 };
-use dbdyno_script::{Fault, Resume, Session, Step};
+use dbdyno_script::{Execution, Fault, Resume, Step};
 use dbdyno_sim::{Outcome, Server, simulate};
 use std::sync::{Arc, Mutex};
 
-/// What a session does next.
+/// What an execution does next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Act {
     Ask,
@@ -22,10 +22,10 @@ enum Act {
 }
 use Act::{Ask, Fail, Reconnect, Stop};
 
-/// The calls to sessions, in order.
+/// The calls to executions, in order.
 type Log = Arc<Mutex<Vec<&'static str>>>;
 
-/// A session with actions for its setup, for each of its transactions, and for its teardown.
+/// An execution with actions for its setup, for each of its transactions, and for its teardown.
 #[derive(Clone, Default)]
 struct Governed {
     entering: Vec<Act>,
@@ -51,7 +51,7 @@ impl Governed {
     }
 }
 
-impl Session for Governed {
+impl Execution for Governed {
     fn handles_own_errors(&self) -> bool {
         true
     }
@@ -110,14 +110,14 @@ fn deadlock() -> ServerError {
 #[test]
 fn what_is_done_around_the_transactions_is_not_counted() {
     let server = Server { service: ms(10), ..Server::default() };
-    let session = Governed {
+    let execution = Governed {
         entering: vec![Ask, Ask, Ask],
         transaction: vec![Ask],
         leaving: vec![Ask, Ask],
         ..Governed::default()
     };
-    let outcome = session.run(&short(), &server);
-    let calls = session.calls();
+    let outcome = execution.run(&short(), &server);
+    let calls = execution.calls();
     assert_eq!((calls[0], calls[calls.len() - 1]), ("enter", "leave"));
     assert_eq!(calls.iter().filter(|word| **word != "begin").count(), 2);
     assert_eq!(outcome.counters.ok, 100);
@@ -128,10 +128,10 @@ fn what_is_done_around_the_transactions_is_not_counted() {
 #[test]
 fn a_restarted_transaction_is_one_transaction() {
     let server = Server { service: ms(10), error: Some((3, deadlock())), ..Server::default() };
-    let session = Governed { transaction: vec![Ask], ..Governed::default() };
+    let execution = Governed { transaction: vec![Ask], ..Governed::default() };
     let mut plan = short();
     plan.retry.tries_max = 0;
-    let outcome = session.run(&plan, &server);
+    let outcome = execution.run(&plan, &server);
     // Of three requests one fails: two transactions take 10 and 20 ms in turn.
     let counters = outcome.counters;
     assert_eq!(counters.failed, 0);
@@ -147,8 +147,8 @@ fn a_restarted_transaction_is_one_transaction() {
 #[test]
 fn without_tries_left_it_has_failed_with_the_servers_error() {
     let server = Server { service: ms(10), error: Some((2, deadlock())), ..Server::default() };
-    let session = Governed { transaction: vec![Ask], ..Governed::default() };
-    let outcome = session.run(&short(), &server);
+    let execution = Governed { transaction: vec![Ask], ..Governed::default() };
+    let outcome = execution.run(&short(), &server);
     assert_eq!((outcome.counters.ok, outcome.counters.failed), (50, 50));
     let failures: Vec<&str> = outcome
         .intervals
@@ -163,10 +163,10 @@ fn without_tries_left_it_has_failed_with_the_servers_error() {
 fn the_end_of_the_run_leaves_time_for_another_try() {
     // Requests end at 0.7, 1.4 and 2.1 s; the third fails, and the run was over at 2 s.
     let server = Server { service: ms(700), error: Some((3, deadlock())), ..Server::default() };
-    let session = Governed { transaction: vec![Ask], ..Governed::default() };
+    let execution = Governed { transaction: vec![Ask], ..Governed::default() };
     let mut plan = short();
     plan.retry.tries_max = 2;
-    let outcome = session.run(&plan, &server);
+    let outcome = execution.run(&plan, &server);
     let counters = outcome.counters;
     assert_eq!((counters.ok, counters.failed, counters.retried), (1, 0, 1), "{counters:?}");
 }
@@ -174,10 +174,10 @@ fn the_end_of_the_run_leaves_time_for_another_try() {
 #[test]
 fn tries_without_end_are_cut_off_with_the_grace() {
     let server = Server { service: ms(10), error: Some((1, deadlock())), ..Server::default() };
-    let session = Governed { transaction: vec![Ask], ..Governed::default() };
+    let execution = Governed { transaction: vec![Ask], ..Governed::default() };
     let mut plan = short();
     (plan.warmup_ns, plan.retry.tries_max) = (ms(0), 0);
-    let outcome = session.run(&plan, &server);
+    let outcome = execution.run(&plan, &server);
     assert_eq!((outcome.counters.unfinished, outcome.counters.failed), (1, 0));
     assert_eq!(outcome.unfinished_ages, [ms(2000)]);
     // All of 2 s; the last request is not answered any more.
@@ -187,11 +187,11 @@ fn tries_without_end_are_cut_off_with_the_grace() {
 #[test]
 fn a_new_connection_is_a_part_of_its_transaction() {
     let server = Server { service: ms(10), connect: ms(15), ..Server::default() };
-    let session = Governed { transaction: vec![Ask, Reconnect], ..Governed::default() };
-    let outcome = session.run(&short(), &server);
+    let execution = Governed { transaction: vec![Ask, Reconnect], ..Governed::default() };
+    let outcome = execution.run(&short(), &server);
     assert_eq!(outcome.counters.ok, 40);
     assert!(outcome.outage_events.is_empty());
-    assert_eq!(session.calls().iter().filter(|word| **word == "enter").count(), 1);
+    assert_eq!(execution.calls().iter().filter(|word| **word == "enter").count(), 1);
 }
 
 #[test]
@@ -202,9 +202,9 @@ fn after_a_failure_too_the_next_transaction_has_a_connection_of_its_own() {
         error: Some((2, deadlock())),
         ..Server::default()
     };
-    let session = Governed { transaction: vec![Ask], ..Governed::default() };
+    let execution = Governed { transaction: vec![Ask], ..Governed::default() };
     let plan = Plan { reconnect_each_transaction: true, ..short() };
-    let counters = session.run(&plan, &server).counters;
+    let counters = execution.run(&plan, &server).counters;
     assert_eq!((counters.ok, counters.failed), (20, 20));
 }
 
@@ -212,9 +212,9 @@ fn after_a_failure_too_the_next_transaction_has_a_connection_of_its_own() {
 fn a_client_that_stops_takes_its_leave() {
     for transaction in [vec![Ask, Stop { is_over: true }], vec![Stop { is_over: false }]] {
         let server = Server { service: ms(10), ..Server::default() };
-        let session = Governed { transaction, ..Governed::default() };
-        let outcome = session.run(&short(), &server);
-        assert_eq!(session.calls(), ["enter", "begin", "leave"]);
+        let execution = Governed { transaction, ..Governed::default() };
+        let outcome = execution.run(&short(), &server);
+        assert_eq!(execution.calls(), ["enter", "begin", "leave"]);
         assert!(outcome.over < Nanos::from_secs(2));
     }
 }
@@ -224,8 +224,8 @@ fn the_transaction_in_which_a_client_stops_counts_only_if_it_is_over() {
     let ended = |is_over| {
         let plan = Plan { warmup_ns: ms(0), ..short() };
         let transaction = vec![Ask, Stop { is_over }];
-        let session = Governed { transaction, ..Governed::default() };
-        let outcome = session.run(&plan, &Server { service: ms(10), ..Server::default() });
+        let execution = Governed { transaction, ..Governed::default() };
+        let outcome = execution.run(&plan, &Server { service: ms(10), ..Server::default() });
         assert_eq!((outcome.counters.started, outcome.counters.in_flight), (1, 0));
         (outcome.counters.ok, outcome.counters.unfinished, outcome.unfinished_ages)
     };
@@ -258,10 +258,10 @@ fn clients_think_between_transactions_without_requests() {
 
 #[test]
 fn who_cannot_enter_keeps_the_load_from_beginning() {
-    let session = Governed { entering: vec![Ask, Fail], ..Governed::default() };
-    let outcome = session.run(&short(), &Server::default());
+    let execution = Governed { entering: vec![Ask, Fail], ..Governed::default() };
+    let outcome = execution.run(&short(), &Server::default());
     assert_eq!(outcome.fatal.expect("an error").message, "it failed");
-    assert_eq!(session.calls(), ["enter"]);
+    assert_eq!(execution.calls(), ["enter"]);
 }
 
 #[test]
@@ -278,9 +278,9 @@ fn a_client_that_stops_on_entering_keeps_nobody_from_beginning() {
 
 #[test]
 fn a_fault_on_leaving_is_reported() {
-    let session = Governed { transaction: vec![Ask], leaving: vec![Fail], ..Governed::default() };
+    let execution = Governed { transaction: vec![Ask], leaving: vec![Fail], ..Governed::default() };
     let server = Server { service: ms(10), ..Server::default() };
-    let outcome = session.run(&short(), &server);
+    let outcome = execution.run(&short(), &server);
     assert_eq!(outcome.counters.ok, 100);
     assert_eq!(outcome.faults.len(), 1);
 }
@@ -307,7 +307,7 @@ fn arrivals_of_a_thread_whose_clients_have_ended_wait_in_vain() {
 fn without_any_client_an_open_loop_ends() {
     let server = Server { service: ms(1), ..Server::default() };
     let transaction = vec![Ask, Stop { is_over: true }];
-    let session = Governed { transaction, ..Governed::default() };
-    let outcome = session.run(&open_loop(1), &server);
+    let execution = Governed { transaction, ..Governed::default() };
+    let outcome = execution.run(&open_loop(1), &server);
     assert_eq!((outcome.counters.ok, outcome.over), (1, ms(11)));
 }

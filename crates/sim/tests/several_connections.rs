@@ -11,7 +11,7 @@ use dbdyno_load::{
 use dbdyno_model::{
     Address, ConnectionId, Keep, Nanos, Plan, Reply, Request, ServerError, StatementId, Stream,
 };
-use dbdyno_script::{Fault, Resume, Session, Step};
+use dbdyno_script::{Execution, Fault, Resume, Step};
 use std::sync::Arc;
 
 const WRITER: ConnectionId = ConnectionId::FIRST;
@@ -25,13 +25,13 @@ struct WriterAndReader {
 }
 
 impl WriterAndReader {
-    fn boxed(statements: &[(ConnectionId, &'static str)]) -> Box<dyn Session> {
+    fn boxed(statements: &[(ConnectionId, &'static str)]) -> Box<dyn Execution> {
         let statements = statements.iter().rev().copied().collect();
         Box::new(Self { statements, left: Vec::new(), is_to_connect: false })
     }
 }
 
-impl Session for WriterAndReader {
+impl Execution for WriterAndReader {
     fn handles_own_errors(&self) -> bool {
         true
     }
@@ -100,7 +100,7 @@ fn begun(statements: &[(ConnectionId, &'static str)], notes: &mut Notes) -> Work
         thread: 0,
         shape: Shape { scripts: 1, statements: 1, service_differs: false },
         block_words: Arc::default(),
-        sessions: vec![WriterAndReader::boxed(statements)],
+        executions: vec![WriterAndReader::boxed(statements)],
         shared: Arc::new(RunShared::new(&plan)),
     });
     worker.connect_all(Nanos::ZERO, notes);

@@ -6,7 +6,7 @@
 
 use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
 use dbdyno_wire::mysql::{Channel, Config, Connection, Event, Opening};
-use dbdyno_wire::testserver::mysql::{Answer, Server};
+use dbdyno_wire::testserver::mysql::{CannedReply, Server};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,7 +30,7 @@ const TEXT: Request<'static> = Request::Text {
 struct Bench {
     connection: Connection,
     server: Server,
-    answer: Answer,
+    answer: CannedReply,
     sent: Vec<u8>,
     received: Vec<u8>,
 }
@@ -52,7 +52,7 @@ impl Bench {
         let mut bench = Self {
             connection: Connection::new(Arc::new(config), [statement].into()),
             server: Server::greet(&mut received),
-            answer: Answer::rows(&["abalance"], &[&[Some("-4711")]]),
+            answer: CannedReply::rows(&["abalance"], &[&[Some("-4711")]]),
             sent: Vec::new(),
             received,
         };

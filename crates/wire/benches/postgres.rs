@@ -6,7 +6,7 @@
 
 use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
 use dbdyno_wire::postgres::{Channel, Config, Connection, Event, Opening, Version};
-use dbdyno_wire::testserver::postgres::{Answer, Server};
+use dbdyno_wire::testserver::postgres::{CannedReply, Server};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,7 +17,7 @@ const REQUESTS: u32 = 200_000;
 struct Bench {
     connection: Connection,
     server: Server,
-    answer: Answer,
+    answer: CannedReply,
     parameters: [Value; 1],
     sent: Vec<u8>,
     received: Vec<u8>,
@@ -37,7 +37,7 @@ impl Bench {
         let mut bench = Self {
             connection: Connection::new(Arc::new(config), [statement].into()),
             server: Server::default(),
-            answer: Answer::rows(&["abalance"], &[&[Some("-4711")]]),
+            answer: CannedReply::rows(&["abalance"], &[&[Some("-4711")]]),
             parameters: [Value::Int(4_242_424)],
             sent: Vec::new(),
             received: Vec::new(),

@@ -27,7 +27,7 @@ pub trait Protocol: Debug {
     /// The parameters of one connection.
     type Opening;
     /// What the server reports about a session.
-    type Session: Debug + Default;
+    type SessionFacts: Debug + Default;
 
     /// Without a session.
     fn new(config: Arc<Self::Config>, statements: Arc<[Statement]>) -> Self;
@@ -39,7 +39,7 @@ pub trait Protocol: Debug {
     fn poll(
         &mut self,
         buffer: &mut ReceiveBuffer,
-        session: &mut Self::Session,
+        session: &mut Self::SessionFacts,
         out: &mut Vec<u8>,
     ) -> Result<Option<Outcome>, ProtocolError>;
 
@@ -71,13 +71,13 @@ pub trait Protocol: Debug {
     fn terminate(out: &mut Vec<u8>);
 
     /// How to cancel what a session is executing.
-    fn cancellation(session: &Self::Session) -> Cancellation;
+    fn cancellation(session: &Self::SessionFacts) -> Cancellation;
 
     /// The server's process or thread that serves a session.
-    fn backend(session: &Self::Session) -> u32;
+    fn backend(session: &Self::SessionFacts) -> u32;
 
     /// The server's version, as it reports it.
-    fn server_version(session: &Self::Session) -> &str;
+    fn server_version(session: &Self::SessionFacts) -> &str;
 
     /// Whether a version that not every server knows was asked for, and nothing has been answered.
     fn awaits_version(&self) -> bool {
@@ -91,7 +91,7 @@ pub struct Connection<P: Protocol> {
     buffer: ReceiveBuffer,
     /// Between the start and the end of a session; otherwise received bytes are ignored.
     is_open: bool,
-    session: P::Session,
+    session: P::SessionFacts,
     pub(crate) protocol: P,
 }
 
@@ -101,7 +101,7 @@ impl<P: Protocol> Connection<P> {
         Self {
             buffer: ReceiveBuffer::default(),
             is_open: false,
-            session: P::Session::default(),
+            session: P::SessionFacts::default(),
             protocol: P::new(config, statements),
         }
     }
@@ -109,7 +109,7 @@ impl<P: Protocol> Connection<P> {
     /// Starts a session over a new transport. The state of an earlier session is discarded.
     pub fn start(&mut self, opening: P::Opening, out: &mut Vec<u8>) {
         self.buffer.clear();
-        self.session = P::Session::default();
+        self.session = P::SessionFacts::default();
         self.protocol.start(opening, out);
         self.is_open = true;
     }
@@ -139,7 +139,7 @@ impl<P: Protocol> Connection<P> {
     pub fn poll(
         &mut self,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Event<'_, P::Session>>, ProtocolError> {
+    ) -> Result<Option<Event<'_, P::SessionFacts>>, ProtocolError> {
         if !self.is_open {
             return Ok(None);
         }
@@ -154,7 +154,7 @@ impl<P: Protocol> Connection<P> {
     }
 
     #[inline]
-    fn event(&mut self, outcome: Outcome) -> Event<'_, P::Session> {
+    fn event(&mut self, outcome: Outcome) -> Event<'_, P::SessionFacts> {
         match outcome {
             Outcome::Reply => {
                 let (statement, flow, reply) = self.protocol.reply();
@@ -212,7 +212,7 @@ impl<P: Protocol> Connection<P> {
     }
 
     /// What the server has reported about the session.
-    pub fn session(&self) -> &P::Session {
+    pub fn session(&self) -> &P::SessionFacts {
         &self.session
     }
 

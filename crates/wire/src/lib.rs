@@ -8,7 +8,6 @@
 //! Two guarantees hold for any input: it yields an event or a [`ProtocolError`], never a panic; and
 //! memory is bounded by the limit of the [`ReceiveBuffer`], whatever a length field says.
 
-mod answer;
 mod buffer;
 mod connection;
 mod der;
@@ -16,6 +15,7 @@ mod error;
 mod event;
 pub mod mysql;
 pub mod postgres;
+mod reply_builder;
 mod secret;
 pub mod testserver;
 

@@ -3,7 +3,7 @@
 use super::connection::{LoadConnection, RowSource};
 use super::rows::Cells;
 use super::timestamp::{write_date, write_decimal, write_timestamp};
-use crate::odbc::{Batch, Blueprint, Session};
+use crate::odbc::{Batch, Config, Session};
 use dbdyno_model::ServerError;
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use std::sync::Arc;
 const ROWS_AT_ONCE: usize = 1_000;
 
 /// Opens a session that fills tables.
-pub(super) fn open(blueprint: &Arc<Blueprint>) -> Result<impl LoadConnection + use<>, ServerError> {
-    Session::alone(blueprint)
+pub(super) fn open(config: &Arc<Config>) -> Result<impl LoadConnection + use<>, ServerError> {
+    Session::alone(config)
 }
 
 impl LoadConnection for Session {

@@ -18,15 +18,15 @@ const CHUNK_BYTES: usize = 128 << 10;
 /// Opens connections for loading.
 pub(super) enum Connector {
     Wire { blueprint: Arc<Blueprint>, route: Route, protocol: Protocol, timeout: Nanos },
-    Odbc(Arc<odbc::Blueprint>),
+    Odbc(Arc<odbc::Config>),
 }
 
 impl Connector {
     pub(super) fn new(endpoint: &Endpoint) -> Result<Self, EngineError> {
         let timeout = endpoint.connect_timeout_ns;
         if let Address::Odbc { attributes } = &endpoint.address {
-            let blueprint = odbc::Blueprint::for_loading(endpoint, attributes)?;
-            return Ok(Self::Odbc(Arc::new(blueprint)));
+            let config = odbc::Config::for_loading(endpoint, attributes)?;
+            return Ok(Self::Odbc(Arc::new(config)));
         }
         Ok(Self::Wire {
             blueprint: Arc::new(Blueprint::for_loading(endpoint)?),
@@ -42,7 +42,7 @@ impl Connector {
                 let link = BlockingLink::open(blueprint, route, *timeout)?;
                 Ok(Box::new(WireConnection { link, protocol: *protocol }))
             }
-            Self::Odbc(blueprint) => Ok(Box::new(arrays::open(blueprint)?)),
+            Self::Odbc(config) => Ok(Box::new(arrays::open(config)?)),
         }
     }
 }

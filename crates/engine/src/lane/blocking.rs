@@ -9,9 +9,7 @@ use super::shell::Shell;
 use super::{Channels, ConnectedLane, Message, SLEEP_LONGEST, reply_event};
 use crate::clock;
 use crate::io::Waker;
-use crate::odbc::{
-    ActiveStatement, Blueprint, Connection, ConnectionEvent, EventSender, TimedEvent,
-};
+use crate::odbc::{ActiveStatement, Config, Connection, ConnectionEvent, EventSender, TimedEvent};
 use dbdyno_hist::Latencies;
 use dbdyno_load::{Event, Port, Settings, ShellCall, Worker};
 use dbdyno_model::{ConnectionId, Nanos, Request, ServerError};
@@ -37,7 +35,7 @@ struct BlockingLane {
 
 /// The connections of a lane, by client.
 struct Connections {
-    blueprint: Arc<Blueprint>,
+    config: Arc<Config>,
     open: Vec<Option<Connection>>,
     /// Incremented when a connection is made and when it is closed: events of an earlier generation
     /// are ignored.
@@ -49,9 +47,9 @@ struct Connections {
 }
 
 /// Runs a lane to its end.
-pub(crate) fn run(settings: Settings, blueprint: Arc<Blueprint>, channels: Channels) {
+pub(crate) fn run(settings: Settings, config: Arc<Config>, channels: Channels) {
     super::run_and_report(&channels.reports.clone(), channels.thread, || {
-        let mut lane = BlockingLane::new(settings, blueprint, channels);
+        let mut lane = BlockingLane::new(settings, config, channels);
         lane.run();
         let ending = ending(&lane.worker);
         lane.close_connections();
@@ -60,11 +58,11 @@ pub(crate) fn run(settings: Settings, blueprint: Arc<Blueprint>, channels: Chann
 }
 
 impl BlockingLane {
-    fn new(settings: Settings, blueprint: Arc<Blueprint>, channels: Channels) -> Self {
-        let clients = settings.sessions.len();
+    fn new(settings: Settings, config: Arc<Config>, channels: Channels) -> Self {
+        let clients = settings.executions.len();
         let (event_sender, events) = channel();
         let connections = Connections {
-            blueprint,
+            config,
             open: (0..clients).map(|_| None).collect(),
             generations: vec![0; clients],
             event_sender,
@@ -112,7 +110,7 @@ impl BlockingLane {
                 self.server_version = version;
                 self.notify_worker(at, Event::Connected { client, backend: 0 });
             }
-            ConnectionEvent::Answered(flow, answer) => {
+            ConnectionEvent::Replied(flow, answer) => {
                 self.notify_worker(at, reply_event(client, flow, &answer));
             }
             ConnectionEvent::Refused(error) => {
@@ -193,7 +191,7 @@ impl Port for Connections {
         let generation = self.generations[client];
         let (lane, waker) = (self.event_sender.clone(), self.waker.clone());
         let events = EventSender { client, generation, lane, waker };
-        match Connection::open(&self.blueprint, events) {
+        match Connection::open(&self.config, events) {
             Ok(connection) => self.open[client] = Some(connection),
             Err(error) => {
                 let message = format!("cannot start a thread for a connection: {error}");

@@ -14,7 +14,7 @@ mod shell;
 use crate::clock;
 use crate::io::{Io, Ready, Received, Sending};
 use crate::limits;
-use crate::link::{Answer, LinkEvent, Owner, Server};
+use crate::link::{LinkEvent, OwnedReply, Owner, Server};
 use cancelling::Cancelling;
 use dbdyno_load::{Event, Settings, Worker};
 use dbdyno_model::{Flow, Nanos, Reply, ServerError};
@@ -96,7 +96,7 @@ impl<I: Io> Drop for Lane<I> {
 
 impl<I: Io> Lane<I> {
     fn new(settings: Settings, servers: Arc<[Server]>, channels: Channels) -> io::Result<Self> {
-        let clients = settings.sessions.len();
+        let clients = settings.executions.len();
         let threads = settings.plan.threads;
         let connections = clients * limits::connections_max(&settings.plan) as usize;
         let slots = limits::slots(connections).min(limits::open_files_max() as usize);
@@ -295,7 +295,7 @@ impl<I: Io> Lane<I> {
     }
 }
 
-fn reply_event(client: usize, flow: Flow, answer: &Answer) -> Event<'_> {
+fn reply_event(client: usize, flow: Flow, answer: &OwnedReply) -> Event<'_> {
     let reply = Reply {
         error: answer.error.as_ref(),
         results: &answer.results,

@@ -24,7 +24,7 @@ impl<I: Io> Lane<I> {
             self.worker.prefetch_client(link.owner.client);
         }
         if let Some(link) = link(2) {
-            self.worker.prefetch_session(link.owner.client);
+            self.worker.prefetch_execution(link.owner.client);
         }
         if let Some(link) = link(1) {
             self.worker.prefetch_variables(link.owner.client);

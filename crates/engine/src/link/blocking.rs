@@ -1,7 +1,7 @@
 //! A link with blocking calls: one thread, one connection, one statement at a time.
 
 use super::Owner;
-use super::{Answer, Blueprint, Link, LinkEvent, Route, is_peer_gone};
+use super::{Blueprint, Link, LinkEvent, OwnedReply, Route, is_peer_gone};
 use crate::{address, clock};
 use dbdyno_model::{Flow, Keep, Nanos, Request, ServerError, StatementId};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -45,7 +45,7 @@ impl BlockingLink {
     }
 
     /// Runs a statement.
-    pub(crate) fn execute(&mut self, sql: &str, keep: Keep) -> Result<Answer, ServerError> {
+    pub(crate) fn execute(&mut self, sql: &str, keep: Keep) -> Result<OwnedReply, ServerError> {
         self.link.request(&Request::Text { statement: StatementId::UNCOUNTED, sql, keep });
         self.await_reply()
     }
@@ -82,7 +82,7 @@ impl BlockingLink {
         Ok(self.await_reply()?.rows_affected)
     }
 
-    fn await_reply(&mut self) -> Result<Answer, ServerError> {
+    fn await_reply(&mut self) -> Result<OwnedReply, ServerError> {
         loop {
             if let LinkEvent::Reply(Flow::Wait, answer) = self.next_event(None)? {
                 return answer.error.clone().map_or(Ok(answer), Err);

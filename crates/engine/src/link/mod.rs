@@ -65,7 +65,7 @@ pub(crate) enum LinkEvent {
     /// Ready for the first request; the process or thread of the server that serves it.
     Connected(u32),
     /// An answer.
-    Reply(Flow, Answer),
+    Reply(Flow, OwnedReply),
     /// Rows may be sent now.
     RowsWanted,
     /// A notice of the server.
@@ -76,7 +76,7 @@ pub(crate) enum LinkEvent {
 
 /// An answer that owns what it holds: in the common case, nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct OwnedReply {
     pub(crate) error: Option<ServerError>,
     pub(crate) results: Vec<ResultSet>,
     pub(crate) rows_returned: u64,
@@ -101,7 +101,7 @@ pub(crate) struct Link {
     blueprint: Arc<Blueprint>,
     channel: Option<Box<Channel>>,
     /// PostgreSQL's one-byte answer to the request for encryption.
-    answer: [u8; 1],
+    tls_response: [u8; 1],
     /// Whether a COPY has further rows to send, once the last ones are sent.
     pub(crate) has_more_rows: bool,
     /// Whether its owner has been asked to send `out`.
@@ -125,7 +125,7 @@ impl Link {
             wire: Wire::new(blueprint, route.version()),
             blueprint: Arc::clone(blueprint),
             channel: None,
-            answer: [0],
+            tls_response: [0],
             has_more_rows: false,
             is_to_be_flushed: false,
         }
@@ -151,7 +151,7 @@ impl Link {
     /// is called.
     pub(crate) fn socket_and_space(&mut self) -> (&OwnedFd, &mut [u8]) {
         let space = match (&mut self.channel, self.stage) {
-            (_, Stage::AskingForTls) => &mut self.answer,
+            (_, Stage::AskingForTls) => &mut self.tls_response,
             (Some(channel), _) => channel.space(),
             (None, _) => self.wire.receive_space(),
         };
@@ -194,16 +194,16 @@ impl Link {
 
     /// The server has answered whether it encrypts.
     fn tls_answered(&mut self) -> Result<(), ServerError> {
-        match tls_request::answer(&self.answer)? {
-            tls_request::Answer::Accepted => self.start_tls(),
-            tls_request::Answer::Refused if self.prefers_tls() => {
+        match tls_request::response(&self.tls_response)? {
+            tls_request::TlsResponse::Accepted => self.start_tls(),
+            tls_request::TlsResponse::Refused if self.prefers_tls() => {
                 self.log_in();
                 Ok(())
             }
-            tls_request::Answer::Refused => {
+            tls_request::TlsResponse::Refused => {
                 Err(tls::refused("the server does not support TLS, but it was required"))
             }
-            tls_request::Answer::Error => Err(ServerError::connection_lost(
+            tls_request::TlsResponse::Error => Err(ServerError::connection_lost(
                 "the server refused the connection before its login",
             )),
         }

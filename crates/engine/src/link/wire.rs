@@ -1,7 +1,7 @@
 //! The wire protocol of a link, whichever it is, with its events in one form.
 
 use super::blueprint::{Blueprint, Dialect};
-use super::{Answer, LinkEvent};
+use super::{LinkEvent, OwnedReply};
 use crate::error::SHARED_SESSION;
 use dbdyno_model::{Flow, Reply, Request, ServerError, StatementId};
 use dbdyno_wire::postgres::Version;
@@ -194,7 +194,7 @@ fn refuse_shared_session(failures: &[PrepareFailure]) -> Result<(), ServerError>
 /// A reply that owns its data, without its results.
 #[inline]
 fn owned_reply(flow: Flow, reply: &Reply<'_>) -> LinkEvent {
-    let answer = Answer {
+    let answer = OwnedReply {
         error: reply.error.cloned(),
         results: Vec::new(),
         rows_returned: reply.rows_returned,

@@ -1,12 +1,12 @@
 //! One client's connection: a thread that executes commands, since ODBC calls block.
 
 use super::active_statement::ActiveStatement;
-use super::blueprint::Blueprint;
 use super::command::Command;
+use super::config::Config;
 use super::session::Session;
 use crate::clock;
 use crate::io::Waker;
-use crate::link::Answer;
+use crate::link::OwnedReply;
 use dbdyno_model::{FailureClass, Flow, Nanos, Request, ServerError};
 use std::io;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(crate) enum ConnectionEvent {
     /// It is ready; the server's version.
     Connected(String),
     Refused(ServerError),
-    Answered(Flow, Answer),
+    Replied(Flow, OwnedReply),
     Lost(ServerError),
 }
 
@@ -64,13 +64,13 @@ impl EventSender {
 
 impl Connection {
     /// Starts to connect.
-    pub(crate) fn open(blueprint: &Arc<Blueprint>, events: EventSender) -> io::Result<Self> {
+    pub(crate) fn open(config: &Arc<Config>, events: EventSender) -> io::Result<Self> {
         let (commands, inbox) = channel();
-        let active = Arc::new(ActiveStatement::new(blueprint.library));
-        let (blueprint, seen) = (Arc::clone(blueprint), Arc::clone(&active));
+        let active = Arc::new(ActiveStatement::new(config.library));
+        let (config, seen) = (Arc::clone(config), Arc::clone(&active));
         std::thread::Builder::new()
             .name(format!("odbc-{}", events.client))
-            .spawn(move || run(&blueprint, &seen, &inbox, &events))?;
+            .spawn(move || run(&config, &seen, &inbox, &events))?;
         Ok(Self { commands, active })
     }
 
@@ -86,12 +86,12 @@ impl Connection {
 }
 
 fn run(
-    blueprint: &Arc<Blueprint>,
+    config: &Arc<Config>,
     active: &Arc<ActiveStatement>,
     commands: &Receiver<Command>,
     events: &EventSender,
 ) {
-    let mut session = match Session::open(blueprint, active) {
+    let mut session = match Session::open(config, active) {
         Ok(session) => session,
         Err(error) => return events.send(ConnectionEvent::Refused(error)),
     };
@@ -102,7 +102,7 @@ fn run(
             Some(error) if error.class == FailureClass::Connection => {
                 return events.send(ConnectionEvent::Lost(error));
             }
-            _ => events.send(ConnectionEvent::Answered(command.flow(), answer)),
+            _ => events.send(ConnectionEvent::Replied(command.flow(), answer)),
         }
     }
 }

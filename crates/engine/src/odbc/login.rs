@@ -1,6 +1,6 @@
 //! A logged-in connection: the calls that apply to it as a whole.
 
-use super::blueprint::Blueprint;
+use super::config::Config;
 use super::handle::{Diagnostic, Handle, Kind};
 use std::ptr::{null_mut, without_provenance_mut};
 
@@ -22,11 +22,11 @@ pub(super) struct Login {
 
 impl Login {
     /// With an environment of its own, since driver managers lock within one.
-    pub(super) fn new(blueprint: &Blueprint) -> Result<Self, Diagnostic> {
-        let environment = Handle::environment(blueprint.library)?;
+    pub(super) fn new(config: &Config) -> Result<Self, Diagnostic> {
+        let environment = Handle::environment(config.library)?;
         let handle = environment.child(Kind::Connection)?;
-        set(&handle, ATTRIBUTE_LOGIN_TIMEOUT, blueprint.login_timeout_s)?;
-        let words = blueprint.connection_string.units();
+        set(&handle, ATTRIBUTE_LOGIN_TIMEOUT, config.login_timeout_s)?;
+        let words = config.connection_string.units();
         // SAFETY: the text has the length passed; nothing is written.
         let code = unsafe {
             (handle.library.SQLDriverConnectW)(

@@ -7,8 +7,8 @@
 
 mod active_statement;
 mod batch;
-mod blueprint;
 mod command;
+mod config;
 mod connection;
 mod control;
 mod handle;
@@ -21,6 +21,6 @@ mod vendor;
 
 pub(crate) use active_statement::ActiveStatement;
 pub(crate) use batch::Batch;
-pub(crate) use blueprint::Blueprint;
+pub(crate) use config::Config;
 pub(crate) use connection::{Connection, ConnectionEvent, EventSender, TimedEvent};
 pub(crate) use session::Session;

@@ -2,14 +2,14 @@
 //! command after the other. Every call blocks until it is answered.
 
 use super::active_statement::ActiveStatement;
-use super::blueprint::Blueprint;
 use super::command::Command;
+use super::config::Config;
 use super::control::Control;
 use super::handle::Diagnostic;
 use super::login::Login;
 use super::statement::{Prepared, Statement};
 use super::vendor::{Integers, Transactions, Vendor};
-use crate::link::Answer;
+use crate::link::OwnedReply;
 use dbdyno_model::{FailureClass, Keep, PreparedId, QueryMode, ServerError, StatementId, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) struct Session {
     /// By the number that a script gave the statement.
     numbered: HashMap<PreparedId, (String, Prepared)>,
     connection: Login,
-    blueprint: Arc<Blueprint>,
+    config: Arc<Config>,
     vendor: &'static Vendor,
     active: Arc<ActiveStatement>,
     in_transaction: bool,
@@ -31,17 +31,17 @@ pub(crate) struct Session {
 
 impl Session {
     /// A session that is never cancelled.
-    pub(crate) fn alone(blueprint: &Arc<Blueprint>) -> Result<Self, ServerError> {
-        Self::open(blueprint, &Arc::new(ActiveStatement::new(blueprint.library)))
+    pub(crate) fn alone(config: &Arc<Config>) -> Result<Self, ServerError> {
+        Self::open(config, &Arc::new(ActiveStatement::new(config.library)))
     }
 
     /// Logs in, and prepares the plan's statements.
     pub(super) fn open(
-        blueprint: &Arc<Blueprint>,
+        config: &Arc<Config>,
         active: &Arc<ActiveStatement>,
     ) -> Result<Self, ServerError> {
         let nobody = Vendor::of("");
-        let connection = Login::new(blueprint).map_err(|error| error.into_server_error(nobody))?;
+        let connection = Login::new(config).map_err(|error| error.into_server_error(nobody))?;
         let product = connection.product().map_err(|error| error.into_server_error(nobody))?;
         let vendor = Vendor::of(&product);
         let direct =
@@ -51,7 +51,7 @@ impl Session {
             prepared: Vec::new(),
             numbered: HashMap::new(),
             connection,
-            blueprint: Arc::clone(blueprint),
+            config: Arc::clone(config),
             vendor,
             active: Arc::clone(active),
             in_transaction: false,
@@ -63,7 +63,7 @@ impl Session {
     /// A statement that cannot be prepared now may be possible later: its first use prepares it
     /// again, and reports the error if there still is one.
     fn prepare_all(&mut self) {
-        let statements = Arc::clone(&self.blueprint);
+        let statements = Arc::clone(&self.config);
         let wanted = statements.query_mode == QueryMode::Prepared;
         self.prepared = statements
             .statements
@@ -89,14 +89,14 @@ impl Session {
     }
 
     /// Executes a command.
-    pub(super) fn perform(&mut self, command: &Command) -> Answer {
+    pub(super) fn perform(&mut self, command: &Command) -> OwnedReply {
         let outcome = match command {
             Command::Text { sql, keep } => self.text(sql, *keep),
             Command::Statement { statement, parameters, keep } => {
                 self.of_table(*statement, parameters, *keep)
             }
             Command::Prepare { prepared, sql } => {
-                self.number(*prepared, sql).map(|_| Answer::default())
+                self.number(*prepared, sql).map(|_| OwnedReply::default())
             }
             Command::Execute { prepared, sql, parameters, keep } => {
                 self.execute_numbered(*prepared, sql, parameters, *keep)
@@ -104,18 +104,22 @@ impl Session {
             Command::Pipelined(_) => return self.refusal(no_pipelines()),
         };
         match outcome {
-            Ok(answer) => Answer { in_transaction: self.in_transaction, ..answer },
+            Ok(answer) => OwnedReply { in_transaction: self.in_transaction, ..answer },
             Err(error) => self.refusal(error.into_server_error(self.vendor)),
         }
     }
 
-    fn refusal(&self, error: ServerError) -> Answer {
-        Answer { error: Some(error), in_transaction: self.in_transaction, ..Answer::default() }
+    fn refusal(&self, error: ServerError) -> OwnedReply {
+        OwnedReply {
+            error: Some(error),
+            in_transaction: self.in_transaction,
+            ..OwnedReply::default()
+        }
     }
 
-    fn text(&mut self, sql: &str, keep: Keep) -> Result<Answer, Diagnostic> {
+    fn text(&mut self, sql: &str, keep: Keep) -> Result<OwnedReply, Diagnostic> {
         match self.control_of(sql) {
-            Some(control) => self.control(control, sql).map(|()| Answer::default()),
+            Some(control) => self.control(control, sql).map(|()| OwnedReply::default()),
             None => self.direct.direct(sql, keep, &self.active),
         }
     }
@@ -125,10 +129,10 @@ impl Session {
         statement: StatementId,
         parameters: &[Value],
         keep: Keep,
-    ) -> Result<Answer, Diagnostic> {
+    ) -> Result<OwnedReply, Diagnostic> {
         let place = statement.0 as usize;
-        let blueprint = Arc::clone(&self.blueprint);
-        let sql = &blueprint.statements[place].sql;
+        let config = Arc::clone(&self.config);
+        let sql = &config.statements[place].sql;
         if self.control_of(sql).is_some() {
             return self.text(sql, keep);
         }
@@ -137,7 +141,7 @@ impl Session {
             None => self.prepare(sql)?,
         };
         let outcome = prepared.execute(parameters, keep, &self.active);
-        if blueprint.query_mode == QueryMode::Prepared {
+        if config.query_mode == QueryMode::Prepared {
             self.prepared[place] = Some(prepared);
         }
         outcome
@@ -161,7 +165,7 @@ impl Session {
         sql: &str,
         parameters: &[Value],
         keep: Keep,
-    ) -> Result<Answer, Diagnostic> {
+    ) -> Result<OwnedReply, Diagnostic> {
         let active = Arc::clone(&self.active);
         self.number(number, sql)?.execute(parameters, keep, &active)
     }

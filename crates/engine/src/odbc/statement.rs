@@ -4,7 +4,7 @@ use super::active_statement::ActiveStatement;
 use super::handle::{Diagnostic, Handle, Kind, SUCCESS, SUCCESS_WITH_INFO};
 use super::parameters::Parameters;
 use super::vendor::Integers;
-use crate::link::Answer;
+use crate::link::OwnedReply;
 use dbdyno_model::{Keep, ResultSet, Value};
 use dbdyno_sql::{Dialect, positional};
 
@@ -46,7 +46,7 @@ impl Prepared {
         values: &[Value],
         keep: Keep,
         active: &ActiveStatement,
-    ) -> Result<Answer, Diagnostic> {
+    ) -> Result<OwnedReply, Diagnostic> {
         const NULL: &Value = &Value::Null;
         let values = self.order.iter().map(|&place| values.get(usize::from(place)).unwrap_or(NULL));
         self.parameters.set(&self.statement.0, values)?;
@@ -68,7 +68,7 @@ impl Statement {
         sql: &str,
         keep: Keep,
         active: &ActiveStatement,
-    ) -> Result<Answer, Diagnostic> {
+    ) -> Result<OwnedReply, Diagnostic> {
         let sql: Vec<u16> = sql.encode_utf16().collect();
         active.during(&self.0, || {
             // SAFETY: the text has the length passed.
@@ -96,14 +96,14 @@ impl Statement {
     }
 
     /// Reads the whole answer, and makes the handle ready for the next execution.
-    pub(super) fn answer(&self, keep: Keep) -> Result<Answer, Diagnostic> {
+    pub(super) fn answer(&self, keep: Keep) -> Result<OwnedReply, Diagnostic> {
         let answer = self.results(keep);
         self.close();
         answer
     }
 
-    fn results(&self, keep: Keep) -> Result<Answer, Diagnostic> {
-        let mut answer = Answer::default();
+    fn results(&self, keep: Keep) -> Result<OwnedReply, Diagnostic> {
+        let mut answer = OwnedReply::default();
         loop {
             let columns = self.columns()?;
             let result = if columns == 0 {

@@ -5,7 +5,7 @@
 //! there, this is reported once.
 
 use crate::clock;
-use crate::program::Program;
+use crate::compiled_scripts::CompiledScripts;
 use dbdyno_hist::frame::{Frame, Interval, Note};
 use dbdyno_hist::{Latencies, Tally};
 use dbdyno_model::{Arrivals, Nanos, Plan};
@@ -90,7 +90,7 @@ impl Period {
 
 /// The hooks of a script and what they report.
 pub(super) struct Hooks<'a> {
-    program: &'a Program,
+    program: &'a CompiledScripts,
     reporter: Reporter,
     clients: u32,
     is_open: bool,
@@ -101,7 +101,7 @@ pub(super) struct Hooks<'a> {
 
 impl<'a> Hooks<'a> {
     /// None when no script has a hook.
-    pub(super) fn of(program: &'a Program, plan: &Plan) -> Result<Option<Self>, Problem> {
+    pub(super) fn of(program: &'a CompiledScripts, plan: &Plan) -> Result<Option<Self>, Problem> {
         let reporter = program.reporter()?;
         Ok(reporter.map(|reporter| Self {
             program,

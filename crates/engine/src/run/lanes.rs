@@ -36,15 +36,15 @@ pub(super) enum Backend {
 /// How the lanes reach the server.
 pub(super) enum Transport {
     Wire { servers: Arc<[Server]>, backend: Backend, io_reason: String },
-    Odbc(Arc<odbc::Blueprint>),
+    Odbc(Arc<odbc::Config>),
 }
 
 impl Transport {
     pub(super) fn new(plan: &Plan, statements: Arc<[Statement]>) -> Result<Self, EngineError> {
         let (endpoint, mode) = (&plan.endpoint, plan.query_mode);
         if let Address::Odbc { attributes } = &endpoint.address {
-            let blueprint = odbc::Blueprint::for_run(endpoint, attributes, mode, statements)?;
-            return Ok(Self::Odbc(Arc::new(blueprint)));
+            let config = odbc::Config::for_run(endpoint, attributes, mode, statements)?;
+            return Ok(Self::Odbc(Arc::new(config)));
         }
         let server = |endpoint: model::Endpoint| -> Result<_, EngineError> {
             let blueprint = Blueprint::for_run(&endpoint, mode, Arc::clone(&statements))?;
@@ -89,10 +89,10 @@ impl Transport {
                     run(settings, servers, channels);
                 })
             }
-            Self::Odbc(blueprint) => {
-                let blueprint = Arc::clone(blueprint);
+            Self::Odbc(config) => {
+                let config = Arc::clone(config);
                 spawn(settings, reports, move |settings, channels| {
-                    lane::blocking::run(settings, blueprint, channels);
+                    lane::blocking::run(settings, config, channels);
                 })
             }
         }
@@ -111,7 +111,7 @@ fn spawn(
     let channels =
         Channels { thread, inbox, sender: sender.clone(), reports, waker: waker.clone() };
     let thread = std::thread::Builder::new().name(format!("load-{thread}")).spawn(move || {
-        scheduling_policy::choose_for(&settings.plan.arrivals, settings.sessions.len());
+        scheduling_policy::choose_for(&settings.plan.arrivals, settings.executions.len());
         clock::minimize_timer_slack();
         run(settings, channels);
     })?;

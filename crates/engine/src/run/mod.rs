@@ -13,8 +13,8 @@ mod hopeless;
 mod lanes;
 mod pauses;
 
+use crate::compiled_scripts::CompiledScripts;
 use crate::lane::{Message, Report};
-use crate::program::Program;
 use crate::{EngineError, Sink, limits, selfcheck};
 use coordinator::Coordinator;
 use dbdyno_hist::Shape;
@@ -31,7 +31,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// A plan that is ready to run.
 pub struct Engine {
     plan: Arc<Plan>,
-    program: Program,
+    program: CompiledScripts,
     warnings: Vec<Problem>,
     reports: (Sender<Report>, Receiver<Report>),
     shared: Arc<RunShared>,
@@ -62,7 +62,7 @@ impl RunHandle {
 impl Engine {
     /// Compiles the scripts of a plan; returns all problems when one of them is an error.
     pub fn new(plan: Plan) -> Result<Self, Vec<Problem>> {
-        let (program, problems) = Program::of(&plan);
+        let (program, problems) = CompiledScripts::of(&plan);
         let Some(program) = program else { return Err(problems) };
         Ok(Self {
             shared: Arc::new(RunShared::new(&plan)),
@@ -117,14 +117,14 @@ impl Engine {
 
     fn settings(&self, thread: u32) -> Result<Settings, EngineError> {
         let clients = (thread..self.plan.clients).step_by(self.plan.threads as usize);
-        let sessions = self.program.sessions(clients, colocation::may_move(&self.plan));
+        let executions = self.program.executions(clients, colocation::may_move(&self.plan));
         let statements = self.program.statements();
         Ok(Settings {
             plan: Arc::clone(&self.plan),
             thread,
             shape: self.shape(),
             block_words: statements.iter().map(|one| BlockWords::of(&one.sql)).collect(),
-            sessions: sessions.map_err(|problem| EngineError::bad_script(&[problem]))?,
+            executions: executions.map_err(|problem| EngineError::bad_script(&[problem]))?,
             shared: Arc::clone(&self.shared),
         })
     }
@@ -161,13 +161,13 @@ impl Engine {
 
 /// The problems of the scripts of a plan.
 pub fn problems(plan: &Plan) -> Vec<Problem> {
-    Program::of(plan).1
+    CompiledScripts::of(plan).1
 }
 
 /// The statements of a plan's scripts that have variables and are not sent by the simple protocol,
 /// their text as it would be prepared; none when the scripts have errors.
 pub fn statements_with_variables(plan: &Plan) -> Vec<Statement> {
-    let Some(program) = Program::of(plan).0 else { return Vec::new() };
+    let Some(program) = CompiledScripts::of(plan).0 else { return Vec::new() };
     let has_variables = |one: &&Statement| one.parameters > 0 || one.as_text.is_some();
     let mut statements: Vec<_> =
         program.statements().iter().filter(has_variables).cloned().collect();

@@ -63,7 +63,7 @@ impl<P: Port> Turn<'_, P> {
     pub(super) fn leave_connection(&mut self) {
         if self.worker.plan.reconnect_each_transaction {
             self.close_connections();
-            self.own().session.connection_left();
+            self.own().execution.connection_left();
         }
     }
 

@@ -61,13 +61,13 @@ pub struct Worker {
 impl Worker {
     /// A worker with no client connected yet.
     pub fn new(settings: Settings) -> Self {
-        let Settings { plan, thread, shape, block_words, sessions, shared } = settings;
+        let Settings { plan, thread, shape, block_words, executions, shared } = settings;
         let ids = (u64::from(thread)..).step_by(plan.threads.max(1) as usize);
         let servers = plan.endpoint.servers();
-        let client = |(id, session)| Client::new(id, server_of(servers, id, 0), session);
+        let client = |(id, execution)| Client::new(id, server_of(servers, id, 0), execution);
         Self {
             total_weight: plan.scripts.iter().map(|script| u64::from(script.weight)).sum(),
-            clients: ids.zip(sessions).map(client).collect(),
+            clients: ids.zip(executions).map(client).collect(),
             vacant: Vec::new(),
             clients_left: 0,
             timers: Timers::default(),
@@ -518,8 +518,8 @@ impl Worker {
     }
 }
 
-/// Prefetches what the next clients' turns will need, in steps: the address of a client's session
-/// is in the client, and that of its variables in the session.
+/// Prefetches what the next clients' turns will need, in steps: the address of a client's execution
+/// is in the client, and that of its variables in the execution.
 impl Worker {
     /// For a client whose turn comes soon.
     #[inline]
@@ -529,14 +529,14 @@ impl Worker {
 
     /// For the client after the next one.
     #[inline]
-    pub fn prefetch_session(&self, client: usize) {
-        prefetch(&*self.clients[client].session);
+    pub fn prefetch_execution(&self, client: usize) {
+        prefetch(&*self.clients[client].execution);
     }
 
     /// For the next client.
     #[inline]
     pub fn prefetch_variables(&self, client: usize) {
-        self.clients[client].session.prefetch();
+        self.clients[client].execution.prefetch();
     }
 }
 

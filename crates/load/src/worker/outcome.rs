@@ -86,7 +86,7 @@ impl<P: Port> Turn<'_, P> {
         }
         own.timings.clear();
         own.forget_last_try();
-        own.session.restart();
+        own.execution.restart();
     }
 
     /// The last try failed, at this statement.

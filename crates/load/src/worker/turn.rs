@@ -75,7 +75,7 @@ impl<P: Port> Turn<'_, P> {
     pub(super) fn set_up(&mut self) {
         let chance = self.chance(Purpose::Script, self.id(), SETUP);
         let own = self.own();
-        if own.session.set_up(chance) {
+        if own.execution.set_up(chance) {
             own.enter(Input::SetsUp);
             self.run(Resume::Continue);
         } else {
@@ -94,7 +94,7 @@ impl<P: Port> Turn<'_, P> {
         let own = self.own();
         if own.state.is_between_transactions()
             && own.is_connected()
-            && own.session.tear_down(chance)
+            && own.execution.tear_down(chance)
         {
             own.enter(Input::TearsDown);
             return Then::GoOn;
@@ -218,7 +218,7 @@ impl<P: Port> Turn<'_, P> {
         let own = &mut self.worker.clients[client];
         own.begun += 1;
         own.measured += u64::from(measured);
-        own.session.begin(script, chance);
+        own.execution.begin(script, chance);
         own.timings.clear();
         own.forget_last_try();
         own.error = None;
@@ -237,7 +237,7 @@ impl<P: Port> Turn<'_, P> {
         loop {
             let (now, client) = (self.now, self.client);
             let own = &mut self.worker.clients[client];
-            match own.session.resume(input) {
+            match own.execution.resume(input) {
                 Ok(Step::Request(connection, request @ Request::CopyRows { .. })) => {
                     self.port.send(client, connection, &request);
                     own.enter(Input::Asks);
@@ -368,7 +368,7 @@ impl<P: Port> Turn<'_, P> {
                 own.enter(Input::Replied);
                 self.part_answered(reply, Flow::Wait);
                 let own = self.own();
-                if own.error.is_none() || own.session.handles_own_errors() {
+                if own.error.is_none() || own.execution.handles_own_errors() {
                     self.run(Resume::Reply(reply));
                 } else {
                     self.end_failed_try();
@@ -412,7 +412,7 @@ impl<P: Port> Turn<'_, P> {
         if let Some(error) = reply.error {
             // In a pipeline the first error is the cause; a script that handles its own errors
             // sends further requests.
-            if own.error.is_none() || own.session.handles_own_errors() {
+            if own.error.is_none() || own.execution.handles_own_errors() {
                 own.error = Some(Box::new(error.clone()));
                 own.failing = statement;
             }

@@ -1,10 +1,10 @@
 //! The Rust functions that the library calls: random numbers, printing, counting, and loading
 //! modules.
 //!
-//! All clients of a Lua state share one set of these functions. They act for the client that is running,
-//! whose random stream its session provides while it runs. The running client's context is kept in
-//! a thread local, so nothing has to be locked: a client may run on any thread, and only one runs
-//! on each at a time.
+//! All clients of a Lua state share one set of these functions. They act for the client that is
+//! running, whose random stream its execution provides while it runs. The running client's context
+//! is kept in a thread local, so nothing has to be locked: a client may run on any thread, and only
+//! one runs on each at a time.
 
 use super::counters::{Counter, Counters};
 use super::laws::{Law, Laws, NAMES};

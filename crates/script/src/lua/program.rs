@@ -1,17 +1,17 @@
-//! A script that has been loaded and examined, and the sessions that run it.
+//! A script that has been loaded and examined, and the executions that run it.
 
 use super::coroutine::Entry;
 use super::counters::{Counter, Counters};
+use super::execution::LuaExecution;
 use super::fault;
 use super::host::ClientContext;
 use super::reporter::Reporter;
-use super::session::LuaSession;
 use super::settings::Settings;
 use super::source::{RUN, Source};
 use super::state::State;
 use super::statements::Statements;
 use crate::dist::Unique;
-use crate::{Problem, Session, Severity};
+use crate::{Execution, Problem, Severity};
 use dbdyno_model::{Purpose, Script, Stream};
 use mlua::Table;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -93,17 +93,17 @@ impl Program {
     /// Sessions that run the events of these clients, or the command that the script was compiled
     /// for as each client's one transaction. All clients of one thread are created together: they
     /// share a Lua state.
-    pub fn sessions(
+    pub fn executions(
         &self,
         clients: impl Iterator<Item = u32>,
-    ) -> Result<Vec<Box<dyn Session>>, Problem> {
+    ) -> Result<Vec<Box<dyn Execution>>, Problem> {
         let state = self.state()?;
         let entry =
             if self.source.settings.command == RUN { Entry::ThreadInit } else { Entry::Command };
-        let session = |client| {
-            Box::new(LuaSession::new(Arc::clone(&state), client, entry)) as Box<dyn Session>
+        let execution = |client| {
+            Box::new(LuaExecution::new(Arc::clone(&state), client, entry)) as Box<dyn Execution>
         };
-        Ok(clients.map(session).collect())
+        Ok(clients.map(execution).collect())
     }
 
     /// A Lua state for one thread.

@@ -2,7 +2,7 @@
 //!
 //! A state for each client would cost 900 times the library and the JIT compiler's traces. The
 //! clients of a state share both; each has its own globals, its own coroutine and its own random
-//! stream. A session may be sent to another thread: the state's lock admits one thread at a time.
+//! stream. An execution may be sent to another thread: the state's lock admits one thread at a time.
 
 use super::counters::Counters;
 use super::fault::{LIBRARY_NAME, message_of};

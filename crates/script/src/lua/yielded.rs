@@ -1,4 +1,4 @@
-//! What a client's coroutine yields to its session.
+//! What a client's coroutine yields to its execution.
 //!
 //! The first value is the operation. It is a light userdata, which no script can create, so that
 //! what a script's own coroutines yield cannot be mistaken for it.

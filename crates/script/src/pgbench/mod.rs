@@ -9,6 +9,7 @@ mod chars;
 mod commands;
 mod copy;
 mod datum;
+mod execution;
 mod expression;
 mod functions;
 mod lexer;
@@ -22,7 +23,6 @@ mod program;
 mod read;
 mod routine;
 mod scope;
-mod session;
 mod source;
 mod sql;
 mod step_buffers;
@@ -30,8 +30,8 @@ mod template;
 mod variables;
 
 pub(crate) use commands::Commands;
+pub use execution::PgbenchExecution;
 pub use program::Program;
-pub use session::PgbenchSession;
 
 use crate::problem::{Problem, Severity};
 use chars::is_valid_name;
@@ -72,7 +72,8 @@ pub struct Compilation {
 ///
 /// ```
 /// use dbdyno_model::{Purpose, QueryMode, Script, Stream};
-/// use dbdyno_script::{Options, Resume, Session, compile};
+/// use dbdyno_script::pgbench::{Options, compile};
+/// use dbdyno_script::{Execution, Resume};
 /// use dbdyno_sql::Dialect;
 /// use std::{collections::BTreeMap, sync::Arc};
 ///
@@ -90,7 +91,7 @@ pub struct Compilation {
 /// let program = Arc::new(compilation.program.unwrap());
 /// assert_eq!(program.statements()[0].sql, "select * from t where id = $1");
 ///
-/// let mut client = program.session(0);
+/// let mut client = program.execution(0);
 /// client.begin(0, Stream::keyed(1, Purpose::Script, 0, 0));
 /// println!("{:?}", client.resume(Resume::Continue));
 /// ```

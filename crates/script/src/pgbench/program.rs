@@ -1,6 +1,6 @@
 //! Compiled scripts: instructions, the table of statements, and the initial state of clients.
 //!
-//! A program never changes; all clients share it. A client's own state is its session.
+//! A program never changes; all clients share it. A client's own state is its execution.
 
 use super::copy::{Format, RowPart};
 use super::expression::Expression;

@@ -1,4 +1,4 @@
-//! The buffers that a session's steps borrow from: parameters, texts, shell commands.
+//! The buffers that an execution's steps borrow from: parameters, texts, shell commands.
 //!
 //! They are reused from step to step, so that ordinary transactions allocate nothing.
 

@@ -6,16 +6,16 @@
 //! the same way, and a transaction that failed is tried again in the same way, with the same random
 //! numbers. Each client has a Lua state of its own.
 
+mod execution;
 mod interpreter;
 mod kinds;
-mod session;
 
 use crate::pgbench::{Compilation, Options};
-use crate::{Problem, Session, pgbench};
+use crate::{Execution, Problem, pgbench};
 use dbdyno_model::{QueryMode, Scalar, Script};
 use dbdyno_sql::Dialect;
+use execution::WorkloadExecution;
 use interpreter::{Declared, Interpreter};
-use session::WorkloadSession;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -135,8 +135,8 @@ impl Program {
         self.commands.statements()
     }
 
-    /// One client's session.
-    pub fn session(self: &Arc<Self>, client: u32) -> Result<Box<dyn Session>, Problem> {
+    /// One client's execution.
+    pub fn execution(self: &Arc<Self>, client: u32) -> Result<Box<dyn Execution>, Problem> {
         let interpreter = Interpreter::load(&self.scripts, &self.variables, self.settings, client)?;
         let number =
             |declared: &[Vec<Declared>]| -> Vec<usize> { declared.iter().map(Vec::len).collect() };
@@ -144,6 +144,6 @@ impl Program {
             let message = "every client must declare the same statements";
             return Err(Problem::outside(&self.scripts[0].name, message));
         }
-        Ok(Box::new(WorkloadSession::new(Arc::clone(self), interpreter)))
+        Ok(Box::new(WorkloadExecution::new(Arc::clone(self), interpreter)))
     }
 }

@@ -6,9 +6,8 @@ use dbdyno_model::{
     FailureClass, Purpose, QueryMode, Reply, Request, ResultSet, Scalar, Script, ServerError,
     Stream,
 };
-use dbdyno_script::{
-    Compilation, Fault, Options, PgbenchSession, Problem, Program, Resume, Session, Step, compile,
-};
+use dbdyno_script::pgbench::{Compilation, Options, PgbenchExecution, Program, compile};
+use dbdyno_script::{Execution, Fault, Problem, Resume, Step};
 use dbdyno_sql::Dialect;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -71,9 +70,9 @@ pub(crate) fn chance(number: u64) -> Stream {
 /// What one transaction of the first script prints; no request is answered.
 pub(crate) fn printed(program: &Arc<Program>) -> Vec<String> {
     PRINTED.take();
-    let mut session = program.session(0);
-    session.begin(0, chance(0));
-    while let Ok(step) = session.resume(Resume::Continue) {
+    let mut execution = program.execution(0);
+    execution.begin(0, chance(0));
+    while let Ok(step) = execution.resume(Resume::Continue) {
         if step == Step::Done {
             break;
         }
@@ -109,13 +108,13 @@ pub(crate) fn text(step: Step<'_>) -> String {
 }
 
 /// The texts of all requests that one transaction of a script sends, each answered with nothing.
-pub(crate) fn texts(session: &mut PgbenchSession, script: usize, number: u64) -> Vec<String> {
-    session.begin(script, chance(number));
+pub(crate) fn texts(execution: &mut PgbenchExecution, script: usize, number: u64) -> Vec<String> {
+    execution.begin(script, chance(number));
     let mut sent = Vec::new();
     let mut input = Resume::Continue;
     let answer = reply(&[]);
     loop {
-        match session.resume(input).unwrap() {
+        match execution.resume(input).unwrap() {
             Step::Done => return sent,
             step => sent.push(text(step)),
         }
@@ -125,10 +124,10 @@ pub(crate) fn texts(session: &mut PgbenchSession, script: usize, number: u64) ->
 
 /// The fault with which a transaction of the first script ends, when no request is answered.
 pub(crate) fn fault(program: &Arc<Program>) -> Option<Fault> {
-    let mut session = program.session(0);
-    session.begin(0, chance(0));
+    let mut execution = program.execution(0);
+    execution.begin(0, chance(0));
     loop {
-        match session.resume(Resume::Continue) {
+        match execution.resume(Resume::Continue) {
             Ok(Step::Done) => return None,
             Ok(_) => {}
             Err(fault) => return Some(fault),

@@ -319,7 +319,7 @@ fn a_lost_connection_while_entering_enters_again() {
                 function event() con:query('b') end";
     let program = program(text);
     let mut client = Client::new(&program, nothing);
-    assert!(client.session.set_up(crate::driver::chance(0)));
+    assert!(client.execution.set_up(crate::driver::chance(0)));
     assert_eq!(client.first_request(), "a");
     client.set_up().expect("no fault");
     client.event().expect("no fault");

@@ -53,11 +53,11 @@ fn a_seed_lasts_over_events_and_is_each_clients_own() {
     let text = "function thread_init() if sysbench.tid < 2 then math.randomseed(42) end end \
                 function event() print(math.random(1, 2^40)) end";
     let program = program_with(text, dbdyno_script::lua::Settings { clients: 3, ..settings() });
-    let clients = program.expect("no problem").sessions(0..3).expect("a Lua state");
+    let clients = program.expect("no problem").executions(0..3).expect("a Lua state");
     let sequences: Vec<_> = clients
         .into_iter()
-        .map(|session| {
-            Client::of(session, nothing).live(2).expect("no fault");
+        .map(|execution| {
+            Client::of(execution, nothing).live(2).expect("no fault");
             printed()
         })
         .collect();
@@ -98,8 +98,8 @@ fn unique_numbers_are_unique_over_all_clients() {
     let text = "function event() for i = 1, 100 do print(sysbench.rand.unique()) end end";
     let settings = dbdyno_script::lua::Settings { clients: 3, ..settings() };
     let program = program_with(text, settings).expect("no problem");
-    for session in program.sessions(0..3).expect("a Lua state") {
-        Client::of(session, nothing).live(1).expect("no fault");
+    for execution in program.executions(0..3).expect("a Lua state") {
+        Client::of(execution, nothing).live(1).expect("no fault");
     }
     let mut numbers = printed();
     numbers.sort();
@@ -119,8 +119,8 @@ fn an_impossible_range_is_an_error() {
 fn a_client_draws_the_same_whoever_shares_its_state() {
     let program = program_with(DRAWS, settings()).expect("no problem");
     let mut together = Vec::new();
-    for session in program.sessions([5, 0].into_iter()).expect("a Lua state") {
-        Client::of(session, nothing).live(1).expect("no fault");
+    for execution in program.executions([5, 0].into_iter()).expect("a Lua state") {
+        Client::of(execution, nothing).live(1).expect("no fault");
         together.push(printed());
     }
     assert_eq!(together[1], drawn(1));

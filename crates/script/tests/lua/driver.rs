@@ -1,11 +1,11 @@
-//! A fake server: receives a session's requests, answers them, and records them.
+//! A fake server: receives an execution's requests, answers them, and records them.
 
 use dbdyno_model::{
     ConnectionId, Keep, Nanos, PreparedId, Purpose, Reply, Request, ResultSet, Script, ServerError,
     Stream, Value,
 };
 use dbdyno_script::lua::{Driver, Program, Settings, compile};
-use dbdyno_script::{Fault, Problem, Resume, Session, Step};
+use dbdyno_script::{Execution, Fault, Problem, Resume, Step};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ pub(crate) fn nothing(_: &str) -> Answer {
 
 /// A client and its server.
 pub(crate) struct Client<'a> {
-    pub(crate) session: Box<dyn Session>,
+    pub(crate) execution: Box<dyn Execution>,
     server: Box<dyn FnMut(&str) -> Answer + 'a>,
     /// All requests, as text.
     pub(crate) requests: Vec<String>,
@@ -98,19 +98,22 @@ pub(crate) struct Client<'a> {
 
 impl<'a> Client<'a> {
     pub(crate) fn new(program: &Program, server: impl FnMut(&str) -> Answer + 'a) -> Self {
-        let session = program.sessions([0].into_iter()).expect("a Lua state").remove(0);
-        Self::of(session, server)
+        let execution = program.executions([0].into_iter()).expect("a Lua state").remove(0);
+        Self::of(execution, server)
     }
 
-    pub(crate) fn of(session: Box<dyn Session>, server: impl FnMut(&str) -> Answer + 'a) -> Self {
-        Self { session, server: Box::new(server), requests: Vec::new(), number: 0 }
+    pub(crate) fn of(
+        execution: Box<dyn Execution>,
+        server: impl FnMut(&str) -> Answer + 'a,
+    ) -> Self {
+        Self { execution, server: Box::new(server), requests: Vec::new(), number: 0 }
     }
 
     /// A thread of the command that the script was compiled for.
     pub(crate) fn of_command(program: &Program, thread: u32) -> Self {
-        let session = program.sessions([thread].into_iter()).expect("a Lua state").remove(0);
-        let mut client = Self::of(session, nothing);
-        assert!(!client.session.set_up(chance(u64::MAX)));
+        let execution = program.executions([thread].into_iter()).expect("a Lua state").remove(0);
+        let mut client = Self::of(execution, nothing);
+        assert!(!client.execution.set_up(chance(u64::MAX)));
         client.begin();
         client
     }
@@ -131,7 +134,7 @@ impl<'a> Client<'a> {
     }
 
     pub(crate) fn set_up(&mut self) -> Result<(), Fault> {
-        assert!(self.session.set_up(chance(u64::MAX)));
+        assert!(self.execution.set_up(chance(u64::MAX)));
         self.run_to_end()
     }
 
@@ -141,16 +144,16 @@ impl<'a> Client<'a> {
     }
 
     pub(crate) fn begin(&mut self) {
-        self.session.begin(0, chance(self.number));
+        self.execution.begin(0, chance(self.number));
         self.number += 1;
     }
 
     pub(crate) fn tear_down(&mut self) -> Result<(), Fault> {
-        assert!(self.session.tear_down(chance(u64::MAX - 1)));
+        assert!(self.execution.tear_down(chance(u64::MAX - 1)));
         self.run_to_end()
     }
 
-    /// Resumes the session until it is done.
+    /// Resumes the execution until it is done.
     pub(crate) fn run_to_end(&mut self) -> Result<(), Fault> {
         let mut after = After::Goes(None);
         while let After::Goes(answer) = after {
@@ -160,7 +163,7 @@ impl<'a> Client<'a> {
     }
 
     fn step(&mut self, answer: Option<(Answer, Keep)>) -> Result<After, Fault> {
-        let step = resume(&mut *self.session, answer)?;
+        let step = resume(&mut *self.execution, answer)?;
         let Step::Request(connection, request) = step else {
             let ends = matches!(step, Step::Done | Step::Stop { .. });
             match step {
@@ -189,7 +192,7 @@ impl<'a> Client<'a> {
 
     /// The first request of a transaction that is then given up.
     pub(crate) fn first_request(&mut self) -> String {
-        match self.session.resume(Resume::Continue).expect("no fault") {
+        match self.execution.resume(Resume::Continue).expect("no fault") {
             Step::Request(connection, request) => describe(connection, &request),
             other => format!("{other:?}"),
         }
@@ -202,8 +205,11 @@ enum After {
     Goes(Option<(Answer, Keep)>),
 }
 
-fn resume(session: &mut dyn Session, answer: Option<(Answer, Keep)>) -> Result<Step<'_>, Fault> {
-    let Some((answer, keep)) = answer else { return session.resume(Resume::Continue) };
+fn resume(
+    execution: &mut dyn Execution,
+    answer: Option<(Answer, Keep)>,
+) -> Result<Step<'_>, Fault> {
+    let Some((answer, keep)) = answer else { return execution.resume(Resume::Continue) };
     let error = match &answer {
         Answer::Error(error) => Some(error.clone()),
         _ => None,
@@ -214,7 +220,7 @@ fn resume(session: &mut dyn Session, answer: Option<(Answer, Keep)>) -> Result<S
         Answer::Affected(_) | Answer::Error(_) => Vec::new(),
     };
     let rows_affected = if let Answer::Affected(count) = answer { count } else { 0 };
-    session.resume(Resume::Reply(&Reply {
+    execution.resume(Resume::Reply(&Reply {
         error: error.as_ref(),
         rows_returned: results.iter().map(|result| result.row_count).sum(),
         results: if keep == Keep::None { &[] } else { &results },

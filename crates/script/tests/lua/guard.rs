@@ -134,8 +134,8 @@ fn a_loaded_file_is_each_clients_own() {
     let modules = with_modules([("own", "count = (count or 0) + 1")]);
     let text = "local chunk = loadfile('own.lua') function event() chunk() print(count) end";
     let program = program_with(text, Settings { clients: 2, ..modules }).expect("no problem");
-    for session in program.sessions(0..2).expect("a Lua state") {
-        Client::of(session, nothing).live(2).expect("no fault");
+    for execution in program.executions(0..2).expect("a Lua state") {
+        Client::of(execution, nothing).live(2).expect("no fault");
     }
     assert_eq!(printed(), ["1", "2", "1", "2"]);
 }

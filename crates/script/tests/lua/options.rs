@@ -93,8 +93,8 @@ fn a_clients_change_of_an_option_is_its_own() {
     let text = "sysbench.cmdline.options = {n = {'N', 1}} \
                 function event() print(sysbench.opt.n) sysbench.opt.n = sysbench.opt.n + 1 end";
     let program = program_with(text, with_options(&[])).expect("no problem");
-    for session in program.sessions(0..2).expect("a Lua state") {
-        Client::of(session, nothing).live(2).expect("no fault");
+    for execution in program.executions(0..2).expect("a Lua state") {
+        Client::of(execution, nothing).live(2).expect("no fault");
     }
     assert_eq!(printed(), ["1", "2", "1", "2"]);
 }

@@ -477,9 +477,9 @@ fn connects_take_the_servers_in_turn() {
                 writer, reader = drv:connect(), drv:connect() end \
                 function event() reader:disconnect() reader = drv:connect() reader:reconnect() end";
     let program = program_with(text, Settings { servers: 3, clients: 2, ..settings() }).unwrap();
-    let sessions = program.sessions([0, 1].into_iter()).expect("a Lua state");
-    let requests = sessions.into_iter().map(|session| {
-        let mut client = Client::of(session, nothing);
+    let executions = program.executions([0, 1].into_iter()).expect("a Lua state");
+    let requests = executions.into_iter().map(|execution| {
+        let mut client = Client::of(execution, nothing);
         client.set_up().expect("no fault");
         client.event().expect("no fault");
         // After a loss everything is set up again, with the same servers.
@@ -584,7 +584,7 @@ fn unread_rows_are_not_requested() {
         let mut client = Client::new(&program(&text), nothing);
         client.set_up().unwrap();
         client.begin();
-        match client.session.resume(Resume::Continue) {
+        match client.execution.resume(Resume::Continue) {
             Ok(Step::Request(_, Request::Text { keep, .. })) => assert_eq!(keep, expected),
             other => panic!("{other:?}"),
         }

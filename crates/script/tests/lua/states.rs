@@ -10,10 +10,10 @@ fn globals_of_clients_are_apart() {
                 function event() count = count + 1 print(own, sysbench.tid, count, _G.count) end";
     let program = program_with(text, Settings { clients: 2, ..settings() }).expect("no problem");
     let mut clients: Vec<Client<'_>> = program
-        .sessions(0..2)
+        .executions(0..2)
         .expect("a Lua state")
         .into_iter()
-        .map(|session| Client::of(session, nothing))
+        .map(|execution| Client::of(execution, nothing))
         .collect();
     for client in &mut clients {
         client.set_up().expect("no fault");
@@ -31,11 +31,11 @@ fn sessions_may_be_sent_to_any_thread() {
                     con:query('x' .. sysbench.rand.uniform(1, 1e6)) \
                 end";
     let program = program_with(text, Settings { clients: 4, ..settings() }).expect("no problem");
-    let sessions = || program.sessions(0..4).expect("a Lua state").into_iter();
-    let live = |session| Client::of(session, nothing).live(500).expect("no fault");
-    let in_turn: Vec<Vec<String>> = sessions().map(live).collect();
+    let executions = || program.executions(0..4).expect("a Lua state").into_iter();
+    let live = |execution| Client::of(execution, nothing).live(500).expect("no fault");
+    let in_turn: Vec<Vec<String>> = executions().map(live).collect();
     let threads: Vec<_> =
-        sessions().map(|session| std::thread::spawn(move || live(session))).collect();
+        executions().map(|execution| std::thread::spawn(move || live(execution))).collect();
     // What others draw meanwhile makes no difference.
     for (thread, in_turn) in threads.into_iter().zip(in_turn) {
         assert_eq!(thread.join().expect("no panic"), in_turn);

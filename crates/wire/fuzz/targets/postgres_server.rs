@@ -2,11 +2,11 @@
 
 #![no_main]
 
-use dbdyno_wire::testserver::postgres::{Answer, Server};
+use dbdyno_wire::testserver::postgres::{CannedReply, Server};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let mut answer = Answer::rows(&["a"], &[&[Some("1")]]);
+    let mut answer = CannedReply::rows(&["a"], &[&[Some("1")]]);
     let mut server = Server::default();
     let mut out = Vec::new();
     for piece in data.chunks(17) {

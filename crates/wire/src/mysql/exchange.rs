@@ -12,8 +12,8 @@ use super::packet::{self, BODY_BYTES_MAX, ERROR};
 use super::pending::{Pending, Purpose, Stage};
 use super::rows::Format;
 use super::statements::{Preparation, Preparations};
-use crate::answer::Answer;
 use crate::event::{Outcome, PrepareFailure};
+use crate::reply_builder::ReplyBuilder;
 use crate::{ProtocolError, ReceiveBuffer};
 use dbdyno_model::{Flow, Keep, Queue, Reply, ServerError, StatementId};
 
@@ -47,7 +47,7 @@ pub(super) struct Exchange {
     pub(super) order: Vec<u16>,
     /// The answer has been delivered and is cleared before the next one.
     delivered: bool,
-    pub(super) answer: Answer,
+    pub(super) answer: ReplyBuilder,
     answered: (StatementId, Flow),
     in_transaction: bool,
     pub(super) preparations: Preparations,
@@ -65,7 +65,7 @@ impl Exchange {
             columns: Vec::new(),
             order: Vec::new(),
             delivered: false,
-            answer: Answer::default(),
+            answer: ReplyBuilder::default(),
             answered: (StatementId(0), Flow::Wait),
             in_transaction: false,
             preparations: Preparations::of(statements),

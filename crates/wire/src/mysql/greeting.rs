@@ -2,7 +2,7 @@
 
 use super::capability::{self, LONG_PASSWORD};
 use super::fields::Fields;
-use super::session::Session;
+use super::session_facts::SessionFacts;
 use crate::ProtocolError;
 
 /// The only version since 3.21.
@@ -22,7 +22,7 @@ pub(super) struct Greeting {
 }
 
 impl Greeting {
-    pub(super) fn read(body: &[u8]) -> Result<(Self, Session), ProtocolError> {
+    pub(super) fn read(body: &[u8]) -> Result<(Self, SessionFacts), ProtocolError> {
         let mut fields = Fields(body);
         if fields.u8()? != PROTOCOL_VERSION {
             return Err(ProtocolError::Malformed("the greeting of another protocol"));
@@ -40,7 +40,8 @@ impl Greeting {
         let mut challenge = [first_part, second_part].concat();
         challenge.truncate(CHALLENGE_BYTES);
         let method = fields.text_bytes().to_vec();
-        let session = Session::new(connection_id, &version, capabilities & capability::SSL != 0);
+        let session =
+            SessionFacts::new(connection_id, &version, capabilities & capability::SSL != 0);
         Ok((Self { capabilities, challenge, method }, session))
     }
 

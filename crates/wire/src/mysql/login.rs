@@ -10,10 +10,10 @@ use super::capability::{CONNECT_ATTRS, CONNECT_WITH_DB, LOCAL_FILES, NEEDED, SSL
 use super::config::{Channel, Config, Opening};
 use super::fields::Fields;
 use super::greeting::{CHALLENGE_BYTES, Greeting};
-use super::method::{self, Answer, AuthContext, Method};
+use super::method::{self, AuthContext, AuthResponse, Method};
 use super::packet::{self, ERROR};
 use super::rsa::{PublicKey, SEED_BYTES};
-use super::session::Session;
+use super::session_facts::SessionFacts;
 use super::{capability, command, error_packet};
 use crate::ProtocolError;
 use crate::event::Outcome;
@@ -97,7 +97,7 @@ impl Login {
         &mut self,
         body: &[u8],
         config: &Config,
-        session: &mut Session,
+        session: &mut SessionFacts,
         out: &mut Vec<u8>,
     ) -> Result<Option<Outcome>, ProtocolError> {
         let tag = *body.first().ok_or(ProtocolError::Malformed("an empty packet"))?;
@@ -137,7 +137,7 @@ impl Login {
         &mut self,
         body: &[u8],
         config: &Config,
-        session: &mut Session,
+        session: &mut SessionFacts,
         out: &mut Vec<u8>,
     ) -> Result<Option<Outcome>, ProtocolError> {
         let greeting;
@@ -211,7 +211,7 @@ impl Login {
     fn send_answer(
         &mut self,
         method: Method,
-        answer: Answer,
+        answer: AuthResponse,
         out: &mut Vec<u8>,
     ) -> Option<Outcome> {
         match self.encode_answer(method, answer) {
@@ -229,19 +229,19 @@ impl Login {
     fn encode_answer(
         &mut self,
         method: Method,
-        answer: Answer,
+        answer: AuthResponse,
     ) -> Result<Option<Vec<u8>>, Outcome> {
         match answer {
-            Answer::Proof(proof) => {
+            AuthResponse::Proof(proof) => {
                 self.stage = Stage::Proving(method);
                 Ok(Some(proof))
             }
-            Answer::KeyRequest(request) => {
+            AuthResponse::KeyRequest(request) => {
                 self.stage = Stage::AwaitingKey(method);
                 Ok(Some(vec![request]))
             }
-            Answer::Nothing => Ok(None),
-            Answer::Refusal(why) => Err(refused(&why)),
+            AuthResponse::Nothing => Ok(None),
+            AuthResponse::Refusal(why) => Err(refused(&why)),
         }
     }
 }

@@ -46,7 +46,7 @@ pub(super) struct AuthContext<'a> {
 
 /// What a method sends.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum AuthResponse {
     /// This; then the server decides.
     Proof(Vec<u8>),
     /// This; then the server's public key comes.
@@ -71,21 +71,21 @@ impl Method {
         self,
         challenge: &[u8],
         context: AuthContext<'_>,
-    ) -> Result<Answer, ProtocolError> {
+    ) -> Result<AuthResponse, ProtocolError> {
         let password = context.config.password_bytes();
         let bytes = if self == Self::Ed25519 { ED25519_CHALLENGE_BYTES } else { CHALLENGE_BYTES };
         let challenge = challenge
             .get(..bytes)
             .ok_or(ProtocolError::Malformed("a challenge that is too short"))?;
         Ok(match self {
-            Self::Ed25519 => Answer::Proof(password::ed25519(password, challenge)),
-            Self::Native if password.is_empty() => Answer::Proof(Vec::new()),
-            _ if password.is_empty() => Answer::Proof(EMPTY_PASSWORD.to_vec()),
-            Self::Native => Answer::Proof(password::native(password, challenge)),
-            Self::CachingSha2 => Answer::Proof(password::caching_sha2(password, challenge)),
+            Self::Ed25519 => AuthResponse::Proof(password::ed25519(password, challenge)),
+            Self::Native if password.is_empty() => AuthResponse::Proof(Vec::new()),
+            _ if password.is_empty() => AuthResponse::Proof(EMPTY_PASSWORD.to_vec()),
+            Self::Native => AuthResponse::Proof(password::native(password, challenge)),
+            Self::CachingSha2 => AuthResponse::Proof(password::caching_sha2(password, challenge)),
             // Its server accepts the password itself only over TLS, not over a Unix socket.
             Self::Sha256 if context.is_encrypted => cleartext(context),
-            Self::Sha256 => Answer::KeyRequest(SHA256_KEY_REQUEST),
+            Self::Sha256 => AuthResponse::KeyRequest(SHA256_KEY_REQUEST),
         })
     }
 
@@ -94,27 +94,31 @@ impl Method {
         self,
         continuation: &[u8],
         context: AuthContext<'_>,
-    ) -> Result<Answer, ProtocolError> {
+    ) -> Result<AuthResponse, ProtocolError> {
         match (self, continuation) {
-            (Self::CachingSha2, FAST_AUTH_SUCCESS) => Ok(Answer::Nothing),
+            (Self::CachingSha2, FAST_AUTH_SUCCESS) => Ok(AuthResponse::Nothing),
             (Self::CachingSha2, NOT_CACHED) if context.is_secret => Ok(cleartext(context)),
-            (Self::CachingSha2, NOT_CACHED) => Ok(Answer::KeyRequest(CACHING_KEY_REQUEST)),
+            (Self::CachingSha2, NOT_CACHED) => Ok(AuthResponse::KeyRequest(CACHING_KEY_REQUEST)),
             _ => Err(ProtocolError::Malformed("the server continues after the final proof")),
         }
     }
 }
 
 /// The password itself.
-fn cleartext(context: AuthContext<'_>) -> Answer {
-    Answer::Proof(password::cleartext(context.config.password_bytes()))
+fn cleartext(context: AuthContext<'_>) -> AuthResponse {
+    AuthResponse::Proof(password::cleartext(context.config.password_bytes()))
 }
 
 /// The password, encrypted with the server's key.
-pub(super) fn encrypted(key: &PublicKey, challenge: &[u8], context: AuthContext<'_>) -> Answer {
+pub(super) fn encrypted(
+    key: &PublicKey,
+    challenge: &[u8],
+    context: AuthContext<'_>,
+) -> AuthResponse {
     let password = context.config.password_bytes();
     match password::encrypted(password, challenge, key, context.seed) {
-        Some(proof) => Answer::Proof(proof),
-        None => Answer::Refusal(
+        Some(proof) => AuthResponse::Proof(proof),
+        None => AuthResponse::Refusal(
             "the password is too long for the server's public key: log in over TLS".into(),
         ),
     }

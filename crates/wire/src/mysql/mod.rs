@@ -27,15 +27,15 @@ mod protocol;
 mod request;
 pub(crate) mod rows;
 mod rsa;
-mod session;
+mod session_facts;
 mod statements;
 
 pub use config::{Channel, Config, Opening};
 pub use protocol::Mysql;
-pub use session::Session;
+pub use session_facts::SessionFacts;
 
 /// A connection to a server of the MySQL family, without the socket.
 pub type Connection = crate::Connection<Mysql>;
 
 /// An event of such a connection.
-pub type Event<'a> = crate::Event<'a, Session>;
+pub type Event<'a> = crate::Event<'a, SessionFacts>;

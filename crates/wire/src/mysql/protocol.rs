@@ -7,7 +7,7 @@ use super::login::Login;
 use super::packet;
 use super::pending::Purpose;
 use super::request::Meta;
-use super::session::Session;
+use super::session_facts::SessionFacts;
 use crate::connection::{Cancellation, Connection, Protocol};
 use crate::event::{Outcome, PrepareFailure};
 use crate::{ProtocolError, ReceiveBuffer};
@@ -27,7 +27,7 @@ pub struct Mysql {
 impl Protocol for Mysql {
     type Config = Config;
     type Opening = Opening;
-    type Session = Session;
+    type SessionFacts = SessionFacts;
 
     fn new(config: Arc<Config>, statements: Arc<[Statement]>) -> Self {
         let exchange = Exchange::new(statements.len());
@@ -44,7 +44,7 @@ impl Protocol for Mysql {
     fn poll(
         &mut self,
         buffer: &mut ReceiveBuffer,
-        session: &mut Session,
+        session: &mut SessionFacts,
         out: &mut Vec<u8>,
     ) -> Result<Option<Outcome>, ProtocolError> {
         match self.login {
@@ -98,15 +98,15 @@ impl Protocol for Mysql {
         command::quit(out);
     }
 
-    fn cancellation(session: &Session) -> Cancellation {
+    fn cancellation(session: &SessionFacts) -> Cancellation {
         Cancellation::Statement(format!("KILL QUERY {}", session.connection_id))
     }
 
-    fn backend(session: &Session) -> u32 {
+    fn backend(session: &SessionFacts) -> u32 {
         session.connection_id
     }
 
-    fn server_version(session: &Session) -> &str {
+    fn server_version(session: &SessionFacts) -> &str {
         &session.server_version
     }
 }
@@ -126,7 +126,7 @@ impl Mysql {
     fn log_in(
         &mut self,
         buffer: &mut ReceiveBuffer,
-        session: &mut Session,
+        session: &mut SessionFacts,
         out: &mut Vec<u8>,
     ) -> Result<Option<Outcome>, ProtocolError> {
         let Some(login) = &mut self.login else { return Ok(None) };

@@ -3,7 +3,7 @@
 use super::column::Column;
 use super::fields::Fields;
 use crate::ProtocolError;
-use crate::answer::Row;
+use crate::reply_builder::Row;
 
 /// Stands for NULL in place of a length.
 const NULL: u8 = 0xfb;

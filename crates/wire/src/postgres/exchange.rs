@@ -6,13 +6,13 @@
 //! command is complete. After an error the server skips everything up to the next synchronization
 //! point, and so do we: each skipped request still gets its outcome.
 
-use super::answer::Answer;
 use super::diagnostic::Diagnostic;
 use super::encode;
 use super::message::{self, Message};
 use super::pending::{Pending, Purpose};
 use super::prepared::{Preparation, Preparations, Slot};
-use super::session::Session;
+use super::reply_builder::ReplyBuilder;
+use super::session_facts::SessionFacts;
 use super::stage::Stage;
 use crate::event::{Outcome, PrepareFailure};
 use crate::{ProtocolError, ReceiveBuffer};
@@ -32,7 +32,7 @@ pub(super) struct Exchange {
     skipping: bool,
     /// The answer has been delivered and is cleared before the next one.
     delivered: bool,
-    pub(super) answer: Answer,
+    pub(super) answer: ReplyBuilder,
     answered: (StatementId, Flow),
     in_transaction: bool,
     pub(super) preparations: Preparations,
@@ -53,7 +53,7 @@ impl Exchange {
             stage: Stage::Idle,
             skipping: false,
             delivered: false,
-            answer: Answer::default(),
+            answer: ReplyBuilder::default(),
             answered: (StatementId(0), Flow::Wait),
             in_transaction: false,
             preparations: Preparations::of(statements.len()),
@@ -108,7 +108,7 @@ impl Exchange {
     pub(super) fn poll(
         &mut self,
         buffer: &mut ReceiveBuffer,
-        session: &mut Session,
+        session: &mut SessionFacts,
         out: &mut Vec<u8>,
     ) -> Result<Option<Outcome>, ProtocolError> {
         loop {
@@ -132,7 +132,7 @@ impl Exchange {
     fn on_message(
         &mut self,
         message: Message<'_>,
-        session: &mut Session,
+        session: &mut SessionFacts,
         out: &mut Vec<u8>,
     ) -> Result<Option<Outcome>, ProtocolError> {
         let Some(stage) = self.stage.after(message.tag) else {
@@ -263,7 +263,7 @@ impl Exchange {
     fn on_asynchronous(
         &mut self,
         message: Message<'_>,
-        session: &mut Session,
+        session: &mut SessionFacts,
     ) -> Result<Option<Outcome>, ProtocolError> {
         match message.tag {
             b'N' => Ok(Some(Outcome::Notice(Diagnostic::parse(message.body)?))),

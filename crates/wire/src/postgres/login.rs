@@ -9,7 +9,7 @@ use super::diagnostic::Diagnostic;
 use super::encode;
 use super::message::{Fields, Message};
 use super::scram::{Binding, ClientFirst, ServerSignature};
-use super::session::Session;
+use super::session_facts::SessionFacts;
 use crate::ProtocolError;
 use crate::event::Outcome;
 use dbdyno_model::{FailureClass, ServerError};
@@ -75,7 +75,7 @@ impl Login {
         &mut self,
         message: Message<'_>,
         config: &Config,
-        session: &mut Session,
+        session: &mut SessionFacts,
         out: &mut Vec<u8>,
     ) -> Result<Option<Outcome>, ProtocolError> {
         match (message.tag, &self.stage) {

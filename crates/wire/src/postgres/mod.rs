@@ -7,7 +7,6 @@
 //! written by `request` (with `encode` and `parameter`), and `exchange` processes the answers:
 //! `stage` defines which message may come next, `answer` collects one request's answer.
 
-mod answer;
 mod channel_binding;
 mod config;
 pub mod copy;
@@ -20,9 +19,10 @@ mod parameter;
 mod pending;
 mod prepared;
 mod protocol;
+mod reply_builder;
 mod request;
 mod scram;
-mod session;
+mod session_facts;
 mod stage;
 pub mod tls;
 
@@ -31,10 +31,10 @@ pub use config::{Channel, Config, Opening, Version};
 pub use diagnostic::Diagnostic;
 pub use exchange::SKIPPED;
 pub use protocol::Postgres;
-pub use session::Session;
+pub use session_facts::SessionFacts;
 
 /// A connection to a PostgreSQL server, without the socket.
 pub type Connection = crate::Connection<Postgres>;
 
 /// An event of such a connection.
-pub type Event<'a> = crate::Event<'a, Session>;
+pub type Event<'a> = crate::Event<'a, SessionFacts>;

@@ -4,7 +4,7 @@ use super::config::{Config, Opening};
 use super::exchange::Exchange;
 use super::login::Login;
 use super::pending::Purpose;
-use super::session::Session;
+use super::session_facts::SessionFacts;
 use super::{encode, message};
 use crate::connection::{Cancellation, Protocol};
 use crate::event::{Outcome, PrepareFailure};
@@ -25,7 +25,7 @@ pub struct Postgres {
 impl Protocol for Postgres {
     type Config = Config;
     type Opening = Opening;
-    type Session = Session;
+    type SessionFacts = SessionFacts;
 
     fn new(config: Arc<Config>, statements: Arc<[Statement]>) -> Self {
         let exchange = Exchange::new(Arc::clone(&statements));
@@ -41,7 +41,7 @@ impl Protocol for Postgres {
     fn poll(
         &mut self,
         buffer: &mut ReceiveBuffer,
-        session: &mut Session,
+        session: &mut SessionFacts,
         out: &mut Vec<u8>,
     ) -> Result<Option<Outcome>, ProtocolError> {
         match self.login {
@@ -90,17 +90,17 @@ impl Protocol for Postgres {
         encode::terminate(out);
     }
 
-    fn cancellation(session: &Session) -> Cancellation {
+    fn cancellation(session: &SessionFacts) -> Cancellation {
         let mut message = Vec::new();
         encode::cancel(session.process_id, session.cancel_key(), &mut message);
         Cancellation::Message(message)
     }
 
-    fn backend(session: &Session) -> u32 {
+    fn backend(session: &SessionFacts) -> u32 {
         session.process_id
     }
 
-    fn server_version(session: &Session) -> &str {
+    fn server_version(session: &SessionFacts) -> &str {
         session.server_version()
     }
 
@@ -113,7 +113,7 @@ impl Postgres {
     fn log_in(
         &mut self,
         buffer: &mut ReceiveBuffer,
-        session: &mut Session,
+        session: &mut SessionFacts,
         out: &mut Vec<u8>,
     ) -> Result<Option<Outcome>, ProtocolError> {
         let Some(login) = &mut self.login else { return Ok(None) };

@@ -9,7 +9,7 @@ pub const REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 
 /// The server's answer to [`REQUEST`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum TlsResponse {
     /// The handshake may begin.
     Accepted,
     /// The server does not encrypt; the startup message may follow unencrypted.
@@ -21,11 +21,11 @@ pub enum Answer {
 
 /// Reads the one byte. Nothing may follow it: bytes received unencrypted must never be taken for
 /// encrypted ones (CVE-2021-23222).
-pub fn answer(received: &[u8]) -> Result<Answer, ProtocolError> {
+pub fn response(received: &[u8]) -> Result<TlsResponse, ProtocolError> {
     match received {
-        b"S" => Ok(Answer::Accepted),
-        b"N" => Ok(Answer::Refused),
-        [b'E', ..] => Ok(Answer::Error),
+        b"S" => Ok(TlsResponse::Accepted),
+        b"N" => Ok(TlsResponse::Refused),
+        [b'E', ..] => Ok(TlsResponse::Error),
         [b'S' | b'N', _, ..] => {
             Err(ProtocolError::Malformed("bytes after the answer to the request for encryption"))
         }
@@ -36,15 +36,15 @@ pub fn answer(received: &[u8]) -> Result<Answer, ProtocolError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, answer};
+    use super::{TlsResponse, response};
 
     #[test]
     fn only_a_lone_byte_is_an_answer() {
-        assert_eq!(answer(b"S"), Ok(Answer::Accepted));
-        assert_eq!(answer(b"N"), Ok(Answer::Refused));
-        assert_eq!(answer(b"E\0\0"), Ok(Answer::Error));
+        assert_eq!(response(b"S"), Ok(TlsResponse::Accepted));
+        assert_eq!(response(b"N"), Ok(TlsResponse::Refused));
+        assert_eq!(response(b"E\0\0"), Ok(TlsResponse::Error));
         for wrong in [&b""[..], b"SS", b"N\x16", b"H"] {
-            assert!(answer(wrong).is_err(), "{wrong:?}");
+            assert!(response(wrong).is_err(), "{wrong:?}");
         }
     }
 }

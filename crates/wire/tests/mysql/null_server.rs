@@ -4,7 +4,7 @@ use crate::common::Peer;
 use crate::driver::{self, Scenario, Step};
 use crate::scenarios;
 use dbdyno_model::{Flow, Keep, QueryMode, Value};
-use dbdyno_wire::testserver::mysql::{Answer, Database, Server};
+use dbdyno_wire::testserver::mysql::{CannedReply, Database, Server};
 
 /// A server in memory.
 struct InMemory {
@@ -32,25 +32,25 @@ impl Peer for InMemory {
 
 /// Knows a few statements; everything else is a command.
 struct Few {
-    row: Answer,
-    error: Answer,
-    unprepared: Answer,
-    command: Answer,
+    row: CannedReply,
+    error: CannedReply,
+    unprepared: CannedReply,
+    command: CannedReply,
 }
 
 impl Default for Few {
     fn default() -> Self {
         Self {
-            row: Answer::rows(&["abalance"], &[&[Some("42")], &[None]]),
-            error: Answer::error(1213, "40001", "Deadlock found"),
-            unprepared: Answer::error(1295, "HY000", "not supported yet"),
-            command: Answer::command(7),
+            row: CannedReply::rows(&["abalance"], &[&[Some("42")], &[None]]),
+            error: CannedReply::error(1213, "40001", "Deadlock found"),
+            unprepared: CannedReply::error(1295, "HY000", "not supported yet"),
+            command: CannedReply::command(7),
         }
     }
 }
 
 impl Database for Few {
-    fn execute(&mut self, sql: &str) -> &Answer {
+    fn execute(&mut self, sql: &str) -> &CannedReply {
         match sql.split(' ').next() {
             Some("select") => &self.row,
             Some("fail") => &self.error,
@@ -114,7 +114,7 @@ fn rubbish_is_an_error_for_the_server_too() {
     for rubbish in
         [&b"\x01\0\0\x02\xfe"[..], b"GET / HTTP/1.1\r\n", b"\x01\0\0\x01a\x01\0\0\x00\x99"]
     {
-        let (mut command, mut out) = (Answer::command(0), Vec::new());
+        let (mut command, mut out) = (CannedReply::command(0), Vec::new());
         let mut server = Server::greet(&mut out);
         assert!(server.receive(rubbish, &mut command, &mut out).is_err(), "{rubbish:?}");
     }

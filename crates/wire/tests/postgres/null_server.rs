@@ -4,7 +4,7 @@ use crate::common::Peer;
 use crate::driver::{self, Scenario, Step};
 use crate::scenarios;
 use dbdyno_model::{Flow, Keep, QueryMode, Value};
-use dbdyno_wire::testserver::postgres::{Answer, Database, Server};
+use dbdyno_wire::testserver::postgres::{CannedReply, Database, Server};
 
 /// A server in memory.
 struct InMemory {
@@ -25,23 +25,23 @@ impl Peer for InMemory {
 
 /// Knows a few statements; everything else is a command.
 struct Few {
-    row: Answer,
-    error: Answer,
-    command: Answer,
+    row: CannedReply,
+    error: CannedReply,
+    command: CannedReply,
 }
 
 impl Default for Few {
     fn default() -> Self {
         Self {
-            row: Answer::rows(&["abalance"], &[&[Some("42")], &[None]]),
-            error: Answer::error("40001", "could not serialize access"),
-            command: Answer::command("UPDATE 7"),
+            row: CannedReply::rows(&["abalance"], &[&[Some("42")], &[None]]),
+            error: CannedReply::error("40001", "could not serialize access"),
+            command: CannedReply::command("UPDATE 7"),
         }
     }
 }
 
 impl Database for Few {
-    fn execute(&mut self, sql: &str) -> &Answer {
+    fn execute(&mut self, sql: &str) -> &CannedReply {
         if sql.starts_with("select") {
             &self.row
         } else if sql.starts_with("fail") {
@@ -51,7 +51,7 @@ impl Database for Few {
         }
     }
 
-    fn describe(&mut self, sql: &str) -> &Answer {
+    fn describe(&mut self, sql: &str) -> &CannedReply {
         self.execute(sql)
     }
 }
@@ -110,7 +110,7 @@ fn client_and_server_agree_in_every_query_mode() {
 #[test]
 fn rubbish_is_an_error_for_the_server_too() {
     for rubbish in [&b"\0\0\0\x04"[..], b"\xff\xff\xff\xff", b"GET / HTTP/1.1\r\n"] {
-        let mut command = Answer::command("OK");
+        let mut command = CannedReply::command("OK");
         let mut out = Vec::new();
         assert!(Server::default().receive(rubbish, &mut command, &mut out).is_err(), "{rubbish:?}");
     }
@@ -120,7 +120,8 @@ fn rubbish_is_an_error_for_the_server_too() {
 fn a_client_that_leaves_is_gone() {
     let mut connection = driver::connection(&scenarios::login("in memory", "anybody", None));
     let opening = driver::opening(&scenarios::login("in memory", "anybody", None));
-    let (mut server, mut command, mut sent) = (Server::default(), Answer::command("OK"), vec![]);
+    let (mut server, mut command, mut sent) =
+        (Server::default(), CannedReply::command("OK"), vec![]);
     connection.start(opening, &mut sent);
     connection.terminate(&mut sent);
     server.receive(&sent, &mut command, &mut Vec::new()).expect("a good client");

@@ -5,24 +5,24 @@
 //! than one packet, or texts with several statements (a text gets one answer, whatever it
 //! contains).
 
-mod answer;
+mod canned_reply;
 mod session;
 
 use crate::mysql::packet;
 use crate::{ProtocolError, ReceiveBuffer};
-pub use answer::Answer;
+pub use canned_reply::CannedReply;
 use session::Session;
 
 /// Provides the answers of a server.
 pub trait Database {
     /// The answer to a statement: asked when it is executed, and for its columns when it is
     /// prepared.
-    fn execute(&mut self, sql: &str) -> &Answer;
+    fn execute(&mut self, sql: &str) -> &CannedReply;
 }
 
 /// The same answer to everything.
-impl Database for Answer {
-    fn execute(&mut self, _sql: &str) -> &Answer {
+impl Database for CannedReply {
+    fn execute(&mut self, _sql: &str) -> &CannedReply {
         self
     }
 }

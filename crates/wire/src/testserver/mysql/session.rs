@@ -1,6 +1,6 @@
 //! A logged-in session: its statements and its transaction.
 
-use super::{Answer, Database, answer};
+use super::{CannedReply, Database, canned_reply};
 use crate::ProtocolError;
 use crate::mysql::capability::status;
 use crate::mysql::command::{CLOSE, EXECUTE, PING, PREPARE, QUERY, QUIT};
@@ -32,7 +32,7 @@ impl Session {
         let mut fields = Fields(body);
         match fields.u8()? {
             QUIT => return Ok(false),
-            PING => Answer::command(0).write(Format::Text, self.status(), out),
+            PING => CannedReply::command(0).write(Format::Text, self.status(), out),
             QUERY => {
                 let sql = String::from_utf8_lossy(fields.0);
                 self.run(&sql, Format::Text, database, out);
@@ -70,13 +70,13 @@ impl Session {
         self.prepared += 1;
         self.statements.insert(self.prepared, sql.into());
         let parameters = sql.matches('?').count() as u16;
-        answer::prepared(self.prepared, answer.columns, parameters, out);
+        canned_reply::prepared(self.prepared, answer.columns, parameters, out);
     }
 
     fn execute(&mut self, number: u32, database: &mut impl Database, out: &mut Vec<u8>) {
         match self.statements.get(&number).cloned() {
             Some(sql) => self.run(&sql, Format::Binary, database, out),
-            None => Answer::error(1243, "HY000", "Unknown prepared statement handler").write(
+            None => CannedReply::error(1243, "HY000", "Unknown prepared statement handler").write(
                 Format::Binary,
                 self.status(),
                 out,

@@ -4,12 +4,12 @@
 //! and pipelines; does not support COPY, named portals, encryption, or texts with several
 //! statements (a text gets one answer, whatever it contains).
 
-mod answer;
+mod canned_reply;
 mod session;
 
 use crate::postgres::message::{self, Fields};
 use crate::{ProtocolError, ReceiveBuffer};
-pub use answer::Answer;
+pub use canned_reply::CannedReply;
 use session::Session;
 
 const ENCRYPTION_REQUESTS: [u32; 2] = [80_877_103, 80_877_104];
@@ -18,19 +18,19 @@ const CANCEL_REQUEST: u32 = 80_877_102;
 /// Provides the answers of a server.
 pub trait Database {
     /// The answer to a statement being executed.
-    fn execute(&mut self, sql: &str) -> &Answer;
+    fn execute(&mut self, sql: &str) -> &CannedReply;
 
     /// The answer that a statement would get, for describing it.
-    fn describe(&mut self, sql: &str) -> &Answer;
+    fn describe(&mut self, sql: &str) -> &CannedReply;
 }
 
 /// The same answer to everything.
-impl Database for Answer {
-    fn execute(&mut self, _sql: &str) -> &Answer {
+impl Database for CannedReply {
+    fn execute(&mut self, _sql: &str) -> &CannedReply {
         self
     }
 
-    fn describe(&mut self, _sql: &str) -> &Answer {
+    fn describe(&mut self, _sql: &str) -> &CannedReply {
         self
     }
 }

@@ -1,6 +1,6 @@
 //! A logged-in session: its statements, its transaction block, its pipeline.
 
-use super::{Answer, Database};
+use super::{CannedReply, Database};
 use crate::ProtocolError;
 use crate::postgres::encode;
 use crate::postgres::message::{Fields, Message};
@@ -155,7 +155,7 @@ impl Session {
     }
 
     fn refuse(&mut self, code: &str, words: &str, out: &mut Vec<u8>) {
-        out.extend_from_slice(&Answer::error(code, words).body);
+        out.extend_from_slice(&CannedReply::error(code, words).body);
         self.fail();
     }
 

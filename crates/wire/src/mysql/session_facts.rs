@@ -2,7 +2,7 @@
 
 /// The server's side of a session, as it reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Session {
+pub struct SessionFacts {
     /// The connection's number on the server, for KILL.
     pub connection_id: u32,
     /// The server's version, as it reports it, without the `5.5.5-` that MariaDB prepends for old
@@ -15,7 +15,7 @@ pub struct Session {
 /// What MariaDB prepends before version 11.
 const REPLICATION_PREFIX: &str = "5.5.5-";
 
-impl Session {
+impl SessionFacts {
     pub(super) fn new(connection_id: u32, version: &str, tls_offered: bool) -> Self {
         let server_version = version.strip_prefix(REPLICATION_PREFIX).unwrap_or(version);
         Self { connection_id, server_version: server_version.to_owned(), tls_offered }
@@ -24,7 +24,7 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
-    use super::Session;
+    use super::SessionFacts;
 
     #[test]
     fn a_version_is_freed_of_what_is_for_replicas() {
@@ -34,7 +34,7 @@ mod tests {
             ("8.0.33", "8.0.33"),
             ("5.5.62-log", "5.5.62-log"),
         ] {
-            assert_eq!(Session::new(7, reported, false).server_version, version);
+            assert_eq!(SessionFacts::new(7, reported, false).server_version, version);
         }
     }
 }

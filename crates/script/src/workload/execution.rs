@@ -5,14 +5,14 @@ use super::interpreter::{EXECUTE, FLUSH, Interpreter, QUEUE, SLEEP};
 use super::kinds::literal;
 use crate::lua::{fault, message_of};
 use crate::pgbench::Commands;
-use crate::{Fault, Resume, Session, Step};
+use crate::{Execution, Fault, Resume, Step};
 use dbdyno_model::{ConnectionId, Flow, Keep, Nanos, Purpose, Reply, Request, StatementId, Stream};
 use mlua::{IntoLua, MultiValue, Table, Thread, Value as LuaValue};
 use std::sync::Arc;
 
-/// A client's session.
+/// A client's execution.
 #[derive(Debug)]
-pub(super) struct WorkloadSession {
+pub(super) struct WorkloadExecution {
     program: Arc<Program>,
     interpreter: Interpreter,
     commands: Commands,
@@ -36,7 +36,7 @@ enum After {
     End,
 }
 
-/// What the session needs next, in a form that borrows nothing.
+/// What the execution needs next, in a form that borrows nothing.
 enum Wanted {
     Statement(usize, Flow),
     Sync(StatementId),
@@ -44,7 +44,7 @@ enum Wanted {
     Done,
 }
 
-impl WorkloadSession {
+impl WorkloadExecution {
     pub(super) fn new(program: Arc<Program>, interpreter: Interpreter) -> Self {
         let commands = Commands::new(&program.commands);
         Self {
@@ -222,7 +222,7 @@ impl WorkloadSession {
     }
 }
 
-impl Session for WorkloadSession {
+impl Execution for WorkloadExecution {
     fn can_move(&self) -> bool {
         true
     }

@@ -1,10 +1,10 @@
-//! A session that only sends requests, and records what it drew.
+//! An execution that only sends requests, and records what it drew.
 
 use dbdyno_model::{ConnectionId, Keep, Request, StatementId, Stream};
-use dbdyno_script::{Fault, Resume, Session, Step};
+use dbdyno_script::{Execution, Fault, Resume, Step};
 use std::sync::{Arc, Mutex};
 
-/// What sessions drew: one (first draw, script) for each transaction begun.
+/// What executions drew: one (first draw, script) for each transaction begun.
 pub type Drawn = Arc<Mutex<Vec<(u64, usize)>>>;
 
 /// Sends `requests` requests in each transaction.
@@ -15,13 +15,13 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// A session that sends `requests` requests per transaction and records its draws in `drawn`.
-    pub fn boxed(requests: u32, drawn: &Drawn) -> Box<dyn Session> {
+    /// An execution that sends `requests` requests per transaction and records its draws in `drawn`.
+    pub fn boxed(requests: u32, drawn: &Drawn) -> Box<dyn Execution> {
         Box::new(Self { requests, left: 0, drawn: Arc::clone(drawn) })
     }
 }
 
-impl Session for Asking {
+impl Execution for Asking {
     fn can_move(&self) -> bool {
         true
     }

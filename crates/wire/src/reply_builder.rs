@@ -14,7 +14,7 @@ const KEPT_BYTES_MAX: usize = MESSAGE_BYTES_MAX;
 
 /// The answer to the request at the head of the queue, as far as it has been received.
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct ReplyBuilder {
     pub(crate) error: Option<ServerError>,
     results: Vec<ResultSet>,
     /// Names of the columns of the current result set.
@@ -31,7 +31,7 @@ pub(crate) struct Answer {
     pub(crate) rolled_back: bool,
 }
 
-impl Answer {
+impl ReplyBuilder {
     /// Resets for the next request. There is mostly nothing to free, so this is checked first.
     #[inline]
     pub(crate) fn clear(&mut self) {
@@ -164,16 +164,16 @@ fn row_bytes(row: &[Option<String>]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, KEPT_BYTES_MAX};
+    use super::{KEPT_BYTES_MAX, ReplyBuilder};
     use dbdyno_model::Keep;
 
-    fn row(answer: &mut Answer, keep: Keep, value: &str) {
+    fn row(answer: &mut ReplyBuilder, keep: Keep, value: &str) {
         answer.row_of(keep, || Ok(vec![Some(value.to_owned())])).expect("it is read");
     }
 
     #[test]
     fn the_last_row_is_the_one_kept() {
-        let mut answer = Answer::default();
+        let mut answer = ReplyBuilder::default();
         answer.column("n".into());
         for value in ["1", "2", "3"] {
             row(&mut answer, Keep::LastRow, value);
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn kept_rows_are_bounded() {
-        let mut answer = Answer::default();
+        let mut answer = ReplyBuilder::default();
         let value = "x".repeat(KEPT_BYTES_MAX / 4);
         (0..6).for_each(|_| row(&mut answer, Keep::AllRows, &value));
         answer.end_statement(Keep::AllRows, 0);

@@ -1,18 +1,18 @@
 //! The compiled scripts of a plan, in either language.
 
 use dbdyno_model::{Language, Plan, Protocol, QueryMode, Statement, StatementId};
-use dbdyno_script::{Problem, Session, lua, workload};
+use dbdyno_script::{Execution, Problem, lua, pgbench, workload};
 use dbdyno_sql::Dialect;
 use std::sync::Arc;
 
 /// The compiled scripts of a plan.
-pub(crate) enum Program {
-    Pgbench(Arc<dbdyno_script::Program>),
+pub(crate) enum CompiledScripts {
+    Pgbench(Arc<pgbench::Program>),
     Lua(Box<lua::Program>),
     Workload(Arc<workload::Program>),
 }
 
-impl Program {
+impl CompiledScripts {
     /// Compiles the scripts of a plan: the program, unless there are errors, and all errors and
     /// warnings.
     pub(crate) fn of(plan: &Plan) -> (Option<Self>, Vec<Problem>) {
@@ -28,7 +28,7 @@ impl Program {
                 Err(problems) => (None, problems),
             };
         }
-        let options = dbdyno_script::Options {
+        let options = pgbench::Options {
             seed: plan.seed,
             allow_shell: plan.allow_shell,
             dialect: dialect_of(plan.endpoint.protocol),
@@ -36,7 +36,7 @@ impl Program {
             print,
         };
         let compilation =
-            dbdyno_script::compile(&plan.scripts, &plan.variables, plan.query_mode, options);
+            pgbench::compile(&plan.scripts, &plan.variables, plan.query_mode, options);
         let program = compilation.program.map(|program| Self::Pgbench(Arc::new(program)));
         (program, compilation.problems)
     }
@@ -84,23 +84,23 @@ impl Program {
 
     /// Sessions for the clients of one thread; `apart`: each one self-contained, so that it can
     /// move to another thread.
-    pub(crate) fn sessions(
+    pub(crate) fn executions(
         &self,
         clients: impl Iterator<Item = u32>,
         apart: bool,
-    ) -> Result<Vec<Box<dyn Session>>, Problem> {
+    ) -> Result<Vec<Box<dyn Execution>>, Problem> {
         match self {
             Self::Pgbench(program) => {
-                let session = |client| Box::new(program.session(client)) as Box<dyn Session>;
-                Ok(clients.map(session).collect())
+                let execution = |client| Box::new(program.execution(client)) as Box<dyn Execution>;
+                Ok(clients.map(execution).collect())
             }
-            Self::Workload(program) => clients.map(|client| program.session(client)).collect(),
+            Self::Workload(program) => clients.map(|client| program.execution(client)).collect(),
             Self::Lua(program) if apart => {
                 let each: Result<Vec<_>, _> =
-                    clients.map(|client| program.sessions(std::iter::once(client))).collect();
+                    clients.map(|client| program.executions(std::iter::once(client))).collect();
                 Ok(each?.into_iter().flatten().collect())
             }
-            Self::Lua(program) => program.sessions(clients),
+            Self::Lua(program) => program.executions(clients),
         }
     }
 }

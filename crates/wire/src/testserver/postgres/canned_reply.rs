@@ -7,7 +7,7 @@ const TEXT_TYPE: u32 = 25;
 
 /// The answer to one statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct CannedReply {
     /// The description of the rows, or that there are none.
     pub(super) description: Vec<u8>,
     /// The answer to its execution.
@@ -16,7 +16,7 @@ pub struct Answer {
     pub(super) is_error: bool,
 }
 
-impl Answer {
+impl CannedReply {
     /// A command without rows, with a tag such as `UPDATE 1`.
     pub fn command(tag: &str) -> Self {
         let (mut description, mut body) = (Vec::new(), Vec::new());

@@ -13,7 +13,7 @@ const STATUS_FROM_END: usize = 4;
 
 /// The answer to one statement: packets numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct CannedReply {
     /// To a text.
     text: Vec<u8>,
     /// To a prepared statement.
@@ -22,7 +22,7 @@ pub struct Answer {
     pub(super) is_error: bool,
 }
 
-impl Answer {
+impl CannedReply {
     /// A command without rows that affected this many.
     pub fn command(rows_affected: u8) -> Self {
         let mut body = Vec::new();

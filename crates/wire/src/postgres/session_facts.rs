@@ -14,7 +14,7 @@ const CANCEL_KEY_BYTES_MAX: usize = 256;
 
 /// The server's side of a session, as it reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Session {
+pub struct SessionFacts {
     /// The protocol version in use.
     pub version: Version,
     /// The server process.
@@ -23,7 +23,7 @@ pub struct Session {
     parameters: Vec<(String, String)>,
 }
 
-impl Session {
+impl SessionFacts {
     /// The value of a parameter that the server reports.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())

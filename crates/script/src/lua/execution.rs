@@ -15,12 +15,12 @@ use super::state::State;
 use super::statements::Way;
 use super::yielded::Yielded;
 use crate::dist::Unique;
-use crate::{Fault, Resume, Session, Step};
+use crate::{Execution, Fault, Resume, Step};
 use dbdyno_model::{ConnectionId, Nanos, Purpose, Stream, server_of};
 use std::sync::Arc;
 
-/// A client's session of a Lua script.
-pub(super) struct LuaSession {
+/// A client's execution of a Lua script.
+pub(super) struct LuaExecution {
     state: Arc<State>,
     coroutine: Coroutine,
     exchange: Exchange,
@@ -32,7 +32,7 @@ pub(super) struct LuaSession {
     servers: Vec<u32>,
 }
 
-/// What the session cannot do itself.
+/// What the execution cannot do itself.
 enum Wanted {
     /// An exchange with the server.
     Exchange(Outgoing),
@@ -69,7 +69,7 @@ impl From<Preparation> for Next {
     }
 }
 
-impl LuaSession {
+impl LuaExecution {
     pub(super) fn new(state: Arc<State>, number: u32, entry: Entry) -> Self {
         let settings = &state.source.settings;
         let unique = Unique::new(number, settings.clients, settings.seed);
@@ -78,10 +78,10 @@ impl LuaSession {
             Coroutine::new(number, ClientContext { chance, unique, seeded: None }, entry);
         let ignorable = settings.argument("mysql_ignore_errors");
         let exchange = Exchange::new(Ignorable::new(settings.driver, ignorable));
-        let mut session =
+        let mut execution =
             Self { state, coroutine, exchange, number, connects: 0, servers: Vec::new() };
-        session.begin_with_first_connection();
-        session
+        execution.begin_with_first_connection();
+        execution
     }
 
     /// The client has the connection that the engine makes, and no other.
@@ -185,7 +185,7 @@ impl LuaSession {
     }
 }
 
-impl Session for LuaSession {
+impl Execution for LuaExecution {
     /// Only together with its whole Lua state.
     fn can_move(&self) -> bool {
         Arc::strong_count(&self.state) == 1

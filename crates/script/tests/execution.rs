@@ -9,7 +9,8 @@ use common::{
 use dbdyno_model::{
     Flow, Keep, Nanos, QueryMode, Reply, Request, ResultSet, Scalar, StatementId, Value,
 };
-use dbdyno_script::{Options, PgbenchSession, Resume, Session, Step, compile};
+use dbdyno_script::pgbench::{Options, PgbenchExecution, compile};
+use dbdyno_script::{Execution, Resume, Step};
 use dbdyno_sql::Dialect;
 use std::collections::BTreeMap;
 
@@ -28,8 +29,8 @@ END;
 ";
 
 /// The parameters of the next request.
-fn parameters(session: &mut PgbenchSession, input: Resume<'_>) -> Vec<Value> {
-    match session.resume(input).unwrap() {
+fn parameters(execution: &mut PgbenchExecution, input: Resume<'_>) -> Vec<Value> {
+    match execution.resume(input).unwrap() {
         Step::Request(_, Request::Parameterized { parameters, .. }) => parameters.to_vec(),
         other => panic!("{other:?}"),
     }
@@ -51,12 +52,12 @@ fn the_built_in_script_has_seven_statements_and_their_parameters() {
     assert!(insert.sql.ends_with("VALUES ($1, $2, $3, $4, CURRENT_TIMESTAMP)"), "{}", insert.sql);
     assert!(insert.source.ends_with("VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);"));
 
-    let mut session = program.session(0);
-    session.begin(0, chance(1));
+    let mut execution = program.execution(0);
+    execution.begin(0, chance(1));
     let answer = reply(&[]);
-    assert_eq!(parameters(&mut session, Resume::Continue), []);
-    let update = parameters(&mut session, Resume::Reply(&answer));
-    let select = parameters(&mut session, Resume::Reply(&answer));
+    assert_eq!(parameters(&mut execution, Resume::Continue), []);
+    let update = parameters(&mut execution, Resume::Reply(&answer));
+    let select = parameters(&mut execution, Resume::Reply(&answer));
     assert_eq!(update[1], select[0]);
     assert!(matches!(update[0], Value::Int(-5000..=5000)));
     assert!(matches!(update[1], Value::Int(1..=100_000)));
@@ -67,15 +68,15 @@ fn the_rows_of_a_copy_come_in_small_blocks_and_again_for_each_try() {
     let rows = format!("{}:n\n", "x".repeat(100_000));
     let script = format!("\\set n 7\ncopy t from stdin;\n{rows}{rows}\\.\nselect :n;");
     let program = program(&[&script], QueryMode::Prepared);
-    let mut session = program.session(0);
+    let mut execution = program.execution(0);
     let expected = rows.replace(":n", "7").repeat(2).into_bytes();
-    session.begin(0, chance(1));
+    execution.begin(0, chance(1));
     for _ in 0..2 {
-        let begun = session.resume(Resume::Continue).unwrap();
+        let begun = execution.resume(Resume::Continue).unwrap();
         assert!(matches!(begun, Step::Request(_, Request::Copy { sql: "copy t from stdin", .. })));
         let (mut sent, mut blocks) = (Vec::new(), 0);
         loop {
-            let step = session.resume(Resume::RowsWanted).unwrap();
+            let step = execution.resume(Resume::RowsWanted).unwrap();
             let Step::Request(_, Request::CopyRows { rows, is_last, .. }) = step else {
                 panic!("{step:?}")
             };
@@ -88,16 +89,16 @@ fn the_rows_of_a_copy_come_in_small_blocks_and_again_for_each_try() {
         }
         assert_eq!(sent, expected);
         assert!(blocks > 5);
-        session.restart();
+        execution.restart();
     }
 }
 
 #[test]
 fn the_same_chance_gives_the_same_transaction() {
     let program = program(&[TPCB], QueryMode::Simple);
-    let mut first = texts(&mut program.session(0), 0, 5);
-    assert_eq!(first, texts(&mut program.session(1), 0, 5));
-    assert_ne!(first, texts(&mut program.session(0), 0, 6));
+    let mut first = texts(&mut program.execution(0), 0, 5);
+    assert_eq!(first, texts(&mut program.execution(1), 0, 5));
+    assert_ne!(first, texts(&mut program.execution(0), 0, 6));
     assert_eq!(first.pop().as_deref(), Some("END"));
 }
 
@@ -105,7 +106,7 @@ fn the_same_chance_gives_the_same_transaction() {
 fn values_go_into_simple_text_as_pgbench_writes_them() {
     let script = "\\set i -5\n\\set d 1.0 / 3\n\\set b 1 < 2\n\\set n null\n\
         select :i, :d, :b, :n, ':i', \":i\" /* :i */, 1::int, :unknown, a[1:2] -- :i\n, $$:i$$;";
-    let sent = texts(&mut program(&[script], QueryMode::Simple).session(0), 0, 0);
+    let sent = texts(&mut program(&[script], QueryMode::Simple).execution(0), 0, 0);
     assert_eq!(
         sent,
         ["select -5, 0.333333333333333, true, NULL, '-5', \"-5\" /* -5 */, 1::int, :unknown, \
@@ -121,16 +122,16 @@ fn only_code_has_parameters_each_mention_one() {
     let sql = &program.statements()[0].sql;
     assert_eq!(sql, "select $1, $2, $3, ':j', \"x:j\", 1::int4 /* :i */ -- :i;");
     assert_eq!(program.statements()[0].as_text, None);
-    let mut session = program.session(0);
-    session.begin(0, chance(0));
-    let sent = parameters(&mut session, Resume::Continue);
+    let mut execution = program.execution(0);
+    execution.begin(0, chance(0));
+    let sent = parameters(&mut execution, Resume::Continue);
     assert_eq!(sent, [Value::Int(5), Value::Int(5), Value::Null]);
 }
 
 #[test]
 fn combined_statements_are_one_text() {
     let script = "select 1 \\; select ':x' \\; select a\\:b;\nselect 2";
-    let sent = texts(&mut program(&[script], QueryMode::Simple).session(0), 0, 0);
+    let sent = texts(&mut program(&[script], QueryMode::Simple).execution(0), 0, 0);
     assert_eq!(sent, ["select 1 ; select ':x' ; select a:b", "select 2"]);
 }
 
@@ -138,15 +139,15 @@ fn combined_statements_are_one_text() {
 fn automatic_variables_have_values_that_the_plan_may_override() {
     let script = "select :scale, :client_id, :random_seed, :default_seed;";
     let plain = program(&[script], QueryMode::Simple);
-    let sent = texts(&mut plain.session(3), 0, 0);
+    let sent = texts(&mut plain.execution(3), 0, 0);
     assert!(sent[0].starts_with("select 1, 3, 7, "), "{sent:?}");
-    assert_eq!(sent, [texts(&mut plain.session(3), 0, 9).remove(0)]);
+    assert_eq!(sent, [texts(&mut plain.execution(3), 0, 9).remove(0)]);
 
     let names = ["scale", "client_id", "random_seed", "default_seed"];
     let given = |name: &str| (name.to_owned(), Scalar::Text("1e1".into()));
     let variables = BTreeMap::from(names.map(given));
     let overridden = compiled(&[script], &variables, QueryMode::Simple).unwrap();
-    assert_eq!(texts(&mut overridden.session(3), 0, 0), ["select 1e1, 1e1, 1e1, 1e1"]);
+    assert_eq!(texts(&mut overridden.execution(3), 0, 0), ["select 1e1, 1e1, 1e1, 1e1"]);
 }
 
 #[test]
@@ -171,7 +172,7 @@ select 'end';";
         let variables =
             BTreeMap::from([("x".into(), Scalar::Int(x)), ("y".into(), Scalar::Bool(y))]);
         let program = compiled(&[script], &variables, QueryMode::Simple).unwrap();
-        texts(&mut program.session(0), 0, 0).concat().replace("select ", "")
+        texts(&mut program.execution(0), 0, 0).concat().replace("select ", "")
     };
     assert_eq!(run(1, true), "'one''and''end'");
     assert_eq!(run(1, false), "'one''but''end'");
@@ -195,13 +196,13 @@ fn gset_takes_the_only_row_of_the_last_answer() {
     let script = "select 1 as a \\; select 2 as a, 'x' as b, null as c \\gset p_\n\
         select :p_a, :p_b, :p_c;";
     let program = program(&[script], QueryMode::Simple);
-    let mut session = program.session(0);
+    let mut execution = program.execution(0);
     let answers = [row(&["a"], &[Some("1")]), row(&["a", "b", "c"], &[Some("2"), Some("x"), None])];
-    session.begin(0, chance(0));
-    let step = session.resume(Resume::Continue).unwrap();
+    execution.begin(0, chance(0));
+    let step = execution.resume(Resume::Continue).unwrap();
     assert!(matches!(step, Step::Request(_, Request::Text { keep: Keep::LastRow, .. })));
     let answer = reply(&answers);
-    let sent = text(session.resume(Resume::Reply(&answer)).unwrap());
+    let sent = text(execution.resume(Resume::Reply(&answer)).unwrap());
     assert_eq!(sent, "select 2, x, NULL");
 }
 
@@ -209,13 +210,13 @@ fn gset_takes_the_only_row_of_the_last_answer() {
 fn gset_refuses_any_other_number_of_rows() {
     let program = program(&["select 1;\nselect a from t \\gset\n"], QueryMode::Prepared);
     for count in [0, 2] {
-        let mut session = program.session(0);
-        session.begin(0, chance(0));
+        let mut execution = program.execution(0);
+        execution.begin(0, chance(0));
         let none = reply(&[]);
-        session.resume(Resume::Continue).unwrap();
-        session.resume(Resume::Reply(&none)).unwrap();
+        execution.resume(Resume::Continue).unwrap();
+        execution.resume(Resume::Reply(&none)).unwrap();
         let answer = [ResultSet { row_count: count, ..row(&["a"], &[Some("1")]) }];
-        let fault = session.resume(Resume::Reply(&reply(&answer))).unwrap_err();
+        let fault = execution.resume(Resume::Reply(&reply(&answer))).unwrap_err();
         assert_eq!((fault.command, fault.line), (1, 2));
         assert!(fault.message.ends_with(&format!("not {count}")), "{}", fault.message);
     }
@@ -226,12 +227,12 @@ fn aset_takes_the_last_row_of_each_answer_that_has_one() {
     let script = "\\set b 7\nselect 1 as a\\; select 2 as b where false\\; select 3 as c \\aset\n\
         select :a, :b, :c;";
     let program = program(&[script], QueryMode::Simple);
-    let mut session = program.session(0);
-    session.begin(0, chance(0));
-    session.resume(Resume::Continue).unwrap();
+    let mut execution = program.execution(0);
+    execution.begin(0, chance(0));
+    execution.resume(Resume::Continue).unwrap();
     let empty = ResultSet { row_count: 0, rows: vec![], ..row(&["b"], &[Some("2")]) };
     let answers = [row(&["a"], &[Some("1")]), empty, row(&["c"], &[Some("3")])];
-    let sent = text(session.resume(Resume::Reply(&reply(&answers))).unwrap());
+    let sent = text(execution.resume(Resume::Reply(&reply(&answers))).unwrap());
     assert_eq!(sent, "select 1, 7, 3");
 }
 
@@ -239,23 +240,23 @@ fn aset_takes_the_last_row_of_each_answer_that_has_one() {
 fn text_from_rows_is_a_number_in_expressions() {
     let script = "select 1 \\gset\n\\set y :x * 2 + :d\n\\sleep :x us\nselect :y;";
     let program = program(&[script], QueryMode::Simple);
-    let mut session = program.session(0);
-    session.begin(0, chance(0));
-    session.resume(Resume::Continue).unwrap();
+    let mut execution = program.execution(0);
+    execution.begin(0, chance(0));
+    execution.resume(Resume::Continue).unwrap();
     let answers = [row(&["x", "d", "y"], &[Some("21"), Some("0.5"), Some("none")])];
-    let step = session.resume(Resume::Reply(&reply(&answers))).unwrap();
+    let step = execution.resume(Resume::Reply(&reply(&answers))).unwrap();
     assert_eq!(step, Step::Sleep(Nanos(21_000)));
-    assert_eq!(text(session.resume(Resume::Continue).unwrap()), "select 42.5");
+    assert_eq!(text(execution.resume(Resume::Continue).unwrap()), "select 42.5");
 }
 
 #[test]
 fn pipelines_queue_and_wait_at_their_end() {
     let script = "\\startpipeline\nselect 1;\n\\syncpipeline\nselect 2;\n\\endpipeline\nselect 3;";
     let program = program(&[script], QueryMode::Extended);
-    let mut session = program.session(0);
-    session.begin(0, chance(0));
+    let mut execution = program.execution(0);
+    execution.begin(0, chance(0));
     let mut flows = Vec::new();
-    while let Step::Request(_, request) = session.resume(Resume::Continue).unwrap() {
+    while let Step::Request(_, request) = execution.resume(Resume::Continue).unwrap() {
         flows.push((request.statement().0, request.flow()));
     }
     let (queue, wait) = (Flow::Queue, Flow::Wait);
@@ -268,10 +269,10 @@ fn pipelines_queue_and_wait_at_their_end() {
 fn pauses_have_units_and_are_never_negative() {
     let script = "\\set t 1.9\n\\sleep 2\n\\sleep 10ms\n\\sleep 10 US\n\\sleep -5\n\\sleep :t ms\n";
     let program = program(&[script], QueryMode::Simple);
-    let mut session = program.session(0);
-    session.begin(0, chance(0));
+    let mut execution = program.execution(0);
+    execution.begin(0, chance(0));
     let mut pauses = Vec::new();
-    while let Step::Sleep(pause) = session.resume(Resume::Continue).unwrap() {
+    while let Step::Sleep(pause) = execution.resume(Resume::Continue).unwrap() {
         pauses.push(pause.0);
     }
     assert_eq!(pauses, [2_000_000_000, 10_000_000, 10_000, 0, 1_000_000]);
@@ -281,13 +282,13 @@ fn pauses_have_units_and_are_never_negative() {
 fn shell_commands_get_values_and_give_numbers() {
     let script = "\\set x 5\n\\shell echo :x ::x a:x\n\\setshell y expr :x + 1\nselect :y;";
     let program = program(&[script], QueryMode::Simple);
-    let mut session = program.session(0);
-    session.begin(0, chance(0));
-    let step = session.resume(Resume::Continue).unwrap();
+    let mut execution = program.execution(0);
+    execution.begin(0, chance(0));
+    let step = execution.resume(Resume::Continue).unwrap();
     assert_eq!(step, Step::Shell { command: "echo 5 :x a:x", output: false });
-    let step = session.resume(Resume::Shell(Ok(""))).unwrap();
+    let step = execution.resume(Resume::Shell(Ok(""))).unwrap();
     assert_eq!(step, Step::Shell { command: "expr 5 + 1", output: true });
-    let sent = text(session.resume(Resume::Shell(Ok(" 6 \nmore"))).unwrap());
+    let sent = text(execution.resume(Resume::Shell(Ok(" 6 \nmore"))).unwrap());
     assert_eq!(sent, "select 6");
 }
 
@@ -295,10 +296,10 @@ fn shell_commands_get_values_and_give_numbers() {
 fn shell_commands_can_fail() {
     let program = program(&["\\setshell y cmd\n"], QueryMode::Simple);
     for outcome in [Err("exit status 1"), Ok(""), Ok("six"), Ok("1.5")] {
-        let mut session = program.session(0);
-        session.begin(0, chance(0));
-        session.resume(Resume::Continue).unwrap();
-        let fault = session.resume(Resume::Shell(outcome)).unwrap_err();
+        let mut execution = program.execution(0);
+        execution.begin(0, chance(0));
+        execution.resume(Resume::Continue).unwrap();
+        let fault = execution.resume(Resume::Shell(outcome)).unwrap_err();
         assert_eq!((fault.command, fault.line), (0, 1));
     }
 }
@@ -309,10 +310,10 @@ fn a_client_keeps_its_variables_from_script_to_script() {
         &["\\set n 5\nselect :n;", "\\if :n = 5\n\\set n :n + 1\n\\endif\nselect :n;"],
         QueryMode::Simple,
     );
-    let mut session = program.session(0);
-    assert_eq!(texts(&mut session, 0, 0), ["select 5"]);
-    assert_eq!(texts(&mut session, 1, 1), ["select 6"]);
-    assert_eq!(texts(&mut session, 1, 2), ["select 6"]);
+    let mut execution = program.execution(0);
+    assert_eq!(texts(&mut execution, 0, 0), ["select 5"]);
+    assert_eq!(texts(&mut execution, 1, 1), ["select 6"]);
+    assert_eq!(texts(&mut execution, 1, 2), ["select 6"]);
     assert_eq!(fault(&program), None);
 }
 
@@ -321,27 +322,27 @@ fn a_restarted_transaction_has_the_variables_and_the_chance_it_began_with() {
     let script = "\\set r random(1, 1000000)\n\\set n :n + 1\nselect :r, :n;";
     let variables = BTreeMap::from([("n".to_owned(), Scalar::Int(0))]);
     let program = compiled(&[script], &variables, QueryMode::Simple).unwrap();
-    let mut session = program.session(0);
-    texts(&mut session, 0, 1);
-    session.begin(0, chance(2));
-    let first = text(session.resume(Resume::Continue).unwrap());
+    let mut execution = program.execution(0);
+    texts(&mut execution, 0, 1);
+    execution.begin(0, chance(2));
+    let first = text(execution.resume(Resume::Continue).unwrap());
     assert!(first.ends_with(", 2"), "{first}");
     let error = serialization_failure();
     let failed = Reply { error: Some(&error), in_transaction: true, ..reply(&[]) };
-    assert_eq!(session.resume(Resume::Reply(&failed)).unwrap(), Step::Done);
-    session.restart();
-    assert_eq!(text(session.resume(Resume::Continue).unwrap()), first);
+    assert_eq!(execution.resume(Resume::Reply(&failed)).unwrap(), Step::Done);
+    execution.restart();
+    assert_eq!(text(execution.resume(Resume::Continue).unwrap()), first);
 }
 
 #[test]
 fn a_script_must_not_leave_its_transaction_open() {
     let program = program(&["begin;\nselect 1;"], QueryMode::Simple);
-    let mut session = program.session(0);
-    session.begin(0, chance(0));
+    let mut execution = program.execution(0);
+    execution.begin(0, chance(0));
     let open = Reply { in_transaction: true, ..reply(&[]) };
-    session.resume(Resume::Continue).unwrap();
-    session.resume(Resume::Reply(&open)).unwrap();
-    let fault = session.resume(Resume::Reply(&open)).unwrap_err();
+    execution.resume(Resume::Continue).unwrap();
+    execution.resume(Resume::Reply(&open)).unwrap();
+    let fault = execution.resume(Resume::Reply(&open)).unwrap_err();
     assert_eq!((fault.command, fault.line), (1, 2));
 }
 
@@ -355,9 +356,9 @@ fn old_scripts_draw_with_setrandom() {
 \\setrandom three 3 3 exponential :scale
 select :aid, :one, :two, :three;";
     let program = program(&[script], QueryMode::Simple);
-    let mut session = program.session(0);
+    let mut execution = program.execution(0);
     let drawn: Vec<String> =
-        (0..50).map(|number| texts(&mut session, 0, number).concat()).collect();
+        (0..50).map(|number| texts(&mut execution, 0, number).concat()).collect();
     assert!(drawn.iter().all(|sql| sql.ends_with(", 1, 2, 3")), "{drawn:?}");
     assert!((1..=10).all(|aid| drawn.contains(&format!("select {aid}, 1, 2, 3"))), "{drawn:?}");
 }
@@ -369,9 +370,9 @@ fn a_script_may_have_no_sql_and_a_statement_no_text() {
     let texts: Vec<_> =
         program.statements().iter().map(|found| (&*found.sql, &*found.source)).collect();
     assert_eq!(texts, [("", ";"), ("select 1", "select 1 \n;")]);
-    let mut session = program.session(0);
-    session.begin(0, chance(0));
-    assert_eq!(parameters(&mut session, Resume::Continue), []);
+    let mut execution = program.execution(0);
+    execution.begin(0, chance(0));
+    assert_eq!(parameters(&mut execution, Resume::Continue), []);
 }
 
 #[test]
@@ -380,7 +381,7 @@ fn the_largest_expressions_allowed_fit_in_the_stack_of_a_thread() {
     let nested = format!("\\set x {}1{}\nselect :x;", "(2 - ".repeat(49), ")".repeat(49));
     for (script, result) in [(sum, "select 1001"), (nested, "select 1")] {
         let program = program(&[&script], QueryMode::Simple);
-        let run = move || texts(&mut program.session(0), 0, 0);
+        let run = move || texts(&mut program.execution(0), 0, 0);
         let small = std::thread::Builder::new().stack_size(512 * 1024).spawn(run).unwrap();
         assert_eq!(small.join().unwrap(), [result]);
     }
@@ -413,7 +414,7 @@ fn where_no_server_takes_a_parameter_values_are_written_into_the_text() {
             let program = program(&[&script], mode);
             let as_text = program.statements()[0].as_text.clone();
             assert_eq!(as_text, Some(format!(":n is {place}")), "{sql}");
-            assert_eq!(texts(&mut program.session(0), 0, 0), [sent]);
+            assert_eq!(texts(&mut program.execution(0), 0, 0), [sent]);
         }
         assert_eq!(program(&[&script], QueryMode::Simple).statements()[0].as_text, None);
     }
@@ -473,9 +474,9 @@ fn the_plan_may_tell_the_types_of_parameters() {
 fn text_in_a_pipeline_is_a_part_of_it() {
     let script = "\\set n 3\n\\startpipeline\nselect ':n';\n\\endpipeline\n";
     let program = program(&[script], QueryMode::Prepared);
-    let mut session = program.session(0);
-    session.begin(0, chance(0));
-    let Step::Request(_, request) = session.resume(Resume::Continue).unwrap() else { panic!() };
+    let mut execution = program.execution(0);
+    execution.begin(0, chance(0));
+    let Step::Request(_, request) = execution.resume(Resume::Continue).unwrap() else { panic!() };
     assert_eq!(request.flow(), Flow::Queue);
     assert!(matches!(request, Request::TextInPipeline { sql: "select '3'", .. }), "{request:?}");
 }
@@ -483,9 +484,9 @@ fn text_in_a_pipeline_is_a_part_of_it() {
 #[test]
 fn statements_are_numbered_over_all_scripts() {
     let program = program(&["select 1;select 2;", "select 3;"], QueryMode::Prepared);
-    let mut session = program.session(0);
-    session.begin(1, chance(0));
-    let Step::Request(_, request) = session.resume(Resume::Continue).unwrap() else { panic!() };
+    let mut execution = program.execution(0);
+    execution.begin(1, chance(0));
+    let Step::Request(_, request) = execution.resume(Resume::Continue).unwrap() else { panic!() };
     assert_eq!(request.statement(), StatementId(2));
     assert_eq!((program.statements()[2].script, program.statements()[2].index), (1, 0));
 }
@@ -496,13 +497,13 @@ const TEXT: &str = "\\settext c ##-@@\ninsert into t (c, n) values (:c, 'x');\n"
 fn text_by_a_pattern_is_a_parameter_or_a_string() {
     let program = program(&[TEXT], QueryMode::Prepared);
     assert_eq!(program.statements()[0].sql, "insert into t (c, n) values ($1, 'x')");
-    let mut session = program.session(0);
-    session.begin(0, chance(1));
-    let drawn = parameters(&mut session, Resume::Continue);
+    let mut execution = program.execution(0);
+    execution.begin(0, chance(1));
+    let drawn = parameters(&mut execution, Resume::Continue);
     let [Value::Text(drawn)] = &drawn[..] else { panic!("{drawn:?}") };
 
     let program = compiled(&[TEXT], &BTreeMap::new(), QueryMode::Simple).unwrap();
-    let sent = texts(&mut program.session(0), 0, 1);
+    let sent = texts(&mut program.execution(0), 0, 1);
     assert_eq!(sent, [format!("insert into t (c, n) values ('{drawn}', 'x')")]);
 }
 

@@ -1,6 +1,6 @@
 //! One client running the scripts of a program.
 //!
-//! The session executes instructions until one needs the caller: a request to the server, a pause,
+//! It executes instructions until one needs the caller: a request to the server, a pause,
 //! or a shell command. It returns what it needs and is resumed with the result. The language has no
 //! loops, so a script always ends.
 
@@ -12,21 +12,22 @@ use super::program::{Body, Instruction, Operation, Program, Query};
 use super::scope::Scope;
 use super::step_buffers::{StepBuffers, pause};
 use super::variables::Variables;
-use crate::{Fault, Resume, Session, Step};
+use crate::{Execution, Fault, Resume, Step};
 use dbdyno_model::{
     ConnectionId, Purpose, Reply, Request, ResultSet, Stream, Value, text_by_pattern,
 };
 use std::sync::Arc;
 
-/// A client's position in its script, and its variables.
+/// One client's execution of its scripts.
 #[derive(Debug)]
-pub struct PgbenchSession {
+pub struct PgbenchExecution {
     program: Arc<Program>,
-    client: Client,
+    progress: Progress,
 }
 
+/// A client's position in its script, and its variables.
 #[derive(Debug)]
-struct Client {
+struct Progress {
     variables: Variables,
     script: usize,
     /// The instruction to continue with.
@@ -39,20 +40,20 @@ struct Client {
 }
 
 impl Program {
-    /// One client's session.
-    pub fn session(self: &Arc<Self>, client_id: u32) -> PgbenchSession {
-        PgbenchSession::new(Arc::clone(self), client_id)
+    /// One client's execution.
+    pub fn execution(self: &Arc<Self>, client_id: u32) -> PgbenchExecution {
+        PgbenchExecution::new(Arc::clone(self), client_id)
     }
 }
 
-impl PgbenchSession {
+impl PgbenchExecution {
     fn new(program: Arc<Program>, client_id: u32) -> Self {
         let mut variables = Variables::new(program.start.clone());
         if let Some(slot) = program.client_id {
             variables.set(slot, Value::Int(client_id.into()));
         }
         let chance = Stream::keyed(0, Purpose::Script, 0, 0);
-        let client = Client {
+        let progress = Progress {
             variables,
             script: 0,
             next: usize::MAX,
@@ -61,52 +62,52 @@ impl PgbenchSession {
             in_transaction: false,
             buffers: StepBuffers::default(),
         };
-        Self { program, client }
+        Self { program, progress }
     }
 }
 
-impl Session for PgbenchSession {
+impl Execution for PgbenchExecution {
     fn can_move(&self) -> bool {
         true
     }
 
     fn begin(&mut self, script: usize, chance: Stream) {
-        let client = &mut self.client;
-        client.variables.keep();
-        client.script = script;
-        client.next = 0;
-        client.chance_at_begin = chance.clone();
-        client.chance = chance;
-        client.in_transaction = false;
+        let progress = &mut self.progress;
+        progress.variables.keep();
+        progress.script = script;
+        progress.next = 0;
+        progress.chance_at_begin = chance.clone();
+        progress.chance = chance;
+        progress.in_transaction = false;
     }
 
     fn restart(&mut self) {
-        let client = &mut self.client;
-        client.variables.undo();
-        client.next = 0;
-        client.chance = client.chance_at_begin.clone();
-        client.in_transaction = false;
+        let progress = &mut self.progress;
+        progress.variables.undo();
+        progress.next = 0;
+        progress.chance = progress.chance_at_begin.clone();
+        progress.in_transaction = false;
     }
 
     fn prefetch(&self) {
-        self.client.variables.prefetch();
-        self.client.buffers.prefetch();
+        self.progress.variables.prefetch();
+        self.progress.buffers.prefetch();
     }
 
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault> {
-        let Self { program, client } = self;
+        let Self { program, progress } = self;
         if let Resume::RowsWanted = input {
-            return Ok(client.next_rows(program));
+            return Ok(progress.next_rows(program));
         }
-        client.take(program, &input)?;
-        match client.advance(program)? {
-            Some(place) => client.step(program, place),
+        progress.take(program, &input)?;
+        match progress.advance(program)? {
+            Some(place) => progress.step(program, place),
             None => Ok(Step::Done),
         }
     }
 }
 
-impl Client {
+impl Progress {
     fn code<'p>(&self, program: &'p Program) -> &'p [Instruction] {
         &program.scripts[self.script]
     }

@@ -2,11 +2,11 @@
 
 use super::message::Fields;
 use crate::ProtocolError;
-pub(crate) use crate::answer::Answer;
-use crate::answer::Row;
+pub(crate) use crate::reply_builder::ReplyBuilder;
+use crate::reply_builder::Row;
 use dbdyno_model::Keep;
 
-impl Answer {
+impl ReplyBuilder {
     /// A `RowDescription`: a result set with rows begins.
     pub(crate) fn begin_rows(&mut self, keep: Keep, body: &[u8]) -> Result<(), ProtocolError> {
         /// Table, attribute, type, its size and modifier, format: the fields after each name.
@@ -75,7 +75,7 @@ fn rows_affected(tag: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, rows_affected};
+    use super::{ReplyBuilder, rows_affected};
     use dbdyno_model::Keep;
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
     fn a_row_that_lies_is_malformed() {
         for body in [&b"\0\x01\0\0\0\x05abc"[..], b"\0\x02\0\0\0\0", b"\0\x01\xff\xff\xff\xfe", b""]
         {
-            assert!(Answer::default().row(Keep::AllRows, body).is_err(), "{body:?}");
+            assert!(ReplyBuilder::default().row(Keep::AllRows, body).is_err(), "{body:?}");
         }
     }
 }

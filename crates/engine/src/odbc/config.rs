@@ -11,7 +11,7 @@ const UNITS_MAX: usize = i16::MAX as usize;
 
 /// The configuration shared by all sessions.
 #[derive(Debug)]
-pub(crate) struct Blueprint {
+pub(crate) struct Config {
     pub(super) library: &'static Library,
     pub(super) connection_string: ConnectionString,
     pub(super) login_timeout_s: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Blueprint {
 /// Where and as whom to log in. Contains the password, so it is never shown.
 pub(super) struct ConnectionString(Vec<u16>);
 
-impl Blueprint {
+impl Config {
     /// For clients that run these statements. The login is added to the attributes of the address.
     pub(crate) fn for_run(
         endpoint: &Endpoint,
