@@ -281,7 +281,7 @@ fn impossible(state: &State, input: &Input) -> ! {
 }
 
 /// The execution of a placeholder.
-struct NoExecution;
+pub(crate) struct NoExecution;
 
 impl Execution for NoExecution {
     fn begin(&mut self, _: usize, _: Stream) {}

@@ -47,6 +47,11 @@ impl Intervals {
         self.end = timeline.interval_end(self.begin);
     }
 
+    /// What its tallies count.
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+
     /// When the current one begins.
     pub(crate) fn begin(&self) -> Nanos {
         self.begin

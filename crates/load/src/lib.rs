@@ -6,6 +6,7 @@
 
 mod arrivals;
 mod client;
+mod clients;
 mod connector;
 mod ending;
 mod intervals;
@@ -22,7 +23,7 @@ mod worker;
 pub use client::Client;
 pub use connector::{Outage, OutageEvent, WAITED_BESIDE_OTHERS};
 pub use intervals::ClosedInterval;
-pub use port::{Event, HopelessScript, Port, Settings, ShellCall};
+pub use port::{EndReport, Event, HopelessScript, Port, Settings, ShellCall};
 pub use schedule::Schedule;
 pub use script_viability::HOPELESS_AFTER;
 pub(crate) use script_viability::ScriptViability;

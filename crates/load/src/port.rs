@@ -7,7 +7,7 @@ use dbdyno_hist::Shape;
 use dbdyno_model::{
     BlockWords, ConnectionId, Nanos, Plan, Reply, Request, ServerError, StatementId,
 };
-use dbdyno_script::Execution;
+use dbdyno_script::{Execution, Fault};
 use std::sync::Arc;
 
 /// The actions a worker requests. Clients are numbered from 0 within the worker.
@@ -129,6 +129,21 @@ pub struct HopelessScript {
     pub statement: StatementId,
     /// Its error.
     pub error: ServerError,
+}
+
+/// What a worker has to say at its end.
+#[derive(Clone, Debug, Default)]
+pub struct EndReport {
+    /// An error before the load began, which makes the run impossible.
+    pub fatal: Option<ServerError>,
+    /// How the server stopped answering, if it did.
+    pub stalled: Option<String>,
+    /// Clients whose scripts failed: (client over the whole run, error).
+    pub faults: Vec<(u64, Fault)>,
+    /// Ages, at the end of the grace period, of the measured transactions that were cut off.
+    pub unfinished_ages: Vec<Nanos>,
+    /// When the last measured transaction ended.
+    pub last_end: Nanos,
 }
 
 /// What a worker is created with.

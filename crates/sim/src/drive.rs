@@ -193,10 +193,10 @@ fn run_worker(plan: &Plan, server: &Server, mut worker: Worker) -> (Worker, Vec<
     }
     let mut activities = Vec::new();
     worker.connect_all(Nanos::ZERO, &mut world);
-    while !worker.is_connected() && worker.fatal().is_none() {
+    while !worker.is_connected() && worker.end_report().fatal.is_none() {
         happen(&mut worker, &mut world);
     }
-    if worker.fatal().is_none() {
+    if worker.end_report().fatal.is_none() {
         worker.start(Timeline::new(plan, world.now));
         while !worker.is_over() {
             happen(&mut worker, &mut world);
@@ -315,13 +315,17 @@ impl Merged {
             unfinished_ages: self
                 .workers
                 .iter()
-                .flat_map(|worker| worker.unfinished_ages().to_vec())
+                .flat_map(|worker| worker.end_report().unfinished_ages.clone())
                 .collect(),
             outage_events: self.workers.iter_mut().flat_map(Worker::take_outage_events).collect(),
             hopeless: self.workers.iter().find_map(|worker| worker.hopeless().cloned()),
-            faults: self.workers.iter().flat_map(|worker| worker.faults().to_vec()).collect(),
-            fatal: self.workers.iter().find_map(|worker| worker.fatal().cloned()),
-            stalled: self.workers.iter().find_map(Worker::stalled).map(str::to_owned),
+            faults: self
+                .workers
+                .iter()
+                .flat_map(|worker| worker.end_report().faults.clone())
+                .collect(),
+            fatal: self.workers.iter().find_map(|worker| worker.end_report().fatal.clone()),
+            stalled: self.workers.iter().find_map(|worker| worker.end_report().stalled.clone()),
         }
     }
 }

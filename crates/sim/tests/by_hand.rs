@@ -275,9 +275,9 @@ fn a_machine_that_stood_still_is_no_silence_of_the_server() {
     wake(&mut answered, Nanos::ZERO);
     wake(&mut silent, Nanos::ZERO);
     answer(&mut answered, ms(3000), 0, None);
-    assert_eq!(answered.stalled(), None);
+    assert_eq!(answered.end_report().stalled, None);
     wake(&mut silent, ms(3000));
-    assert!(silent.stalled().is_some());
+    assert!(silent.end_report().stalled.is_some());
 }
 
 /// In a grace period of a second, over whose end the machine stands still until this instant.
@@ -314,7 +314,7 @@ fn a_machine_that_stood_still_is_no_refusal_to_cancel() {
     let mut worker = standing_still_over_the_grace(ms(11_000));
     wake(&mut worker, ms(18_000)); // was to answer by 16_000
     (0..2).for_each(|client| answer(&mut worker, ms(18_001), client, Some(&no_table())));
-    assert!(worker.is_over() && worker.stalled().is_none());
+    assert!(worker.is_over() && worker.end_report().stalled.is_none());
 }
 
 /// Two clients on two workers; the first one, numbered 0 over the run, is in its first transaction.

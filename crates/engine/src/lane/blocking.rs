@@ -4,9 +4,9 @@
 //! on the way to the lane is not counted as the server's.
 
 use super::dialing::is_busy;
-use super::reporting::{Reporter, ending};
+use super::reporting::Reporter;
 use super::shell::Shell;
-use super::{Channels, ConnectedLane, Message, SLEEP_LONGEST, reply_event};
+use super::{Channels, ConnectedLane, LaneEnd, Message, SLEEP_LONGEST, reply_event};
 use crate::clock;
 use crate::io::Waker;
 use crate::odbc::{ActiveStatement, Config, Connection, ConnectionEvent, EventSender, TimedEvent};
@@ -51,9 +51,9 @@ pub(crate) fn run(settings: Settings, config: Arc<Config>, channels: Channels) {
     super::run_and_report(&channels.reports.clone(), channels.thread, || {
         let mut lane = BlockingLane::new(settings, config, channels);
         lane.run();
-        let ending = ending(&lane.worker);
+        let worker = lane.worker.end_report().clone();
         lane.close_connections();
-        (ending, None::<BlockingLane>)
+        (LaneEnd { worker, broken: None }, None::<BlockingLane>)
     });
 }
 
@@ -85,7 +85,7 @@ impl BlockingLane {
     fn run(&mut self) {
         self.now = clock::now();
         self.worker.connect_all(self.now, &mut self.connections);
-        while !self.worker.is_over() && self.worker.fatal().is_none() {
+        while !self.worker.is_over() {
             let timeout = self.worker.next_wake() - clock::now();
             self.channels.waker.wait(timeout.min(SLEEP_LONGEST));
             while let Ok(event) = self.events.try_recv() {

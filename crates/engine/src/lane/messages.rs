@@ -3,9 +3,8 @@
 use crate::io::Waker;
 use crate::link::Link;
 use dbdyno_hist::{Activity, Latencies};
-use dbdyno_load::{Client, ClosedInterval, HopelessScript, OutageEvent, Timeline};
+use dbdyno_load::{Client, ClosedInterval, EndReport, HopelessScript, OutageEvent, Timeline};
 use dbdyno_model::{Nanos, ServerError};
-use dbdyno_script::Fault;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::mpsc::{Receiver, Sender};
@@ -47,7 +46,7 @@ pub(crate) enum Report {
     /// A script can never work.
     Hopeless(HopelessScript),
     /// The lane is done.
-    Over(u32, Box<Ending>),
+    Over(u32, Box<LaneEnd>),
     /// The server refuses the session that would cancel what the lane's clients are executing.
     CancelFailed(u32, ServerError),
     /// The caller is ready for the load to begin.
@@ -86,12 +85,9 @@ pub(crate) struct ConnectedLane {
 
 /// How a lane ended.
 #[derive(Debug, Default)]
-pub(crate) struct Ending {
-    pub(crate) fatal: Option<ServerError>,
-    pub(crate) stalled: Option<String>,
-    pub(crate) faults: Vec<(u64, Fault)>,
-    pub(crate) unfinished_ages: Vec<Nanos>,
-    pub(crate) last_end: Nanos,
+pub(crate) struct LaneEnd {
+    /// What its worker has to say.
+    pub(crate) worker: EndReport,
     /// The error of the kernel interface itself.
     pub(crate) broken: Option<String>,
 }

@@ -20,14 +20,14 @@ use dbdyno_load::{Event, Settings, Worker};
 use dbdyno_model::{Flow, Nanos, Reply, ServerError};
 use links::{Action, Links};
 use notices::Notices;
-use reporting::{Reporter, ending};
+use reporting::Reporter;
 use shell::Shell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-pub(crate) use messages::{Channels, ConnectedLane, Ending, Message, MovingClient, Report};
+pub(crate) use messages::{Channels, ConnectedLane, LaneEnd, Message, MovingClient, Report};
 
 /// The longest wait of a lane, as a safeguard against a missed wake-up.
 const SLEEP_LONGEST: Nanos = Nanos::from_millis(500);
@@ -59,15 +59,15 @@ pub(crate) fn run<I: Io>(settings: Settings, servers: Arc<[Server]>, channels: C
 fn run_and_report<State>(
     reports: &Sender<Report>,
     thread: u32,
-    run_lane: impl FnOnce() -> (Ending, Option<State>),
+    run_lane: impl FnOnce() -> (LaneEnd, Option<State>),
 ) {
     // The panic hook has logged the panic; the other lanes must not wait for this one.
-    let (ending, state) = catch_unwind(AssertUnwindSafe(run_lane)).unwrap_or_else(|_| {
+    let (end, state) = catch_unwind(AssertUnwindSafe(run_lane)).unwrap_or_else(|_| {
         let broken = "a thread of the engine panicked: this is a defect of dbdyno";
-        (Ending { broken: Some(broken.into()), ..Ending::default() }, None)
+        (LaneEnd { broken: Some(broken.into()), ..LaneEnd::default() }, None)
     });
     // The receiver is gone only when the whole run is.
-    let _ = reports.send(Report::Over(thread, Box::new(ending)));
+    let _ = reports.send(Report::Over(thread, Box::new(end)));
     drop(state);
 }
 
@@ -75,13 +75,13 @@ fn run_lane<I: Io>(
     settings: Settings,
     servers: Arc<[Server]>,
     channels: Channels,
-) -> (Ending, Option<Lane<I>>) {
+) -> (LaneEnd, Option<Lane<I>>) {
     match Lane::<I>::new(settings, servers, channels) {
         Ok(mut lane) => {
             let broken = lane.run().err().map(|error| error.to_string());
-            (Ending { broken, ..ending(&lane.worker) }, Some(lane))
+            (LaneEnd { worker: lane.worker.end_report().clone(), broken }, Some(lane))
         }
-        Err(error) => (Ending { broken: Some(error.to_string()), ..Ending::default() }, None),
+        Err(error) => (LaneEnd { broken: Some(error.to_string()), ..LaneEnd::default() }, None),
     }
 }
 
@@ -119,7 +119,7 @@ impl<I: Io> Lane<I> {
         let mut ready = Vec::new();
         self.worker.connect_all(clock::now(), &mut self.links);
         self.perform_actions()?;
-        while !self.worker.is_over() && self.worker.fatal().is_none() {
+        while !self.worker.is_over() {
             let timeout = self.timeout();
             self.io.wait(timeout, &mut ready)?;
             for place in 0..ready.len() {

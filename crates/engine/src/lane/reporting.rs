@@ -1,6 +1,6 @@
 //! What a lane of either kind reports of its worker.
 
-use super::{Channels, ConnectedLane, Ending, Report};
+use super::{Channels, ConnectedLane, Report};
 use crate::clock;
 use dbdyno_load::Worker;
 use dbdyno_model::Nanos;
@@ -70,17 +70,5 @@ impl Reporter {
     fn send(&self, report: Report) {
         // The receiver is gone only when the whole run is.
         let _ = self.reports.send(report);
-    }
-}
-
-/// How a lane ended, as far as its worker knows.
-pub(super) fn ending(worker: &Worker) -> Ending {
-    Ending {
-        fatal: worker.fatal().cloned(),
-        stalled: worker.stalled().map(str::to_owned),
-        faults: worker.faults().to_vec(),
-        unfinished_ages: worker.unfinished_ages().to_vec(),
-        last_end: worker.last_end(),
-        broken: None,
     }
 }

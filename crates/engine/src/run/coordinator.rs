@@ -11,7 +11,7 @@ use super::hopeless::hopeless_message;
 use super::lanes::LaneHandle;
 use super::pauses;
 use super::{Engine, emit};
-use crate::lane::{ConnectedLane, Ending, Message, Report};
+use crate::lane::{ConnectedLane, LaneEnd, Message, Report};
 use crate::{EngineError, Sink, clock};
 use dbdyno_hist::frame::{Connected, Frame, Note, Outage, OutageBegun, Started, Statement};
 use dbdyno_hist::{Activity, Latencies};
@@ -111,7 +111,7 @@ impl<'a> Coordinator<'a> {
                 self.end_soon();
                 Ok(())
             }
-            Report::Over(thread, ending) => self.lane_over(thread, *ending, sink),
+            Report::Over(thread, end) => self.lane_over(thread, *end, sink),
             Report::CancelFailed(thread, why) => {
                 self.aggregator.cancel_failed(thread, why);
                 Ok(())
@@ -151,14 +151,14 @@ impl<'a> Coordinator<'a> {
     fn lane_over(
         &mut self,
         thread: u32,
-        ending: Ending,
+        end: LaneEnd,
         sink: &mut Sink<'_>,
     ) -> Result<(), EngineError> {
-        self.fail_early(&ending)?;
-        if ending.broken.is_some() {
+        self.fail_early(&end)?;
+        if end.broken.is_some() {
             self.end_soon();
         }
-        self.aggregator.over(thread, ending);
+        self.aggregator.over(thread, end);
         self.emit_intervals(sink)
     }
 
@@ -267,18 +267,18 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Before the load has started, the failure of one lane fails the run.
-    fn fail_early(&self, ending: &Ending) -> Result<(), EngineError> {
+    fn fail_early(&self, end: &LaneEnd) -> Result<(), EngineError> {
         if self.timeline.is_some() {
             return Ok(());
         }
-        if let Some((client, fault)) = ending.faults.first() {
+        if let Some((client, fault)) = end.worker.faults.first() {
             let message = fault_message(&self.engine.plan, *client, fault);
             return Err(EngineError::new("bad_script", message, self.hint_for(fault)));
         }
-        if let Some(error) = &ending.fatal {
+        if let Some(error) = &end.worker.fatal {
             return Err(EngineError::cannot_connect(self.engine.plan.endpoint.protocol, error));
         }
-        match &ending.broken {
+        match &end.broken {
             Some(message) => Err(EngineError::new("io", message.clone(), "")),
             None => Ok(()),
         }

@@ -143,7 +143,7 @@ impl<P: Port> Turn<'_, P> {
             trouble.server_busy_since = None;
         }
         if self.worker.timeline.is_none() && !may_wait {
-            self.worker.fatal.get_or_insert_with(|| error.clone());
+            self.worker.end_report.fatal.get_or_insert_with(|| error.clone());
         }
         if is_from_server(error) {
             self.worker.shared.reached(now);

@@ -10,18 +10,21 @@ mod turn;
 
 use crate::arrivals::{Arrivals, NO_CLIENT};
 use crate::client::Client;
+use crate::clients::Clients;
 use crate::connector::{Connector, Outage, OutageEvent};
 use crate::ending::{Due, Ending, GRACE_SHORTEST, Silence};
 use crate::intervals::{ClosedInterval, Intervals};
 use crate::sampler::Sampler;
 use crate::state::{Input, State, Then};
 use crate::timers::Timers;
-use crate::{Event, HopelessScript, Phase, Port, RunShared, Schedule, Settings, Timeline};
-use dbdyno_hist::{Activity, Latencies, Shape, Tally};
-use dbdyno_model::{
-    self as model, BlockWords, Flow, Nanos, Plan, Purpose, ServerError, Stream, prefetch, server_of,
+use crate::{
+    EndReport, Event, HopelessScript, Phase, Port, RunShared, Schedule, Settings, Timeline,
 };
-use dbdyno_script::{Fault, Resume};
+use dbdyno_hist::{Activity, Latencies, Tally};
+use dbdyno_model::{
+    self as model, BlockWords, Flow, Nanos, Plan, Purpose, Stream, prefetch, server_of,
+};
+use dbdyno_script::Resume;
 use std::sync::Arc;
 use turn::Turn;
 
@@ -29,15 +32,10 @@ use turn::Turn;
 pub struct Worker {
     plan: Arc<Plan>,
     thread: u32,
-    shape: Shape,
     block_words: Arc<[BlockWords]>,
     total_weight: u64,
     shared: Arc<RunShared>,
-    clients: Vec<Client>,
-    /// Indexes in it whose clients have moved to another thread.
-    vacant: Vec<usize>,
-    /// Clients that are not finished.
-    clients_left: usize,
+    clients: Clients,
     timers: Timers,
     timeline: Option<Timeline>,
     /// When the next stage begins.
@@ -50,12 +48,9 @@ pub struct Worker {
     ending: Ending,
     /// Of all measured transactions that succeeded.
     responses: Latencies,
-    last_end: Nanos,
-    unfinished_ages: Vec<Nanos>,
-    faults: Vec<(u64, Fault)>,
     hopeless: Option<HopelessScript>,
-    fatal: Option<ServerError>,
-    stalled: Option<String>,
+    /// As far as it is known.
+    end_report: EndReport,
 }
 
 impl Worker {
@@ -67,9 +62,7 @@ impl Worker {
         let client = |(id, execution)| Client::new(id, server_of(servers, id, 0), execution);
         Self {
             total_weight: plan.scripts.iter().map(|script| u64::from(script.weight)).sum(),
-            clients: ids.zip(executions).map(client).collect(),
-            vacant: Vec::new(),
-            clients_left: 0,
+            clients: Clients::new(ids.zip(executions).map(client).collect()),
             timers: Timers::default(),
             timeline: None,
             next_activation: Nanos::MAX,
@@ -80,15 +73,10 @@ impl Worker {
             silence: Silence::default(),
             ending: Ending::default(),
             responses: Latencies::default(),
-            last_end: Nanos::ZERO,
-            unfinished_ages: Vec::new(),
-            faults: Vec::new(),
             hopeless: None,
-            fatal: None,
-            stalled: None,
+            end_report: EndReport::default(),
             plan,
             thread,
-            shape,
             block_words,
             shared,
         }
@@ -96,7 +84,6 @@ impl Worker {
 
     /// Starts to connect the clients.
     pub fn connect_all<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        self.clients_left = self.clients.len();
         self.connector.enqueue(0..self.clients.len());
         self.connect_from_queue(now, port);
     }
@@ -192,7 +179,7 @@ impl Worker {
         match self.ending.due(now) {
             Some(Due::Cancel) => self.cancel_all(now, port),
             Some(Due::GiveUp) => {
-                self.stalled = Some("did not answer a cancellation".into());
+                self.end_report.stalled = Some("did not answer a cancellation".into());
                 self.finish_all(now, port);
             }
             None => {}
@@ -273,7 +260,8 @@ impl Worker {
         if self.connector.outage().is_some_and(is_out)
             && self.clients.iter().all(|client| !client.is_connected())
         {
-            self.stalled = Some("closed its connections and accepted no new ones".into());
+            let why = "closed its connections and accepted no new ones";
+            self.end_report.stalled = Some(why.into());
         }
         for client in 0..self.clients.len() {
             let state = &self.clients[client].state;
@@ -281,7 +269,7 @@ impl Worker {
                 self.turn(now, client, port).end();
             }
         }
-        if self.clients_left == 0 {
+        if !self.clients.are_left() {
             self.ending = Ending::Over; // the last ones have moved to other threads
         }
     }
@@ -311,7 +299,7 @@ impl Worker {
         }
         let silent_since = self.silence.since(self.shared.heard(self.silence.last_heard));
         if !self.ending.has_begun() && now - silent_since >= self.plan.stall_limit_ns {
-            self.stalled = Some(match self.connector.latest_error() {
+            self.end_report.stalled = Some(match self.connector.latest_error() {
                 None => "stopped answering".into(),
                 Some(why) => format!("stopped answering; new connections failed: {why}"),
             });
@@ -326,7 +314,7 @@ impl Worker {
     fn end_without_clients(&mut self) {
         let stays =
             self.shared.has_clients_left() && self.arrivals.are_left() && !self.is_winding_down();
-        if self.clients_left == 0 && !stays {
+        if !self.clients.are_left() && !stays {
             self.ending = Ending::Over;
         }
     }
@@ -388,7 +376,7 @@ impl Worker {
     /// Whether every client is connected and its script is set up, or wants to run nothing.
     pub fn is_connected(&self) -> bool {
         let is_ready = |client: &Client| client.is_set_up() || client.state.is_finished();
-        self.fatal.is_none() && self.clients.iter().all(is_ready)
+        self.end_report.fatal.is_none() && self.clients.iter().all(is_ready)
     }
 
     /// Removes the connect times so far from the tally.
@@ -428,34 +416,14 @@ impl Worker {
         self.connector.take_outage_events(self.ending.is_over())
     }
 
-    /// An error before the load began, which makes the run impossible.
-    pub fn fatal(&self) -> Option<&ServerError> {
-        self.fatal.as_ref()
-    }
-
     /// A script that can never work, if there is one.
     pub fn hopeless(&self) -> Option<&HopelessScript> {
         self.hopeless.as_ref()
     }
 
-    /// How the server stopped answering, if it did.
-    pub fn stalled(&self) -> Option<&str> {
-        self.stalled.as_deref()
-    }
-
-    /// Clients whose scripts failed: (client over the whole run, error).
-    pub fn faults(&self) -> &[(u64, Fault)] {
-        &self.faults
-    }
-
-    /// Ages, at the end of the grace period, of the measured transactions that were cut off.
-    pub fn unfinished_ages(&self) -> &[Nanos] {
-        &self.unfinished_ages
-    }
-
-    /// When the last measured transaction ended.
-    pub fn last_end(&self) -> Nanos {
-        self.last_end
+    /// What it has to say at its end, as far as it is known.
+    pub fn end_report(&self) -> &EndReport {
+        &self.end_report
     }
 
     /// Whether a client needs no connection any more, because the end has begun.
@@ -463,16 +431,16 @@ impl Worker {
         self.ending.has_begun() && self.clients[client].state.is_finished()
     }
 
-    /// Whether nothing is left to do.
+    /// Whether nothing is left to do, or an error has made the run impossible.
     pub fn is_over(&self) -> bool {
-        self.ending.is_over()
+        self.ending.is_over() || self.end_report.fatal.is_some()
     }
 }
 
 /// Moves clients to other threads, between two transactions of a closed loop.
 ///
 /// A client that is to move begins no further transaction: its connection is released, and client
-/// and connection leave together. Its slot is reused by the next client that arrives.
+/// and connection leave together.
 impl Worker {
     /// The client of this number over the whole run is to move to another thread, if it is here.
     pub fn move_client(&mut self, id: u64, thread: u32) {
@@ -491,25 +459,13 @@ impl Worker {
 
     /// Removes a client whose connection has been released; also returns the thread it moves to.
     pub fn take_client(&mut self, client: usize) -> Option<(Client, u32)> {
-        let own = &mut self.clients[client];
-        let thread = own.moving_to.take()?;
-        let placeholder = Client::placeholder(own);
-        self.clients_left -= 1;
-        self.vacant.push(client);
-        Some((std::mem::replace(own, placeholder), thread))
+        let thread = self.clients[client].moving_to.take()?;
+        Some((self.clients.take(client), thread))
     }
 
-    /// Adds a client from another thread; returns its slot.
-    pub fn add_client(&mut self, mut client: Client) -> usize {
-        self.clients_left += 1;
-        let Some(place) = self.vacant.pop() else {
-            self.clients.push(client);
-            return self.clients.len() - 1;
-        };
-        // Alarms set for the slot's previous client are void.
-        client.generation = self.clients[place].generation.wrapping_add(1);
-        self.clients[place] = client;
-        place
+    /// Adds a client from another thread; returns its number here.
+    pub fn add_client(&mut self, client: Client) -> usize {
+        self.clients.add(client)
     }
 
     /// The client goes on: it has been added, or its connection cannot be released after all.

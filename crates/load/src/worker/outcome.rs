@@ -108,7 +108,7 @@ impl<P: Port> Turn<'_, P> {
         let response = now - transaction.due;
         let (block, copied) = (self.own().block(), self.own().copied);
         let committed = u64::from(block == Block::Committed);
-        let shape = self.worker.shape;
+        let shape = self.worker.intervals.shape();
         let latency_limit = self.worker.plan.latency_limit_ns;
         let tally = &mut self.worker.intervals.tally;
         tally.completed_ok += 1;
@@ -177,14 +177,14 @@ impl<P: Port> Turn<'_, P> {
             let counters = &mut self.worker.intervals.tally.counters;
             counters.in_flight -= 1;
             counters.unfinished += 1;
-            self.worker.unfinished_ages.push(self.now - transaction.due);
+            self.worker.end_report.unfinished_ages.push(self.now - transaction.due);
         }
     }
 
     fn end_measured(&mut self, transaction: &Transaction) {
         self.count_retries(transaction);
         self.worker.intervals.tally.counters.in_flight -= 1;
-        self.worker.last_end = self.now;
+        self.worker.end_report.last_end = self.now;
     }
 
     /// Counts the retries of a measured transaction, however it ended.
@@ -213,10 +213,10 @@ impl<P: Port> Turn<'_, P> {
         let error = ServerError::new(FailureClass::Script, "script", fault.message.clone());
         self.fail_transaction(&error, StatementId::UNCOUNTED);
         let id = self.id();
-        self.worker.faults.push((id, fault));
+        self.worker.end_report.faults.push((id, fault));
         if self.worker.timeline.is_none() {
             // The others would otherwise wait for it for ever.
-            self.worker.fatal.get_or_insert(error);
+            self.worker.end_report.fatal.get_or_insert(error);
         }
         self.finish();
     }

@@ -116,7 +116,7 @@ impl<P: Port> Turn<'_, P> {
             self.end_connecting();
             self.own().enter(Input::Finishes);
             self.close_connections();
-            self.worker.clients_left -= 1;
+            self.worker.clients.one_finished();
             self.worker.shared.client_finished();
         }
         self.worker.end_without_clients();

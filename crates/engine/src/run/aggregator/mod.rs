@@ -2,7 +2,7 @@
 
 use super::activity::Snapshots;
 use super::pauses::Pauses;
-use crate::lane::Ending;
+use crate::lane::LaneEnd;
 use crate::selfcheck::{self, OwnWork, invalid_reasons};
 use crate::{EngineError, usage};
 use dbdyno_hist::frame::{self, Done, Frame};
@@ -29,14 +29,14 @@ struct LaneState {
     /// As of the last reported interval: a lane that is over reports no more of them, but what it
     /// counted stays counted.
     counters: Counters,
-    ending: Option<Ending>,
+    end: Option<LaneEnd>,
     /// Why the server could not be asked to cancel.
     cancel_failed: Option<ServerError>,
 }
 
 impl LaneState {
     fn stalled(&self) -> Option<&str> {
-        self.ending.as_ref()?.stalled.as_deref()
+        self.end.as_ref()?.worker.stalled.as_deref()
     }
 }
 
@@ -104,11 +104,11 @@ impl Aggregator {
         activities: Vec<Activity>,
     ) -> Vec<frame::Activity> {
         self.snapshots.add(thread, activities);
-        self.snapshots.take_complete(|lane| self.lanes[lane].ending.is_some())
+        self.snapshots.take_complete(|lane| self.lanes[lane].end.is_some())
     }
 
-    pub(super) fn over(&mut self, thread: u32, ending: Ending) {
-        self.lanes[thread as usize].ending = Some(ending);
+    pub(super) fn over(&mut self, thread: u32, end: LaneEnd) {
+        self.lanes[thread as usize].end = Some(end);
     }
 
     /// The cancellations of a lane could not be sent.
@@ -117,15 +117,14 @@ impl Aggregator {
     }
 
     pub(super) fn all_over(&self) -> bool {
-        self.lanes.iter().all(|lane| lane.ending.is_some())
+        self.lanes.iter().all(|lane| lane.end.is_some())
     }
 
     /// The next interval that every lane has reported, or has ended before.
     pub(super) fn next_complete(&mut self) -> Result<Option<Complete>, EngineError> {
         let Some((&key, first)) = self.partial.first_key_value() else { return Ok(None) };
         let reported = |thread: usize| first.tallies.contains_key(&(thread as u32));
-        if !(0..self.lanes.len())
-            .all(|thread| self.lanes[thread].ending.is_some() || reported(thread))
+        if !(0..self.lanes.len()).all(|thread| self.lanes[thread].end.is_some() || reported(thread))
         {
             return Ok(None);
         }
@@ -167,7 +166,7 @@ impl Aggregator {
     pub(super) fn done(&mut self, plan: &Plan, timeline: Option<&Timeline>) -> Done {
         let (end, reason) = self.how_it_ended(plan);
         let measured = timeline.map_or(Nanos::ZERO, |timeline| self.measured(timeline));
-        let ages = self.endings().flat_map(|ending| ending.unfinished_ages.clone()).collect();
+        let ages = self.ends().flat_map(|end| end.worker.unfinished_ages.clone()).collect();
         let mut done = self.collector.done(end, reason, measured, ages);
         done.clients_moved = self.clients_moved;
         done.invalid_reasons = invalid_reasons(&OwnWork {
@@ -183,22 +182,22 @@ impl Aggregator {
         done
     }
 
-    fn endings(&self) -> impl Iterator<Item = &Ending> {
-        self.lanes.iter().filter_map(|lane| lane.ending.as_ref())
+    fn ends(&self) -> impl Iterator<Item = &LaneEnd> {
+        self.lanes.iter().filter_map(|lane| lane.end.as_ref())
     }
 
     /// How long was measured: to the planned end, or to when no client was left before it; without
     /// a planned end, to the end of the last transaction.
     fn measured(&self, timeline: &Timeline) -> Nanos {
-        let last = self.endings().map(|ending| ending.last_end).max().unwrap_or_default();
+        let last = self.ends().map(|end| end.worker.last_end).max().unwrap_or_default();
         let end = if timeline.measure_end() == Nanos::MAX { last } else { timeline.measure_end() };
         let end = if self.last_phase == Phase::Drain { end } else { end.min(self.last_end) };
         end - timeline.measure_begin()
     }
 
     fn how_it_ended(&self, plan: &Plan) -> (&'static str, String) {
-        let broken = self.endings().find_map(|ending| ending.broken.clone());
-        let fault = self.endings().find_map(|ending| ending.faults.first());
+        let broken = self.ends().find_map(|end| end.broken.clone());
+        let fault = self.ends().find_map(|end| end.worker.faults.first());
         let fault = fault.map(|(client, fault)| fault_message(plan, *client, fault));
         let aborted = broken.or(fault).or(self.hopeless.clone());
         match (aborted, stall_message(&self.lanes)) {

@@ -1,10 +1,10 @@
 //! What the reports of lanes add up to, worked out by hand.
 
 use super::{Aggregator, LaneState, stall_message};
-use crate::lane::Ending;
+use crate::lane::LaneEnd;
 use dbdyno_hist::frame::Frame;
 use dbdyno_hist::{Counters, Shape, Tally};
-use dbdyno_load::{ClosedInterval, Phase, Timeline};
+use dbdyno_load::{ClosedInterval, EndReport, Phase, Timeline};
 use dbdyno_model::{
     Address, ArrivalLaw, Arrivals, Endpoint, FailureClass, Io, Nanos, Plan, Protocol, QueryMode,
     Retry, Script, ServerError, Stage, Think, ThinkLaw, Tls, TlsMode,
@@ -82,7 +82,10 @@ fn aggregated(plan: &Plan, reports: [Vec<ClosedInterval>; 2]) -> (Aggregator, Ve
         for closed in intervals {
             aggregator.closed(thread, closed);
         }
-        aggregator.over(thread, Ending { last_end: end, ..Ending::default() });
+        aggregator.over(
+            thread,
+            LaneEnd { worker: EndReport { last_end: end, ..EndReport::default() }, broken: None },
+        );
     }
     let mut frames = Vec::new();
     while let Some((complete, _)) = aggregator.next_complete().expect("the identities hold") {
@@ -150,16 +153,17 @@ fn an_aborted_run_reports_only_the_reason() {
         };
         let (mut aggregator, _) = aggregated(&plan, [lane(), lane()]);
         aggregator.interrupted = interrupted;
-        aggregator.over(0, Ending { broken, ..Ending::default() });
+        aggregator.over(0, LaneEnd { broken, ..LaneEnd::default() });
         let done = aggregator.done(&plan, Some(&Timeline::new(&plan, Nanos::ZERO)));
         assert_eq!(done.invalid_reasons.len(), reasons, "{:?}", done.invalid_reasons);
     }
 }
 
 fn lane(stalled: Option<&'static str>, refused: bool) -> LaneState {
+    let stalled = stalled.map(str::to_owned);
     let crowded = || ServerError::new(FailureClass::Resource, "1040", "Too many connections");
     LaneState {
-        ending: Some(Ending { stalled: stalled.map(str::to_owned), ..Ending::default() }),
+        end: Some(LaneEnd { worker: EndReport { stalled, ..EndReport::default() }, broken: None }),
         cancel_failed: refused.then(crowded),
         ..LaneState::default()
     }
