@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.study.file import catalogue
 from docs import reference
 
 ROOT = Path(__file__).parent.parent.parent
@@ -30,6 +31,9 @@ WELL_KNOWN_HOSTS = (
 HOST = re.compile(r"https?://(?:[\w.-]*@)?([\w.-]+)")
 # Written in two parts so that this file does not find itself.
 PLACES = re.compile("/" + r"(?:root|home/\w+|Users/\w+)/(?!\.)" + "|" + "/" + "work/")
+
+
+LEFT_BY_FUZZERS = "crates/wire/fuzz/artifacts"
 
 
 def repository_files() -> list[Path]:
@@ -79,3 +83,36 @@ def test_the_readme_names_only_targets_that_make_has():
     for name in ("README.md", "CONTRIBUTING.md"):
         named = set(re.findall(r"(?:^|`)make ([a-z]+)", (ROOT / name).read_text(), re.MULTILINE))
         assert named <= targets
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_of_the_repository_that_a_page_names_exist(page):
+    """Words in capitals stand for any name."""
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"`((?:python|crates|tests|bench|docs|tools)/[\w./-]+)`", text)
+    if page.name in ("architecture.md", "adding-a-database.md"):
+        modules = re.findall(r"`([a-z_]+/(?:[\w/]+\.py)?|[a-z]\w+\.py)`", text)
+        named += [f"python/dbdyno/**/{module}" for module in modules if "tests/" not in module]
+    listed = [re.sub(r"[A-Z]{3,}", "*", name).rstrip("/") for name in named]
+    missing = [name for name in listed if not list(ROOT.glob(name))]
+    assert missing == [name for name in missing if name == LEFT_BY_FUZZERS]
+
+
+def test_every_study_has_its_page():
+    assert [name for name in catalogue() if not (ROOT / f"docs/studies-{name}.md").exists()] == []
+
+
+def test_the_architecture_has_every_crate_and_layer_in_its_tables():
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    _, rust, python = re.split(r"^## (?:Rust|Python) .*$", text, flags=re.MULTILINE)
+    assert named_first(rust) == {path.parent.name for path in ROOT.glob("crates/*/Cargo.toml")}
+    package = ROOT / "python/dbdyno"
+    layers = {path.parent.name for path in package.glob("*/__init__.py")}
+    modules = {path.stem for path in package.glob("[a-z]*.py")} - {"engine", "agent"}
+    assert named_first(python) == layers | modules
+
+
+def named_first(chapter: str) -> set[str]:
+    """What the first cells of its tables name."""
+    table, _, _ = chapter.partition("\n## ")
+    return set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\|([^|]+)", table, re.MULTILINE))))
