@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.series.jitter import jitter, seconds_of
+from dbdyno.analysis.series.steadiness import jitter, seconds_of
 from dbdyno.analysis.series.timeline import timeline
 from tests.support.recordings import MadeRun
 

@@ -78,15 +78,15 @@ def test_an_interrupt_while_a_table_is_read_stays_one(tmp_path, monkeypatch):
 def test_an_interrupt_while_tables_are_written_leaves_no_part_of_them(tmp_path, monkeypatch):
     write_run(tmp_path, synthetic.packed(synthetic.Shape(seconds=2, tps=50)))
     tables = open_run("last", tmp_path).load(HISTOGRAMS).columns
-    write, written = parquet._write, []
+    sync, written = parquet.sync, []
 
     def second_interrupted(*arguments):
-        write(*arguments)
+        sync(*arguments)
         written.append(arguments)
         if len(written) == 2:
             interrupted()
 
-    monkeypatch.setattr(parquet, "_write", second_interrupted)
+    monkeypatch.setattr(parquet, "sync", second_interrupted)
     (folder := tmp_path / "tables").mkdir()
     with pytest.raises(KeyboardInterrupt):
         write_tables(folder, tables)

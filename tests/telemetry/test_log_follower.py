@@ -10,8 +10,7 @@ import pytest
 from dbdyno.model.frame import Started
 from dbdyno.model.telemetry import Lack, LogEntry, TelemetryFrame
 from dbdyno.telemetry import log_follower
-from dbdyno.telemetry.configured_log import ConfiguredLog
-from dbdyno.telemetry.log_follower import BYTES_MAX, SOURCE, LogFollower
+from dbdyno.telemetry.log_follower import BYTES_MAX, ConfiguredLog, LogFollower
 from dbdyno.telemetry.publisher import FramePublisher
 
 SECOND_NS = 10**9
@@ -231,7 +230,7 @@ def test_a_new_file_with_the_name_of_the_given_one_is_reported_missing(followed,
     given.write_text("")
     (tmp_path / "server-2026-11-20_0000.log").write_text("")
     follow = followed(given)
-    finder = ConfiguredLog(given, SOURCE, follow.publisher)
+    finder = ConfiguredLog(given, follow.publisher)
     (tmp_path / "server-2026-11-21_0000.csv").write_text("")
     assert finder.find() == given
     assert follow.lacks() == []

@@ -1,13 +1,14 @@
-"""A table that is filled row by row."""
+"""Tables that are filled row by row, and histogram buckets that are filled packed."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dbdyno.model.tables import Column, Columns, ColumnType, Table
+from dbdyno.model.tables import Buckets, Column, Columns, Table
 
 _ROWS_A_BLOCK = 8192
+_PACKED_BUCKET = np.dtype([("bucket", "<u2"), ("count", "<u4")])
 
 
 class TableBuilder:
@@ -35,7 +36,10 @@ class TableBuilder:
         columns = zip(*self._rows, strict=True) if self._rows else [()] * len(self._schema)
         types = self._schema.values()
         self._blocks.append(
-            [_array(values, kind) for values, kind in zip(columns, types, strict=True)]
+            [
+                object_array(values) if kind.numpy == "O" else np.array(values, dtype=kind.numpy)
+                for values, kind in zip(columns, types, strict=True)
+            ]
         )
         self._rows = []
 
@@ -47,10 +51,35 @@ class TableBuilder:
         return dict(zip(self._schema, joined, strict=True))
 
 
-def _array(values: tuple[Any, ...], kind: ColumnType) -> Column:
-    if kind.numpy != "O":
-        return np.array(values, dtype=kind.numpy)
-    return object_array(values)
+class BucketsBuilder:
+    """Takes the coarse buckets of one distribution at a time; returns columns.
+
+    They are the largest part of a long run, and stay packed, as the engine sent them, until the
+    columns are requested.
+    """
+
+    def __init__(self, table: type[Buckets]) -> None:
+        self._schema = table.schema
+        self._keys: list[tuple[int, int, int]] = []
+        self._packed = bytearray()
+
+    def add(self, interval: int, number: int, packed: bytes) -> None:
+        """Add all buckets of one distribution; ``number`` is that of its script or statement."""
+        self._keys.append((interval, number, len(packed) // _PACKED_BUCKET.itemsize))
+        self._packed += packed
+
+    def columns(self) -> Columns:
+        """Return the columns, with one row per bucket."""
+        buckets = np.frombuffer(bytes(self._packed), dtype=_PACKED_BUCKET)
+        intervals, numbers, lengths = np.array(self._keys, dtype=np.int64).reshape(-1, 3).T
+        columns = (
+            np.repeat(intervals, lengths),
+            np.repeat(numbers, lengths),
+            buckets["bucket"],
+            buckets["count"],
+        )
+        typed = zip(self._schema.items(), columns, strict=True)
+        return {name: column.astype(kind.numpy) for (name, kind), column in typed}
 
 
 def object_array(values: Sequence[object]) -> Column:

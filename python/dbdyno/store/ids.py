@@ -52,19 +52,16 @@ def folder_meant(named: str, folders: Sequence[Path], kind: RecordKind, inside: 
         raise StoreError(f"no_{kind.noun}", f"There are no {kind.plural} in {inside}.", kind.first)
     recent = _LAST.fullmatch(named)
     if recent:
-        return _from_the_end(folders, int(recent["back"] or 0), kind)
-    matches = [folder for folder in folders if named and named in folder.name]
-    exact = [folder for folder in matches if folder.name == named]
-    return _only(named, exact or matches, kind)
-
-
-def _from_the_end(folders: Sequence[Path], back: int, kind: RecordKind) -> Path:
-    if back >= len(folders):
+        back = int(recent["back"] or 0)
+        if back < len(folders):
+            return folders[-1 - back]
         kept = len(folders)
         there = f"1 {kind.noun} is" if kept == 1 else f"{kept} {kind.plural} are"
         message = f"last~{back} is too far back: only {there} kept."
         raise StoreError(f"no_{kind.noun}", message, kind.hint)
-    return folders[-1 - back]
+    matches = [folder for folder in folders if named and named in folder.name]
+    exact = [folder for folder in matches if folder.name == named]
+    return _only(named, exact or matches, kind)
 
 
 def _only(named: str, matches: Sequence[Path], kind: RecordKind) -> Path:

@@ -40,12 +40,15 @@ def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
     """
     import duckdb  # noqa: PLC0415
 
-    filled = {name: columns for name, columns in tables.items() if _has_rows(columns)}
+    filled = {name: columns for name, columns in tables.items() if any(map(len, columns.values()))}
     unfinished = {name: folder / f"{name}.parquet.new" for name in filled}
     try:
         with _absent_afterwards(unfinished.values()), _connection() as connection:
             for name, columns in filled.items():
-                _write(connection, unfinished[name], columns, TABLES[name].schema)
+                view = connection.register("columns_of_run", columns)
+                rows = f"SELECT {typed_columns(TABLES[name].schema)} FROM columns_of_run"
+                view.execute(f"COPY ({rows}) TO {quoted(unfinished[name])} ({OPTIONS})")
+                connection.unregister("columns_of_run")
                 sync(unfinished[name])
             for name, path in unfinished.items():
                 path.replace(table_path(folder, name))
@@ -66,10 +69,6 @@ def _absent_afterwards(paths: Iterable[Path]) -> Iterator[None]:
     finally:
         for path in paths:
             path.unlink(missing_ok=True)
-
-
-def _has_rows(columns: Columns) -> bool:
-    return any(len(column) for column in columns.values())
 
 
 @contextmanager
@@ -101,19 +100,15 @@ def _database() -> "DuckDBPyConnection":
     return duckdb.connect()
 
 
-def _write(connection: "DuckDBPyConnection", path: Path, columns: Columns, schema: Schema) -> None:
-    view = connection.register("columns_of_run", columns)
-    selected = ", ".join(typed_column(name, kind) for name, kind in schema.items())
-    view.execute(f"COPY (SELECT {selected} FROM columns_of_run) TO {quoted(path)} ({OPTIONS})")
-    connection.unregister("columns_of_run")
-
-
-def typed_column(name: str, kind: ColumnType) -> str:
-    """Return the SQL for a numpy column with its own type, even if empty, and NULL for NaN."""
-    value = f'CASE WHEN isnan("{name}") THEN NULL ELSE "{name}" END'
-    if not kind.numpy.startswith("f"):
+def typed_columns(schema: Schema) -> str:
+    """Return the SQL for numpy columns with their own types, even if empty, and NULL for NaN."""
+    selected = []
+    for name, kind in schema.items():
         value = f'"{name}"'
-    return f'CAST({value} AS {kind.sql}) AS "{name}"'
+        if kind.numpy.startswith("f"):
+            value = f'CASE WHEN isnan("{name}") THEN NULL ELSE "{name}" END'
+        selected.append(f'CAST({value} AS {kind.sql}) AS "{name}"')
+    return ", ".join(selected)
 
 
 def read_table(folder: Path, name: str) -> Columns:

@@ -21,8 +21,6 @@ from dbdyno.model.tables import (
     COUNT_OR_NULL,
     F64,
     TEXT,
-    Columns,
-    Schema,
     Table,
     column,
 )
@@ -30,7 +28,7 @@ from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.frames_file import FRAMES
 from dbdyno.store.listing import run_folders, stamps_of
 from dbdyno.store.merged import drop_damaged, listed, rows_of, sources_of
-from dbdyno.store.parquet import interruptible, table_path, typed_column
+from dbdyno.store.parquet import interruptible, table_path, typed_columns
 from dbdyno.store.run import RunFolder
 from dbdyno.store.summary import RunSummary, list_runs
 
@@ -175,16 +173,13 @@ def _interrupting(connection: duckdb.DuckDBPyConnection, answering: Future[T]) -
 
 def _without_time_zones(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     """Convert instants to UTC: in Python, DuckDB needs another package for time zones."""
+    quoted_names = ('"' + name.replace('"', '""') + '"' for name in relation.columns)
     in_utc = [
         f"{name} AT TIME ZONE 'UTC' AS {name}"
-        for name, kind in zip(map(_identifier, relation.columns), relation.types, strict=True)
+        for name, kind in zip(quoted_names, relation.types, strict=True)
         if kind == duckdb.sqltypes.TIMESTAMP_TZ
     ]
     return relation.project(f"* REPLACE ({', '.join(in_utc)})") if in_utc else relation
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _refuse_writing(connection: duckdb.DuckDBPyConnection, query: str) -> None:
@@ -204,9 +199,11 @@ def _create_views(
 ) -> None:
     names = _tables_of(query)
     if "runs" in names:
-        columns = _runs_columns(list_runs(home))
+        runs = list_runs(home)
+        columns = {name: _runs_column(runs, name) for name in Runs.schema}
         connection.register("runs_columns", columns)
-        connection.execute(f"CREATE TABLE runs AS SELECT {_typed(Runs.schema)} FROM runs_columns")
+        selected = typed_columns(Runs.schema)
+        connection.execute(f"CREATE TABLE runs AS SELECT {selected} FROM runs_columns")
         connection.unregister("runs_columns")
     connection.execute(f"CREATE SCHEMA {_RAW}")  # apart, so that SHOW TABLES does not list them
     for name in _stored_tables_of(query):
@@ -290,18 +287,10 @@ def _create_raw_table(
             continue
         connection.register("columns_of_run", columns)
         connection.execute(
-            f"INSERT INTO {_RAW}.{name} SELECT ?, {_typed(schema)} FROM columns_of_run",
+            f"INSERT INTO {_RAW}.{name} SELECT ?, {typed_columns(schema)} FROM columns_of_run",
             [folder.name],
         )
         connection.unregister("columns_of_run")
-
-
-def _typed(schema: Schema) -> str:
-    return ", ".join(typed_column(name, kind) for name, kind in schema.items())
-
-
-def _runs_columns(runs: list[RunSummary]) -> Columns:
-    return {name: _runs_column(runs, name) for name in Runs.schema}
 
 
 def _runs_column(runs: list[RunSummary], name: str) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Keeps passwords out of run folders: everything that is recorded passes through here first."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -31,12 +31,10 @@ _VALUE_IN_QUERY = "[^&]*"
 def without_password(target: str) -> str:
     """Mask the password in a target's URL or connection string."""
     masked = _IN_URL.sub(rf"\g<before>{MASK}", target)
-    value = _VALUE_IN_QUERY if "://" in target else _value_in(target)
+    value = _VALUE_IN_QUERY
+    if "://" not in target:
+        value = next(one for begin, one in _VALUES.items() if target.lower().startswith(begin))
     return re.sub(_NAME + value, rf"\g<before>{MASK}", masked, flags=re.IGNORECASE | re.DOTALL)
-
-
-def _value_in(text: str) -> str:
-    return next(value for begin, value in _VALUES.items() if text.lower().startswith(begin))
 
 
 def record_to_keep(record: RunRecord) -> RunRecord:
@@ -47,16 +45,12 @@ def record_to_keep(record: RunRecord) -> RunRecord:
     guessing how the URL that was typed is parsed.
     """
     target = without_password(record.target)
-    command = [without_password(argument) for argument in _with_target(record.command, target)]
-    return msgspec.structs.replace(record, target=target, command=command)
-
-
-def _with_target(command: Sequence[str], target: str) -> list[str]:
-    before = [None, *command]
-    return [
-        target if last == TARGET and not _extends(target, argument) else argument
-        for last, argument in zip(before, command, strict=False)
+    before = [None, *record.command]
+    command = [
+        without_password(target if last == TARGET and not _extends(target, argument) else argument)
+        for last, argument in zip(before, record.command, strict=False)
     ]
+    return msgspec.structs.replace(record, target=target, command=command)
 
 
 def _extends(target: str, argument: str) -> bool:

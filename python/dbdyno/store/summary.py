@@ -142,7 +142,7 @@ class _Plan(Struct):
 
 def _summary(record: RunRecord, plan: _Plan) -> RunSummary:
     counts, throughput, response = record.transactions, record.throughput_tps, record.response_ms
-    scale = plan.variables.get("scale")
+    scale, rates = plan.variables.get("scale"), {stage.rate_tps for stage in plan.stages}
     wal = (one.value for one in record.costs if one.id == "wal_bytes" and not one.script)
     return RunSummary(
         run_id=record.run_id,
@@ -158,7 +158,7 @@ def _summary(record: RunRecord, plan: _Plan) -> RunSummary:
         threads=plan.threads,
         scale=scale if isinstance(scale, int) else None,
         loop=next(iter(plan.arrivals), None),
-        rate_tps=_rate_tps(plan),
+        rate_tps=rates.pop() if len(rates) == 1 else None,
         query_mode=plan.query_mode,
         valid=record.valid,
         duration_s=record.duration_s,
@@ -188,8 +188,3 @@ def _plan(folder: Path) -> _Plan:
         return convert(read_json(folder / PLAN), _Plan)
     except (StoreError, ValidationError):
         return _Plan()
-
-
-def _rate_tps(plan: _Plan) -> float | None:
-    rates = {stage.rate_tps for stage in plan.stages}
-    return rates.pop() if len(rates) == 1 else None

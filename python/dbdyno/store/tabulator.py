@@ -13,8 +13,7 @@ import msgspec
 from dbdyno.model import frame as frames, tables, telemetry
 from dbdyno.model.run import TABLES
 from dbdyno.model.tables import Columns
-from dbdyno.store.buckets import BucketsBuilder
-from dbdyno.store.columns import TableBuilder
+from dbdyno.store.columns import BucketsBuilder, TableBuilder
 from dbdyno.store.telemetry_rows import rows_of
 
 _PERCENTILES = ("p50", "p90", "p95", "p99", "p999", "p9999")

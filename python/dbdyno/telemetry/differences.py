@@ -41,12 +41,17 @@ class Differences:
         is_first = self._before is None
         counters = list(self._counters(reading))
         was_reset = self._is_broken or self._was_set_back(reading, counters)
+        grown = [
+            (of, name, now - past)
+            for of, name, now, past in counters
+            if past is not None and now != past
+        ]
         counts = Counts(
             at_ns=at_ns,
             source=self._source,
             seconds=0.0 if is_first else (at_ns - self._before_ns) / 1e9,
             cost_us=cost_us,
-            deltas=self._new(counters) + ([] if was_reset else _grown(counters)),
+            deltas=self._new(counters) + ([] if was_reset else grown),
             levels=self._changed(reading),
             was_reset=was_reset,
         )
@@ -90,14 +95,6 @@ class Differences:
         }
         self._levels = now | gone
         return [(*key, changed[key]) for key in sorted(changed)]
-
-
-def _grown(counters: Iterable[_Counter]) -> Increases:
-    return [
-        (of, name, now - past)
-        for of, name, now, past in counters
-        if past is not None and now != past
-    ]
 
 
 def finite_numbers(answer: Mapping[Any, Mapping[str, Any]]) -> tuple[Reading, set[str]]:

@@ -12,6 +12,7 @@ old.
 
 import codecs
 import os
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -33,6 +34,7 @@ EVERY_NS = 10**9
 FIND_EVERY_NS = 5 * 10**9
 EARLY_MAX_NS = 60 * 10**9
 LATE_MAX_NS = 5 * 10**9
+_DIGITS = re.compile(r"\d+")
 
 
 class LogFollower:
@@ -161,3 +163,35 @@ class LogFollower:
 
 def _file_id(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
+
+
+class ConfiguredLog:
+    """A log file that the user or dbdyno itself named: the server is not queried for it.
+
+    If a new file appears beside it whose name differs only in its digits, that is reported as
+    something that may be missing. It is not read, since it may be another server's log.
+    """
+
+    def __init__(self, path: Path, publisher: FramePublisher) -> None:
+        self._path = path
+        self._publisher = publisher
+        self._known = self._namesakes()
+
+    def find(self) -> Path:
+        """Return the file; report each new file with a similar name, once."""
+        new = self._namesakes() - self._known
+        self._known |= new
+        for name in sorted(new):
+            self._publisher.publish_lack(
+                SOURCE,
+                f"the server may now write to {name}, which is not read: lines may be missing",
+            )
+        return self._path
+
+    def _namesakes(self) -> set[str]:
+        kind = _DIGITS.sub("0", self._path.name)
+        try:
+            names = {path.name for path in self._path.parent.iterdir()}
+        except OSError:
+            return set()
+        return {name for name in names if _DIGITS.sub("0", name) == kind}

@@ -33,11 +33,8 @@ class OtherCost:
         now_ns = time.monotonic_ns()
         if now_ns >= self._due_ns:
             self._due_ns = now_ns + _INTERVAL_NS
-            self._share = self._since_begin(now_ns, self._used_ns())
+            taken_ns = self._used_ns() - self._before_ns
+            if self._at_end_ns is None:
+                self._at_end_ns = taken_ns
+            self._share = (taken_ns + self._at_end_ns) / (now_ns - self._began_ns) / self._cores
         return self._share
-
-    def _since_begin(self, now_ns: int, used_ns: int) -> float:
-        taken_ns = used_ns - self._before_ns
-        if self._at_end_ns is None:
-            self._at_end_ns = taken_ns
-        return (taken_ns + self._at_end_ns) / (now_ns - self._began_ns) / self._cores

@@ -26,11 +26,10 @@ from dbdyno.host.observed_host import observe
 from dbdyno.model.fitting import fit
 from dbdyno.model.frame import Activity, Connected, Frame, Hello, Started, Statement
 from dbdyno.model.telemetry import Level, ServerFacts, TelemetryCost
-from dbdyno.telemetry.configured_log import ConfiguredLog
 from dbdyno.telemetry.joining import Joiner, backends_of
 from dbdyno.telemetry.kernel_waits import KernelWaits
 from dbdyno.telemetry.load_clock import LoadClock
-from dbdyno.telemetry.log_follower import SOURCE, LogFollower
+from dbdyno.telemetry.log_follower import ConfiguredLog, LogFollower
 from dbdyno.telemetry.machine_task import MachineTask
 from dbdyno.telemetry.other_cost import OtherCost
 from dbdyno.telemetry.pace import PACES, Stride
@@ -160,21 +159,20 @@ class Recorder:
         self._workers = [
             Worker(task, self._load_clock, self._publisher)
             for task in (
-                self._server_task(),
+                ServerTask(
+                    self._connect(self._watched.telemetry),
+                    self._statements,
+                    self._load_sessions,
+                    self._keep_facts,
+                    self._publisher,
+                ),
                 self._watching(),
-                self._log_follower(),
+                LogFollower(
+                    self._way_to_log(), self._watched.telemetry.log_reader(), self._publisher
+                ),
                 self._machine_task(hello.pid),
             )
         ]
-
-    def _server_task(self) -> Task:
-        return ServerTask(
-            self._connect(self._watched.telemetry),
-            self._statements,
-            self._load_sessions,
-            self._keep_facts,
-            self._publisher,
-        )
 
     def _load_sessions(self) -> set[int]:
         """Return the server's process numbers of the load's clients, as first and last reported."""
@@ -229,14 +227,10 @@ class Recorder:
         is_process = is_here and self._watched.telemetry.sessions_are_processes
         return self._load_sessions() - {0} if is_process else set()
 
-    def _log_follower(self) -> Task:
-        reader = self._watched.telemetry.log_reader()
-        return LogFollower(self._way_to_log(), reader, self._publisher)
-
     def _way_to_log(self) -> Callable[[], Path | None]:
         """Return how to find the log. A remote server is not queried: its path may exist here."""
         if self._watched.log_path is not None:
-            return ConfiguredLog(self._watched.log_path, SOURCE, self._publisher).find
+            return ConfiguredLog(self._watched.log_path, self._publisher).find
         if self._watched.process_id is None:
             return lambda: None
         connection = self._connect(self._watched.telemetry)

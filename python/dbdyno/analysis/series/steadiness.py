@@ -1,18 +1,24 @@
-"""Whether a run stayed at one level.
+"""Whether a run stayed at one level, and how much it varied.
 
 One test serves for steps and for drifts: the best split of the series into two levels. A drift
 shows as a step in the middle, which is all a reader needs to know.
+
+How much throughput varies is one number, over samples of one second: counting noise alone makes
+samples of a quarter of a second vary twice as much.
 """
 
 import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.series.planned_load import is_constant_load
-from dbdyno.analysis.statistics.estimate import Series, autocorrelation_time
+from dbdyno.analysis.series.timeline import Timeline
+from dbdyno.analysis.statistics.estimate import Series, autocorrelation_time, median
 from dbdyno.model.plan import Plan
 
 SAMPLES_MIN = 30
 CHANGE_MIN = 0.05
+_SECONDS_MIN = 3
+_LONGEST_S = 1.5
 _TRIMMED = 0.15
 # Andrews, Econometrica 61, 1993 (corrected in 71, 2003): the largest Wald statistic of a change in
 # one parameter, outer 15 % of the places left out, exceeded by chance once in 100.
@@ -72,3 +78,27 @@ def _best_split(series: Series) -> tuple[Shift, float]:
     best = int(np.argmax((after - before) ** 2 / spread))
     shift = Shift(int(places[best]), float(before[best]), float(after[best]))
     return shift, float(spread[best])
+
+
+def jitter(over_time: Timeline) -> float | None:
+    """The coefficient of variation of 1 s samples.
+
+    None for fewer than three samples, and for intervals over one second.
+    """
+    samples = seconds_of(over_time)
+    if samples is None or len(samples) < _SECONDS_MIN or not samples.mean():
+        return None
+    return float(samples.std(ddof=1) / samples.mean())
+
+
+def seconds_of(over_time: Timeline) -> Series | None:
+    """Transactions per second in each second that was measured whole."""
+    whole = over_time.whole_intervals()
+    measured = whole.phase == "measure"
+    lengths_s, tps = whole.seconds[measured], whole.tps[measured]
+    if not len(tps) or median(lengths_s) > _LONGEST_S:
+        return None
+    together = max(round(1 / median(lengths_s)), 1)
+    kept = len(tps) // together * together
+    seconds: Series = tps[:kept].reshape(-1, together).mean(axis=1)
+    return seconds

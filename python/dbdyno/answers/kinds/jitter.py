@@ -1,14 +1,14 @@
 """Jitter: how much throughput varies from second to second, and which variant varies more.
 
 The measure is the coefficient of variation of 1 s samples within each run
-(``analysis/series/jitter.py``); variants are compared by the mean ratio of each block. A short run
-estimates its own variation poorly, which the interval over runs shows.
+(``analysis/series/steadiness.py``); variants are compared by the mean ratio of each block. A short
+run estimates its own variation poorly, which the interval over runs shows.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbdyno.analysis.series.jitter import jitter
+from dbdyno.analysis.series.steadiness import jitter
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import (
     INTERVAL_NOTE,
