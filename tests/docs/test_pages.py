@@ -85,6 +85,13 @@ def test_the_readme_names_only_targets_that_make_has():
         assert named <= targets
 
 
+def test_contributing_lists_every_target():
+    makefile = (ROOT / "Makefile").read_text()
+    table = (ROOT / "CONTRIBUTING.md").read_text().partition("\n## Where")[0]
+    described = set(re.findall(r"^([a-z]+):.*## ", makefile, re.MULTILINE)) - {"help"}
+    assert described == set(re.findall(r"^\| `make ([a-z]+)` \|", table, re.MULTILINE))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_of_the_repository_that_a_page_names_exist(page):
     """Words in capitals stand for any name."""
