@@ -63,7 +63,11 @@ def costs_by_script(run: Run, intervals: Intervals, spent: list[CostAmount]) -> 
     names = [script.name for script in run.plan.scripts]
     if len(names) < 2:
         return []
-    ended = _ended_by_script(run, intervals, len(names))
+    # Committed transactions: one row per interval, one column per script.
+    table, number = run.scripts, run.intervals.interval
+    of_all = np.zeros((len(number), len(names)))
+    of_all[np.searchsorted(number, table.interval), table.script] = table.committed
+    ended = of_all[intervals.place]
     found = []
     for numerator in spent:
         ratios = _by_statements(run, intervals, numerator, ended)
@@ -72,15 +76,6 @@ def costs_by_script(run: Run, intervals: Intervals, spent: list[CostAmount]) -> 
             ratios = _by_mix(numerator.amount, np.stack(causes, axis=1))
         found += [numerator.record(of, name) for name, of in zip(names, ratios, strict=False) if of]
     return found
-
-
-def _ended_by_script(run: Run, intervals: Intervals, scripts: int) -> NDArray[np.float64]:
-    """Committed transactions: one row per interval, one column per script."""
-    table = run.scripts
-    number = run.intervals.interval
-    ended = np.zeros((len(number), scripts))
-    ended[np.searchsorted(number, table.interval), table.script] = table.committed
-    return ended[intervals.place]
 
 
 def _by_statements(

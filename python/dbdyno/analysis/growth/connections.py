@@ -30,7 +30,15 @@ def advise_connections(of: Scaling) -> ConnectionAdvice:
         f"{counted(limit, 'connection')}{_between(of.knee)}: throughput is within "
         f"{percent(KNEE_SHARE)} of its maximum there, and further clients only wait."
     )
-    return ConnectionAdvice(limit, " ".join([text, *_beyond(of)]), _doubt(of))
+    doubt = ""
+    if of.is_structured is None:
+        doubt = "each number of clients was measured once, so noise cannot be told from the knee"
+    elif of.is_structured:
+        doubt = (
+            f"the scalability law misses the means by {percent(of.misfit)}, more than noise does: "
+            "the knee is one of the numbers of clients measured, and the true one may lie between"
+        )
+    return ConnectionAdvice(limit, " ".join([text, *_beyond(of)]), doubt)
 
 
 def _between(knee: IntervalEstimate) -> str:
@@ -46,14 +54,3 @@ def _beyond(of: Scaling) -> Iterator[str]:
     if of.most.tps < (1 - KNEE_SHARE) * of.best.tps:
         left = percent(of.most.tps / of.best.tps)
         yield f"With {of.most.clients} clients throughput is {left} of the maximum."
-
-
-def _doubt(of: Scaling) -> str:
-    if of.is_structured is None:
-        return "each number of clients was measured once, so noise cannot be told from the knee"
-    if of.is_structured:
-        return (
-            f"the scalability law misses the means by {percent(of.misfit)}, more than noise does: "
-            "the knee is one of the numbers of clients measured, and the true one may lie between"
-        )
-    return ""

@@ -78,17 +78,14 @@ def _result(
     effective = windows / autocorrelation_time(rest)
     relative = max(standard_error(rest) / float(amount.mean()), least) if level else least
     reach = student_quantile_upper(1 - error / LOOKS_MAX, effective - 1)
+    # In standard errors; a level of 0 uses the limit's own.
+    distance = (math.log(level / limit) if level else -1.0) / relative
     return SequentialResult(
-        judgement=_judgement(_distance(level, limit, relative), reach, _skewness(rest), effective),
+        judgement=_judgement(distance, reach, _skewness(rest), effective),
         level=_ranged(level, relative, seen, effective),
         windows=windows,
         windows_effective=effective,
     )
-
-
-def _distance(level: float, limit: float, relative: float) -> float:
-    """Distance from level to limit in standard errors; a level of 0 uses the limit's own."""
-    return (math.log(level / limit) if level else -1.0) / relative
 
 
 def _judgement(distance: float, reach: float, skewness: float, effective: float) -> Judgement:

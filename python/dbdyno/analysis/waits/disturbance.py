@@ -75,7 +75,12 @@ def disturbance(run: Run) -> Disturbance | None:
     if used is None or over_time is None or not is_known:
         return None
     seconds = np.diff(edges_s)
-    named = _named(run, used.cores)
+    # Their use between two listings is taken to be as within them.
+    seen_s = covered(run, Busiest.source, whole_s) * whole_s
+    used_s = busiest_others(run)
+    named = {
+        name: its_s / seen_s / used.cores for name, its_s in used_s.items() if seen_s and its_s
+    }
     programs = {name: share for name, share in named.items() if _disturbs(run, name)}
     of_others = _part_of_others(run, used.others, named, programs)
     others = over_time.others * of_others
@@ -137,13 +142,6 @@ def throttled_shares(run: Run) -> dict[str, float]:
             ran = getattr(used, who, 0.0)
             shares[who] = min(ran_out / periods, throttled_us / 1e6 / whole_s, 1.0 - ran)
     return shares
-
-
-def _named(run: Run, cores: float) -> dict[str, float]:
-    """Shares of other processes; their use between two listings is taken to be as within them."""
-    seen_s = covered(run, Busiest.source, duration_s(run)) * duration_s(run)
-    used_s = busiest_others(run)
-    return {name: its_s / seen_s / cores for name, its_s in used_s.items() if seen_s and its_s}
 
 
 def _disturbs(run: Run, name: str) -> bool:

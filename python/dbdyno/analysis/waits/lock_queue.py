@@ -101,7 +101,10 @@ def _edges(
     samples: SessionSamples, blocking: SampledRows[Blocking], sampled_s: float
 ) -> list[Edge]:
     """The edges, the one with most client-seconds first."""
-    ends = _with_relations(_ends(blocking))
+    seen = blocking.table
+    columns = (seen.waiter, seen.waiter_who, seen.blocker, seen.blocker_who, seen.lock)
+    listed = rows(*columns, seen.relation, seen.depth == 1)
+    ends = _with_relations([_Ends._make(row) for row in listed])
     members: dict[_Ends, list[int]] = defaultdict(list)
     for place, end in enumerate(ends):
         members[end].append(place)
@@ -110,13 +113,6 @@ def _edges(
         for end, spent in client_seconds(samples, blocking, ends).items()
     ]
     return sorted(found, key=lambda edge: -edge.client_seconds)
-
-
-def _ends(blocking: SampledRows[Blocking]) -> list[_Ends]:
-    is_direct = blocking.table.depth == 1
-    seen = blocking.table
-    columns = (seen.waiter, seen.waiter_who, seen.blocker, seen.blocker_who, seen.lock)
-    return list(map(_Ends._make, rows(*columns, seen.relation, is_direct)))
 
 
 def _with_relations(ends: list[_Ends]) -> list[_Ends]:
