@@ -27,8 +27,8 @@ from dbdyno.explain.rules.cpu_throttled import Stopped, Throttled
 from dbdyno.explain.rules.data_read import DataRead
 from dbdyno.explain.rules.deadlocks import Deadlocks, ScriptCount
 from dbdyno.explain.rules.distorting_settings import DistortingSettings, Distortion
-from dbdyno.explain.rules.failed_transactions import FailedTransactions, FailureCount
-from dbdyno.explain.rules.foreign_lock import ForeignLock, Root, WaitAt as LockWaitAt
+from dbdyno.explain.rules.failed_transactions import ClassCount, FailedTransactions
+from dbdyno.explain.rules.foreign_lock import BlockedAt, ForeignLock, Root
 from dbdyno.explain.rules.full_page_writes import FullPageWrites
 from dbdyno.explain.rules.furious_flushing import FreePageWaits, FuriousFlushing
 from dbdyno.explain.rules.hot_updates import AssignedByTable, FullPages, IndexedColumn
@@ -879,7 +879,7 @@ def held(*roots, **more):
         "share": 0.6,
         "relations": ["accounts"],
         "between_share": 0.0,
-        "waits": [LockWaitAt(0, 0.6), LockWaitAt(1, 0.01), LockWaitAt(-1, 0.5)],
+        "waits": [BlockedAt(0, 0.6), BlockedAt(1, 0.01), BlockedAt(-1, 0.5)],
         "texts": {0: "UPDATE accounts", 1: "SELECT 1"},
         "clients": 8.0,
         "end_session": "End it.",
@@ -919,7 +919,7 @@ def test_only_noticed_waits_at_statements_are_told():
         "On average 4.8 clients waited at “UPDATE accounts”: 60 % of client time.",
     ]
     assert "held locks: clients" in held(relations=[]).summary
-    alone = held(share=0.125, waits=[LockWaitAt(0, 0.125)])
+    alone = held(share=0.125, waits=[BlockedAt(0, 0.125)])
     assert plain(alone.seen[1]).startswith("On average 1 client waited")
 
 
@@ -1491,7 +1491,7 @@ def failed(number, ended=100):
     return FailedTransactions(
         failed=number,
         ended=ended,
-        failures=[FailureCount("constraint", "23514", number)],
+        failures=[ClassCount("constraint", "23514", number)],
         records=records,
     )
 

@@ -16,7 +16,7 @@ from dbdyno.explain.explanation_text import explanation_lines, summary_lines
 from dbdyno.explain.gains import gains_in
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.registry import all_rules
-from dbdyno.explain.rule import Aside, Claim, NotFound, Numbers, Rule, at_most, severity_of
+from dbdyno.explain.rule import Aside, Claim, Evidence, NotFound, Rule, at_most, severity_of
 from dbdyno.layout import laid_out
 from dbdyno.model.record import Finding, UnevaluatedRule
 from tests.explain.made import made_run, with_looks, with_processors
@@ -228,7 +228,7 @@ def test_without_a_share_a_claim_is_a_note():
 
 
 def test_evidence_lists_the_numbers_of_parts_in_their_place_and_no_asides():
-    class Part(Numbers, frozen=True, kw_only=True):
+    class Part(Evidence, frozen=True, kw_only=True):
         low: float
         hidden: Aside[str] = "aside"
         high: float

@@ -58,10 +58,10 @@ Aside: TypeAlias = Annotated[T, "aside"]
 """What sentences need, but evidence does not list."""
 
 
-class Numbers(Struct, frozen=True, kw_only=True):
-    """Numbers by name, in the order in which a finding's evidence lists them.
+class Evidence(Struct, frozen=True, kw_only=True):
+    """Numbers by name, in the order in which a finding lists them.
 
-    If one of them is ``Numbers`` itself, its own are listed in its place.
+    If one of them is ``Evidence`` itself, its own are listed in its place.
     """
 
     @property
@@ -70,21 +70,21 @@ class Numbers(Struct, frozen=True, kw_only=True):
         listed: dict[str, object] = {}
         for name in _listed(type(self)):
             value = getattr(self, name)
-            listed |= value.evidence if isinstance(value, Numbers) else {name: to_builtins(value)}
+            listed |= value.evidence if isinstance(value, Evidence) else {name: to_builtins(value)}
         return listed
 
 
 @cache
-def _listed(numbers: type[Numbers]) -> list[str]:
-    hints = get_type_hints(numbers, include_extras=True)
+def _listed(kind: type[Evidence]) -> list[str]:
+    hints = get_type_hints(kind, include_extras=True)
     return [
         name
-        for name in numbers.__struct_fields__
+        for name in kind.__struct_fields__
         if "aside" not in getattr(hints[name], "__metadata__", ())
     ]
 
 
-class Claim(Numbers, frozen=True, kw_only=True):
+class Claim(Evidence, frozen=True, kw_only=True):
     """What a rule found: its fields are numbers, the evidence; its properties are sentences.
 
     A rule's own claim has the numbers, and replaces the properties about which it has more to say,

@@ -17,7 +17,6 @@ from dbdyno.report.content import (
     Figure,
     FindingBlock,
     Folded,
-    HeadLine,
     Items,
     Number,
     Numbers,
@@ -33,9 +32,12 @@ _CODE = re.compile(r"`([^`]+)`")
 
 def render_markdown(page: Page) -> str:
     """Render the whole page, ending in a newline."""
+    head = [
+        _as_code(line.text) if line.style == "command" else _text(line.text) for line in page.head
+    ]
     parts = [
         f"# {_text(page.title)}",
-        "  \n".join([_text(page.name), *map(_head_line, page.head)]),
+        "  \n".join([_text(page.name), *head]),
         *_parts(page.top),
         *(
             part
@@ -62,10 +64,6 @@ def markdown_table(table: Table) -> str:
     ]
     rows = [[_text(name) for name in table.columns], [*rules], *cells]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def _head_line(line: HeadLine) -> str:
-    return _as_code(line.text) if line.style == "command" else _text(line.text)
 
 
 def _text(text: str) -> str:

@@ -5,7 +5,7 @@ line each without control characters, except where they are shown as code. Of a 
 and its data remain.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, assert_never
 
 from dbdyno.layout import (
@@ -162,14 +162,10 @@ def _table(table: Table, width: int) -> Iterator[Line]:
         yield Paragraph(f"{printable(table.caption)}:")
     rows = [table.columns, *(tuple(map(printable, row)) for row in table.rows)]
     at_left = set(range(len(table.columns))) - table.numeric
-    if table.is_cut:
-        yield from _cut(rows, at_left, width)
-    else:
+    if not table.is_cut:
         yield Columns(rows, at_left)
-
-
-def _cut(rows: Sequence[Sequence[str]], at_left: set[int], width: int) -> Iterator[str]:
-    """Align columns of which the last, the longest, gets the room that the others leave."""
+        return
+    # The last column, the longest, gets the room that the others leave.
     for line, row in zip(aligned([row[:-1] for row in rows], at_left), rows, strict=True):
         yield f"{line}  {shortened(row[-1], width - len(line) - 2)}"
 

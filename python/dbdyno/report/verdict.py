@@ -56,7 +56,10 @@ def is_for_use(record: RunRecord) -> bool:
 
 def conditions(record: RunRecord, plan: Plan) -> str:
     """Load, data and durability level: numbers of other conditions cannot be set beside these."""
-    return ", ".join([*_load(plan), *_data(record, plan), *_durability(record)])
+    data = workload_parameters(record, plan)
+    named = (shortened(printable(f"{name} {data[name]}"), _PARAMETER_LENGTH_MAX) for name in data)
+    level = record.server.get("promise")
+    return ", ".join([*_load(plan), *named, *([f"durability {level}"] if level else [])])
 
 
 def server_label(target: str, server: Mapping[str, Any]) -> str:
@@ -108,16 +111,6 @@ def _load(plan: Plan) -> Iterator[str]:
         yield f"latency limit {plan.latency_limit_ns / 1e6:g} ms"
     if (tries := tries_of(plan)) != "1":
         yield f"tries: {tries}"
-
-
-def _data(record: RunRecord, plan: Plan) -> Iterator[str]:
-    for name, value in workload_parameters(record, plan).items():
-        yield shortened(printable(f"{name} {value}"), _PARAMETER_LENGTH_MAX)
-
-
-def _durability(record: RunRecord) -> Iterator[str]:
-    if level := record.server.get("promise"):
-        yield f"durability {level}"
 
 
 def reasons(record: RunRecord) -> list[str]:

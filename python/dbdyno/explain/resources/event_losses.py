@@ -8,7 +8,7 @@ is not given as a share of all lost throughput: the rest of that may be chance a
 from dbdyno.analysis.events.losses import CHANCE_MAX, Loss
 from dbdyno.explain.gains import Gains
 from dbdyno.explain.needs import losses_of
-from dbdyno.explain.rule import NOTICED, Aside, Claim, Numbers, at_most, severity_of
+from dbdyno.explain.rule import NOTICED, Aside, Claim, Evidence, at_most, severity_of
 from dbdyno.formatting import count, percent
 from dbdyno.model.record import Certainty, Severity, ShareOf
 from dbdyno.model.run import Run
@@ -22,7 +22,7 @@ def loss_to(run: Run, kind: str) -> Loss | None:
     return None
 
 
-class LossNumbers(Numbers, frozen=True, kw_only=True):
+class LossNumbers(Evidence, frozen=True, kw_only=True):
     """What the events of one kind cost."""
 
     occurrences: int

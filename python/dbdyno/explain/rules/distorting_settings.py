@@ -97,7 +97,7 @@ def _distortions_of(judge: _Judge, run: Run, facts: ServerFacts) -> list[Distort
         return []
 
 
-def _build(_case: Run, facts: ServerFacts) -> Iterator[Distortion]:
+def _build(_run: Run, facts: ServerFacts) -> Iterator[Distortion]:
     if facts.is_debug_build or is_on(facts, "debug_assertions"):
         yield Distortion(
             "a debug build",
@@ -106,7 +106,7 @@ def _build(_case: Run, facts: ServerFacts) -> Iterator[Distortion]:
         )
 
 
-def _durability(_case: Run, facts: ServerFacts) -> Iterator[Distortion]:
+def _durability(_run: Run, facts: ServerFacts) -> Iterator[Distortion]:
     if is_off(facts, "fsync"):
         yield Distortion(
             "fsync = off", "a crash of the host loses the database.", "Set fsync = on."
@@ -126,7 +126,7 @@ def _durability(_case: Run, facts: ServerFacts) -> Iterator[Distortion]:
         )
 
 
-def _logging(_case: Run, facts: ServerFacts) -> Iterator[Distortion]:
+def _logging(_run: Run, facts: ServerFacts) -> Iterator[Distortion]:
     if facts.settings.get("log_statement") == "all":
         yield Distortion(
             "log_statement = all",
@@ -141,7 +141,7 @@ def _logging(_case: Run, facts: ServerFacts) -> Iterator[Distortion]:
         )
 
 
-def _vacuum(_case: Run, facts: ServerFacts) -> Iterator[Distortion]:
+def _vacuum(_run: Run, facts: ServerFacts) -> Iterator[Distortion]:
     if is_off(facts, "autovacuum"):
         yield Distortion(
             "autovacuum = off",
@@ -215,7 +215,7 @@ def _redo(_run: Run, facts: ServerFacts) -> Iterator[Distortion]:
         )
 
 
-def _statement_logs(_case: Run, facts: ServerFacts) -> Iterator[Distortion]:
+def _statement_logs(_run: Run, facts: ServerFacts) -> Iterator[Distortion]:
     if is_on(facts, "general_log"):
         yield Distortion(
             "general_log = ON",
@@ -230,7 +230,7 @@ def _statement_logs(_case: Run, facts: ServerFacts) -> Iterator[Distortion]:
         )
 
 
-def _query_cache(_case: Run, facts: ServerFacts) -> Iterator[Distortion]:
+def _query_cache(_run: Run, facts: ServerFacts) -> Iterator[Distortion]:
     if is_on(facts, "query_cache_type") and size_bytes(facts, "query_cache_size") > 0:
         yield Distortion(
             "query_cache_type = ON",

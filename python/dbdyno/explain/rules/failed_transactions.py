@@ -34,7 +34,7 @@ from dbdyno.model.record import Certainty, FailureRecord, Severity
 from dbdyno.model.run import Run
 
 
-class FailureCount(Struct, frozen=True, rename={"failure_class": "class"}):
+class ClassCount(Struct, frozen=True, rename={"failure_class": "class"}):
     """How many failed with one code of the server."""
 
     failure_class: str
@@ -47,7 +47,7 @@ class FailedTransactions(Claim, frozen=True, kw_only=True):
 
     failed: int
     ended: int
-    failures: list[FailureCount]
+    failures: list[ClassCount]
     """The most frequent first."""
     records: Aside[list[FailureRecord]]
     certainty: ClassVar[Certainty] = "sure"
@@ -109,7 +109,7 @@ def look(run: Run) -> FailedTransactions | NotFound:
         share=share * time_in_transactions(run) if share > 1 - NOTICED else None,
         failed=failed,
         ended=ended,
-        failures=[FailureCount(one.failure_class, one.code, one.count) for one in records],
+        failures=[ClassCount(one.failure_class, one.code, one.count) for one in records],
         records=records,
     )
 

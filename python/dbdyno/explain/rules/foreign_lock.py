@@ -64,7 +64,7 @@ class Root(Struct, frozen=True):
         return f"{self.name} ({_DOING.get(self.doing, other)})"
 
 
-class WaitAt(Struct, frozen=True):
+class BlockedAt(Struct, frozen=True):
     """A statement, and the share of client time spent waiting at it."""
 
     statement: int
@@ -79,7 +79,7 @@ class ForeignLock(WaitClaim, frozen=True, kw_only=True):
     relations: list[str]
     between_share: float
     """Behind foreign sessions that wait for a table themselves."""
-    waits: list[WaitAt]
+    waits: list[BlockedAt]
     """The longest first."""
     tables_share: Aside[float] = 0.0
     """Directly behind foreign sessions that hold or wait for a lock on a table."""
@@ -192,11 +192,11 @@ def _roots(charges: list[Charge], total_s: float) -> list[Root]:
     return sorted(roots, key=lambda root: -root.share)
 
 
-def _waits(charges: list[Charge], total_s: float) -> list[WaitAt]:
+def _waits(charges: list[Charge], total_s: float) -> list[BlockedAt]:
     shares: dict[int, float] = defaultdict(float)
     for charge in charges:
         shares[charge.waiter] += charge.seconds / total_s
-    return sorted((WaitAt(*one) for one in shares.items()), key=lambda one: -one.share)
+    return sorted((BlockedAt(*one) for one in shares.items()), key=lambda one: -one.share)
 
 
 def _behind(run: Run, *, only_waiting: bool) -> float:

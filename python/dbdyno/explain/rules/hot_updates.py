@@ -29,9 +29,9 @@ from dbdyno.analysis.search.bounds import free_row_versions
 from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
 from dbdyno.explain.sentences import amount
-from dbdyno.explain.statements.hot_updates import Culprit, Misses, culprit_of, misses_of
 from dbdyno.explain.statements.sql import fits
 from dbdyno.explain.statements.statements import WORKING, index_text, statements_of, working_share
+from dbdyno.explain.statements.table_updates import Culprit, TableUpdates, culprit_of, updates_of
 from dbdyno.formatting import percent, significant, size
 from dbdyno.model.record import Certainty
 from dbdyno.model.run import Run
@@ -245,7 +245,7 @@ def room_text(free_versions: int) -> str:
 
 def look(run: Run) -> NonHotUpdates | NotFound:
     """Report the table whose misses write most."""
-    worst = max(misses_of(run), key=lambda one: one.index_writes, default=None)
+    worst = max(updates_of(run), key=lambda one: one.index_writes, default=None)
     if worst is None:
         return NotFound("no row of a table that is known was updated")
     if worst.share < MISSES_MIN:
@@ -282,7 +282,7 @@ def _by_column(whole: NonHotUpdates, culprit: Culprit) -> IndexedColumn:
     )
 
 
-def _by_table(whole: NonHotUpdates, worst: Misses) -> AssignedByTable:
+def _by_table(whole: NonHotUpdates, worst: TableUpdates) -> AssignedByTable:
     return AssignedByTable(
         **asdict(whole),
         assigned_by=list(worst.table.assigned_by),
@@ -290,7 +290,7 @@ def _by_table(whole: NonHotUpdates, worst: Misses) -> AssignedByTable:
     )
 
 
-def _by_room(whole: NonHotUpdates, worst: Misses) -> FullPages:
+def _by_room(whole: NonHotUpdates, worst: TableUpdates) -> FullPages:
     width = _row_bytes(worst)
     return FullPages(
         **asdict(whole),
@@ -303,14 +303,14 @@ def _by_room(whole: NonHotUpdates, worst: Misses) -> FullPages:
     )
 
 
-def _may_assign_itself(worst: Misses) -> bool:
+def _may_assign_itself(worst: TableUpdates) -> bool:
     """Whether there is room, and something could assign an indexed column without being seen."""
     has_room = _free_versions(worst) >= 1 and not _is_moving(worst)
     has_others = any(not index.is_primary for index in worst.table.indexes)
     return has_room and has_others and bool(worst.table.assigned_by)
 
 
-def _of_records(run: Run, worst: Misses) -> float | None:
+def _of_records(run: Run, worst: TableUpdates) -> float | None:
     records = cost(costs(run), "wal_records")
     return min(worst.index_writes / records, 1.0) if records else None
 
@@ -334,15 +334,15 @@ def _working_for_writers(run: Run, table: TableFacts) -> float:
     return sum(working_share(run, one.number) or 0.0 for one in [*writers, *ends])
 
 
-def _row_bytes(worst: Misses) -> float:
+def _row_bytes(worst: TableUpdates) -> float:
     return (worst.pages.row_bytes or 0.0) + _HEADER_BYTES
 
 
-def _free_versions(worst: Misses) -> int:
+def _free_versions(worst: TableUpdates) -> int:
     return free_row_versions(_PAGE_BYTES, worst.pages.fillfactor / 100, _row_bytes(worst))
 
 
-def _is_moving(worst: Misses) -> bool:
+def _is_moving(worst: TableUpdates) -> bool:
     """Whether the server counted that most new versions went to another page."""
     return worst.to_new_page > worst.misses / 2
 

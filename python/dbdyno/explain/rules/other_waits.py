@@ -19,10 +19,8 @@ from typing import ClassVar, NamedTuple
 
 from dbdyno.analysis.waits.budget import Part
 from dbdyno.analysis.waits.lock_waits import ROW_LOCKS
-from dbdyno.explain.gains import WaitClaim, gains_of_waits_in
-from dbdyno.explain.needs import client_time
-from dbdyno.explain.resources.named_waits import WaitAt, noticed_waits, shares_by_event
-from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
+from dbdyno.explain.resources.named_waits import NamedWaits
+from dbdyno.explain.rule import NOTICED, NotFound, Rule
 from dbdyno.explain.statements.statements import for_workers
 from dbdyno.formatting import percent
 from dbdyno.model.run import Run
@@ -103,11 +101,8 @@ _KNOWN = {
 }
 
 
-class OtherWaits(WaitClaim, frozen=True, kw_only=True):
+class OtherWaits(NamedWaits, frozen=True, kw_only=True):
     """Shares of client time by event; the cause with the largest share names the finding."""
-
-    events: dict[str, float]
-    waits: Aside[list[WaitAt]]
 
     @property
     def by_cause(self) -> dict[_Known, float]:
@@ -139,10 +134,6 @@ class OtherWaits(WaitClaim, frozen=True, kw_only=True):
         )
 
     @property
-    def seen(self) -> list[str]:
-        return [one.text for one in self.waits]
-
-    @property
     def why(self) -> str:
         return self.cause.why
 
@@ -155,18 +146,11 @@ class OtherWaits(WaitClaim, frozen=True, kw_only=True):
 
 def look(run: Run) -> OtherWaits | NotFound:
     """All waits of this kind together."""
-    spent = client_time(run)
-    waits = list(filter(_is_other, spent.parts))
-    events = shares_by_event(spent, waits)
-    share = sum(events.values())
+    waits = OtherWaits.of(run, _is_other)
+    share = waits.share or 0.0
     if share < NOTICED:
         return NotFound(f"waits of other kinds took {percent(share)} of client time")
-    return OtherWaits(
-        share=share,
-        events=events,
-        waits=noticed_waits(run, spent, waits),
-        gains=gains_of_waits_in(run),
-    )
+    return waits
 
 
 def _is_other(part: Part) -> bool:

@@ -34,7 +34,7 @@ from dbdyno.explain.resources.network_time import (
 )
 from dbdyno.explain.resources.processors import FULL, engine_fullness, processor_time
 from dbdyno.explain.resources.withheld import is_withheld
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Numbers, Rule
+from dbdyno.explain.rule import NOTICED, Aside, Claim, Evidence, NotFound, Rule
 from dbdyno.explain.shares import MUCH
 from dbdyno.formatting import count, counted, percent, significant
 from dbdyno.model.record import Severity
@@ -48,7 +48,7 @@ _CHEAPER = (
 )
 
 
-class Work(Numbers, frozen=True, kw_only=True):
+class Work(Evidence, frozen=True, kw_only=True):
     """Shares of client time."""
 
     on_cpu: float

@@ -14,29 +14,20 @@ longer.
 
 from typing import ClassVar
 
-from dbdyno.explain.gains import WaitClaim, gains_of_waits_in
-from dbdyno.explain.needs import client_time
-from dbdyno.explain.resources.named_waits import WaitAt, noticed_waits, shares_by_event
-from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
+from dbdyno.explain.resources.named_waits import NamedWaits
+from dbdyno.explain.rule import NOTICED, NotFound, Rule
 from dbdyno.explain.statements.statements import for_workers
 from dbdyno.formatting import percent
 from dbdyno.model.run import Run
 
 
-class ParallelWorkers(WaitClaim, frozen=True, kw_only=True):
+class ParallelWorkers(NamedWaits, frozen=True, kw_only=True):
     """The waits of all statements for their parallel workers: shares of client time by event."""
-
-    events: dict[str, float]
-    waits: Aside[list[WaitAt]]
 
     @property
     def summary(self) -> str:
         share = percent(self.share or 0.0)
         return f"Clients spend {share} of their time waiting for parallel workers."
-
-    @property
-    def seen(self) -> list[str]:
-        return [one.text for one in self.waits]
 
     why: ClassVar[str] = (
         "A statement with a parallel plan starts processes at each execution: it waits for them to "
@@ -54,18 +45,11 @@ class ParallelWorkers(WaitClaim, frozen=True, kw_only=True):
 
 def look(run: Run) -> ParallelWorkers | NotFound:
     """Report the waits of all statements together."""
-    spent = client_time(run)
-    waits = list(filter(for_workers, spent.parts))
-    events = shares_by_event(spent, waits)
-    share = sum(events.values())
+    waits = ParallelWorkers.of(run, for_workers)
+    share = waits.share or 0.0
     if share < NOTICED:
         return NotFound(f"statements waited for parallel workers for {percent(share)} of the time")
-    return ParallelWorkers(
-        share=share,
-        events=events,
-        waits=noticed_waits(run, spent, waits),
-        gains=gains_of_waits_in(run),
-    )
+    return waits
 
 
 RULE = Rule(

@@ -40,7 +40,7 @@ from dbdyno.analysis.waits.session_samples import measured_s
 from dbdyno.explain.gains import WaitClaim, gains_of_waits_in
 from dbdyno.explain.needs import client_time, committed, growth_if_reported
 from dbdyno.explain.resources.settings import is_on
-from dbdyno.explain.rule import NOTICED, Aside, NotFound, Numbers, Rule, severity_of
+from dbdyno.explain.rule import NOTICED, Aside, Evidence, NotFound, Rule, severity_of
 from dbdyno.explain.sentences import bound_text
 from dbdyno.explain.statements.statements import statements_of
 from dbdyno.formatting import milliseconds, percent, significant, size
@@ -57,7 +57,7 @@ MUCH_BYTES = 64 << 10
 _COMMIT_STAGES = frozenset({"commit", "handler commit"})
 
 
-class Flushes(Numbers, frozen=True, kw_only=True):
+class Flushes(Evidence, frozen=True, kw_only=True):
     """Flushes of the measured part; the time of one if the server measures it."""
 
     flushes_per_s: float | None = None

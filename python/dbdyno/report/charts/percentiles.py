@@ -23,7 +23,7 @@ _HEIGHT, _HEIGHT_NARROW = 300, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 70, 14, 40
 
 
-class Curve(Struct, frozen=True):
+class PercentileCurve(Struct, frozen=True):
     """One distribution: quantiles with their times, and its number of samples."""
 
     label: str
@@ -38,7 +38,7 @@ class Curve(Struct, frozen=True):
         return 1 - _BEYOND_MIN / max(self.samples, _BEYOND_MIN + 1)
 
 
-def draw_percentiles(curves: list[Curve], width: int) -> Markup:
+def draw_percentiles(curves: list[PercentileCurve], width: int) -> Markup:
     """Draw each curve with its label at its end."""
     height = _HEIGHT_NARROW if width == NARROW else _HEIGHT
     drawing = Drawing(width, height)
@@ -67,7 +67,7 @@ def _draw_axes(drawing: Drawing, across: Scale, up: Scale) -> None:
     drawing.text(middle, bottom + 34, "percent of transactions", "middle", "title")
 
 
-def _draw_curve(drawing: Drawing, curve: Curve, across: Scale, up: Scale) -> None:
+def _draw_curve(drawing: Drawing, curve: PercentileCurve, across: Scale, up: Scale) -> None:
     """Draw it solid up to the last ten transactions, then dashed."""
     points = list(zip(curve.quantiles, curve.times_ms, strict=True))
     sure = [(across(q), up(ms)) for q, ms in points if q <= curve.sure_max]

@@ -8,7 +8,7 @@ import numpy as np
 from dbdyno.analysis.series.distributions import sample_count, total_histogram
 from dbdyno.formatting import milliseconds
 from dbdyno.model.run import Run
-from dbdyno.report.charts.percentiles import Curve, draw_percentiles
+from dbdyno.report.charts.percentiles import PercentileCurve, draw_percentiles
 from dbdyno.report.charts.plot import at_each_width
 from dbdyno.report.content import Block, Figure, Section, Table
 
@@ -53,7 +53,7 @@ def build(run: Run) -> Sequence[Block]:
     ]
 
 
-def _curve(run: Run, kind: str, label: str, style: str) -> Curve | None:
+def _curve(run: Run, kind: str, label: str, style: str) -> PercentileCurve | None:
     histogram = total_histogram(run, kind)
     if histogram is None:
         return None
@@ -64,7 +64,7 @@ def _curve(run: Run, kind: str, label: str, style: str) -> Curve | None:
     nines = np.linspace(0, -np.log10(1 - last), 160)
     wanted = sorted({*(1 - 10**-nines).tolist(), *(q for q in _NAMES if q <= last)})
     times = run.histograms.quantiles(histogram, wanted)
-    return Curve(label, style, wanted, [ns / 1e6 for ns in times], samples)
+    return PercentileCurve(label, style, wanted, [ns / 1e6 for ns in times], samples)
 
 
 SECTION = Section(id="percentiles", title="Percentiles", build=build)

@@ -15,7 +15,7 @@ from dbdyno.model.run import Run
 from dbdyno.model.telemetry import IndexFacts, TableFacts
 
 
-class Misses(Struct, frozen=True, kw_only=True):
+class TableUpdates(Struct, frozen=True, kw_only=True):
     """A table's updates per transaction: all, not HOT, and not HOT for lack of room.
 
     A partitioned table counts with all its partitions together; ``pages`` is the partition that had
@@ -49,11 +49,11 @@ class Culprit(Struct, frozen=True):
     indexes: list[IndexFacts]
 
 
-def misses_of(run: Run) -> list[Misses]:
+def updates_of(run: Run) -> list[TableUpdates]:
     """The server's counts for each table that had updates."""
     known = set(known_objects(run, PgUserTables.source))
     tables = {table.name: table for table in server_facts(run).tables}
-    parts: dict[str, list[Misses]] = defaultdict(list)
+    parts: dict[str, list[TableUpdates]] = defaultdict(list)
     for table in tables.values():
         if table.name in known and (counted := _counted(run, table)).updates:
             whole = tables.get(table.partition_of, table)
@@ -61,14 +61,14 @@ def misses_of(run: Run) -> list[Misses]:
     return [_together(tables[name], of_it) for name, of_it in parts.items()]
 
 
-def _counted(run: Run, table: TableFacts) -> Misses:
+def _counted(run: Run, table: TableFacts) -> TableUpdates:
     updates, hot = (
         grown(run, counter, table.name)
         for counter in (PgUserTables.n_tup_upd, PgUserTables.n_tup_hot_upd)
     )
     to_new_page = growth_if_reported(run, PgUserTables.n_tup_newpage_upd, table.name) or 0.0
     misses, done = max(updates - hot, 0.0), committed(run)
-    return Misses(
+    return TableUpdates(
         table=table,
         pages=table,
         updates=updates / done,
@@ -78,8 +78,8 @@ def _counted(run: Run, table: TableFacts) -> Misses:
     )
 
 
-def _together(table: TableFacts, parts: list[Misses]) -> Misses:
-    return Misses(
+def _together(table: TableFacts, parts: list[TableUpdates]) -> TableUpdates:
+    return TableUpdates(
         table=table,
         pages=max(parts, key=lambda part: part.misses).table,
         updates=sum(part.updates for part in parts),
@@ -89,7 +89,7 @@ def _together(table: TableFacts, parts: list[Misses]) -> Misses:
     )
 
 
-def culprit_of(run: Run, of: Misses) -> Culprit | None:
+def culprit_of(run: Run, of: TableUpdates) -> Culprit | None:
     """The first statement that assigns an indexed column of the table.
 
     Otherwise of the partition with most misses, which may have indexes that the whole table has
