@@ -105,9 +105,9 @@ def test_turns_that_failed_stand_with_their_reasons():
     trials = with_failed_turn(study())
     page = page_of(trials)
     assert "1 turn does not count" in page
-    assert "the server did not start look at its log" in page
-    row = "99 1 clients=4,order=other failed the server did not start look at its log"
-    assert row in one_line(text_of(trials))
+    assert "the server did not start; look at its log" in page
+    turn = "Turn 99, block 1, clients=4,order=other, failed: the server did not start; look at its"
+    assert turn in one_line(text_of(trials))
 
 
 def test_runs_that_were_removed_are_a_doubt():

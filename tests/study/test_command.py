@@ -126,6 +126,7 @@ def test_a_study_with_a_damaged_run_counts_the_others_and_names_the_file(tmp_pat
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", LeftOut)
                 code, out, err = answer(capsys, "report", "last", "--text")
+                assert answer(capsys, "report", "last")[0] == 0, (name, how)
             said = err + "".join(str(one.message) for one in caught)
             assert (code, "Is more more?" in out) == (0, True), (name, how, said)
             assert name != "run.json" or name in said, (name, how, said)

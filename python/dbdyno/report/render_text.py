@@ -81,12 +81,12 @@ class _Form(NamedTuple):
         return [[title, "-" * len(title), *first], *others] if first else []
 
     def parts(self, blocks: Iterable[Block]) -> list[list[Line]]:
-        """Each block as the lines between two blank ones; a note belongs to what precedes it."""
+        """Each block as the lines between two blank ones, or with those of the block before it."""
         parts: list[list[Line]] = []
         last: Block | None = None
         for block in blocks:
             lines = list(self._lines(block))
-            if parts and (_is_note(block) or (type(block) is type(last) is Sentence)):
+            if last is not None and _belongs_to(block, last):
                 parts[-1] += lines
             else:
                 parts.append(lines)
@@ -132,8 +132,15 @@ class _Form(NamedTuple):
             yield from part
 
 
-def _is_note(block: Block) -> bool:
-    return isinstance(block, Text) and block.note
+def _belongs_to(block: Block, last: Block) -> bool:
+    """Whether no blank line separates a block from the one before it."""
+    match block:
+        case Text():
+            return block.note
+        case Commands():
+            return isinstance(last, Text)
+        case _:
+            return isinstance(block, Sentence) and isinstance(last, Sentence)
 
 
 def _command(line: str) -> Line:

@@ -10,9 +10,11 @@ from typing import Any
 from dbdyno.answers.answer import Trials
 from dbdyno.answers.grouping import by_point
 from dbdyno.answers.level_contrasts import levels_text
+from dbdyno.errors import DbdynoError
 from dbdyno.formatting import NOTHING, count, percent, seconds
+from dbdyno.model.run import Run
 from dbdyno.model.study import Spent, TurnResult
-from dbdyno.report.content import Block, Facts, Folded, Table, Text
+from dbdyno.report.content import Block, Facts, Folded, Items, Table, Text
 from dbdyno.report.facts import readable_pairs, setting_text
 from dbdyno.report.verdict import command
 
@@ -21,18 +23,19 @@ _FEW = 3
 
 def making_blocks(trials: Trials) -> list[Block]:
     """Facts of the whole, failed turns, every run, the host."""
+    first = [*_first_runs(trials)]
     return [
         Facts(
             pairs=[
                 *_order_facts(trials),
                 *_preparation_facts(trials),
                 *_time_facts(trials.study.spent),
-                *_durability(trials),
+                *_durability(first),
             ]
         ),
         *_lost(trials.study.lost),
         *_runs(trials),
-        *_surroundings(trials),
+        *_surroundings(first),
     ]
 
 
@@ -71,12 +74,24 @@ def _time_facts(spent: Spent) -> Iterator[tuple[str, str]]:
             yield name, f"{seconds(part_s)} ({percent(part_s / spent.whole_s)})"
 
 
-def _durability(trials: Trials) -> Iterator[tuple[str, str]]:
+def _first_runs(trials: Trials) -> Iterator[Run]:
+    """The first run of each point that is not damaged."""
+    for at_point in by_point(trials.trials).values():
+        for trial in at_point:
+            try:
+                run = trial.run
+            except DbdynoError:
+                continue
+            yield run
+            break
+
+
+def _durability(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
     """The servers' durability, without which no number can be interpreted."""
     promises = dict.fromkeys(
         ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in promised.items())
-        for runs in by_point(trials.trials).values()
-        if (promised := runs[0].run.server.durability)
+        for run in runs
+        if (promised := run.server.durability)
     )
     if promises:
         yield "Durability", " or ".join(promises)
@@ -84,20 +99,13 @@ def _durability(trials: Trials) -> Iterator[tuple[str, str]]:
 
 def _lost(lost: Sequence[TurnResult]) -> list[Block]:
     """Turns that do not count, each with its reason."""
-    rows = []
+    sentences = []
     for result in lost:
         turn, error = result.turn, result.error or {}
+        where = f"Turn {turn.number}, block {turn.block}, {turn.point or 'the only point'}"
         reasons = filter(None, (error.get("message"), error.get("hint"), *result.notes))
-        point = turn.point or "the only point"
-        reason = " ".join(reasons) or NOTHING
-        rows.append((str(turn.number), str(turn.block), point, result.status, reason))
-    table = Table(
-        caption="Turns that do not count",
-        columns=("Turn", "Block", "Point", "Status", "Reason"),
-        rows=rows,
-        numeric=frozenset({0, 1}),
-    )
-    return [table] if lost else []
+        sentences.append(f"{where}, {result.status}: {'; '.join(reasons) or 'no reason is known'}")
+    return [Items(title="Turns that do not count:", sentences=sentences)] if lost else []
 
 
 def _runs(trials: Trials) -> list[Block]:
@@ -125,16 +133,12 @@ def _runs(trials: Trials) -> list[Block]:
     return [Folded(title=f"All {len(trials.trials)} runs with their commands", blocks=[runs, note])]
 
 
-def _surroundings(trials: Trials) -> list[Block]:
+def _surroundings(runs: Sequence[Run]) -> list[Block]:
     """The server and the host, from the first run of each point."""
-    recordings = [runs[0].run for runs in by_point(trials.trials).values()]
-    servers = _shared([_facts_of(run.as_recorded.server) for run in recordings])
-    hosts = _shared([dict(readable_pairs(run.as_recorded.host)) for run in recordings])
-    shown: Sequence[tuple[str, list[tuple[str, str]]]] = (
-        ("Server", servers),
-        ("Host", hosts),
-    )
-    return [Folded(title=title, blocks=[Facts(pairs=pairs)]) for title, pairs in shown if pairs]
+    servers = _shared([_facts_of(run.as_recorded.server) for run in runs])
+    hosts = _shared([dict(readable_pairs(run.as_recorded.host)) for run in runs])
+    shown = {"Server": servers, "Host": hosts}
+    return [Folded(title=title, blocks=[Facts(pairs=one)]) for title, one in shown.items() if one]
 
 
 def _facts_of(server: Mapping[str, Any]) -> dict[str, str]:
