@@ -1,7 +1,7 @@
 """An observer of studies that records what it receives."""
 
 from dbdyno.model.study import StudyRecord, Turn, TurnResult
-from dbdyno.study.observer import StudyObserver
+from dbdyno.study.execute import StudyObserver
 
 
 class Watcher(StudyObserver):

@@ -14,8 +14,7 @@ from dbdyno.model.plan import Plan
 from dbdyno.model.study import StudyRecord, Turn, TurnResult
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.studies import StudyWriter, read_rates
-from dbdyno.study.execute import execute
-from dbdyno.study.observer import StudyObserver
+from dbdyno.study.execute import StudyObserver, execute
 from dbdyno.study.rates import rates_from
 from dbdyno.workloads.loading import LoadProgress
 

@@ -28,7 +28,7 @@ from dbdyno.study.feasibility import (
 )
 from dbdyno.study.machine import Machine
 from dbdyno.study.matrix import points_of
-from dbdyno.study.rates import Rates, load_s, prepare_s
+from dbdyno.study.rates import DRAIN_S, Rates
 from dbdyno.study.resolved_point import (
     ResolvedPoint,
     resolve,
@@ -36,7 +36,6 @@ from dbdyno.study.resolved_point import (
     with_checked_scripts,
 )
 
-DRAIN_S = 0.2
 EMPTY_SERVER_BYTES = 60_000_000
 RUN_BYTES = 2_000_000
 """Approximate size of a run's folder."""
@@ -111,8 +110,8 @@ def needs_of(points: Sequence[ResolvedPoint], repeats: int, rates: Rates) -> Nee
     wal = min(longest_s * WAL_BYTES_PER_S, WAL_BYTES_MAX)
     servers = EMPTY_SERVER_BYTES * (len(data) + 1) if private else 0
     return Needs(
-        load_s=sum(load_s(one, rates) for one in data.values()),
-        prepare_s=sum(prepare_s(one, rates) for one, _ in private) * repeats,
+        load_s=sum(rates.load_s(one) for one in data.values()),
+        prepare_s=sum(map(rates.prepare_s, points)) * repeats,
         run_s=run_s,
         other_s=rates.other_s * len(points) * repeats,
         disk_bytes=round(data_bytes + working + wal + servers + RUN_BYTES * len(points) * repeats),
@@ -147,7 +146,7 @@ def _planned(one: ResolvedPoint, scripts: Path, rates: Rates) -> PlannedPoint:
         key=one.key,
         command=one.command(scripts),
         run_s=one.run_s,
-        prepare_s=prepare_s(one, rates) if one.server else 0.0,
+        prepare_s=rates.prepare_s(one),
         rows=one.rows,
         data_bytes=one.data_bytes,
     )

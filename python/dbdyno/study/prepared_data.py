@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from dbdyno.model.study import DataLoad
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.data_preparation import prepare
+from dbdyno.run.observer import Observer
 from dbdyno.run.target import New
 from dbdyno.run.tools import Tools
 from dbdyno.servers.cluster import draw_blueprint
@@ -30,7 +31,6 @@ from dbdyno.servers.data_sets import About, DataSet, find_data_set, keep_data
 from dbdyno.servers.private import start_private
 from dbdyno.servers.product import Blueprint
 from dbdyno.servers.spec import ServerSpec
-from dbdyno.study.observer import StudyObserver
 from dbdyno.study.resolved_point import ResolvedPoint
 from dbdyno.workloads.loading import LoadReport
 
@@ -55,7 +55,7 @@ CATALOG = re.compile(rb"PG_\d+_(\d{9})\0")
 class PreparedData:
     """The data sets from which a study's points start."""
 
-    def __init__(self, tools: Tools, observer: StudyObserver) -> None:
+    def __init__(self, tools: Tools, observer: Observer) -> None:
         self._tools = tools
         self._observer = observer
         self.loads: dict[str, DataLoad] = {}
@@ -93,14 +93,11 @@ class PreparedData:
 def _loading_spec(spec: ServerSpec, blueprint: Blueprint) -> ServerSpec:
     """Return the same server as far as its files are concerned, but tuned for loading."""
     shape = blueprint.product.shape_of(blueprint.settings)
-    logs = {name: LOG_SIZE for name in LOG_SIZES if name in _names(blueprint)}
+    names = {setting.name for setting in blueprint.settings}
+    logs = {name: LOG_SIZE for name in LOG_SIZES if name in names}
     if spec.kind == "postgres":
         logs = WITHOUT_LOG
     return replace(spec, settings={**shape, **logs}, durability="none")
-
-
-def _names(blueprint: Blueprint) -> set[str]:
-    return {setting.name for setting in blueprint.settings}
 
 
 def _key(point: ResolvedPoint, spec: ServerSpec, blueprint: Blueprint) -> str:

@@ -4,12 +4,17 @@ Starts with modest guesses, which each study that runs replaces by what it measu
 depend on it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from dbdyno.model.study import Spent, Turn, TurnResult
+from dbdyno.store.studies import keep_rates
 from dbdyno.study.resolved_point import ResolvedPoint
 
+DRAIN_S = 0.2
+RATES_MIN = 1e-3
 SMALL_BYTES = 100_000_000
 """Below this, a turn's preparation consists of starting and settling."""
 
@@ -25,8 +30,27 @@ class Rates(Struct, frozen=True, kw_only=True):
     other_s: float = 0.5
     """What follows a run: its explanation and its files."""
 
+    def prepare_s(self, point: ResolvedPoint) -> float:
+        """Estimate the time to prepare a point, each time; none on a running server."""
+        if point.server is None:
+            return 0.0
+        return self.start_s + point.data_bytes / self.restore_bytes_per_s
 
-RATES_MIN = 1e-3
+    def load_s(self, point: ResolvedPoint) -> float:
+        """Estimate the time to load its data, once."""
+        return self.start_s + point.data_bytes / self.load_bytes_per_s
+
+    def measured(self, point: ResolvedPoint, spent: Spent) -> dict[str, float]:
+        """Return the rates that a turn measured; small data is copied too fast to tell."""
+        prepared_s = spent.prepare_s - spent.load_s
+        if point.data_bytes < SMALL_BYTES:
+            return {"start_s": prepared_s, "other_s": spent.other_s}
+        found = {"other_s": spent.other_s}
+        if prepared_s > self.start_s:
+            found["restore_bytes_per_s"] = point.data_bytes / (prepared_s - self.start_s)
+        if spent.load_s:
+            found["load_bytes_per_s"] = point.data_bytes / spent.load_s
+        return found
 
 
 def rates_from(kept: Mapping[str, float]) -> Rates:
@@ -35,30 +59,23 @@ def rates_from(kept: Mapping[str, float]) -> Rates:
     return Rates(**known)
 
 
-def prepare_s(point: ResolvedPoint, rates: Rates) -> float:
-    """Estimate the time to prepare a point, each time."""
-    return rates.start_s + point.data_bytes / rates.restore_bytes_per_s
+class Pace:
+    """How long turns will take: what the rates say, which every turn that succeeds corrects."""
 
+    def __init__(self, points: Mapping[str, ResolvedPoint], rates: Rates) -> None:
+        self._points = points
+        self._rates = rates
 
-def load_s(point: ResolvedPoint, rates: Rates) -> float:
-    """Estimate the time to load its data, once."""
-    return rates.start_s + point.data_bytes / rates.load_bytes_per_s
+    def left_s(self, turns: Iterable[Turn]) -> float:
+        """Estimate the time of these turns, but for loading data that is kept already."""
+        points = [self._points[turn.point] for turn in turns]
+        runs_s = sum((point.run_s or 0) + DRAIN_S for point in points)
+        return runs_s + sum(self._rates.prepare_s(one) + self._rates.other_s for one in points)
 
-
-def measured_turn(
-    point: ResolvedPoint, prepared_s: float, other_s: float, rates: Rates
-) -> dict[str, float]:
-    """Return the rates that a turn measured."""
-    if point.data_bytes < SMALL_BYTES:
-        return {"start_s": prepared_s, "other_s": other_s}
-    copying_s = prepared_s - rates.start_s
-    if copying_s <= 0:
-        return {"other_s": other_s}
-    return {"restore_bytes_per_s": point.data_bytes / copying_s, "other_s": other_s}
-
-
-def measured_load(point: ResolvedPoint, elapsed_s: float) -> dict[str, float]:
-    """Return the rates that loading measured; small data loads too fast to tell."""
-    if point.data_bytes < SMALL_BYTES:
-        return {}
-    return {"load_bytes_per_s": point.data_bytes / elapsed_s}
+    def learn(self, result: TurnResult) -> None:
+        """Correct the rates, also those of later studies."""
+        point = self._points[result.turn.point]
+        if result.status == "done" and point.server:
+            measured = self._rates.measured(point, result.spent)
+            self._rates = replace(self._rates, **measured)
+            keep_rates(measured)

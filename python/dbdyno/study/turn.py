@@ -7,25 +7,27 @@ stops the study instead, and so does its user.
 
 import errno
 import traceback
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import gigabytes
+from dbdyno.model.frame import Interval, Started
+from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
-from dbdyno.model.study import BLOCK, POINT, STUDY, Turn, TurnResult
+from dbdyno.model.study import BLOCK, POINT, STUDY, DataLoad, Spent, StudyRecord, Turn, TurnResult
 from dbdyno.run.interrupts import end_with
-from dbdyno.run.job import Job
+from dbdyno.run.observer import Observer, Relay
 from dbdyno.run.runner import run
 from dbdyno.run.tools import Tools
-from dbdyno.servers.base import Server
-from dbdyno.study.clocks import Clock, clock_jumps
+from dbdyno.study.clocks import Clock, Instant, clock_jumps
 from dbdyno.study.hook import HOOK_FAILED, run_hook
 from dbdyno.study.machine import disk_free_bytes
-from dbdyno.study.observer import StudyObserver, TurnWatch
+from dbdyno.study.plan import connections_of
 from dbdyno.study.resolved_point import ResolvedPoint
 from dbdyno.study.turn_server import TurnServer
 
@@ -36,77 +38,128 @@ DISK_LEFT_MIN_BYTES = 1_000_000
 STOPPING_CODES = frozenset({"disk_full", "not_writable", "home_unwritable", HOOK_FAILED})
 
 
-@dataclass(frozen=True)
-class Bench:
-    """What every turn of a study uses."""
+class Turns:
+    """Makes turns, one after the other; a context manager that ends the last server."""
 
-    study_id: str
-    turn_server: TurnServer
-    tools: Tools
-    observer: StudyObserver
-    clock: Clock
-    hooked: list[Turn] = field(default_factory=list)
-    """The turns whose hooks succeeded, in their order."""
+    def __init__(
+        self,
+        record: StudyRecord,
+        points: Mapping[str, ResolvedPoint],
+        tools: Tools,
+        observer: Observer,
+        clock: Clock,
+    ) -> None:
+        connections = connections_of([*points.values()])
+        self._study_id = record.study_id
+        self._points = points
+        self._server = TurnServer(record.spec, connections, tools, observer)
+        self._tools = tools
+        self._observer = observer
+        self._clock = clock
+        self._hooked: Turn | None = None
+        """The last turn whose hook succeeded."""
+
+    @property
+    def loads(self) -> Mapping[str, DataLoad]:
+        """The loading of each point's data so far, by the point's key."""
+        return self._server.data.loads
+
+    def make(self, turn: Turn) -> TurnResult:
+        """Run the turn; raises what stops the study. :meth:`end` ends the server."""
+        point = self._points[turn.point]
+        _refuse_full_disk(point.data_bytes)
+        watch = _TurnWatch(self._observer, self._clock)
+        try:
+            outcome = _outcome(self._measured(turn, point, watch))
+        except Exception as error:  # not even a defect in dbdyno may end a study of many hours
+            outcome = {"status": "failed", "error": _error(error)}
+        if outcome["status"] != "done" and disk_free_bytes() < DISK_LEFT_MIN_BYTES:
+            raise _disk_full(outcome["error"]["message"])  # it says nothing about its point
+        end = self._clock()
+        return TurnResult(
+            turn=turn,
+            began_at=watch.begin.text,
+            spent=replace(watch.spent(end), load_s=self._server.load_s),
+            notes=[*self._server.notes, *watch.verified, *clock_jumps(watch.begin, end)],
+            **outcome,
+        )
+
+    def end(self, result: TurnResult) -> TurnResult:
+        """End the server unless the next turn uses it, too; return the result with that time added.
+
+        Called after the result was stored: an error here must not lose what was measured.
+        """
+        begin = self._clock()
+        if result.status == "failed":
+            self._server.release()
+        else:
+            self._server.end_turn()
+        ending_s = self._clock().steady - begin.steady
+        spent = replace(result.spent, prepare_s=result.spent.prepare_s + ending_s)
+        return replace(result, spent=spent)
+
+    def _measured(self, turn: Turn, point: ResolvedPoint, watch: Observer) -> RunRecord:
+        """Run the point with the turn's seed, and tags by which its run can be found."""
+        server = self._server.server_for(point, turn.block)
+        job = self._server.job_for(point)
+        tags = ((STUDY, self._study_id), (POINT, turn.point), (BLOCK, str(turn.block)))
+        job = job.with_options(seed=turn.seed, tags=(*job.options.tags, *tags))
+        if hook := point.point.hook:
+            reached = nullcontext(server) if server else point.job.server.open(point.job.clients)
+            with reached as known:
+                run_hook(hook, turn, known, self._hooked)
+            self._hooked = turn
+        return run(job, self._tools, watch, server).record
+
+    def __enter__(self) -> Self:
+        """Start nothing yet."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End the remaining server."""
+        self._server.release()
 
 
-def make_turn(bench: Bench, turn: Turn, point: ResolvedPoint) -> TurnResult:
-    """Run the turn; raises what stops the study. :func:`end_turn` ends the server."""
-    _refuse_full_disk(point.data_bytes)
-    watch = TurnWatch(bench.observer, bench.clock)
-    try:
-        outcome = _outcome(_measured(bench, turn, point, watch))
-    except Exception as error:  # not even a defect in dbdyno may end a study of many hours
-        outcome = {"status": "failed", "error": _error(error)}
-    if outcome["status"] != "done" and disk_free_bytes() < DISK_LEFT_MIN_BYTES:
-        raise _disk_full(outcome["error"]["message"])  # such a turn says nothing about its point
-    end = bench.clock()
-    return TurnResult(
-        turn=turn,
-        began_at=watch.begin.text,
-        spent=structs.replace(watch.spent(end), load_s=bench.turn_server.load_s),
-        notes=[
-            *bench.turn_server.notes,
-            *watch.verified,
-            *clock_jumps(watch.begin, end),
-        ],
-        **outcome,
-    )
+class _TurnWatch(Relay):
+    """An observer of one run that records its times, and its server's placement."""
 
+    def __init__(self, observer: Observer, clock: Clock) -> None:
+        super().__init__(observer)
+        self._clock = clock
+        self.begin = clock()
+        self._load_begin: Instant | None = None
+        self._load_end: Instant | None = None
+        self.verified: list[str] = []
+        """The verified placement of the server, in sentences."""
 
-def end_turn(bench: Bench, result: TurnResult) -> TurnResult:
-    """End the server unless the next turn uses it, too; return the result with that time added.
+    def placed(self, verified: Sequence[str]) -> None:
+        """Keep the verified placement."""
+        self.verified = [f"placement: {sentence}" for sentence in verified]
+        super().placed(verified)
 
-    Called after the result was stored: an error here must not lose what was measured.
-    """
-    begin = bench.clock()
-    if result.status == "failed":
-        bench.turn_server.release()
-    else:
-        bench.turn_server.end_turn()
-    ending_s = bench.clock().steady - begin.steady
-    spent = structs.replace(result.spent, prepare_s=result.spent.prepare_s + ending_s)
-    return structs.replace(result, spent=spent)
+    def started(self, plan: Plan, started: Started) -> None:
+        """Note the end of the preparation."""
+        self._load_begin = self._load_end = self._clock()
+        super().started(plan, started)
 
+    def interval(self, interval: Interval) -> None:
+        """Note that the load lasts at least until now."""
+        self._load_end = self._clock()
+        super().interval(interval)
 
-def tagged(job: Job, study_id: str, turn: Turn) -> Job:
-    """Return the job with the turn's seed, and tags by which its run can be found."""
-    tags = ((STUDY, study_id), (POINT, turn.point), (BLOCK, str(turn.block)))
-    return job.with_options(seed=turn.seed, tags=(*job.options.tags, *tags))
-
-
-def _measured(bench: Bench, turn: Turn, point: ResolvedPoint, watch: TurnWatch) -> RunRecord:
-    server = bench.turn_server.server_for(point, turn.block)
-    job = tagged(bench.turn_server.job_for(point), bench.study_id, turn)
-    if point.point.hook:
-        _hook(bench, turn, point, server)
-    return run(job, bench.tools, watch, server).record
-
-
-def _hook(bench: Bench, turn: Turn, point: ResolvedPoint, server: Server | None) -> None:
-    reached = nullcontext(server) if server else point.job.server.open(point.job.clients)
-    with reached as known:
-        run_hook(point.point.hook, turn, known, bench.hooked[-1] if bench.hooked else None)
-    bench.hooked.append(turn)
+    def spent(self, end: Instant) -> Spent:
+        """Return how the time was spent, up to the moment when the server could be ended."""
+        whole_s = end.steady - self.begin.steady
+        if self._load_begin is None or self._load_end is None:
+            return Spent(prepare_s=whole_s)
+        prepare_s = self._load_begin.steady - self.begin.steady
+        run_s = self._load_end.steady - self._load_begin.steady
+        return Spent(prepare_s=prepare_s, run_s=run_s, other_s=whole_s - prepare_s - run_s)
 
 
 def _outcome(record: RunRecord) -> dict[str, Any]:

@@ -4,14 +4,13 @@ A turn that needs another server or other data than the one before always starts
 it must not be affected by what ran before it.
 """
 
-from types import TracebackType
-from typing import Self
-
 from dbdyno.model.study import StudySpec
 from dbdyno.run.connected_server import connect_to
 from dbdyno.run.data_preparation import settle
 from dbdyno.run.job import Job
+from dbdyno.run.observer import Observer
 from dbdyno.run.target import New
+from dbdyno.run.tools import Tools
 from dbdyno.servers.base import Server
 from dbdyno.servers.caches import cooled, warmed
 from dbdyno.servers.private import PrivateServer, start_private
@@ -23,12 +22,12 @@ Key = tuple[object, ...]
 
 
 class TurnServer:
-    """Holds at most one server at a time; a context manager that ends the last one."""
+    """Holds at most one server at a time."""
 
-    def __init__(self, spec: StudySpec, connections: int, prepared: PreparedData) -> None:
+    def __init__(self, spec: StudySpec, connections: int, tools: Tools, observer: Observer) -> None:
         self._spec = spec
         self._connections = connections
-        self._prepared = prepared
+        self.data = PreparedData(tools, observer)
         self._held: PrivateServer | None = None
         self._key: Key = ()
         self._ended: PrivateServer | None = None
@@ -46,7 +45,6 @@ class TurnServer:
         if self._held is None or key != self._key:
             self.release()
             self._held, self._key = self._started(point, point.server), key
-            self._note_remains()
         self._held = self._with_cache(point, self._held)
         return self._held
 
@@ -71,18 +69,15 @@ class TurnServer:
     def _started(self, point: ResolvedPoint, new: New) -> PrivateServer:
         data = None
         if point.tables:
-            data, self.load_s = self._prepared.data_for(point, new)
+            data, self.load_s = self.data.data_for(point, new)
         server = start_private(new.spec, self._connections, data=data, placement=new.placement)
         if data is not None:
             self.notes.append(f"data restored from {data.key} ({data.bytes / 1e6:.0f} MB)")
-        return server
-
-    def _note_remains(self) -> None:
-        """Note if an earlier server is still being removed, which takes disk time from the load."""
-        if self._ended is not None and not self._ended.is_gone:
+        if self._ended is not None and not self._ended.is_gone:  # which takes disk time, too
             self.notes.append(
                 "the previous server was still being removed when this one had started"
             )
+        return server
 
     def _with_cache(self, point: ResolvedPoint, server: PrivateServer) -> PrivateServer:
         tables = [table.name for table in point.tables]
@@ -95,28 +90,12 @@ class TurnServer:
         if not self._is_cold(point):
             return server
         if not point.job.options.no_vacuum:
-            self._settle(point, server)
+            found = Prepared(values=dict(point.job.work.complete()), made_by="dbdyno")
+            with connect_to(server) as connected:
+                settle(connected, point.job.work.workload, found)
         server, note = cooled(server)
         self.notes.append(f"cache: {note}")
         return server
 
-    def _settle(self, point: ResolvedPoint, server: PrivateServer) -> None:
-        found = Prepared(values=dict(point.job.work.complete()), made_by="dbdyno")
-        with connect_to(server) as connected:
-            settle(connected, point.job.work.workload, found)
-
     def _is_cold(self, point: ResolvedPoint) -> bool:
         return self._spec.cache == "cold" and point.server is not None
-
-    def __enter__(self) -> Self:
-        """Start nothing yet."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """End the remaining server."""
-        self.release()
