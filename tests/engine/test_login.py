@@ -1,6 +1,9 @@
 """Logins with each method that a server may request, and helpful messages if they are refused."""
 
+import itertools
 import socket
+import threading
+import time
 
 import pytest
 
@@ -59,6 +62,32 @@ def test_through_a_proxy_that_closes_if_it_does_not_know_the_version(server, tmp
     with listening(tmp_path / ".s.PGSQL.5432", forward_3_0) as address:
         plan = plan_for(server.endpoint(address=address), "select 1;", io=io, **times(3))
         assert checked(plan).counters.ok == 6
+
+
+def test_a_client_that_is_turned_away_late_asks_for_the_older_version(
+    server, tmp_path, checked, io
+):
+    """Another client, turned away at once, has logged in with the older version meanwhile."""
+    newer = itertools.count(1)
+    logged_in = threading.Event()
+
+    def noted(sent: bytes) -> bytes:
+        if b"Z\0\0\0\x05" in sent:
+            logged_in.set()
+        return sent
+
+    def forward_3_0(visitor: socket.socket) -> None:
+        version = visitor.recv(8, socket.MSG_PEEK)[4:]  # empty: only whether it listens
+        if version == b"\x00\x03\x00\x00":
+            forward_to(server.socket_path, noted)(visitor)
+        elif version and next(newer) == 2:
+            assert logged_in.wait(30)
+            time.sleep(0.2)  # the engine reads that
+
+    with listening(tmp_path / ".s.PGSQL.5432", forward_3_0) as address:
+        plan = plan_for(server.endpoint(address=address), "select 1;", io=io, **times(3))
+        assert checked(plan).counters.ok == 6
+    assert next(newer) == 3
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])

@@ -22,14 +22,15 @@ impl Route {
         self.oldest_version.store(true, Ordering::Relaxed);
     }
 
-    /// A session has logged in: the version is known there.
+    /// A session has logged in: the version that it asked for is known there.
     pub(crate) fn note_login(&self) {
         self.has_logged_in.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a connection that is closed without a word may have been closed for its version.
+    /// Whether a connection that asked for the newer version, and is closed without a word, may
+    /// have been closed for that: if no session has logged in yet, or only with the oldest version.
     pub(crate) fn may_need_oldest_version(&self) -> bool {
-        !self.has_logged_in.load(Ordering::Relaxed)
+        self.oldest_version.load(Ordering::Relaxed) || !self.has_logged_in.load(Ordering::Relaxed)
     }
 
     /// The version of PostgreSQL's protocol to ask for.
