@@ -12,7 +12,7 @@ from bench.server import Way
 from bench.sysbench import SYSBENCH, SYSBENCH_DATA, TABLE_ROWS, TABLES
 from bench.tool import Load, Tool
 from dbdyno.model.plan import Io
-from dbdyno.servers.products import product_of
+from dbdyno.servers.product import product_of
 from dbdyno.servers.spec import Kind
 
 SCRIPTS = Path(__file__).parent / "scripts"

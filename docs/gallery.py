@@ -22,8 +22,9 @@ from dbdyno.answers.answer import Trials
 from dbdyno.answers.answering import answered, verdict
 from dbdyno.answers.grouping import by_point
 from dbdyno.cli.pages import write_page
+from dbdyno.databases.known import recorded_title
 from dbdyno.explain.sentences import capitalized
-from dbdyno.formatting import PRODUCTS, counted, roughly
+from dbdyno.formatting import counted, roughly
 from dbdyno.model.study import StudyRecord
 from dbdyno.report.pages.study.page import doubts, status_text, study_page
 from dbdyno.run.tools import engine_tools
@@ -163,7 +164,7 @@ def picture(name: str, number: int, page: Page, figure: str) -> tuple[str, str]:
 
 def server_name(server: Mapping[str, Any]) -> str:
     """Return product and version: ``PostgreSQL 15.18``."""
-    return f"{PRODUCTS[server['product']]} {re.split('[ -]', server['version'])[0]}"
+    return f"{recorded_title(server)} {re.split('[ -]', server['version'])[0]}"
 
 
 def lines(shown: Sequence[Shown], size: str) -> Iterator[str]:

@@ -172,8 +172,9 @@ def _json_object(described: JsonObject) -> str:
 
 def targets() -> str:
     """The databases that can be measured."""
+    remark = {"documentation": "never run against a server here"}
     known = [
-        (one.title, f"`{one.name}`", "" if one.is_tried else "never run against a server here")
+        (one.title, f"`{one.name}`", remark.get(one.known_from, ""))
         for one in all_databases().values()
     ]
     rows = [(f"`{name}`", target.title) for name, target in all_adapters().items()]

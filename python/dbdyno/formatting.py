@@ -10,7 +10,6 @@ THIN_SPACE = "\u202f"
 NOTHING = "–"
 _LEAST = 1e-4
 """Less of any unit is rounding error, or of no concern."""
-PRODUCTS = {"postgres": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL"}
 
 
 def plain(text: str) -> str:

@@ -1,3 +1,5 @@
+import dataclasses
+
 import msgspec
 import pytest
 
@@ -7,6 +9,7 @@ from dbdyno.analysis.series.distributions import response_ms
 from dbdyno.analysis.series.totals import duration_s, throughput, transactions
 from dbdyno.analysis.waits.arrivals import Arrivals, arrivals
 from dbdyno.analysis.waits.budget import foreign_of_work
+from dbdyno.databases.known import all_databases
 from dbdyno.formatting import THIN_SPACE
 from dbdyno.model.record import Throughput, TransactionCounts
 from tests.support.numbers import latency
@@ -166,6 +169,18 @@ def test_a_sound_run_has_no_doubts():
             "not described: the server's answers about its database bytes, settings could not be "
             "read, or were of another kind than expected; what could not be read is not in the "
             "record",
+        ),
+        (
+            known({}, dataclasses.replace(MadeRun().loaded(), database=all_databases()["tidb"])),
+            "not tried: dbdyno knows TiDB from its documentation alone: times and counts hold, but "
+            "its settings, its durability level and the advice of findings may be wrong; check "
+            "them before relying on them",
+        ),
+        (
+            known({}, dataclasses.replace(MadeRun().loaded(), database=all_databases()["unknown"])),
+            "not known: dbdyno does not know this database: times and counts hold, but of the "
+            "server only its version was read, so that its settings, its durability level and what "
+            "limited it are missing",
         ),
         (
             known({response_ms: latency(7_500)}),

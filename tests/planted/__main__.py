@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from dbdyno.servers.products import product_of
+from dbdyno.servers.product import product_of
 from dbdyno.servers.spec import Kind
 from tests.planted.causes import Cause
 from tests.planted.planting import planted_run

@@ -9,7 +9,7 @@ from tests.store import synthetic
 from tests.support.numbers import latency, throughput
 
 CAPACITY = 5000.0
-SERVER = {"kind": "private", "product": "postgres", "version": "18.6"}
+SERVER = {"kind": "private", "product": "postgres", "title": "PostgreSQL", "version": "18.6"}
 
 
 def run(rate, number=0):

@@ -15,7 +15,7 @@ from dbdyno.databases.postgresql.server.binaries import (
 )
 from dbdyno.errors import DbdynoError
 from dbdyno.host.probes.private_servers import postgresql as probe
-from dbdyno.servers.products import product_of
+from dbdyno.servers.product import product_of
 from dbdyno.servers.spec import Kind, ServerSpec, parse_spec
 
 # Stands in for Maven: copies an archive into the given folder.

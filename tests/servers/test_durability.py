@@ -11,8 +11,8 @@ def test_the_durability_level_is_reported_for_every_kind() -> None:
     assert "\n".join(settings_by_level("relaxed")) == snapshot(
         """\
 durability relaxed: a crash of the host may lose the last second of commits, but corrupts nothing
-  PostgreSQL         fsync=on, synchronous_commit=off, full_page_writes=on
-  MariaDB and MySQL  innodb_flush_log_at_trx_commit=2, sync_binlog=0, innodb_doublewrite=ON\
+  MariaDB and MySQL  innodb_flush_log_at_trx_commit=2, sync_binlog=0, innodb_doublewrite=ON
+  PostgreSQL         fsync=on, synchronous_commit=off, full_page_writes=on\
 """
     )
 

@@ -13,6 +13,7 @@ from msgspec import structs
 
 from dbdyno.cli.app import main
 from dbdyno.cli.output import Exit
+from dbdyno.databases.known import startable
 from dbdyno.databases.postgresql.server.binaries import embedded_binaries
 from dbdyno.errors import DbdynoError
 from dbdyno.servers import kept
@@ -20,7 +21,7 @@ from dbdyno.servers.base import Server
 from dbdyno.servers.cluster import FOLDERS
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
 from dbdyno.servers.record import FILE, LOG, ServerRecord, read_record
-from dbdyno.servers.spec import KINDS, ServerSpec
+from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL, SMALL_INNODB
 from tests.support.patience import PATIENCE_S
 
@@ -317,7 +318,7 @@ def test_a_kept_mariadb_is_found_and_stopped(home: Path) -> None:
     assert kept.list_kept() == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", startable())
 def test_a_kind_of_server_is_no_name_of_one(home: Path, kind: str) -> None:
     with pytest.raises(DbdynoError) as caught:
         kept.start_kept(kind, spec(), connections=8)

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.databases.postgresql.server.binaries import embedded_binaries
+from dbdyno.databases.postgresql.server.binaries import catalog_of, embedded_binaries
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.data_sets import list_data_sets
 from dbdyno.study.execute import execute
 from dbdyno.study.folder import begin_study
-from dbdyno.study.prepared_data import catalog_of
 from dbdyno.study.rates import Rates
 from dbdyno.study.spec import AS_WRITTEN, read_study
 from tests.study.files import HEAD, written

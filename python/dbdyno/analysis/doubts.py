@@ -358,6 +358,27 @@ def not_described(run: Run) -> str | None:
     )
 
 
+def not_tried(run: Run) -> str | None:
+    """Dbdyno was never run against this database in tests, or does not know which one it is.
+
+    Times and counts are those of the load generator, whatever answers it.
+    """
+    basis, title = run.database.known_from, run.database.title
+    if basis == "servers":
+        return None
+    if basis == "documentation":
+        return (
+            f"not tried: dbdyno knows {title} from its documentation alone: times and counts hold, "
+            "but its settings, its durability level and the advice of findings may be wrong; "
+            "check them before relying on them"
+        )
+    return (
+        "not known: dbdyno does not know this database: times and counts hold, but of the server "
+        "only its version was read, so that its settings, its durability level and what limited it "
+        "are missing"
+    )
+
+
 DOUBTS: tuple[Callable[[Run], str | None], ...] = (
     disturbed,
     throttled,
@@ -377,6 +398,7 @@ DOUBTS: tuple[Callable[[Run], str | None], ...] = (
     censored,
     not_observed,
     not_described,
+    not_tried,
 )
 
 

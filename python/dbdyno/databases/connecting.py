@@ -35,7 +35,9 @@ class Driver:
     that answered there. ``process_id`` and ``data_directory`` return None if the server is
     elsewhere, or does not report them. ``says`` returns what the server says of itself.
     ``place_in`` reads from a target which database it names, leaving out what it leaves out;
-    ``parameters_in`` reads further parameters, except for secrets.
+    ``parameters_in`` reads further parameters, except for secrets. ``client_environment`` returns
+    the environment variables by which the database's own clients find an endpoint, and None for
+    those that would lead them elsewhere; files that they name are written to the given folder.
     """
 
     open: Callable[[str], Connection]
@@ -47,6 +49,7 @@ class Driver:
     says: Callable[[Connection], str]
     place_in: Callable[[str], Mapping[str, str]]
     parameters_in: Callable[[str], Mapping[str, str]]
+    client_environment: Callable[[Endpoint, Path], Mapping[str, str | None]]
 
 
 def protocol_of(target: str) -> Protocol:

@@ -59,6 +59,16 @@ def all_adapters() -> dict[str, Adapter]:
     return {adapter.name: adapter for adapter in sorted(adapters, key=lambda one: one.name)}
 
 
+@cache
+def startable() -> dict[str, str]:
+    """Return the databases that dbdyno can start: their folders, by their word in ``--server``."""
+    return {
+        database.product: name
+        for name, database in all_databases().items()
+        if _files(f"{name}/server/product.py")
+    }
+
+
 def recorded_database(server: Mapping[str, Any], protocol: Protocol) -> Database:
     """Return the database of a run, by the record of its server.
 
@@ -72,6 +82,13 @@ def recorded_database(server: Mapping[str, Any], protocol: Protocol) -> Database
         if product and database.product and product.startswith(database.product):
             return database
     return native_database(protocol)
+
+
+def recorded_title(server: Mapping[str, Any]) -> str:
+    """Return the name of a run's database for people; older records have only its product."""
+    product = server.get("product", "postgres")
+    titles = {one.product: one.title for one in all_databases().values() if one.product}
+    return str(server.get("title", titles.get(product, "")))
 
 
 def _files(pattern: str) -> list[Path]:

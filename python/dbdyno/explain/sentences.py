@@ -3,7 +3,10 @@
 import math
 from collections.abc import Sequence
 
-from dbdyno.formatting import PRODUCTS, significant, tps
+from dbdyno.formatting import significant, tps
+
+_SERVER_KINDS = frozenset({"postgres", "mariadb", "mysql"})
+"""Words after ``--server``: a sentence that begins with one keeps its small letter."""
 
 
 def bound_text(bound_tps: float, range_tps: tuple[float, float] | None, unit: str = "TPS") -> str:
@@ -35,7 +38,7 @@ def capitalized(text: str) -> str:
     Names are words with an underscore, and the kinds of servers.
     """
     first = text.split(" ", 1)[0]
-    is_name = "_" in first or first.rstrip(":") in PRODUCTS
+    is_name = "_" in first or first.rstrip(":") in _SERVER_KINDS
     sentence = text if is_name else text[:1].upper() + text[1:]
     return sentence if sentence.endswith((".", "!", "?")) else sentence + "."
 

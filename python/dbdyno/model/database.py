@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from dbdyno.model.counters import Counter
-from dbdyno.model.plan import Protocol
+from dbdyno.model.plan import Protocol, QueryMode
 
 Capability: TypeAlias = Literal[
     "statistics_views",  # counts by database, table and statement (pg_stat_database …)
@@ -111,8 +111,7 @@ class Database(Struct, frozen=True, kw_only=True):
     ``durability`` has the settings by which it provides each level. A server is this database if
     what it says of itself (``select version()``) matches ``says`` and if it answers ``witness``, if
     there is one, with something true; of several, the one that is built from the others.
-    ``product`` is its word in records and after ``--server``. One that is not ``is_tried`` was
-    written from documentation, and never run against a server.
+    ``product`` is its word in records and after ``--server``.
     """
 
     name: str
@@ -120,12 +119,15 @@ class Database(Struct, frozen=True, kw_only=True):
     protocol: Protocol
     base: str = ""
     product: str = ""
-    is_tried: bool = True
+    known_from: Literal["servers", "documentation", "nothing"] = "servers"
+    """What this rests on: tests on its servers, or documentation alone."""
     says: str = ""
     witness: str = ""
     capabilities: frozenset[Capability] = frozenset()
     terms: Terms = Terms()
     wait_kinds: WaitKinds = ()
+    lacks_modes: Mapping[QueryMode, str] = {}
+    """The query modes that its protocol does not have, each with what to use instead."""
     durability: Mapping[Promise, Mapping[str, str]] = {}
     page_bytes: int = 8192
     """The default; a server may be built or initialized with another size."""

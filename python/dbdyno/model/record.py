@@ -306,8 +306,9 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """Further servers, on which connections were spread in turn. Data, invariants, settings and
     telemetry are those of ``target`` alone."""
     server: dict[str, Any] = {}
-    """``product``, ``version``, durability level (``promise``) and, once it has been measured,
-    ``cpu_us_per_transaction``. All settings are in ``server.json`` beside the record."""
+    """``product``, its ``title`` for people, ``version``, durability level (``promise``) and, once
+    it has been measured, ``cpu_us_per_transaction``. All settings are in ``server.json`` beside the
+    record."""
     seed: int
     """The seed of everything that was drawn at random."""
     command: list[str] = []

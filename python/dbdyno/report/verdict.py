@@ -11,7 +11,7 @@ from typing import Any
 from dbdyno.analysis.compare.unequal_conditions import loop_of, tries_of
 from dbdyno.analysis.compare.workload_parameters import workload_parameters
 from dbdyno.explain.sentences import capitalized
-from dbdyno.formatting import PRODUCTS, count, counted, significant, size, tps
+from dbdyno.formatting import count, counted, significant, size, tps
 from dbdyno.layout import printable, shortened
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import Latency, RunRecord
@@ -67,13 +67,13 @@ def server_label(target: str, server: Mapping[str, Any]) -> str:
 
     The address of a private server is a socket that is gone when the report is read.
     """
-    product = PRODUCTS.get(server.get("product", "postgres"))
+    title = server.get("title")
     kind, version = server.get("kind"), re.split("[ -]", str(server.get("version", "")))[0]
-    if product is None or not version:
+    if not title or not version:
         return target
     if kind in ("private", "kept"):
-        return f"{product} {version}, {kind}"
-    return f"{target} ({product} {version})"
+        return f"{title} {version}, {kind}"
+    return f"{target} ({title} {version})"
 
 
 def further_servers(record: RunRecord) -> str:

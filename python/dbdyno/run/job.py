@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+from dbdyno.databases.known import native_database
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Survey
 from dbdyno.model.plan import Address, Endpoint, Plan, Protocol, QueryMode, UnixSocket
@@ -136,11 +137,12 @@ def _seed_of(options: RunOptions) -> int:
 
 def _refuse_unknown_mode(mode: QueryMode | None, protocol: Protocol) -> None:
     """Refuse a query mode that the protocol does not have."""
-    if mode == "extended" and protocol == "mysql":
+    database = native_database(protocol)
+    if mode and (instead := database.lacks_modes.get(mode)):
         raise DbdynoError(
             code="usage",
-            message="-M extended is not available with MySQL's protocol",
-            hint="Use -M simple (text protocol) or -M prepared (binary protocol).",
+            message=f"-M {mode} is not available with {database.title}'s protocol",
+            hint=instead,
         )
 
 

@@ -90,7 +90,8 @@ def first_record(
     plan: Plan, work: str, server: Server, description: ServerDescription, options: RunOptions
 ) -> RunRecord:
     """Return the record as known before the first transaction."""
-    promise = promise_of(all_databases()[description.database], description.durability)
+    database = all_databases()[description.database]
+    promise = promise_of(database, description.durability)
     return RunRecord(
         run_id="",  # assigned by the run folder
         status="running",
@@ -101,6 +102,7 @@ def first_record(
         server={
             "kind": server.kind,
             "product": description.product,
+            "title": database.title if database.known_from != "nothing" else "",
             "version": description.version,
             "promise": None if "durability" in description.unreadable else promise,
             "durability": description.durability,

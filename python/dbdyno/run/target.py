@@ -15,7 +15,7 @@ from dbdyno.servers.existing import use_existing
 from dbdyno.servers.kept import find_kept, product_of_kept
 from dbdyno.servers.placement import ANYWHERE, Placement
 from dbdyno.servers.private import start_private
-from dbdyno.servers.products import product_of
+from dbdyno.servers.product import product_of
 from dbdyno.servers.spec import ServerSpec, kind_of, parse_spec
 from dbdyno.store.secrets import without_password
 

@@ -19,8 +19,7 @@ from dbdyno.servers.huge_pages import refuse_missing_huge_pages
 from dbdyno.servers.placement import ANYWHERE, Placement, refuse_impossible
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.processes import ProcessMark
-from dbdyno.servers.product import Blueprint, Cluster
-from dbdyno.servers.products import product_of
+from dbdyno.servers.product import Blueprint, Cluster, product_of
 from dbdyno.servers.server_folders import place_for
 from dbdyno.servers.settings import choose_settings, this_machine
 from dbdyno.servers.spec import ServerSpec

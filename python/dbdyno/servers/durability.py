@@ -6,10 +6,10 @@ Only for private servers; the durability of other servers is not changed.
 from collections.abc import Iterator
 
 from dbdyno.databases.durability import MEANING
+from dbdyno.databases.known import startable
 from dbdyno.model.database import Database, Promise
-from dbdyno.servers.products import product_of
+from dbdyno.servers.product import product_of
 from dbdyno.servers.settings import Setting
-from dbdyno.servers.spec import KINDS
 
 
 def promised_settings(database: Database, promise: Promise | None) -> list[Setting]:
@@ -27,7 +27,7 @@ def settings_by_level(promise: Promise) -> list[str]:
 
 def _lines(promise: Promise) -> Iterator[str]:
     titles: dict[str, list[str]] = {}
-    for kind in KINDS:
+    for kind in startable():
         database = product_of(kind).database
         settings = database.durability[promise]
         text = ", ".join(f"{name}={value}" for name, value in settings.items())

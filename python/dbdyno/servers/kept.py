@@ -15,6 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from dbdyno.databases.known import startable
 from dbdyno.errors import DbdynoError
 from dbdyno.home import locked, not_a_file
 from dbdyno.servers.base import Server
@@ -28,11 +29,10 @@ from dbdyno.servers.cluster import (
 )
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
-from dbdyno.servers.product import Cluster, Product
-from dbdyno.servers.products import product_of
+from dbdyno.servers.product import Cluster, Product, product_of
 from dbdyno.servers.record import FILE, LOG, ServerRecord, read_record, server_of, write_record
 from dbdyno.servers.server_folders import place_for, place_of
-from dbdyno.servers.spec import EXAMPLE, KINDS, ServerSpec
+from dbdyno.servers.spec import EXAMPLE, ServerSpec
 from dbdyno.servers.starting import wait_until_ready
 
 FIRST = "Start one: dbdyno server start"
@@ -59,7 +59,7 @@ def start_kept(name: str, spec: ServerSpec, connections: int, *, tcp: bool = Fal
         raise DbdynoError(
             "bad_name", f"{name!r} is not a valid server name", "use letters, digits, . _ -"
         )
-    if name in KINDS:
+    if name in startable():
         raise DbdynoError(
             "bad_name",
             f"{name!r} is a kind of server, not a valid name",

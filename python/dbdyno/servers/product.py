@@ -4,21 +4,24 @@ Knows nothing about processes: all servers are started, monitored and stopped in
 """
 
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
 from dbdyno.databases.connection import Connection
+from dbdyno.databases.known import startable
+from dbdyno.errors import DbdynoError
 from dbdyno.model.database import Database
 from dbdyno.model.plan import Protocol
 from dbdyno.servers.huge_pages import HugePages
 from dbdyno.servers.placement import ANYWHERE, Placement
 from dbdyno.servers.privileges import Identity
 from dbdyno.servers.settings import Machine, Setting
-from dbdyno.servers.spec import Kind, ServerSpec
+from dbdyno.servers.spec import EXAMPLE, Kind, ServerSpec
 
 Origin = Literal["path", "local", "embedded", "maven"]
 
@@ -117,8 +120,10 @@ class Product:
     for good in the quickest way; nothing in its folder is read again. ``clean_signal`` lets it
     write everything to disk, so that its data can be kept, and ``is_clean`` returns whether it did.
     ``wal_folder`` in the data contains the WAL or redo log, in files that match ``wal_names``;
-    ``shaping`` names the settings with which the files are created. ``warm`` reads tables into the
-    caches, and returns a description.
+    ``shaping`` names the settings with which the files are created; ``loading`` returns, for the
+    chosen settings, those under which data that is to be copied is loaded. ``format_of`` returns
+    what, beyond the version, a program's files depend on. ``warm`` reads tables into the caches,
+    and returns a description.
     """
 
     name: Kind
@@ -129,6 +134,8 @@ class Product:
     wal_folder: str
     wal_names: tuple[str, ...]
     shaping: tuple[str, ...]
+    loading: Callable[[Sequence[Setting]], Mapping[str, str]]
+    format_of: Callable[[Path], str]
     huge_pages: HugePages
     find: Callable[[ServerSpec], Binaries]
     settings: Callable[[Machine, int, Binaries], Sequence[Setting]]
@@ -150,3 +157,12 @@ class Product:
     def shape_of(self, settings: Sequence[Setting]) -> dict[str, str]:
         """Return the settings with which the data files are created."""
         return {s.name: s.value for s in settings if s.name in self.shaping}
+
+
+def product_of(kind: Kind) -> Product:
+    """Import and return a product; only on demand, since each imports its own driver."""
+    if kind not in startable():
+        raise DbdynoError("unknown_product", f"dbdyno cannot start {kind}", EXAMPLE)
+    module = import_module(f"dbdyno.databases.{startable()[kind]}.server.product")
+    product: Product = module.PRODUCT
+    return product

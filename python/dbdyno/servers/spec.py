@@ -1,16 +1,17 @@
 """The value of ``--server``: ``KIND[:VERSION|PATH][,setting=value…]``."""
 
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dbdyno.databases.known import startable
 from dbdyno.errors import DbdynoError
 from dbdyno.model.database import Promise
 
-Kind = Literal["postgres", "mariadb", "mysql"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+Kind: TypeAlias = str
+"""A database that dbdyno can start, by its word after ``--server``."""
 EXAMPLE = "for example postgres, postgres:17, mariadb, mysql:/opt/mysql or postgres,jit=off"
 
 
@@ -37,7 +38,7 @@ def kind_of(text: str) -> Kind | None:
     if "://" in text:  # not quoted: it may contain a password
         raise DbdynoError("bad_server", "--server does not take a URL", "write --target URL")
     word = text.partition(",")[0].partition(":")[0]
-    return next((kind for kind in KINDS if kind == word), None)
+    return word if word in startable() else None
 
 
 def parse_spec(text: str) -> ServerSpec:
@@ -46,7 +47,7 @@ def parse_spec(text: str) -> ServerSpec:
     word, _, which = head.partition(":")
     kind = kind_of(text)
     if kind is None:
-        raise _bad(text, f"unknown kind of server {word!r}; known: {', '.join(KINDS)}")
+        raise _bad(text, f"unknown kind of server {word!r}; known: {', '.join(startable())}")
     settings = _parse_settings(text, rest)
     if not which:
         return ServerSpec(kind, settings=settings)

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from dbdyno.databases.known import recorded_title
 from dbdyno.model.record import FORMAT_VERSION, RunRecord
 from dbdyno.store.errors import FROM_A_COPY, StoreError
 from dbdyno.store.files import is_locked, read_json
@@ -21,6 +22,7 @@ def read_record(folder: Path) -> RunRecord:
         found = read_json(path)
         _check_format(path, found)
         record = msgspec.convert(found | {"run_id": folder.resolve().name}, RunRecord)
+        record.server["title"] = recorded_title(record.server)
         if record.status == "running" and not is_locked(folder):
             record = msgspec.structs.replace(record, status="interrupted")
     except msgspec.MsgspecError as error:

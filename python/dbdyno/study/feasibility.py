@@ -12,17 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbdyno.databases.known import native_database
 from dbdyno.formatting import counted, gigabytes, roughly
-from dbdyno.model.plan import Protocol
 from dbdyno.model.study import Factor, Point
 from dbdyno.run.target import CONNECTIONS_SPARE
+from dbdyno.servers.product import Product
 from dbdyno.servers.settings import Setting, size_bytes
 from dbdyno.study.machine import Machine
 from dbdyno.study.resolved_point import ResolvedPoint
 
-# Unit of a number without unit, in bytes: a page, or one byte.
-CACHE_UNIT_BYTES = {"shared_buffers": 8192, "innodb_buffer_pool_size": 1}
 MEMORY_SHARE_MAX = 0.9
 DISK_SPARE_BYTES = 500_000_000
 
@@ -80,15 +77,16 @@ def over_disk(needs: Needs, machine: Machine, points: Sequence[ResolvedPoint]) -
 
 
 def over_memory(
-    point: ResolvedPoint, settings: Sequence[Setting], machine: Machine, protocol: Protocol
+    point: ResolvedPoint, settings: Sequence[Setting], machine: Machine, product: Product
 ) -> Iterator[Refusal]:
     """Refuse a server whose cache and sessions do not fit into memory."""
-    cache = next((s for s in settings if s.name in CACHE_UNIT_BYTES), None)
-    cache_bytes = size_bytes(cache.value, CACHE_UNIT_BYTES[cache.name]) if cache else 0
+    held = product.huge_pages
+    cache = next((s for s in settings if s.name == held.cache), None)
+    cache_bytes = size_bytes(cache.value, held.bare_unit_bytes) if cache else 0
     limit = point.job.options.server_memory_bytes or machine.memory_bytes
     granted = min(machine.memory_bytes, limit)
     room = granted * MEMORY_SHARE_MAX
-    a_session = native_database(protocol).session_bytes
+    a_session = product.database.session_bytes
     if cache is None or cache_bytes + point.job.clients * a_session <= room:
         return
     clients = max(int((room - cache_bytes) / a_session), 0)

@@ -6,19 +6,16 @@ output is shown only if it fails.
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from dbdyno.databases.connecting import driver_of
 from dbdyno.errors import DbdynoError
-from dbdyno.model.plan import Endpoint
 from dbdyno.model.study import Turn, levels_of
 from dbdyno.servers.base import Server
 
 HOOK_FAILED = "hook_failed"
 _OUTPUT_LINES = 20
-# Variables of the clients that would lead a hook to another server than the run's.
-_OVERRIDING = frozenset({"PGSERVICE", "PGHOSTADDR", "MARIADB_HOME"})
 
 
 def run_hook(hook: str, turn: Turn, server: Server, last: Turn | None) -> None:
@@ -26,12 +23,11 @@ def run_hook(hook: str, turn: Turn, server: Server, last: Turn | None) -> None:
 
     Raises an error that stops the study: the server is in the state of neither side.
     """
-    inherited = {name: value for name, value in os.environ.items() if name not in _OVERRIDING}
     try:
         with TemporaryDirectory(prefix="dbdyno-") as folder:
             ended = subprocess.run(
                 ["/bin/sh", "-c", hook],
-                env=inherited | dict(_variables(turn, server, Path(folder))),
+                env=_environment(turn, server, Path(folder)),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -75,50 +71,16 @@ def _masked(output: str, password: str | None) -> str:
     return output.replace(password, "****") if password else output
 
 
-def _variables(turn: Turn, server: Server, folder: Path) -> Iterator[tuple[str, str]]:
+def _environment(turn: Turn, server: Server, folder: Path) -> dict[str, str]:
     """Where the server is, for any program and for the database's own, and which turn it is.
 
     ``folder`` is closed to others and removed afterwards.
     """
     endpoint = server.endpoint()
-    yield "DBDYNO_TARGET", server.url
-    yield "DBDYNO_SIDE", side_of(turn)
-    yield "DBDYNO_PAIR", str(turn.block)
-    if endpoint.protocol == "postgresql":
-        yield from _of_libpq(endpoint)
-    elif endpoint.protocol == "mysql":
-        (folder / "my.cnf").write_text(_option_file(endpoint), encoding="utf-8")
-        yield "MYSQL_HOME", str(folder)
-
-
-def _of_libpq(endpoint: Endpoint) -> Iterator[tuple[str, str]]:
-    yield "PGUSER", endpoint.user
-    yield "PGDATABASE", endpoint.database
-    if endpoint.password is not None:
-        yield "PGPASSWORD", endpoint.password
-    if endpoint.address.tcp:
-        yield "PGHOST", endpoint.address.tcp.host
-        yield "PGPORT", str(endpoint.address.tcp.port)
-    elif endpoint.address.unix:
-        path = Path(endpoint.address.unix.path)
-        yield "PGHOST", str(path.parent)
-        yield "PGPORT", path.suffix.removeprefix(".")
-
-
-def _option_file(endpoint: Endpoint) -> str:
-    """The clients' option file: files of the system override variables, but come before this."""
-    client = {"user": endpoint.user, "password": endpoint.password}
-    if endpoint.address.tcp:
-        tcp = endpoint.address.tcp
-        client |= {"host": tcp.host, "port": str(tcp.port), "protocol": "tcp"}
-    elif endpoint.address.unix:
-        client |= {"host": "localhost", "socket": endpoint.address.unix.path}
-    lines = [f"{name} = {_quoted(value)}" for name, value in client.items() if value is not None]
-    return "\n".join(
-        ["[client]", *lines, "[mysql]", f"database = {_quoted(endpoint.database)}", ""]
-    )
-
-
-def _quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    changed = {
+        **driver_of(endpoint.protocol).client_environment(endpoint, folder),
+        "DBDYNO_TARGET": server.url,
+        "DBDYNO_SIDE": side_of(turn),
+        "DBDYNO_PAIR": str(turn.block),
+    }
+    return {name: value for name, value in {**os.environ, **changed}.items() if value is not None}

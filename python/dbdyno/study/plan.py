@@ -16,6 +16,7 @@ from dbdyno.model.study import Point, StudySpec
 from dbdyno.run.target import CONNECTIONS_SPARE, New
 from dbdyno.run.tools import Tools
 from dbdyno.servers.cluster import draw_blueprint
+from dbdyno.servers.product import product_of
 from dbdyno.servers.settings import Setting
 from dbdyno.study.feasibility import (
     Needs,
@@ -161,7 +162,9 @@ def _refusals(
     for one in points:
         chosen = settings.get(_server_key(one), ())
         yield from over_limits(one, chosen, machine)
-        yield from over_memory(one, chosen, machine, one.job.server.protocol)
+        if isinstance(one.job.server, New):
+            product = product_of(one.job.server.spec.kind)
+            yield from over_memory(one, chosen, machine, product)
 
 
 def _settings_by_server(points: Sequence[ResolvedPoint]) -> Mapping[bytes, Sequence[Setting]]:

@@ -8,12 +8,8 @@ them requires.
 """
 
 import hashlib
-import mmap
-import re
 from collections.abc import Mapping
 from dataclasses import replace as replace_fields
-from functools import cache
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -38,18 +34,6 @@ SEED = 0
 """Seed of the data: the same for every study, so that studies can share data."""
 
 LOADING_CONNECTIONS = 20
-
-# Logs that are created at full size: a large one would be copied with the data for every turn, and
-# is created again at the size that a point's server has when that server starts.
-LOG_SIZES = ("innodb_log_file_size", "innodb_redo_log_capacity")
-LOG_SIZE = "128M"
-
-# With these settings, PostgreSQL writes no WAL for tables that are created and filled in one
-# transaction; it would be copied, too.
-WITHOUT_LOG = {"wal_level": "minimal", "max_wal_senders": "0"}
-
-# The name of a tablespace's folder, a constant in every PostgreSQL: PG_18_202506291.
-CATALOG = re.compile(rb"PG_\d+_(\d{9})\0")
 
 
 class PreparedData:
@@ -92,22 +76,18 @@ class PreparedData:
 
 def _loading_spec(spec: ServerSpec, blueprint: Blueprint) -> ServerSpec:
     """Return the same server as far as its files are concerned, but tuned for loading."""
-    shape = blueprint.product.shape_of(blueprint.settings)
-    names = {setting.name for setting in blueprint.settings}
-    logs = {name: LOG_SIZE for name in LOG_SIZES if name in names}
-    if spec.kind == "postgres":
-        logs = WITHOUT_LOG
-    return replace(spec, settings={**shape, **logs}, durability="none")
+    product, chosen = blueprint.product, blueprint.settings
+    settings = {**product.shape_of(chosen), **product.loading(chosen)}
+    return replace(spec, settings=settings, durability="none")
 
 
 def _key(point: ResolvedPoint, spec: ServerSpec, blueprint: Blueprint) -> str:
     """Return a key of all that the files depend on: their contents, and the server's program."""
     assert point.job.work.workload is not None
-    version = blueprint.binaries.version
-    shape = blueprint.product.shape_of(blueprint.settings)
-    catalog = catalog_of(blueprint.binaries.server)
-    digest = hashlib.sha256(msgspec.json.encode((shape, catalog, point.shapes))).hexdigest()[:12]
-    return f"{spec.kind}-{version}-{point.job.work.workload.data}-{point.rows}-{digest}"
+    product, binaries = blueprint.product, blueprint.binaries
+    files = (product.shape_of(blueprint.settings), product.format_of(binaries.server))
+    digest = hashlib.sha256(msgspec.json.encode((*files, point.shapes))).hexdigest()[:12]
+    return f"{spec.kind}-{binaries.version}-{point.job.work.workload.data}-{point.rows}-{digest}"
 
 
 def _about(point: ResolvedPoint, values: Mapping[str, Any], report: LoadReport) -> About:
@@ -119,17 +99,3 @@ def _about(point: ResolvedPoint, values: Mapping[str, Any], report: LoadReport) 
     return About(
         workload=point.job.work.name, parameters=dict(values), load=msgspec.to_builtins(load)
     )
-
-
-def catalog_of(server: Path) -> str:
-    """Return the catalog version of a PostgreSQL program; empty if the file contains none."""
-    found = server.stat()
-    return _catalog_in(server, found.st_mtime_ns, found.st_size)
-
-
-@cache
-def _catalog_in(server: Path, _changed_ns: int, _size: int) -> str:
-    """Search each program once, and again after it was rebuilt."""
-    with server.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as code:
-        found = CATALOG.search(code)
-        return found[1].decode() if found else ""

@@ -56,7 +56,6 @@ from dbdyno.analysis.statistics.change_points import e_divisive, significant_cha
 from dbdyno.analysis.statistics.effect import holm
 from dbdyno.analysis.statistics.estimate import Series
 from dbdyno.analysis.statistics.probability import student_p
-from dbdyno.formatting import PRODUCTS
 from dbdyno.model.comparison import Metric, MovedCost
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord, Status
@@ -345,10 +344,8 @@ def kind_of(run: Conditions, defaults: Defaults = NO_DEFAULTS) -> Kind:
 
 def place_of(record: RunRecord) -> str:
     """The product of a private server; the address of any other."""
-    product = PRODUCTS.get(record.server.get("product", ""))
-    if product is None or record.server.get("kind") == "existing":
-        return record.target
-    return f"{product}, {record.server['kind']}"
+    kind = record.server.get("kind")
+    return f"{record.server['title']}, {kind}" if kind in ("private", "kept") else record.target
 
 
 def _work(run: Conditions) -> str:

@@ -120,7 +120,7 @@ _SERVER = (
 )
 
 # The same costs under the names of MariaDB and MySQL, and those that only they have.
-_SERVER_MYSQL = (
+_SERVER_INNODB = (
     _Counted(
         "buffers_hit",
         "Buffers hit",
@@ -170,7 +170,7 @@ _WRITTEN_COSTS = ("buffers_written", "fsyncs")
 
 COST_IDS = frozenset(
     [
-        *(each.id for each in (*_SERVER, *_SERVER_MYSQL)),
+        *(each.id for each in (*_SERVER, *_SERVER_INNODB)),
         *_WAL_COSTS,
         *_WRITTEN_COSTS,
         *(each[0] for each in _ENGINE),
@@ -183,7 +183,7 @@ def cost_amounts(run: Run, intervals: Intervals) -> list[CostAmount]:
     """All amounts that were counted, the server's first."""
     buffers_written = _buffers_written(run, intervals)
     found = [
-        *(_counted(run, intervals, each) for each in (*_SERVER, *_SERVER_MYSQL)),
+        *(_counted(run, intervals, each) for each in (*_SERVER, *_SERVER_INNODB)),
         *_wal(run, intervals),
         CostAmount("buffers_written", "Buffers written", "", "server", buffers_written),
         CostAmount("fsyncs", "fsyncs", "", "server", _fsyncs(run, intervals)),

@@ -28,7 +28,7 @@ DATABASE = replace(
     title="Citus",
     base="postgresql",
     product="citus",
-    is_tried=False,
+    known_from="documentation",
     witness="select count(*) from pg_catalog.pg_extension where extname = 'citus'",
     capabilities=POSTGRESQL.capabilities - {"predicate_locks", "all_waits_named"},
     terms=TERMS,

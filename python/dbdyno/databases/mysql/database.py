@@ -84,4 +84,5 @@ DATABASE = Database(
     page_bytes=16384,
     session_bytes=1 << 20,
     sessions_are_threads=True,
+    lacks_modes={"extended": "Use -M simple (text protocol) or -M prepared (binary protocol)."},
 )

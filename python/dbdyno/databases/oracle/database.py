@@ -7,6 +7,6 @@ DATABASE = Database(
     title="Oracle",
     protocol="odbc",
     product="oracle",
-    is_tried=False,
+    known_from="documentation",
     says=r"(?i)^oracle",
 )

@@ -2,4 +2,4 @@
 
 from dbdyno.model.database import Database
 
-DATABASE = Database(name="unknown", title="another database", protocol="odbc")
+DATABASE = Database(name="unknown", title="another database", protocol="odbc", known_from="nothing")

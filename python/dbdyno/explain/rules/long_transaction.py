@@ -233,8 +233,8 @@ def lost_text(lost: float | None) -> list[str]:
 
 def look(run: Run) -> HeldPurge | HeldHorizon | NotFound | CouldNotLook:
     """Find a transaction that is older than the load's own and holds back the horizon."""
-    is_mysql = run.database.has("purge")
-    found = _of_history(run) if is_mysql else _of_dead_rows(run)
+    has_purge = run.database.has("purge")
+    found = _of_history(run) if has_purge else _of_dead_rows(run)
     hidden = lack_of(run, Sessions.source)
     return CouldNotLook(hidden) if isinstance(found, NotFound) and hidden else found
 

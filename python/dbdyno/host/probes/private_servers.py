@@ -16,8 +16,7 @@ from dbdyno.host.doctor import ProbeResult, probe
 from dbdyno.servers.groups import make_groups, remove_groups
 from dbdyno.servers.guard import SET_MEMPOLICY
 from dbdyno.servers.privileges import Identity, is_root, server_identity
-from dbdyno.servers.product import Binaries
-from dbdyno.servers.products import product_of
+from dbdyno.servers.product import Binaries, product_of
 from dbdyno.servers.spec import Kind, ServerSpec
 
 _DEFAULT_POLICY = 0

@@ -3,6 +3,7 @@
 from dbdyno.databases.connecting import Driver
 from dbdyno.databases.mysql.driver.connecting import endpoint_of, open_connection, pinned
 from dbdyno.databases.mysql.driver.login import parameters_in, place_in
+from dbdyno.databases.mysql.driver.option_files import client_environment
 from dbdyno.databases.mysql.driver.place import data_directory, process_id
 from dbdyno.databases.mysql.driver.url import url_of
 from dbdyno.databases.standard import says
@@ -17,4 +18,5 @@ DRIVER = Driver(
     says=says,
     place_in=place_in,
     parameters_in=parameters_in,
+    client_environment=client_environment,
 )

@@ -1,4 +1,4 @@
-"""The user's option files: ``~/.my.cnf`` and the like, with their includes.
+"""The user's option files: ``~/.my.cnf`` and the like, with their includes; and one for clients.
 
 Reads only what clients read, without interpreting it; a world-writable file is ignored, and an
 option outside of the groups refused, as by the servers' own clients.
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from dbdyno.errors import DbdynoError
 from dbdyno.home import user_folder
+from dbdyno.model.plan import Endpoint
 
 GROUPS = ("client", "client-server", "client-mariadb", "dbdyno")
 SYSTEM_FILES = (Path("/etc/my.cnf"), Path("/etc/mysql/my.cnf"))
@@ -98,3 +99,25 @@ def _value(text: str) -> str:
     if len(bare) > 1 and bare[0] in "'\"" and bare[0] == bare[-1]:
         bare = bare[1:-1]
     return re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[0]), bare)
+
+
+def client_environment(endpoint: Endpoint, folder: Path) -> dict[str, str | None]:
+    """Write an option file for the endpoint, and return the variables by which clients find it.
+
+    Files of the system override variables, but come before this one.
+    """
+    client = {"user": endpoint.user, "password": endpoint.password}
+    if endpoint.address.tcp:
+        tcp = endpoint.address.tcp
+        client |= {"host": tcp.host, "port": str(tcp.port), "protocol": "tcp"}
+    elif endpoint.address.unix:
+        client |= {"host": "localhost", "socket": endpoint.address.unix.path}
+    lines = [f"{name} = {_quoted(value)}" for name, value in client.items() if value is not None]
+    text = [*("[client]", *lines), *("[mysql]", f"database = {_quoted(endpoint.database)}", "")]
+    (folder / "my.cnf").write_text("\n".join(text), encoding="utf-8")
+    return {"MARIADB_HOME": None, "MYSQL_HOME": str(folder)}
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from dbdyno.databases.mysql.server import folder
 from dbdyno.databases.mysql.server.binaries import Brand
-from dbdyno.databases.mysql.server.settings import check_settings
+from dbdyno.databases.mysql.server.settings import check_settings, loading_settings
 from dbdyno.databases.mysql.server.warming import warm
 from dbdyno.model.database import Database
 from dbdyno.servers.product import Binaries, Cluster, Product
@@ -41,6 +41,8 @@ def product_of_family(
         wal_folder=folder.WAL_FOLDER,
         wal_names=folder.WAL_NAMES,
         shaping=folder.SHAPING,
+        loading=loading_settings,
+        format_of=lambda _server: "",
         huge_pages=folder.HUGE_PAGES,
         find=brand.find,
         settings=settings,

@@ -27,6 +27,8 @@ PLACED = frozenset(
     }
 )
 """Where a private server is and how it is reached: users cannot set these."""
+REDO_SIZES = ("innodb_log_file_size", "innodb_redo_log_capacity")
+LOADING_REDO = "128M"
 REDO_REASON = "room for changes before dirty pages must be written"
 UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
 # Also refused are values that the server would silently replace by others.
@@ -51,6 +53,14 @@ def common_settings(machine: Machine, connections: int) -> list[Setting]:
 def redo_mib(machine: Machine) -> int:
     """Return the size of the redo log: smaller than PostgreSQL's, since it is allocated in full."""
     return max(256, min(2 * GIB, machine.disk_free_bytes // 10) // MIB)
+
+
+def loading_settings(settings: Sequence[Setting]) -> dict[str, str]:
+    """Return a small redo log for loading: it is created at full size, and copied with the data.
+
+    It is created again at the size that a server has when that server starts.
+    """
+    return {s.name: LOADING_REDO for s in settings if s.name in REDO_SIZES}
 
 
 def check_settings(title: str, binaries: Binaries, settings: Sequence[Setting]) -> None:

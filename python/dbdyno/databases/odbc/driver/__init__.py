@@ -19,4 +19,5 @@ DRIVER = Driver(
     says=lambda connection: f"{connection.product} {connection.version}",
     place_in=place_in,
     parameters_in=lambda _target: {},  # all are part of the place
+    client_environment=lambda _endpoint, _folder: {},  # there are no clients of its own
 )

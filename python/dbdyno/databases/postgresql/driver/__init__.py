@@ -2,6 +2,7 @@
 
 from dbdyno.databases.connecting import Driver
 from dbdyno.databases.postgresql.driver.connecting import (
+    client_environment,
     endpoint_of,
     open_connection,
     parameters_in,
@@ -22,4 +23,5 @@ DRIVER = Driver(
     says=says,
     place_in=place_in,
     parameters_in=parameters_in,
+    client_environment=client_environment,
 )

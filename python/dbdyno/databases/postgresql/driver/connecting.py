@@ -8,6 +8,7 @@ answered. Nothing here prints a password.
 import os
 import re
 from collections.abc import Container, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -173,6 +174,24 @@ def url_of(endpoint: Endpoint) -> str:
     folder, _, socket = address.unix.path.rpartition("/")
     place = urlencode({"host": folder, "port": socket.rpartition(".")[2]}, safe="/")
     return f"postgresql://{user}@/{database}?{place}"
+
+
+def client_environment(endpoint: Endpoint, _folder: Path) -> dict[str, str | None]:
+    """Return libpq's variables for the endpoint."""
+    found = {
+        "PGSERVICE": None,
+        "PGHOSTADDR": None,
+        "PGUSER": endpoint.user,
+        "PGDATABASE": endpoint.database,
+    }
+    if endpoint.password is not None:
+        found["PGPASSWORD"] = endpoint.password
+    if endpoint.address.tcp:
+        found |= {"PGHOST": endpoint.address.tcp.host, "PGPORT": str(endpoint.address.tcp.port)}
+    elif endpoint.address.unix:
+        path = Path(endpoint.address.unix.path)
+        found |= {"PGHOST": str(path.parent), "PGPORT": path.suffix.removeprefix(".")}
+    return found
 
 
 def _environment() -> dict[str, str]:

@@ -6,10 +6,12 @@ reported only if no other is left.
 """
 
 import importlib.util
+import mmap
 import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from dbdyno.databases.postgresql.server import maven
@@ -19,6 +21,8 @@ from dbdyno.servers.program_version import reported_version
 from dbdyno.servers.spec import ServerSpec
 
 LOCAL_PATTERNS = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "usr/local/pgsql/bin")
+# The name of a tablespace's folder, a constant in every program: PG_18_202506291.
+CATALOG = re.compile(rb"PG_\d+_(\d{9})\0")
 VERSION = re.compile(r"\(PostgreSQL\) (\S+)")
 
 
@@ -110,3 +114,17 @@ def _tried(folders: Iterable[Path], origin: Origin) -> Iterator[Binaries | Dbdyn
 def _binaries(folder: Path, origin: Origin) -> Binaries:
     server = folder / "postgres"
     return Binaries(server, folder / "initdb", reported_version(server, VERSION)[1], origin)
+
+
+def catalog_of(server: Path) -> str:
+    """Return the catalog version of a PostgreSQL program; empty if the file contains none."""
+    found = server.stat()
+    return _catalog_in(server, found.st_mtime_ns, found.st_size)
+
+
+@cache
+def _catalog_in(server: Path, _changed_ns: int, _size: int) -> str:
+    """Search each program once, and again after it was rebuilt."""
+    with server.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as code:
+        found = CATALOG.search(code)
+        return found[1].decode() if found else ""

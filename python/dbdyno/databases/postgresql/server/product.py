@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from psycopg import conninfo
 
 from dbdyno.databases.postgresql.database import DATABASE
-from dbdyno.databases.postgresql.server.binaries import find_binaries
+from dbdyno.databases.postgresql.server.binaries import catalog_of, find_binaries
 from dbdyno.databases.postgresql.server.settings import (
     check_settings,
     choose_settings,
@@ -28,6 +28,8 @@ STATUS_LINE = 7  # in postmaster.pid, counted from 0
 # Where pg_control stores the state of the data, in all versions, and the state after a shutdown.
 STATE_OFFSET = 16
 SHUT_DOWN = 1
+# With these settings it writes no WAL for tables that are created and filled in one transaction.
+WITHOUT_LOG = {"wal_level": "minimal", "max_wal_senders": "0"}
 
 
 def _port(cluster: Cluster) -> int:
@@ -125,6 +127,8 @@ PRODUCT = Product(
     wal_folder="pg_wal",
     wal_names=("*",),
     shaping=(),
+    loading=lambda _settings: WITHOUT_LOG,
+    format_of=catalog_of,
     huge_pages=HugePages("huge_pages", "shared_buffers", bare_unit_bytes=BLOCK_BYTES),
     find=find_binaries,
     settings=choose_settings,
