@@ -28,14 +28,14 @@ REASONS = {
     "engine.py": "the grammars of SQL, as the engine knows them",
     "model/run.py": "what a run of an old version without a product was made on",
     "servers/spec.py": "the server that is started if none is named",
-    "cli/server.py": "the same, as an option's default",
+    "cli/commands/server.py": "the same, as an option's default",
     "servers/privileges.py": "the system account that distributions create for servers",
     "analysis/waits/disturbance.py": "names of processes, on the host of any run",
     "explain/statements/sql.py": "a protocol without a grammar of SQL of its own",
     "explain/sentences.py": "words of --server, which keep their small letter at the beginning",
     "host/probes/private_servers.py": "a line of the doctor for each server that can be started",
     "run/lua/sysbench_target.py": "sysbench's own options, which have its drivers' names",
-    "cli/options_of_other_tools.py": "the same, where they are refused with what to write instead",
+    "cli/help.py": "the same, where they are refused with what to write instead",
     "workloads/oltp/workload.py": "sysbench numbers rows by itself in the dialect of MySQL alone",
 }
 
@@ -73,3 +73,7 @@ def test_a_database_is_named_only_where_the_table_says_why(module: str) -> None:
         assert found, f"{module} needs no exception any more"
     else:
         assert not found, "ask what it can do, or let its folder declare it"
+
+
+def test_every_exception_is_of_a_module_that_exists() -> None:
+    assert REASONS.keys() <= set(MODULES)
