@@ -31,7 +31,7 @@ SINGLE_USE_MAX = {
     "databases": 0.32,
     "store": 0.32,
     "analysis": 0.30,
-    "cli": 0.25,
+    "cli": 0.24,
     "workloads": 0.41,
     "study": 0.41,
     "answers": 0.50,

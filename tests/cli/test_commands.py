@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import dbdyno
-from dbdyno.cli import help as helping, main
+from dbdyno.cli import app, help as helping, main
 from dbdyno.cli.app import COMMANDS, make_app
 from dbdyno.cli.help import with_script_options
 from dbdyno.errors import DbdynoError
@@ -206,6 +206,17 @@ def test_closed_streams_are_no_error(closed):
     ended = subprocess.run(["sh", "-c", alone], check=False, capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert bool(ended.stdout) is (">&-" not in closed.replace("2>&-", ""))
+
+
+def test_every_file_of_a_command_is_listed():
+    files = Path(app.__file__).parent.glob("commands/[!_]*.py")
+    assert {file.stem for file in files} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_listed_by_the_first_sentence_of_its_help(capsys, name):
+    assert app.first_sentence(name).endswith(".")
+    assert app.first_sentence(name) in " ".join(answer(capsys, name, "--help")[1].split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
