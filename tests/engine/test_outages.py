@@ -196,7 +196,7 @@ def test_one_backend_is_terminated(local, checked, io):
 def test_the_last_message_of_a_closed_connection_is_reported(local, checked, io):
     """Also those of a server that disconnected just when a statement was sent."""
 
-    def terminate(_) -> None:
+    def terminate(engine: EngineProcess) -> None:
         with local.connect() as connection:
             for _ in range(20):
                 time.sleep(0.04)
@@ -204,8 +204,9 @@ def test_the_last_message_of_a_closed_connection_is_reported(local, checked, io)
                     "select pg_terminate_backend(pid) from pg_stat_activity"
                     " where application_name = 'load'"
                 )
+        engine.stop()
 
-    plan = plan_for(local.endpoint(), "select 1;", clients=10, seconds=1, io=io)
+    plan = plan_for(local.endpoint(), "select 1;", clients=10, seconds=60, io=io)
     result = checked(plan, terminate)
     assert set(result.codes) == {"57P01"}
 
