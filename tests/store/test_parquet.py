@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from dbdyno.store import parquet
-from dbdyno.store.errors import StoreError
+from dbdyno.store.errors import LeftOut, StoreError
 from dbdyno.store.parquet import interruptible, read_table, write_tables
 from dbdyno.store.query import sql
 from dbdyno.store.run import open_run
@@ -61,6 +61,18 @@ def test_another_absent_column_is_damage(tmp_path):
     folder = folder_without("phase", tmp_path)
     with pytest.raises(StoreError, match=r"intervals.parquet is damaged: it has no column 'phase'"):
         read_table(folder, "intervals")
+
+
+def test_a_name_that_is_no_text_is_damage(tmp_path):
+    """Python cannot be told such a name, so that DuckDB raises an error that is not its own."""
+    write_run(tmp_path, synthetic.packed(synthetic.Shape(seconds=2, tps=50)))
+    folder = open_run("last", tmp_path).folder
+    path = parquet.table_path(folder, "intervals")
+    path.write_bytes(path.read_bytes().replace(b"paused_us", b"\xff" * len("paused_us")))
+    with pytest.raises(StoreError, match=r"intervals.parquet is damaged: "):
+        read_table(folder, "intervals")
+    with pytest.warns(LeftOut, match=r"intervals.parquet is damaged: "):
+        assert sql("select * from intervals", tmp_path).fetchall() == []
 
 
 def interrupted(*_arguments):

@@ -129,7 +129,8 @@ def read_table(folder: Path, name: str) -> Columns:
         }
     except KeyError as error:
         raise StoreError("damaged", f"{path} is damaged: it has no column {error}") from error
-    except (duckdb.Error, ValueError, TypeError) as error:
+    except (duckdb.Error, ValueError, TypeError, RuntimeError) as error:
+        # The last one is for names that are not UTF-8, which DuckDB cannot tell Python.
         reason = str(error).splitlines()[0]
         raise StoreError("damaged", f"{path} is damaged: {reason}", FROM_A_COPY) from error
 

@@ -102,13 +102,14 @@ def sql(query: str, home: Path | None = None) -> duckdb.DuckDBPyRelation:
     The query has been executed: what is wrong with the values it reads, DuckDB tells only then.
     """
     folders = run_folders(home)
-    with interruptible(), ThreadPoolExecutor(1) as thread:
+    with ThreadPoolExecutor(1) as thread:
         while True:
             connection = duckdb.connect()
             try:
                 answering = thread.submit(_answer, connection, query, home, folders)
-                return _interrupting(connection, answering)
-            except (duckdb.Error, UnicodeDecodeError) as error:
+                with interruptible():
+                    return _interrupting(connection, answering)
+            except (duckdb.Error, UnicodeDecodeError, RuntimeError) as error:  # as in read_table
                 readable = None
                 if not isinstance(error, _OF_QUERIES):
                     readable = _without_damaged(query, home, folders)
