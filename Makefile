@@ -35,16 +35,15 @@ demo: build ## Measures a private PostgreSQL for a few seconds; writes demo/repo
 
 test: lint ## Runs linters, every test of both languages, and the fuzzers for a while.
 	tools/test-needs.sh
-	$(MAKE) --jobs 2 --output-sync test-python test-rust fuzz FUZZ_BOUND='-seed=1 -runs=100000'
+	$(MAKE) --jobs 2 test-python test-rust fuzz FUZZ_BOUND='-seed=1 -runs=100000'
 	$(BIN)/python -m pytest $(MEASURING_TESTS)
 
-# Most tests wait, for a server or for a second to pass: four processes keep two cores busy. (make
-# shows a recipe's output at its end, unless it begins with a plus: dots appear one by one.)
+# Most tests wait, for a server or for a second to pass: four processes keep two cores busy.
 test-python: build
-	+$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder $(MEASURING_TESTS:%=--ignore=%)
+	$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder $(MEASURING_TESTS:%=--ignore=%)
 
 test-rust: build
-	cargo test --workspace --locked
+	cargo test --workspace --locked --quiet
 
 lint: build ## Checks lints, formats, types, and the licenses and sources of dependencies.
 	$(BIN)/ruff check .
