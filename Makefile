@@ -20,7 +20,7 @@ FRONTEND_BUNDLE := python/dbdyno/report/static/report.js
 # What these tests find out depends on which other programs run: they run alone.
 MEASURING_TESTS := tests/planted
 
-.PHONY: help build demo test test-python test-rust lint audit fuzz fast format bench docs gallery truth lock clean
+.PHONY: help build demo test lint audit fuzz fast format bench docs gallery truth lock clean
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -35,15 +35,10 @@ demo: build ## Measures a private PostgreSQL for a few seconds; writes demo/repo
 
 test: lint ## Runs linters, every test of both languages, and the fuzzers for a while.
 	tools/test-needs.sh
-	$(MAKE) --jobs 2 test-python test-rust fuzz FUZZ_BOUND='-seed=1 -runs=100000'
-	$(BIN)/python -m pytest $(MEASURING_TESTS)
-
-# Most tests wait, for a server or for a second to pass: four processes keep two cores busy.
-test-python: build
-	$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder $(MEASURING_TESTS:%=--ignore=%)
-
-test-rust: build
 	cargo test --workspace --locked --quiet
+	$(MAKE) fuzz FUZZ_BOUND='-seed=1 -runs=100000'
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(MEASURING_TESTS:%=--ignore=%)
+	$(BIN)/python -m pytest $(MEASURING_TESTS)
 
 lint: build ## Checks lints, formats, types, and the licenses and sources of dependencies.
 	$(BIN)/ruff check .

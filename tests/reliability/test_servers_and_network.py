@@ -125,4 +125,4 @@ def test_no_connections_in_the_middle(server: AnyServer, suffer: Suffer) -> None
                     crowd.enter_context(contextlib.closing(server.connect()))
             time.sleep(1)
 
-    suffer("all connections are taken", url_of(server), happen, "-C", "-T", "4")
+    suffer("all connections are taken", url_of(server), happen, "-C", "-T", "8")

@@ -76,11 +76,14 @@ def test_sizes_and_shares():
     [
         ({}, "postgresql://u@/db?host=/gone"),
         (
-            {"kind": "existing", "version": "15.18"},
+            {"kind": "existing", "title": "PostgreSQL", "version": "15.18"},
             "postgresql://u@/db?host=/gone (PostgreSQL 15.18)",
         ),
-        ({"kind": "private", "version": "15.18 (Debian 15)"}, "PostgreSQL 15.18, private"),
-        ({"kind": "kept", "version": "18.6"}, "PostgreSQL 18.6, kept"),
+        (
+            {"kind": "private", "title": "PostgreSQL", "version": "15.18 (Debian 15)"},
+            "PostgreSQL 15.18, private",
+        ),
+        ({"kind": "kept", "title": "MariaDB", "version": "11.8"}, "MariaDB 11.8, kept"),
     ],
 )
 def test_a_server_is_named_by_what_it_is_and_one_that_stays_by_its_address(server, written):

@@ -54,7 +54,7 @@ def render_text(page: Page, screen: int | None = None, *, is_brief: bool = False
     blocks = [block for section in page.sections for block in section.blocks]
     has_marks = any(isinstance(block, Sentence) for block in blocks)
     parts: list[list[Line]] = [
-        [printable(f"{page.title}{name}"), *map(_head_line, page.head)],
+        [Paragraph(printable(f"{page.title}{name}")), *map(_head_line, page.head)],
         *form.parts(page.top),
         [_MARKS] if has_marks else [],
         *(part for section in page.sections for part in form.section(section)),
