@@ -130,7 +130,7 @@ def test_pgbench_and_dbdyno_are_compared_on_copies_of_the_data(capsys):
     case = Case("select-only", "postgres", "socket", small, 4, bounds, floors=())
     tally = Tally()
     with bench_server("postgres") as at:
-        compare_all(tally, at, [case], rounds=2, seconds=1)
+        compare_all(tally, at, [case], rounds=2, seconds=3)
     out, err = capsys.readouterr()
     assert "ok   select-only, 4 clients, PostgreSQL, socket" in out
     assert "dbdyno relative to pgbench: TPS " in out
