@@ -12,7 +12,7 @@ from pathlib import Path
 from cyclopts import App
 
 from dbdyno.answers.answer import Answer
-from dbdyno.answers.registry import all_answers
+from dbdyno.answers.answering import all_answers
 from dbdyno.cli.app import COMMANDS, make_app
 from dbdyno.cli.help import usage_of
 from dbdyno.cli.output import Exit

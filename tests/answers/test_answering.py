@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from dbdyno.answers.answer import Answer, Answered, Claim
-from dbdyno.answers.answering import answered, verdict, without_verdict
-from dbdyno.answers.registry import all_answers
+from dbdyno.answers.answering import all_answers, answered, verdict, without_verdict
 from dbdyno.model.study import Question
 from tests.answers import made
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from dbdyno.answers.registry import all_answers
+from dbdyno.answers.answering import all_answers
 from dbdyno.model.study import DataLoad
 from tests.answers.costed import costed, facts
 from tests.answers.made import factor, spec, study

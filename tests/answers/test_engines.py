@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dbdyno.analysis.compare.metrics import like_blocks
-from dbdyno.answers.registry import all_answers
+from dbdyno.answers.answering import all_answers
 from dbdyno.report.pages.study.page import status_text
 from dbdyno.report.pages.study.published import measured_table
 from dbdyno.study.file import catalogue

@@ -4,18 +4,10 @@ import msgspec
 import pytest
 
 from dbdyno.analysis.statistics.effect import Ratio
-from dbdyno.answers.grouping import (
-    by_level,
-    chosen,
-    interval_text,
-    over_runs,
-    pairs,
-    ratio_of,
-    throughput,
-    times_of,
-    varied,
-)
-from dbdyno.answers.measuring import curve_through
+from dbdyno.answers.curves import curve_through
+from dbdyno.answers.grouping import by_level, chosen, pairs, varied
+from dbdyno.answers.intervals import interval_text, times_of
+from dbdyno.answers.measuring import over_runs, ratio_of, throughput
 from tests.answers.made import factor, spec, study
 
 

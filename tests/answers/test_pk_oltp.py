@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from dbdyno.answers.registry import all_answers
+from dbdyno.answers.answering import all_answers
 from tests.answers.costed import changed, costed, facts
 from tests.answers.made import contrast, factor, spec, study
 from tests.support.recordings import MadeRun

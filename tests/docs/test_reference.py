@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dbdyno.analysis.doubts import DOUBTS
-from dbdyno.answers.registry import all_answers
+from dbdyno.answers.answering import all_answers
 from dbdyno.cli.app import COMMANDS
 from dbdyno.cli.output import Exit
 from dbdyno.databases.known import all_adapters

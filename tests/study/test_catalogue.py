@@ -2,8 +2,7 @@
 
 import pytest
 
-from dbdyno.answers.answering import questions
-from dbdyno.answers.registry import all_answers
+from dbdyno.answers.answering import all_answers, questions
 from dbdyno.errors import DbdynoError
 from dbdyno.run.tools import engine_tools
 from dbdyno.study.file import SIZES, catalogue, find_study

@@ -5,21 +5,30 @@ others.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import islice
 from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from dbdyno.answers.answer import Answered, Claim, Trials
-from dbdyno.answers.registry import all_answers
+from dbdyno.answers import kinds
+from dbdyno.answers.answer import Answer, Answered, Claim, Trials
 from dbdyno.explain.sentences import capitalized
 from dbdyno.model.study import Question, StudySpec
+from dbdyno.registry import declared
 
 CONTRASTS = "contrasts"
 LIMITS = "limits"
 NOTHING_COMPARED = "the study compares nothing; add a [[contrast]] to its file"
 
 Answers: TypeAlias = Sequence[tuple[Question, Answered]]
+
+
+@cache
+def all_answers() -> dict[str, Answer]:
+    """Every answer by its id: each module of ``answers/kinds`` declares one as ``ANSWER``."""
+    answers: list[Answer] = [*declared(kinds, "ANSWER").values()]
+    return {answer.id: answer for answer in answers}
 
 
 def answered(trials: Trials) -> list[tuple[Question, Answered]]:
@@ -79,18 +88,15 @@ def without_verdict(answers: Answers) -> Answers:
 
 def _judging(answers: Answers) -> list[int]:
     """Places of the answers that make the verdict."""
+    known = all_answers()
     marked = [place for place, (question, _) in enumerate(answers) if question.verdict]
     unmarked = (
         place
         for place, (question, answer) in enumerate(answers)
-        if (answer.claims or answer.missing) and _judges(question)
+        if (answer.claims or answer.missing)
+        and (question.answer not in known or known[question.answer].judges)
     )
     return marked or [*islice(unmarked, 1)]
-
-
-def _judges(question: Question) -> bool:
-    kind = all_answers().get(question.answer)
-    return kind is None or kind.judges
 
 
 def _guarded(question: Question, trials: Trials) -> Answered:

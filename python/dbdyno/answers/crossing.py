@@ -13,19 +13,27 @@ from msgspec import Struct
 
 from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
 from dbdyno.answers.answer import Trial
-from dbdyno.answers.grouping import Number
+from dbdyno.answers.measuring import Number
 
 
 class Crossing(Struct, frozen=True, kw_only=True):
     """Ratios of the first number to the second by level, and where they pass 1 for good.
 
-    ``at`` is None if some block has no crossing; ``is_decided`` is true if the ratios at a level
-    below it and at a level above it differ significantly from 1.
+    ``at`` is None if some block has no crossing.
     """
 
     ratios: Mapping[float, Ratio]
     at: Ratio | None
-    is_decided: bool
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the ratios at a level below it and at one above differ significantly from 1."""
+        if self.at is None:
+            return False
+        sure = {level: of.value for level, of in self.ratios.items() if of.is_significant}
+        below = any(ratio < 1 for level, ratio in sure.items() if level < self.at.value)
+        above = any(ratio > 1 for level, ratio in sure.items() if level > self.at.value)
+        return below and above
 
 
 def crossing(among: Sequence[Trial], over: str, first: Number, second: Number) -> Crossing | None:
@@ -39,9 +47,7 @@ def crossing(among: Sequence[Trial], over: str, first: Number, second: Number) -
     }
     places = _places(logs)
     at = paired_ratio([(1.0, place) for place in places]) if places else None
-    return Crossing(
-        ratios=ratios, at=at, is_decided=at is not None and _is_decided(ratios, at.value)
-    )
+    return Crossing(ratios=ratios, at=at)
 
 
 def _logarithms(
@@ -57,28 +63,19 @@ def _logarithms(
 
 
 def _places(logs: Mapping[float, Mapping[int, float]]) -> list[float]:
-    """The crossing of each block; empty unless all blocks have one."""
+    """Where the ratio of each block last rises through 1; empty unless all blocks have that."""
     blocks = sorted({block for of in logs.values() for block in of})
-    places = [
-        _place([(level, of[block]) for level, of in sorted(logs.items()) if block in of])
-        for block in blocks
-    ]
-    known = [place for place in places if place is not None]
-    return known if len(known) == len(places) else []
-
-
-def _place(series: Sequence[tuple[float, float]]) -> float | None:
-    """Where the series last rises through 0; None if it does not end above 0."""
-    for (low, before), (high, after) in reversed(list(pairwise(series))):
-        if after <= 0:
-            return None
-        if before <= 0:
-            share = -before / (after - before)
-            return math.exp(math.log(low) + share * math.log(high / low))
-    return None
-
-
-def _is_decided(ratios: Mapping[float, Ratio], at: float) -> bool:
-    below = any(of.is_significant and of.value < 1 for level, of in ratios.items() if level < at)
-    above = any(of.is_significant and of.value > 1 for level, of in ratios.items() if level > at)
-    return below and above
+    places = []
+    for block in blocks:
+        series = [(level, of[block]) for level, of in sorted(logs.items()) if block in of]
+        rises = [
+            (low, before, high, after)
+            for (low, before), (high, after) in pairwise(series)
+            if before <= 0 < after
+        ]
+        if not rises or series[-1][1] <= 0:  # it does not end above 1
+            return []
+        low, before, high, after = rises[-1]
+        share = -before / (after - before)
+        places.append(math.exp(math.log(low) + share * math.log(high / low)))
+    return places

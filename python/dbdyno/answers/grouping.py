@@ -1,30 +1,19 @@
-"""Groups the runs of a study: by level, by point, in pairs; and computes their means.
+"""Groups the runs of a study: by level, by point, and in pairs, which it compares.
 
-The run is the unit: intervals are over runs, and runs of one block at equal levels of all other
-factors are a pair. This module does not know what a number means.
+Runs of one block at equal levels of all other factors are a pair. This module does not know what a
+number means.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from dbdyno.analysis.compare.compare import MARGIN, compare, compare_levels
-from dbdyno.analysis.costs.costs import cost
-from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
-from dbdyno.analysis.statistics.estimate import IntervalEstimate
 from dbdyno.answers.answer import Trial, Trials
-from dbdyno.formatting import NOTHING, significant
 from dbdyno.model.comparison import MetricComparison
 from dbdyno.model.study import Factor
 
-Number: TypeAlias = Callable[[Trial], float | None]
-Interval: TypeAlias = Ratio | IntervalEstimate
-"""A value with its 95 % interval, which may be unknown."""
-
-
-INTERVAL_NOTE = (
-    "In brackets the 95 % interval between runs; (?) where too few runs give a useful interval."
-)
-USELESS = 10.0  # an interval whose ends differ by this factor is useless
+Point: TypeAlias = tuple[tuple[str, str], ...]
+"""The factors of a point with their levels, in the order of the study's file."""
 
 
 def chosen(trials: Trials, at: Mapping[str, str] | None = None) -> list[Trial]:
@@ -63,29 +52,12 @@ def by_level(trials: Trials, among: Sequence[Trial], factor: str) -> dict[str, l
     }
 
 
-def by_point(among: Iterable[Trial]) -> dict[tuple[tuple[str, str], ...], list[Trial]]:
+def by_point(among: Iterable[Trial]) -> dict[Point, list[Trial]]:
     """The trials of each point, in the order in which points first occur."""
-    found: dict[tuple[tuple[str, str], ...], list[Trial]] = {}
+    found: dict[Point, list[Trial]] = {}
     for trial in among:
         found.setdefault(tuple(trial.point.items()), []).append(trial)
     return found
-
-
-def titles_of(trials: Trials, factors: Iterable[str]) -> tuple[str, ...]:
-    """The column headings that name the point."""
-    return tuple(title_of(trials, factor) for factor in factors)
-
-
-def point_cells(point: tuple[tuple[str, str], ...], factors: Iterable[str]) -> tuple[str, ...]:
-    """The cells of the columns that name the point."""
-    levels = dict(point)
-    return tuple(levels.get(factor, NOTHING) for factor in factors)
-
-
-def label_of(trials: Trials, point: tuple[tuple[str, str], ...], factors: Sequence[str]) -> str:
-    """``operation update, full_page_writes on``."""
-    named = zip(titles_of(trials, factors), point_cells(point, factors), strict=True)
-    return ", ".join(f"{title} {level}" for title, level in named)
 
 
 def pairs(
@@ -101,13 +73,6 @@ def pairs(
     return [
         (trial, sides[after][key]) for key, trial in sides[before].items() if key in sides[after]
     ]
-
-
-def ratio_of(of: Iterable[tuple[Trial, Trial]], number: Number) -> Ratio | None:
-    """Factor by which a number changed; None if it is unknown, or 0, in every pair."""
-    both = [(number(before), number(after)) for before, after in of]
-    known = [(before, after) for before, after in both if before and after]
-    return paired_ratio(known) if known else None
 
 
 def compared(
@@ -134,72 +99,6 @@ def compared_with(
         if level != reference and (both := pairs(among, factor, reference, level))
     }
     return compare_levels(sides, metric, margin)
-
-
-def over_runs(among: Iterable[Trial], number: Number) -> Ratio | None:
-    """The geometric mean of a number over runs with its interval; None if no run has it."""
-    known = [(1.0, value) for value in map(number, among) if value]
-    return paired_ratio(known) if known else None
-
-
-def mean_of(among: Iterable[Trial], number: Number) -> float | None:
-    """The arithmetic mean, for numbers that may be 0."""
-    known = [value for value in map(number, among) if value is not None]
-    return sum(known) / len(known) if known else None
-
-
-def cost_of(wanted: str) -> Number:
-    """The cost of a transaction by its id, as in the run's record."""
-    return lambda trial: cost(trial.record.costs, wanted)
-
-
-def throughput(trial: Trial) -> float | None:
-    """Transactions per second."""
-    return trial.record.throughput_tps.value if trial.record.throughput_tps else None
-
-
-def p95_ms(trial: Trial) -> float | None:
-    """The 95th percentile of response times."""
-    return trial.record.response_ms.p95 if trial.record.response_ms else None
-
-
-def is_useless(of: Interval) -> bool:
-    """The runs were too few: the interval, if there is one, says hardly anything."""
-    return of.low is None or of.high is None or of.high > USELESS * of.low
-
-
-def interval_text(of: Interval | None, format_value: Callable[[float], str] = significant) -> str:
-    """A value with its interval, for a table cell."""
-    if of is None:
-        return NOTHING
-    if of.low is None or of.high is None:
-        return format_value(of.value)
-    if is_useless(of):
-        return f"{format_value(of.value)} (?)"
-    return f"{format_value(of.value)} ({format_value(of.low)} to {format_value(of.high)})"
-
-
-def interval_sentence(of: Interval, format_value: Callable[[float], str] = significant) -> str:
-    """A value with its interval, for a sentence: ``1.82 (95 %: 1.6 to 2.05)``."""
-    if of.low is None or of.high is None:
-        return f"{format_value(of.value)} (no interval)"
-    if is_useless(of):
-        return f"{format_value(of.value)} (too few runs for a useful interval)"
-    return f"{format_value(of.value)} (95 %: {format_value(of.low)} to {format_value(of.high)})"
-
-
-def times_of(of: Interval | MetricComparison) -> str:
-    """A ratio in a sentence: ``1.82 times (95 %: 1.6 to 2.05)``."""
-    value = of.ratio if isinstance(of, MetricComparison) else of.value
-    if of.low is None or of.high is None:
-        return f"{significant(value)} times (one pair, no interval)"
-    if of.high > USELESS * of.low:
-        return f"{significant(value)} times (too few pairs for a useful interval)"
-    alone = isinstance(of, MetricComparison) and of.method == "single runs"
-    interval = f"95 %{' within the runs' if alone else ''}"
-    return (
-        f"{significant(value)} times ({interval}: {significant(of.low)} to {significant(of.high)})"
-    )
 
 
 def _levels(point: Mapping[str, str]) -> frozenset[tuple[str, str]]:

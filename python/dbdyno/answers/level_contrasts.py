@@ -16,7 +16,7 @@ from dbdyno.analysis.compare.unequal_conditions import unequal_durability
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.answers.grouping import pairs
 from dbdyno.model.comparison import Comparison
-from dbdyno.model.study import Contrast, OptionTable
+from dbdyno.model.study import Contrast
 
 DURABILITY, SETTINGS = "durability", "set"
 """Options of a run with which durability can be varied."""
@@ -80,13 +80,9 @@ def _by_others(
     """The pairs of a contrast by the levels of the other factors, in the order of the file."""
     found: dict[tuple[tuple[str, str], ...], list[tuple[Trial, Trial]]] = {}
     for both in pairs(trials.trials, contrast.factor, contrast.before, contrast.after):
-        found.setdefault(_others(both[0], contrast.factor), []).append(both)
+        found.setdefault(_without(both[0].point, contrast.factor), []).append(both)
     order = [_without(point.levels, contrast.factor) for point in trials.study.points]
     return [(dict(levels), found[levels]) for levels in dict.fromkeys(order) if levels in found]
-
-
-def _others(trial: Trial, factor: str) -> tuple[tuple[str, str], ...]:
-    return _without(trial.point, factor)
 
 
 def _without(levels: Levels, factor: str) -> tuple[tuple[str, str], ...]:
@@ -121,7 +117,10 @@ def _compared(trials: Trials, of: _PairedContrast, beside: Sequence[float] = ())
 def _unequal(trials: Trials, of: _PairedContrast) -> list[str]:
     """Differences in durability, except those that the contrast is about."""
     contrast, _, both = of
-    options = [_options(trials, trial) for trial in both[0]]
+    options = [
+        next(point.options for point in trials.study.points if point.levels == trial.point)
+        for trial in both[0]
+    ]
     if len({one.get(DURABILITY) for one in options}) > 1:
         return []
     first, second = (one.get(SETTINGS, {}) for one in options)
@@ -131,11 +130,6 @@ def _unequal(trials: Trials, of: _PairedContrast) -> list[str]:
         (contrast.before, contrast.after),
         [name for name in first | second if first.get(name) != second.get(name)],
     )
-
-
-def _options(trials: Trials, trial: Trial) -> OptionTable:
-    """The options with which the trial's point was run."""
-    return next(point.options for point in trials.study.points if point.levels == trial.point)
 
 
 def _label(level: str, others: Levels) -> str:

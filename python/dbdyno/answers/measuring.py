@@ -1,10 +1,19 @@
-"""Any metric of a run by its id, and curves of it over a factor whose levels are numbers."""
+"""Numbers of a run (a metric, a cost, a counter of the server), and their means over runs.
 
-from collections.abc import Mapping, Sequence
+The run is the unit: intervals are over runs, with one value from each.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
 from dbdyno.analysis.compare.metrics import metrics_of
-from dbdyno.answers.answer import CurveSeries, Trial
-from dbdyno.answers.grouping import Interval, Number, is_useless, over_runs
+from dbdyno.analysis.costs.costs import cost
+from dbdyno.analysis.series.readings import total
+from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
+from dbdyno.answers.answer import Trial
+from dbdyno.model.counters import Counter, PgUserTables
+
+Number: TypeAlias = Callable[[Trial], float | None]
 
 
 def metric_of(name: str) -> Number:
@@ -26,27 +35,47 @@ def metric_title(among: Sequence[Trial], name: str) -> str:
     return name
 
 
-def series_over(label: str, among: Sequence[Trial], factor: str, number: Number) -> CurveSeries:
-    """Means over runs at each level, with their intervals between runs."""
-    levels = sorted({float(trial.point[factor]) for trial in among})
-    at = {
-        level: over_runs([t for t in among if float(t.point[factor]) == level], number)
-        for level in levels
-    }
-    known = {level: mean for level, mean in at.items() if mean is not None}
-    return curve_through(label, known)
+def cost_of(wanted: str) -> Number:
+    """The cost of a transaction by its id, as in the run's record."""
+    return lambda trial: cost(trial.record.costs, wanted)
 
 
-def curve_through(
-    label: str, at: Mapping[float, Interval], *, is_fitted: bool = False
-) -> CurveSeries:
-    """A line through numbers with their intervals; a useless one would set the axis by itself."""
-    useful = [None if is_useless(number) else number for number in at.values()]
-    return CurveSeries(
-        label=label,
-        x=list(at),
-        y=[number.value for number in at.values()],
-        low=[number.low if number else None for number in useful],
-        high=[number.high if number else None for number in useful],
-        fitted=is_fitted,
-    )
+def throughput(trial: Trial) -> float | None:
+    """Transactions per second."""
+    return trial.record.throughput_tps.value if trial.record.throughput_tps else None
+
+
+def p95_ms(trial: Trial) -> float | None:
+    """The 95th percentile of response times."""
+    return trial.record.response_ms.p95 if trial.record.response_ms else None
+
+
+def over_runs(among: Iterable[Trial], number: Number) -> Ratio | None:
+    """The geometric mean of a number over runs with its interval; None if no run has it."""
+    known = [(1.0, value) for value in map(number, among) if value]
+    return paired_ratio(known) if known else None
+
+
+def mean_of(among: Iterable[Trial], number: Number) -> float | None:
+    """The arithmetic mean, for numbers that may be 0."""
+    known = [value for value in map(number, among) if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def ratio_of(of: Iterable[tuple[Trial, Trial]], number: Number) -> Ratio | None:
+    """Factor by which a number changed; None if it is unknown, or 0, in every pair."""
+    both = [(number(before), number(after)) for before, after in of]
+    known = [(before, after) for before, after in both if before and after]
+    return paired_ratio(known) if known else None
+
+
+def counted(among: Iterable[Trial], counter: Counter) -> float:
+    """A counter of all tables, summed over the measured parts of all these runs."""
+    return sum(total(trial.run, counter) or 0.0 for trial in among)
+
+
+def hot_share(among: Iterable[Trial]) -> float | None:
+    """Share of all updates; None if none was counted, as on servers without HOT updates."""
+    runs = list(among)
+    updates = counted(runs, PgUserTables.n_tup_upd)
+    return counted(runs, PgUserTables.n_tup_hot_upd) / updates if updates else None

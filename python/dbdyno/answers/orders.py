@@ -42,10 +42,16 @@ class Orders(Struct, frozen=True):
     def of_script(self, text: str) -> Prediction | None:
         """The prediction for the same statements in the order of this text."""
         wanted = [_sign(one) for one in commands(text, self.parsed.script.dialect) if one.is_sql]
+        own = set(self.signs(range(len(self.parsed.steps))))
         for found in self.predictions:
-            if self.signs(found.order) == [sign for sign in wanted if sign in self._own]:
+            if self.signs(found.order) == [sign for sign in wanted if sign in own]:
                 return found
         return None
+
+    def rank(self, predicted: Prediction) -> int:
+        """1 for the best; equal bounds share a rank."""
+        least = predicted.bound.tps * 1.000001
+        return 1 + sum(one.bound.tps > least for one in self.predictions)
 
     def text_of(self, order: Sequence[int]) -> str:
         """The statements of an order in short form, as a list in text."""
@@ -54,10 +60,6 @@ class Orders(Struct, frozen=True):
     def signs(self, order: Sequence[int]) -> list[str]:
         """Identifies the statements across texts."""
         return [_sign(step.command) for step in self._sql(order)]
-
-    @property
-    def _own(self) -> set[str]:
-        return set(self.signs(range(len(self.parsed.steps))))
 
     def _sql(self, order: Sequence[int]) -> list[Step]:
         return [

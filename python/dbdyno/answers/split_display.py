@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from dbdyno.analysis.waits.lock_queue import lock_queue
 from dbdyno.answers.answer import BarOf, CurveOf, CurveSeries, PartsOf, TableOf, Trial, Trials
-from dbdyno.answers.grouping import over_runs, throughput, title_of
-from dbdyno.answers.measuring import series_over
-from dbdyno.answers.statement_times import clients_text, mean_ms_of, update_of
-from dbdyno.answers.two_updates import Level, Pair
-from dbdyno.formatting import NOTHING, milliseconds, percent, significant, tps
+from dbdyno.answers.curves import series_over
+from dbdyno.answers.grouping import title_of
+from dbdyno.answers.measuring import over_runs, throughput
+from dbdyno.answers.two_updates import Level, Pair, clients_text, mean_ms_of, update_of
+from dbdyno.formatting import milliseconds, percent, significant, tps
 
 LOCK_NOTE = (
     "Lock waits are for locks of rows and tables, with the way through the table of locks; waits "
@@ -19,6 +19,24 @@ LOCK_NOTE = (
 def split_table(pair: Pair, levels: Sequence[Level], over: str) -> TableOf:
     """A row for each number of clients; the first columns are those of the published table."""
     labels = (pair.first, pair.second)
+    tables = [pair.table(label) for label in labels]
+    rows = []
+    for level in levels:
+        rate = over_runs(level.runs, throughput)
+        parts_ms: list[float | None] = []
+        for updated in tables:
+            share, mean_ms = level.lock_share(updated), level.mean_ms(updated)
+            parts_ms += (
+                [mean_ms * share, mean_ms * (1 - share)] if share is not None else 2 * [None]
+            )
+        rows.append(
+            (
+                significant(level.clients),
+                *(significant(level.mean_ms(updated)) for updated in tables),
+                tps(rate.value if rate else None),
+                *map(milliseconds, parts_ms),
+            )
+        )
     return TableOf(
         title="Average latency of the two updates",
         columns=(
@@ -27,30 +45,11 @@ def split_table(pair: Pair, levels: Sequence[Level], over: str) -> TableOf:
             "TPS",
             *(f"{label}: {part}" for label in labels for part in ("lock wait", "the rest")),
         ),
-        rows=[_row(pair, level) for level in levels],
+        rows=rows,
         numeric=frozenset(range(8)),
         note="Latencies and TPS are geometric means over runs. Latencies are timed exactly; how "
         f"they divide is estimated from samples of the server's sessions. {LOCK_NOTE}",
     )
-
-
-def _row(pair: Pair, level: Level) -> tuple[str, ...]:
-    tables = [pair.table(label) for label in (pair.first, pair.second)]
-    rate = over_runs(level.runs, throughput)
-    return (
-        significant(level.clients),
-        *(significant(level.mean_ms(table)) for table in tables),
-        tps(rate.value if rate else None),
-        *(cell for table in tables for cell in _split_cells(level, table)),
-    )
-
-
-def _split_cells(level: Level, table: str) -> tuple[str, str]:
-    """The mean latency and the shares of its parts."""
-    share, mean_ms = level.lock_share(table), level.mean_ms(table)
-    if share is None:
-        return NOTHING, NOTHING
-    return milliseconds(mean_ms * share), milliseconds(mean_ms * (1 - share))
 
 
 def split_curve(
@@ -64,9 +63,14 @@ def split_curve(
     labels = (pair.first, pair.second)
     full = [series_over(label, among, over, mean_ms_of(pair.table(label))) for label in labels]
     working = [_without_lock_waits(whole, pair.table(whole.label), levels) for whole in full]
+    summaries = (
+        f"{one.label}: {milliseconds(one.y[0])} with {clients_text(one.x[0])}, "
+        f"{milliseconds(one.y[-1])} with {significant(one.x[-1])}."
+        for one in full
+    )
     return CurveOf(
         title="Latency of the two updates",
-        summary=" ".join([*map(_ends, full), LOCK_NOTE]),
+        summary=" ".join([*summaries, LOCK_NOTE]),
         x_title=title_of(trials, over),
         y_title="ms",
         series=[series for series in (*full, *working) if series.x],
@@ -90,41 +94,31 @@ def _without_lock_waits(whole: CurveSeries, table: str, levels: Sequence[Level])
     )
 
 
-def _ends(series: CurveSeries) -> str:
-    return (
-        f"{series.label}: {milliseconds(series.y[0])} with {clients_text(series.x[0])}, "
-        f"{milliseconds(series.y[-1])} with {significant(series.x[-1])}."
-    )
-
-
 def where_time_goes(
     trials: Trials, pair: Pair, levels: Sequence[Level], over: str
 ) -> Iterator[PartsOf]:
     """Each number of clients as a bar: a mean transaction by what it waits for."""
-    bars = [bar for level in levels if (bar := _bar(pair, level))]
+    bars = []
+    for level in levels:
+        parts = [found for trial in level.runs if (found := _parts(pair, trial)) is not None]
+        if parts:
+            means = [sum(column) / len(parts) for column in zip(*parts, strict=True)]
+            label, text = significant(level.clients), milliseconds(sum(means))
+            bars.append(BarOf(label=label, parts=means, text=text))
     if not bars:
         return
     waits = [f"waiting at {label}" for label in (pair.first, pair.second)]
+    summary = []
+    for bar in bars[-2:]:
+        waited = zip(waits, bar.parts, strict=False)
+        shares = (f"{kind} {percent(part / sum(bar.parts))}" for kind, part in waited)
+        summary.append(f"With {bar.label}: {', '.join(shares)}.")
     yield PartsOf(
         title=f"Where the time of a transaction goes, by {title_of(trials, over)}",
-        summary=" ".join(f"With {bar.label}: {_shares_text(bar, waits)}." for bar in bars[-2:]),
+        summary=" ".join(summary),
         kinds=(*waits, "waiting for other locks", "working", "other waits"),
         bars=bars,
     )
-
-
-def _shares_text(bar: BarOf, kinds: Sequence[str]) -> str:
-    whole = sum(bar.parts)
-    shares = zip(kinds, bar.parts, strict=False)
-    return ", ".join(f"{kind} {percent(part / whole)}" for kind, part in shares)
-
-
-def _bar(pair: Pair, level: Level) -> BarOf | None:
-    parts = [found for trial in level.runs if (found := _parts(pair, trial)) is not None]
-    if not parts:
-        return None
-    means = [sum(column) / len(parts) for column in zip(*parts, strict=True)]
-    return BarOf(label=significant(level.clients), parts=means, text=milliseconds(sum(means)))
 
 
 def _parts(pair: Pair, trial: Trial) -> list[float] | None:

@@ -4,12 +4,11 @@ A level of the factor of rows is its number; the loading times are in the study'
 and many points share one load.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
 from dbdyno.answers.answer import Trial, Trials
-from dbdyno.answers.grouping import Number
 from dbdyno.formatting import count, significant
 from dbdyno.model.study import DataLoad
 
@@ -22,12 +21,6 @@ _UNITS = ((1e9, "billion"), (1e6, "million"))
 def rows_of(trial: Trial, over: str) -> float:
     """The rows of the table that a trial ran on."""
     return float(trial.point[over])
-
-
-def measured(among: Iterable[Trial], over: str, number: Number) -> Measured:
-    """A number of each run that has it and where it is above 0, as a line on logarithms needs."""
-    found = ((rows_of(trial, over), number(trial)) for trial in among)
-    return [(rows, value) for rows, value in found if value]
 
 
 def loads(trials: Trials, over: str) -> dict[float, DataLoad]:

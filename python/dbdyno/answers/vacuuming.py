@@ -37,6 +37,31 @@ class Pace(Struct, frozen=True):
     at_work: float
     """The share of the time in which the table with the busiest vacuums was being vacuumed."""
 
+    @classmethod
+    def of_run(cls, trial: Trial) -> "Pace | None":
+        """One run; None if its server counted no dead rows."""
+        run, duration_s = trial.run, trial.record.duration_s
+        made = [total(run, counter) for counter in (PgUserTables.n_tup_upd, PgUserTables.n_tup_del)]
+        dead, live = (
+            level(run, counter) for counter in (PgUserTables.n_dead_tup, PgUserTables.n_live_tup)
+        )
+        if None in made or not duration_s or dead is None or live is None:
+            return None
+        vacuums = list(vacuums_of(trial))
+        # Vacuums of one table never overlap; of each, what lies in the measured part counts.
+        spent_s: dict[str, float] = {}
+        for one in vacuums:
+            spent_s[one.table] = spent_s.get(one.table, 0.0) + min(one.elapsed_s, one.end_s)
+        return cls(
+            runs=1,
+            seconds=duration_s,
+            made=sum(each or 0.0 for each in made),
+            vacuums=vacuums,
+            dead_at_end=float(dead.value[-1]),
+            live=float(live.value[-1]),
+            at_work=max(spent_s.values(), default=0.0) / duration_s,
+        )
+
     @property
     def made_per_s(self) -> float:
         """Row versions per second that updates and deletes left behind."""
@@ -73,7 +98,7 @@ class Pace(Struct, frozen=True):
 
 def pace_of(among: Iterable[Trial]) -> Pace | None:
     """Runs of one kind together; None if the server counted no dead rows."""
-    paces = [one for trial in among if (one := _of_run(trial)) is not None]
+    paces = [one for trial in among if (one := Pace.of_run(trial)) is not None]
     if not paces:
         return None
     seconds = sum(one.seconds for one in paces)
@@ -99,31 +124,3 @@ def vacuums_of(trial: Trial) -> Iterator[Vacuum]:
         table = entry.values.get("table")
         if is_measured and is_reported and table in used:
             yield Vacuum(str(table), entry.time_s, elapsed_s, removed)
-
-
-def _at_work(vacuums: Sequence[Vacuum], duration_s: float) -> float:
-    """Vacuums of one table never overlap; of each, what lies in the measured part counts."""
-    spent_s: dict[str, float] = {}
-    for one in vacuums:
-        spent_s[one.table] = spent_s.get(one.table, 0.0) + min(one.elapsed_s, one.end_s)
-    return max(spent_s.values(), default=0.0) / duration_s
-
-
-def _of_run(trial: Trial) -> Pace | None:
-    run, duration_s = trial.run, trial.record.duration_s
-    made = [total(run, counter) for counter in (PgUserTables.n_tup_upd, PgUserTables.n_tup_del)]
-    dead, live = (
-        level(run, counter) for counter in (PgUserTables.n_dead_tup, PgUserTables.n_live_tup)
-    )
-    if None in made or not duration_s or dead is None or live is None:
-        return None
-    vacuums = list(vacuums_of(trial))
-    return Pace(
-        runs=1,
-        seconds=duration_s,
-        made=sum(each or 0.0 for each in made),
-        vacuums=vacuums,
-        dead_at_end=float(dead.value[-1]),
-        live=float(live.value[-1]),
-        at_work=_at_work(vacuums, duration_s),
-    )

@@ -19,7 +19,8 @@ from dbdyno.analysis.compare.verdicts import ALPHA, alpha_of_next, verdict_of
 from dbdyno.analysis.statistics.effect import Effect, Ratio, holm, paired_effect
 from dbdyno.analysis.statistics.statistical_power import more_repeats
 from dbdyno.answers.answer import Trial
-from dbdyno.answers.grouping import Number, pairs, ratio_of
+from dbdyno.answers.grouping import pairs
+from dbdyno.answers.measuring import Number, ratio_of
 from dbdyno.explain.sentences import amount
 from dbdyno.formatting import NOTHING, percent, significant
 from dbdyno.model.comparison import CHANGED, Verdict

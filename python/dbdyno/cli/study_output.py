@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from dbdyno.answers.answer import Trials
-from dbdyno.answers.answering import Answers, answered, verdict
-from dbdyno.answers.registry import all_answers
+from dbdyno.answers.answering import Answers, all_answers, answered, verdict
 from dbdyno.cli.output import (
     print_aside,
     print_json,

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbdyno.analysis.compare.metrics import KNOWN
-from dbdyno.answers.registry import all_answers
+from dbdyno.answers.answering import all_answers
 from dbdyno.errors import DbdynoError, errors_about
 from dbdyno.model.study import Contrast, Factor, OptionTable, Question, Size, StudySpec
 from dbdyno.run.grammar import span_ns

@@ -15,17 +15,11 @@ from dbdyno.analysis.costs.costs import cost
 from dbdyno.analysis.events.checkpoint_dips import CheckpointDip, checkpoint_dips
 from dbdyno.analysis.events.checkpoints import CheckpointEffect, checkpoint_effects
 from dbdyno.analysis.series.readings import was_read
-from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
+from dbdyno.analysis.statistics.effect import paired_ratio
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
-from dbdyno.answers.grouping import (
-    by_point,
-    chosen,
-    label_of,
-    point_cells,
-    times_of,
-    titles_of,
-    varied,
-)
+from dbdyno.answers.grouping import chosen
+from dbdyno.answers.intervals import times_of
+from dbdyno.answers.tables import Points, or_nothing
 from dbdyno.explain.sentences import amount, capitalized
 from dbdyno.formatting import NOTHING, percent, seconds, significant, size
 from dbdyno.model.counters import PgCheckpointer
@@ -82,17 +76,33 @@ def _means(rows: Sequence[Sequence[Any]]) -> Any:
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """Covers all runs that wrote, on servers that have checkpoints."""
-    among = [trial for trial in chosen(trials, options.get("at")) if _is_checkpointed(trial)]
+    among = [
+        trial
+        for trial in chosen(trials, options.get("at"))
+        if (cost(trial.record.costs, "wal_bytes") or 0.0) >= RECORD_BYTES_MIN
+        and was_read(trial.run, PgCheckpointer.source)
+    ]
     if not among:
         return Answered(claims=[], missing="no run that wrote counted its server's checkpoints")
-    seen = [_Seen(trial) for trial in among]
-    claims = [_long_enough(seen), *_of_wal(trials, among), *_of_dips(seen)]
-    return Answered(claims=claims, shown=[_table(trials, among)])
-
-
-def _is_checkpointed(trial: Trial) -> bool:
-    written = cost(trial.record.costs, "wal_bytes") or 0.0
-    return written >= RECORD_BYTES_MIN and was_read(trial.run, PgCheckpointer.source)
+    points = Points(trials, among)
+    rows = {point: [_Seen(trial) for trial in runs] for point, runs in points.runs.items()}
+    # Points are not combined: pages newly filled by inserts are not written whole, and would
+    # dilute the cost of updates.
+    of_wal = [_wal_claim(points.label(point), seen) for point, seen in rows.items()]
+    seen = [one for of in rows.values() for one in of]
+    claims = [_long_enough(seen), *filter(None, of_wal), *_of_dips(seen)]
+    shown = TableOf(
+        title="Checkpoints and their effects",
+        columns=(
+            "runs", "checkpoints", "complete", "WAL before", "WAL after", "images before",
+            "images after", "dip", "deepest", "dip length",
+        ),
+        rows=[_row(seen) for seen in rows.values()],
+        numeric=frozenset(range(10)),
+        note="WAL and images are per transaction, in up to 10 s before and after the start of a "
+        "checkpoint; a dip is the mean share of throughput that was missing.",
+    )  # fmt: skip
+    return Answered(claims=claims, shown=[points.named(rows, shown)])
 
 
 def _long_enough(seen: Sequence[_Seen]) -> Claim:
@@ -101,50 +111,23 @@ def _long_enough(seen: Sequence[_Seen]) -> Claim:
     whole = [one for one in seen if any(dip.is_whole for dip in one.dips)]
     counted = f"{len(whole)} of {len(seen)} runs contain a complete checkpoint"
     begun = f"; in {len(with_begin)} at least one started" if len(with_begin) > len(whole) else ""
+    # A checkpoint slows a run from its start on, whether or not it also ends there.
+    lacks = []
+    if cut := len(with_begin) - len(whole):
+        lacks.append(f"{amount(cut, 'run contains', 'runs contain')} only a part of a checkpoint")
+    if without := len(seen) - len(with_begin):
+        lacks.append(f"{amount(without, 'run', 'runs')} measured a server that no checkpoint slows")
+    longer = "only longer runs or more frequent checkpoints show all that one costs."
     return Claim(
         sentence=f"{counted}{begun}.",
         is_decided=True,
-        doubt=_incomplete_text(
-            cut=len(with_begin) - len(whole), without=len(seen) - len(with_begin)
-        ),
+        doubt=f"{' and '.join(lacks)}; {longer}" if lacks else "",
         evidence={
             "runs": len(seen),
             "held_a_whole_checkpoint": len(whole),
             "held_the_start_of_one": len(with_begin),
         },
     )
-
-
-def _incomplete_text(*, cut: int, without: int) -> str:
-    """What runs lack in which a checkpoint was cut off, or none began; empty if there are none.
-
-    A checkpoint slows a run from its start on, whether or not it also ends there.
-    """
-    lacks = []
-    if cut:
-        lacks.append(f"{amount(cut, 'run contains', 'runs contain')} only a part of a checkpoint")
-    if without:
-        lacks.append(f"{amount(without, 'run', 'runs')} measured a server that no checkpoint slows")
-    if not lacks:
-        return ""
-    return (
-        f"{' and '.join(lacks)}; only longer runs or more frequent checkpoints show all that one "
-        "costs."
-    )
-
-
-def _of_wal(trials: Trials, among: Sequence[Trial]) -> list[Claim]:
-    """One claim for each point with full-page writes and intervals around a checkpoint's begin.
-
-    Points are not combined: pages newly filled by inserts are not written whole, and would dilute
-    the cost of updates.
-    """
-    factors = varied(trials, among)
-    claims = (
-        _wal_claim(label_of(trials, point, factors), [_Seen(trial) for trial in of])
-        for point, of in by_point(among).items()
-    )
-    return [claim for claim in claims if claim]
 
 
 def _wal_claim(label: str, seen: Sequence[_Seen]) -> Claim | None:
@@ -166,15 +149,9 @@ def _wal_claim(label: str, seen: Sequence[_Seen]) -> Claim | None:
         effect=ratio.value,
         low=ratio.low,
         high=ratio.high,
-        doubt=_wal_doubt(ratio),
+        doubt="" if ratio.is_significant else NOT_DISTINGUISHABLE if ratio.low else ONE_RUN,
         evidence={"bytes_before": before, "bytes_after": after, "runs": len(around)},
     )
-
-
-def _wal_doubt(ratio: Ratio) -> str:
-    if ratio.is_significant:
-        return ""
-    return NOT_DISTINGUISHABLE if ratio.low is not None else ONE_RUN
 
 
 def _of_dips(seen: Sequence[_Seen]) -> list[Claim]:
@@ -201,50 +178,20 @@ def _of_dips(seen: Sequence[_Seen]) -> list[Claim]:
     ]
 
 
-def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
-    factors = varied(trials, among)
-    return TableOf(
-        title="Checkpoints and their effects",
-        columns=(
-            *titles_of(trials, factors),
-            "runs",
-            "checkpoints",
-            "complete",
-            "WAL before",
-            "WAL after",
-            "images before",
-            "images after",
-            "dip",
-            "deepest",
-            "dip length",
-        ),
-        rows=[
-            (*point_cells(point, factors), *_row([_Seen(trial) for trial in of]))
-            for point, of in by_point(among).items()
-        ],
-        numeric=frozenset(range(len(factors), len(factors) + 10)),
-        note="WAL and images are per transaction, in up to 10 s before and after the start of a "
-        "checkpoint; a dip is the mean share of throughput that was missing.",
-    )
-
-
 def _row(seen: Sequence[_Seen]) -> tuple[str, ...]:
     dips = [dip for one in seen for dip in one.dips]
+    deep = [dip for dip in dips if dip.depth > NOTICED]
+    depth, length_s = _means([(dip.depth, dip.length_s) for dip in deep]) or (None, None)
     return (
         str(len(seen)),
         str(len(dips)),
         str(sum(dip.is_whole for dip in dips)),
         *_around_text([one.wal_around for one in seen], size),
         *_around_text([one.images_around for one in seen], significant),
-        *_dip_text([dip for dip in dips if dip.depth > NOTICED]),
+        or_nothing(depth, percent),
+        or_nothing(max((dip.deepest for dip in deep), default=None), percent),
+        or_nothing(length_s, seconds),
     )
-
-
-def _dip_text(deep: Sequence[CheckpointDip]) -> tuple[str, str, str]:
-    if not deep:
-        return NOTHING, NOTHING, NOTHING
-    depth, length_s = _means([(dip.depth, dip.length_s) for dip in deep])
-    return percent(depth), percent(max(dip.deepest for dip in deep)), seconds(length_s)
 
 
 def _around_text(

@@ -10,14 +10,23 @@ from typing import Any, TypeAlias
 
 from dbdyno.analysis.compare.verdicts import ALPHA, changes, ratio_text
 from dbdyno.analysis.statistics.effect import simes
-from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
+from dbdyno.answers.answer import Answer, Answered, Claim, Trials
 from dbdyno.answers.grouping import title_of
-from dbdyno.answers.level_contrasts import Contrasted, Levels, contrasted, levels_text
+from dbdyno.answers.intervals import lowered, range_text
+from dbdyno.answers.level_contrasts import Contrasted, contrasted, levels_text
+from dbdyno.answers.tables import table
 from dbdyno.formatting import NOTHING, counted, percent, significant
 from dbdyno.model.comparison import CHANGED, VERDICTS, MetricComparison, Repeats, Verdict
 
 _HOPELESS = 10.0
 """A change this large needs no statistics; if not even it is detectable, that says enough."""
+
+NOTE = (
+    "Ratios are after over before, averaged over pairs of runs of one block; verdicts are "
+    "corrected for multiple comparisons (Holm) over the metrics of a comparison and all levels "
+    "compared with the same one, but not over rows with other levels in the column at. To decide: "
+    "further repeats, with the 95 % interval of that number; dbdyno study resume makes them."
+)
 
 Found: TypeAlias = tuple[Contrasted, MetricComparison]
 
@@ -32,26 +41,42 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     if not rows:
         unmeasured = "; ".join(dict.fromkeys(one for of in found for one in of.comparison.doubts))
         return Answered(claims=[], missing=f"no metric can be compared: {unmeasured}")
-    return Answered(claims=list(_claims(trials, rows)), shown=[_table(trials, rows)])
-
-
-def _claims(trials: Trials, rows: Sequence[Found]) -> Iterator[Claim]:
-    """In the order of the contrasts, and of the metrics in each."""
     gathered: dict[tuple[str, ...], list[Found]] = {}
     for of, metric in rows:
         between = of.contrast
         name = (between.factor, between.before, between.after, metric.id)
         gathered.setdefault(name, []).append((of, metric))
-    for of_metric in gathered.values():
-        yield _single(trials, *of_metric[0]) if len(of_metric) == 1 else _several(trials, of_metric)
+    claims = [
+        _single(trials, *at[0]) if len(at) == 1 else _several(trials, at)
+        for at in gathered.values()
+    ]
+    shown = table(
+        "What was compared",
+        rows,
+        {
+            "contrast": lambda row: _heading(trials, row[0]),
+            "at": lambda row: levels_text(row[0].others) or "all",
+            "metric": lambda row: f"{row[1].title}, {row[1].unit}",
+            "before": lambda row: significant(row[1].before),
+            "after": lambda row: significant(row[1].after),
+            "ratio": lambda row: ratio_text(row[1].ratio),
+            "95 % interval": lambda row: range_text(row[1], ratio_text),
+            "verdict": lambda row: row[1].verdict,
+            "to decide": lambda row: _repeats_text(row[1].repeats),
+        },
+        texts=("contrast", "at", "metric", "verdict", "to decide"),
+        note=NOTE,
+    )
+    return Answered(claims=claims, shown=[shown])
 
 
 def _single(trials: Trials, of: Contrasted, metric: MetricComparison) -> Claim:
     """Doubts of all metrics of a comparison are stated with its first metric."""
     is_first = metric is of.comparison.metrics[0]
     shared = [*of.comparison.unequal, *of.comparison.doubts] if is_first else []
+    at = f" at {levels_text(of.others)}" if of.others else ""
     return Claim(
-        sentence=f"{_heading(trials, of)}{_at(of)}: {_lowered(metric.sentence)}",
+        sentence=f"{_heading(trials, of)}{at}: {lowered(metric.sentence)}",
         is_decided=metric.verdict != "cannot tell",
         effect=metric.ratio,
         low=metric.low,
@@ -63,7 +88,9 @@ def _single(trials: Trials, of: Contrasted, metric: MetricComparison) -> Claim:
 
 def _several(trials: Trials, found: Sequence[Found]) -> Claim:
     """The points grouped by verdict, with the range of the changes seen."""
-    factors = _varied([of.others for of, _ in found])
+    # The factors in which these places differ; common levels are not worth mentioning.
+    others = [of.others for of, _ in found]
+    factors = [name for name in others[0] if len({levels[name] for levels in others}) > 1]
     parts = [
         _verdict_text(verdict, [one for one in found if one[1].verdict == verdict], factors)
         for verdict in VERDICTS
@@ -71,17 +98,23 @@ def _several(trials: Trials, found: Sequence[Found]) -> Claim:
     ]
     of, metric = found[0]
     metrics = [one for _, one in found]
+    doubts = [*dict.fromkeys(line for of, _ in found for line in of.comparison.unequal)]
+    if needed := [one.repeats.more for one in metrics if one.repeats]:
+        least, most = min(needed), max(needed)
+        more = counted(most, "more repeat") if least == most else f"{least} to {most} more repeats"
+        doubts.append(f"{more} would decide what is undecided")
+    seen = sum(one.verdict in CHANGED for one in metrics)
+    if seen and not _is_changed(metrics):
+        doubts.append(
+            f"{counted(seen, 'change')} among {len(metrics)} points may be due to chance: "
+            "over all points together none is significant (Simes)"
+        )
     return Claim(
-        sentence=f"{_heading(trials, of)}: {_lowered(metric.title)} {'; '.join(parts)}",
+        sentence=f"{_heading(trials, of)}: {lowered(metric.title)} {'; '.join(parts)}",
         is_decided=any(one.verdict == "same" for one in metrics) or _is_changed(metrics),
-        doubt="; ".join([*_unequal(found), *_most_needed(metrics), *_by_chance(metrics)]),
+        doubt="; ".join(doubts),
         evidence={levels_text(at.others): one.verdict for at, one in found},
     )
-
-
-def _varied(places: Sequence[Levels]) -> list[str]:
-    """The factors in which these places differ; common levels are not worth mentioning."""
-    return [name for name in places[0] if len({levels[name] for levels in places}) > 1]
 
 
 def _verdict_text(verdict: Verdict, found: Sequence[Found], factors: Sequence[str]) -> str:
@@ -100,11 +133,6 @@ def _verdict_text(verdict: Verdict, found: Sequence[Found], factors: Sequence[st
     return f"got {verdict} at {places} ({span})"
 
 
-def _unequal(found: Sequence[Found]) -> list[str]:
-    """What differs at any of the points, each stated once."""
-    return list(dict.fromkeys(line for of, _ in found for line in of.comparison.unequal))
-
-
 def _is_changed(metrics: Sequence[MetricComparison]) -> bool:
     """Whether a change at one point or another is beyond chance, over all points together (Simes).
 
@@ -116,39 +144,12 @@ def _is_changed(metrics: Sequence[MetricComparison]) -> bool:
     return by_single_runs or simes(chances) < ALPHA
 
 
-def _by_chance(metrics: Sequence[MetricComparison]) -> Iterator[str]:
-    changes_seen = sum(one.verdict in CHANGED for one in metrics)
-    if changes_seen and not _is_changed(metrics):
-        yield (
-            f"{counted(changes_seen, 'change')} among {len(metrics)} points may be due to chance: "
-            "over all points together none is significant (Simes)"
-        )
-
-
-def _most_needed(metrics: Sequence[MetricComparison]) -> list[str]:
-    needed = [metric.repeats.more for metric in metrics if metric.repeats]
-    if not needed:
-        return []
-    least, most = min(needed), max(needed)
-    more = counted(most, "more repeat") if least == most else f"{least} to {most} more repeats"
-    return [f"{more} would decide what is undecided"]
-
-
 def _heading(trials: Trials, of: Contrasted) -> str:
     """``Statement order branches-first against as-written``."""
     title = title_of(trials, of.contrast.factor)
     if "_" not in title:  # the name of a setting is written as the server has it
         title = f"{title[:1].upper()}{title[1:]}"
     return f"{title} {of.contrast.after} against {of.contrast.before}"
-
-
-def _at(of: Contrasted) -> str:
-    return f" at {levels_text(of.others)}" if of.others else ""
-
-
-def _lowered(sentence: str) -> str:
-    """A sentence after a colon, in lower case; names in capitals stay."""
-    return sentence if sentence[:2].isupper() else sentence[:1].lower() + sentence[1:]
 
 
 def _missed(metric: MetricComparison) -> Iterator[str]:
@@ -161,48 +162,6 @@ def _missed(metric: MetricComparison) -> Iterator[str]:
     else:
         found = f"a change of {percent(metric.detectable - 1)} with 80 % power"
         yield f"{metric.pairs} pairs detect {found}"
-
-
-def _table(trials: Trials, rows: Sequence[Found]) -> TableOf:
-    return TableOf(
-        title="What was compared",
-        columns=(
-            "contrast",
-            "at",
-            "metric",
-            "before",
-            "after",
-            "ratio",
-            "95 % interval",
-            "verdict",
-            "to decide",
-        ),
-        rows=[
-            (_heading(trials, of), levels_text(of.others) or "all", *_cells(metric))
-            for of, metric in rows
-        ],
-        numeric=frozenset({3, 4, 5, 6}),
-        note="Ratios are after over before, averaged over pairs of runs of one block; verdicts are "
-        "corrected for multiple comparisons (Holm) over the metrics of a comparison and all levels "
-        "compared with the same one, but not over rows with other levels in the column at. To "
-        "decide: further repeats, with the 95 % interval of that number; dbdyno study resume makes "
-        "them.",
-    )
-
-
-def _cells(metric: MetricComparison) -> tuple[str, ...]:
-    interval = NOTHING
-    if metric.low is not None and metric.high is not None:
-        interval = f"{ratio_text(metric.low)} to {ratio_text(metric.high)}"
-    return (
-        f"{metric.title}, {metric.unit}",
-        significant(metric.before),
-        significant(metric.after),
-        ratio_text(metric.ratio),
-        interval,
-        metric.verdict,
-        _repeats_text(metric.repeats),
-    )
 
 
 def _repeats_text(repeats: Repeats | None) -> str:

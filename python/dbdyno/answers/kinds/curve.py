@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, CurveOf, CurveSeries, Trial, Trials
+from dbdyno.answers.curves import series_over
 from dbdyno.answers.grouping import by_level, chosen, title_of
-from dbdyno.answers.measuring import metric_of, metric_title, series_over
+from dbdyno.answers.measuring import metric_of, metric_title
 from dbdyno.formatting import significant
 
 _WIDE = 20.0
@@ -19,22 +20,15 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """One chart for each metric."""
     over = str(options["over"])
     among = chosen(trials, options.get("at"))
-    if not _is_numeric(trials, over):
+    if not any(one.name == over and one.numbers for one in trials.spec.factors):
         return Answered(claims=[], missing=f"the levels of the factor {over} are not numbers")
-    lines = _lines(trials, among, options.get("by"))
+    by = options.get("by")
+    lines = by_level(trials, among, by) if by else {"all": among}
     names: Sequence[str] = options.get("metrics", trials.spec.metrics)
     pictures = [_picture(trials, lines, over, name) for name in names]
     shown = [picture for picture in pictures if picture is not None]
     missing = "" if shown else "no run has the requested metrics"
     return Answered(claims=[], shown=shown, missing=missing)
-
-
-def _is_numeric(trials: Trials, factor: str) -> bool:
-    return any(one.name == factor and one.numbers for one in trials.spec.factors)
-
-
-def _lines(trials: Trials, among: Sequence[Trial], by: str | None) -> Mapping[str, Sequence[Trial]]:
-    return by_level(trials, among, by) if by else {"all": among}
 
 
 def _picture(

@@ -6,7 +6,7 @@ the table rest on few pairs each: they are shown with their intervals and not ju
 ``answers/variant_pairs.py`` describes how a comparison is judged.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dbdyno.analysis.compare.compare import MARGIN
@@ -16,24 +16,13 @@ from dbdyno.answers.answer import (
     Answered,
     Claim,
     CurveOf,
-    CurveSeries,
     TableOf,
     Trials,
 )
-from dbdyno.answers.grouping import (
-    INTERVAL_NOTE,
-    Number,
-    by_level,
-    chosen,
-    interval_text,
-    over_runs,
-    p95_ms,
-    ratio_of,
-    throughput,
-    times_of,
-    title_of,
-)
-from dbdyno.answers.measuring import series_over
+from dbdyno.answers.curves import extent_text, series_over
+from dbdyno.answers.grouping import by_level, chosen, title_of
+from dbdyno.answers.intervals import INTERVAL_NOTE, interval_text, times_of
+from dbdyno.answers.measuring import Number, over_runs, p95_ms, ratio_of, throughput
 from dbdyno.answers.variant_pairs import DuelResult, VariantPair, duel_results, turn_text
 from dbdyno.formatting import NOTHING, milliseconds, percent, tps
 
@@ -42,11 +31,23 @@ _SAME = f"are the same within ±{percent(MARGIN)}"
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """The verdict on all loads in one sentence, then one claim per load, and the curves."""
-    duels = list(_duels(trials, options))
+    factor, by, over = (str(options[name]) for name in ("factor", "by", "over"))
+    duels = [
+        VariantPair(load, sides[0], sides[1], among, factor, over)
+        for load, among in by_level(trials, chosen(trials, options.get("at")), by).items()
+        if len(sides := list(by_level(trials, among, factor))) > 1
+    ]
     by_rate, by_time = duel_results(duels, throughput), duel_results(duels, p95_ms)
     if not by_rate:
-        return Answered(claims=[], missing=f"no runs of two levels of {options['factor']}")
-    over = title_of(trials, str(options["over"]))
+        return Answered(claims=[], missing=f"no runs of two levels of {factor}")
+    times = {one.duel.load: one for one in by_time}
+    shown = TableOf(
+        title="Who is ahead",
+        columns=(title_of(trials, by), "ahead in throughput", "by", "95th percentile"),
+        rows=[_lead_row(one, times.get(one.duel.load)) for one in by_rate],
+        note="By the verdicts above: – where neither is known to be ahead.",
+    )
+    over = title_of(trials, over)
     return Answered(
         claims=[
             _verdict(by_rate, over),
@@ -54,19 +55,11 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
             *(_time_claim(one) for one in by_time),
         ],
         shown=[
-            _leads(by_rate, by_time, title_of(trials, str(options["by"]))),
+            shown,
             _table(duels, over),
             *(curve for duel in duels for curve in _curves(duel, over)),
         ],
     )
-
-
-def _duels(trials: Trials, options: Mapping[str, Any]) -> Iterator[VariantPair]:
-    factor, by, over = (str(options[name]) for name in ("factor", "by", "over"))
-    for load, among in by_level(trials, chosen(trials, options.get("at")), by).items():
-        sides = list(by_level(trials, among, factor))
-        if len(sides) > 1:
-            yield VariantPair(load, sides[0], sides[1], among, factor, over)
 
 
 def _verdict(found: Sequence[DuelResult], over: str) -> Claim:
@@ -142,17 +135,6 @@ def _doubt(one: DuelResult, number: Number) -> str:
     return " ".join(filter(None, doubts))
 
 
-def _leads(by_rate: Sequence[DuelResult], by_time: Sequence[DuelResult], by: str) -> TableOf:
-    """Who leads under each load, in the columns in which published comparisons say it."""
-    times = {one.duel.load: one for one in by_time}
-    return TableOf(
-        title="Who is ahead",
-        columns=(by, "ahead in throughput", "by", "95th percentile"),
-        rows=[_lead_row(one, times.get(one.duel.load)) for one in by_rate],
-        note="By the verdicts above: – where neither is known to be ahead.",
-    )
-
-
 def _lead_row(rate: DuelResult, time: DuelResult | None) -> tuple[str, ...]:
     def higher(one: DuelResult) -> tuple[str, str]:
         if not one.has_leader:
@@ -194,7 +176,7 @@ def _rows(duel: VariantPair) -> Iterator[tuple[str, ...]]:
 
 def _curves(duel: VariantPair, over: str) -> Iterator[CurveOf]:
     for number, title, text in (
-        (throughput, "Throughput, TPS", _tps_text),
+        (throughput, "Throughput, TPS", lambda value: f"{tps(value)} TPS"),
         (p95_ms, "95th percentile, ms", milliseconds),
     ):
         series = [
@@ -204,21 +186,12 @@ def _curves(duel: VariantPair, over: str) -> Iterator[CurveOf]:
         if all(len(one.x) > 1 for one in series):
             yield CurveOf(
                 title=f"{duel.load}: {title.split(',')[0].lower()} against {over}",
-                summary=_summary(series, text),
+                summary=f"{'; '.join(extent_text(one, text) for one in series)}.",
                 x_title=over,
                 y_title=title,
                 series=series,
                 x_axis="log",
             )
-
-
-def _summary(series: Sequence[CurveSeries], text: Callable[[float], str]) -> str:
-    parts = (f"{one.label} from {text(min(one.y))} to {text(max(one.y))}" for one in series)
-    return "; ".join(parts) + "."
-
-
-def _tps_text(value: float) -> str:
-    return f"{tps(value)} TPS"
 
 
 ANSWER = Answer(

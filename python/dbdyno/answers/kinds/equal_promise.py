@@ -21,7 +21,21 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     if not sides:
         return Answered(claims=[], missing=f"no run has a level of {options['factor']}")
     promises = {name: _values_text(among, "promise") for name, among in sides.items()}
-    return Answered(claims=[_claim(promises)], shown=[_table(sides, promises)])
+    rows = []
+    for name, among in sides.items():
+        settings = dict.fromkeys(
+            f"{setting}={value}"
+            for trial in among
+            for setting, value in trial.record.server.get("durability", {}).items()
+        )
+        version = _values_text(among, "version")
+        rows.append((name, version, promises[name], ", ".join(settings)))
+    shown = TableOf(
+        title="Durability of each variant, and its settings",
+        columns=("", "version", "durability", "settings"),
+        rows=rows,
+    )
+    return Answered(claims=[_claim(promises)], shown=[shown])
 
 
 def _values_text(among: Sequence[Trial], field: str) -> str:
@@ -50,26 +64,6 @@ def _claim(promises: Mapping[str, str]) -> Claim:
         is_decided=True,
         doubt="Run again with --durability full before drawing conclusions.",
     )
-
-
-def _table(sides: Mapping[str, Sequence[Trial]], promises: Mapping[str, str]) -> TableOf:
-    return TableOf(
-        title="Durability of each variant, and its settings",
-        columns=("", "version", "durability", "settings"),
-        rows=[
-            (name, _values_text(among, "version"), promises[name], _settings(among))
-            for name, among in sides.items()
-        ],
-    )
-
-
-def _settings(among: Sequence[Trial]) -> str:
-    found = dict.fromkeys(
-        f"{name}={value}"
-        for trial in among
-        for name, value in trial.record.server.get("durability", {}).items()
-    )
-    return ", ".join(found)
 
 
 ANSWER = Answer(

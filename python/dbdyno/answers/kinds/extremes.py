@@ -8,21 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
-from dbdyno.answers.grouping import (
-    INTERVAL_NOTE,
-    by_level,
-    by_point,
-    chosen,
-    interval_sentence,
-    interval_text,
-    over_runs,
-    point_cells,
-    throughput,
-    titles_of,
-    varied,
-)
-from dbdyno.formatting import NOTHING, percent, seconds, tps
+from dbdyno.answers.answer import Answer, Answered, Claim, Trial, Trials
+from dbdyno.answers.grouping import by_level, chosen
+from dbdyno.answers.intervals import INTERVAL_NOTE, interval_sentence, interval_text
+from dbdyno.answers.measuring import over_runs, throughput
+from dbdyno.answers.tables import Points, number_of_runs, or_nothing
+from dbdyno.formatting import percent, seconds, tps
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
@@ -31,7 +22,23 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     if not levels:
         return Answered(claims=[], missing="no run at these levels")
     claims = [_claim(level, among) for level, among in levels.items()]
-    return Answered(claims=[*_together(levels), *claims], shown=[_table(trials, chosen(trials))])
+    among = chosen(trials)
+    points = Points(trials, among)
+    lengths = (seconds(median(trial.timeline.seconds)) for trial in among)
+    shown = points.table(
+        "Transactions per second: average, minimum, maximum",
+        points.runs,
+        {
+            "runs": number_of_runs,
+            "average": lambda runs: interval_text(over_runs(runs, throughput), tps),
+            "minimum": lambda runs: tps(_range(runs)[0]),
+            "maximum": lambda runs: tps(_range(runs)[1]),
+            "min / avg": lambda runs: or_nothing(_lowest_share(runs), percent),
+        },
+        note="Averages are geometric means over runs; minimum and maximum are over measurement "
+        f"intervals of {', '.join(dict.fromkeys(lengths))}. {INTERVAL_NOTE}",
+    )
+    return Answered(claims=[*_together(levels), *claims], shown=[shown])
 
 
 def _together(levels: Mapping[str, Sequence[Trial]]) -> Iterator[Claim]:
@@ -42,9 +49,7 @@ def _together(levels: Mapping[str, Sequence[Trial]]) -> Iterator[Claim]:
         return
     averages = (f"{level} {interval_sentence(mean, tps)}" for level, mean in known.items())
     lowest = {
-        level: low / mean.value
-        for level, mean in known.items()
-        if (low := _range(levels[level])[0]) is not None
+        level: share for level in known if (share := _lowest_share(levels[level])) is not None
     }
     shares = ", ".join(f"{level} {percent(share)}" for level, share in lowest.items())
     below = f"; the lowest measurement interval as a share of that: {shares}" if lowest else ""
@@ -66,7 +71,7 @@ def _claim(level: str, among: Sequence[Trial]) -> Claim:
     low, high = _range(among)
     return Claim(
         sentence=f"{level}: {interval_sentence(mean, tps)} transactions per second; measurement "
-        f"intervals from {_or_nothing(low)} to {_or_nothing(high)}.",
+        f"intervals from {tps(low)} to {tps(high)}.",
         is_decided=True,
         effect=mean.value,
         low=mean.low,
@@ -82,44 +87,10 @@ def _range(among: Sequence[Trial]) -> tuple[float | None, float | None]:
     return min(lows, default=None), max(highs, default=None)
 
 
-def _or_nothing(value: float | None) -> str:
-    return NOTHING if value is None else tps(value)
-
-
-def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
-    factors = varied(trials, among)
-    return TableOf(
-        title="Transactions per second: average, minimum, maximum",
-        columns=(
-            *titles_of(trials, factors),
-            "runs",
-            "average",
-            "minimum",
-            "maximum",
-            "min / avg",
-        ),
-        rows=[(*point_cells(point, factors), *_cells(of)) for point, of in by_point(among).items()],
-        numeric=frozenset(range(len(factors), len(factors) + 5)),
-        note="Averages are geometric means over runs; minimum and maximum are over measurement "
-        f"intervals of {_length_text(among)}. {INTERVAL_NOTE}",
-    )
-
-
-def _cells(among: Sequence[Trial]) -> tuple[str, ...]:
-    mean, (low, high) = over_runs(among, throughput), _range(among)
-    share = NOTHING if mean is None or low is None else percent(low / mean.value)
-    return (
-        str(len(among)),
-        interval_text(mean, tps),
-        _or_nothing(low),
-        _or_nothing(high),
-        share,
-    )
-
-
-def _length_text(among: Sequence[Trial]) -> str:
-    lengths = (median(trial.timeline.seconds) for trial in among)
-    return ", ".join(dict.fromkeys(seconds(length) for length in lengths))
+def _lowest_share(among: Sequence[Trial]) -> float | None:
+    """The lowest interval as a share of the average."""
+    mean, low = over_runs(among, throughput), _range(among)[0]
+    return None if mean is None or low is None else low / mean.value
 
 
 ANSWER = Answer(

@@ -7,22 +7,15 @@ effect of a checkpoint within a run is the subject of ``checkpoint-dips``.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
-from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
-from dbdyno.answers.grouping import (
-    INTERVAL_NOTE,
-    chosen,
-    compared,
-    cost_of,
-    interval_text,
-    mean_of,
-    over_runs,
-    pairs,
-    throughput,
-    times_of,
-)
-from dbdyno.formatting import NOTHING, significant, size
+from dbdyno.analysis.compare.compare import MARGIN
+from dbdyno.answers.answer import Answer, Answered, Claim, Trial, Trials
+from dbdyno.answers.grouping import chosen, compared, pairs
+from dbdyno.answers.intervals import INTERVAL_NOTE, interval_text, times_of
+from dbdyno.answers.measuring import cost_of, mean_of, over_runs, throughput
+from dbdyno.answers.tables import number_of_runs, or_nothing, table
+from dbdyno.formatting import significant, size
 from dbdyno.model.comparison import CHANGED, MetricComparison
 
 FACTOR = "full_page_writes"
@@ -32,34 +25,42 @@ MANY = 0.01
 IMAGES = "full_page_images"
 WAL, TPS = "wal_bytes", "throughput_tps"
 
-Pair: TypeAlias = tuple[Trial, Trial]
-
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """The verdict is on WAL bytes, and states beside it what throughput shows."""
     among = chosen(trials, options.get("at"))
     both = pairs(among, FACTOR, OFF, ON)
-    found = _compared(trials, both) if both else {}
+    # With the metrics and margin of the study's own contrast of the factor: both then agree.
+    own = next((one for one in trials.spec.contrasts if one.factor == FACTOR), None)
+    metrics = (own.metrics or trials.spec.metrics) if own else ()
+    margin = own.margin if own else MARGIN
+    found = compared(both, tuple(dict.fromkeys((*metrics, WAL, TPS))), margin) if both else {}
     if WAL not in found:
         missing = "no pair of runs with full_page_writes on and off whose WAL was counted"
         return Answered(claims=[], missing=missing)
     off, on = [trial for trial, _ in both], [trial for _, trial in both]
-    return Answered(
-        claims=[_of_wal(found[WAL], off, on, found.get(TPS))],
-        shown=[_table({OFF: off, ON: on})],
+    shown = table(
+        "WAL per transaction, by full_page_writes",
+        {OFF: off, ON: on}.items(),
+        {
+            "full_page_writes": lambda side: side[0],
+            "runs": lambda side: number_of_runs(side[1]),
+            "WAL": lambda side: interval_text(over_runs(side[1], cost_of(WAL)), size),
+            "records": lambda side: or_nothing(_wal_bytes(side[1], images=False), size),
+            "images": lambda side: or_nothing(_wal_bytes(side[1], images=True), size),
+            "images, count": lambda side: or_nothing(
+                mean_of(side[1], cost_of(IMAGES)), significant
+            ),
+            "TPS": lambda side: interval_text(over_runs(side[1], throughput)),
+        },
+        texts=("full_page_writes",),
+        note="Geometric means over runs of the numbers with an interval, arithmetic means of the "
+        f"others. {INTERVAL_NOTE}",
     )
+    return Answered(claims=[_claim(found[WAL], off, on, found.get(TPS))], shown=[shown])
 
 
-def _compared(trials: Trials, both: Sequence[Pair]) -> dict[str, MetricComparison]:
-    """With the metrics and margin of the study's own contrast of the factor: both then agree."""
-    of = next((one for one in trials.spec.contrasts if one.factor == FACTOR), None)
-    if of is None:
-        return compared(both, (WAL, TPS))
-    metrics = of.metrics or trials.spec.metrics
-    return compared(both, tuple(dict.fromkeys((*metrics, WAL, TPS))), of.margin)
-
-
-def _of_wal(
+def _claim(
     wal: MetricComparison,
     off: Sequence[Trial],
     on: Sequence[Trial],
@@ -69,9 +70,19 @@ def _of_wal(
     despite = ". The WAL decides this, although throughput is inconclusive"
     noise = despite if is_decided and tps and tps.verdict == "cannot tell" else ""
     doubts = [] if is_decided else [wal.sentence]
+    images_on = [cost_of(IMAGES)(trial) for trial in on]
+    images = mean_of(on, cost_of(IMAGES)) or 0.0
+    # That there are images needs no statistics, only to be seen: in every run on, in none off.
+    is_counted = (
+        len(on) > 1
+        and all((of_run or 0.0) > MANY for of_run in images_on)
+        and not any(cost_of(IMAGES)(trial) for trial in off)
+    )
+    counted = ", in every run with it on and in none with it off" if is_counted else ""
+    seen = f"; {significant(images)} full-page images per transaction were counted{counted}"
     return Claim(
         sentence=f"With full_page_writes on a transaction writes {size(wal.after)} of WAL, with it "
-        f"off {size(wal.before)}: {times_of(wal)}{_images_text(off, on)}{noise}.",
+        f"off {size(wal.before)}: {times_of(wal)}{seen if images else ''}{noise}.",
         is_decided=is_decided,
         effect=wal.ratio,
         low=wal.low,
@@ -80,7 +91,7 @@ def _of_wal(
         evidence={
             "wal_bytes_on": wal.after,
             "wal_bytes_off": wal.before,
-            "images_on": [cost_of(IMAGES)(trial) for trial in on],
+            "images_on": images_on,
             "throughput_verdict": tps.verdict if tps else None,
             "throughput_ratio": tps.ratio if tps else None,
             "pairs": wal.pairs,
@@ -88,53 +99,13 @@ def _of_wal(
     )
 
 
-def _images_text(off: Sequence[Trial], on: Sequence[Trial]) -> str:
-    images = mean_of(on, cost_of(IMAGES))
-    if not images:
-        return ""
-    counted = ", in every run with it on and in none with it off" if _is_counted(off, on) else ""
-    return f"; {significant(images)} full-page images per transaction were counted{counted}"
-
-
-def _is_counted(off: Sequence[Trial], on: Sequence[Trial]) -> bool:
-    """That there are images needs no statistics, only to be seen: in every run on, in none off."""
-    return (
-        len(on) > 1
-        and all((cost_of(IMAGES)(trial) or 0.0) > MANY for trial in on)
-        and not any(cost_of(IMAGES)(trial) for trial in off)
-    )
-
-
-def _table(sides: Mapping[str, Sequence[Trial]]) -> TableOf:
-    return TableOf(
-        title="WAL per transaction, by full_page_writes",
-        columns=("full_page_writes", "runs", "WAL", "records", "images", "images, count", "TPS"),
-        rows=[_row(level, among) for level, among in sides.items()],
-        numeric=frozenset(range(1, 7)),
-        note="Geometric means over runs of the numbers with an interval, arithmetic means of the "
-        f"others. {INTERVAL_NOTE}",
-    )
-
-
-def _row(level: str, among: Sequence[Trial]) -> tuple[str, ...]:
-    images = mean_of(among, cost_of(IMAGES))
-    return (
-        level,
-        str(len(among)),
-        interval_text(over_runs(among, cost_of(WAL)), size),
-        *_parts(among),
-        NOTHING if images is None else significant(images),
-        interval_text(over_runs(among, throughput)),
-    )
-
-
-def _parts(among: Sequence[Trial]) -> tuple[str, str]:
-    """Bytes of records and images; the size of images is an estimate: at most all WAL bytes."""
+def _wal_bytes(among: Sequence[Trial], *, images: bool) -> float | None:
+    """Bytes of images or of the rest; the size of images is an estimate: at most all WAL bytes."""
     whole = mean_of(among, cost_of(WAL))
     if whole is None:
-        return NOTHING, NOTHING
-    images = min(mean_of(among, cost_of("wal_full_page_bytes")) or 0.0, whole)
-    return size(whole - images), size(images)
+        return None
+    of_images = min(mean_of(among, cost_of("wal_full_page_bytes")) or 0.0, whole)
+    return of_images if images else whole - of_images
 
 
 ANSWER = Answer(

@@ -5,19 +5,18 @@ after the load, warm-up included. Only PostgreSQL has HOT updates: runs on other
 their growth.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
-from dbdyno.answers.grouping import by_point, chosen, label_of, point_cells, titles_of, varied
-from dbdyno.answers.hot_updates import counted
+from dbdyno.answers.answer import Answer, Answered, Claim, Trial, Trials
+from dbdyno.answers.grouping import by_point, chosen
+from dbdyno.answers.measuring import counted
+from dbdyno.answers.tables import Points, or_nothing
 from dbdyno.formatting import NOTHING, count, percent, size
 from dbdyno.model.counters import PgUserTables
-from dbdyno.model.telemetry import ServerFacts
-
-Levels: TypeAlias = tuple[tuple[str, str], ...]
+from dbdyno.model.telemetry import TableFacts
 
 
 class _Updates(Struct, frozen=True):
@@ -29,6 +28,23 @@ class _Updates(Struct, frozen=True):
     heap: tuple[float, float] | None
     indexes: tuple[float, float] | None
 
+    @classmethod
+    def during(cls, among: Sequence[Trial]) -> "_Updates":
+        """What these runs did."""
+        return cls(
+            updates=counted(among, PgUserTables.n_tup_upd),
+            hot=counted(among, PgUserTables.n_tup_hot_upd),
+            autovacuums=counted(among, PgUserTables.autovacuum_count),
+            heap=_sizes(among, lambda table: table.bytes),
+            indexes=_sizes(among, lambda table: sum(index.bytes for index in table.indexes)),
+        )
+
+    @property
+    def wrote(self) -> bool:
+        """Whether there were updates, or growth."""
+        grown = (sizes and sizes[1] > sizes[0] for sizes in (self.heap, self.indexes))
+        return bool(self.updates) or any(grown)
+
     @property
     def hot_share(self) -> float | None:
         """Share of all updates; None without updates."""
@@ -37,42 +53,35 @@ class _Updates(Struct, frozen=True):
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """A row for each point that wrote, and the claim for those that updated."""
-    points = by_point(chosen(trials, options.get("at")))
-    added_up = {point: _added_up(of) for point, of in points.items()}
-    written = {point: of for point, of in added_up.items() if of.updates or _has_grown(of)}
+    runs = by_point(chosen(trials, options.get("at")))
+    written = {point: of for point, among in runs.items() if (of := _Updates.during(among)).wrote}
     if not written:
         return Answered(claims=[], missing="no run counted updates or sizes of its tables")
-    factors = varied(trials, [trial for point in written for trial in points[point]])
-    claims = [
-        claim
-        for point, of in written.items()
-        if (claim := _claim(label_of(trials, point, factors), of))
-    ]
-    return Answered(claims=claims, shown=[_table(titles_of(trials, factors), factors, written)])
-
-
-def _added_up(among: Sequence[Trial]) -> _Updates:
-    return _Updates(
-        updates=counted(among, PgUserTables.n_tup_upd),
-        hot=counted(among, PgUserTables.n_tup_hot_upd),
-        autovacuums=counted(among, PgUserTables.autovacuum_count),
-        heap=_sizes(among, _heap_bytes),
-        indexes=_sizes(among, _index_bytes),
+    points = Points(trials, [trial for point in written for trial in runs[point]])
+    shown = points.table(
+        "HOT updates and growth",
+        written,
+        {
+            "updates": lambda of: count(of.updates),
+            "HOT": lambda of: or_nothing(of.hot_share, percent),
+            "autovacuums": lambda of: count(of.autovacuums),
+            "heap": lambda of: size(of.heap[0]) if of.heap else NOTHING,
+            "heap after": lambda of: size(of.heap[1]) if of.heap else NOTHING,
+            "indexes": lambda of: size(of.indexes[0]) if of.indexes else NOTHING,
+            "indexes after": lambda of: size(of.indexes[1]) if of.indexes else NOTHING,
+        },
+        note="Counts are sums over runs; sizes are means per run, before and after it.",
     )
+    claims = [_claim(points.label(point), of) for point, of in written.items() if of.updates]
+    return Answered(claims=claims, shown=[shown])
 
 
-def _heap_bytes(facts: ServerFacts) -> float:
-    return float(sum(table.bytes for table in facts.tables))
-
-
-def _index_bytes(facts: ServerFacts) -> float:
-    return float(sum(index.bytes for table in facts.tables for index in table.indexes))
-
-
-def _sizes(among: Sequence[Trial], bytes_of: Any) -> tuple[float, float] | None:
-    """Size before and after the load, means over the runs that recorded both."""
+def _sizes(
+    among: Sequence[Trial], bytes_of: Callable[[TableFacts], float]
+) -> tuple[float, float] | None:
+    """Size of all tables before and after the load, means over the runs that recorded both."""
     known = [
-        (bytes_of(run.before), bytes_of(run.after))
+        [sum(map(bytes_of, facts.tables)) for facts in (run.before, run.after)]
         for run in (trial.run for trial in among)
         if run.before and run.after and run.before.tables
     ]
@@ -82,26 +91,17 @@ def _sizes(among: Sequence[Trial], bytes_of: Any) -> tuple[float, float] | None:
     return before, after
 
 
-def _has_grown(of: _Updates) -> bool:
-    return any(sizes and sizes[1] > sizes[0] for sizes in (of.heap, of.indexes))
-
-
-def _claim(label: str, of: _Updates) -> Claim | None:
-    if of.hot_share is None:
-        return None
+def _claim(label: str, of: _Updates) -> Claim:
+    parts = (("heap", of.heap), ("indexes", of.indexes))
+    changes = [f"{name} {_change(sizes)}" for name, sizes in parts if sizes and sizes[0]]
+    growth = f"; {', '.join(changes)}" if changes else ""
     return Claim(
-        sentence=f"{label}: {percent(of.hot_share)} of {count(of.updates)} updates were HOT"
-        f"{_growth_text(of)}; autovacuum ran {count(of.autovacuums)} times.",
+        sentence=f"{label}: {or_nothing(of.hot_share, percent)} of {count(of.updates)} updates "
+        f"were HOT{growth}; autovacuum ran {count(of.autovacuums)} times.",
         is_decided=True,
         effect=of.hot_share,
         evidence={"updates": of.updates, "hot": of.hot, "autovacuums": of.autovacuums},
     )
-
-
-def _growth_text(of: _Updates) -> str:
-    parts = (("heap", of.heap), ("indexes", of.indexes))
-    changes = [f"{name} {_change(sizes)}" for name, sizes in parts if sizes and sizes[0]]
-    return f"; {', '.join(changes)}" if changes else ""
 
 
 def _change(sizes: tuple[float, float]) -> str:
@@ -109,39 +109,6 @@ def _change(sizes: tuple[float, float]) -> str:
     if after == before:
         return f"unchanged at {size(before)}"
     return f"from {size(before)} to {size(after)} ({(after / before - 1) * 100:+.2g} %)"
-
-
-def _table(
-    titles: Sequence[str],
-    factors: Sequence[str],
-    points: Mapping[Levels, _Updates],
-) -> TableOf:
-    return TableOf(
-        title="HOT updates and growth",
-        columns=(
-            *titles,
-            "updates",
-            "HOT",
-            "autovacuums",
-            "heap",
-            "heap after",
-            "indexes",
-            "indexes after",
-        ),
-        rows=[(*point_cells(point, factors), *_row(of)) for point, of in points.items()],
-        numeric=frozenset(range(len(titles), len(titles) + 7)),
-        note="Counts are sums over runs; sizes are means per run, before and after it.",
-    )
-
-
-def _row(of: _Updates) -> tuple[str, ...]:
-    sides = [side for sizes in (of.heap, of.indexes) for side in (sizes or (None, None))]
-    return (
-        count(of.updates),
-        NOTHING if of.hot_share is None else percent(of.hot_share),
-        count(of.autovacuums),
-        *(NOTHING if side is None else size(side) for side in sides),
-    )
 
 
 ANSWER = Answer(

@@ -9,19 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbdyno.analysis.series.steadiness import jitter
-from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
-from dbdyno.answers.grouping import (
-    INTERVAL_NOTE,
-    by_level,
-    by_point,
-    chosen,
-    interval_text,
-    over_runs,
-    point_cells,
-    times_of,
-    titles_of,
-    varied,
-)
+from dbdyno.answers.answer import Answer, Answered, Claim, Trial, Trials
+from dbdyno.answers.grouping import by_level, chosen
+from dbdyno.answers.intervals import INTERVAL_NOTE, interval_text, times_of
+from dbdyno.answers.measuring import over_runs
+from dbdyno.answers.tables import Points, number_of_runs
 from dbdyno.answers.variant_pairs import VariantPair
 from dbdyno.formatting import percent
 
@@ -38,7 +30,17 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
         return Answered(claims=[], missing="no run had three whole seconds")
     sides = list(by_level(trials, among, str(options["factor"])))
     claims = [_claim(among, str(options["factor"]), sides[0], sides[1])] if sides[1:] else []
-    return Answered(claims=claims, shown=[_table(trials, among)])
+    points = Points(trials, among)
+    shown = points.table(
+        "Jitter: coefficient of variation of 1 s samples",
+        points.runs,
+        {
+            "runs": number_of_runs,
+            "jitter": lambda runs: interval_text(over_runs(runs, _of), percent),
+        },
+        note=f"Geometric means over runs. {INTERVAL_NOTE}",
+    )
+    return Answered(claims=claims, shown=[shown])
 
 
 def _of(trial: Trial) -> float | None:
@@ -60,24 +62,6 @@ def _claim(among: Sequence[Trial], factor: str, first: str, second: str) -> Clai
         low=ratio.low,
         high=ratio.high,
         doubt=f"{both.left_out_text(_of)} {DOUBT}".lstrip(),
-    )
-
-
-def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
-    factors = varied(trials, among)
-    return TableOf(
-        title="Jitter: coefficient of variation of 1 s samples",
-        columns=(*titles_of(trials, factors), "runs", "jitter"),
-        rows=[
-            (
-                *point_cells(point, factors),
-                str(len(of)),
-                interval_text(over_runs(of, _of), percent),
-            )
-            for point, of in by_point(among).items()
-        ],
-        numeric=frozenset({len(factors), len(factors) + 1}),
-        note=f"Geometric means over runs. {INTERVAL_NOTE}",
     )
 
 

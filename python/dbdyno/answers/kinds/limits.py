@@ -4,21 +4,21 @@ A study says which variant is better; the findings say what to look at to know w
 only some of a point's runs show is shown with their number.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbdyno.answers.answer import Answer, Answered, TableOf, Trial, Trials
-from dbdyno.answers.grouping import by_point, chosen, mean_of, point_cells, titles_of, varied
+from dbdyno.answers.answer import Answer, Answered, Trial, Trials
+from dbdyno.answers.grouping import chosen
+from dbdyno.answers.measuring import mean_of
+from dbdyno.answers.tables import Points, or_nothing
 from dbdyno.explain.rule import SEVERITIES
 from dbdyno.explain.shares import is_large_note, share_text
 from dbdyno.formatting import NOTHING, percent
 from dbdyno.model.record import Finding
 
-SHOWN = 2
-"""Causes of a point. All of them, with their evidence, are in the reports of its runs."""
 NOTE = (
     "Severe causes come before mild ones, as in the report of each run, which has the evidence; "
     "shares are means over the runs that show the cause. A note is what normally limits such a "
@@ -58,29 +58,26 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     among = chosen(trials, options.get("at"))
     if all(trial.record.unexplained is None and not trial.record.findings for trial in among):
         return Answered(claims=[], missing="the runs were not explained: telemetry was off")
-    factors = varied(trials, among)
-    return Answered(
-        claims=[],
-        shown=[
-            TableOf(
-                title="The most severe causes of every point",
-                columns=(*titles_of(trials, factors), "most severe", "next", "unexplained"),
-                rows=[
-                    (*point_cells(point, factors), *_cells(runs))
-                    for point, runs in by_point(among).items()
-                ],
-                numeric=frozenset({len(factors) + SHOWN}),
-                note=NOTE,
-            )
-        ],
+    points = Points(trials, among)
+
+    def cause(place: int) -> Callable[[Sequence[Trial]], str]:
+        nothing = NOTHING if place else "none above severity note"
+        return lambda runs: next((one.text for one in causes(runs)[place:]), nothing)
+
+    shown = points.table(
+        "The most severe causes of every point",
+        points.runs,
+        {
+            "most severe": cause(0),
+            "next": cause(1),
+            "unexplained": lambda runs: or_nothing(
+                mean_of(runs, lambda trial: trial.record.unexplained), percent
+            ),
+        },
+        texts=("most severe", "next"),
+        note=NOTE,
     )
-
-
-def _cells(runs: Sequence[Trial]) -> Sequence[str]:
-    texts = [cause.text for cause in causes(runs)[:SHOWN]] or ["none above severity note"]
-    left = mean_of(runs, lambda trial: trial.record.unexplained)
-    unexplained = NOTHING if left is None else percent(left)
-    return [*texts, *[NOTHING] * (SHOWN - len(texts)), unexplained]
+    return Answered(claims=[], shown=[shown])
 
 
 def causes(runs: Sequence[Trial]) -> list[_Cause]:

@@ -10,21 +10,21 @@ from typing import Any
 
 from msgspec import Struct
 
-from dbdyno.analysis.series.readings import total
 from dbdyno.answers.answer import (
     Answer,
     Answered,
     Claim,
     CurveOf,
     CurveSeries,
-    TableOf,
     Trial,
     Trials,
 )
 from dbdyno.answers.grouping import by_level, chosen, title_of
+from dbdyno.answers.measuring import counted
 from dbdyno.answers.table_size import rows_text
+from dbdyno.answers.tables import table
 from dbdyno.formatting import percent, significant, size
-from dbdyno.model.counters import Counter, PgIoUserTables, PgUserTables
+from dbdyno.model.counters import PgIoUserTables, PgUserTables
 
 _HITS = (PgIoUserTables.idx_blks_hit, PgIoUserTables.heap_blks_hit)
 _READS = (PgIoUserTables.idx_blks_read, PgIoUserTables.heap_blks_read)
@@ -41,6 +41,26 @@ class _Lookup(Struct, frozen=True):
     hit_share: float
     data_bytes: float
 
+    @classmethod
+    def of(cls, rows: float, among: Sequence[Trial]) -> "_Lookup | None":
+        """Sums over the runs of one size; None if nothing was looked up."""
+        scans = counted(among, PgUserTables.idx_scan)
+        if not scans:
+            return None
+        hits = [counted(among, counter) for counter in _HITS]
+        reads = [counted(among, counter) for counter in _READS]
+        facts = among[0].run.before
+        return cls(
+            rows=rows,
+            index_pages=(hits[0] + reads[0]) / scans,
+            table_pages=(hits[1] + reads[1]) / scans,
+            hit_share=sum(hits) / max(sum(hits) + sum(reads), 1.0),
+            data_bytes=sum(
+                table.bytes + sum(index.bytes for index in table.indexes)
+                for table in (facts.tables if facts else ())
+            ),
+        )
+
     @property
     def pages(self) -> float:
         return self.index_pages + self.table_pages
@@ -51,38 +71,38 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     over = str(options["over"])
     levels = by_level(trials, chosen(trials, options.get("at")), over)
     found = [
-        one for level, among in levels.items() if (one := _lookup(float(level), among)) is not None
+        one
+        for level, among in levels.items()
+        if (one := _Lookup.of(float(level), among)) is not None
     ]
     if not found:
         return Answered(claims=[], missing="no run counted its server's page accesses by table")
-    return Answered(
-        claims=[_claim(found)], shown=[_table(found), _picture(found, title_of(trials, over))]
+    shown = table(
+        "Pages of one lookup",
+        found,
+        {
+            "rows": lambda one: rows_text(one.rows),
+            "table and index": lambda one: size(one.data_bytes),
+            "index pages (depth)": lambda one: significant(one.index_pages),
+            "table pages": lambda one: significant(one.table_pages),
+            "total": lambda one: significant(one.pages),
+            "cache hit ratio": lambda one: percent(one.hit_share),
+        },
+        note="Pages that are not in the server's cache may still be in the operating system's.",
     )
-
-
-def _lookup(rows: float, among: Sequence[Trial]) -> _Lookup | None:
-    """Sums over the runs of one size; None if nothing was looked up."""
-    scans = _counted(among, PgUserTables.idx_scan)
-    if not scans:
-        return None
-    hits = [_counted(among, counter) for counter in _HITS]
-    reads = [_counted(among, counter) for counter in _READS]
-    return _Lookup(
-        rows=rows,
-        index_pages=(hits[0] + reads[0]) / scans,
-        table_pages=(hits[1] + reads[1]) / scans,
-        hit_share=sum(hits) / max(sum(hits) + sum(reads), 1.0),
-        data_bytes=_data_bytes(among[0]),
+    rows = [one.rows for one in found]
+    curve = CurveOf(
+        title="Pages of one lookup",
+        summary=f"From {significant(found[0].pages)} to {significant(found[-1].pages)} pages.",
+        x_title=title_of(trials, over),
+        y_title="pages",
+        series=[
+            CurveSeries(label="index", x=rows, y=[one.index_pages for one in found]),
+            CurveSeries(label="total", x=rows, y=[one.pages for one in found]),
+        ],
+        x_axis="log",
     )
-
-
-def _counted(among: Sequence[Trial], counter: Counter) -> float:
-    return sum(total(trial.run, counter) or 0.0 for trial in among)
-
-
-def _data_bytes(trial: Trial) -> float:
-    tables = trial.run.before.tables if trial.run.before else ()
-    return sum(table.bytes + sum(index.bytes for index in table.indexes) for table in tables)
+    return Answered(claims=[_claim(found)], shown=[shown, curve])
 
 
 def _claim(found: Sequence[_Lookup]) -> Claim:
@@ -101,46 +121,6 @@ def _claim(found: Sequence[_Lookup]) -> Claim:
         is_decided=True,
         effect=last.pages / first.pages,
         evidence={"index_pages": [one.index_pages for one in found]},
-    )
-
-
-def _table(found: Sequence[_Lookup]) -> TableOf:
-    return TableOf(
-        title="Pages of one lookup",
-        columns=(
-            "rows",
-            "table and index",
-            "index pages (depth)",
-            "table pages",
-            "total",
-            "cache hit ratio",
-        ),
-        rows=[
-            (
-                rows_text(one.rows),
-                size(one.data_bytes),
-                *(significant(pages) for pages in (one.index_pages, one.table_pages, one.pages)),
-                percent(one.hit_share),
-            )
-            for one in found
-        ],
-        numeric=frozenset(range(6)),
-        note="Pages that are not in the server's cache may still be in the operating system's.",
-    )
-
-
-def _picture(found: Sequence[_Lookup], x_title: str) -> CurveOf:
-    rows = [one.rows for one in found]
-    return CurveOf(
-        title="Pages of one lookup",
-        summary=f"From {significant(found[0].pages)} to {significant(found[-1].pages)} pages.",
-        x_title=x_title,
-        y_title="pages",
-        series=[
-            CurveSeries(label="index", x=rows, y=[one.index_pages for one in found]),
-            CurveSeries(label="total", x=rows, y=[one.pages for one in found]),
-        ],
-        x_axis="log",
     )
 
 

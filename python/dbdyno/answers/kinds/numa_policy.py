@@ -6,6 +6,7 @@ runs can detect is given beside the published ones.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from msgspec import Struct
@@ -22,16 +23,9 @@ from dbdyno.answers.answer import (
     Trial,
     Trials,
 )
-from dbdyno.answers.grouping import (
-    Number,
-    by_level,
-    compared_with,
-    levels_seen,
-    mean_of,
-    over_runs,
-    throughput,
-    title_of,
-)
+from dbdyno.answers.curves import extent_text
+from dbdyno.answers.grouping import by_level, compared_with, levels_seen, title_of
+from dbdyno.answers.measuring import Number, over_runs, throughput
 from dbdyno.formatting import NOTHING, milliseconds, percent, significant, size, tps
 from dbdyno.model.comparison import CHANGED, MetricComparison
 
@@ -49,15 +43,22 @@ class _Compared(Struct, frozen=True):
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """The verdict, one sentence per policy, and a table of all policies."""
     factor, reference = str(options["factor"]), str(options["reference"])
-    found = list(_compared(trials, factor, reference))
+    # Compared here and not by the study's contrasts, which would claim an effect from noise.
+    against = compared_with(trials.trials, factor, reference, THROUGHPUT, MARGIN)
+    levels = levels_seen(trials, trials.trials, factor)
+    found = [_Compared(policy, against[policy]) for policy in levels if policy in against]
     if not found:
         return Answered(
             claims=[], missing=f"no block has {reference} and another level of {factor}"
         )
     published = [float(share) for share in options.get("published", ())]
     detectable = list(_detectable([one.metric for one in found], published))
-    if _nodes(trials) > 1:
-        claims = [_best(found, reference), *(_policy(one, reference) for one in found)]
+    if (trials.trials[0].run.host.cpu.numa_nodes or 1) > 1:
+        claims = [_best(found, reference)]
+        for one in found:
+            sentence = f"{one.policy} against {reference}: {one.metric.sentence}"
+            is_decided = one.metric.verdict != "cannot tell"
+            claims.append(_claim(sentence, one.metric, is_decided=is_decided))
     else:
         claims = [_no_effect(found, reference)]
     curves = [
@@ -67,33 +68,25 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     return Answered(claims=[*claims, *detectable], shown=[_table(trials, factor), *curves])
 
 
-def _compared(trials: Trials, factor: str, reference: str) -> Iterator[_Compared]:
-    """Compared here and not by the study's contrasts, which would claim an effect from noise."""
-    found = compared_with(trials.trials, factor, reference, THROUGHPUT, MARGIN)
-    for policy in levels_seen(trials, trials.trials, factor):
-        if policy in found:
-            yield _Compared(policy, found[policy])
-
-
-def _nodes(trials: Trials) -> int:
-    """NUMA nodes of the host on which the runs were made."""
-    nodes = [trial.run.host.cpu.numa_nodes for trial in trials.trials[:1]]
-    return (nodes[0] or 1) if nodes else 1
-
-
 def _no_effect(found: Sequence[_Compared], reference: str) -> Claim:
     """The largest difference is given because it shows the noise of this host."""
     largest = _largest(found)
-    metric = largest.metric
+    metric, interval = largest.metric, ""
+    if metric.low is not None and metric.high is not None:
+        interval = f" (95 %: {changes(metric.low, metric.high)}, {metric.pairs} pairs)"
+    alarms = sum(one.metric.verdict in CHANGED for one in found)
     return Claim(
         sentence="This host has one NUMA node, so no policy can have an effect and none is "
         f"claimed: any difference is noise, here at most {change(metric.ratio)} in throughput, of "
-        f"{largest.policy} against {reference}{_interval(metric)}",
+        f"{largest.policy} against {reference}{interval}",
         is_decided=False,
         effect=metric.ratio,
         low=metric.low,
         high=metric.high,
-        doubt=_false_alarm([one.metric for one in found]),
+        doubt=f"{alarms} of {len(found)} comparisons would have been reported as a difference: "
+        "chance does that in one study of twenty, and so does a host whose state outlasts a block"
+        if alarms
+        else "",
         evidence={"nodes": 1},
     )
 
@@ -101,23 +94,6 @@ def _no_effect(found: Sequence[_Compared], reference: str) -> Claim:
 def _largest(found: Sequence[_Compared]) -> _Compared:
     """The policy that differs most from the reference."""
     return max(found, key=lambda one: abs(one.metric.ratio - 1))
-
-
-def _false_alarm(metrics: Sequence[MetricComparison]) -> str:
-    """Significant differences where none can exist; chance produces them in one study of twenty."""
-    alarms = [one for one in metrics if one.verdict in CHANGED]
-    if not alarms:
-        return ""
-    return (
-        f"{len(alarms)} of {len(metrics)} comparisons would have been reported as a difference: "
-        "chance does that in one study of twenty, and so does a host whose state outlasts a block"
-    )
-
-
-def _interval(metric: MetricComparison) -> str:
-    if metric.low is None or metric.high is None:
-        return ""
-    return f" (95 %: {changes(metric.low, metric.high)}, {metric.pairs} pairs)"
 
 
 def _best(found: Sequence[_Compared], reference: str) -> Claim:
@@ -142,11 +118,6 @@ def _best(found: Sequence[_Compared], reference: str) -> Claim:
         )
     is_decided = bool(better) or all(one.metric.verdict in ("same", "worse") for one in found)
     return _claim(sentence, best.metric, is_decided=is_decided)
-
-
-def _policy(of: _Compared, reference: str) -> Claim:
-    sentence = f"{of.policy} against {reference}: {of.metric.sentence}"
-    return _claim(sentence, of.metric, is_decided=of.metric.verdict != "cannot tell")
 
 
 def _claim(sentence: str, metric: MetricComparison, *, is_decided: bool) -> Claim:
@@ -214,11 +185,7 @@ def _by_block(trials: Trials, factor: str, title: str, number: Number) -> CurveO
                 label=policy, x=[float(at) for at in blocks], y=[values[at] for at in blocks]
             )
         )
-    ranges = (
-        f"{one.label} from {significant(min(one.y))} to {significant(max(one.y))} {unit}"
-        for one in series
-        if one.y
-    )
+    ranges = (f"{extent_text(one, significant)} {unit}" for one in series if one.y)
     return CurveOf(
         title=f"{name} of each run",
         summary=f"{'; '.join(ranges)}.",
@@ -231,12 +198,15 @@ def _by_block(trials: Trials, factor: str, title: str, number: Number) -> CurveO
 def _row(runs: Sequence[Trial], nodes: Sequence[str]) -> tuple[str, ...]:
     rates = [rate for rate in map(throughput, runs) if rate is not None]
     mean, latency = over_runs(runs, throughput), over_runs(runs, _latency_ms)
+    memory = [[of[node] for of in map(_memory, runs) if node in of] for node in nodes]
+    # The policy that the kernel reported after the server's start.
+    verified = [sentence for trial in runs for sentence in trial.run.server.placement.verified]
     return (
         tps(mean.value if mean else None),
         *((significant(min(rates)), significant(max(rates))) if rates else (NOTHING, NOTHING)),
         milliseconds(latency.value if latency else None),
-        _verified(runs),
-        *(_memory_text(runs, node) for node in nodes),
+        "; ".join(dict.fromkeys(verified)) or "no policy requested",
+        *(size(fmean(of_node)) if of_node else NOTHING for of_node in memory),
     )
 
 
@@ -244,20 +214,9 @@ def _latency_ms(trial: Trial) -> float | None:
     return trial.record.service_ms.mean if trial.record.service_ms else None
 
 
-def _verified(runs: Sequence[Trial]) -> str:
-    """The policy that the kernel reported after the server's start."""
-    verified = [sentence for trial in runs for sentence in trial.run.server.placement.verified]
-    return "; ".join(dict.fromkeys(verified)) or "no policy requested"
-
-
 def _memory(trial: Trial) -> Mapping[str, float]:
     """Bytes of the server by node, after the load."""
     return trial.run.server.placement.memory_by_node_bytes.get("end", {})
-
-
-def _memory_text(runs: Sequence[Trial], node: str) -> str:
-    found = mean_of(runs, lambda trial: _memory(trial).get(node))
-    return NOTHING if found is None else size(found)
 
 
 ANSWER = Answer(

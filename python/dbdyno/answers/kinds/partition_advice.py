@@ -6,7 +6,7 @@ It is computed from this host alone and is no fixed number: it is an extrapolati
 the number of decades that it goes beyond what was measured.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dbdyno.analysis.statistics.estimate import IntervalEstimate
@@ -19,15 +19,16 @@ from dbdyno.answers.answer import (
     TableOf,
     Trials,
 )
+from dbdyno.answers.curves import curve_through
 from dbdyno.answers.grouping import chosen, title_of
 from dbdyno.answers.maintenance import Maintenance
-from dbdyno.answers.measuring import curve_through
 from dbdyno.answers.table_size import (
     loads,
     phase_times,
     rows_of,
     rows_text,
 )
+from dbdyno.answers.tables import table
 from dbdyno.answers.vacuuming import vacuums_of
 from dbdyno.formatting import NOTHING, seconds, significant
 
@@ -38,8 +39,45 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     if not found:
         return Answered(claims=[], missing="no maintenance was timed")
     claims = [_claim(one) for one in found]
-    title = title_of(trials, str(options["over"]))
-    return Answered(claims=[_advice(found), *claims], shown=[_table(found), _picture(found, title)])
+    marks = [(rows.value, one.name) for one in found if (rows := one.rows) is not None]
+    picture = CurveOf(
+        title="Maintenance time, extrapolated",
+        summary="; ".join(f"{name} at {rows_text(rows)} rows" for rows, name in marks),
+        x_title=title_of(trials, str(options["over"])),
+        y_title="s",
+        series=[series for one in found for series in _series(one)],
+        x_axis="log",
+        y_axis="log",
+        marks=marks,
+    )
+    return Answered(claims=[_advice(found), *claims], shown=[_table(found), picture])
+
+
+def _table(found: Sequence[Maintenance]) -> TableOf:
+    sizes = sorted({rows for one in found for rows, _ in one.measured})
+
+    def at_size(rows: float) -> Callable[[Maintenance], str]:
+        return lambda one: seconds(one.means[rows].value) if rows in one.means else NOTHING
+
+    return table(
+        "Maintenance time by size",
+        found,
+        {
+            "": lambda one: one.name,
+            **{rows_text(rows): at_size(rows) for rows in sizes},
+            "grows with rows to the power of": lambda one: (
+                significant(one.curve.exponent.value) if one.curve else NOTHING
+            ),
+            f"takes {seconds(found[0].wait_s)} at": lambda one: (
+                f"{rows_text(one.rows.value)} rows{' or fewer' if one.is_passed else ''}"
+                if one.rows
+                else NOTHING
+            ),
+        },
+        texts=("",),
+        note="Geometric means where there were several. A rewrite is estimated as filling the "
+        "table and rebuilding its indexes.",
+    )
 
 
 def _upkeeps(trials: Trials, options: Mapping[str, Any]) -> list[Maintenance]:
@@ -85,8 +123,25 @@ def _advice(found: Sequence[Maintenance]) -> Claim:
     if not known:
         return Claim(sentence="No maintenance takes that long below 10¹⁵ rows.", is_decided=False)
     rows, first = min(known, key=lambda each: each[0].value)
+    at, wait = f"{rows_text(rows.value)} rows", seconds(first.wait_s)
+    if first.is_passed:
+        advice = (
+            f"On this host the {first.name} takes {wait} or more already at {at}{_range(rows)}: "
+            "keep partitions smaller than that, or measure smaller ones to find out how small."
+        )
+    elif first.is_decided or rows.value <= max(first.means):
+        advice = (
+            f"On this host partition above about {at} if maintenance must finish within {wait}: "
+            f"beyond that the {first.name} takes longer{_range(rows)}."
+        )
+    else:
+        advice = (
+            "Tables as large as those measured need no partitions for the sake of maintenance; by "
+            f"rough extrapolation the {first.name} is the first to take {wait}, near "
+            f"{at}{_range(rows)}."
+        )
     return Claim(
-        sentence=_advice_text(rows, first),
+        sentence=advice,
         is_decided=first.is_decided,
         effect=rows.value,
         low=rows.low,
@@ -96,77 +151,12 @@ def _advice(found: Sequence[Maintenance]) -> Claim:
     )
 
 
-def _advice_text(rows: IntervalEstimate, first: Maintenance) -> str:
-    at, wait = f"{rows_text(rows.value)} rows", seconds(first.wait_s)
-    if first.is_passed:
-        return (
-            f"On this host the {first.name} takes {wait} or more already at {at}{_range(rows)}: "
-            "keep partitions smaller than that, or measure smaller ones to find out how small."
-        )
-    if first.is_decided or rows.value <= max(first.means):
-        return (
-            f"On this host partition above about {at} if maintenance must finish within {wait}: "
-            f"beyond that the {first.name} takes longer{_range(rows)}."
-        )
-    return (
-        "Tables as large as those measured need no partitions for the sake of maintenance; by "
-        f"rough extrapolation the {first.name} is the first to take {wait}, near "
-        f"{at}{_range(rows)}."
-    )
-
-
 def _range(rows: IntervalEstimate) -> str:
     if rows.low is None and rows.high in (None, rows.value):
         return ""  # its end is not known, or all of it is below what was measured
     low = "fewer" if rows.low is None else rows_text(rows.low)
     high = "more" if rows.high is None else rows_text(rows.high)
     return f" (95 %: {low} to {high})"
-
-
-def _table(found: Sequence[Maintenance]) -> TableOf:
-    sizes = sorted({rows for one in found for rows, _ in one.measured})
-    return TableOf(
-        title="Maintenance time by size",
-        columns=(
-            "",
-            *(rows_text(rows) for rows in sizes),
-            "grows with rows to the power of",
-            f"takes {seconds(found[0].wait_s)} at",
-        ),
-        rows=[_row(one, sizes) for one in found],
-        numeric=frozenset(range(1, 3 + len(sizes))),
-        note="Geometric means where there were several. A rewrite is estimated as filling the "
-        "table and rebuilding its indexes.",
-    )
-
-
-def _row(one: Maintenance, sizes: Sequence[float]) -> tuple[str, ...]:
-    return (
-        one.name,
-        *(seconds(one.means[at].value) if at in one.means else NOTHING for at in sizes),
-        significant(one.curve.exponent.value) if one.curve else NOTHING,
-        _rows_cell(one),
-    )
-
-
-def _rows_cell(one: Maintenance) -> str:
-    if one.rows is None:
-        return NOTHING
-    return f"{rows_text(one.rows.value)} rows{' or fewer' if one.is_passed else ''}"
-
-
-def _picture(found: Sequence[Maintenance], x_title: str) -> CurveOf:
-    marks = [(rows.value, one.name) for one in found if (rows := one.rows) is not None]
-    return CurveOf(
-        title="Maintenance time, extrapolated",
-        summary="; ".join(f"{name} at {rows_text(rows)} rows" for rows, name in marks),
-        x_title=x_title,
-        y_title="s",
-        series=[series for one in found for series in _series(one)],
-        x_axis="log",
-        y_axis="log",
-        marks=marks,
-    )
 
 
 def _series(one: Maintenance) -> Iterator[CurveSeries]:

@@ -38,7 +38,14 @@ def _claims(level: str, over: str, runs: Sequence[Trial]) -> Iterator[Claim]:
     convoys = [one for one in looked if isinstance(one, Convoy)]
     if not convoys:
         lacks = list(dict.fromkeys(str(one) for one in looked if one is not None))
-        yield _without_convoy(f"With {level} {over}", lacks, is_known=None in looked)
+        is_known = None in looked  # clients were found not to wait
+        yield Claim(
+            sentence=f"With {level} {over} no client was sampled waiting for a row"
+            if is_known
+            else f"With {level} {over} it is not known what clients wait for",
+            is_decided=is_known,
+            doubt="; ".join(lacks),
+        )
         return
     shown = convoys[0]
     alike = sum(convoy.hot.relation == shown.hot.relation for convoy in convoys)
@@ -54,17 +61,6 @@ def _claims(level: str, over: str, runs: Sequence[Trial]) -> Iterator[Claim]:
             "bound_tps": shown.bound_tps,
             "measured_tps": shown.measured_tps,
         },
-    )
-
-
-def _without_convoy(at: str, lacks: Sequence[str], *, is_known: bool) -> Claim:
-    """``is_known`` if at least one run was looked at, and clients were found not to wait."""
-    return Claim(
-        sentence=f"{at} no client was sampled waiting for a row"
-        if is_known
-        else f"{at} it is not known what clients wait for",
-        is_decided=is_known,
-        doubt="; ".join(lacks),
     )
 
 

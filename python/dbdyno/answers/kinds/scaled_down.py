@@ -4,7 +4,7 @@ The published figures are in the study's file; ours are read from the runs. Noth
 number would change at the published size is not known here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
@@ -22,10 +22,6 @@ def _rows(trial: Trial) -> str | None:
     return count(max(table.rows for table in facts.tables)) if facts and facts.tables else None
 
 
-def _time(trial: Trial) -> str | None:
-    return None if trial.record.duration_s is None else seconds(trial.record.duration_s)
-
-
 def _setting(name: str, format_value: Callable[[float], str]) -> Reader:
     def read(trial: Trial) -> str | None:
         value = trial.run.before.settings.get(name) if trial.run.before else None
@@ -34,16 +30,15 @@ def _setting(name: str, format_value: Callable[[float], str]) -> Reader:
     return read
 
 
-def _cores(trial: Trial) -> str | None:
-    cores = trial.run.host.cpu.cores_online
-    return None if cores is None else str(cores)
-
-
 READERS: Mapping[str, Reader] = {
     "rows": _rows,
     "clients": lambda trial: str(trial.run.plan.clients),
-    "time": _time,
-    "cores": _cores,
+    "time": lambda trial: (
+        None if trial.record.duration_s is None else seconds(trial.record.duration_s)
+    ),
+    "cores": lambda trial: (
+        None if (cores := trial.run.host.cpu.cores_online) is None else str(cores)
+    ),
     "checkpoint_timeout": _setting("checkpoint_timeout", seconds),
     "max_wal_size": _setting("max_wal_size", lambda megabytes: size(megabytes * MEGABYTE)),
 }
@@ -53,40 +48,31 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """Each published figure beside that of the runs that have one."""
     among = chosen(trials, options.get("at"))
     published: Mapping[str, object] = options["published"]
-    rows = [(name, str(value), _here(among, name)) for name, value in published.items()]
     if not among:
         return Answered(claims=[], missing="no run completed")
-    return Answered(claims=[_claim(rows)], shown=[_table(rows)])
-
-
-def _here(among: Sequence[Trial], name: str) -> str:
-    """Every value that occurs."""
-    found = dict.fromkeys(value for trial in among if (value := READERS[name](trial)))
-    return ", ".join(found) or NOTHING
-
-
-def _claim(rows: Sequence[tuple[str, str, str]]) -> Claim:
+    rows = []
+    for name, value in published.items():
+        here = dict.fromkeys(known for trial in among if (known := READERS[name](trial)))
+        rows.append((name, str(value), ", ".join(here) or NOTHING))
     differences = "; ".join(
         f"{name} {here} (published: {there})"
         for name, there, here in rows
         if here.replace(THIN_SPACE, " ") != there
     )
-    if not differences:
-        return Claim(sentence="Every published size is that of this host, too.", is_decided=True)
-    return Claim(
-        sentence=f"The study is scaled to this host: {differences}.",
+    claim = Claim(
+        sentence=f"The study is scaled to this host: {differences}."
+        if differences
+        else "Every published size is that of this host, too.",
         is_decided=True,
-        doubt="Shapes carry over from one size to another, numbers do not.",
+        doubt="Shapes carry over from one size to another, numbers do not." if differences else "",
     )
-
-
-def _table(rows: Sequence[tuple[str, str, str]]) -> TableOf:
-    return TableOf(
+    shown = TableOf(
         title="Scaled to this host",
         columns=("", "published", "here"),
         rows=rows,
         numeric=frozenset({1, 2}),
     )
+    return Answered(claims=[claim], shown=[shown])
 
 
 ANSWER = Answer(

@@ -11,11 +11,12 @@ import numpy as np
 
 from dbdyno.analysis.growth.connections import advise_connections
 from dbdyno.analysis.growth.scaling import LEVELS_MIN, Measurement, Scaling, scaling
-from dbdyno.analysis.statistics.estimate import IntervalEstimate
 from dbdyno.answers.answer import Answer, Answered, Claim, CurveOf, CurveSeries, Trial, Trials
-from dbdyno.answers.grouping import chosen, throughput, title_of
-from dbdyno.answers.measuring import series_over
-from dbdyno.answers.statement_times import clients_text
+from dbdyno.answers.curves import series_over
+from dbdyno.answers.grouping import chosen, title_of
+from dbdyno.answers.intervals import in_brackets
+from dbdyno.answers.measuring import throughput
+from dbdyno.answers.two_updates import clients_text
 from dbdyno.formatting import percent, significant, tps
 
 _DRAWN = 120
@@ -31,8 +32,18 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
             claims=[],
             missing=f"the law needs at least {LEVELS_MIN} numbers of {over}, all above 0",
         )
+    advice = advise_connections(law)
+    advised = Claim(
+        sentence=advice.text.rstrip("."),
+        is_decided=advice.limit is not None and not advice.doubt,
+        effect=advice.limit,
+        low=law.knee.low,
+        high=law.knee.high,
+        doubt=advice.doubt,
+        evidence={"limit": advice.limit, "best_clients": law.best.clients},
+    )
     picture = _picture(trials, among, law, over)
-    return Answered(claims=[_advice(law), _peak(law), _shape(law)], shown=[picture])
+    return Answered(claims=[advised, _peak(law), _shape(law)], shown=[picture])
 
 
 def measurements(among: Sequence[Trial], over: str) -> list[Measurement]:
@@ -44,30 +55,27 @@ def measurements(among: Sequence[Trial], over: str) -> list[Measurement]:
     ]
 
 
-def _advice(law: Scaling) -> Claim:
-    advice = advise_connections(law)
-    return Claim(
-        sentence=advice.text.rstrip("."),
-        is_decided=advice.limit is not None and not advice.doubt,
-        effect=advice.limit,
-        low=law.knee.low,
-        high=law.knee.high,
-        doubt=advice.doubt,
-        evidence={"limit": advice.limit, "best_clients": law.best.clients},
-    )
-
-
 def _peak(law: Scaling) -> Claim:
     if law.peak is None:
+        if law.is_structured:
+            why = "the measured throughput does not have the law's shape"
+        elif law.law.peak_clients > law.clients_max:
+            most = f"{law.clients_max} clients, the most that were measured"
+            why = f"the law has none up to {most}"
+        elif not law.crosstalk.low:
+            why = "the interval of the crosstalk κ includes 0"
+        else:
+            fewest = f"{clients_text(law.fewest.clients)} on, the fewest that were measured"
+            why = f"throughput may fall from {fewest}"
         return Claim(
-            sentence=f"No peak is claimed: {_why_no_peak(law)}",
+            sentence=f"No peak is claimed: {why}",
             is_decided=False,
             evidence={"crosstalk": law.crosstalk.value},
         )
     peak_tps = law.law.tps_at(law.peak.value)
     return Claim(
         sentence=f"Throughput peaks at {significant(law.peak.value)} clients"
-        f"{_range(law.peak)} with {tps(peak_tps)} TPS by the fitted law",
+        f"{in_brackets(law.peak)} with {tps(peak_tps)} TPS by the fitted law",
         is_decided=True,
         effect=law.peak.value,
         low=law.peak.low,
@@ -75,30 +83,26 @@ def _peak(law: Scaling) -> Claim:
     )
 
 
-def _why_no_peak(law: Scaling) -> str:
-    if law.is_structured:
-        return "the measured throughput does not have the law's shape"
-    if law.law.peak_clients > law.clients_max:
-        return f"the law has none up to {law.clients_max} clients, the most that were measured"
-    if not law.crosstalk.low:
-        return "the interval of the crosstalk κ includes 0"
-    return (
-        f"throughput may fall from {clients_text(law.fewest.clients)} on, the fewest that were "
-        "measured"
-    )
-
-
 def _shape(law: Scaling) -> Claim:
     """σ and κ with their intervals, and how well they describe what was measured."""
+    crosstalk = f"{law.crosstalk.value:.2g}{in_brackets(law.crosstalk, '{:.2g}'.format)}"
+    doubt = ""
+    if law.is_structured is None:
+        doubt = "One run at each number of clients: the fit of the law cannot be judged"
+    elif law.is_structured:
+        doubt = (
+            "The misfit is larger than noise explains: σ and κ describe these runs but do not "
+            "predict others"
+        )
     return Claim(
         sentence=f"The law's contention σ is {percent(law.contention.value)}"
-        f"{_range(law.contention, percent)}, its crosstalk κ {_small(law.crosstalk.value)}"
-        f"{_range(law.crosstalk, _small)}; it misses the means by {percent(law.misfit)}",
+        f"{in_brackets(law.contention, percent)}, its crosstalk κ {crosstalk}"
+        f"; it misses the means by {percent(law.misfit)}",
         is_decided=law.is_structured is False,
         effect=law.contention.value,
         low=law.contention.low,
         high=law.contention.high,
-        doubt=_shape_doubt(law),
+        doubt=doubt,
         evidence={
             "one_client_tps": law.one_client_tps.value,
             "contention": law.contention.value,
@@ -106,28 +110,6 @@ def _shape(law: Scaling) -> Claim:
             "misfit": law.misfit,
         },
     )
-
-
-def _shape_doubt(law: Scaling) -> str:
-    if law.is_structured is None:
-        return "One run at each number of clients: the fit of the law cannot be judged"
-    if law.is_structured:
-        return (
-            "The misfit is larger than noise explains: σ and κ describe these runs but do not "
-            "predict others"
-        )
-    return ""
-
-
-def _small(value: float) -> str:
-    """κ is often of the order of a millionth."""
-    return f"{value:.2g}"
-
-
-def _range(of: IntervalEstimate, text: Any = significant) -> str:
-    if of.low is None or of.high is None:
-        return ""
-    return f" (95 %: {text(of.low)} to {text(of.high)})"
 
 
 def _picture(trials: Trials, among: Sequence[Trial], law: Scaling, over: str) -> CurveOf:

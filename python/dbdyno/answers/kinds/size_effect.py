@@ -8,10 +8,11 @@ the points are drawn beside it.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbdyno.answers.answer import Answer, Answered, Claim, CurveOf, CurveSeries, Trial, Trials
+from dbdyno.answers.answer import Answer, Answered, Claim, CurveOf, Trial, Trials
+from dbdyno.answers.curves import extent_text, series_over
 from dbdyno.answers.decade_effect import DecadeEffect, Measure, decade_effects
 from dbdyno.answers.grouping import by_level, chosen, title_of
-from dbdyno.answers.measuring import curve_through, metric_of, series_over
+from dbdyno.answers.measuring import metric_of
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import significant, tps
 
@@ -46,18 +47,16 @@ def _claim(effects: Sequence[DecadeEffect]) -> Claim:
         low=first.low,
         high=first.high,
         doubt=" ".join(map(capitalized, [*undecided, *doubts])),
-        evidence={one.label: _evidence(one) for one in effects},
+        evidence={
+            one.label: {
+                "per_tenfold": one.factor.value,
+                "low": one.factor.low,
+                "high": one.factor.high,
+                "told": one.is_decided,
+            }
+            for one in effects
+        },
     )
-
-
-def _evidence(one: DecadeEffect) -> dict[str, float | bool | None]:
-    factor = one.factor
-    return {
-        "per_tenfold": factor.value,
-        "low": factor.low,
-        "high": factor.high,
-        "told": one.is_decided,
-    }
 
 
 def _picture(
@@ -65,13 +64,9 @@ def _picture(
 ) -> CurveOf:
     number = metric_of(measure.metric)
     points = [series_over(label, among, over, number) for label, among in sides.items()]
-    parts = (
-        f"{one.label} from {measure.format_value(min(one.y))} to {measure.format_value(max(one.y))}"
-        for one in points
-        if one.y
-    )
+    parts = (extent_text(one, measure.format_value) for one in points if one.y)
     title = f"{measure.noun[0].upper()}{measure.noun[1:]}"
-    lines = {one.label: _line(one) for one in decade_effects(sides, over, measure)}
+    lines = {one.label: one.line for one in decade_effects(sides, over, measure)}
     return CurveOf(
         title=f"{title} against {x_title}",
         summary=f"{'; '.join(parts)} {measure.unit}.",
@@ -80,12 +75,6 @@ def _picture(
         series=[one for of in points for one in (of, lines.get(of.label)) if one],
         x_axis="log",
     )
-
-
-def _line(one: DecadeEffect) -> CurveSeries:
-    ends = (one.curve.rows_min, one.curve.rows_max)
-    line = {rows: one.curve.mean_at(rows) for rows in ends}
-    return curve_through(f"{one.label}, fitted", line, is_fitted=True)
 
 
 ANSWER = Answer(

@@ -9,13 +9,12 @@ two cross is determined block by block (``answers/crossing.py``).
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dbdyno.analysis.statistics.effect import Ratio
-from dbdyno.answers.answer import Answer, Answered, Claim, Trial, Trials
+from dbdyno.answers.answer import Answer, Answered, Claim, Trials
 from dbdyno.answers.crossing import Crossing, crossing
 from dbdyno.answers.grouping import by_level, chosen
+from dbdyno.answers.intervals import in_brackets
 from dbdyno.answers.split_display import split_curve, split_table, where_time_goes
-from dbdyno.answers.statement_times import clients_text, mean_ms_of, rows_of, update_of
-from dbdyno.answers.two_updates import Level, Pair
+from dbdyno.answers.two_updates import Level, Pair, clients_text, mean_ms_of, rows_of
 from dbdyno.formatting import count, milliseconds, percent, significant
 
 _MOSTLY = 0.5
@@ -26,7 +25,8 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """The verdict on which is slower and why, the table, the curves, and where the time goes."""
     over = str(options.get("over", "clients"))
     among = chosen(trials, options.get("at"))
-    pair = _pair(among, options["statements"])
+    pairs = (Pair.of_run(trial, options["statements"]) for trial in among)
+    pair = next((pair for pair in pairs if pair is not None), None)
     runs_of = {float(level): runs for level, runs in by_level(trials, among, over).items()}
     if pair is None or not runs_of:
         return Answered(claims=[], missing="no run has updates of both tables")
@@ -46,26 +46,22 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     )
 
 
-def _pair(among: Sequence[Trial], statements: Mapping[str, str]) -> Pair | None:
-    """In the order of the script of the first run that timed both."""
-    pairs = (_pair_of(trial, statements) for trial in among)
-    return next((pair for pair in pairs if pair is not None), None)
-
-
-def _pair_of(trial: Trial, statements: Mapping[str, str]) -> Pair | None:
-    places = {label: update_of(trial.run, table) for label, table in statements.items()}
-    order = sorted((place, label) for label, place in places.items() if place is not None)
-    if len(order) != 2:
-        return None
-    return Pair(order[0][1], order[1][1], statements)
-
-
 def _verdict(
     pair: Pair, levels: Sequence[Level], found: Crossing, untimed: Sequence[float]
 ) -> Claim:
     most = levels[-1]
     ratio = found.ratios[most.clients]
     slower = pair.first if ratio.value > 1 else pair.second
+    doubts = []
+    if found.at is None:
+        doubts.append("The runs at these levels do not show a crossing in every block")
+    elif not found.is_decided:
+        doubts.append("The crossing is not certain: no level on one side of it is significant")
+    if not ratio.is_significant:
+        doubts.append(f"with {clients_text(most.clients)} the two do not differ significantly")
+    if untimed:
+        clients = ", ".join(map(significant, untimed))
+        doubts.append(f"runs with {clients} clients are left out: no run timed both statements")
     sentences = (_why(pair, most, slower), _below(pair, levels, found))
     return Claim(
         sentence=". ".join(filter(None, sentences)),
@@ -73,7 +69,7 @@ def _verdict(
         effect=found.at.value if found.at else ratio.value,
         low=found.at.low if found.at else ratio.low,
         high=found.at.high if found.at else ratio.high,
-        doubt=_verdict_doubt(found, most, untimed),
+        doubt="; ".join(doubts),
         evidence={
             "ratios": {significant(level): of.value for level, of in found.ratios.items()},
             "crossing_clients": found.at.value if found.at else None,
@@ -110,33 +106,14 @@ def _below(pair: Pair, levels: Sequence[Level], found: Crossing) -> str:
     above = next(level for level in levels if level.clients > last.clients)
     decided = [level for level in below if found.ratios[level.clients].is_significant]
     few = decided[-1] if decided else last
+    between = in_brackets(found.at, between=" over blocks")
     return (
         f"With {clients_text(few.clients)} {pair.second} are the slower "
         f"({milliseconds(few.mean_ms(pair.table(pair.second)))} against "
         f"{milliseconds(few.mean_ms(pair.table(pair.first)))}); between "
         f"{significant(last.clients)} and {significant(above.clients)} the two cross, by "
-        f"interpolation at about {significant(found.at.value)}{_interval_text(found.at)}"
+        f"interpolation at about {significant(found.at.value)}{between}"
     )
-
-
-def _interval_text(at: Ratio) -> str:
-    if at.low is None or at.high is None:
-        return ""
-    return f" (95 % over blocks: {significant(at.low)} to {significant(at.high)})"
-
-
-def _verdict_doubt(found: Crossing, most: Level, untimed: Sequence[float]) -> str:
-    doubts = []
-    if found.at is None:
-        doubts.append("The runs at these levels do not show a crossing in every block")
-    elif not found.is_decided:
-        doubts.append("The crossing is not certain: no level on one side of it is significant")
-    if not found.ratios[most.clients].is_significant:
-        doubts.append(f"with {clients_text(most.clients)} the two do not differ significantly")
-    if untimed:
-        clients = ", ".join(map(significant, untimed))
-        doubts.append(f"runs with {clients} clients are left out: no run timed both statements")
-    return "; ".join(doubts)
 
 
 def _behind(pair: Pair, most: Level) -> Iterator[Claim]:

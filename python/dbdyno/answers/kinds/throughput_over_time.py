@@ -45,20 +45,15 @@ def _picture(label: str, trial: Trial) -> ScatterOf:
         if event.kind in DRAWN
     ]
     values = whole.tps[measured].tolist()
+    sample = seconds(float(whole.seconds[measured].mean()))
+    counted = (amount(sum(span.kind == kind for span in spans), kind, f"{kind}s") for kind in DRAWN)
     return ScatterOf(
         title=f"Throughput over time, {label}",
-        summary=_summary(values, spans, float(whole.seconds[measured].mean()), trial),
+        summary=f"{len(values)} samples of {sample} from {tps(min(values))} to {tps(max(values))} "
+        f"TPS; {' and '.join(counted)}. Run {trial.record.run_id}.",
         y_title="TPS",
         series=[CurveSeries(label=label, x=whole.time_s[measured].tolist(), y=values)],
         spans=spans,
-    )
-
-
-def _summary(values: list[float], spans: list[SpanOf], sample_s: float, trial: Trial) -> str:
-    counted = (amount(sum(span.kind == kind for span in spans), kind, f"{kind}s") for kind in DRAWN)
-    return (
-        f"{len(values)} samples of {seconds(sample_s)} from {tps(min(values))} to "
-        f"{tps(max(values))} TPS; {' and '.join(counted)}. Run {trial.record.run_id}."
     )
 
 

@@ -10,9 +10,10 @@ and die during it. Short runs have few vacuums: without one, the pace is not kno
 from collections.abc import Mapping
 from typing import Any
 
-from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
+from dbdyno.answers.answer import Answer, Answered, Claim, Trials
 from dbdyno.answers.grouping import by_level, chosen
 from dbdyno.answers.table_size import rows_text
+from dbdyno.answers.tables import or_nothing, table
 from dbdyno.answers.vacuuming import Pace, pace_of
 from dbdyno.explain.sentences import amount
 from dbdyno.formatting import NOTHING, count, percent
@@ -33,7 +34,25 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     }
     if not found:
         return Answered(claims=[], missing="no run produced dead rows that its server counted")
-    return Answered(claims=[_claim(found)], shown=[_table(found)])
+    shown = table(
+        "Dead rows produced and removed",
+        found.items(),
+        {
+            "rows": lambda at: rows_text(at[0]),
+            "produced per second": lambda at: count(at[1].made_per_s),
+            "left to vacuum per second": lambda at: count(at[1].left_to_vacuum_per_s),
+            "autovacuums": lambda at: str(len(at[1].vacuums)),
+            "removed per second while running": lambda at: or_nothing(at[1].removed_per_s, count),
+            "running": lambda at: percent(at[1].at_work) if at[1].vacuums else NOTHING,
+            "dead at the end": lambda at: (
+                f"{count(at[1].dead_of_a_run)} "
+                f"({percent(at[1].dead_of_a_run / max(at[1].live, 1.0))})"
+            ),
+        },
+        note="Over all runs of a size; dead rows at the end are those of a run. What pruning does "
+        "not clean up is left to vacuum. A pass removes more per second if more rows are dead.",
+    )
+    return Answered(claims=[_claim(found)], shown=[shown])
 
 
 def _claim(found: Mapping[float, Pace]) -> Claim:
@@ -45,10 +64,7 @@ def _claim(found: Mapping[float, Pace]) -> Claim:
             doubt="Longer runs, or a lower autovacuum_vacuum_scale_factor, would show it.",
         )
     rows = max(seen)
-    return _claim_at(rows, found[rows])
-
-
-def _claim_at(rows: float, pace: Pace) -> Claim:
+    pace = found[rows]
     removed = pace.removed_per_s or 0.0
     few = len(pace.vacuums) < VACUUMS_FEW
     return Claim(
@@ -75,37 +91,6 @@ def _judged(pace: Pace) -> str:
     if pace.at_work > NEARLY_ALWAYS:
         return "it does not keep up, because it has no time left"
     return "it keeps up"
-
-
-def _table(found: Mapping[float, Pace]) -> TableOf:
-    return TableOf(
-        title="Dead rows produced and removed",
-        columns=(
-            "rows",
-            "produced per second",
-            "left to vacuum per second",
-            "autovacuums",
-            "removed per second while running",
-            "running",
-            "dead at the end",
-        ),
-        rows=[(rows_text(rows), *_cells(pace)) for rows, pace in found.items()],
-        numeric=frozenset(range(7)),
-        note="Over all runs of a size; dead rows at the end are those of a run. What pruning does "
-        "not clean up is left to vacuum. A pass removes more per second if more rows are dead.",
-    )
-
-
-def _cells(pace: Pace) -> tuple[str, ...]:
-    removed = pace.removed_per_s
-    return (
-        count(pace.made_per_s),
-        count(pace.left_to_vacuum_per_s),
-        str(len(pace.vacuums)),
-        NOTHING if removed is None else count(removed),
-        percent(pace.at_work) if pace.vacuums else NOTHING,
-        f"{count(pace.dead_of_a_run)} ({percent(pace.dead_of_a_run / max(pace.live, 1.0))})",
-    )
 
 
 ANSWER = Answer(

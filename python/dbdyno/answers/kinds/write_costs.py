@@ -5,22 +5,13 @@ in a run shorter than a few checkpoint cycles they are missing, and the answer s
 writes each page twice (doublewrite), PostgreSQL writes it into the WAL instead.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
-from dbdyno.answers.grouping import (
-    Number,
-    by_level,
-    by_point,
-    chosen,
-    cost_of,
-    mean_of,
-    point_cells,
-    titles_of,
-    varied,
-)
-from dbdyno.answers.hot_updates import hot_share
+from dbdyno.answers.answer import Answer, Answered, Claim, Trial, Trials
+from dbdyno.answers.grouping import by_level, chosen
+from dbdyno.answers.measuring import Number, cost_of, hot_share, mean_of
+from dbdyno.answers.tables import Points, or_nothing
 from dbdyno.formatting import NOTHING, percent, significant, size
 
 WRITTEN_MIN = 0.05
@@ -36,7 +27,24 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
         _claim(load, by_level(trials, of, engines))
         for load, of in by_level(trials, among, by).items()
     ]
-    return Answered(claims=claims, shown=[_table(trials, among)])
+    points = Points(trials, among)
+    shown = points.table(
+        "Bytes written per changed row",
+        points.runs,
+        {
+            "rows": _mean(_rows, significant),
+            "log": _mean(cost_of("wal_bytes"), size),
+            "log per row": _mean(_log, size),
+            "of which images": _images_share,
+            "pages per row": _mean(_pages, size),
+            "total": _mean(_all, size),
+            "times the row": _mean(_amplification, significant),
+            "HOT": lambda runs: or_nothing(hot_share(runs), percent),
+        },
+        note="Rows and log are per transaction. Arithmetic means over runs. Pages that were still "
+        "dirty at the end are not counted. HOT: the share of updates that touched no index.",
+    )
+    return Answered(claims=claims, shown=[shown])
 
 
 def _rows(trial: Trial) -> float | None:
@@ -74,62 +82,33 @@ def _amplification(trial: Trial) -> float | None:
     return written / max(widths) if widths and written is not None else None
 
 
+def _mean(number: Number, format_value: Callable[[float], str]) -> Callable[[Sequence[Trial]], str]:
+    return lambda among: or_nothing(mean_of(among, number), format_value)
+
+
+def _images_share(among: Sequence[Trial]) -> str:
+    log = mean_of(among, cost_of("wal_bytes"))
+    images = mean_of(among, cost_of("wal_full_page_bytes"))
+    return NOTHING if images is None or not log else percent(images / log)
+
+
 def _claim(load: str, sides: Mapping[str, Sequence[Trial]]) -> Claim:
-    parts = [
-        f"{engine} writes {_size(among, _all)} per changed row ({_size(among, _log)} of log, "
-        f"{_size(among, _pages)} of pages{_times(among)})"
-        for engine, among in sides.items()
-    ]
-    pages = [mean_of(among, _pages) for among in sides.values()]
+    parts = []
+    for engine, among in sides.items():
+        whole, log, pages = (_mean(number, size)(among) for number in (_all, _log, _pages))
+        times = mean_of(among, _amplification)
+        row = "" if times is None else f"; {significant(times)} times the row"
+        parts.append(
+            f"{engine} writes {whole} per changed row ({log} of log, {pages} of pages{row})"
+        )
     return Claim(
         sentence=f"{load}: {'; '.join(parts)}.",
         is_decided=True,
         doubt=""
-        if all(pages)
+        if all(mean_of(among, _pages) for among in sides.values())
         else "Hardly any page was written during the measurement: only a run of several "
         "checkpoint cycles shows what pages cost.",
         evidence={engine: mean_of(among, _all) for engine, among in sides.items()},
-    )
-
-
-def _times(among: Sequence[Trial]) -> str:
-    found = mean_of(among, _amplification)
-    return "" if found is None else f"; {significant(found)} times the row"
-
-
-def _size(among: Sequence[Trial], number: Number) -> str:
-    found = mean_of(among, number)
-    return NOTHING if found is None else size(found)
-
-
-def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
-    factors = varied(trials, among)
-    return TableOf(
-        title="Bytes written per changed row",
-        columns=(
-            *titles_of(trials, factors), "rows", "log", "log per row", "of which images",
-            "pages per row", "total", "times the row", "HOT",
-        ),
-        rows=[(*point_cells(point, factors), *_cells(of)) for point, of in by_point(among).items()],
-        numeric=frozenset(range(len(factors), len(factors) + 8)),
-        note="Rows and log are per transaction. Arithmetic means over runs. Pages that were still "
-        "dirty at the end are not counted. HOT: the share of updates that touched no index.",
-    )  # fmt: skip
-
-
-def _cells(among: Sequence[Trial]) -> tuple[str, ...]:
-    rows, log = mean_of(among, _rows), mean_of(among, cost_of("wal_bytes"))
-    images = mean_of(among, cost_of("wal_full_page_bytes"))
-    times, hot = mean_of(among, _amplification), hot_share(among)
-    return (
-        NOTHING if rows is None else significant(rows),
-        NOTHING if log is None else size(log),
-        _size(among, _log),
-        NOTHING if images is None or not log else percent(images / log),
-        _size(among, _pages),
-        _size(among, _all),
-        NOTHING if times is None else significant(times),
-        NOTHING if hot is None else percent(hot),
     )
 
 

@@ -8,9 +8,8 @@ import msgspec
 from dbdyno.analysis.compare.metrics import metrics_of
 from dbdyno.answers.answer import Answered, QueueOf, Shown, Trial, Trials
 from dbdyno.answers.answering import Answers, title_of, verdict
-from dbdyno.answers.grouping import over_runs
 from dbdyno.answers.level_contrasts import comparisons
-from dbdyno.answers.measuring import metric_of
+from dbdyno.answers.measuring import metric_of, over_runs
 from dbdyno.model.study import Point, Question
 from dbdyno.report.pages.study.page import doubts
 
