@@ -19,7 +19,7 @@ from dbdyno.explain.rules.autovacuum_behind import AutovacuumBehind
 from dbdyno.explain.rules.autovacuum_interference import AutovacuumInterference
 from dbdyno.explain.rules.checkpoint_io import CheckpointIo
 from dbdyno.explain.rules.connection_churn import ConnectionChurn
-from dbdyno.explain.rules.cpu_generator import GeneratorBesideServer, GeneratorSaturated
+from dbdyno.explain.rules.cpu_generator import GeneratorSaturated
 from dbdyno.explain.rules.cpu_others import CpuOthers, Program
 from dbdyno.explain.rules.cpu_server import CpuServer
 from dbdyno.explain.rules.cpu_steal import CpuSteal
@@ -394,15 +394,10 @@ def test_only_a_run_that_was_to_reconnect_is_told_to_omit_it():
     assert churn(is_wanted=True).advice[1].endswith("omit -C.")
 
 
-def test_a_saturated_generator_is_critical_and_one_beside_the_server_minor_at_most():
+def test_a_saturated_generator_is_critical():
     full = GeneratorSaturated(share=0.95, busy_share=0.95)
     assert (full.severity, full.certainty, full.share_of) == ("critical", "sure", "")
     assert plain(full.summary).startswith("The load generator used 95 % of the CPU time it can get")
-    beside = GeneratorBesideServer(share=0.5, engine_share=0.5, server_share=0.4, in_use=0.95)
-    assert (beside.severity, beside.share_of) == ("minor", "")
-    assert plain(beside.seen[0]) == (
-        "CPU utilization: 95 %, of which server 40 %, load generator 50 %."
-    )
 
 
 def others(*busiest, **more):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dbdyno.analysis.doubts import shared_host
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import WaitCount
@@ -9,7 +10,7 @@ from tests.explain.made import CORE_S, made_run, with_looks, with_processors
 from tests.explain.rule_outcomes import outcome_of, reached
 from tests.support.recordings import MadeRun, changed
 
-RULES = ("cpu_server", "cpu_others", "cpu_steal", "cpu_throttled", "cpu_generator")
+RULES = ("cpu_server", "cpu_others", "cpu_steal", "cpu_throttled")
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -30,7 +31,7 @@ def test_a_remote_server_is_not_examined_by_the_local_cpu(rule):
     assert "not visible on this host" in outcome_of(rule, run).reason
 
 
-@pytest.mark.parametrize("rule", ["cpu_server", "cpu_others", "cpu_steal", "cpu_generator"])
+@pytest.mark.parametrize("rule", ["cpu_server", "cpu_others", "cpu_steal"])
 def test_a_server_that_was_started_again_is_not_taken_for_another_program(rule):
     run = made_run().counters("machine", {"user_us": 1.9 * CORE_S, "idle_us": 0.1 * CORE_S})
     run.levels("machine", {"processors": 2})
@@ -235,10 +236,20 @@ def test_a_generator_can_have_no_more_than_the_processors_it_may_use():
     assert "95\u202f%" in outcome_of("cpu_generator", run).summary
 
 
-def test_a_generator_on_the_servers_full_machine_is_minor():
-    found = outcome_of("cpu_generator", with_processors(made_run(), server=1.2, engine=0.7))
-    assert found.severity == "minor"
-    assert found.share == pytest.approx(0.35)
+def test_a_generator_on_the_servers_full_machine_is_a_condition_of_the_run():
+    run = with_processors(made_run(), server=1.2, engine=0.7)
+    assert isinstance(outcome_of("cpu_generator", run), NotFound)
+    doubt = shared_host(run.loaded())
+    assert doubt is not None
+    assert doubt.startswith(
+        "shared host: the load generator used 35\u202f% of the host's saturated"
+    )
+
+
+@pytest.mark.parametrize(("server", "engine"), [(0.6, 0.7), (1.9, 0.05)])
+def test_a_generator_that_takes_nothing_from_the_server_is_no_doubt(server, engine):
+    run = with_processors(made_run(), server=server, engine=engine)
+    assert shared_host(run.loaded()) is None
 
 
 def few(*seen, server=1.45, clients=2, **more):

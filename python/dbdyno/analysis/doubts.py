@@ -22,6 +22,7 @@ from dbdyno.analysis.waits.disturbance import (
     disturbance,
     throttled_shares,
 )
+from dbdyno.analysis.waits.processor_time import SATURATED, processor_time, sees_server
 from dbdyno.analysis.waits.session_samples import unsampled_s
 from dbdyno.formatting import count, counted, percent, seconds, significant, tps
 from dbdyno.model.counters import Machine
@@ -37,7 +38,9 @@ UNSAMPLED_MIN, UNSAMPLED_MIN_S = 0.1, 1.0
 FOREIGN_MIN = 0.03
 LONG_MIN = 0.1
 THROTTLED_MIN = 0.03
+BESIDE_MIN = 0.03
 DISTURBED = "disturbed"
+SHARED_HOST = "shared host"
 CAUSE_MIN = 0.01
 """Of the host's CPU time: less is not worth its name."""
 _CENSORED = ("skipped", "unfinished", "waiting")
@@ -103,6 +106,21 @@ def throttled(run: Run) -> str | None:
     if not parts:
         return None
     return f"throttled: {' and '.join(parts)}, because the CPU quota of its cgroup was exhausted"
+
+
+def shared_host(run: Run) -> str | None:
+    """The load generator used 3 % or more of a saturated CPU that it shares with the server.
+
+    It is a condition of the run, as the number of cores is: the numbers describe both together. On
+    a host of its own the server could use this part as well.
+    """
+    used = processor_time(run) if sees_server(run) else None
+    if used is None or used.in_use < SATURATED or used.engine < BESIDE_MIN:
+        return None
+    return (
+        f"{SHARED_HOST}: the load generator used {percent(used.engine)} of the host's saturated "
+        f"CPU, the server {percent(used.server)}: from another host, the server has all of it"
+    )
 
 
 def too_short(run: Run) -> str | None:
@@ -382,6 +400,7 @@ def not_tried(run: Run) -> str | None:
 DOUBTS: tuple[Callable[[Run], str | None], ...] = (
     disturbed,
     throttled,
+    shared_host,
     overrun,
     paused,
     stalled,

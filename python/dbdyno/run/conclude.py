@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dbdyno.analysis.costs.costs import cost, costs
+from dbdyno.analysis.doubts import SHARED_HOST, kind_of
 from dbdyno.analysis.series.readings import Span, total
 from dbdyno.analysis.series.timeline import completed
 from dbdyno.analysis.summarize import summarize
@@ -79,6 +80,8 @@ class EndedRun:
         codes = self.connected.target.disk_full_codes
         is_full = any(failure.code in codes for failure in summary.failures)
         tables = recording.schema.tables if recording.schema else ()
+        # By how much they took CPU time from each other says more than that they could.
+        has_shared_host = SHARED_HOST in map(kind_of, summary.doubts)
         meant = self._mistaken_server(summary) or meant_table(reasons, tables)
         return replace(
             summary,
@@ -90,7 +93,7 @@ class EndedRun:
                 *evidence.misses.doubts,
                 *summary.doubts,
                 *(watch.doubts if watch else []),
-                *placement_doubts(self.connected.server, options),
+                *([] if has_shared_host else placement_doubts(self.connected.server, options)),
             ],
             invariants_read=watch.read if watch else [],
         )

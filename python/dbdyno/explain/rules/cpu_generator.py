@@ -1,12 +1,11 @@
-"""The load generator is saturated, or takes CPU time that the server needs.
+"""The load generator is saturated: the run shows its limit.
 
 Looks for: an engine that uses nearly all the CPU time it can get, so that it cannot offer more
-load; and an engine that uses a substantial part of a host whose CPU is saturated.
+load. That it uses CPU time of a host that it shares with the server is a condition of the run, and
+a doubt (*shared host*).
 
 Arithmetic: the engine's CPU time over (cores × seconds) is its utilization; it can use as many
-cores at once as it has threads, if it is allowed as many. On a saturated host that it shares with
-the server, the share w of the CPU that it uses is what the server would gain on a host of its own:
-a factor of up to 1 / (1 − w).
+cores at once as it has threads, if it is allowed as many.
 
 Source: utilization law, U = X · S (Denning and Buzen, Computing Surveys 10, 1978).
 
@@ -16,10 +15,8 @@ threads then hides the one that is saturated.
 
 from typing import ClassVar
 
-from dbdyno.analysis.waits.processor_time import SATURATED
-from dbdyno.explain.gains import LimitClaim, gains_in
-from dbdyno.explain.resources.processors import FULL, engine_fullness, processor_time
-from dbdyno.explain.rule import NOTICED, Aside, Claim, NotFound, Rule, at_most, severity_of
+from dbdyno.explain.resources.processors import FULL, engine_fullness
+from dbdyno.explain.rule import Claim, NotFound, Rule
 from dbdyno.formatting import percent
 from dbdyno.model.record import Certainty, Severity, ShareOf
 from dbdyno.model.run import Run
@@ -29,7 +26,6 @@ class GeneratorSaturated(Claim, frozen=True, kw_only=True):
     """The engine uses nearly all the CPU time that it can get."""
 
     busy_share: float
-    title: ClassVar[str] = "CPU-bound: the load generator is saturated"
     share_of: ClassVar[ShareOf] = ""
     severity: ClassVar[Severity] = "critical"
     certainty: ClassVar[Certainty] = "sure"
@@ -50,65 +46,16 @@ class GeneratorSaturated(Claim, frozen=True, kw_only=True):
     refute: ClassVar[str] = "Give it twice the threads and cores: throughput must rise."
 
 
-class GeneratorBesideServer(LimitClaim, frozen=True, kw_only=True):
-    """The engine uses CPU time of a saturated host on which the server is, too."""
-
-    engine_share: float
-    server_share: float
-    in_use: Aside[float]
-    share_of: ClassVar[ShareOf] = ""
-
-    @property
-    def severity(self) -> Severity:
-        return at_most("minor", severity_of(self.engine_share))
-
-    @property
-    def summary(self) -> str:
-        return (
-            f"The load generator used {percent(self.engine_share)} of the CPU of a saturated host, "
-            "which the server on the same host could not use."
-        )
-
-    @property
-    def seen(self) -> list[str]:
-        return [
-            f"CPU utilization: {percent(self.in_use)}, of which server "
-            f"{percent(self.server_share)}, load generator {percent(self.engine_share)}."
-        ]
-
-    why: ClassVar[str] = "On one host the two compete for CPU: the numbers describe both together."
-    advice: ClassVar[list[str]] = [
-        "Run the load from another host, or compare only with runs of the same setup."
-    ]
-
-    @property
-    def gain(self) -> str:
-        return self.gains.text(self.engine_share)
-
-    refute: ClassVar[str] = "Run the load from another host: throughput must rise."
-
-
-def look(run: Run) -> GeneratorSaturated | GeneratorBesideServer | NotFound:
-    """A saturated engine first: then the run's numbers are about the engine."""
+def look(run: Run) -> GeneratorSaturated | NotFound:
+    """By the engine's own counts."""
     fullness = engine_fullness(run)
-    if fullness >= FULL:
-        return GeneratorSaturated(share=fullness, busy_share=fullness)
-    used = processor_time(run)
-    if used.in_use < SATURATED:
+    if fullness < FULL:
         return NotFound(f"it used {percent(fullness)} of the CPU time it can get")
-    if used.engine < NOTICED:
-        return NotFound(f"it used {percent(used.engine)} of the CPU")
-    return GeneratorBesideServer(
-        share=used.engine,
-        engine_share=used.engine,
-        server_share=used.server,
-        in_use=used.in_use,
-        gains=gains_in(run),
-    )
+    return GeneratorSaturated(share=fullness, busy_share=fullness)
 
 
 RULE = Rule(
     id="cpu_generator",
-    title="CPU-bound: the load generator",
+    title="CPU-bound: the load generator is saturated",
     look=look,
 )
