@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "answers": {"analysis", "explain", "model", "registry", "formatting"},
     "report": {"analysis", "answers", "errors", "explain", "layout", "model", "formatting"},
     "store": {"databases", "errors", "home", "model"},
-    "telemetry": {"databases", "host", "model"},
+    "telemetry": {"databases", "engine", "host", "model"},
     "run": {
         "analysis",
         "databases",
@@ -106,7 +106,7 @@ ONLY_IN: dict[str, set[str]] = {
 PURE = {"model", "formatting", "analysis", "explain", "answers"}
 TOUCHES_THE_WORLD = {"os", "pathlib", "socket", "subprocess", "tempfile", "time", "random"}
 
-# model, sql ◄ hist, wire, script ◄ load ◄ engine ◄ py; sim stands beside engine.
+# model, sql ◄ hist, wire, script ◄ load ◄ engine ◄ py; sim and profile stand beside engine.
 CRATE_MAY_USE: dict[str, set[str]] = {
     "model": {"errors"},
     "hist": {"model"},
@@ -116,7 +116,8 @@ CRATE_MAY_USE: dict[str, set[str]] = {
     "load": {"model", "hist", "script"},
     "sim": {"model", "hist", "wire", "script", "load"},
     "engine": {"model", "hist", "sql", "wire", "script", "load"},
-    "py": {"model", "hist", "sql", "wire", "script", "load", "engine"},
+    "profile": set(),
+    "py": {"model", "hist", "sql", "wire", "script", "load", "engine", "profile"},
 }
 
 

@@ -26,3 +26,25 @@ def histogram_merge(histograms: list[bytes]) -> bytes:
 
 def histogram_bars(histogram: bytes) -> bytes:
     """Bars as little-endian u64 triples: lowest, highest value in ns, count. Raises ValueError."""
+
+class Profile:
+    """A profile of a process and its descendants, while it is taken. Raises OSError."""
+
+    def __new__(cls, server: int, hz: int, cpus: list[int]) -> Profile: ...
+    def facts(self) -> tuple[str, bool]:
+        """Scope, and whether the kernel's functions have names."""
+
+    def begin(self, origin_ns: int) -> None:
+        """Begin to sample; seconds count from an instant of the monotonic clock."""
+
+    def pause(self) -> None:
+        """Sample nothing until it is resumed."""
+
+    def resume(self) -> None:
+        """Sample again."""
+
+    def look(self) -> None:
+        """Count what the kernel has sampled by now."""
+
+    def take_before(self, until_ns: int) -> bytes:
+        """Take what was counted in seconds that began before an instant, as JSON."""

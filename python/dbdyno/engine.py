@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Literal, NamedTuple, TypeAlias
 
@@ -267,3 +267,65 @@ def load(plan: LoadPlan) -> Iterator[Progress | Loaded]:
             raise DbdynoError("load_failed", "the loader ended without reporting a result", "")
     finally:
         loader.abandon()
+
+
+class ProfiledFunction(msgspec.Struct, frozen=True, array_like=True):
+    """A function of a profile; ``kind`` says how it is known.
+
+    ``named`` is of an object file and has its own name; ``near`` has none there, and is called
+    after its nearest neighbour; of ``unnamed`` only the file is known, if any; ``jit`` was compiled
+    while the server ran; ``kernel`` is the kernel's, and ``object`` how the task came into it.
+    """
+
+    kind: Literal["named", "near", "unnamed", "jit", "kernel"]
+    name: str
+    object: str
+
+
+class ProfiledTask(msgspec.Struct, frozen=True, array_like=True):
+    """A process's thread, with the process's command line and the thread's name."""
+
+    pid: int
+    tid: int
+    title: str
+    thread: str
+
+
+class ProfileCount(msgspec.Struct, frozen=True, array_like=True):
+    """How often a task was seen in a function, within a second."""
+
+    second_ns: int
+    pid: int
+    tid: int
+    function: int
+    """Number of the function, in the order in which they were taken."""
+    samples: int
+
+
+class ProfileTaken(msgspec.Struct, frozen=True):
+    """What was counted since the last time; functions and tasks that were met for the first time.
+
+    ``lost`` are samples that the kernel had to drop.
+    """
+
+    counts: list[ProfileCount]
+    functions: list[ProfiledFunction]
+    tasks: list[ProfiledTask]
+    lost: int
+
+
+class Profile:
+    """A sampled profile of a process and all its descendants, from the kernel of this host."""
+
+    def __init__(self, process: int, hz: int, cpus: Sequence[int]) -> None:
+        """Make ready to sample so often on each CPU. Raise :class:`OSError` if it may not."""
+        self._profile = _engine.Profile(process, hz, list(cpus))
+        self.scope, self.names_kernel = self._profile.facts()
+        self.begin = self._profile.begin
+        self.pause = self._profile.pause
+        self.resume = self._profile.resume
+        self.look = self._profile.look
+
+    def take_before(self, until_ns: int) -> ProfileTaken:
+        """Take the counts of seconds that began before an instant of the monotonic clock."""
+        return msgspec.json.decode(self._profile.take_before(until_ns), type=ProfileTaken)

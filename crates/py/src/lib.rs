@@ -4,6 +4,7 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod agent;
+mod profile;
 
 use dbdyno_model::Plan;
 use dbdyno_sql::Dialect;
@@ -15,6 +16,8 @@ use std::fmt::Display;
 /// The Rust side of dbdyno. Imported by `dbdyno.engine` only.
 #[pymodule(gil_used = false)]
 mod _engine {
+    #[pymodule_export]
+    use super::profile::Profile;
     #[pymodule_export]
     use super::{
         agent_main, check_plan, files_beside_clients, histogram_bars, histogram_merge,
