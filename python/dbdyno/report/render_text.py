@@ -26,7 +26,6 @@ from dbdyno.report.content import (
     Figure,
     FindingBlock,
     Folded,
-    HeadLine,
     Items,
     Number,
     Numbers,
@@ -53,19 +52,19 @@ def render_text(page: Page, screen: int | None = None, *, is_brief: bool = False
     name = f" ({page.name})" if page.name else ""
     blocks = [block for section in page.sections for block in section.blocks]
     has_marks = any(isinstance(block, Sentence) for block in blocks)
+    head = (
+        Command(text) if line.style == "command" else Paragraph(text, "  ")
+        for line in page.head
+        if (text := f"  {printable(line.text)}")
+    )
     parts: list[list[Line]] = [
-        [Paragraph(printable(f"{page.title}{name}")), *map(_head_line, page.head)],
+        [Paragraph(printable(f"{page.title}{name}")), *head],
         *form.parts(page.top),
         [_MARKS] if has_marks else [],
         *(part for section in page.sections for part in form.section(section)),
         [Paragraph(printable(page.footer))] if page.footer and not is_brief else [],
     ]
     return "\n\n".join(laid_out(part, screen) for part in parts if part) + "\n"
-
-
-def _head_line(line: HeadLine) -> Line:
-    text = f"  {printable(line.text)}"
-    return Command(text) if line.style == "command" else Paragraph(text, "  ")
 
 
 class _Form(NamedTuple):
@@ -121,15 +120,13 @@ class _Form(NamedTuple):
                 yield _set_in("* " if block.is_decided else "? ", block.text)
                 yield from [_set_in("    ", block.doubt)] if block.doubt else []
             case Folded():
-                yield from [] if self.is_brief else self._folded(block)
+                if not self.is_brief:
+                    yield Paragraph(f"{printable(block.title)}:")
+                    for place, part in enumerate(self.parts(block.blocks)):
+                        yield from [""] if place else []
+                        yield from part
             case _:
                 assert_never(block)
-
-    def _folded(self, block: Folded) -> Iterator[Line]:
-        yield Paragraph(f"{printable(block.title)}:")
-        for place, part in enumerate(self.parts(block.blocks)):
-            yield from [""] if place else []
-            yield from part
 
 
 def _belongs_to(block: Block, last: Block) -> bool:

@@ -4,7 +4,7 @@ A line's name is at its end on a wide page and below the plot on a narrow one. T
 is the curve's own summary.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from itertools import count
 from typing import NamedTuple
@@ -141,14 +141,22 @@ def _draw(curve: CurveOf, width: int) -> Markup:
     below = 0 if is_wide else LINE * len(curve.series)
     drawing = Drawing(width, height + below)
     frame = Frame(across, _up(curve, height - BOTTOM, TOP + above))
+    # The measured levels, and round values where lines are extrapolated beyond them.
+    is_log = curve.x_axis == "log"
+    levels = [x for one in _measured(curve) for x in one.x]
+    beyond = [x for x in ticks_of(frame.across, is_log=is_log) if x > max(levels)] if is_log else []
     draw_axes(
         drawing,
         frame,
-        _x_ticks(curve, frame.across),
+        level_ticks([*levels, *beyond], frame.across, is_log=is_log),
         y_ticks,
         titles=(curve.x_title, curve.y_title),
     )
-    _draw_marks(drawing, marks, frame)
+    for mark in marks:
+        ends = [(mark.place, frame.up.begin), (mark.place, mark.y + 4)]
+        drawing.path(ends, "curve dashed grey")
+    for mark in marks:
+        drawing.text(mark.middle, mark.y, mark.text, "middle", "halo")
     for series in curve.series:
         shift = _shift(curve, series)
         _draw_series(drawing, series, colour_of(curve, series), frame, shift)
@@ -157,14 +165,6 @@ def _draw(curve: CurveOf, width: int) -> Markup:
     else:
         _name_below(drawing, curve, height + 4)
     return drawing.markup()
-
-
-def _x_ticks(curve: CurveOf, across: Scale) -> list[float]:
-    """The measured levels, and round values where lines are extrapolated beyond them."""
-    is_log = curve.x_axis == "log"
-    levels = [x for one in _measured(curve) for x in one.x]
-    beyond = [x for x in ticks_of(across, is_log=is_log) if x > max(levels)] if is_log else []
-    return level_ticks([*levels, *beyond], across, is_log=is_log)
 
 
 def _up(curve: CurveOf, bottom: float, top: float) -> Scale:
@@ -198,15 +198,6 @@ def _placed_marks(curve: CurveOf, across: Scale, width: int) -> tuple[list[_Mark
         taken.append((left, right, row))
         marks.append(_Mark(across(x), text, middle, TITLE_Y + row * LINE))
     return marks, LINE * max(row for *_, row in taken)
-
-
-def _draw_marks(drawing: Drawing, marks: Sequence[_Mark], frame: Frame) -> None:
-    """Draw dashed vertical lines up to their text."""
-    for mark in marks:
-        ends = [(mark.place, frame.up.begin), (mark.place, mark.y + 4)]
-        drawing.path(ends, "curve dashed grey")
-    for mark in marks:
-        drawing.text(mark.middle, mark.y, mark.text, "middle", "halo")
 
 
 def _shift(curve: CurveOf, series: CurveSeries) -> float:

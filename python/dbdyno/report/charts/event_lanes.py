@@ -35,20 +35,19 @@ def lanes(run: Run) -> list[Lane]:
     rows = {kind: [one for one in happened if one.kind == kind] for kind in NAMES}
     line = timeline(run)
     gap_s = float(line.time_s[-1] + line.seconds[-1] - line.time_s[0]) / _PLACES
-    return [Lane(NAMES[kind], _spans(events, gap_s)) for kind, events in rows.items() if events]
-
-
-def _spans(events: Iterable[RunEvent], gap_s: float) -> list[Span]:
-    """The whole of each event, and over it the parts that are emphasized."""
-    whole, strong = [], []
-    for event in events:
-        whole.append(Span(event.begin_s, event.end_s))
-        strong += [
+    found = []
+    for kind, those in rows.items():
+        # The whole of each event, and over it the parts that are emphasized.
+        whole = [Span(event.begin_s, event.end_s) for event in those]
+        strong = [
             Span(begin_s, end_s, strong=True)
+            for event in those
             for name, begin_s, end_s in event.phases
             if name in _STRONG_PHASES
         ]
-    return [*_joined(whole, gap_s), *_joined(strong, gap_s)]
+        if whole:
+            found.append(Lane(NAMES[kind], [*_joined(whole, gap_s), *_joined(strong, gap_s)]))
+    return found
 
 
 def _joined(spans: Iterable[Span], gap_s: float) -> list[Span]:

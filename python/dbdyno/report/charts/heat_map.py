@@ -53,7 +53,15 @@ def draw_heat_map(grid: Grid, width: int) -> Markup:
     right, bottom = width - RIGHT, height - BOTTOM
     times = Scale(*grid.run_s, left, right)
     begin, end = times(grid.begin_s), times(grid.end_s)
-    drawing.image(begin, _TOP, end - begin, bottom - _TOP, _pixels(grid, bottom - _TOP))
+    heights = np.diff(np.log(np.maximum(grid.ends_ms, 1e-6)))
+    by_height = grid.shares / np.maximum(heights, 1e-9)[:, None]
+    lines = np.geomspace(grid.high_ms, grid.low_ms, bottom - _TOP)
+    places = np.searchsorted(grid.ends_ms, lines, side="right") - 1
+    densities = by_height[np.clip(places, 0, len(by_height) - 1)]
+    pixels = np.zeros((*densities.shape, 4), dtype=np.uint8)
+    pixels[..., :3] = _COLOUR
+    pixels[..., 3] = 255 * np.sqrt(densities / densities.max())
+    drawing.image(begin, _TOP, end - begin, bottom - _TOP, png_of_rgba(pixels))
     # Not widened as other axes are: the image fills it from its lowest to its highest bucket.
     rows = Scale(grid.low_ms, grid.high_ms, bottom, _TOP, math.log10)
     for tick in log_ticks(rows.low, rows.high):
@@ -62,21 +70,3 @@ def draw_heat_map(grid: Grid, width: int) -> Markup:
     for tick in time_ticks(grid.end_s, 3 if width == NARROW else 8):
         drawing.text(times(tick), height - 8, seconds(tick), "middle")
     return drawing.markup()
-
-
-def _pixels(grid: Grid, height: int) -> bytes:
-    """One colour, with the share as opacity: suitable for a light and a dark page.
-
-    Buckets are eight an octave in equal steps, so their heights differ on a logarithmic axis: each
-    line of pixels looks up the bucket it falls into, and a share is divided by the height of its
-    bucket there.
-    """
-    heights = np.diff(np.log(np.maximum(grid.ends_ms, 1e-6)))
-    by_height = grid.shares / np.maximum(heights, 1e-9)[:, None]
-    lines = np.geomspace(grid.high_ms, grid.low_ms, height)
-    rows = np.searchsorted(grid.ends_ms, lines, side="right") - 1
-    densities = by_height[np.clip(rows, 0, len(by_height) - 1)]
-    pixels = np.zeros((*densities.shape, 4), dtype=np.uint8)
-    pixels[..., :3] = _COLOUR
-    pixels[..., 3] = 255 * np.sqrt(densities / densities.max())
-    return png_of_rgba(pixels)

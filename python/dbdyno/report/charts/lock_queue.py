@@ -41,6 +41,20 @@ class Node(Struct, frozen=True, kw_only=True):
     is_root: bool
     """Sessions here wait for no lock."""
 
+    @classmethod
+    def of(cls, who: Who, at: Statement | None, queue: LockQueue, waiters: set[Who]) -> "Node":
+        """A session at its statement, if it is one of the load; it may be one of ``waiters``."""
+        here = [edge.waiters_mean for edge in queue.edges if (edge.waiter_who, edge.waiter) == who]
+        label = {"foreign": "another session", "unknown": "a session"}.get(who[0], who[0])
+        if who == ("client", NO_STATEMENT):
+            label = "between statements"
+        return cls(
+            label=at.sql.in_short if at else label,
+            sql=at.sql.text if at else "",
+            waiting=sum(here),
+            is_root=not here or who not in waiters,
+        )
+
 
 class Arc(Struct, frozen=True, kw_only=True):
     """Who waits (an index of the nodes) for whom."""
@@ -51,6 +65,22 @@ class Arc(Struct, frozen=True, kw_only=True):
     waiters_mean: float
     waited_ms: float | None
     relations: str
+
+    @classmethod
+    def of(cls, waiter: int, blocker: int, edges: Sequence[Edge]) -> "Arc":
+        """All waits of the one for the other."""
+        known = [
+            (edge.waited_ms, edge.waiters_mean) for edge in edges if edge.waited_ms is not None
+        ]
+        seen = sum(waiters for _, waiters in known)
+        return cls(
+            waiter=waiter,
+            blocker=blocker,
+            client_seconds=_seconds(edges),
+            waiters_mean=sum(edge.waiters_mean for edge in edges),
+            waited_ms=sum(ms * waiters for ms, waiters in known) / seen if seen else None,
+            relations=", ".join(dict.fromkeys(edge.relation for edge in edges if edge.relation)),
+        )
 
 
 class Picture(Struct, frozen=True):
@@ -72,7 +102,7 @@ def picture(queue: LockQueue, run: Run) -> Picture:
     seen = {who for ends, _ in longest for who in ends}
     order = sorted(seen, key=lambda who: (who[0] != "client", who[1] % 2**16, who[0]))
     place = {who: index for index, who in enumerate(order)}
-    arcs = [_arc(place[waiter], place[blocker], edges) for (waiter, blocker), edges in longest]
+    arcs = [Arc.of(place[waiter], place[blocker], edges) for (waiter, blocker), edges in longest]
     # Clients at statements that mostly wait for locks, however many others wait elsewhere.
     waiting_clients = {
         ("client", time.statement)
@@ -81,42 +111,12 @@ def picture(queue: LockQueue, run: Run) -> Picture:
     }
     waiters = {ends[0] for ends, _ in longest} | waiting_clients
     statements = {one.number: one for one in statements_of(run)}
-    nodes = [_node(who, statements.get(who[1]), queue, waiters) for who in order]
+    nodes = [Node.of(who, statements.get(who[1]), queue, waiters) for who in order]
     return Picture(nodes, arcs)
 
 
 def _seconds(edges: Sequence[Edge]) -> float:
     return sum(edge.client_seconds for edge in edges)
-
-
-def _arc(waiter: int, blocker: int, edges: Sequence[Edge]) -> Arc:
-    known = [(edge.waited_ms, edge.waiters_mean) for edge in edges if edge.waited_ms is not None]
-    seen = sum(waiters for _, waiters in known)
-    return Arc(
-        waiter=waiter,
-        blocker=blocker,
-        client_seconds=_seconds(edges),
-        waiters_mean=sum(edge.waiters_mean for edge in edges),
-        waited_ms=sum(ms * waiters for ms, waiters in known) / seen if seen else None,
-        relations=", ".join(dict.fromkeys(edge.relation for edge in edges if edge.relation)),
-    )
-
-
-def _node(who: Who, at: Statement | None, queue: LockQueue, waiters: set[Who]) -> Node:
-    here = [edge.waiters_mean for edge in queue.edges if (edge.waiter_who, edge.waiter) == who]
-    return Node(
-        label=at.sql.in_short if at else _session_text(who),
-        sql=at.sql.text if at else "",
-        waiting=sum(here),
-        is_root=not here or who not in waiters,
-    )
-
-
-def _session_text(who: Who) -> str:
-    name, statement = who
-    if name == "client" and statement == NO_STATEMENT:
-        return "between statements"
-    return {"foreign": "another session", "unknown": "a session"}.get(name, name)
 
 
 def draw_queue(shown: Picture, width: int) -> Markup:

@@ -5,7 +5,7 @@ from msgspec import Struct
 
 from dbdyno.formatting import milliseconds
 from dbdyno.report.charts.plot import LINE, NARROW, set_apart
-from dbdyno.report.charts.scales import Scale, log_scale, log_ticks, tail_scale
+from dbdyno.report.charts.scales import log_scale, log_ticks, tail_scale
 from dbdyno.report.charts.svg import Drawing
 
 _TICKS = {
@@ -46,31 +46,21 @@ def draw_percentiles(curves: list[PercentileCurve], width: int) -> Markup:
     across = tail_scale(max(curve.quantiles[-1] for curve in curves), _LEFT, right)
     times = [ms for curve in curves for ms in curve.times_ms if ms > 0]
     up = log_scale(min(times), max(times), bottom, _TOP)
-    _draw_axes(drawing, across, up)
-    ends = set_apart([up(curve.times_ms[-1]) for curve in curves], LINE, bottom)
-    for curve, end in zip(curves, ends, strict=True):
-        _draw_curve(drawing, curve, across, up)
-        drawing.text(right + 6, end + 4, curve.label, "start", f"name {curve.style}")
-    return drawing.markup()
-
-
-def _draw_axes(drawing: Drawing, across: Scale, up: Scale) -> None:
-    bottom, top = up.begin, up.end
     for tick in log_ticks(up.low, up.high):
         drawing.line(across.begin, up(tick), across.end, up(tick), "rule")
         drawing.text(across.begin - 8, up(tick) + 4, milliseconds(tick), "end")
     for share, name in _TICKS.items():
         if share <= across.high:
-            drawing.line(across(share), top, across(share), bottom, "rule")
+            drawing.line(across(share), _TOP, across(share), bottom, "rule")
             drawing.text(across(share), bottom + 16, name, "middle")
     middle = (across.begin + across.end) / 2
     drawing.text(middle, bottom + 34, "percent of transactions", "middle", "title")
-
-
-def _draw_curve(drawing: Drawing, curve: PercentileCurve, across: Scale, up: Scale) -> None:
-    """Draw it solid up to the last ten transactions, then dashed."""
-    points = list(zip(curve.quantiles, curve.times_ms, strict=True))
-    sure = [(across(q), up(ms)) for q, ms in points if q <= curve.sure_max]
-    unsure = [(across(q), up(ms)) for q, ms in points if q > curve.sure_max]
-    drawing.path(sure, f"curve {curve.style}")
-    drawing.path([*sure[-1:], *unsure], f"curve dashed {curve.style}")
+    ends = set_apart([up(curve.times_ms[-1]) for curve in curves], LINE, bottom)
+    for curve, end in zip(curves, ends, strict=True):
+        points = list(zip(curve.quantiles, curve.times_ms, strict=True))
+        sure = [(across(q), up(ms)) for q, ms in points if q <= curve.sure_max]
+        unsure = [(across(q), up(ms)) for q, ms in points if q > curve.sure_max]
+        drawing.path(sure, f"curve {curve.style}")
+        drawing.path([*sure[-1:], *unsure], f"curve dashed {curve.style}")
+        drawing.text(right + 6, end + 4, curve.label, "start", f"name {curve.style}")
+    return drawing.markup()

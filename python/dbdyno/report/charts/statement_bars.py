@@ -34,21 +34,18 @@ def draw_statement_bars(bars: Sequence[StatementBar], width: int) -> Markup:
         drawing.line(across(tick), _TOP, across(tick), bottom, "rule")
         drawing.text(across(tick), bottom + 16, milliseconds(tick), "middle" if tick else "start")
     for place, bar in enumerate(bars):
-        _draw_bar(drawing, bar, across, _TOP + place * _ROW)
+        top = _TOP + place * _ROW
+        p99, middle = across(bar.p99_ms), top + 26
+        label = shortened(" ".join(bar.label.split()), int(drawing.width / _CHARACTER))
+        drawing.text(0, top + 13, label, "start", "code", title=bar.label)
+        drawing.line(across(0), middle, p99, middle, "whisker")
+        drawing.line(p99, middle - 4, p99, middle + 4, "whisker")
+        begin_ms = 0.0
+        for style, part_ms in bar.parts:
+            left = across(begin_ms)
+            begin_ms += part_ms
+            drawing.rectangle(left, middle - 6, across(begin_ms) - left, 12, style)
+        drawing.dot(across(bar.p95_ms), middle, 3, "whisker-dot")
+        mean = milliseconds(bar.mean_ms)
+        drawing.text(max(p99, across(bar.mean_ms)) + 8, middle + 4, mean, "start", "value")
     return drawing.markup()
-
-
-def _draw_bar(drawing: Drawing, bar: StatementBar, across: Scale, top: float) -> None:
-    p99, middle = across(bar.p99_ms), top + 26
-    label = shortened(" ".join(bar.label.split()), int(drawing.width / _CHARACTER))
-    drawing.text(0, top + 13, label, "start", "code", title=bar.label)
-    drawing.line(across(0), middle, p99, middle, "whisker")
-    drawing.line(p99, middle - 4, p99, middle + 4, "whisker")
-    begin_ms = 0.0
-    for style, part_ms in bar.parts:
-        left = across(begin_ms)
-        begin_ms += part_ms
-        drawing.rectangle(left, middle - 6, across(begin_ms) - left, 12, style)
-    drawing.dot(across(bar.p95_ms), middle, 3, "whisker-dot")
-    mean = milliseconds(bar.mean_ms)
-    drawing.text(max(p99, across(bar.mean_ms)) + 8, middle + 4, mean, "start", "value")

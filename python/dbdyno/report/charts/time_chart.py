@@ -6,7 +6,7 @@ axes and names are drawn for each. What the script of a page adds are the values
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from markupsafe import Markup
 from msgspec import Struct
@@ -45,70 +45,138 @@ class _Label(Struct, frozen=True):
 
 def time_chart(name: str, chart: LineChart) -> Markup:
     """The curves, and the chart for each width of page; ``name`` is an ID of the page."""
-    curves = f"{name}-curves"
-    drawn = _drawn_values(chart)
-    up = _scale(chart, drawn)
+    curves, drawn = f"{name}-curves", _TimeChart(chart)
     box = Markup(
         '<svg width="0" height="0" aria-hidden="true"><symbol id="{}" viewBox="0 0 {} {}" '
         'preserveAspectRatio="none">{}</symbol></svg>'
-    ).format(curves, _BOX_WIDTH, _BOX_HEIGHT, Markup("").join(_shapes(chart, drawn, up)))
-    labels = _labels(chart, drawn, up)
-    drawings = at_each_width(partial(_draw, chart, curves, up, labels))
-    widths = zip(("wide", "middle", "narrow"), drawings, strict=True)
+    ).format(curves, _BOX_WIDTH, _BOX_HEIGHT, Markup("").join(drawn.shapes()))
+    widths = zip(
+        ("wide", "middle", "narrow"), at_each_width(partial(drawn.draw, curves)), strict=True
+    )
     return box + Markup("").join(
         Markup('<div class="{}">{}</div>').format(width, drawing) for width, drawing in widths
     )
 
 
-def _drawn_values(chart: LineChart) -> list[Values]:
-    """The heights of the lines: of stacked ones, each with all that follow below it."""
-    if not chart.stacked:
-        return [series.values for series in chart.series]
-    sums: list[Values] = []
-    below: Values = [0.0] * len(chart.x)
-    for series in reversed(chart.series):
-        below = [
-            None if own is None else own + (under or 0.0)
-            for own, under in zip(series.values, below, strict=True)
+class _TimeChart:
+    """A chart with the heights and the scale of its lines, which all widths of page share."""
+
+    def __init__(self, chart: LineChart) -> None:
+        self.chart = chart
+
+    @cached_property
+    def heights(self) -> list[Values]:
+        """The heights of the lines: of stacked ones, each with all that follow below it."""
+        if not self.chart.stacked:
+            return [series.values for series in self.chart.series]
+        sums: list[Values] = []
+        below: Values = [0.0] * len(self.chart.x)
+        for series in reversed(self.chart.series):
+            below = [
+                None if own is None else own + (under or 0.0)
+                for own, under in zip(series.values, below, strict=True)
+            ]
+            sums.insert(0, below)
+        return sums
+
+    @cached_property
+    def up(self) -> Scale:
+        """From the bottom of the box to its top; a logarithmic one ends at 1, 2 or 5 times 10ⁿ."""
+        known = [value for values in self.heights for value in values if value is not None]
+        if self.chart.scale == "linear":
+            return Scale(0.0, (max(known, default=0.0) or 1.0) * _LINEAR_MARGIN, _BOX_HEIGHT, 0)
+        positive = [value for value in known if value > 0] or [1.0]
+        low = max(step for step in _steps(min(positive)) if step <= min(positive) * 1.0001)
+        high = min(step for step in _steps(max(positive)) if step >= max(positive) * 0.9999)
+        return Scale(low, high if high > low else low * 10, _BOX_HEIGHT, 0, math.log10)
+
+    def across(self, begin: float, end: float) -> Scale:
+        return Scale(self.chart.begin_s, self.chart.end_s, begin, end)
+
+    def shapes(self) -> Iterator[Markup]:
+        """Everything that is stretched: shaded times, below them the events, and the curves."""
+        across = self.across(0, _BOX_WIDTH)
+        for mark in self.chart.marks:
+            yield _shaded(across, mark, "ground")
+        for lane in self.chart.lanes:
+            for span in lane.spans:
+                if not span.strong:
+                    yield _shaded(across, span, "event-ground")
+        x = [round(across(time_s)) for time_s in self.chart.x]
+        for series, values in zip(self.chart.series, self.heights, strict=True):
+            y = [None if value is None else round(self.up(value)) for value in values]
+            yield from _curve(series, x, y, is_area=self.chart.stacked)
+
+    @cached_property
+    def labels(self) -> list[_Label]:
+        """Names at the ends of lines, where the eye already is, or beside the ends of bands."""
+        ends: list[tuple[Series, float]] = []
+        for series, values in zip(self.chart.series, self.heights, strict=True):
+            last = next((value for value in reversed(values) if value is not None), None)
+            if last is not None:
+                ends.append((series, 1 - self.up(last) / _BOX_HEIGHT))
+        if not self.chart.stacked:
+            return [_Label(series.label, series.colour, share, 1.0) for series, share in ends]
+        below = [*(share for _, share in ends[1:]), 0.0]
+        # The colours of areas are too faint for text.
+        return [
+            _Label(series.label, "--muted", (share + under) / 2, share - under)
+            for (series, share), under in zip(ends, below, strict=True)
         ]
-        sums.insert(0, below)
-    return sums
 
+    def draw(self, curves: str, width: int) -> Markup:
+        above = _TOP + _ROW * (len(self.chart.lanes) + bool(self.chart.marks))
+        height = round(self.chart.height * (0.8 if width == NARROW else 1))
+        drawing = Drawing(width, above + height)
+        left, right = (LEFT_OF_EVENTS if self.chart.lanes else LEFT), width - RIGHT
+        bottom = above + height - BOTTOM
+        across = self.across(left, right)
+        up = Scale(self.up.low, self.up.high, bottom, above, self.up.transform)
+        self.draw_axes(drawing, across, up)
+        drawing.reuse(curves, left, above, right - left, bottom - above)
+        row = _TOP + _ROW / 2
+        for lane in self.chart.lanes:
+            _draw_lane(drawing, lane, across, row)
+            row += _ROW
+        self.draw_mark_names(drawing, across, above - 5)
+        plot_height = bottom - above
+        shown = [label for label in self.labels if label.thickness * plot_height >= _BAND_MIN]
+        places = set_apart([bottom - label.share * plot_height for label in shown], _LINE, bottom)
+        for label, y in zip(shown, places, strict=True):
+            drawing.text(right + 6, y + 4, label.text, style=f"name {label.colour.strip('-')}")
+        return drawing.markup()
 
-def _scale(chart: LineChart, drawn: Sequence[Values]) -> Scale:
-    """From the bottom of the box to its top; a logarithmic one ends at 1, 2 or 5 times 10ⁿ."""
-    known = [value for values in drawn for value in values if value is not None]
-    if chart.scale == "linear":
-        return Scale(0.0, (max(known, default=0.0) or 1.0) * _LINEAR_MARGIN, _BOX_HEIGHT, 0)
-    positive = [value for value in known if value > 0] or [1.0]
-    low = max(step for step in _steps(min(positive)) if step <= min(positive) * 1.0001)
-    high = min(step for step in _steps(max(positive)) if step >= max(positive) * 0.9999)
-    return Scale(low, high if high > low else low * 10, _BOX_HEIGHT, 0, math.log10)
+    def draw_axes(self, drawing: Drawing, across: Scale, up: Scale) -> None:
+        is_log = self.chart.scale == "log"
+        write = milliseconds if self.chart.unit == "ms" else significant
+        wanted = max(2, round((up.begin - up.end) / 45))
+        for tick in log_ticks(up.low, up.high) if is_log else linear_ticks(up.high, wanted):
+            drawing.line(across.begin, up(tick), across.end, up(tick), "rule")
+            drawing.text(across.begin - 8, up(tick) + 4, write(tick), "end")
+        ticks = time_ticks(self.chart.end_s, 3 if drawing.width == NARROW else 8)
+        # Of a run that ended in the warm-up, the begin alone.
+        for tick in ticks if self.chart.end_s >= 0 else [self.chart.begin_s]:
+            drawing.text(across(tick), up.begin + 18, seconds(tick), "middle")
+        # The script finds the plot by it.
+        drawing.rectangle(
+            across.begin, up.end, across.end - across.begin, up.begin - up.end, "plot"
+        )
+
+    def draw_mark_names(self, drawing: Drawing, across: Scale, y: float) -> None:
+        """Above the plot, where no line and no area lies on them; one without room is left out."""
+        taken = -math.inf
+        for mark in self.chart.marks:
+            length = len(mark.label) * CHARACTER
+            begin = min(across(mark.begin_s), across.end - length)
+            if begin >= taken and across(mark.end_s) > across(mark.begin_s):
+                drawing.text(begin, y, mark.label)
+                taken = begin + length + 8
 
 
 def _steps(value: float) -> list[float]:
     """1, 2 and 5 times the power of ten below it, and the next power."""
     power = 10.0 ** math.floor(math.log10(value))
     return [step * power for step in _STEPS]
-
-
-def _across(chart: LineChart, begin: float, end: float) -> Scale:
-    return Scale(chart.begin_s, chart.end_s, begin, end)
-
-
-def _shapes(chart: LineChart, drawn: Sequence[Values], up: Scale) -> Iterator[Markup]:
-    """Everything that is stretched: shaded times, below them the events, and the curves."""
-    across = _across(chart, 0, _BOX_WIDTH)
-    for mark in chart.marks:
-        yield _shaded(across, mark, "ground")
-    for lane in chart.lanes:
-        for span in lane.spans:
-            if not span.strong:
-                yield _shaded(across, span, "event-ground")
-    x = [round(across(time_s)) for time_s in chart.x]
-    for series, values in zip(chart.series, drawn, strict=True):
-        y = [None if value is None else round(up(value)) for value in values]
-        yield from _curve(series, x, y, is_area=chart.stacked)
 
 
 def _shaded(across: Scale, span: Mark | Span, style: str) -> Markup:
@@ -172,59 +240,6 @@ def _path(points: Sequence[tuple[int, int]]) -> str:
     return "".join(parts).rstrip(" l")
 
 
-def _labels(chart: LineChart, drawn: Sequence[Values], up: Scale) -> list[_Label]:
-    """Names at the ends of lines, where the eye already is, or beside the ends of bands."""
-    ends: list[tuple[Series, float]] = []
-    for series, values in zip(chart.series, drawn, strict=True):
-        last = next((value for value in reversed(values) if value is not None), None)
-        if last is not None:
-            ends.append((series, 1 - up(last) / _BOX_HEIGHT))
-    if not chart.stacked:
-        return [_Label(series.label, series.colour, share, 1.0) for series, share in ends]
-    below = [*(share for _, share in ends[1:]), 0.0]
-    # The colours of areas are too faint for text.
-    return [
-        _Label(series.label, "--muted", (share + under) / 2, share - under)
-        for (series, share), under in zip(ends, below, strict=True)
-    ]
-
-
-def _draw(chart: LineChart, curves: str, up: Scale, labels: Sequence[_Label], width: int) -> Markup:
-    above = _TOP + _ROW * (len(chart.lanes) + bool(chart.marks))
-    height = round(chart.height * (0.8 if width == NARROW else 1))
-    drawing = Drawing(width, above + height)
-    left, right = (LEFT_OF_EVENTS if chart.lanes else LEFT), width - RIGHT
-    bottom = above + height - BOTTOM
-    across = _across(chart, left, right)
-    _draw_axes(drawing, chart, across, Scale(up.low, up.high, bottom, above, up.transform))
-    drawing.reuse(curves, left, above, right - left, bottom - above)
-    row = _TOP + _ROW / 2
-    for lane in chart.lanes:
-        _draw_lane(drawing, lane, across, row)
-        row += _ROW
-    _draw_mark_names(drawing, chart.marks, across, above - 5)
-    plot_height = bottom - above
-    shown = [label for label in labels if label.thickness * plot_height >= _BAND_MIN]
-    places = set_apart([bottom - label.share * plot_height for label in shown], _LINE, bottom)
-    for label, y in zip(shown, places, strict=True):
-        drawing.text(right + 6, y + 4, label.text, style=f"name {label.colour.strip('-')}")
-    return drawing.markup()
-
-
-def _draw_axes(drawing: Drawing, chart: LineChart, across: Scale, up: Scale) -> None:
-    is_log = chart.scale == "log"
-    write = milliseconds if chart.unit == "ms" else significant
-    wanted = max(2, round((up.begin - up.end) / 45))
-    for tick in log_ticks(up.low, up.high) if is_log else linear_ticks(up.high, wanted):
-        drawing.line(across.begin, up(tick), across.end, up(tick), "rule")
-        drawing.text(across.begin - 8, up(tick) + 4, write(tick), "end")
-    ticks = time_ticks(chart.end_s, 3 if drawing.width == NARROW else 8)
-    for tick in ticks if chart.end_s >= 0 else [chart.begin_s]:  # it ended in the warm-up
-        drawing.text(across(tick), up.begin + 18, seconds(tick), "middle")
-    # The script finds the plot by it.
-    drawing.rectangle(across.begin, up.end, across.end - across.begin, up.begin - up.end, "plot")
-
-
 def _draw_lane(drawing: Drawing, lane: Lane, across: Scale, y: float) -> None:
     """A row for events of one kind, with its name once: a hundred read as well as one."""
     drawing.text(across.begin - 6, y + 4, lane.label, "end", "lane")
@@ -237,14 +252,3 @@ def _draw_lane(drawing: Drawing, lane: Lane, across: Scale, y: float) -> None:
         steps = "".join(f"M{x:.1f} {y}h{max(end - x, _SPAN_MIN):.1f}" for x, end in spans)
         if steps:
             drawing.strokes(steps, "event strong" if is_strong else "event")
-
-
-def _draw_mark_names(drawing: Drawing, marks: Sequence[Mark], across: Scale, y: float) -> None:
-    """Above the plot, where no line and no area lies on them; one without room is left out."""
-    taken = -math.inf
-    for mark in marks:
-        length = len(mark.label) * CHARACTER
-        begin = min(across(mark.begin_s), across.end - length)
-        if begin >= taken and across(mark.end_s) > across(mark.begin_s):
-            drawing.text(begin, y, mark.label)
-            taken = begin + length + 8

@@ -15,7 +15,7 @@ from dbdyno.analysis.compare.verdicts import (
 )
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import NOTHING, THIN_SPACE, counted, percent
-from dbdyno.model.comparison import VERDICTS, Comparison, MetricComparison, Verdict as VerdictName
+from dbdyno.model.comparison import VERDICTS, Comparison, MetricComparison
 from dbdyno.report.content import (
     Block,
     Commands,
@@ -98,47 +98,48 @@ def _items(sentences: Sequence[str]) -> list[Block]:
 
 def _headline(metrics: Sequence[MetricComparison]) -> str:
     """Which metrics are worse, better or the same, and which cannot tell: one sentence each."""
-    return " ".join(
-        _verdict_text(verdict, found)
-        for verdict in VERDICTS
-        if (found := [one for one in metrics if one.verdict == verdict])
-    )
-
-
-def _verdict_text(verdict: VerdictName, metrics: Sequence[MetricComparison]) -> str:
-    """The metrics of this verdict, with their changes; of many that cannot tell, the first."""
-    if verdict == "cannot tell":
-        more = len(metrics) - _UNDECIDED_MAX
-        named = ", ".join(one.title for one in metrics[:_UNDECIDED_MAX])
-        return f"Cannot tell: {named}{f' and {more} more' if more > 0 else ''}."
-    if verdict == "same":
-        margins = {percent(metric.margin) for metric in metrics}
-        within = f" (within ±{margins.pop()})" if len(margins) == 1 else ""
-        return f"The same{within}: {', '.join(one.title for one in metrics)}."
-    named = ", ".join(f"{one.title} ({change(one.ratio)})" for one in metrics)
-    return f"{verdict.capitalize()}: {named}."
+    sentences = []
+    for verdict in VERDICTS:
+        found = [one for one in metrics if one.verdict == verdict]
+        titles = [one.title for one in found]
+        if verdict == "cannot tell":
+            more = len(found) - _UNDECIDED_MAX
+            named = ", ".join(titles[:_UNDECIDED_MAX])
+            text = f"Cannot tell: {named}{f' and {more} more' if more > 0 else ''}."
+        elif verdict == "same":
+            margins = {percent(metric.margin) for metric in found}
+            within = f" (within ±{margins.pop()})" if len(margins) == 1 else ""
+            text = f"The same{within}: {', '.join(titles)}."
+        else:
+            named = ", ".join(f"{one.title} ({change(one.ratio)})" for one in found)
+            text = f"{verdict.capitalize()}: {named}."
+        if found:
+            sentences.append(text)
+    return " ".join(sentences)
 
 
 def _table(metrics: Sequence[MetricComparison]) -> Table:
+    rows = []
+    for metric in metrics:
+        unit = metric.unit.removesuffix("per transaction").strip()
+        interval = NOTHING
+        if metric.low is not None and metric.high is not None:
+            interval = f"{ratio_text(metric.low)} to {ratio_text(metric.high)}"
+        rows.append(
+            (
+                metric.verdict,
+                metric.title,
+                amount_text(metric.before, unit),
+                amount_text(metric.after, unit),
+                NOTHING if isinf(metric.ratio) else ratio_text(metric.ratio),
+                interval,
+            )
+        )
     return Table(
         caption="Metrics, and the 95 % interval of the ratio",
         columns=_HEADINGS,
-        rows=[_row(metric) for metric in metrics],
+        rows=rows,
         numeric=frozenset(range(_LEFT, len(_HEADINGS))),
-    )
-
-
-def _row(metric: MetricComparison) -> tuple[str, ...]:
-    unit = metric.unit.removesuffix("per transaction").strip()
-    return (
-        metric.verdict,
-        metric.title,
-        amount_text(metric.before, unit),
-        amount_text(metric.after, unit),
-        NOTHING if isinf(metric.ratio) else ratio_text(metric.ratio),
-        NOTHING
-        if metric.low is None or metric.high is None
-        else f"{ratio_text(metric.low)} to {ratio_text(metric.high)}",
     )
 
 

@@ -4,7 +4,7 @@ A gate applies to significant changes: a metric that *cannot tell* does not fail
 The verdicts come from ``analysis/compare/compare.py``; no statistics are computed here.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -25,6 +25,18 @@ class Gate(Struct, frozen=True, kw_only=True):
         """The gate as it is written on the command line."""
         return f"{self.metric}:worse:{self.share * 100:g}%".removeprefix(":")
 
+    def applied_to(self, metric: MetricComparison) -> "GateResult":
+        """Whether the metric breaks it."""
+        option = f"--fail-if {self.sentence}"
+        outcome: Outcome = "kept"
+        sentence = f"{option} holds for {metric.title}."
+        if metric.verdict == "cannot tell":
+            outcome = "cannot tell"
+            sentence = f"{option} does not fail: these runs leave {metric.title} undecided."
+        elif metric.verdict == "worse" and worsening(metric) > self.share:
+            outcome, sentence = "broken", f"{option} fails: {metric.sentence}"
+        return GateResult(gate=self.sentence, metric=metric.id, outcome=outcome, sentence=sentence)
+
 
 class GateResult(Struct, frozen=True, kw_only=True):
     """The outcome of a gate for one metric, also as a sentence."""
@@ -37,7 +49,12 @@ class GateResult(Struct, frozen=True, kw_only=True):
 
 def apply_gates(comparison: Comparison, gates: Iterable[Gate]) -> list[GateResult]:
     """Apply every gate to every metric that it is about."""
-    return [results for gate in gates for results in _results(gate, comparison.metrics)]
+    return [
+        gate.applied_to(metric)
+        for gate in gates
+        for metric in comparison.metrics
+        if gate.metric in ("", metric.id)
+    ]
 
 
 def is_broken(results: Sequence[GateResult]) -> bool:
@@ -45,32 +62,6 @@ def is_broken(results: Sequence[GateResult]) -> bool:
     return any(one.outcome == "broken" for one in results)
 
 
-def _results(gate: Gate, metrics: Sequence[MetricComparison]) -> Iterator[GateResult]:
-    for metric in metrics:
-        if gate.metric in ("", metric.id):
-            outcome = _outcome(gate, metric)
-            sentence = _sentence(gate, metric, outcome)
-            yield GateResult(
-                gate=gate.sentence, metric=metric.id, outcome=outcome, sentence=sentence
-            )
-
-
-def _outcome(gate: Gate, metric: MetricComparison) -> Outcome:
-    if metric.verdict == "cannot tell":
-        return "cannot tell"
-    is_worse = metric.verdict == "worse" and worsening(metric) > gate.share
-    return "broken" if is_worse else "kept"
-
-
 def worsening(metric: MetricComparison) -> float:
     """Share by which the metric got worse; negative if it got better."""
     return 1 - metric.ratio if metric.better == "higher" else metric.ratio - 1
-
-
-def _sentence(gate: Gate, metric: MetricComparison, outcome: Outcome) -> str:
-    option = f"--fail-if {gate.sentence}"
-    if outcome == "broken":
-        return f"{option} fails: {metric.sentence}"
-    if outcome == "cannot tell":
-        return f"{option} does not fail: these runs leave {metric.title} undecided."
-    return f"{option} holds for {metric.title}."

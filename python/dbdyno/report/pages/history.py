@@ -14,7 +14,6 @@ from dbdyno.analysis.compare.history import (
     Change,
     MetricHistory,
     RunSeries,
-    Suspected,
 )
 from dbdyno.analysis.compare.verdicts import change
 from dbdyno.answers.answer import CurveOf, CurveSeries
@@ -44,6 +43,14 @@ def history_page(series: Sequence[RunSeries]) -> Page:
     runs = sum(len(one.runs) for one in series)
     suspected = sum(found.suspected is not None for one in series for found in one.metrics)
     is_decided = bool(series) and not suspected
+    changes = sum(len(found.changes) for one in series for found in one.metrics)
+    verdict = f"{changes or 'No'} {'change' if changes == 1 else 'changes'}"
+    if not series:
+        verdict = f"Too few runs for a history: {RUNS_MIN} comparable ones are needed."
+    elif suspected:
+        verdict += f" for certain; {suspected} suspected, for which the runs are too few."
+    else:
+        verdict += "."
     return Page(
         name="history",
         title="Runs over time",
@@ -54,7 +61,7 @@ def history_page(series: Sequence[RunSeries]) -> Page:
         top=[
             Verdict(
                 status="Decided by the runs" if is_decided else "Not decided by the runs",
-                text=_verdict(series, suspected),
+                text=verdict,
                 is_good=is_decided,
                 doubts=[_DOUBT],
             )
@@ -67,26 +74,22 @@ def history_page(series: Sequence[RunSeries]) -> Page:
     )
 
 
-def _verdict(series: Sequence[RunSeries], suspected: int) -> str:
-    """The number of changes; without comparable runs, that there are too few."""
-    if not series:
-        return f"Too few runs for a history: {RUNS_MIN} comparable ones are needed."
-    changes = sum(len(found.changes) for one in series for found in one.metrics)
-    certain = f"{changes or 'No'} {'change' if changes == 1 else 'changes'}"
-    if not suspected:
-        return f"{certain}."
-    return f"{certain} for certain; {suspected} suspected, for which the runs are too few."
-
-
 def _blocks(series: RunSeries, number: int) -> Iterator[Block]:
-    yield Text(text=f"{_period_text(series)}.")
+    first, last = (run.record.started_at[:10] for run in (series.runs[0], series.runs[-1]))
+    yield Text(text=f"{len(series.runs)} runs, {first} to {last}.")
     for found in series.metrics:
         for one in found.changes:
             text = f"{found.metric.title}, {_change_text(series, found, one)}."
             doubt = " ".join(capitalized(line) for line in _evidence(series, one))
             yield Sentence(text=text, is_decided=True, doubt=doubt)
         if found.suspected:
-            text = f"{found.metric.title}, {_suspected_text(series, found, found.suspected)}."
+            before, after = found.suspected.before, found.suspected.after
+            levels = f"{_value_text(found, before)} to {_value_text(found, after)}"
+            run_id = series.runs[found.suspected.index].record.run_id
+            text = (
+                f"{found.metric.title}, perhaps {levels}, from run {run_id} on: too few runs to be "
+                "sure; run again to tell."
+            )
             differs = series.differs(found.suspected.index)
             doubt = " ".join(capitalized(line) for line in differs)
             yield Sentence(text=text, is_decided=False, doubt=doubt)
@@ -129,12 +132,6 @@ def _levels(found: MetricHistory) -> list[CurveSeries]:
     ]
 
 
-def _period_text(series: RunSeries) -> str:
-    """How many runs, and their first and last date."""
-    first, last = (run.record.started_at[:10] for run in (series.runs[0], series.runs[-1]))
-    return f"{len(series.runs)} runs, {first} to {last}"
-
-
 def _state_text(found: MetricHistory) -> str:
     """A metric's latest value, its value just before, and how often its level changed."""
     when = "the latest run" if found.values[-1] is not None else "the latest run that has it"
@@ -144,23 +141,12 @@ def _state_text(found: MetricHistory) -> str:
     perhaps = ", and perhaps one more" if found.suspected and number else ""
     if found.suspected and not number:
         changes = "perhaps a change"
-    return f"{now}, {_before_text(found)}{changes} of level{perhaps}"
-
-
-def _suspected_text(series: RunSeries, found: MetricHistory, one: Suspected) -> str:
-    """Where the level may have changed, and what would tell."""
-    levels = f"{_value_text(found, one.before)} to {_value_text(found, one.after)}"
-    run = series.runs[one.index].record.run_id
-    return f"perhaps {levels}, from run {run} on: too few runs to be sure; run again to tell"
-
-
-def _before_text(found: MetricHistory) -> str:
-    """Earlier values; a level takes two runs, so only this shows that the latest one differs."""
-    before = found.before_latest
-    if not before:
-        return ""
-    runs = "one" if len(before) == 1 else str(len(before))
-    return f"{_value_text(found, geometric_mean(before))} in the {runs} before it, "
+    # A level takes two runs, so only the values before show that the latest one differs.
+    earlier = ""
+    if before := found.before_latest:
+        runs = "one" if len(before) == 1 else str(len(before))
+        earlier = f"{_value_text(found, geometric_mean(before))} in the {runs} before it, "
+    return f"{now}, {earlier}{changes} of level{perhaps}"
 
 
 def _value_text(found: MetricHistory, value: float) -> str:
@@ -191,17 +177,18 @@ def _evidence(series: RunSeries, one: Change) -> Iterator[str]:
 
 def history_object(series: Sequence[RunSeries]) -> dict[str, Any]:
     """The object of ``--json``."""
-    return {"series": [_series_object(one) for one in series]}
-
-
-def _series_object(series: RunSeries) -> dict[str, Any]:
     return {
-        **asdict(series.kind),
-        "runs": [
-            {"run_id": run.record.run_id, "started_at": run.record.started_at}
-            for run in series.runs
-        ],
-        "metrics": [_metric_object(series, one) for one in series.metrics],
+        "series": [
+            {
+                **asdict(one.kind),
+                "runs": [
+                    {"run_id": run.record.run_id, "started_at": run.record.started_at}
+                    for run in one.runs
+                ],
+                "metrics": [_metric_object(one, found) for found in one.metrics],
+            }
+            for one in series
+        ]
     }
 
 

@@ -32,6 +32,15 @@ _FOOTER = (
 def search_page(found: Search) -> Page:
     """The whole page."""
     probe = found.probe
+    status = "Decided by the trials" if found.met_tps is not None else "No such rate found"
+    rows = [_row(trial, run) for trial in _in_order(found) for run in trial.runs]
+    table = Table(
+        caption="All runs, lowest rate first",
+        columns=_HEADINGS,
+        rows=rows,
+        numeric=frozenset(range(len(_HEADINGS) - 2)),
+        code=frozenset({len(_HEADINGS) - 1}),
+    )
     began = probe.started_at[:19].replace("T", " ")
     return Page(
         name=f"search {found.search_id}",
@@ -42,25 +51,24 @@ def search_page(found: Search) -> Page:
         ],
         top=[
             Verdict(
-                status=_status(found),
+                status=status if found.is_over else "Not decided",
                 text=verdict(found),
                 is_good=found.is_over and found.met_tps is not None,
-                reasons=[*_bounds(found)],
+                reasons=[
+                    f"At most {percent(found.error)} of such searches call a rate met that misses "
+                    "the objective, or missed that meets it.",
+                    f"A closed loop with as many clients reached {tps(found.capacity_tps)} "
+                    "transactions per second.",
+                ],
                 doubts=[*doubts(found)],
             )
         ],
         sections=filled(
             PageSection(id="curve", title="Response time against rate", blocks=_curve(found)),
-            PageSection(id="trials", title="Trials", blocks=_table(found)),
+            PageSection(id="trials", title="Trials", blocks=[table] if rows else []),
         ),
         footer=_FOOTER,
     )
-
-
-def _status(found: Search) -> str:
-    if not found.is_over:
-        return "Not decided"
-    return "Decided by the trials" if found.met_tps is not None else "No such rate found"
 
 
 def _curve(found: Search) -> Sequence[Block]:
@@ -69,47 +77,34 @@ def _curve(found: Search) -> Sequence[Block]:
     if len(trials) < 2:
         return [Text(text="A curve needs at least two rates.")] if found.trials else []
     measures = [one.measure for one in found.objectives if one.measure != "failures"]
-    drawn = dict.fromkeys([*measures, *_TIMES])
+    rates = [trial.rate_tps for trial in trials]
+    series = []
+    for measure in dict.fromkeys([*measures, *_TIMES]):
+        times_ms = [_median_ms(trial, measure) for trial in trials]
+        series.append(CurveSeries(label=name_of(measure), x=rates, y=times_ms))
+        for objective in found.objectives:
+            if objective.measure == measure:  # its limit, in the same colour
+                ends, limits = [rates[0], rates[-1]], [objective.limit, objective.limit]
+                series.append(CurveSeries(label=objective.text, x=ends, y=limits, fitted=True))
+    first: Measure = measures[0] if measures else "p99"
+    lowest, highest = (
+        f"{milliseconds(_median_ms(trial, first))} at {tps(trial.rate_tps)}"
+        for trial in (trials[0], trials[-1])
+    )
     return [
         curve_figure(
             CurveOf(
                 title="Response time against rate",
-                summary=_summary(found, trials),
+                summary=f"{name_of(first)} is {lowest}, and {highest} arrivals per second.",
                 x_title="arrivals per second",
                 y_title="milliseconds",
-                series=[line for measure in drawn for line in _lines(found, trials, measure)],
+                series=series,
                 y_axis="log",
                 marks=[(found.met_tps, "met up to here")] if found.met_tps else (),
             ),
             "rate-curve",
         )
     ]
-
-
-def _summary(found: Search, trials: Sequence[Trial]) -> str:
-    """The first measure at both ends."""
-    measures = [one.measure for one in found.objectives if one.measure != "failures"]
-    measure: Measure = measures[0] if measures else "p99"
-    lowest, highest = (
-        f"{milliseconds(_median_ms(trial, measure))} at {tps(trial.rate_tps)}"
-        for trial in (trials[0], trials[-1])
-    )
-    return f"{name_of(measure)} is {lowest}, and {highest} arrivals per second."
-
-
-def _lines(found: Search, trials: Sequence[Trial], measure: Measure) -> Iterator[CurveSeries]:
-    """The measured values, and in the same colour the limit of the objective."""
-    rates = [trial.rate_tps for trial in trials]
-    yield CurveSeries(
-        label=name_of(measure),
-        x=rates,
-        y=[_median_ms(trial, measure) for trial in trials],
-    )
-    for objective in found.objectives:
-        if objective.measure == measure:
-            limits = [objective.limit, objective.limit]
-            ends = [rates[0], rates[-1]]
-            yield CurveSeries(label=objective.text, x=ends, y=limits, fitted=True)
 
 
 def _median_ms(trial: Trial, measure: Measure) -> float:
@@ -168,16 +163,6 @@ def _above(found: Search) -> str:
     return f"; at {tps(above.rate_tps)}, {len(above.runs)} runs could not decide"
 
 
-def _bounds(found: Search) -> Iterator[str]:
-    """How certain the answer is, and the capacity of the server."""
-    yield (
-        f"At most {percent(found.error)} of such searches call a rate met that misses the "
-        "objective, or missed that meets it."
-    )
-    capacity = tps(found.capacity_tps)
-    yield f"A closed loop with as many clients reached {capacity} transactions per second."
-
-
 def doubts(found: Search) -> Iterator[str]:
     """What weakens the answer; first what disturbed its runs."""
     runs = [run for trial in found.trials for run in trial.runs]
@@ -191,16 +176,6 @@ def doubts(found: Search) -> Iterator[str]:
         )
     if any(trial.outcome == "open" and trial.results for trial in found.trials):
         yield "To decide undecided rates, use longer trials (-T)."
-
-
-def _table(found: Search) -> list[Block]:
-    """A row for each run, by rate."""
-    rows = [_row(trial, run) for trial in _in_order(found) for run in trial.runs]
-    last = len(_HEADINGS) - 1
-    numeric, code = frozenset(range(last - 1)), frozenset({last})
-    caption = "All runs, lowest rate first"
-    table = Table(caption=caption, columns=_HEADINGS, rows=rows, numeric=numeric, code=code)
-    return [table] if rows else []
 
 
 def _row(trial: Trial, run: RunRecord) -> tuple[str, ...]:

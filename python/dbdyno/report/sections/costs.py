@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from dbdyno.explain.explain import explained_record
 from dbdyno.formatting import NOTHING
-from dbdyno.model.record import CostRecord
 from dbdyno.model.run import Run
 from dbdyno.report.content import Block, Section, Table, Text
 from dbdyno.report.costs import cost_text, interval_text
@@ -27,8 +26,14 @@ def build(run: Run) -> Sequence[Block]:
     costs = explained_record(run).costs
     if not costs:
         return []
+    # What was counted, unless it is the measured intervals, as everywhere.
+    window, alone = "", [cost for cost in costs if cost.window == "measured"]
+    if len(alone) < len(costs):
+        titles = dict.fromkeys(_OF_SCRIPTS if cost.script else cost.title for cost in alone)
+        window = _MEASURED_ALONE.format(titles=", ".join(titles)) if titles else ""
+        window = f" {_OVER_LOAD} {window}".rstrip()
     return [
-        Text(text=f"{_MEANING} {_window(costs)}".rstrip()),
+        Text(text=f"{_MEANING}{window}"),
         *(
             Table(
                 caption=f"Per transaction of {script}" if script else "Per transaction",
@@ -43,16 +48,6 @@ def build(run: Run) -> Sequence[Block]:
             for script in dict.fromkeys(cost.script for cost in costs)
         ),
     ]
-
-
-def _window(costs: Sequence[CostRecord]) -> str:
-    """Say what was counted, unless it is the measured intervals, as everywhere."""
-    if all(cost.window == "measured" for cost in costs):
-        return ""
-    others = [cost for cost in costs if cost.window == "measured"]
-    titles = dict.fromkeys(_OF_SCRIPTS if cost.script else cost.title for cost in others)
-    alone = _MEASURED_ALONE.format(titles=", ".join(titles)) if titles else ""
-    return f"{_OVER_LOAD} {alone}".rstrip()
 
 
 SECTION = Section(id="costs", title="Cost per transaction", build=build)

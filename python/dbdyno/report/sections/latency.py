@@ -62,25 +62,20 @@ def build(run: Run) -> Sequence[Block]:
 
 
 def _caption(run: Run, size: int) -> str:
-    length = seconds(median(whole_intervals(run).seconds))
+    line = whole_intervals(run)
+    length = seconds(median(line.seconds))
     grouped = f"; each point is the maximum of {size} intervals" if size > 1 else ""
     several = len(run.plan.scripts) > 1
     coarse = " Values over several scripts may be up to 1/8 too high." if several else ""
     shaded = shading_text(run) + lane_text(run)
-    text = f"Response time of the transactions that ended in each interval of {length}"
-    return f"{text}{grouped}{shaded}.{coarse}{_silence(run)}"
-
-
-def _silence(run: Run) -> str:
-    """Why measured intervals with throughput may have no response time: a backlog is served."""
-    line = whole_intervals(run)
+    # Measured intervals with throughput may have no response time: a backlog is served.
     silent = np.isnan(line.latencies_ms["max_ms"]) & (line.tps > 0) & (line.phase == "measure")
-    if not silent.any():
-        return ""
-    return (
+    silence = (
         " Without a point: intervals in which only transactions that became due in the warm-up "
         "ended, which are not measured."
-    )
+    ) * bool(silent.any())
+    text = f"Response time of the transactions that ended in each interval of {length}"
+    return f"{text}{grouped}{shaded}.{coarse}{silence}"
 
 
 def _summary(run: Run) -> str:

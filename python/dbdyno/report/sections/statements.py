@@ -31,6 +31,18 @@ class Row(Struct, frozen=True, kw_only=True):
     """Style of a bar without parts."""
 
     @property
+    def share_without_rows(self) -> float | None:
+        """Of its executions, where they were counted."""
+        without, executions = self.record.executions_without_rows, self.record.count
+        return without / executions if executions and without is not None else None
+
+    @property
+    def split_cells(self) -> list[str]:
+        """The parts of its mean in a table."""
+        parts = self.parts if self.split else [("", None)] * len(_STYLES)
+        return [milliseconds(part_ms) for _, part_ms in parts]
+
+    @property
     def parts(self) -> list[tuple[str, float]]:
         """Its mean as the parts of its bar, from the left: styles and milliseconds."""
         split = self.split
@@ -175,10 +187,10 @@ def _table(rows: Sequence[Row]) -> Table:
                 row.label,
                 count(row.record.count),
                 rows_each(row.record),
-                _without_rows(row.record),
+                NOTHING if (share := row.share_without_rows) is None else percent(share),
                 percent(row.share),
                 *map(milliseconds, _times_ms(row.record)),
-                *(_split_cells(row) * is_split),
+                *(row.split_cells if is_split else ()),
             )
             for row in rows
         ],
@@ -213,18 +225,6 @@ def rows_each(one: StatementRecord) -> str:
     if one.rows is None or not one.count:
         return NOTHING
     return significant(one.rows / one.count)
-
-
-def _without_rows(one: StatementRecord) -> str:
-    if one.executions_without_rows is None or not one.count:
-        return NOTHING
-    return percent(one.executions_without_rows / one.count)
-
-
-def _split_cells(row: Row) -> tuple[str, ...]:
-    if row.split is None:
-        return (NOTHING,) * len(_STYLES)
-    return tuple(milliseconds(part_ms) for _, part_ms in row.parts)
 
 
 def in_one_line(sql: str, length: int) -> str:

@@ -11,7 +11,23 @@ from dbdyno.report.content import Block, Facts, Section, Table
 
 def build(run: Run) -> Sequence[Block]:
     """Nothing for a run of a version without telemetry."""
-    blocks: list[Block] = [Facts(pairs=_pairs(run))] if explained_record(run).telemetry else []
+    telemetry, blocks = explained_record(run).telemetry, list[Block]()
+    if telemetry:
+        pairs = [("Level", str(telemetry.get("level", "")))]
+        if telemetry.get("samples"):
+            pairs.append(("Readings", count(telemetry["samples"])))
+        for field, title in (("waits_hz", "Session samples"), ("locks_hz", "Lock samples")):
+            if telemetry.get(field):
+                pairs.append((title, f"{significant(telemetry[field])} per second"))
+        for field, title in (
+            ("cpu_us", "Own CPU time"),
+            ("server_cpu_us", "Server CPU time caused"),
+        ):
+            if (cpu_us := telemetry.get(field)) is not None:
+                over_s = telemetry.get("seconds")
+                share = f", {percent(cpu_us / 1e6 / over_s)} of a core" if over_s else ""
+                pairs.append((title, f"{milliseconds(cpu_us / 1000)}{share}"))
+        blocks.append(Facts(pairs=pairs))
     if lacks := rows(run.lacks.time_s, run.lacks.source, run.lacks.reason):
         table = Table(
             caption="Sources that could not be read",
@@ -22,23 +38,6 @@ def build(run: Run) -> Sequence[Block]:
         )
         blocks.append(table)
     return blocks
-
-
-def _pairs(run: Run) -> list[tuple[str, str]]:
-    telemetry = explained_record(run).telemetry
-    pairs = [("Level", str(telemetry.get("level", "")))]
-    if telemetry.get("samples"):
-        pairs.append(("Readings", count(telemetry["samples"])))
-    if telemetry.get("waits_hz"):
-        pairs.append(("Session samples", f"{significant(telemetry['waits_hz'])} per second"))
-    if telemetry.get("locks_hz"):
-        pairs.append(("Lock samples", f"{significant(telemetry['locks_hz'])} per second"))
-    for field, title in (("cpu_us", "Own CPU time"), ("server_cpu_us", "Server CPU time caused")):
-        if (cpu_us := telemetry.get(field)) is not None:
-            over_s = telemetry.get("seconds")
-            share = f", {percent(cpu_us / 1e6 / over_s)} of a core" if over_s else ""
-            pairs.append((title, f"{milliseconds(cpu_us / 1000)}{share}"))
-    return pairs
 
 
 SECTION = Section(id="telemetry", title="Telemetry", build=build)

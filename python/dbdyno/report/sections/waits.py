@@ -56,31 +56,19 @@ def build(run: Run) -> Sequence[Block]:
         for kind in _KINDS
         if kind in found.sessions
     ]
-    return [_figure(run, shown, knows_cpu=found.knows_cpu)] if shown else []
-
-
-class _Band(NamedTuple):
-    """A band as it is shown; ``sessions`` has one value per interval."""
-
-    name: str
-    meaning: str
-    colour: str
-    sessions: resample.Values
-
-
-def _figure(run: Run, shown: list[_Band], *, knows_cpu: bool) -> Figure:
-    line = whole_intervals(run)
+    if not shown:
+        return []
     size = resample.group_size(len(line.tps))
     series = [
         Series(band.name, band.colour, resample.json_numbers(resample.mean_of(band.sessions, size)))
         for band in reversed(shown)
     ]
-    return Figure(
+    figure = Figure(
         id="waits-chart",
         caption="Clients by sampled session state, on average"
         f"{shading_text(run)}{lane_text(run)}. "
         "Clients without an outstanding request are not shown."
-        f"{_WITH_KERNEL if knows_cpu else _SAMPLES_ALONE}",
+        f"{_WITH_KERNEL if found.knows_cpu else _SAMPLES_ALONE}",
         summary=_summary(run, shown),
         table=Table(
             caption="Clients by sampled session state",
@@ -91,6 +79,16 @@ def _figure(run: Run, shown: list[_Band], *, knows_cpu: bool) -> Figure:
         key=[(band.colour, f"{band.name}: {band.meaning}") for band in shown],
         chart=chart(run, series, scale="linear", unit="sessions", stacked=True, height=200),
     )
+    return [figure]
+
+
+class _Band(NamedTuple):
+    """A band as it is shown; ``sessions`` has one value per interval."""
+
+    name: str
+    meaning: str
+    colour: str
+    sessions: resample.Values
 
 
 def _summary(run: Run, shown: list[_Band]) -> str:

@@ -5,7 +5,6 @@ The conditions of a single run are in that run's own report; here is what makes 
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from dbdyno.answers.answer import Trials
 from dbdyno.answers.grouping import by_point
@@ -13,7 +12,6 @@ from dbdyno.answers.level_contrasts import levels_text
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import NOTHING, count, percent, seconds
 from dbdyno.model.run import Run
-from dbdyno.model.study import Spent, TurnResult
 from dbdyno.report.content import Block, Facts, Folded, Items, Table, Text
 from dbdyno.report.facts import readable_pairs, setting_text
 from dbdyno.report.verdict import command
@@ -24,22 +22,36 @@ _FEW = 3
 def making_blocks(trials: Trials) -> list[Block]:
     """Facts of the whole, failed turns, every run, the host."""
     first = [*_first_runs(trials)]
-    return [
-        Facts(
-            pairs=[
-                *_order_facts(trials),
-                *_preparation_facts(trials),
-                *_time_facts(trials.study.spent),
-                *_durability(first),
-            ]
-        ),
-        *_lost(trials.study.lost),
-        *_runs(trials),
-        *_surroundings(first),
-    ]
+    blocks: list[Block] = [Facts(pairs=[*_facts(trials, first)])]
+    sentences = []
+    for result in trials.study.lost:
+        turn, error = result.turn, result.error or {}
+        where = f"Turn {turn.number}, block {turn.block}, {turn.point or 'the only point'}"
+        reasons = filter(None, (error.get("message"), error.get("hint"), *result.notes))
+        sentences.append(f"{where}, {result.status}: {'; '.join(reasons) or 'no reason is known'}")
+    if sentences:
+        blocks.append(Items(title="Turns that do not count:", sentences=sentences))
+    blocks += _runs(trials)
+    # The server and the host, without the lists of settings, which are in each run's report.
+    servers = []
+    for run in first:
+        server = run.as_recorded.server
+        plain = {name: value for name, value in server.items() if not isinstance(value, list)}
+        chosen = {
+            f"setting {one['name']}": setting_text(str(one["value"]), str(one.get("unit") or ""))
+            for one in server.get("settings", ())
+            if {"name", "value"} <= one.keys()
+        }
+        servers.append({**dict(readable_pairs(plain)), **chosen})
+    hosts = [dict(readable_pairs(run.as_recorded.host)) for run in first]
+    for title, described in (("Server", servers), ("Host", hosts)):
+        if pairs := _shared(described):
+            blocks.append(Folded(title=title, blocks=[Facts(pairs=pairs)]))
+    return blocks
 
 
-def _order_facts(trials: Trials) -> Iterator[tuple[str, str]]:
+def _facts(trials: Trials, first: Sequence[Run]) -> Iterator[tuple[str, str]]:
+    """The order, the state before each run, where the time went, and the durability."""
     study, spec = trials.study, trials.spec
     counts = Counter[str](result.status for result in study.results)
     counts["not run"] = len(study.turns) - len(study.results)
@@ -49,29 +61,29 @@ def _order_facts(trials: Trials) -> Iterator[tuple[str, str]]:
     yield "Repeats", count(spec.repeats)
     yield "Order", f"randomized complete blocks, seed {spec.seed}"
     yield "Turns", ", ".join(turns) or "none"
-
-
-def _preparation_facts(trials: Trials) -> list[tuple[str, str]]:
-    """Return the state of cache and data before each run.
-
-    A server that was already running keeps both from run to run, whatever the study asks for.
-    """
     kinds = {trial.record.server.get("kind") for trial in trials.trials}
     if kinds and kinds <= {"existing", "kept"}:
-        return [("Cache and data", "as the running server had them")]
-    return [("Cache before each run", trials.spec.cache), ("Data restored", trials.spec.restore)]
-
-
-def _time_facts(spent: Spent) -> Iterator[tuple[str, str]]:
-    """Where the time of the study went."""
-    parts = {
-        "Time in runs": spent.run_s,
-        "Time in preparation": spent.prepare_s,
-        "Other time": spent.other_s,
-    }
-    for name, part_s in parts.items():
+        # It keeps both from run to run, whatever the study asks for.
+        yield "Cache and data", "as the running server had them"
+    else:
+        yield "Cache before each run", spec.cache
+        yield "Data restored", spec.restore
+    spent = study.spent
+    for name, part_s in (
+        ("Time in runs", spent.run_s),
+        ("Time in preparation", spent.prepare_s),
+        ("Other time", spent.other_s),
+    ):
         if spent.whole_s:
             yield name, f"{seconds(part_s)} ({percent(part_s / spent.whole_s)})"
+    # Without the durability of the servers no number can be interpreted.
+    promises = dict.fromkeys(
+        ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in promised.items())
+        for run in first
+        if (promised := run.server.durability)
+    )
+    if promises:
+        yield "Durability", " or ".join(promises)
 
 
 def _first_runs(trials: Trials) -> Iterator[Run]:
@@ -84,28 +96,6 @@ def _first_runs(trials: Trials) -> Iterator[Run]:
                 continue
             yield run
             break
-
-
-def _durability(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
-    """The servers' durability, without which no number can be interpreted."""
-    promises = dict.fromkeys(
-        ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in promised.items())
-        for run in runs
-        if (promised := run.server.durability)
-    )
-    if promises:
-        yield "Durability", " or ".join(promises)
-
-
-def _lost(lost: Sequence[TurnResult]) -> list[Block]:
-    """Turns that do not count, each with its reason."""
-    sentences = []
-    for result in lost:
-        turn, error = result.turn, result.error or {}
-        where = f"Turn {turn.number}, block {turn.block}, {turn.point or 'the only point'}"
-        reasons = filter(None, (error.get("message"), error.get("hint"), *result.notes))
-        sentences.append(f"{where}, {result.status}: {'; '.join(reasons) or 'no reason is known'}")
-    return [Items(title="Turns that do not count:", sentences=sentences)] if lost else []
 
 
 def _runs(trials: Trials) -> list[Block]:
@@ -131,25 +121,6 @@ def _runs(trials: Trials) -> list[Block]:
     )
     note = Text(text="dbdyno report RUN writes the report of any of them.", note=True)
     return [Folded(title=f"All {len(trials.trials)} runs with their commands", blocks=[runs, note])]
-
-
-def _surroundings(runs: Sequence[Run]) -> list[Block]:
-    """The server and the host, from the first run of each point."""
-    servers = _shared([_facts_of(run.as_recorded.server) for run in runs])
-    hosts = _shared([dict(readable_pairs(run.as_recorded.host)) for run in runs])
-    shown = {"Server": servers, "Host": hosts}
-    return [Folded(title=title, blocks=[Facts(pairs=one)]) for title, one in shown.items() if one]
-
-
-def _facts_of(server: Mapping[str, Any]) -> dict[str, str]:
-    """Without the lists of settings, which are in each run's report."""
-    chosen = {
-        f"setting {one['name']}": setting_text(str(one["value"]), str(one.get("unit") or ""))
-        for one in server.get("settings", ())
-        if {"name", "value"} <= one.keys()
-    }
-    plain = {name: value for name, value in server.items() if not isinstance(value, list)}
-    return {**dict(readable_pairs(plain)), **chosen}
 
 
 def _shared(described: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from dbdyno.analysis.compare.metrics import metrics_of
-from dbdyno.answers.answer import Answered, QueueOf, Shown, Trial, Trials
+from dbdyno.answers.answer import QueueOf, Shown, Trial, Trials
 from dbdyno.answers.answering import Answers, title_of, verdict
 from dbdyno.answers.level_contrasts import comparisons
 from dbdyno.answers.measuring import metric_of, over_runs
-from dbdyno.model.study import Point, Question
+from dbdyno.model.study import Point
 from dbdyno.report.pages.study.page import doubts
 
 FORMAT_VERSION = 1
@@ -29,13 +29,22 @@ def study_object(trials: Trials, answers: Answers) -> dict[str, Any]:
         "doubts": list(doubts(trials, claim)),
         "points": [_point(trials, point) for point in trials.study.points],
         "comparisons": msgspec.to_builtins(list(compared)),
-        "answers": [_answer(question, answer) for question, answer in answers],
+        "answers": [
+            {
+                "answer": question.answer,
+                "title": title_of(question),
+                "options": question.options,
+                "claims": [_plain(claim) for claim in answer.claims],
+                "shown": [_shown(one) for one in answer.shown],
+                "missing": answer.missing,
+            }
+            for question, answer in answers
+        ],
     }
 
 
 def _study(trials: Trials) -> dict[str, Any]:
     study, spec = trials.study, trials.spec
-    results = study.results
     return {
         "study_id": study.study_id,
         "name": spec.name,
@@ -48,7 +57,7 @@ def _study(trials: Trials) -> dict[str, Any]:
         "looks": study.looks,
         "seed": spec.seed,
         "turns": len(study.turns),
-        "turns_done": sum(result.status == "done" for result in results),
+        "turns_done": sum(result.status == "done" for result in study.results),
         "prepare_s": study.spent.prepare_s,
         "run_s": study.spent.run_s,
         "other_s": study.spent.other_s,
@@ -88,17 +97,6 @@ def _metric(runs: Sequence[Trial], name: str) -> dict[str, float | None]:
         "min": min(values),
         "max": max(values),
         "runs": len(values),
-    }
-
-
-def _answer(question: Question, answer: Answered) -> dict[str, Any]:
-    return {
-        "answer": question.answer,
-        "title": title_of(question),
-        "options": question.options,
-        "claims": [_plain(claim) for claim in answer.claims],
-        "shown": [_shown(one) for one in answer.shown],
-        "missing": answer.missing,
     }
 
 

@@ -37,12 +37,16 @@ _FOOTER = (
 def study_page(trials: Trials, answers: Answers) -> Page:
     """The whole page."""
     claim, spec, step = verdict(answers), trials.spec, next_step(trials)
+    study = trials.study
+    done = f"{count(len(trials.trials))} of {count(len(study.turns))} runs count"
+    ended = {"running": "still running", "interrupted": "interrupted"}.get(study.status, "")
+    began = study.started_at[:19].replace("T", " ")
     return Page(
         name=f"study {trials.study.study_id}",
         title=spec.title,
         head=[
             HeadLine(text=spec.question, style="question"),
-            HeadLine(text=_when_text(trials)),
+            HeadLine(text=" · ".join(filter(None, (began, f"size {spec.size}", done, ended)))),
         ],
         top=[
             Verdict(
@@ -64,15 +68,6 @@ def study_page(trials: Trials, answers: Answers) -> Page:
         ),
         footer=_FOOTER,
     )
-
-
-def _when_text(trials: Trials) -> str:
-    """When, how many runs, and whether that is all of it."""
-    study = trials.study
-    done = f"{count(len(trials.trials))} of {count(len(study.turns))} runs count"
-    ended = {"running": "still running", "interrupted": "interrupted"}.get(study.status, "")
-    began = study.started_at[:19].replace("T", " ")
-    return " · ".join(filter(None, (began, f"size {study.spec.size}", done, ended)))
 
 
 def status_text(claim: Claim) -> str:

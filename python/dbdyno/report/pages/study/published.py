@@ -6,8 +6,6 @@ numbers: each column is drawn as shares of its own largest value.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec.structs import replace
-
 from dbdyno.answers.answer import CurveOf, CurveSeries, TableOf
 from dbdyno.answers.answering import Answers
 from dbdyno.formatting import THIN_SPACE
@@ -37,11 +35,14 @@ def _published(of: Published, answers: Answers, name: str) -> Iterator[Block]:
     if measured is not None:
         yield from _shapes(of, measured, name)
     yield Text(text=f"{of.title} ({of.source}):")
+    numbers = [
+        sum(_number(cell) is not None for cell in cells) for cells in zip(*of.rows, strict=False)
+    ]
     yield Table(
         caption="As published",
         columns=of.columns,
         rows=of.rows,
-        numeric=_numeric(of.columns, of.rows),
+        numeric=frozenset(at for at, known in enumerate(numbers) if known > len(of.rows) / 2),
     )
     if measured is not None:
         yield Table(
@@ -65,43 +66,36 @@ def measured_table(of: Published, answers: Answers) -> TableOf | None:
 
 def _shapes(of: Published, measured: TableOf, name: str) -> Iterator[Figure]:
     """A chart for each column that is numeric in both, if the first column is numeric as well."""
-    for place in range(1, len(of.columns)):
-        published, here = _column(of.rows, place), _column(measured.rows, place)
-        shared = sorted(published.keys() & here.keys())
-        if len(shared) > 1:
-            yield _shape_figure(of, place, _shape(published, shared), _shape(here, shared), name)
+    for place, column in enumerate(of.columns[1:], 1):
+        theirs, here = _column(of.rows, place), _column(measured.rows, place)
+        shared = sorted(theirs.keys() & here.keys())
+        if len(shared) < 2:
+            continue
+        series = [_shape("here", here, shared), _shape("published", theirs, shared)]
+        lowest = min(y for one in series for y in one.y)
+        largest = (max(zip(one.y, one.x, strict=True))[1] for one in reversed(series))
+        yield curve_figure(
+            CurveOf(
+                title=f"{column}: shape",
+                summary=f"Published: largest at {next(largest):g} {of.columns[0]}; here: at "
+                f"{next(largest):g}.",
+                x_title=of.columns[0],
+                y_title="share of its own maximum, over shared points",
+                series=series,
+                x_axis="log",
+                y_axis="log" if lowest < _FAR_BELOW else "linear",
+            ),
+            f"{name}-{place}",
+        )
 
 
-def _shape_figure(
-    of: Published, place: int, published: CurveSeries, measured: CurveSeries, name: str
-) -> Figure:
-    lowest = min(*published.y, *measured.y)
-    return curve_figure(
-        CurveOf(
-            title=f"{of.columns[place]}: shape",
-            summary=f"Published: largest at {_largest(published):g} {of.columns[0]}; here: at "
-            f"{_largest(measured):g}.",
-            x_title=of.columns[0],
-            y_title="share of its own maximum, over shared points",
-            series=[replace(measured, label="here"), replace(published, label="published")],
-            x_axis="log",
-            y_axis="log" if lowest < _FAR_BELOW else "linear",
-        ),
-        f"{name}-{place}",
-    )
-
-
-def _largest(series: CurveSeries) -> float:
-    return max(zip(series.y, series.x, strict=True))[1]
-
-
-def _shape(values: Mapping[float, float], places: Sequence[float]) -> CurveSeries:
+def _shape(label: str, values: Mapping[float, float], places: Sequence[float]) -> CurveSeries:
     """Shares of the largest value, at places that both have.
 
     Otherwise shapes would differ by how far each was measured.
     """
     largest = max(values[place] for place in places)
-    return CurveSeries(label="", x=places, y=[values[place] / largest for place in places])
+    return CurveSeries(label=label, x=places, y=[values[place] / largest for place in places])
 
 
 def _column(rows: Sequence[Sequence[str]], place: int) -> dict[float, float]:
@@ -116,11 +110,3 @@ def _number(cell: str) -> float | None:
         return float(cell.replace(THIN_SPACE, "").replace(" ", "").replace(",", ""))
     except ValueError:
         return None
-
-
-def _numeric(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> frozenset[int]:
-    return frozenset(
-        place
-        for place in range(len(columns))
-        if sum(_number(row[place]) is not None for row in rows) > len(rows) / 2
-    )
