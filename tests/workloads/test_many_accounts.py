@@ -14,8 +14,8 @@ from dbdyno.databases.adapter import Adapter
 from dbdyno.databases.connection import Connection
 from dbdyno.databases.known import native_adapter
 from dbdyno.servers.base import Server
-from dbdyno.workloads import pgbench_laws
 from dbdyno.workloads.invariants import Committed, Snapshot
+from dbdyno.workloads.pgbench import laws as pgbench_laws
 from dbdyno.workloads.registry import find_workload
 from tests.support.ended import ENDED, assert_sound
 

@@ -9,7 +9,6 @@ from dbdyno.model.generators import Block, Constant, Number, Sequence
 from dbdyno.workloads.base import OtherMaker
 from dbdyno.workloads.parameters import FILLFACTOR, SCALE, UNLOGGED, Parameter, Values
 
-DATA = "pgbench"
 ACCOUNTS_PER_BRANCH = 100_000
 TELLERS_PER_BRANCH = 10
 SCALE_OF_WIDE_KEYS = 20_000  # from here on account numbers are eight bytes wide

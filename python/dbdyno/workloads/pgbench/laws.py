@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dbdyno.workloads.invariants import Law, SameChange, Unchanged
 from dbdyno.workloads.parameters import Values
-from dbdyno.workloads.pgbench_data import ACCOUNTS_PER_BRANCH
+from dbdyno.workloads.pgbench.data import ACCOUNTS_PER_BRANCH
 
 ACCOUNTS_ADDED_UP_MAX = 10_000_000
 STRETCHES = 10
@@ -59,7 +59,12 @@ def measures(values: Values) -> dict[str, str]:
     seen = accounts_seen(values)
     if seen == _ALL:
         return _WHOLE
-    stretches = _in_stretches(_count(values))
+    # From the beginning of the table to its end.
+    step = (_count(values) - ACCOUNTS_OF_STRETCH) // (STRETCHES - 1)
+    firsts = [1 + number * step for number in range(STRETCHES)]
+    stretches = " or ".join(
+        f"aid between {first} and {first + ACCOUNTS_OF_STRETCH - 1}" for first in firsts
+    )
     return _WHOLE | {
         seen.abalance: f"{_WHOLE[_ALL.abalance]} where {stretches}",
         seen.delta: f"{_WHOLE[_ALL.delta]} where {stretches}",
@@ -81,12 +86,3 @@ def history_matches_accounts(values: Values) -> SameChange:
 
 def _count(values: Values) -> int:
     return ACCOUNTS_PER_BRANCH * int(values["scale"])
-
-
-def _in_stretches(accounts: int) -> str:
-    """Return the condition for the samples, from the beginning of the table to its end."""
-    step = (accounts - ACCOUNTS_OF_STRETCH) // (STRETCHES - 1)
-    firsts = [1 + number * step for number in range(STRETCHES)]
-    return " or ".join(
-        f"aid between {first} and {first + ACCOUNTS_OF_STRETCH - 1}" for first in firsts
-    )

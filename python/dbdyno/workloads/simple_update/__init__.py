@@ -1,1 +1,0 @@
-"""TPC-B without its hot rows."""

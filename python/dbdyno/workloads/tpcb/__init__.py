@@ -1,1 +1,0 @@
-"""The load of TPC-B, approximately."""
