@@ -32,7 +32,7 @@ SINGLE_USE_MAX = {
     "store": 0.32,
     "analysis": 0.30,
     "cli": 0.24,
-    "workloads": 0.41,
+    "workloads": 0.22,
     "study": 0.41,
     "answers": 0.25,
     "report": 0.28,

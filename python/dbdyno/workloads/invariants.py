@@ -126,14 +126,12 @@ class OnePerTransaction(Struct, frozen=True):
         if least <= grown <= most and grown % self.each == 0:
             return None
         cause = ": did another program write at the same time?" if grown > most else ""
+        each = "" if self.each == 1 else f", each with {self.each}"
         return Violation(
             "one per transaction",
             f"{self.name} grew by {grown}, but {bounds.text} transactions of {self.script} were "
-            f"committed{self._each_text()}{cause}",
+            f"committed{each}{cause}",
         )
-
-    def _each_text(self) -> str:
-        return "" if self.each == 1 else f", each with {self.each}"
 
 
 class Bounded(Struct, frozen=True):

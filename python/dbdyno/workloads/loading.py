@@ -10,9 +10,11 @@ leave every page all-visible and all-frozen.
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dbdyno.databases.adapter import TABLE_NEEDED, Adapter, Dialect
 from dbdyno.databases.connection import Connection
@@ -20,7 +22,7 @@ from dbdyno.databases.schema import Table
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Loaded, Progress
 from dbdyno.model.plan import Endpoint, LoadColumn, LoadPlan, LoadTable
-from dbdyno.workloads.mark import Mark, write_mark
+from dbdyno.workloads.status import Mark
 
 ROWS_PER_PIECE_MIN = 50_000  # below, a separate transaction costs more than it gains
 
@@ -99,25 +101,35 @@ class Loader:
         began = time.monotonic()
         if self.order.replace:
             self._drop([table.name for table in self.order.tables])
-        self._run("create", self._creation())
+        tables, dialect = self.order.tables, self._dialect
+        self._run("create", [*chain(*map(dialect.create, tables)), *self._marks(loaded=False)])
         with self._phase("fill"):
-            self._fill(bulk(self._bulk_plan(endpoint)))
-        self._run(self._dialect.tidying, self._tidying())  # no indexes to process yet
+            plan = LoadPlan(
+                endpoint=endpoint,
+                seed=self.order.seed,
+                jobs=self.order.jobs,
+                tables=[self._bulk_table(table) for table in tables if table.rows],
+            )
+            self._fill(bulk(plan))
+        # No indexes to process yet.
+        self._run(dialect.tidying, [*chain(*map(dialect.filled, tables)), *dialect.tidy(tables)])
         self._run("keys", self._keys())
-        self._run("foreign keys", self._foreign_keys())
+        self._run(
+            "foreign keys",
+            [dialect.add_foreign_key(table, key) for table in tables for key in table.foreign_keys],
+        )
         unwritten = ""
         if self.order.checkpoint:
             with self._phase("checkpoint"):
                 unwritten = self.target.checkpoint(self.connection)
         self._run("mark", self._marks(loaded=True))
         elapsed_s = time.monotonic() - began
-        reason = self._fallback.reason if self._fallback else ""
         return LoadReport(
             rows=self.rows_loaded,
             rows_per_s=self.rows_loaded / elapsed_s,
             jobs=self.order.jobs,
             phases=tuple(self.phases),
-            detour=reason,
+            detour=self._fallback.reason if self._fallback else "",
             unwritten=unwritten,
         )
 
@@ -136,44 +148,21 @@ class Loader:
                 raise DbdynoError(code, f"cannot load (drop): {which}", hint)
         self._run("drop", [self._dialect.drop(names)])
 
-    def _creation(self) -> Iterator[str]:
-        for table in self.order.tables:
-            yield from self._dialect.create(table)
-        yield from self._marks(loaded=False)
-
-    def _tidying(self) -> Iterator[str]:
-        for table in self.order.tables:
-            yield from self._dialect.filled(table)
-        yield from self._dialect.tidy(self.order.tables)
-
     def _keys(self) -> Iterator[str]:
         for table in self.order.tables:
             yield from self._dialect.add_primary_key(table)
             yield from self._dialect.continue_numbering(table)
             yield from (self._dialect.add_index(table, index) for index in table.indexes)
 
-    def _foreign_keys(self) -> Iterator[str]:
-        for table in self.order.tables:
-            for key in table.foreign_keys:
-                yield self._dialect.add_foreign_key(table, key)
-
     def _marks(self, *, loaded: bool) -> Iterator[str]:
-        text = write_mark(
-            Mark(data=self.order.mark.data, scale=self.order.mark.scale, loaded=loaded)
-        )
+        mark = replace(self.order.mark, loaded=loaded)
         for table in self.order.tables:
-            yield self._dialect.comment(table.name, text)
-
-    def _bulk_plan(self, endpoint: Endpoint) -> LoadPlan:
-        return LoadPlan(
-            endpoint=endpoint,
-            seed=self.order.seed,
-            jobs=self.order.jobs,
-            tables=[self._bulk_table(table) for table in self.order.tables if table.rows],
-        )
+            yield self._dialect.comment(table.name, mark.comment)
 
     def _bulk_table(self, table: Table) -> LoadTable:
-        pieces_max = self._pieces_max(table)
+        """Return the table's plan; the engine may divide its rows into so many pieces."""
+        is_whole = self.order.jobs == 1
+        pieces_max = 1 if is_whole else max(1, table.rows_expected // ROWS_PER_PIECE_MIN)
         frozen = pieces_max == 1 and self._dialect.can_fill_frozen(table)
         return LoadTable(
             name=table.name,
@@ -193,10 +182,6 @@ class Loader:
             ],
         )
 
-    def _pieces_max(self, table: Table) -> int:
-        """Return into how many pieces the engine may divide the table."""
-        return 1 if self.order.jobs == 1 else max(1, table.rows_expected // ROWS_PER_PIECE_MIN)
-
     def _fill(self, frames: Iterable[Progress | Loaded]) -> None:
         """Read the engine's frames, which count rows by table, and report the progress.
 
@@ -209,16 +194,12 @@ class Loader:
                 self.rows_loaded = frame.rows
             else:
                 rows_of[frame.table] = frame.rows
-                self.watch(self._progress(sum(rows_of.values()), time.monotonic() - began))
-
-    def _progress(self, rows: int, elapsed_s: float) -> LoadProgress:
-        """The first rows, often those of small tables, say nothing of the time that is left."""
-        rate = rows / elapsed_s if elapsed_s > 0 else 0.0
-        is_known = rows and (
-            elapsed_s >= RATE_KNOWN_S or rows >= RATE_KNOWN_SHARE * self.rows_total
-        )
-        left_s = (self.rows_total - rows) / rate if is_known and rate > 0 else None
-        return LoadProgress("fill", rows, self.rows_total, rate, left_s)
+                rows, elapsed_s = sum(rows_of.values()), time.monotonic() - began
+                rate = rows / elapsed_s if elapsed_s > 0 else 0.0
+                # The first rows, often those of small tables, say nothing of what is left.
+                is_early = elapsed_s < RATE_KNOWN_S and rows < RATE_KNOWN_SHARE * self.rows_total
+                left_s = None if is_early or rate == 0 else (self.rows_total - rows) / rate
+                self.watch(LoadProgress("fill", rows, self.rows_total, rate, left_s))
 
     def _run(self, phase: str, statements: Iterable[str]) -> None:
         with self._phase(phase):

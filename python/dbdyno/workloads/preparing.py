@@ -13,9 +13,8 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.loading import Bulk, Loader, LoadOrder, LoadProgress, LoadReport
-from dbdyno.workloads.mark import Mark
 from dbdyno.workloads.parameters import Value
-from dbdyno.workloads.status import STORAGE, DataStatus, data_status
+from dbdyno.workloads.status import STORAGE, Mark, data_status
 
 
 class LoadOptions(Struct, frozen=True, kw_only=True):
@@ -59,13 +58,24 @@ def prepare_data(  # noqa: PLR0913 (they are independent)
 ) -> Prepared:
     """Return data for these parameters, existing or loaded. ``given`` are the user's parameters."""
     read = workload.read(given)
-    _refuse_unknown_storage(place.target, read)
+    for name, value in read.items():
+        if name in STORAGE and name not in place.target.storage:
+            raise DbdynoError(
+                "bad_parameter",
+                f"{place.target.title} cannot store tables with {name} = {value}",
+                f"leave {name} out on these servers",
+            )
     status = data_status(workload, place.target, place.connection, read)
     if status.state == "compatible" and not options.replace:
         values = workload.complete({**read, workload.scale_name: status.scale or 1})
         return Prepared(values=values, made_by=status.made_by or "")
     if status.state == "incompatible" and not options.replace:
-        raise _in_the_way(workload, status, read)
+        names = ", ".join(table.name for table in workload.tables(workload.complete(read)))
+        raise DbdynoError(
+            "data_in_the_way",
+            f"data for {workload.name} exists, but {status.why}",
+            f"--replace drops {names} and loads them again",
+        )
     if why := place.target.refuses_writes(place.connection):
         raise DbdynoError(
             "read_only",
@@ -73,39 +83,13 @@ def prepare_data(  # noqa: PLR0913 (they are independent)
             "Load it on the primary server, or as a user who may write.",
         )
     values = workload.complete(read)
-    order = _order(workload, values, options, replace=status.state != "absent")
-    report = Loader(place.target, place.connection, order, watch).load(place.endpoint, bulk)
-    return Prepared(values=values, made_by="dbdyno", report=report)
-
-
-def _refuse_unknown_storage(target: Adapter, read: Mapping[str, Value]) -> None:
-    """Raise an error for storage parameters that this database does not support."""
-    for name, value in read.items():
-        if name in STORAGE and name not in target.storage:
-            raise DbdynoError(
-                "bad_parameter",
-                f"{target.title} cannot store tables with {name} = {value}",
-                f"leave {name} out on these servers",
-            )
-
-
-def _order(
-    workload: Workload, values: dict[str, Value], options: LoadOptions, *, replace: bool
-) -> LoadOrder:
-    return LoadOrder(
+    order = LoadOrder(
         tables=workload.tables(values),
         mark=Mark(data=workload.data, scale=int(values.get(workload.scale_name, 1)), loaded=False),
         seed=options.seed,
         jobs=options.jobs,
-        replace=replace,
+        replace=status.state != "absent",
         checkpoint=options.checkpoint,
     )
-
-
-def _in_the_way(workload: Workload, status: DataStatus, read: Mapping[str, Value]) -> DbdynoError:
-    names = ", ".join(table.name for table in workload.tables(workload.complete(read)))
-    return DbdynoError(
-        "data_in_the_way",
-        f"data for {workload.name} exists, but {status.why}",
-        f"--replace drops {names} and loads them again",
-    )
+    report = Loader(place.target, place.connection, order, watch).load(place.endpoint, bulk)
+    return Prepared(values=values, made_by="dbdyno", report=report)

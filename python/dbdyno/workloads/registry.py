@@ -6,7 +6,6 @@ One is called ``WORKLOAD``; a family whose members differ only in their scripts 
 import importlib
 import pkgutil
 from functools import cache
-from types import ModuleType
 
 from dbdyno import workloads
 from dbdyno.errors import DbdynoError, nearest
@@ -18,13 +17,8 @@ def all_workloads() -> dict[str, Workload]:
     """Return the workloads by name."""
     folders = [module.name for module in pkgutil.iter_modules(workloads.__path__) if module.ispkg]
     modules = [importlib.import_module(f"{workloads.__name__}.{name}.workload") for name in folders]
-    found = [workload for module in modules for workload in _of(module)]
-    return {workload.name: workload for workload in found}
-
-
-def _of(module: ModuleType) -> tuple[Workload, ...]:
-    family: tuple[Workload, ...] = getattr(module, "WORKLOADS", ())
-    return family or (module.WORKLOAD,)
+    families = [getattr(module, "WORKLOADS", None) or (module.WORKLOAD,) for module in modules]
+    return {workload.name: workload for family in families for workload in family}
 
 
 def default_texts() -> dict[str, dict[str, str]]:

@@ -51,7 +51,10 @@ def _heap_bytes(table: Table) -> int:
     room = (PAGE_BYTES - PAGE_HEADER_BYTES) * (table.fillfactor or 100) / 100
     rows_a_page = max(1, int(room // width))
     heap = -(-table.rows_expected // rows_a_page) * PAGE_BYTES
-    return heap + round(table.rows_expected * sum(map(_bytes_apart, apart)))
+    chunks = [width / CHUNK_VALUE_BYTES for width in apart]
+    entries = sum(max(1.0, each) for each in chunks) / INDEX_FILL  # of the index of the chunks
+    a_row = sum(chunks) * CHUNK_BYTES + entries * (INDEX_ENTRY_BYTES + CHUNK_KEY_BYTES)
+    return heap + round(table.rows_expected * a_row)
 
 
 def _stored(table: Table) -> tuple[list[float], list[float]]:
@@ -61,13 +64,6 @@ def _stored(table: Table) -> tuple[list[float], list[float]]:
     while ROW_HEADER_BYTES + sum(within) + POINTER_BYTES * len(apart) > LONG_ROW_BYTES and within:
         apart.append(within.pop())
     return [*within, *(POINTER_BYTES for _ in apart)], apart
-
-
-def _bytes_apart(width: float) -> float:
-    """Return the bytes of a value's chunks, and of their index."""
-    chunks = width / CHUNK_VALUE_BYTES
-    entries = max(1.0, chunks) * (INDEX_ENTRY_BYTES + CHUNK_KEY_BYTES) / INDEX_FILL
-    return chunks * CHUNK_BYTES + entries
 
 
 def _index_bytes(table: Table) -> int:
@@ -84,18 +80,15 @@ def _width(column: Column) -> float:
     if column.sql_type in _FIXED_BYTES:
         return _FIXED_BYTES[column.sql_type]
     if match := _DECIMAL.fullmatch(column.sql_type):
-        return _decimal_bytes(column, int(match[1]))
+        # A header, and groups of four digits, before and after the point.
+        scale = int(match[1])
+        whole = len(str(round(abs(mean_number(column.generator)) / 10**scale)))
+        return 3 + 2 * (-(-whole // 4) + -(-scale // 4))
     if match := _CHAR.fullmatch(column.sql_type):
         is_null = isinstance(column.generator, Null) and not column.default
         return 0 if is_null else _with_header(int(match[1]))
     length = mean_length(column.generator)
     return _with_header(length) if length else 0
-
-
-def _decimal_bytes(column: Column, scale: int) -> int:
-    """Return a header and the bytes of groups of four digits, before and after the point."""
-    whole = len(str(round(abs(mean_number(column.generator)) / 10**scale)))
-    return 3 + 2 * (-(-whole // 4) + -(-scale // 4))
 
 
 def _with_header(length: float) -> float:

@@ -1,8 +1,13 @@
-"""Which data exists: none, data that fits, or something in the way. Reads only."""
+"""Which data exists: none, data that fits, or something in the way. Reads only.
+
+A comment on each table that dbdyno loaded, its mark, stays with the data. It distinguishes our data
+from anybody else's, and complete data from an interrupted load.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from dbdyno.databases.adapter import Adapter
@@ -11,11 +16,34 @@ from dbdyno.databases.schema import FoundTable, Table, listed
 from dbdyno.errors import DbdynoError
 from dbdyno.model.generators import value_at
 from dbdyno.workloads.base import Workload
-from dbdyno.workloads.mark import Mark, read_mark
 from dbdyno.workloads.parameters import Value
 
+_MARK_PREFIX = "dbdyno "
 _KEYS_LOOKED_UP = 1000
 _ROWS_SHARE_MIN = 0.5
+
+
+class Mark(Struct, frozen=True, kw_only=True):
+    """The content of the comment on each table."""
+
+    data: str
+    scale: int
+    loaded: bool
+
+    @property
+    def comment(self) -> str:
+        """The comment's text."""
+        return _MARK_PREFIX + msgspec.json.encode(self).decode()
+
+    @classmethod
+    def of(cls, comment: str) -> "Mark | None":
+        """Return the mark in a comment; None if the comment is not dbdyno's."""
+        if not comment.startswith(_MARK_PREFIX):
+            return None
+        try:
+            return msgspec.json.decode(comment.removeprefix(_MARK_PREFIX), type=cls)
+        except msgspec.MsgspecError:
+            return None
 
 
 class DataStatus(Struct, frozen=True, kw_only=True):
@@ -31,61 +59,36 @@ def data_status(
     workload: Workload, target: Adapter, connection: Connection, given: Mapping[str, Value]
 ) -> DataStatus:
     """Compare what exists with the workload and with the given parameters."""
-    with target.understood("inspect the tables"):
-        return _status(workload, target, connection, given)
-
-
-def _status(
-    workload: Workload, target: Adapter, connection: Connection, given: Mapping[str, Value]
-) -> DataStatus:
     wanted = workload.tables(workload.complete(given))
-    found = target.find_tables(connection, [table.name for table in wanted])
-    if not found:
-        return DataStatus(state="absent")
-    _refuse_others(found)
-    mark = _common_mark(found)
-    obstacle = _foreign(workload, wanted, found, mark) or _misshapen(wanted, found)
-    if obstacle:
-        return DataStatus(state="incompatible", why=obstacle)
-    scale = mark.scale if mark else _measured_scale(workload, connection)
-    actual = workload.tables(workload.complete({**given, workload.scale_name: max(scale, 1)}))
-    obstacle = (
-        _other_scale(workload, scale, given)
-        or _other_storage(actual, found, given)
-        or _lacking_rows(actual, connection)
-    )
-    if obstacle:
-        return DataStatus(state="incompatible", scale=scale, why=obstacle)
-    return DataStatus(state="compatible", scale=scale, made_by=_maker(workload, mark))
-
-
-def _refuse_others(found: Mapping[str, FoundTable]) -> None:
-    """Refuse views and the like, which no load replaces."""
-    others = [table.name for table in found.values() if not table.is_table]
-    if others:
-        raise DbdynoError(
-            "not_a_table",
-            f"{', '.join(others)} is not a table",
-            "something else has the table's name: rename it",
+    with target.understood("inspect the tables"):
+        found = target.find_tables(connection, [table.name for table in wanted])
+        if not found:
+            return DataStatus(state="absent")
+        if others := [table.name for table in found.values() if not table.is_table]:
+            raise DbdynoError(  # no load replaces views and the like
+                "not_a_table",
+                f"{', '.join(others)} is not a table",
+                "something else has the table's name: rename it",
+            )
+        marks = {Mark.of(table.comment) for table in found.values()}
+        mark = marks.pop() if len(marks) == 1 else None
+        if why := _foreign(workload, wanted, found, mark) or _misshapen(wanted, found):
+            return DataStatus(state="incompatible", why=why)
+        if mark:
+            scale, made_by = mark.scale, "dbdyno"
+        else:
+            assert workload.other_maker  # otherwise unmarked tables are foreign
+            made_by = workload.other_maker.name
+            scale = int(connection.execute(workload.other_maker.scale_query).fetchone()[0])
+        actual = workload.tables(workload.complete({**given, workload.scale_name: max(scale, 1)}))
+        why = (
+            _other_scale(workload, scale, given)
+            or _other_storage(actual, found, given)
+            or _lacking_rows(actual, connection)
         )
-
-
-def _common_mark(found: dict[str, FoundTable]) -> Mark | None:
-    """Return the mark that all tables share; None if there is none or they differ."""
-    marks = {read_mark(table.comment) for table in found.values()}
-    return marks.pop() if len(marks) == 1 else None
-
-
-def _measured_scale(workload: Workload, connection: Connection) -> int:
-    assert workload.other_maker  # otherwise unmarked tables are foreign
-    row = connection.execute(workload.other_maker.scale_query).fetchone()
-    return int(row[0])
-
-
-def _maker(workload: Workload, mark: Mark | None) -> str:
-    if mark is not None or workload.other_maker is None:
-        return "dbdyno"
-    return workload.other_maker.name
+    if why:
+        return DataStatus(state="incompatible", scale=scale, why=why)
+    return DataStatus(state="compatible", scale=scale, made_by=made_by)
 
 
 def _foreign(
@@ -137,8 +140,11 @@ def _lacking_rows(actual: tuple[Table, ...], connection: Connection) -> str:
     """
     for table in actual:
         wanted = min(table.rows, _KEYS_LOOKED_UP)
-        keys = [_key_at(table, place * table.rows // wanted) for place in range(wanted)]
-        condition = _is_one_of(table, [key for key in keys if key is not None])
+        laws = {column.name: column.generator for column in table.columns}
+        places = (place * table.rows // wanted for place in range(wanted))
+        # A row's primary key, or that of its first child; a value is None if chance decides it.
+        keys = [[value_at(laws[name], place) for name in table.primary_key] for place in places]
+        condition = _is_one_of(table, [key for key in keys if None not in key])
         if not condition:
             continue
         query = f"select count(*) from {table.name} where {condition}"
@@ -151,15 +157,7 @@ def _lacking_rows(actual: tuple[Table, ...], connection: Connection) -> str:
     return ""
 
 
-def _key_at(table: Table, number: int) -> list[int] | None:
-    """Return the primary key of a row, or of its first child; None if chance decides."""
-    laws = {column.name: column.generator for column in table.columns}
-    key = [value_at(laws[name], number) for name in table.primary_key]
-    known = [value for value in key if value is not None]
-    return known if len(known) == len(key) else None
-
-
-def _is_one_of(table: Table, keys: list[list[int]]) -> str:
+def _is_one_of(table: Table, keys: list[list[int | None]]) -> str:
     """Return the condition that a row has one of these keys; empty if there are none."""
     if not any(keys):
         return ""
@@ -175,29 +173,13 @@ def _is_one_of(table: Table, keys: list[list[int]]) -> str:
     return " or ".join(f"({each})" for each in equal)
 
 
-def _same_fillfactor(table: Table, there: FoundTable) -> bool:
-    return table.fillfactor in (None, there.fillfactor or 100)
-
-
-def _same_logging(table: Table, there: FoundTable) -> bool:
-    return table.unlogged == there.unlogged
-
-
-def _same_partitions(table: Table, there: FoundTable) -> bool:
-    return table.partitioning == there.partitioning
-
-
-def _same_foreign_keys(table: Table, there: FoundTable) -> bool:
-    return set(table.foreign_keys) == there.foreign_keys
-
-
 # What each storage parameter means for a table; a workload has those that it declares.
 STORAGE: dict[str, Callable[[Table, FoundTable], bool]] = {
-    "fillfactor": _same_fillfactor,
-    "unlogged": _same_logging,
-    "partitions": _same_partitions,
-    "partition_method": _same_partitions,
-    "foreign_keys": _same_foreign_keys,
+    "fillfactor": lambda table, there: table.fillfactor in (None, there.fillfactor or 100),
+    "unlogged": lambda table, there: table.unlogged == there.unlogged,
+    "partitions": lambda table, there: table.partitioning == there.partitioning,
+    "partition_method": lambda table, there: table.partitioning == there.partitioning,
+    "foreign_keys": lambda table, there: set(table.foreign_keys) == there.foreign_keys,
 }
 
 

@@ -6,9 +6,9 @@ the rows, so that a run continues where the last one ended.
 
 from dbdyno.databases.schema import Column, Table
 from dbdyno.model.generators import Sequence
-from dbdyno.model.plan import Scalar, Script
+from dbdyno.model.plan import Script
 from dbdyno.workloads.base import Workload
-from dbdyno.workloads.invariants import Law, OnePerTransaction
+from dbdyno.workloads.invariants import OnePerTransaction
 from dbdyno.workloads.oltp.data import TABLES
 from dbdyno.workloads.oltp.scripts import Group, text_on
 from dbdyno.workloads.parameters import Parameter, Values
@@ -42,17 +42,9 @@ def _scripts(values: Values, _sql_dialect: str) -> list[Script]:
     return [Script(name=NAME, text=text_on(":table", group, int(values["tables"])))]
 
 
-def _variables(values: Values, _clients: int) -> dict[str, Scalar]:
-    return {"tables": values["tables"], "k": 0}
-
-
 def _measures(values: Values) -> dict[str, str]:
     parts = (f"(select count(*) from {table.name})" for table in _tables(values))
     return {ROWS: f"select {' + '.join(parts)}"}
-
-
-def _laws(values: Values) -> tuple[Law, ...]:
-    return (OnePerTransaction(ROWS, NAME, int(values["rows_per_insert"])),)
 
 
 WORKLOAD = Workload(
@@ -63,7 +55,7 @@ WORKLOAD = Workload(
     tables=_tables,
     scripts=_scripts,
     measures=_measures,
-    laws=_laws,
+    laws=lambda values: (OnePerTransaction(ROWS, NAME, int(values["rows_per_insert"])),),
     balances=(),
-    variables=_variables,
+    variables=lambda values, _clients: {"tables": values["tables"], "k": 0},
 )

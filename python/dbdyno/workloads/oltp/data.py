@@ -49,24 +49,22 @@ PARAMETERS = (
 
 def tables(values: Values) -> tuple[Table, ...]:
     """Return the tables, which are all alike."""
-    return tuple(_table(number, values) for number in range(1, int(values["tables"]) + 1))
-
-
-def _table(number: int, values: Values) -> Table:
     rows = int(values["table_size"])
-    id_type = "serial" if values["auto_inc"] else "int"
-    indexes = (Index(f"k_{number}", ("k",)),) if values["create_secondary"] else ()
-    return Table(
-        name=f"sbtest{number}",
-        columns=(
-            Column("id", id_type, Sequence(), not_null=True),
-            Column("k", "int", Random(1, rows), not_null=True, default="0"),
-            Column("c", "char(120)", Template(C_PATTERN), True, "''"),
-            Column("pad", "char(60)", Template(PAD_PATTERN), True, "''"),
-        ),
-        rows=rows,
-        primary_key=("id",),
-        indexes=indexes,
+    columns = (
+        Column("id", "serial" if values["auto_inc"] else "int", Sequence(), not_null=True),
+        Column("k", "int", Random(1, rows), not_null=True, default="0"),
+        Column("c", "char(120)", Template(C_PATTERN), True, "''"),
+        Column("pad", "char(60)", Template(PAD_PATTERN), True, "''"),
+    )
+    return tuple(
+        Table(
+            name=f"sbtest{number}",
+            columns=columns,
+            rows=rows,
+            primary_key=("id",),
+            indexes=(Index(f"k_{number}", ("k",)),) if values["create_secondary"] else (),
+        )
+        for number in range(1, int(values["tables"]) + 1)
     )
 
 

@@ -38,7 +38,13 @@ class Group(Struct, frozen=True):
 
 def text_of(groups: Sequence[Group], values: Values, *, in_transaction: bool) -> str:
     """Return the script of these groups."""
-    lines = [line for number, group in enumerate(groups) for line in _lines(number, group, values)]
+    tables = int(values["tables"])
+    lines: list[str] = []
+    for number, group in enumerate(groups):
+        lines += group.draws
+        if tables > 1:
+            lines.append(f"\\set table{number} random(1, {tables})")
+        lines += _on_drawn_table(f":table{number}", range(1, tables + 1), group)
     if in_transaction and not values["skip_trx"]:
         lines = ["BEGIN;", *lines, "COMMIT;"]
     return "".join(f"{line}\n" for line in lines)
@@ -48,14 +54,6 @@ def text_on(drawn: str, group: Group, tables: int) -> str:
     """Return the script of one group, on the table that its draws have selected."""
     lines = [*group.draws, *_on_drawn_table(drawn, range(1, tables + 1), group)]
     return "".join(f"{line}\n" for line in lines)
-
-
-def _lines(number: int, group: Group, values: Values) -> Iterator[str]:
-    yield from group.draws
-    tables = int(values["tables"])
-    if tables > 1:
-        yield f"\\set table{number} random(1, {tables})"
-    yield from _on_drawn_table(f":table{number}", range(1, tables + 1), group)
 
 
 def _on_drawn_table(drawn: str, tables: range, group: Group) -> Iterator[str]:

@@ -86,15 +86,11 @@ def _insert(values: Values, sql_dialect: str) -> list[Group]:
     return [scripts.numbered_insert() if is_numbered else scripts.scattered_insert()]
 
 
-def _one(values: Values, name: str) -> Values:
-    return {**values, name: 1}
-
-
 MEMBERS = (
     Member(
         name="oltp_point_select",
         summary="one select by primary key",
-        groups=lambda values, _: [scripts.point_selects(_one(values, "point_selects"))],
+        groups=lambda values, _: [scripts.point_selects({**values, "point_selects": 1})],
     ),
     Member(
         name="oltp_read_only",

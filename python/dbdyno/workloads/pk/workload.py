@@ -6,12 +6,10 @@ requested.
 
 from pathlib import Path
 
-from dbdyno.databases.schema import Table
-from dbdyno.model.plan import Script
 from dbdyno.workloads.base import Workload, script_file
-from dbdyno.workloads.invariants import Law, NotFewer, OnePerTransaction, Unchanged
+from dbdyno.workloads.invariants import NotFewer, OnePerTransaction, Unchanged
 from dbdyno.workloads.keyed_table import keyed_table
-from dbdyno.workloads.parameters import FILLFACTOR, SCALE, UNLOGGED, Parameter, Values
+from dbdyno.workloads.parameters import FILLFACTOR, SCALE, UNLOGGED, Parameter
 
 FOLDER = Path(__file__).parent
 
@@ -27,28 +25,22 @@ OPERATION = Parameter(
 )
 
 
-def _tables(values: Values) -> tuple[Table, ...]:
-    return (keyed_table("tbl", "serial", ROWS_PER_SCALE * int(values["scale"]), values),)
-
-
-def _scripts(values: Values, sql_dialect: str) -> list[Script]:
-    return [script_file(FOLDER, str(values["operation"]), sql_dialect)]
-
-
-def _laws(values: Values) -> tuple[Law, ...]:
-    if values["operation"] == "insert":
-        return (OnePerTransaction(ROWS, "insert"),)
-    return (Unchanged((ROWS,)),)
-
-
 WORKLOAD = Workload(
     name="pk",
     summary="one select, update or insert by primary key",
     parameters=(SCALE, FILLFACTOR, UNLOGGED, OPERATION),
     data="pk",
-    tables=_tables,
-    scripts=_scripts,
+    tables=lambda values: (
+        keyed_table("tbl", "serial", ROWS_PER_SCALE * int(values["scale"]), values),
+    ),
+    scripts=lambda values, sql_dialect: [
+        script_file(FOLDER, str(values["operation"]), sql_dialect)
+    ],
     measures=lambda _values: {ROWS: "select count(*) from tbl"},
-    laws=_laws,
+    laws=lambda values: (
+        OnePerTransaction(ROWS, "insert")
+        if values["operation"] == "insert"
+        else Unchanged((ROWS,)),
+    ),
     balances=(NotFewer(ROWS),),
 )

@@ -6,8 +6,7 @@ requested. ``hot_rows`` limits the updates to a part of the table, as with real 
 
 from pathlib import Path
 
-from dbdyno.databases.schema import Table
-from dbdyno.model.plan import Scalar, Script
+from dbdyno.model.plan import Script
 from dbdyno.workloads.base import Workload, script_file
 from dbdyno.workloads.invariants import NotFewer, Unchanged
 from dbdyno.workloads.keyed_table import keyed_table
@@ -45,10 +44,6 @@ HOT_ROWS = Parameter(
 )
 
 
-def _tables(values: Values) -> tuple[Table, ...]:
-    return (keyed_table("test", "int", int(values["rows"]), values),)
-
-
 def _measures(values: Values) -> dict[str, str]:
     """Return the measures: all rows, and those at keys spread over the table.
 
@@ -66,22 +61,20 @@ def _scripts(values: Values, sql_dialect: str) -> list[Script]:
     return [script_file(FOLDER, "update-hot" if is_hot else str(values["operation"]), sql_dialect)]
 
 
-def _variables(values: Values, _clients: int) -> dict[str, Scalar]:
-    """Return the variables, with at most as many hot rows as there are rows."""
-    rows = int(values["rows"])
-    return {"rows": rows, "hot_rows": min(int(values["hot_rows"]), rows)}
-
-
 WORKLOAD = Workload(
     name="volume",
     summary="one select or update by primary key in a table of any size",
     parameters=(ROWS, FILLFACTOR, UNLOGGED, OPERATION, HOT_ROWS),
     data="volume",
-    tables=_tables,
+    tables=lambda values: (keyed_table("test", "int", int(values["rows"]), values),),
     scripts=_scripts,
     measures=_measures,
     laws=lambda _values: (Unchanged((ROWS_PROBED,)),),
     balances=(NotFewer(ROWS_OF_TEST),),
-    variables=_variables,
+    # At most as many hot rows as there are rows.
+    variables=lambda values, _clients: {
+        "rows": int(values["rows"]),
+        "hot_rows": min(int(values["hot_rows"]), int(values["rows"])),
+    },
     scale_name="rows",
 )
