@@ -16,7 +16,6 @@ from dbdyno.databases.postgresql.server.binaries import embedded_binaries, local
 from dbdyno.errors import DbdynoError
 from dbdyno.home import home_folder
 from dbdyno.servers import cluster, data_sets, privileges
-from dbdyno.servers.caches import cooled, warmed
 from dbdyno.servers.copying import copy_trees
 from dbdyno.servers.data_sets import (
     About,
@@ -42,7 +41,7 @@ import sys, time
 from dbdyno.servers import cluster, data_sets, privileges
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
-data_sets._write = lambda *_: (print("in the middle", flush=True), time.sleep(60))
+data_sets.write_private = lambda *_: (print("in the middle", flush=True), time.sleep(60))
 server = start_private(ServerSpec(settings={"shared_buffers": "64MB"}), connections=1)
 data_sets.keep_data(server, "half", data_sets.About(workload="numbers"))
 """
@@ -239,9 +238,9 @@ def test_caches_are_warm_or_cold_as_requested(home: Path, kind: Kind) -> None:
     with start_private(kind.spec, connections=8) as server:
         fill(server, kind)
         with server.connect() as connection:
-            note = warmed(server, connection, ["numbers"])
+            note = server.warm(connection, ["numbers"])
         assert note.startswith(f"read {3 if kind is POSTGRES else 2} tables and indexes")
-        cold, note = cooled(server)
+        cold, note = server.cooled()
         assert note.startswith("restarted the server and dropped its ")
         assert total(cold) == 250_000
 
@@ -257,7 +256,7 @@ def test_partitions_are_read_and_not_what_has_no_file(
         connection.execute("create table low partition of parts for values from (0) to (500)")
         connection.execute("create table high partition of parts for values from (500) to (1000)")
         connection.execute("insert into parts select generate_series(0, 999)")
-        note = warmed(server, connection, ["parts"])
+        note = server.warm(connection, ["parts"])
     assert note.startswith("read 4 tables and indexes (0.1 MB) into the ")
     assert note.endswith("with pg_prewarm") == prewarms
 

@@ -3,7 +3,7 @@
 from inline_snapshot import snapshot
 
 from dbdyno.databases.postgresql.database import DATABASE
-from dbdyno.servers.durability import promised_settings, settings_by_level
+from dbdyno.servers.product import promised_settings, settings_by_level
 from dbdyno.servers.settings import Setting
 
 

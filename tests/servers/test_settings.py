@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.servers import memory_limit
+from dbdyno.servers import groups
 from dbdyno.servers.settings import (
     Setting,
     choose_settings,
@@ -41,10 +41,10 @@ def test_a_setting_has_one_spelling() -> None:
 def test_memory_is_the_tightest_of_all_that_limits_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory_limit, "memory_limit_bytes", lambda: 2**20)
+    monkeypatch.setattr(groups, "memory_limit_bytes", lambda: 2**20)
     assert this_machine(tmp_path).memory_bytes == 2**20
     assert this_machine(tmp_path, 2**19).memory_bytes == 2**19
-    monkeypatch.setattr(memory_limit, "memory_limit_bytes", lambda: None)
+    monkeypatch.setattr(groups, "memory_limit_bytes", lambda: None)
     assert this_machine(tmp_path).memory_bytes > 2**20
 
 

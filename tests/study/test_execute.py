@@ -147,7 +147,7 @@ def test_a_limit_for_the_loads_statements_is_none_for_warming_the_cache(tmp_path
     def limit(_server, connection, _tables) -> str:
         return connection.execute("show statement_timeout").fetchone()[0]
 
-    monkeypatch.setattr("dbdyno.study.turn_server.warmed", limit)
+    monkeypatch.setattr("dbdyno.servers.private.PrivateServer.warm", limit)
     limited = BASE.replace("[base]", '[base]\nset.statement_timeout = "9s"')
     record = begin(tmp_path, 'cache = "warm"\n' + ONCE.replace(BASE, limited))
     assert {"cache: 0"} == {note for one in record.results for note in one.notes if "cache" in note}

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from dbdyno.host import files
 from dbdyno.model.host import CgroupLimits
-from dbdyno.servers.groups import memberships, upwards
-from dbdyno.servers.memory_limit import memory_limit_bytes
+from dbdyno.servers.groups import memberships, memory_limit_bytes, upwards
 
 
 @dataclass(frozen=True)

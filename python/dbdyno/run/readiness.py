@@ -33,7 +33,7 @@ from dbdyno.run.placement import PlacementRecord
 from dbdyno.run.quiet import BeforeRun
 from dbdyno.run.tools import Tools
 from dbdyno.servers.base import Server
-from dbdyno.servers.durability import settings_by_level
+from dbdyno.servers.product import settings_by_level
 from dbdyno.servers.settings import settings_summary
 from dbdyno.workloads.parameters import Values
 

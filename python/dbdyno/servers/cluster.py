@@ -1,4 +1,4 @@
-"""A server's folder: planned, checked, created and removed. Starts no server.
+"""A server's folder: planned, checked, created, awaited and removed. Starts no server.
 
 Everything is in one folder: data, configuration, log, and the socket, unless its path would be too
 long. Only its owner can connect, over the Unix socket; loopback TCP, if requested, needs a
@@ -10,16 +10,16 @@ import secrets
 import shutil
 import socket
 import tempfile
+import time
 from pathlib import Path
 from stat import S_IMODE
 
 from dbdyno.errors import DbdynoError
-from dbdyno.servers.durability import promised_settings
 from dbdyno.servers.huge_pages import refuse_missing_huge_pages
 from dbdyno.servers.placement import ANYWHERE, Placement, refuse_impossible
 from dbdyno.servers.privileges import server_identity
-from dbdyno.servers.processes import ProcessMark
-from dbdyno.servers.product import Blueprint, Cluster, product_of
+from dbdyno.servers.processes import ProcessMark, is_running
+from dbdyno.servers.product import Blueprint, Cluster, product_of, promised_settings
 from dbdyno.servers.server_folders import place_for
 from dbdyno.servers.settings import choose_settings, this_machine
 from dbdyno.servers.spec import ServerSpec
@@ -29,6 +29,7 @@ LOOPBACK = "127.0.0.1"
 PORT_MAX = 65_535
 LOG_ROOM_BYTES = 1 << 20  # with less, an empty log does not mean that there was nothing to report
 DISK_ROOM_BYTES = 16 << 20  # with less, a server cannot create its first log files
+START_PATIENCE_S = 120
 LOG_END_LINES = 3  # number of a log's last lines shown if none of them reports an error
 
 PREFIX = "dbdyno-"  # of folders in places that others use, too
@@ -76,9 +77,11 @@ def lay_out(folder: Path, blueprint: Blueprint, password: str = "") -> Cluster:
     ``password`` is the one that existing data contains, if there is any.
     """
     placement = blueprint.placement
+    longest_socket = f"{folder}/{blueprint.product.socket_name(PORT_MAX)}"
+    is_short = len(longest_socket.encode()) <= SOCKET_PATH_MAX
     cluster = Cluster(
         folder=folder,
-        socket_folder=_socket_folder(folder, blueprint.product.socket_name(PORT_MAX)),
+        socket_folder=folder if is_short else Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp")),
         data=_new_folder(placement.data_folder) or folder / "data",
         wal=_new_folder(placement.wal_folder),
         port=_free_port() if blueprint.tcp else 0,
@@ -129,6 +132,22 @@ def is_in_place(folder: Path, process: ProcessMark) -> bool:
     return place.is_relative_to(folder.resolve()) or _is_made_by_us(place)
 
 
+def wait_until_ready(cluster: Cluster, process: ProcessMark) -> None:
+    """Wait until the server accepts connections; raise an error if it ends before."""
+    product = cluster.blueprint.product
+    deadline = time.monotonic() + START_PATIENCE_S
+    while not product.is_ready(cluster, process.pid):
+        if not is_running(process):
+            raise not_started(cluster)
+        if time.monotonic() > deadline:
+            raise DbdynoError(
+                "server_slow",
+                f"{product.title} was not ready after {START_PATIENCE_S} s",
+                "is the disk very slow, or the host out of memory?",
+            )
+        time.sleep(0.01)
+
+
 def not_started(cluster: Cluster) -> DbdynoError:
     """Return the error for a server that ended before it was ready."""
     blueprint = cluster.blueprint
@@ -154,13 +173,6 @@ def not_started(cluster: Cluster) -> DbdynoError:
         f"{reason or '; '.join(lines[-LOG_END_LINES:])}",
         hint,
     )
-
-
-def _socket_folder(folder: Path, name: str) -> Path:
-    """Return the folder itself, or a short one if a socket's path in it would be too long."""
-    if len(f"{folder}/{name}".encode()) <= SOCKET_PATH_MAX:
-        return folder
-    return Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp"))
 
 
 def _new_folder(place: Path | None) -> Path | None:

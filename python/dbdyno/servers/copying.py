@@ -38,7 +38,13 @@ def copy_trees(pairs: list[tuple[Path, Path]], what: str) -> None:
         try:
             _copy_contents(source, target)
         except OSError as error:
-            raise _interpreted(error, target, what) from error
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise DbdynoError(
+                "disk_full",
+                f"{what} did not fit: {target} is full",
+                "free some space, or use a smaller scale",
+            ) from error
     os.sync()
 
 
@@ -134,13 +140,3 @@ def _allocated(path: Path) -> int:
         return path.lstat().st_blocks * BLOCK_BYTES
     except FileNotFoundError:
         return 0
-
-
-def _interpreted(error: OSError, folder: Path, what: str) -> OSError | DbdynoError:
-    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-        return error
-    return DbdynoError(
-        "disk_full",
-        f"{what} did not fit: {folder} is full",
-        "free some space, or use a smaller scale",
-    )

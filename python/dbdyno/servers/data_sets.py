@@ -56,18 +56,12 @@ class _Written(Struct, frozen=True, kw_only=True):
     about: About
 
 
-class DataSet(Struct, frozen=True, kw_only=True):
+class DataSet(_Written, frozen=True, kw_only=True):
     """A data set. ``used_at`` is when a server last got a copy."""
 
     key: str
     folder: Path
-    product: Kind
-    version: str
-    settings: dict[str, str]
-    bytes: int
-    made_at: str
     used_at: str
-    about: About
 
     def password(self) -> str:
         """Return the password of the data's owner for connections over TCP."""
@@ -181,50 +175,9 @@ def restore(data: DataSet, cluster: Cluster) -> None:
 
 
 def _fill(folder: Path, cluster: Cluster, about: About) -> None:
-    size = _data_bytes(cluster)
+    size = tree_bytes(cluster.data) + (tree_bytes(cluster.wal) if cluster.wal else 0)
     _move_in(cluster, folder, size)
     write_private(folder / PASSWORD, cluster.password)
-    _write(folder, cluster, about, size)
-    os.sync()
-
-
-def _move_in(cluster: Cluster, folder: Path, size: int) -> None:
-    """Move data and WAL into separate folders, so that a server can have them on separate disks."""
-    if cluster.data.stat().st_dev != folder.stat().st_dev:
-        refuse_lack_of_room(size, folder, "the data set")
-    log = folder / "wal"
-    log.mkdir(mode=0o700)
-    for path in _log_files(cluster):
-        shutil.move(path, log / path.name)
-    if cluster.blueprint.product.wal_folder:
-        _without_its_log(_link(cluster))
-    shutil.move(cluster.data, folder / "data")
-
-
-def _without_its_log(place: Path) -> None:
-    """Remove the WAL's folder or link, which would be in the way of a server's own WAL folder."""
-    if place.is_symlink():
-        place.unlink()
-    else:
-        place.rmdir()
-
-
-def _log_files(cluster: Cluster) -> list[Path]:
-    names = cluster.blueprint.product.wal_names
-    return [path for name in names for path in cluster.wal_place.glob(name)]
-
-
-def _link(cluster: Cluster) -> Path:
-    """The link by which a server with a fixed WAL folder finds it elsewhere."""
-    return cluster.data / cluster.blueprint.product.wal_folder
-
-
-def _data_bytes(cluster: Cluster) -> int:
-    apart = tree_bytes(cluster.wal) if cluster.wal else 0
-    return tree_bytes(cluster.data) + apart
-
-
-def _write(folder: Path, cluster: Cluster, about: About, size: int) -> None:
     blueprint = cluster.blueprint
     written = _Written(
         product=blueprint.product.name,
@@ -235,6 +188,31 @@ def _write(folder: Path, cluster: Cluster, about: About, size: int) -> None:
         about=about,
     )
     write_private(folder / ABOUT, msgspec.json.encode(written).decode())
+    os.sync()
+
+
+def _move_in(cluster: Cluster, folder: Path, size: int) -> None:
+    """Move data and WAL into separate folders, so that a server can have them on separate disks."""
+    if cluster.data.stat().st_dev != folder.stat().st_dev:
+        refuse_lack_of_room(size, folder, "the data set")
+    log = folder / "wal"
+    log.mkdir(mode=0o700)
+    for name in cluster.blueprint.product.wal_names:
+        for path in [*cluster.wal_place.glob(name)]:
+            shutil.move(path, log / path.name)
+    if cluster.blueprint.product.wal_folder:
+        # It would be in the way of a server's own.
+        place = _link(cluster)
+        if place.is_symlink():
+            place.unlink()
+        else:
+            place.rmdir()
+    shutil.move(cluster.data, folder / "data")
+
+
+def _link(cluster: Cluster) -> Path:
+    """The link by which a server with a fixed WAL folder finds it elsewhere."""
+    return cluster.data / cluster.blueprint.product.wal_folder
 
 
 def _read(folder: Path) -> DataSet | None:

@@ -1,8 +1,9 @@
-"""Control groups for private servers: created below dbdyno's, with limits, and cleaned up later.
+"""Control groups: dbdyno's own, whose limits hold for it, and those of private servers below.
 
-Supports both versions of the interface. The guard enters them before it starts the server and
-removes them afterwards; those of a guard that was itself killed are removed when the next one is
-created here. If something is missing (a controller, the right to write), the error names it.
+Supports both versions of the interface. The guard enters the groups that are created here before it
+starts the server, and removes them afterwards; those of a guard that was itself killed are removed
+when the next one is created. If something is missing (a controller, the right to write), the error
+names it.
 """
 
 import os
@@ -23,8 +24,8 @@ HINT = (
     "-p Delegate=yes), or leave --server-cores and --server-memory out"
 )
 
-# The values to write for a server's limit, by controller, in each version.
 CPU, MEMORY = "cpu", "memory"
+V1_UNLIMITED_BYTES = 2**62  # version 1 represents "no limit" as the largest number of pages
 Limits = Mapping[str, float]
 
 
@@ -71,12 +72,37 @@ def upwards(mount: Path, path: str) -> Iterator[Path]:
     yield from (f for f in (folder, *folder.parents) if f.is_relative_to(mount) and f.is_dir())
 
 
+def available_memory_bytes() -> int:
+    """Return the host's memory, or the limit of this process if that is lower."""
+    installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limit = memory_limit_bytes()
+    return installed if limit is None else min(installed, limit)
+
+
+def memory_limit_bytes(root: Path = Path("/")) -> int | None:
+    """Return the lowest limit of this process's group and those above it; None if there is none."""
+    mounts = root / "sys/fs/cgroup"
+    paths = {}
+    with suppress(OSError):
+        paths = dict(memberships((root / "proc/self/cgroup").read_text()))
+    if (mounts / "cgroup.controllers").exists():
+        files = [group / "memory.max" for group in upwards(mounts, paths.get("", "/"))]
+    else:
+        groups = upwards(mounts / "memory", paths.get("memory", "/"))
+        files = [group / "memory.limit_in_bytes" for group in groups]
+    limits = []
+    for file in files:
+        with suppress(OSError, ValueError):  # the root has no limit, and version 2 writes "max"
+            limits.append(int(file.read_text()))
+    return min((limit for limit in limits if limit < V1_UNLIMITED_BYTES), default=None)
+
+
 def _made_v1(own: Mapping[str, str], controller: str, limit: float) -> Group:
     mount = MOUNTS / controller
     above = next(upwards(mount, own.get(controller, "/")), None)
     if controller not in own or above is None:
         raise _unavailable(f"the {controller} controller is not mounted below {MOUNTS}")
-    return _made(above, above, _files_v1(controller, limit))
+    return _made(above, above, _files(1, controller, limit))
 
 
 def _made_v2(path: str, limits: Limits) -> Group:
@@ -85,7 +111,7 @@ def _made_v2(path: str, limits: Limits) -> Group:
     The kernel forbids a group both to contain processes and to delegate controllers, so that this
     is rarely our own group, but its parent, if it was delegated to us.
     """
-    files = {name: text for item in limits.items() for name, text in _files_v2(*item).items()}
+    files = {name: text for item in limits.items() for name, text in _files(2, *item).items()}
     home = next(upwards(MOUNTS, path), MOUNTS)
     for above in upwards(MOUNTS, path):
         if _hands_on(above, limits):
@@ -113,18 +139,13 @@ def _made(above: Path, home: Path, files: Mapping[str, str]) -> Group:
     except OSError as error:
         raise _unavailable(f"{folder}: {error.strerror}") from error
     for name, text in files.items():
-        _write(folder / name, text)
+        try:
+            (folder / name).write_text(text)
+        except OSError as error:  # only now the kernel refuses it, and names no file
+            with suppress(OSError):
+                folder.rmdir()
+            raise _unavailable(f"writing {text!r} to {folder / name}: {error.strerror}") from error
     return Group(str(folder), str(home), dict(files))
-
-
-def _write(file: Path, text: str) -> None:
-    """Write a value; the kernel refuses it only then, without naming the file."""
-    try:
-        file.write_text(text)
-    except OSError as error:
-        with suppress(OSError):
-            file.parent.rmdir()
-        raise _unavailable(f"writing {text!r} to {file}: {error.strerror}") from error
 
 
 def _sweep(above: Path) -> None:
@@ -136,16 +157,15 @@ def _sweep(above: Path) -> None:
                 folder.rmdir()
 
 
-def _files_v1(controller: str, limit: float) -> dict[str, str]:
-    if controller == MEMORY:
-        return {"memory.limit_in_bytes": str(int(limit))}
-    return {"cpu.cfs_period_us": str(PERIOD_US), "cpu.cfs_quota_us": str(int(limit * PERIOD_US))}
-
-
-def _files_v2(controller: str, limit: float) -> dict[str, str]:
-    if controller == MEMORY:
-        return {"memory.max": str(int(limit))}
-    return {"cpu.max": f"{int(limit * PERIOD_US)} {PERIOD_US}"}
+def _files(version: int, controller: str, limit: float) -> dict[str, str]:
+    """Return the values to write for a server's limit, by file, in a version of the interface."""
+    quota = str(int(limit * PERIOD_US))
+    return {
+        (1, CPU): {"cpu.cfs_period_us": str(PERIOD_US), "cpu.cfs_quota_us": quota},
+        (1, MEMORY): {"memory.limit_in_bytes": str(int(limit))},
+        (2, CPU): {"cpu.max": f"{quota} {PERIOD_US}"},
+        (2, MEMORY): {"memory.max": str(int(limit))},
+    }[version, controller]
 
 
 def _unavailable(why: str) -> DbdynoError:

@@ -66,18 +66,14 @@ def _serve(order: dict[str, Any]) -> None:
         except OSError as error:
             _send(f"refused {error.strerror}: {error.filename}")
             _wait_for_dismissal()
-        _serve_once(server, order)
-        _wait_for("start")
-
-
-def _serve_once(command: list[str], order: dict[str, Any]) -> None:
-    """Run the server until a command arrives or the server ends by itself."""
-    with _running(command, order, order["stop_signal"]) as process:
-        _send(str(process.pid))
-        if not _has_ended(process):
-            process.send_signal(order["clean_signal"])
-        code = _wait(process)
-    _send(f"ended {code}")
+        with _running(server, order, order["stop_signal"]) as process:
+            _send(str(process.pid))
+            if not _has_ended(process):
+                process.send_signal(order["clean_signal"])
+            code = _wait(process)
+        _send(f"ended {code}")
+        while _receive() != "start":  # the folder is still needed
+            pass
 
 
 @contextlib.contextmanager
@@ -176,12 +172,6 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
         return True
     _receive()
     return False
-
-
-def _wait_for(message: str) -> None:
-    """Wait for a command: the server has ended, but its folder is still needed."""
-    while _receive() != message:
-        pass
 
 
 def _wait_for_dismissal() -> NoReturn:

@@ -14,7 +14,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.servers import guard
 from dbdyno.servers.cluster import not_started
 from dbdyno.servers.groups import Group, make_groups, remove_groups
-from dbdyno.servers.placement import Placement, policy_order
+from dbdyno.servers.placement import policy_order
 from dbdyno.servers.processes import ProcessMark, mark_of
 from dbdyno.servers.product import Cluster
 
@@ -62,9 +62,18 @@ class Guard:
         """Return the server's process, once the guard has prepared its folder and started it."""
         message = self._received()
         if message.startswith("refused "):
-            raise _refused(message.removeprefix("refused "))
+            raise DbdynoError(
+                "placement_refused",
+                f"the kernel refuses the server's placement: {message.removeprefix('refused ')}",
+                "in a container this may need a capability (set_mempolicy: CAP_SYS_NICE)",
+            )
         if not message and self._has_been_killed():
-            raise _killed(cluster)
+            title = cluster.blueprint.product.title
+            raise DbdynoError(
+                "guard_killed",
+                f"the guard of the private {title} was killed before the server had started",
+                "was it the kernel, for lack of memory? (dmesg)",
+            )
         if not message.isdecimal():
             raise not_started(cluster)
         try:
@@ -76,8 +85,14 @@ class Guard:
         """Have the server write everything to disk and end, however long that takes."""
         self._send("stop")
         message = self._received()
-        if message != "ended 0" or not cluster.blueprint.product.is_clean(cluster):
-            raise _not_clean(cluster, message)
+        product = cluster.blueprint.product
+        if message != "ended 0" or not product.is_clean(cluster):
+            code = message.removeprefix("ended ") or "unknown: its guard is gone"
+            raise DbdynoError(
+                "not_shut_down",
+                f"{product.title} did not shut down cleanly (exit code {code})",
+                f"its log is {cluster.log}",
+            )
 
     def start_again(self, cluster: Cluster) -> ProcessMark:
         """Start a server that was shut down; return its process."""
@@ -98,7 +113,11 @@ class Guard:
         try:
             self.process.wait(STOP_PATIENCE_S)
         except subprocess.TimeoutExpired:
-            _warn_still_running(self.process.pid)
+            text = (
+                f"a private server has not stopped after {STOP_PATIENCE_S} s: its guard (process "
+                f"{self.process.pid}) continues, and removes its folder when it has stopped"
+            )
+            warnings.warn(StillEnding(text), stacklevel=2)
 
     @property
     def was_killed(self) -> bool:
@@ -126,6 +145,7 @@ class Guard:
 
 def _order(cluster: Cluster, groups: tuple[Group, ...], *, is_installed: bool) -> dict[str, object]:
     blueprint = cluster.blueprint
+    placement = blueprint.placement
     installer, server = cluster.commands()
     return {
         "commands": [server] if is_installed else [installer, server],
@@ -134,48 +154,9 @@ def _order(cluster: Cluster, groups: tuple[Group, ...], *, is_installed: bool) -
         "log": str(cluster.log),
         "stop_signal": blueprint.product.stop_signal,
         "clean_signal": blueprint.product.clean_signal,
-        "placement": _placement_order(blueprint.placement, groups),
+        "placement": {
+            "cpus": placement.server_cpus.numbers if placement.server_cpus else (),
+            "policy": policy_order(placement.numa) if placement.numa else None,
+            "groups": to_builtins(groups),
+        },
     }
-
-
-def _placement_order(placement: Placement, groups: tuple[Group, ...]) -> dict[str, object]:
-    return {
-        "cpus": placement.server_cpus.numbers if placement.server_cpus else (),
-        "policy": policy_order(placement.numa) if placement.numa else None,
-        "groups": to_builtins(groups),
-    }
-
-
-def _refused(why: str) -> DbdynoError:
-    return DbdynoError(
-        "placement_refused",
-        f"the kernel refuses the server's placement: {why}",
-        "in a container this may need a capability (set_mempolicy: CAP_SYS_NICE)",
-    )
-
-
-def _not_clean(cluster: Cluster, message: str) -> DbdynoError:
-    product = cluster.blueprint.product
-    code = message.removeprefix("ended ") or "unknown: its guard is gone"
-    return DbdynoError(
-        "not_shut_down",
-        f"{product.title} did not shut down cleanly (exit code {code})",
-        f"its log is {cluster.log}",
-    )
-
-
-def _killed(cluster: Cluster) -> DbdynoError:
-    return DbdynoError(
-        "guard_killed",
-        f"the guard of the private {cluster.blueprint.product.title} was killed before the server "
-        "had started",
-        "was it the kernel, for lack of memory? (dmesg)",
-    )
-
-
-def _warn_still_running(process_id: int) -> None:
-    text = (
-        f"a private server has not stopped after {STOP_PATIENCE_S} s: its guard (process "
-        f"{process_id}) continues, and removes its folder when it has stopped"
-    )
-    warnings.warn(StillEnding(text), stacklevel=3)

@@ -35,7 +35,9 @@ def refuse_missing_huge_pages(
     if values.get(wanted.setting, "").lower() not in YES:
         return
     cache_bytes = size_bytes(values[wanted.cache], wanted.bare_unit_bytes)
-    free, page_bytes = _free(meminfo)
+    fields = dict(re.findall(r"^(\w+):\s+(\d+)", meminfo.read_text(), re.MULTILINE))
+    free = int(fields.get("HugePages_Free", 0)) - int(fields.get("HugePages_Rsvd", 0))
+    page_bytes = int(fields["Hugepagesize"]) * 1024
     needed = -(-cache_bytes // page_bytes)
     if needed > free:
         raise DbdynoError(
@@ -45,10 +47,3 @@ def refuse_missing_huge_pages(
             f"as root: sysctl vm.nr_hugepages={round(needed * (1 + SPARE_SHARE)) + 1}, or a "
             "smaller cache",
         )
-
-
-def _free(meminfo: Path) -> tuple[int, int]:
-    """Return the number of free huge pages, and the bytes of one."""
-    fields = dict(re.findall(r"^(\w+):\s+(\d+)", meminfo.read_text(), re.MULTILINE))
-    reserved = int(fields.get("HugePages_Rsvd", 0))
-    return int(fields.get("HugePages_Free", 0)) - reserved, int(fields["Hugepagesize"]) * 1024

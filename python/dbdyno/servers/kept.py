@@ -26,6 +26,7 @@ from dbdyno.servers.cluster import (
     lay_out,
     not_started,
     remove,
+    wait_until_ready,
 )
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
@@ -33,7 +34,6 @@ from dbdyno.servers.product import Cluster, Product, product_of
 from dbdyno.servers.record import FILE, LOG, ServerRecord, read_record, server_of, write_record
 from dbdyno.servers.server_folders import place_for, place_of
 from dbdyno.servers.spec import EXAMPLE, ServerSpec
-from dbdyno.servers.starting import wait_until_ready
 
 FIRST = "Start one: dbdyno server start"
 WHAT_ELSE = f"For a new server, give its kind: {EXAMPLE}."
@@ -85,7 +85,16 @@ def list_kept() -> list[KeptServer]:
     for folder in folders:
         record = read_record(folder)
         if record is not None:
-            lines.append(_line(folder, record))
+            started = datetime.fromtimestamp((folder / FILE).stat().st_mtime, UTC)
+            line = KeptServer(
+                name=folder.name,
+                product=product_of(record.product).title,
+                running=is_running(record.process),
+                version=record.version,
+                started_at=started.isoformat(timespec="seconds"),
+                log=folder / LOG,
+            )
+            lines.append(line)
         elif (folder / FILE).exists():
             why = not_a_file(folder / FILE) or f"{folder / FILE} is damaged"
             warnings.warn(f"{why}: its server is left out", stacklevel=2)
@@ -113,7 +122,13 @@ def stop_kept(name: str) -> None:
     _record(name)  # no lock for a name that does not exist
     with _named(name) as folder:
         record = _record(name)
-        _refuse_copied(record, folder)
+        original = Path(record.folder)
+        if is_running(record.process) and original.exists() and not original.samefile(folder):
+            raise DbdynoError(
+                "copied_server",
+                f"{folder} is a copy: its server runs in {original}",
+                "stop the server there, with that DBDYNO_HOME; then this command removes the copy",
+            )
         _refuse_changed(record, folder)
         if not end(record.process, record.stop_signal, STOP_PATIENCE_S):
             end(record.process, signal.SIGKILL, STOP_PATIENCE_S)
@@ -220,17 +235,6 @@ def _refuse_taken(name: str, folder: Path) -> None:
     )
 
 
-def _refuse_copied(record: ServerRecord, folder: Path) -> None:
-    """Refuse to stop the server of another folder, of which this one is a copy."""
-    original = Path(record.folder)
-    if is_running(record.process) and original.exists() and not original.samefile(folder):
-        raise DbdynoError(
-            "copied_server",
-            f"{folder} is a copy: its server runs in {original}",
-            "stop the server there, with that DBDYNO_HOME; then this command removes the copy",
-        )
-
-
 def _refuse_changed(record: ServerRecord, folder: Path) -> None:
     """Refuse what would stop another process, or remove another folder."""
     if folder.is_symlink():
@@ -261,15 +265,3 @@ def _record(name: str, hint: str = "") -> ServerRecord:
         next_step = "See dbdyno server list." if names else FIRST
         raise DbdynoError("unknown_server", message, hint or next_step)
     return record
-
-
-def _line(folder: Path, record: ServerRecord) -> KeptServer:
-    started = datetime.fromtimestamp((folder / FILE).stat().st_mtime, UTC)
-    return KeptServer(
-        name=folder.name,
-        product=product_of(record.product).title,
-        running=is_running(record.process),
-        version=record.version,
-        started_at=started.isoformat(timespec="seconds"),
-        log=folder / LOG,
-    )

@@ -7,7 +7,6 @@ permitted. Nothing is lost: pages are written to disk first.
 import ctypes
 import mmap
 import os
-from contextlib import suppress
 from pathlib import Path
 
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
@@ -18,14 +17,20 @@ def drop_files(*folders: Path) -> str:
     """Drop the files of these folders from the page cache; return what was done, in words."""
     paths = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
     os.sync()  # dirty pages cannot be dropped
-    size = sum(map(_drop, paths))
+    size = 0
+    for path in paths:
+        with path.open("rb", buffering=0) as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            size += os.fstat(file.fileno()).st_size
     text = f"dropped its {len(paths)} files ({size / 1e6:.1f} MB) from the page cache"
     left = sum(map(is_cached, paths))
     if not left:
         return text
-    if _drop_all():
-        return f"{text}, then the whole page cache: pages of {left} files had remained"
-    return f"{text}, but pages of {left} files remained"
+    try:
+        DROP_CACHES.write_text(PAGE_CACHE)
+    except OSError:
+        return f"{text}, but pages of {left} files remained"
+    return f"{text}, then the whole page cache: pages of {left} files had remained"
 
 
 def is_cached(path: Path) -> bool:
@@ -41,16 +46,3 @@ def is_cached(path: Path) -> bool:
         finally:
             del start  # otherwise the mapping could not be closed
         return any(page & 1 for page in bytes(pages))
-
-
-def _drop(path: Path) -> int:
-    with path.open("rb", buffering=0) as file:
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        return os.fstat(file.fileno()).st_size
-
-
-def _drop_all() -> bool:
-    with suppress(OSError):
-        DROP_CACHES.write_text(PAGE_CACHE)
-        return True
-    return False

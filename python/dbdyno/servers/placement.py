@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
-from dbdyno.servers.memory_limit import available_memory_bytes
+from dbdyno.servers.groups import available_memory_bytes
 
 Policy: TypeAlias = Literal["interleave", "localalloc", "bind", "preferred"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)

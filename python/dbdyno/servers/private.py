@@ -7,26 +7,27 @@ What a crash of the whole host leaves behind is removed by the next start.
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from msgspec import structs
 
+from dbdyno.databases.connection import Connection
 from dbdyno.home import locked
 from dbdyno.servers.base import Server
-from dbdyno.servers.cluster import draw_blueprint, is_in_place, lay_out, remove
+from dbdyno.servers.cluster import draw_blueprint, is_in_place, lay_out, remove, wait_until_ready
 from dbdyno.servers.data_sets import DataSet, in_use, refuse_other_server, restore
 from dbdyno.servers.guard_client import Guard
 from dbdyno.servers.page_cache import drop_files
 from dbdyno.servers.placement import ANYWHERE, Placement
-from dbdyno.servers.processes import ProcessMark, end, outwait_group
+from dbdyno.servers.processes import end, outwait_group
 from dbdyno.servers.product import Blueprint, Cluster
 from dbdyno.servers.record import read_record, server_of, write_record
 from dbdyno.servers.settings import choose_settings
 from dbdyno.servers.spec import ServerSpec
-from dbdyno.servers.starting import wait_until_ready
 
 STOP_PATIENCE_S = 30
 
@@ -61,14 +62,37 @@ class PrivateServer(Server):
         """Start it again after ``shut_down``, on the same data, with these settings added."""
         cluster = self.cluster
         if settings:
-            cluster = _with_settings(cluster, settings)
+            blueprint = cluster.blueprint
+            chosen = choose_settings(blueprint.settings, (), settings)
+            blueprint.product.check(blueprint.binaries, chosen)  # nothing is changed if it refuses
+            cluster = structs.replace(
+                cluster, blueprint=structs.replace(blueprint, settings=chosen)
+            )
+            blueprint.product.configure(cluster)
         cluster.log.write_bytes(b"")  # its contents concern the previous start
-        return _answering(self, cluster, self.guard.start_again(cluster))
+        mark = self.guard.start_again(cluster)
+        wait_until_ready(cluster, mark)
+        record = write_record(cluster, mark)
+        return replace(self, cluster=cluster, process_id=mark.pid, settings=record.settings)
 
     def restarted(self, settings: Mapping[str, str] | None = None) -> "PrivateServer":
         """Shut it down cleanly and start it again; the old object must no longer be used."""
         self.shut_down()
         return self.started_again(settings)
+
+    def warm(self, connection: Connection, tables: Sequence[str]) -> str:
+        """Read the tables and their indexes into the caches; return what was done, in words."""
+        return self.cluster.blueprint.product.warm(connection, tables)
+
+    def cooled(self) -> tuple["PrivateServer", str]:
+        """Restart it with cold caches; return it, and what was done, in words.
+
+        Neither the server nor the kernel then caches a page of the data: between stop and start,
+        the files are dropped from the kernel's cache.
+        """
+        self.shut_down()
+        dropped = drop_files(self.cluster.data, self.cluster.wal_place)
+        return self.started_again(), f"restarted the server and {dropped}"
 
 
 def start_private(
@@ -94,7 +118,12 @@ def start_private(
             remove(folder)
             raise
     try:
-        return _first_started(cluster, guard, blueprint.place)
+        mark = guard.announced(cluster)
+        record = write_record(cluster, mark)  # by which it is found if the guard is killed
+        wait_until_ready(cluster, mark)
+        stopper = partial(_stop, guard, blueprint.place)
+        shared = vars(server_of("private", record)) | {"stopper": stopper}
+        return PrivateServer(**shared, cluster=cluster, guard=guard)
     except BaseException:
         _stop(guard, blueprint.place)
         raise
@@ -113,40 +142,12 @@ def _laid_out(folder: Path, blueprint: Blueprint, data: DataSet | None) -> Clust
     return cluster
 
 
-def _first_started(cluster: Cluster, guard: Guard, place: Path) -> PrivateServer:
-    mark = guard.announced(cluster)
-    record = write_record(cluster, mark)  # by which it is found if the guard is killed
-    wait_until_ready(cluster, mark)
-    return PrivateServer(
-        **{**vars(server_of("private", record)), "stopper": lambda: _stop(guard, place)},
-        cluster=cluster,
-        guard=guard,
-    )
-
-
 def _stop(guard: Guard, place: Path) -> None:
     """Have the guard stop the server and remove its folder; if it was killed, do so ourselves."""
     guard.dismiss()
     if guard.was_killed:
         with locked(place / "lock"):
             _clear_up(place, guard.process.pid)
-
-
-def _answering(server: PrivateServer, cluster: Cluster, mark: ProcessMark) -> PrivateServer:
-    """Return the server, in a new process."""
-    wait_until_ready(cluster, mark)
-    record = write_record(cluster, mark)
-    return replace(server, cluster=cluster, process_id=record.process.pid, settings=record.settings)
-
-
-def _with_settings(cluster: Cluster, settings: Mapping[str, str]) -> Cluster:
-    """Write its configuration again; nothing is changed if the server refuses it."""
-    blueprint = cluster.blueprint
-    chosen = choose_settings(blueprint.settings, (), settings)
-    blueprint.product.check(blueprint.binaries, chosen)
-    changed = structs.replace(cluster, blueprint=structs.replace(blueprint, settings=chosen))
-    blueprint.product.configure(changed)
-    return changed
 
 
 @contextmanager

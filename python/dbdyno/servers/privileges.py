@@ -64,8 +64,10 @@ def server_identity() -> Identity:
     """Return the identity for servers that this process starts."""
     if not is_root():
         return Identity()
-    if _namespaces_work():
-        return Identity(prefix=UNSHARE)
+    if shutil.which(UNSHARE[0]) is not None:
+        probe = subprocess.run([*UNSHARE, "true"], capture_output=True, check=False)
+        if probe.returncode == 0:
+            return Identity(prefix=UNSHARE)
     return ordinary_account()
 
 
@@ -80,9 +82,3 @@ def ordinary_account() -> Identity:
         "a database server does not run as root, and no other account was found",
         "run dbdyno as an ordinary user",
     )
-
-
-def _namespaces_work() -> bool:
-    if shutil.which(UNSHARE[0]) is None:
-        return False
-    return subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode == 0

@@ -3,7 +3,9 @@
 Knows nothing about processes: all servers are started, monitored and stopped in the same way.
 """
 
+import re
 import signal
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,9 +15,10 @@ from typing import Literal
 from msgspec import Struct
 
 from dbdyno.databases.connection import Connection
+from dbdyno.databases.durability import MEANING
 from dbdyno.databases.known import startable
 from dbdyno.errors import DbdynoError
-from dbdyno.model.database import Database
+from dbdyno.model.database import Database, Promise
 from dbdyno.model.plan import Protocol
 from dbdyno.servers.huge_pages import HugePages
 from dbdyno.servers.placement import ANYWHERE, Placement
@@ -49,6 +52,20 @@ class Binaries(Struct, frozen=True):
     def major(self) -> int:
         """The major version."""
         return self.numbers[0]
+
+
+def reported_version(program: Path, pattern: re.Pattern[str], *options: str) -> re.Match[str]:
+    """Return the match of the pattern in the version output; raise an error if it does not run."""
+    try:
+        command = [str(program), *options, "--version"]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        why = error.strerror or str(error)
+    else:
+        if match := pattern.search(result.stdout):
+            return match
+        why = (result.stderr or result.stdout).strip() or f"exit {result.returncode}"
+    raise DbdynoError("bad_binaries", f"{program} does not run: {why}", "name another path")
 
 
 class Blueprint(Struct, frozen=True):
@@ -166,3 +183,26 @@ def product_of(kind: Kind) -> Product:
     module = import_module(f"dbdyno.databases.{startable()[kind]}.server.product")
     product: Product = module.PRODUCT
     return product
+
+
+def promised_settings(database: Database, promise: Promise | None) -> list[Setting]:
+    """Return the settings for a durability level; none if none was requested."""
+    if promise is None:
+        return []
+    source = f"durability {promise}"
+    return [Setting(name, value, source) for name, value in database.durability[promise].items()]
+
+
+def settings_by_level(promise: Promise) -> list[str]:
+    """Describe a durability level, and the settings of each kind of server for it."""
+    titles: dict[str, list[str]] = {}
+    for kind in startable():
+        database = product_of(kind).database
+        settings = database.durability[promise]
+        text = ", ".join(f"{name}={value}" for name, value in settings.items())
+        titles.setdefault(text, []).append(database.title)
+    width = max(len(" and ".join(names)) for names in titles.values())
+    return [
+        f"durability {promise}: {MEANING[promise]}",
+        *(f"  {' and '.join(names):{width}}  {text}" for text, names in titles.items()),
+    ]

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dbdyno.errors import DbdynoError, nearest
-from dbdyno.servers.memory_limit import available_memory_bytes
+from dbdyno.servers.groups import available_memory_bytes
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -54,17 +54,16 @@ def choose_settings(
     defaults: Iterable[Setting], promised: Iterable[Setting], by_user: Mapping[str, str]
 ) -> tuple[Setting, ...]:
     """Merge our settings, those of a durability level, and the user's: the later one wins."""
-    requested = [Setting(_name(given), value, "asked for") for given, value in by_user.items()]
+    # Servers ignore a name's case, or take dashes, too: here it has one spelling.
+    requested = [
+        Setting(given.lower().replace("-", "_"), value, "asked for")
+        for given, value in by_user.items()
+    ]
     chosen: dict[str, Setting] = {}
     for setting in (*defaults, *promised, *requested):
         chosen.pop(setting.name, None)  # a replacement goes to the end
         chosen[setting.name] = setting
     return tuple(chosen.values())
-
-
-def _name(given: str) -> str:
-    """Return a setting's only spelling here: servers ignore its case, or take dashes, too."""
-    return given.lower().replace("-", "_")
 
 
 def refuse_placed(title: str, settings: Iterable[Setting], placed: Container[str]) -> None:

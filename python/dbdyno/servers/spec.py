@@ -54,15 +54,12 @@ def parse_spec(text: str) -> ServerSpec:
     if which.isdecimal():
         return ServerSpec(kind, major=int(which), settings=settings)
     if "/" in which or which.startswith((".", "~")):
-        return ServerSpec(kind, path=_expanded(text, which), settings=settings)
+        try:
+            path = Path(which).expanduser().absolute()
+        except RuntimeError as error:
+            raise _bad(text, f"{which} names no home directory") from error
+        return ServerSpec(kind, path=path, settings=settings)
     raise _bad(text, f"{which!r} is neither a major version nor a path")
-
-
-def _expanded(text: str, path: str) -> Path:
-    try:
-        return Path(path).expanduser().absolute()
-    except RuntimeError as error:
-        raise _bad(text, f"{path} names no home directory") from error
 
 
 def _parse_settings(text: str, parts: list[str]) -> dict[str, str]:

@@ -12,7 +12,6 @@ from dbdyno.run.observer import Observer
 from dbdyno.run.target import New
 from dbdyno.run.tools import Tools
 from dbdyno.servers.base import Server
-from dbdyno.servers.caches import cooled, warmed
 from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.study.prepared_data import PreparedData
 from dbdyno.study.resolved_point import ResolvedPoint
@@ -86,14 +85,14 @@ class TurnServer:
                 connect_to(server) as connected,
                 connected.target.understood("warm the caches"),
             ):
-                self.notes.append(f"cache: {warmed(server, connected.control, tables)}")
+                self.notes.append(f"cache: {server.warm(connected.control, tables)}")
         if not self._is_cold(point):
             return server
         if not point.job.options.no_vacuum:
             found = Prepared(values=dict(point.job.work.complete()), made_by="dbdyno")
             with connect_to(server) as connected:
                 settle(connected, point.job.work.workload, found)
-        server, note = cooled(server)
+        server, note = server.cooled()
         self.notes.append(f"cache: {note}")
         return server
 

@@ -19,7 +19,7 @@ from dbdyno.model.database import Promise
 from dbdyno.run.grammar import assignment
 from dbdyno.run.option_parameters import each
 from dbdyno.servers import kept
-from dbdyno.servers.durability import settings_by_level
+from dbdyno.servers.product import settings_by_level
 from dbdyno.servers.record import FILE as RECORD
 from dbdyno.servers.settings import settings_summary
 from dbdyno.servers.spec import parse_spec

@@ -13,8 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
-from dbdyno.servers.product import Binaries, Origin
-from dbdyno.servers.program_version import reported_version
+from dbdyno.servers.product import Binaries, Origin, reported_version
 from dbdyno.servers.spec import ServerSpec
 
 LOCAL_FOLDERS = ("/usr/sbin", "/usr/libexec", "/usr/bin", "/usr/local/mysql/bin")

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from dbdyno.databases.postgresql.server import maven
 from dbdyno.errors import DbdynoError
-from dbdyno.servers.product import Binaries, Origin
-from dbdyno.servers.program_version import reported_version
+from dbdyno.servers.product import Binaries, Origin, reported_version
 from dbdyno.servers.spec import ServerSpec
 
 LOCAL_PATTERNS = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "usr/local/pgsql/bin")
