@@ -29,7 +29,7 @@ SINGLE_USE_MAX = {
     "telemetry": 0.28,
 } | {
     "databases": 0.32,
-    "store": 0.32,
+    "store": 0.19,
     "analysis": 0.30,
     "cli": 0.24,
     "workloads": 0.22,

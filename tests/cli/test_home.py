@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dbdyno.cli import main
-from dbdyno.store.places import runs_folder
+from dbdyno.store.listing import runs_folder
 from tests.cli import made_up_runs as made_up
 
 pytestmark = pytest.mark.usefixtures("home", "own_signals")

@@ -11,7 +11,7 @@ from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.base import Server
-from dbdyno.store.places import runs_folder
+from dbdyno.store.listing import runs_folder
 from tests.engine.postgres import Postgres
 from tests.run.test_runner import Observer
 from tests.support.running import run

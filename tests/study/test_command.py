@@ -10,8 +10,7 @@ from dbdyno.cli import main, study_progress
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import plain
 from dbdyno.store.errors import LeftOut
-from dbdyno.store.listing import remove_run
-from dbdyno.store.places import runs_folder
+from dbdyno.store.listing import remove_run, runs_folder
 from dbdyno.store.studies import find_study_folder, list_studies
 from dbdyno.store.summary import list_runs
 from dbdyno.study.file import find_study

@@ -15,9 +15,7 @@ from dbdyno.model.study import StudyRecord
 from dbdyno.run.tools import Tools, engine_tools
 from dbdyno.servers.data_sets import list_data_sets
 from dbdyno.servers.private import PrivateServer
-from dbdyno.store.listing import find_run
-from dbdyno.store.places import runs_folder
-from dbdyno.store.record import read_record
+from dbdyno.store.listing import find_run, read_record, runs_folder
 from dbdyno.store.studies import list_studies, read_rates
 from dbdyno.store.summary import list_runs
 from dbdyno.study import turn

@@ -8,8 +8,7 @@ import pytest
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import StudyRecord
 from dbdyno.run.tools import engine_tools
-from dbdyno.store.listing import find_run
-from dbdyno.store.record import read_record
+from dbdyno.store.listing import find_run, read_record
 from dbdyno.study.execute import execute
 from dbdyno.study.folder import begin_study
 from dbdyno.study.machine import read_machine

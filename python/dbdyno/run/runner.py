@@ -31,8 +31,8 @@ from dbdyno.run.readiness import Ready, make_ready
 from dbdyno.run.tools import Tools
 from dbdyno.run.watching import Follower, send_server_tasks, watching
 from dbdyno.servers.base import Server
-from dbdyno.store.listing import remove_run
-from dbdyno.store.places import LOG, RUNS
+from dbdyno.store.files import LOG
+from dbdyno.store.listing import RUNS, remove_run
 from dbdyno.store.writer import RunWriter
 
 LOG_END_LINES = 20

@@ -33,16 +33,13 @@ def explained(doing: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _explain(doing, path, error) from error
-
-
-def _explain(doing: str, path: Path, error: OSError) -> StoreError:
-    reason = error.strerror or str(error)
-    if error.errno in NO_SPACE_ERRORS:
-        hint = "Free some space, or set DBDYNO_HOME to a folder on another file system."
-        return StoreError("disk_full", f"no space left while {doing} {path}: {reason}", hint)
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        hint = "Set DBDYNO_HOME to a folder that you may write to."
-        return StoreError("not_writable", f"permission denied while {doing} {path}: {reason}", hint)
-    hint = "Check the disk, or set DBDYNO_HOME to a folder on another one."
-    return StoreError("io", f"failed while {doing} {path}: {reason}", hint)
+        reason = error.strerror or str(error)
+        code, what = "io", "failed"
+        hint = "Check the disk, or set DBDYNO_HOME to a folder on another one."
+        if error.errno in NO_SPACE_ERRORS:
+            code, what = "disk_full", "no space left"
+            hint = "Free some space, or set DBDYNO_HOME to a folder on another file system."
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            code, what = "not_writable", "permission denied"
+            hint = "Set DBDYNO_HOME to a folder that you may write to."
+        raise StoreError(code, f"{what} while {doing} {path}: {reason}", hint) from error

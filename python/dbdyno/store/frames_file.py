@@ -106,12 +106,8 @@ def _inflated(path: Path) -> Iterator[bytes]:
             try:
                 yield inflate.decompress(packed)
             except zlib.error:
-                yield from _until_the_damage(before, packed)
+                # What precedes the damage left by a crash, such as zeros after a power failure.
+                with suppress(zlib.error):
+                    for octet in range(len(packed)):
+                        yield before.decompress(packed[octet : octet + 1])
                 return
-
-
-def _until_the_damage(inflate: "zlib._Decompress", packed: bytes) -> Iterator[bytes]:
-    """Yield what precedes the damage left by a crash, such as zeros after a power failure."""
-    with suppress(zlib.error):
-        for octet in range(len(packed)):
-            yield inflate.decompress(packed[octet : octet + 1])

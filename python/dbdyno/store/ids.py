@@ -61,10 +61,7 @@ def folder_meant(named: str, folders: Sequence[Path], kind: RecordKind, inside: 
         raise StoreError(f"no_{kind.noun}", message, kind.hint)
     matches = [folder for folder in folders if named and named in folder.name]
     exact = [folder for folder in matches if folder.name == named]
-    return _only(named, exact or matches, kind)
-
-
-def _only(named: str, matches: Sequence[Path], kind: RecordKind) -> Path:
+    matches = exact or matches
     if not matches:
         raise StoreError(f"no_{kind.noun}", f"No {kind.called} is named {named!r}.", kind.hint)
     if len(matches) > 1:

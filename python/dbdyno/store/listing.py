@@ -1,4 +1,7 @@
-"""Finds run folders by name, lists them, and removes them."""
+"""Where runs are stored: finds their folders by name, lists, removes, and reads their records.
+
+All are in the folder ``runs`` of dbdyno's home.
+"""
 
 import os
 import shutil
@@ -7,11 +10,15 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import TypeAlias
 
+from dbdyno.databases.known import recorded_title
+from dbdyno.home import home as dbdyno_home
+from dbdyno.model.record import FORMAT_VERSION, RunRecord
 from dbdyno.store.errors import StoreError, explained, leave_out
-from dbdyno.store.files import is_locked, own_file
+from dbdyno.store.files import RECORD, is_locked, own_file, read_current
 from dbdyno.store.ids import RecordKind, folder_meant
-from dbdyno.store.places import MERGED, RECORD, runs_folder
 
+RUNS = "runs"
+MERGED = ".tables"
 Stamp: TypeAlias = tuple[int, int, int]
 """Time of the last change in nanoseconds, size in bytes, and number of a file."""
 
@@ -22,6 +29,22 @@ RUN = RecordKind(
     hint="dbdyno runs lists them.",
     first="Start one: dbdyno run tpcb",
 )
+
+
+def runs_folder(home: Path | None = None) -> Path:
+    """The folder that contains one folder per run."""
+    return (home or dbdyno_home()) / RUNS
+
+
+def read_record(folder: Path) -> RunRecord:
+    """Return a run's record: all that a list of runs needs, without the tables.
+
+    Its ID is the folder's name, whatever somebody else's record may claim.
+    """
+    run_id = folder.resolve().name
+    record = read_current(folder / RECORD, RunRecord, FORMAT_VERSION, run_id=run_id)
+    record.server["title"] = recorded_title(record.server)
+    return record
 
 
 def run_folders(home: Path | None = None) -> list[Path]:

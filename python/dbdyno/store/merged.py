@@ -17,9 +17,8 @@ import msgspec
 
 from dbdyno.errors import DbdynoError
 from dbdyno.home import locked, make_closed
-from dbdyno.store.listing import Stamp, stamps_of
+from dbdyno.store.listing import MERGED, Stamp, runs_folder, stamps_of
 from dbdyno.store.parquet import OPTIONS, quoted, table_path
-from dbdyno.store.places import MERGED, runs_folder
 
 FEWEST = 200
 """So many runs are worth a file: reading them from their folders takes a tenth of a second."""

@@ -7,7 +7,7 @@ outages and no failures.
 DuckDB is imported when it is used: help, and the start of a run, need not wait for it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -43,7 +43,7 @@ def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
     filled = {name: columns for name, columns in tables.items() if any(map(len, columns.values()))}
     unfinished = {name: folder / f"{name}.parquet.new" for name in filled}
     try:
-        with _absent_afterwards(unfinished.values()), _connection() as connection:
+        with _connection() as connection:
             for name, columns in filled.items():
                 view = connection.register("columns_of_run", columns)
                 rows = f"SELECT {typed_columns(TABLES[name].schema)} FROM columns_of_run"
@@ -59,15 +59,8 @@ def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
             f"The tables of {folder} could not be written: {error}",
             "The run is still readable from frames.bin.",
         ) from error
-
-
-@contextmanager
-def _absent_afterwards(paths: Iterable[Path]) -> Iterator[None]:
-    """Remove those of the files that the block, however it ended, has not renamed."""
-    try:
-        yield
     finally:
-        for path in paths:
+        for path in unfinished.values():
             path.unlink(missing_ok=True)
 
 

@@ -210,7 +210,13 @@ def _create_views(
     for name in _stored_tables_of(query):
         _create_view(connection, name, folders, home)
     if "buckets" in names:
-        _create_buckets_view(connection)
+        # Those of all kinds; ``number`` is that of the script or statement.
+        parts = [
+            f"SELECT * RENAME ({[*TABLES[table].schema][1]} AS number), '{kind}' AS kind "
+            f"FROM {table}"
+            for kind, table in _BUCKET_TABLES.items()
+        ]
+        connection.execute(f"CREATE VIEW buckets AS {' UNION ALL BY NAME '.join(parts)}")
 
 
 def _tables_of(query: str) -> set[str]:
@@ -225,15 +231,6 @@ def _stored_tables_of(query: str) -> set[str]:
     if "buckets" in names:
         names |= set(_BUCKET_TABLES.values())
     return TABLES.keys() & names
-
-
-def _create_buckets_view(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create a view of the buckets of all kinds; ``number`` is that of the script or statement."""
-    parts = [
-        f"SELECT * RENAME ({[*TABLES[table].schema][1]} AS number), '{kind}' AS kind FROM {table}"
-        for kind, table in _BUCKET_TABLES.items()
-    ]
-    connection.execute(f"CREATE VIEW buckets AS {' UNION ALL BY NAME '.join(parts)}")
 
 
 def _create_view(
@@ -298,10 +295,8 @@ def _runs_column(runs: list[RunSummary], name: str) -> np.ndarray:
     values = [getattr(run, name) for run in runs]
     if Runs.schema[name] is F64:
         return np.array([np.nan if value is None else value for value in values], dtype="f8")
-    return np.array([_text(value) for value in values], dtype=object)
-
-
-def _text(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return msgspec.json.encode(value).decode()
+    texts = [
+        value if isinstance(value, str | None) else msgspec.json.encode(value).decode()
+        for value in values
+    ]
+    return np.array(texts, dtype=object)

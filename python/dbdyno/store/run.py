@@ -33,12 +33,20 @@ from dbdyno.model.tables import Columns
 from dbdyno.model.telemetry import facts_of
 from dbdyno.store.columns import TableBuilder
 from dbdyno.store.errors import FROM_A_COPY, LeftOut, StoreError
-from dbdyno.store.files import own_file, read_json
+from dbdyno.store.files import (
+    ENGINE,
+    FACTS,
+    HOST,
+    LOG,
+    PLAN,
+    SCHEMA,
+    SERVER,
+    own_file,
+    read_json,
+)
 from dbdyno.store.frames_file import FRAMES, read_frames
-from dbdyno.store.listing import find_run
+from dbdyno.store.listing import find_run, read_record
 from dbdyno.store.parquet import read_table, table_path
-from dbdyno.store.places import ENGINE, FACTS, HOST, LOG, PLAN, SCHEMA, SERVER
-from dbdyno.store.record import read_record
 from dbdyno.store.tabulator import Tabulator
 
 
@@ -146,7 +154,11 @@ class RunFolder(RunTables):
 
     def frame(self, name: str) -> Any:
         """Return a table as a data frame of pandas or polars, if installed; else numpy columns."""
-        return _as_data_frame(self.columns(name))
+        columns = self.columns(name)
+        for library in ("pandas", "polars"):
+            if find_spec(library):
+                return import_module(library).DataFrame(columns)
+        return columns
 
     def load(self, histograms: Histograms) -> Run:
         """Return the whole run, in memory, for analysis and report.
@@ -196,10 +208,3 @@ class RunFolder(RunTables):
 def open_run(id_or_path: str | Path, home: Path | None = None) -> RunFolder:
     """Open a run by its folder, its ID, a unique part of its ID, or ``last``."""
     return RunFolder(find_run(id_or_path, home))
-
-
-def _as_data_frame(columns: Columns) -> Any:
-    for library in ("pandas", "polars"):
-        if find_spec(library):
-            return import_module(library).DataFrame(columns)
-    return columns

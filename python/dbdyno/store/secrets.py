@@ -84,13 +84,8 @@ def server_to_keep(server: Mapping[str, Any]) -> dict[str, Any]:
     kept = dict(server)
     for listing in ("settings", "chosen"):
         if listing in kept:
-            kept[listing] = [_setting_to_keep(setting) for setting in kept[listing]]
+            kept[listing] = [dict(setting) for setting in kept[listing]]
+            for setting in filter(lambda setting: setting["value"], kept[listing]):
+                is_secret = _SECRET_SETTING.search(setting["name"])
+                setting["value"] = MASK if is_secret else without_password(setting["value"])
     return kept
-
-
-def _setting_to_keep(setting: Mapping[str, Any]) -> dict[str, Any]:
-    value = setting["value"]
-    if not value:
-        return dict(setting)
-    is_secret = _SECRET_SETTING.search(setting["name"])
-    return {**setting, "value": MASK if is_secret else without_password(value)}

@@ -16,7 +16,7 @@ import msgspec
 from dbdyno.home import home as dbdyno_home, home_folder
 from dbdyno.model.study import STUDY_FORMAT_VERSION, StudyRecord
 from dbdyno.store.errors import StoreError, explained, leave_out
-from dbdyno.store.files import hold_lock, is_locked, read_json, replace_json
+from dbdyno.store.files import hold_lock, read_current, read_json, replace_json
 from dbdyno.store.ids import RecordKind, folder_meant, new_id
 
 RECORD = "study.json"
@@ -115,22 +115,7 @@ def find_study_folder(id_or_path: str, home: Path | None = None) -> Path:
 
 def read_study_record(folder: Path) -> StudyRecord:
     """Return the record, with its current status."""
-    path = folder / RECORD
-    found = read_json(path)
-    version = found.get("format_version")
-    if isinstance(version, int) and version > STUDY_FORMAT_VERSION:
-        raise StoreError(
-            "newer_format",
-            f"{path} has format {version}; this dbdyno reads up to {STUDY_FORMAT_VERSION}.",
-            "Open it with the version that wrote it, or a later one.",
-        )
-    try:
-        record = msgspec.convert(found, StudyRecord)
-    except msgspec.ValidationError as error:
-        raise StoreError("damaged", f"{path} is not a study's record: {error}") from error
-    if record.status == "running" and not is_locked(folder):
-        return msgspec.structs.replace(record, status="interrupted")
-    return record
+    return read_current(folder / RECORD, StudyRecord, STUDY_FORMAT_VERSION)
 
 
 def read_rates(home: Path | None = None) -> dict[str, float]:

@@ -18,10 +18,8 @@ from dbdyno.model.plan import Scalar
 from dbdyno.model.record import RunRecord, Status
 from dbdyno.model.study import MADE_FOR
 from dbdyno.store.errors import StoreError, leave_out
-from dbdyno.store.files import read_json, replace_bytes
-from dbdyno.store.listing import Stamp, record_stamps
-from dbdyno.store.places import PLAN, runs_folder
-from dbdyno.store.record import read_record
+from dbdyno.store.files import PLAN, read_json, replace_bytes
+from dbdyno.store.listing import Stamp, read_record, record_stamps, runs_folder
 
 _INDEX = ".index"
 _OF_RESPONSES = ("mean", "p50", "p95", "p99", "p999", "max")
@@ -107,7 +105,11 @@ def list_runs(home: Path | None = None) -> list[RunSummary]:
             except StoreError as error:
                 leave_out(runs / name, error)
                 continue
-            indexed = _Indexed(stamp, _summary(record, _plan(runs / name)))
+            try:
+                plan = convert(read_json(runs / name / PLAN), _Plan)
+            except (StoreError, ValidationError):
+                plan = _Plan()  # a damaged plan does not hide the run
+            indexed = _Indexed(stamp, _summary(record, plan))
         found[name] = indexed
     ended = {name: its for name, its in found.items() if its.summary.status != "running"}
     if ended != known:
@@ -180,11 +182,3 @@ def _summary(record: RunRecord, plan: _Plan) -> RunSummary:
         made_for=next((name for name in MADE_FOR if name in record.tags), None),
         tags=record.tags,
     )
-
-
-def _plan(folder: Path) -> _Plan:
-    """Return the plan; a damaged file yields an empty one and does not hide the run."""
-    try:
-        return convert(read_json(folder / PLAN), _Plan)
-    except (StoreError, ValidationError):
-        return _Plan()

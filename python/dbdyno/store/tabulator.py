@@ -5,16 +5,17 @@ report. Opens no file, and judges nothing; frames that yield no row are ignored.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import singledispatchmethod
 from typing import Any
 
 import msgspec
 
-from dbdyno.model import frame as frames, tables, telemetry
+from dbdyno.model import frame as frames, tables
 from dbdyno.model.run import TABLES
 from dbdyno.model.tables import Columns
+from dbdyno.model.telemetry import Counts, Lack, LogEntry, TelemetryCost, TelemetryFrame, Waits
 from dbdyno.store.columns import BucketsBuilder, TableBuilder
-from dbdyno.store.telemetry_rows import rows_of
 
 _PERCENTILES = ("p50", "p90", "p95", "p99", "p999", "p9999")
 _LATENCY = ("count", *(f"{name}_ms" for name in ("mean", "min", *_PERCENTILES, "max")))
@@ -35,11 +36,10 @@ class Tabulator:
         self._unix_offset_ns = 0
         self.engine: dict[str, Any] = {}
 
-    def take(self, all_frames: Iterable[frames.Frame | telemetry.TelemetryFrame]) -> "Tabulator":
+    def take(self, all_frames: Iterable[frames.Frame | TelemetryFrame]) -> "Tabulator":
         """Add frames; return itself."""
         for frame in all_frames:
-            if handler := _HANDLERS.get(type(frame)):
-                handler(self, frame)
+            self._add(frame)
         return self
 
     def tables(self) -> dict[str, Columns]:
@@ -52,6 +52,11 @@ class Tabulator:
             self._begin_ns = at_ns
         return (at_ns - self._begin_ns) / 1e9
 
+    @singledispatchmethod
+    def _add(self, frame: object) -> None:
+        """Add the rows of a frame; those of other types yield none."""
+
+    @_add.register
     def _add_hello(self, frame: frames.Hello) -> None:
         for number, text in enumerate(frame.statements):
             self._tables[tables.StatementTexts].add(
@@ -66,6 +71,7 @@ class Tabulator:
         fields = msgspec.to_builtins(frame)
         self.engine["hello"] = fields | {"statements": len(frame.statements)}
 
+    @_add.register
     def _add_statement(self, frame: frames.Statement) -> None:
         self._tables[tables.StatementTexts].add(
             statement=frame.statement,
@@ -77,17 +83,20 @@ class Tabulator:
             server=frame.server,
         )
 
+    @_add.register
     def _add_connected(self, frame: frames.Connected) -> None:
         fields = msgspec.structs.asdict(frame)
         found = _latency(frame.connect)
         measured = {name: value for name, value in found.items() if not math.isnan(value)}
         self.engine["connected"] = fields | {"connect": measured}
 
+    @_add.register
     def _add_started(self, frame: frames.Started) -> None:
         self._begin_ns = frame.measure_begin_ns
         self._unix_offset_ns = frame.unix_ns - frame.monotonic_ns
         self.engine["started"] = msgspec.to_builtins(frame)
 
+    @_add.register
     def _add_interval(self, frame: frames.Interval) -> None:
         self._add_interval_row(frame)
         for number, script in enumerate(frame.scripts):
@@ -104,7 +113,13 @@ class Tabulator:
                 )
                 buckets = self._buckets[tables.StatementBuckets]
                 buckets.add(frame.index, number, statement.buckets)
-        self._add_unnumbered(frame)
+        for table, distribution in (
+            (tables.FailedLatencies, frame.failed_response),
+            (tables.Connects, frame.connects),
+            (tables.Lateness, frame.engine.lateness),
+        ):
+            if distribution.count:
+                self._tables[table].add(interval=frame.index, **_latency(distribution))
         for failure in frame.failures:
             self._tables[tables.Failures].add(
                 interval=frame.index,
@@ -148,15 +163,6 @@ class Tabulator:
             service.add(interval=interval, script=number, **_latency(script.service))
             self._buckets[tables.ServiceBuckets].add(interval, number, script.service.buckets)
 
-    def _add_unnumbered(self, frame: frames.Interval) -> None:
-        for table, distribution in (
-            (tables.FailedLatencies, frame.failed_response),
-            (tables.Connects, frame.connects),
-            (tables.Lateness, frame.engine.lateness),
-        ):
-            if distribution.count:
-                self._tables[table].add(interval=frame.index, **_latency(distribution))
-
     def _add_slow(self, interval: int, slow: frames.SlowTransaction) -> None:
         steps = [{"statement": number, "ms": ns / 1e6} for number, ns in slow.statements]
         self._tables[tables.Slowest].add(
@@ -171,6 +177,7 @@ class Tabulator:
             statements=steps,
         )
 
+    @_add.register
     def _add_window(self, frame: frames.Window) -> None:
         time_s, seconds = self._time_s(frame.begin_ns), (frame.end_ns - frame.begin_ns) / 1e9
         for kind, number, histogram in _histograms(frame.scripts, frame.statements):
@@ -178,6 +185,7 @@ class Tabulator:
                 time_s=time_s, seconds=seconds, kind=kind, number=number, histogram=histogram
             )
 
+    @_add.register
     def _add_outage(self, frame: frames.Outage) -> None:
         seconds = math.nan if frame.end_ns is None else (frame.end_ns - frame.begin_ns) / 1e9
         self._tables[tables.Outages].add(
@@ -187,6 +195,7 @@ class Tabulator:
             message=frame.message,
         )
 
+    @_add.register
     def _add_done(self, frame: frames.Done) -> None:
         totals = self._tables[tables.Totals]
         for kind in ("response", "service", "failed_response", "lateness"):
@@ -198,33 +207,60 @@ class Tabulator:
         kept = {name: value for name, value in fields.items() if name not in blobs}
         self.engine["done"] = msgspec.to_builtins(kept)
 
+    @_add.register
     def _add_failed(self, frame: frames.Failed) -> None:
         self.engine["failed"] = msgspec.to_builtins(frame)
 
-    def _add_telemetry(self, frame: telemetry.TelemetryFrame) -> None:
-        for table, row in rows_of(frame, self._time_s):
-            self._tables[table].add(**row)
+    @_add.register
+    def _add_counts(self, frame: Counts) -> None:
+        read = {"time_s": self._time_s(frame.at_ns), "source": frame.source}
+        self._tables[tables.Samples].add(
+            **read,
+            seconds=frame.seconds,
+            cost_ms=frame.cost_us / 1000,
+            was_reset=frame.was_reset,
+        )
+        for of, name, delta in frame.deltas:
+            self._tables[tables.Counters].add(**read, object=of, name=name, delta=delta)
+        for of, name, value in frame.levels:
+            self._tables[tables.Levels].add(**read, object=of, name=name, value=value)
 
-    def _add_telemetry_cost(self, frame: telemetry.TelemetryCost) -> None:
+    @_add.register
+    def _add_waits(self, frame: Waits) -> None:
+        time_s = self._time_s(frame.at_ns)
+        costs = [("waits", frame.seconds, frame.cost_us / 1000)]
+        if frame.locks_seconds is not None:
+            costs.append(("locks", frame.locks_seconds, 0.0))
+        for source, seconds, cost_ms in costs:
+            self._tables[tables.Samples].add(
+                time_s=time_s, source=source, seconds=seconds, cost_ms=cost_ms, was_reset=False
+            )
+        for seen in frame.waits:
+            self._tables[tables.Waits].add(time_s=time_s, **msgspec.structs.asdict(seen))
+        for blocked in frame.blocking:
+            row = msgspec.structs.asdict(blocked)
+            if blocked.waited_s is None:
+                row["waited_s"] = math.nan
+            self._tables[tables.Blocking].add(time_s=time_s, **row)
+
+    @_add.register
+    def _add_log_entry(self, frame: LogEntry) -> None:
+        self._tables[tables.LogEntries].add(
+            time_s=self._time_s(frame.at_ns),
+            topic=frame.topic,
+            severity=frame.severity,
+            message=frame.message,
+            values=msgspec.json.encode(frame.values).decode(),
+        )
+
+    @_add.register
+    def _add_lack(self, frame: Lack) -> None:
+        time_s = self._time_s(frame.at_ns)
+        self._tables[tables.Lacks].add(time_s=time_s, source=frame.source, reason=frame.reason)
+
+    @_add.register
+    def _add_telemetry_cost(self, frame: TelemetryCost) -> None:
         self.engine["telemetry"] = msgspec.structs.asdict(frame)
-
-
-_HANDLERS: dict[type, Callable[..., None]] = {
-    frames.Hello: Tabulator._add_hello,
-    frames.Connected: Tabulator._add_connected,
-    frames.Statement: Tabulator._add_statement,
-    frames.Started: Tabulator._add_started,
-    frames.Interval: Tabulator._add_interval,
-    frames.Window: Tabulator._add_window,
-    frames.Outage: Tabulator._add_outage,
-    frames.Done: Tabulator._add_done,
-    frames.Failed: Tabulator._add_failed,
-    telemetry.Counts: Tabulator._add_telemetry,
-    telemetry.Waits: Tabulator._add_telemetry,
-    telemetry.LogEntry: Tabulator._add_telemetry,
-    telemetry.Lack: Tabulator._add_telemetry,
-    telemetry.TelemetryCost: Tabulator._add_telemetry_cost,
-}
 
 
 def _latency(of: frames.Distribution) -> dict[str, float]:

@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, Self
 
 import msgspec
 
@@ -22,12 +22,7 @@ from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Run
 from dbdyno.model.secrets import Masker, secrets_of
 from dbdyno.store.errors import explained
-from dbdyno.store.files import hold_lock, replace_json
-from dbdyno.store.frames_file import FRAMES, FrameAppender
-from dbdyno.store.ids import new_id
-from dbdyno.store.listing import RUN
-from dbdyno.store.parquet import write_tables
-from dbdyno.store.places import (
+from dbdyno.store.files import (
     ENGINE,
     FACTS,
     HOST,
@@ -36,8 +31,13 @@ from dbdyno.store.places import (
     RECORD,
     SCHEMA,
     SERVER,
-    runs_folder,
+    hold_lock,
+    replace_json,
 )
+from dbdyno.store.frames_file import FRAMES, FrameAppender
+from dbdyno.store.ids import new_id
+from dbdyno.store.listing import RUN, runs_folder
+from dbdyno.store.parquet import write_tables
 from dbdyno.store.secrets import plan_to_keep, record_to_keep, server_to_keep
 
 
@@ -71,7 +71,8 @@ class RunWriter:
                 replace_json(unfinished / RECORD, self.record)
                 replace_json(unfinished / PLAN, plan_to_keep(plan))
                 self._frames = opened.enter_context(closing(FrameAppender(unfinished / FRAMES)))
-                self._log = opened.enter_context(_appended(unfinished / LOG))
+                log = (unfinished / LOG).open("a", encoding="utf-8", buffering=1)  # line by line
+                self._log = opened.enter_context(log)
                 unfinished.rename(self.folder)
                 self._opened = opened.pop_all()
         except BaseException:
@@ -156,8 +157,3 @@ class RunWriter:
         """See :meth:`close`; what ended the run is not replaced by the disk's last refusal."""
         with suppress(OSError) if error else explained("writing", self.folder):
             self.close()
-
-
-def _appended(path: Path) -> TextIO:
-    """Open a text file for appending that readers can follow line by line."""
-    return path.open("a", encoding="utf-8", buffering=1)

@@ -25,8 +25,7 @@ from dbdyno.model.run import Histograms, Run
 from dbdyno.model.study import STUDY, Point, StudyRecord, StudySpec
 from dbdyno.run.option_words import items_from
 from dbdyno.store.errors import StoreError, leave_out
-from dbdyno.store.listing import remove_run
-from dbdyno.store.places import runs_folder
+from dbdyno.store.listing import remove_run, runs_folder
 from dbdyno.store.run import RunFolder
 from dbdyno.store.studies import (
     StudyWriter,

@@ -19,7 +19,7 @@ from dbdyno.formatting import counted
 from dbdyno.model.run import Conditions
 from dbdyno.report.pages.history import history_object, history_page
 from dbdyno.store.errors import StoreError, leave_out
-from dbdyno.store.places import runs_folder
+from dbdyno.store.listing import runs_folder
 from dbdyno.store.run import RunFolder
 from dbdyno.store.summary import RunSummary, list_runs
 from dbdyno.workloads.registry import default_texts

@@ -12,7 +12,7 @@ from dbdyno.home import home as folder_of_all
 from dbdyno.servers.copying import tree_bytes
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.server_folders import place_of
-from dbdyno.store.places import runs_folder
+from dbdyno.store.listing import runs_folder
 from dbdyno.store.studies import studies_folder
 
 app = command(

@@ -22,8 +22,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.formatting import milliseconds, seconds, size, tps
 from dbdyno.layout import Columns, Line, Paragraph, aligned, visible
 from dbdyno.model.study import STUDY
-from dbdyno.store.listing import RUN, find_run, remove_run
-from dbdyno.store.places import runs_folder
+from dbdyno.store.listing import RUN, find_run, remove_run, runs_folder
 from dbdyno.store.summary import RunSummary, list_runs
 
 app = command(
