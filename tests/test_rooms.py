@@ -30,7 +30,7 @@ SINGLE_USE_MAX = {
 } | {
     "databases": 0.32,
     "store": 0.19,
-    "analysis": 0.30,
+    "analysis": 0.22,
     "cli": 0.24,
     "workloads": 0.22,
     "study": 0.41,

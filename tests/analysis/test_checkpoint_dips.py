@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.events.checkpoint_dips import checkpoint_dips
+from dbdyno.analysis.events.checkpoints import checkpoint_dips
 from tests.support.recordings import MadeRun
 
 

@@ -17,7 +17,6 @@ from dbdyno.analysis.statistics.estimate import SAMPLES_MIN, median
 from dbdyno.analysis.waits.arrivals import arrivals
 from dbdyno.analysis.waits.budget import foreign_of_work
 from dbdyno.analysis.waits.disturbance import (
-    Disturbance,
     busiest_programs,
     disturbance,
     throttled_shares,
@@ -57,8 +56,14 @@ def disturbed(run: Run) -> str | None:
     if found is None or not found.is_noticed:
         return None
     cores = f"{found.cores:.0f} {'CPU' if found.cores == 1 else 'CPUs'}"
+    cores_of = {name: share * found.cores for name, share in found.programs.items()}
+    named = busiest_programs(cores_of, CAUSE_MIN * found.cores)
+    unnamed = "too short-lived to be listed, or in other containers"
+    names = named or unnamed
+    if named and sum(found.programs.values()) < found.others / 2:
+        names = f"{named}; most of them {unnamed}"
     used = {
-        f"other programs used {{}} of {cores} during the measurement{_names(found)}": found.others,
+        f"other programs used {{}} of {cores} during the measurement ({names})": found.others,
         f"the hypervisor withheld {{}} of {cores} (steal)": found.stolen,
     }
     causes = [
@@ -70,15 +75,6 @@ def disturbed(run: Run) -> str | None:
     unseen = "" if found.sees_server else "; the server's processes could not be observed"
     covering = f"noticeably in {found.seconds:.0f} of {found.duration_s:.0f} s"
     return f"{DISTURBED}: {where}{' and '.join(causes)}, {covering}{unseen}"
-
-
-def _names(found: Disturbance) -> str:
-    cores = {name: share * found.cores for name, share in found.programs.items()}
-    named = busiest_programs(cores, CAUSE_MIN * found.cores)
-    unnamed = "too short-lived to be listed, or in other containers"
-    if named and sum(found.programs.values()) < found.others / 2:
-        return f" ({named}; most of them {unnamed})"
-    return f" ({named or unnamed})"
 
 
 def not_observed(run: Run) -> str | None:
@@ -288,20 +284,14 @@ def censored(run: Run) -> str | None:
     total = sum(missing.values())
     each = " and ".join(f"{count(number)} {name}" for name, number in missing.items())
     noun, are = ("transaction", "is") if total == 1 else ("transactions", "are")
+    so_far = ""
+    if run.engine.done and (ages_ns := run.engine.done.unfinished_ages_ns):
+        ages = dict.fromkeys(seconds(age_ns / 1e9) for age_ns in (min(ages_ns), max(ages_ns)))
+        so_far = f"; unfinished after {' to '.join(ages)}"
     return (
         f"censored: {each} {noun} ({percent(total / (counts.ok + total))}) {are} not in the "
-        f"percentiles{_so_far(run)}"
+        f"percentiles{so_far}"
     )
-
-
-def _so_far(run: Run) -> str:
-    """The age, since it was due, of what was started and never ended."""
-    if run.engine.done is None or not run.engine.done.unfinished_ages_ns:
-        return ""
-    ages_ns = run.engine.done.unfinished_ages_ns
-    youngest, oldest = seconds(min(ages_ns) / 1e9), seconds(max(ages_ns) / 1e9)
-    span = oldest if youngest == oldest else f"{youngest} to {oldest}"
-    return f"; unfinished after {span}"
 
 
 def none_completed(run: Run) -> str | None:

@@ -6,7 +6,6 @@ percentiles those of the complete windows.
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
@@ -135,40 +134,30 @@ def _script(run: Run, number: int, planned: Script) -> ScriptRecord:
 
 
 def _statements(run: Run) -> list[StatementRecord]:
-    scripts = run.plan.scripts
+    scripts, statements = run.plan.scripts, run.statements
+    is_of_run = is_measured(run, statements)
     seen = run.statement_texts
     columns = (seen.statement, seen.script, seen.index, seen.sql, seen.connection, seen.server)
-    return [
-        StatementRecord(
+    found = []
+    for number, script, index, sql, connection, server in rows(*columns):
+        wanted = is_of_run & (statements.statement == number)
+        touched, without = (
+            float(column[wanted].sum())
+            for column in (statements.rows, statements.executions_without_rows)
+        )
+        histogram = total_histogram(run, "statement", number)
+        times = latency(run, "statement", number)
+        record = StatementRecord(
             script=scripts[script].name,
             index=index,
             sql=sql,
             as_text=scripts[script].as_text.get(str(index), ""),
-            **_rows_touched(run, number),
+            rows=None if math.isnan(touched) else int(touched),
+            executions_without_rows=None if math.isnan(without) else int(without),
             connection=connection,
             server=server,
-            **_times(run, number),
+            count=sample_count(histogram, run.histograms) if histogram else 0,
+            **{f"{name}_ms": getattr(times, name, None) for name in ("mean", "p50", "p95", "p99")},
         )
-        for number, script, index, sql, connection, server in rows(*columns)
-    ]
-
-
-def _rows_touched(run: Run, statement: int) -> dict[str, Any]:
-    """The rows of a statement's measured executions, by the field names of its record."""
-    statements = run.statements
-    wanted = (statements.statement == statement) & is_measured(run, statements)
-    sums = {
-        name: float(getattr(statements, name)[wanted].sum())
-        for name in ("rows", "executions_without_rows")
-    }
-    return {name: None if math.isnan(value) else int(value) for name, value in sums.items()}
-
-
-def _times(run: Run, statement: int) -> dict[str, Any]:
-    """Count and latencies of a statement, by the field names of its record."""
-    histogram = total_histogram(run, "statement", statement)
-    found = latency(run, "statement", statement)
-    return {
-        "count": sample_count(histogram, run.histograms) if histogram else 0,
-        **{f"{name}_ms": getattr(found, name, None) for name in ("mean", "p50", "p95", "p99")},
-    }
+        found.append(record)
+    return found

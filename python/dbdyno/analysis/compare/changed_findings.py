@@ -8,6 +8,7 @@ _ORDER: Mapping[Severity, int] = {"critical": 0, "major": 1, "minor": 2, "note":
 # What a finding may be about, by the names of its evidence.
 _OBJECTS = ("table", "statement")
 Key = tuple[str, str]
+"""A rule, and the table or statement of which it speaks."""
 
 
 def changed_findings(
@@ -33,13 +34,11 @@ def _findings(runs: Sequence[RunRecord]) -> dict[Key, list[Finding]]:
     """The findings by rule and object, at most one of each in a run."""
     found: dict[Key, list[Finding]] = {}
     for run in runs:
-        of_run = {_key(finding): finding for finding in reversed(run.findings)}
+        of_run = {}
+        for finding in reversed(run.findings):
+            named = (finding.evidence.get(name) for name in _OBJECTS)
+            about = next((name for name in named if isinstance(name, str)), "")
+            of_run[finding.id, about] = finding
         for key, finding in of_run.items():
             found.setdefault(key, []).append(finding)
     return found
-
-
-def _key(finding: Finding) -> Key:
-    """The rule, and the table or statement of which it speaks."""
-    named = (finding.evidence.get(name) for name in _OBJECTS)
-    return finding.id, next((name for name in named if isinstance(name, str)), "")

@@ -169,7 +169,13 @@ def _compared(
     of: MetricSamples, effect: Effect | None, p_adjusted: float | None, margin: float, alpha: float
 ) -> MetricComparison:
     before, after = of.levels()
-    verdict = _verdict(of.metric, effect, p_adjusted, margin)
+    verdict: Verdict = "cannot tell"
+    if effect is not None:
+        verdict = (
+            verdict_within(effect, margin, of.metric.better)
+            if p_adjusted is None
+            else verdict_of(effect, p_adjusted, margin, of.metric.better)
+        )
     found = MetricComparison(
         id=of.metric.id,
         title=of.metric.title,
@@ -191,16 +197,6 @@ def _compared(
         sentence="",
     )
     return replace(found, sentence=verdict_sentence(found, of.runs_text))
-
-
-def _verdict(
-    metric: Metric, effect: Effect | None, p_adjusted: float | None, margin: float
-) -> Verdict:
-    if effect is None:
-        return "cannot tell"
-    if p_adjusted is None:
-        return verdict_within(effect, margin, metric.better)
-    return verdict_of(effect, p_adjusted, margin, metric.better)
 
 
 def _detectable(of: MetricSamples, effect: Effect | None, alpha: float) -> float | None:

@@ -177,25 +177,18 @@ def _suspected(having: Sequence[int], logarithms: Series, since: int) -> Suspect
     recent = logarithms[since:]
     if len(recent) < _SEGMENT_MIN + 1:
         return None
-    place = _clearest_place(recent)
+    # A t-test of the values before a place and from there on has the smallest p where the squares
+    # between both parts are largest: with those within them, they always add up to the same sum.
+    counts = np.arange(1, len(recent))
+    sums = np.cumsum(recent - recent.mean())[:-1]
+    between = sums**2 * len(recent) / (counts * (len(recent) - counts))
+    place = 1 + int(between.argmax())
     before, after = float(recent[:place].mean()), float(recent[place:].mean())
     if _t_test(recent[:place], recent[place:]) * (len(recent) - 1) >= _SUSPECTED_P:
         return None
     if abs(math.expm1(after - before)) < CHANGE_MIN:
         return None
     return Suspected(index=having[since + place], before=math.exp(before), after=math.exp(after))
-
-
-def _clearest_place(values: Series) -> int:
-    """Return where a t-test of the values before and from there on has the smallest p.
-
-    The squares within both parts and those between them add up to the same sum for every place, so
-    that this is where those between them are largest.
-    """
-    counts = np.arange(1, len(values))
-    sums = np.cumsum(values - values.mean())[:-1]
-    between = sums**2 * len(values) / (counts * (len(values) - counts))
-    return 1 + int(between.argmax())
 
 
 def level_changes(logarithms: Series) -> list[int]:
@@ -315,7 +308,11 @@ def series_of(
 def _by_variant(kind: Kind, runs: Sequence[Conditions]) -> Iterator[tuple[Kind, list[Conditions]]]:
     """Divide runs of one kind by the tags whose values return."""
     names = dict.fromkeys(name for run in runs for name in run.record.tags)
-    returning = [name for name in names if _returns([run.record.tags.get(name) for run in runs])]
+    turns_of = {
+        name: [value for value, _ in groupby(run.record.tags.get(name) for run in runs)]
+        for name in names
+    }
+    returning = [name for name, turns in turns_of.items() if len(turns) > len(set(turns))]
     variants: dict[str, list[Conditions]] = {}
     for run in runs:
         tags = [f"{name}={run.record.tags.get(name, '')}" for name in sorted(returning)]
@@ -323,18 +320,15 @@ def _by_variant(kind: Kind, runs: Sequence[Conditions]) -> Iterator[tuple[Kind, 
     return ((replace(kind, variant=variant), of) for variant, of in variants.items())
 
 
-def _returns(values: Sequence[str | None]) -> bool:
-    """Whether a value comes again after another one."""
-    turns = [value for value, _ in groupby(values)]
-    return len(turns) > len(set(turns))
-
-
 def kind_of(run: Conditions, defaults: Defaults = NO_DEFAULTS) -> Kind:
     """The kind of a run, from its record and plan."""
-    plan = run.plan
+    plan, workload = run.plan, run.record.workload
     parameters = workload_parameters(run.record, plan, defaults)
+    if len(plan.scripts) > 1:
+        named = "+".join(f"{script.name}@{script.weight}" for script in plan.scripts)
+        workload = f"{workload} ({named})"
     return Kind(
-        workload=_work(run),
+        workload=workload,
         place=place_of(run.record),
         load=_load(plan),
         data=", ".join(f"{name} {value}".strip() for name, value in sorted(parameters.items())),
@@ -348,31 +342,19 @@ def place_of(record: RunRecord) -> str:
     return f"{record.server['title']}, {kind}" if kind in ("private", "kept") else record.target
 
 
-def _work(run: Conditions) -> str:
-    """The workload, and the scripts with their weights if there are several."""
-    scripts = run.plan.scripts
-    named = "+".join(f"{script.name}@{script.weight}" for script in scripts)
-    return run.record.workload if len(scripts) < 2 else f"{run.record.workload} ({named})"
-
-
 def _load(plan: Plan) -> str:
-    clients = f"{plan.clients} clients"
-    rates = [
-        f"{stage.rate_tps:g} per second" if stage.rate_tps else f"a stage of {stage.clients}"
-        for stage in plan.stages
-        if stage.rate_tps or stage.clients
-    ]
-    return ", ".join([clients, *rates, *_manner(plan)])
-
-
-def _manner(plan: Plan) -> Iterator[str]:
-    """Arrivals, retries and limits, where they differ from the defaults."""
+    """Clients and rates; arrivals, retries and limits where they differ from the defaults."""
     loop, tries = loop_of(plan), tries_of(plan)
-    if loop != CLOSED:
-        yield loop
-    if plan.latency_limit_ns:
-        yield f"latency limit {plan.latency_limit_ns / 1e9:g} s"
-    if tries != "1":
-        yield f"tries {tries}"
-    if plan.reconnect_each_transaction:
-        yield "reconnecting"
+    parts = [
+        f"{plan.clients} clients",
+        *(
+            f"{stage.rate_tps:g} per second" if stage.rate_tps else f"a stage of {stage.clients}"
+            for stage in plan.stages
+            if stage.rate_tps or stage.clients
+        ),
+        loop if loop != CLOSED else "",
+        f"latency limit {plan.latency_limit_ns / 1e9:g} s" if plan.latency_limit_ns else "",
+        f"tries {tries}" if tries != "1" else "",
+        "reconnecting" if plan.reconnect_each_transaction else "",
+    ]
+    return ", ".join(filter(None, parts))

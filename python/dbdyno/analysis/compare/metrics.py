@@ -43,8 +43,26 @@ USUAL = (THROUGHPUT, *COPIES, "response_p95_ms", "response_p99_ms", "server_cpu_
 
 def metrics_of(record: RunRecord) -> dict[str, Metric]:
     """Every metric that was measured in this run, by its id."""
-    found = [*_throughput(record), *_copies(record), *_responses(record), *_costs(record)]
-    return {metric.id: metric for metric in found}
+    found = []
+    if tps := record.throughput_tps:
+        throughput = Metric(
+            id=THROUGHPUT,
+            title="Throughput",
+            unit="TPS",
+            better="higher",
+            value=tps.value,
+            low=tps.low,
+            high=tps.high,
+        )
+        found.append(throughput)
+    for name, (direction, field, title, unit) in COPIES.items():
+        if copied := getattr(record, direction):
+            value: float = getattr(copied, field)
+            found.append(Metric(id=name, title=title, unit=unit, better="higher", value=value))
+    for name, (field, title) in RESPONSES.items() if record.response_ms else ():
+        value = getattr(record.response_ms, field)
+        found.append(Metric(id=name, title=title, unit="ms", better="lower", value=value))
+    return {metric.id: metric for metric in (*found, *_costs(record))}
 
 
 def is_cost(name: str) -> bool:
@@ -59,35 +77,6 @@ def single_run_decides(name: str) -> bool:
     more than within one.
     """
     return is_cost(name) and not name.endswith("voluntary_switches")
-
-
-def _throughput(record: RunRecord) -> Iterator[Metric]:
-    found = record.throughput_tps
-    if found is not None:
-        yield Metric(
-            id=THROUGHPUT,
-            title="Throughput",
-            unit="TPS",
-            better="higher",
-            value=found.value,
-            low=found.low,
-            high=found.high,
-        )
-
-
-def _copies(record: RunRecord) -> Iterator[Metric]:
-    for name, (direction, field, title, unit) in COPIES.items():
-        if copied := getattr(record, direction):
-            value: float = getattr(copied, field)
-            yield Metric(id=name, title=title, unit=unit, better="higher", value=value)
-
-
-def _responses(record: RunRecord) -> Iterator[Metric]:
-    if record.response_ms is None:
-        return
-    for name, (field, title) in RESPONSES.items():
-        value: float = getattr(record.response_ms, field)
-        yield Metric(id=name, title=title, unit="ms", better="lower", value=value)
 
 
 def _costs(record: RunRecord) -> Iterator[Metric]:

@@ -74,20 +74,16 @@ def plan_facts(plans: Sequence[PlanFacts], statements: Sequence[str]) -> dict[st
     for plan in plans:
         if plan.statement < len(statements):
             text = " ".join(statements[plan.statement].split())
-            steps.setdefault(f"that of “{cut(text)}”", {})[plan.variant] = _steps(plan)
+            # ``Index Scan on orders using orders_pkey, Seq Scan on lines``: without its estimates.
+            indexes = plan.indexes or [""] * len(plan.nodes)
+            steps.setdefault(f"that of “{cut(text)}”", {})[plan.variant] = ", ".join(
+                kind + (f" on {table}" if table else "") + (f" using {index}" if index else "")
+                for (kind, table, _), index in zip(plan.nodes, indexes, strict=True)
+                if kind != "ModifyTable"
+            )
     return {
         statement: next(iter(variants.values()))
         if len({*variants.values()}) == 1
         else "; ".join(f"{variant}: {its}" for variant, its in sorted(variants.items()))
         for statement, variants in steps.items()
     }
-
-
-def _steps(plan: PlanFacts) -> str:
-    """``Index Scan on orders using orders_pkey, Seq Scan on lines``: without its estimates."""
-    indexes = plan.indexes or [""] * len(plan.nodes)
-    return ", ".join(
-        kind + (f" on {table}" if table else "") + (f" using {index}" if index else "")
-        for (kind, table, _), index in zip(plan.nodes, indexes, strict=True)
-        if kind != "ModifyTable"
-    )

@@ -189,11 +189,6 @@ def _plans(run: Conditions) -> Facts:
     return plan_facts(plans, [statement.sql for statement in run.record.statements])
 
 
-def _schema(variants: _Variants[Conditions], run: Conditions) -> Facts:
-    schemas = [one.schema for side in variants.runs for one in side if one.schema]
-    return schema_facts(schemas, run.schema) if run.schema else {}
-
-
 def _settings(run: Conditions) -> Facts:
     """Server settings except directories, which differ for private servers, and durability."""
     durable = run.record.server.get("durability", {})
@@ -267,11 +262,6 @@ def _load(run: Conditions) -> Facts:
     }
 
 
-def _data(defaults: Defaults, run: Conditions) -> Facts:
-    parameters = workload_parameters(run.record, run.plan, defaults)
-    return {name: _plain(value) for name, value in parameters.items()}
-
-
 def _seconds(nanoseconds: int | None) -> float | None:
     return None if nanoseconds is None else nanoseconds / 1e9
 
@@ -313,7 +303,13 @@ def _aspects(variants: _Variants[Conditions], defaults: Defaults) -> tuple[Aspec
         Aspect("Different host", _host),
         Aspect("Different workload", _work),
         Aspect("Different load", _load),
-        Aspect("Different data", partial(_data, defaults)),
+        Aspect(
+            "Different data",
+            lambda run: {
+                name: _plain(value)
+                for name, value in workload_parameters(run.record, run.plan, defaults).items()
+            },
+        ),
         # What was requested; what was then observed of it belongs to the run.
         Aspect("Different placement", lambda run: run.server.placement.asked),
     )
@@ -332,7 +328,13 @@ def _aspects_within_a_product(
             is_cut=True,
         )
     if variants.all_have(lambda run: run.schema):
-        yield Aspect("Different schema", partial(_schema, variants), _MISSING, is_cut=True)
+        schemas = [run.schema for side in variants.runs for run in side if run.schema]
+        yield Aspect(
+            "Different schema",
+            lambda run: schema_facts(schemas, run.schema) if run.schema else {},
+            _MISSING,
+            is_cut=True,
+        )
     if variants.all_have(_plans):
         yield _PLANS
 

@@ -55,7 +55,9 @@ def _direction(effect: Effect, better: Direction) -> Verdict:
 
 def verdict_sentence(found: MetricComparison, runs: str) -> str:
     """The verdict as a sentence; ``runs`` says how many there were."""
-    change_and_evidence = f"{_change_text(found)}; {_evidence(found, runs)}"
+    levels = f"{significant(found.before)} and {significant(found.after)} {found.unit}"
+    seen = levels if _has_no_ratio(found) else change(found.ratio)
+    change_and_evidence = f"{seen}; {_evidence(found, runs)}"
     if found.verdict == "same":
         level = f"stayed the same within ±{percent(found.margin)}"
         return f"{found.title} {level} ({change_and_evidence})."
@@ -105,12 +107,6 @@ def _by(found: MetricComparison) -> str:
 
 def _has_no_ratio(found: MetricComparison) -> bool:
     return not math.isfinite(found.ratio) or found.ratio == 0
-
-
-def _change_text(found: MetricComparison) -> str:
-    if _has_no_ratio(found):
-        return f"{significant(found.before)} and {significant(found.after)} {found.unit}"
-    return change(found.ratio)
 
 
 def ratio_text(ratio: float) -> str:

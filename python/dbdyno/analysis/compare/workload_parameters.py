@@ -45,10 +45,12 @@ def workload_parameters(
     record: RunRecord, plan: Plan, defaults: Defaults = NO_DEFAULTS
 ) -> dict[str, Scalar]:
     """The parameters by name, without those that equal their defaults."""
-    planned = {
+    planned = {  # but for the clients, and what scripts set: these do not describe the data
         name: value
         for name, value in plan.variables.items()
-        if value is not None and not _is_counted_with(name, plan)
+        if value is not None
+        and name != "clients"
+        and not any(f"\\set {name} " in one.text for one in plan.scripts)
     }
     of_workload = defaults.get(record.workload, {})
     defined = {
@@ -87,8 +89,3 @@ def _is_alike(text: str, other: str) -> bool:
     except ValueError:
         one, another = text.strip().lower(), other.strip().lower()
         return _WORDS.get(one, one) == _WORDS.get(another, another)
-
-
-def _is_counted_with(name: str, plan: Plan) -> bool:
-    """Whether a variable does not describe the data: the clients, and what scripts set."""
-    return name == "clients" or any(f"\\set {name} " in one.text for one in plan.scripts)

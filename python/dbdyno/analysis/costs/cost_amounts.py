@@ -182,13 +182,21 @@ COST_IDS = frozenset(
 def cost_amounts(run: Run, intervals: Intervals) -> list[CostAmount]:
     """All amounts that were counted, the server's first."""
     buffers_written = _buffers_written(run, intervals)
+    # Of the WAL (``pg_stat_wal``, from 18 in ``pg_stat_io``) and, from 16, of data files.
+    of_wal = _sum(run, intervals, (PgWal.wal_sync,))
+    of_files = _sum(run, intervals, (PgIo.fsyncs,), None)
+    fsyncs = of_wal if np.isnan(of_files).all() else of_files + np.nan_to_num(of_wal)
     found = [
         *(_counted(run, intervals, each) for each in (*_SERVER, *_SERVER_INNODB)),
         *_wal(run, intervals),
         CostAmount("buffers_written", "Buffers written", "", "server", buffers_written),
-        CostAmount("fsyncs", "fsyncs", "", "server", _fsyncs(run, intervals)),
-        *_engine(run, intervals),
+        CostAmount("fsyncs", "fsyncs", "", "server", fsyncs),
     ]
+    for cost, title, unit, side, column in _ENGINE:
+        amount = intervals.of(getattr(run.intervals, column))
+        own = Growth(intervals.end_s, intervals.end_s - intervals.begin_s, amount)
+        if amount.any():  # otherwise it did not count this kind
+            found.append(CostAmount(cost, title, unit, side, amount, own, is_prompt=True))
     return [numerator for numerator in found if not np.isnan(numerator.amount).all()]
 
 
@@ -249,13 +257,6 @@ def _buffers_written(run: Run, intervals: Intervals) -> Series:
     return in_bytes / run.database.page_bytes if np.nansum(in_bytes) else writes
 
 
-def _fsyncs(run: Run, intervals: Intervals) -> Series:
-    """Of the WAL (``pg_stat_wal``, from 18 in ``pg_stat_io``) and, from 16, of data files."""
-    of_wal = _sum(run, intervals, (PgWal.wal_sync,))
-    of_files = _sum(run, intervals, (PgIo.fsyncs,), None)
-    return of_wal if np.isnan(of_files).all() else of_files + np.nan_to_num(of_wal)
-
-
 def _sum(
     run: Run,
     intervals: Intervals,
@@ -270,12 +271,3 @@ def _sum(
             return np.full_like(amount, np.nan)
         amount += over_intervals(grown, intervals)
     return amount
-
-
-def _engine(run: Run, intervals: Intervals) -> Iterator[CostAmount]:
-    """The engine's own amounts; all zeros mean that it did not count this kind."""
-    for cost, title, unit, side, column in _ENGINE:
-        amount = intervals.of(getattr(run.intervals, column))
-        own = Growth(intervals.end_s, intervals.end_s - intervals.begin_s, amount)
-        if amount.any():
-            yield CostAmount(cost, title, unit, side, amount, own, is_prompt=True)

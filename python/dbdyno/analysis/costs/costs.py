@@ -38,7 +38,7 @@ from dbdyno.analysis.series.alignment import (
     over_intervals,
     whole_load,
 )
-from dbdyno.analysis.series.readings import Growth, growth, objects
+from dbdyno.analysis.series.readings import growth, objects
 from dbdyno.analysis.statistics.estimate import SAMPLES_MIN, Ratio, Series, ratio, widened
 from dbdyno.analysis.statistics.least_squares import fit
 from dbdyno.model.counters import PgDatabase, PgStatements
@@ -142,26 +142,18 @@ def _over_load(run: Run, load: Intervals, measured: list[CostRecord]) -> list[Co
     commits = growth(run, PgDatabase.xact_commit)
     is_complete = commits is None or over_intervals(commits, load)[0] >= load.committed[0]
     found = {each.id: each for each in measured}
-    of_load = [
-        _with_interval_of(found.pop(record.id, record), record)
-        for numerator in cost_amounts(run, load)
-        if (is_complete or numerator.is_prompt) and (record := _of_all(numerator, load))
-    ]
+    of_load = []
+    for numerator in cost_amounts(run, load):
+        record = _of_all(numerator, load) if is_complete or numerator.is_prompt else None
+        if record is None:
+            continue
+        known = found.pop(record.id, record)
+        if known.low is not None and known.high is not None:
+            half = known.high - known.value
+            low, high = max(record.value - half, 0.0), record.value + half
+            record = replace(record, low=low, high=high)
+        of_load.append(replace(record, window="load"))
     return [*of_load, *found.values()]
-
-
-def _with_interval_of(measured: CostRecord, load: CostRecord) -> CostRecord:
-    if measured.low is None or measured.high is None:
-        return replace(load, window="load")
-    half = measured.high - measured.value
-    low, high = max(load.value - half, 0.0), load.value + half
-    return replace(load, low=low, high=high, window="load")
-
-
-def _under_load(readings: Growth, intervals: Intervals) -> int:
-    """Number of readings that distinguish the intervals: all within one reading share its value."""
-    begin_s, end_s = intervals.begin_s.min(initial=np.inf), intervals.end_s.max(initial=0.0)
-    return int(((readings.time_s > begin_s) & (readings.time_s <= end_s)).sum())
 
 
 def cost(found: list[CostRecord], wanted: str) -> float | None:
@@ -176,8 +168,11 @@ def _of_all(numerator: CostAmount, intervals: Intervals) -> CostRecord | None:
         committed = as_if_read(committed, intervals, numerator.readings)
     known = ~np.isnan(numerator.amount + committed)
     found = ratio(numerator.amount[known], committed[known])
-    if found and numerator.readings and _under_load(numerator.readings, intervals) < SAMPLES_MIN:
-        found = Ratio(found.value, None, None)
+    if found and (readings := numerator.readings):
+        # Only readings under load distinguish the intervals: all within one share its value.
+        begin_s, end_s = intervals.begin_s.min(initial=np.inf), intervals.end_s.max(initial=0.0)
+        if ((readings.time_s > begin_s) & (readings.time_s <= end_s)).sum() < SAMPLES_MIN:
+            found = Ratio(found.value, None, None)
     if found and not numerator.is_prompt:
         length_s = float((intervals.end_s - intervals.begin_s)[known].sum())
         found = widened(found, LAG_S / length_s)

@@ -11,7 +11,7 @@ writes and syncs: its numbers are those of a server that never checkpoints.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
@@ -43,7 +43,14 @@ def _from_log(begun: list[Entry], ended: list[Entry], end_of_run_s: float) -> It
     entries = [(entry, False) for entry in begun] + [(entry, True) for entry in ended]
     for entry, is_end in sorted(entries, key=_log_order):
         if is_end:
-            yield _logged(open_entry, entry)
+            # The begin is computed if it came before the log was followed.
+            whole_s, *parts_s = (
+                0.0 if math.isnan(number := entry.number(name)) else number
+                for name in ("total_s", "write_s", "sync_s")
+            )
+            begin_s = open_entry.time_s if open_entry else entry.time_s - whole_s
+            values = {**(open_entry.values if open_entry else {}), **entry.values}
+            yield _finished(begin_s, entry.time_s, parts_s, values)
         open_entry = None if is_end else entry
     if open_entry:
         yield _unfinished(open_entry.time_s, end_of_run_s, open_entry.values)
@@ -56,19 +63,6 @@ def _log_order(marked: tuple[Entry, bool]) -> tuple[float, bool]:
     """
     entry, is_end = marked
     return entry.time_s, not (is_end and entry.number("total_s") > 0)
-
-
-def _logged(begin: Entry | None, end: Entry) -> RunEvent:
-    """The begin is computed if the checkpoint began before the log was followed."""
-    whole_s = _or(end.number("total_s"), 0.0)
-    begin_s = begin.time_s if begin else end.time_s - whole_s
-    values = {**(begin.values if begin else {}), **end.values}
-    parts_s = [_or(end.number(name), 0.0) for name in ("write_s", "sync_s")]
-    return _finished(begin_s, end.time_s, parts_s, values)
-
-
-def _or(value: float, otherwise: float) -> float:
-    return otherwise if math.isnan(value) else value
 
 
 def _finished(
@@ -201,25 +195,16 @@ def _expected(run: Run, duration_s: float) -> MissingCycle:
     checkpoint_completion_target of the time to the next one, so 1 + target times that time contains
     a whole one. The server reports these settings in seconds and megabytes.
     """
-    facts = run.before or run.after or ServerFacts()
-    settings = _numbers(facts.settings)
-    if settings is None:
+    settings = (run.before or run.after or ServerFacts()).settings
+    try:
+        timeout_s, target = (
+            float(settings[f"checkpoint_{name}"]) for name in ("timeout", "completion_target")
+        )
+        max_wal_bytes = float(settings["max_wal_size"]) * _MEGABYTE
+    except (KeyError, ValueError):
         return MissingCycle(None, None, None)
-    timeout_s, max_wal_bytes, target = settings
     rate = (total(run, WalPosition.bytes) or 0.0) / duration_s
     full_s = max_wal_bytes / (1 + target) / rate if rate else timeout_s
     reason = f"max_wal_size at {rate / 1e6:.1f} MB of WAL a second"
     every_s, why = min((timeout_s, "checkpoint_timeout"), (full_s, reason))
     return MissingCycle(every_s, (1 + target) * every_s, why)
-
-
-def _numbers(settings: Mapping[str, str]) -> tuple[float, float, float] | None:
-    """checkpoint_timeout in seconds, max_wal_size in bytes, checkpoint_completion_target."""
-    try:
-        return (
-            float(settings["checkpoint_timeout"]),
-            float(settings["max_wal_size"]) * _MEGABYTE,
-            float(settings["checkpoint_completion_target"]),
-        )
-    except (KeyError, ValueError):
-        return None

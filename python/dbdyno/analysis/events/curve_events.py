@@ -11,8 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
-from dbdyno.analysis.events.run_event import RunEvent
+from dbdyno.analysis.events.run_event import EventKind, RunEvent
 from dbdyno.analysis.series.planned_load import stage_at
 from dbdyno.analysis.series.timeline import Timeline
 from dbdyno.analysis.statistics.change_points import change_points
@@ -71,8 +72,27 @@ def curve(timeline: Timeline, plan: Plan) -> Curve | None:
 
 
 def curve_events(of: Curve) -> list[RunEvent]:
-    """In no order; a dip that contains a stall is not reported beside it."""
-    return [*_stalls(of), *_dips(of), *_changes(of)]
+    """In no order; a dip that contains a stall is not reported beside it.
+
+    Standstills count if too many are missing to be chance: counts of n usually vary by √n.
+    """
+    usual = np.cumsum(of.level * (of.end_s - of.begin_s))
+    stalls = [
+        _event("stall", of, begin, end)
+        for begin, end in true_spans(of.is_stalled)
+        if usual[end - 1] - (usual[begin - 1] if begin else 0.0) >= _BELOW**2
+    ]
+    dips = [
+        _event("dip", of, begin, end)
+        for begin, end in true_spans(of.is_low)
+        if not of.is_stalled[begin:end].any()
+    ]
+    return [*stalls, *dips, *_changes(of)]
+
+
+def _event(kind: EventKind, of: Curve, begin: int, end: int) -> RunEvent:
+    begin_s, end_s = float(of.begin_s[begin]), float(of.end_s[end - 1])
+    return RunEvent(kind=kind, label=kind, begin_s=begin_s, end_s=end_s)
 
 
 def _of_stage(tps: Series, seconds: Series) -> tuple[Mask, Series, Series]:
@@ -100,30 +120,6 @@ def _levels(tps: Series, seconds: Series, is_stalled: Mask) -> Series:
     return level
 
 
-def _stalls(of: Curve) -> Iterator[RunEvent]:
-    """Standstills with too many missing to be chance: counts of n usually vary by √n."""
-    usual = np.cumsum(of.level * (of.end_s - of.begin_s))
-    for begin, end in true_spans(of.is_stalled):
-        if usual[end - 1] - (usual[begin - 1] if begin else 0.0) >= _BELOW**2:
-            yield RunEvent(
-                kind="stall",
-                label="stall",
-                begin_s=float(of.begin_s[begin]),
-                end_s=float(of.end_s[end - 1]),
-            )
-
-
-def _dips(of: Curve) -> Iterator[RunEvent]:
-    for begin, end in true_spans(of.is_low):
-        if not of.is_stalled[begin:end].any():
-            yield RunEvent(
-                kind="dip",
-                label="dip",
-                begin_s=float(of.begin_s[begin]),
-                end_s=float(of.end_s[end - 1]),
-            )
-
-
 def _changes(of: Curve) -> Iterator[RunEvent]:
     """From where throughput left a level to the end of the next level, or of the stage."""
     is_planned = np.diff(of.stage) != 0
@@ -132,11 +128,9 @@ def _changes(of: Curve) -> Iterator[RunEvent]:
         before_tps, after_tps = float(of.level[place - 1]), float(of.level[place])
         change = after_tps / before_tps - 1 if before_tps else np.inf
         if abs(change) >= CHANGE_MIN and not is_planned[place - 1]:
-            yield RunEvent(
-                kind="level",
+            yield replace(
+                _event("level", of, place, after),
                 label="rise" if change > 0 else "fall",
-                begin_s=float(of.begin_s[place]),
-                end_s=float(of.end_s[after - 1]),
                 depth=-change,
                 values={"before_tps": before_tps, "after_tps": after_tps},
             )

@@ -133,7 +133,9 @@ def _claims(of: Curve, missing: Series, found: list[RunEvent]) -> list[_Claim]:
     first = _effects(missing, inside)
     p_values = {
         kind: randomization_p(
-            _without_others(missing, inside, first, kind), _apart(each, missing), is_low
+            _without_others(missing, inside, first, kind),
+            true_spans(_lasting(each, np.zeros_like(is_low))),  # one, where they overlap or touch
+            is_low,
         )
         for kind, each in spans.items()
     }
@@ -170,11 +172,6 @@ def _lasting(spans: list[Span], is_low: Mask) -> Mask:
     for (begin, _), end in zip(spans, ends, strict=True):
         inside[begin:end] = True
     return inside
-
-
-def _apart(spans: list[Span], missing: Series) -> list[Span]:
-    """Merge spans that overlap or touch."""
-    return true_spans(_lasting(spans, np.zeros(len(missing), dtype=bool)))
 
 
 def _effects(missing: Series, inside: Mapping[str, Mask]) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
-from dbdyno.analysis.events.run_event import Entry, RunEvent, entries, joined
+from dbdyno.analysis.events.run_event import RunEvent, entries, joined
 from dbdyno.analysis.series.readings import Growth, growth, level, objects
 from dbdyno.model.counters import (
     GlobalStatus,
@@ -43,16 +43,15 @@ RESTART = "server restart"
 
 def autovacuums(run: Run) -> list[RunEvent]:
     """Autovacuums per table; from the counters if the log has none (it may omit short ones)."""
-    logged = [_logged_vacuum(entry) for entry in entries(run, "autovacuum")]
+    logged = []
+    for entry in entries(run, "autovacuum"):
+        elapsed_s = entry.number("elapsed_s")
+        begin_s = entry.time_s - (0.0 if math.isnan(elapsed_s) else elapsed_s)
+        table = str(entry.values.get("table", ""))
+        logged.append(_vacuum(table, begin_s, entry.time_s, entry.values))
     known = {event.label for event in logged}
     counted = [event for event in _counted_vacuums(run) if event.label not in known]
     return joined([*logged, *counted], _GAP_S)
-
-
-def _logged_vacuum(entry: Entry) -> RunEvent:
-    elapsed_s = entry.number("elapsed_s")
-    begin_s = entry.time_s - (0.0 if math.isnan(elapsed_s) else elapsed_s)
-    return _vacuum(str(entry.values.get("table", "")), begin_s, entry.time_s, entry.values)
 
 
 def _vacuum(table: str, begin_s: float, end_s: float, values: Values) -> RunEvent:

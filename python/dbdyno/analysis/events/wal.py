@@ -21,7 +21,6 @@ for each WAL record, which are published together, times the records of its tran
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from dbdyno.analysis.series.alignment import Intervals, measured_intervals, over_intervals
 from dbdyno.analysis.series.planned_load import client_seconds_planned, is_constant_load
@@ -141,7 +140,14 @@ def image_time(run: Run) -> ImageTime | None:
     causes = np.stack([committed, _images(wal(run, intervals), committed)], axis=1)
     known = ~np.isnan(causes).any(axis=1)
     spent = client_seconds_planned(run.plan, intervals.begin_s, intervals.end_s)
-    return _share_of_second(causes[known], spent[known])
+    fitted = fit(spent[known], causes[known]) if known.sum() >= _SAMPLES_MIN else None
+    if fitted is None:
+        return None
+    # The share of all client time that goes with the second cause.
+    weight = float(causes[known, 1].sum() / spent[known].sum())
+    share, half = float(fitted.value[1]) * weight, float(fitted.half[1]) * weight
+    is_separate = fitted.value[0] > 0 and 2 * half < 1
+    return ImageTime(share, share - half, share + half) if is_separate else None
 
 
 def _images(counted: Wal, committed: Series) -> Series:
@@ -151,14 +157,3 @@ def _images(counted: Wal, committed: Series) -> Series:
     with np.errstate(invalid="ignore", divide="ignore"):
         images: Series = counted.images / counted.records * records_each * committed
     return np.where(np.isfinite(images), images, np.nan)
-
-
-def _share_of_second(causes: NDArray[np.float64], spent: Series) -> ImageTime | None:
-    """Share of all client time that goes with the second cause."""
-    fitted = fit(spent, causes) if len(spent) >= _SAMPLES_MIN else None
-    if fitted is None:
-        return None
-    weight = float(causes[:, 1].sum() / spent.sum())
-    share, half = float(fitted.value[1]) * weight, float(fitted.half[1]) * weight
-    is_separate = fitted.value[0] > 0 and 2 * half < 1
-    return ImageTime(share, share - half, share + half) if is_separate else None

@@ -1,7 +1,5 @@
 """How many connections to allow, from how throughput grew with them."""
 
-from collections.abc import Iterator
-
 from msgspec import Struct
 
 from dbdyno.analysis.growth.scaling import KNEE_SHARE, Scaling
@@ -38,19 +36,15 @@ def advise_connections(of: Scaling) -> ConnectionAdvice:
             f"the scalability law misses the means by {percent(of.misfit)}, more than noise does: "
             "the knee is one of the numbers of clients measured, and the true one may lie between"
         )
-    return ConnectionAdvice(limit, " ".join([text, *_beyond(of)]), doubt)
+    if of.peak is not None:
+        text += f" The peak is at {significant(of.peak.value)} clients{_between(of.peak)}."
+    if of.most.tps < (1 - KNEE_SHARE) * of.best.tps:
+        left = percent(of.most.tps / of.best.tps)
+        text += f" With {of.most.clients} clients throughput is {left} of the maximum."
+    return ConnectionAdvice(limit, text, doubt)
 
 
 def _between(knee: IntervalEstimate) -> str:
     if knee.low is None or knee.high is None or round(knee.low) == round(knee.high):
         return ""
     return f" ({round(knee.low)} to {round(knee.high)})"
-
-
-def _beyond(of: Scaling) -> Iterator[str]:
-    """Where the law peaks, and how much the largest measured number of clients loses."""
-    if of.peak is not None:
-        yield f"The peak is at {significant(of.peak.value)} clients{_between(of.peak)}."
-    if of.most.tps < (1 - KNEE_SHARE) * of.best.tps:
-        left = percent(of.most.tps / of.best.tps)
-        yield f"With {of.most.clients} clients throughput is {left} of the maximum."

@@ -88,15 +88,11 @@ def _slow(run: Run, limit_ms: float) -> Series:
     above = matrix[:, low_ms[:-1] >= limit_ms].sum(axis=1)
     astride = matrix[:, (low_ms[:-1] < limit_ms) & (low_ms[1:] > limit_ms)].sum(axis=1)
     measured = _is_measured(run)
-    missing = _slow_in_all(run, limit_ms) - above[measured].sum()
+    in_all = 0.0
+    if histogram := total_histogram(run, "script_response"):
+        low, _, count = run.histograms.bar_columns(histogram)
+        in_all = float(count[low > limit_ms * 1e6].sum())
+    missing = in_all - above[measured].sum()
     share = missing / max(int(astride[measured].sum()), 1)
     slow: Series = above + astride * min(max(share, 0.0), 1.0)
     return slow
-
-
-def _slow_in_all(run: Run, limit_ms: float) -> float:
-    histogram = total_histogram(run, "script_response")
-    if histogram is None:
-        return 0.0
-    low, _, count = run.histograms.bar_columns(histogram)
-    return float(count[low > limit_ms * 1e6].sum())

@@ -80,19 +80,18 @@ def _result(
     reach = student_quantile_upper(1 - error / LOOKS_MAX, effective - 1)
     # In standard errors; a level of 0 uses the limit's own.
     distance = (math.log(level / limit) if level else -1.0) / relative
+    deviation = float(rest.std(ddof=1))
+    skewness = float((rest**3).mean()) / deviation**3 if deviation else 0.0
+    corrected = _without_skew(distance, skewness / math.sqrt(effective))
+    judgement: Judgement = "missed" if distance > reach else "open"
+    if max(distance, corrected) < -reach and effective >= _EFFECTIVE_MIN:
+        judgement = "met"
     return SequentialResult(
-        judgement=_judgement(distance, reach, _skewness(rest), effective),
+        judgement=judgement,
         level=_ranged(level, relative, seen, effective),
         windows=windows,
         windows_effective=effective,
     )
-
-
-def _judgement(distance: float, reach: float, skewness: float, effective: float) -> Judgement:
-    corrected = _without_skew(distance, skewness / math.sqrt(effective))
-    if max(distance, corrected) < -reach and effective >= _EFFECTIVE_MIN:
-        return "met"
-    return "missed" if distance > reach else "open"
 
 
 def _without_skew(t: float, skew: float) -> float:
@@ -101,11 +100,6 @@ def _without_skew(t: float, skew: float) -> float:
     With the quadratic, a level far below its limit would be corrected to one far above.
     """
     return t + skew * t**2 / 3 + skew**2 * t**3 / 27 + skew / 6
-
-
-def _skewness(rest: Series) -> float:
-    deviation = float(rest.std(ddof=1))
-    return float((rest**3).mean()) / deviation**3 if deviation else 0.0
 
 
 def _ranged(level: float, relative: float, count: float, effective: float) -> IntervalEstimate:

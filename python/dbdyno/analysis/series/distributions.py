@@ -50,10 +50,14 @@ def latency(run: Run, kind: str, number: int | None = None) -> Latency | None:
     intervals, which have the exact values, and no percentile exceeds the maximum.
     """
     histogram = total_histogram(run, kind, number)
-    count, mean, longest = _of_intervals(run, kind, number)
+    table, numbers = _INTERVALS_OF[kind](run)
+    wanted = is_measured(run, table) & (table.count > 0)
+    if number is not None:
+        wanted &= numbers == number
+    count, mean = table.count[wanted].astype(np.int64), table.mean_ms[wanted]
     if histogram is None or not count.sum():
         return None
-    max_ms = float(longest.max())
+    max_ms = float(table.max_ms[wanted].max())
     at = run.histograms.quantiles(histogram, list(QUANTILES.values()))
     named = {name: min(ns / 1e6, max_ms) for name, ns in zip(QUANTILES, at, strict=True)}
     return Latency(mean=float(mean @ count / count.sum()), **named, max=max_ms)
@@ -63,15 +67,6 @@ def latency(run: Run, kind: str, number: int | None = None) -> Latency | None:
 def response_ms(run: Run) -> Latency | None:
     """The response times of all scripts; None if none is known."""
     return latency(run, "script_response")
-
-
-def _of_intervals(run: Run, kind: str, number: int | None) -> tuple[Column, Column, Column]:
-    """Count, mean and maximum of each measured interval in which something completed."""
-    table, numbers = _INTERVALS_OF[kind](run)
-    wanted = is_measured(run, table) & (table.count > 0)
-    if number is not None:
-        wanted &= numbers == number
-    return table.count[wanted].astype(np.int64), table.mean_ms[wanted], table.max_ms[wanted]
 
 
 def is_measured(run: Run, table: OfInterval) -> NDArray[np.bool_]:

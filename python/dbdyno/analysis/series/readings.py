@@ -66,7 +66,10 @@ def growth(run: Run, counter: Counter, of: str | None = None) -> Growth | None:
     """A counter over time, of one object or summed over all; None if it was not read."""
     index = _index(run)
     readings = index.readings.get(counter.source)
-    if readings is None or not _has(index, counter):
+    if readings is None:
+        return None
+    names = index.counters.get(counter.source, {})
+    if counter.name not in names and counter.source in index.listed:
         return None
     delta = np.zeros(len(readings.time_s))
     for series in _series(index.counters, counter, of):
@@ -145,18 +148,16 @@ class _Index(Struct, frozen=True):
 
 @once  # a report reads a hundred series of it
 def _index(run: Run) -> _Index:
+    samples, readings = run.samples, {}
+    for (source,), places in _groups(samples.source).items():
+        has_growth = (samples.seconds[places] > 0) & ~samples.was_reset[places]
+        readings[source] = _Readings(samples.time_s[places], samples.seconds[places], has_growth)
     return _Index(
-        _readings(run.samples),
+        readings,
         _by_source(run.counters, run.counters.delta),
         _by_source(run.levels, run.levels.value),
-        _listed(run.samples, run.counters),
+        _listed(samples, run.counters),
     )
-
-
-def _has(index: _Index, counter: Counter) -> bool:
-    """Whether the source has a counter of this name, or did not list its counters."""
-    series = index.counters.get(counter.source, {})
-    return counter.name in series or counter.source not in index.listed
 
 
 def _listed(samples: Samples, counters: Counters) -> set[str]:
@@ -167,14 +168,6 @@ def _listed(samples: Samples, counters: Counters) -> set[str]:
     zero = counters.delta == 0
     read = rows(counters.source[zero], counters.time_s[zero])
     return {source for source, time_s in read if begins.get(source) == time_s}
-
-
-def _readings(samples: Samples) -> dict[str, _Readings]:
-    found = {}
-    for (source,), places in _groups(samples.source).items():
-        has_growth = (samples.seconds[places] > 0) & ~samples.was_reset[places]
-        found[source] = _Readings(samples.time_s[places], samples.seconds[places], has_growth)
-    return found
 
 
 def _by_source(table: Counters | Levels, values: Column) -> _BySource:

@@ -8,8 +8,7 @@ import numpy as np
 from dbdyno.analysis.series.planned_load import has_stages, stage_at
 from dbdyno.analysis.series.timeline import Timeline
 from dbdyno.analysis.statistics.estimate import Series, median
-from dbdyno.analysis.statistics.spans import Mask
-from dbdyno.model.plan import Plan, Stage
+from dbdyno.model.plan import Plan
 from dbdyno.model.record import StageRecord
 
 
@@ -18,20 +17,19 @@ def stages_of(plan: Plan, measured: Timeline) -> list[StageRecord]:
     if not has_stages(plan) or not len(measured.tps):
         return []
     number = stage_at(plan, measured.time_s)
-    return [_stage(planned, measured, number == at) for at, planned in enumerate(plan.stages)]
-
-
-def _stage(planned: Stage, measured: Timeline, within: Mask) -> StageRecord:
-    length_s = measured.seconds[within]
-    return StageRecord(
-        duration_s=(planned.duration_ns or 0) / 1e9,
-        clients=planned.clients,
-        rate_tps=planned.rate_tps,
-        tps=_mean(measured.tps[within], length_s),
-        failed_per_s=_mean(measured.failed_per_s[within], length_s),
-        p50_ms=_median(measured.latencies_ms["p50_ms"][within]),
-        p99_ms=_median(measured.latencies_ms["p99_ms"][within]),
-    )
+    masks = [number == at for at in range(len(plan.stages))]
+    return [
+        StageRecord(
+            duration_s=(planned.duration_ns or 0) / 1e9,
+            clients=planned.clients,
+            rate_tps=planned.rate_tps,
+            tps=_mean(measured.tps[within], measured.seconds[within]),
+            failed_per_s=_mean(measured.failed_per_s[within], measured.seconds[within]),
+            p50_ms=_median(measured.latencies_ms["p50_ms"][within]),
+            p99_ms=_median(measured.latencies_ms["p99_ms"][within]),
+        )
+        for planned, within in zip(plan.stages, masks, strict=True)
+    ]
 
 
 def _mean(per_s: Series, length_s: Series) -> float | None:

@@ -74,9 +74,19 @@ def change_points(series: Series, shortest: int = SEGMENT_MIN) -> list[int]:
     together = max(-(-len(series) // SAMPLES_MAX), 1)
     whole = len(series) // together * together
     means = series[:whole].reshape(-1, together).mean(axis=1)
-    found = e_divisive(means, SEGMENT_MIN, _weakness_alone, -_LIMIT)
+    # Autocorrelation cannot be estimated while a part may still contain other changes, which make
+    # its samples look alike: at first they are treated as independent.
+    found = e_divisive(means, SEGMENT_MIN, lambda before, after: -_strength(before, after), -_LIMIT)
     long_enough = _without_short(found, len(means), shortest / together)
-    kept = significant_changes(means, long_enough, _weakness, -_LIMIT)
+    # Of autocorrelated samples, τ are worth one.
+    kept = significant_changes(
+        means,
+        long_enough,
+        lambda before, after: (
+            -_strength(before, after) / autocorrelation_time(_rest(before, after), means=2)
+        ),
+        -_LIMIT,
+    )
     return [place * together for place in kept]
 
 
@@ -90,20 +100,6 @@ def _without_short(places: list[int], samples: int, shortest: float) -> list[int
         if after - place >= shortest and place - (kept[-1] if kept else 0) >= shortest:
             kept.append(place)
     return kept
-
-
-def _weakness_alone(before: Series, after: Series) -> float:
-    """Weakness of a place, with samples treated as independent.
-
-    Autocorrelation cannot be estimated while a part may still contain other changes, which make its
-    samples look alike.
-    """
-    return -_strength(before, after)
-
-
-def _weakness(before: Series, after: Series) -> float:
-    """Weakness of a place, with autocorrelated samples: τ of them are worth one."""
-    return -_strength(before, after) / autocorrelation_time(_rest(before, after), means=2)
 
 
 def _strength(before: Series, after: Series) -> float:

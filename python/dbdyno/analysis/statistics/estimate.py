@@ -82,13 +82,9 @@ def _geyer_time(correlations: Series) -> float:
     """Initial monotone sequence: sums of adjacent pairs, while positive, made to decrease."""
     even = len(correlations) // 2 * 2
     pairs = correlations[:even].reshape(-1, 2).sum(axis=1)
-    positive = np.minimum.accumulate(pairs[: _first(pairs <= 0)])
+    ended = pairs <= 0
+    positive = np.minimum.accumulate(pairs[: np.argmax(ended)] if ended.any() else pairs)
     return max(2 * float(positive.sum()) - 1, 1.0)
-
-
-def _first(condition: NDArray[np.bool_]) -> int:
-    """Index of the first true element, or the length."""
-    return int(np.argmax(condition)) if condition.any() else len(condition)
 
 
 def _first_order_time(correlation: float, samples: float) -> float:

@@ -157,7 +157,7 @@ def budget(run: Run) -> Budget | None:
     sampled_share = samples.total_s / measured_s(run)
     split = _processor_split(run, seen, placed, sessions, sampled_share)
     seen_as = client_seconds(samples, sessions, placed)
-    parts = _parts(_without_later_stages(seen_as, _later_s(run, samples)), split)
+    parts = _parts(_without_later_stages(run, samples, seen_as), split)
     whole = client_time_s(run)
     return Budget(
         total=whole,
@@ -177,19 +177,18 @@ def known_budget(run: Run) -> Budget | None:
     return spent if spent and spent.knows_sessions else None
 
 
-def _later_s(run: Run, samples: SessionSamples) -> float:
-    """Sampled client-seconds of clients that wait for a later stage, or whose stage is over."""
+def _without_later_stages(
+    run: Run, samples: SessionSamples, seen_as: Mapping["_Place", ClientSeconds]
+) -> Mapping["_Place", ClientSeconds]:
+    """Without clients that wait for a later stage, or whose stage is over.
+
+    These are idle ones, or with -C those without a connection.
+    """
     if not has_client_stages(run.plan):
-        return 0.0
+        return seen_as
     begins_s = samples.time_s - samples.seconds
     planned = client_seconds_planned(run.plan, begins_s, samples.time_s)
-    return float((run.plan.clients * samples.seconds - planned).sum())
-
-
-def _without_later_stages(
-    seen_as: Mapping["_Place", ClientSeconds], later_s: float
-) -> dict["_Place", ClientSeconds]:
-    """Without the clients of later stages: idle ones, or with -C those without a connection."""
+    later_s = float((run.plan.clients * samples.seconds - planned).sum())
     left = dict(seen_as)
     for kind in ("idle", "unconnected"):
         place = _Place(NO_STATEMENT, kind, "", "")
@@ -216,7 +215,9 @@ def _placed(
     """The sampled sessions, where each one's time belongs, and their client-seconds."""
     kinds = run.database.wait_kinds
     sessions = sampled_rows(samples, run.waits)
-    seen = _sessions(sessions.table)
+    table = sessions.table
+    columns = table.who, table.statement, table.doing, table.state, table.wait_type
+    seen = list(map(_Session._make, rows(*columns, table.wait_event)))
     queued = queues(sessions)
     places = {row: _place(row, kinds, queued) for row in set(seen)}
     return seen, [places[row] for row in seen], sessions
@@ -261,11 +262,6 @@ class _Session(NamedTuple):
     wait_event: str
 
 
-def _sessions(seen: Waits) -> list[_Session]:
-    columns = (seen.who, seen.statement, seen.doing, seen.state, seen.wait_type, seen.wait_event)
-    return list(map(_Session._make, rows(*columns)))
-
-
 class _Place(NamedTuple):
     """What identifies a part."""
 
@@ -299,19 +295,16 @@ def _parts(seen_as: Mapping[_Place, ClientSeconds], split: ProcessorSplit) -> li
         for kind, share in split.kinds(place.kind):
             really = place if kind == place.kind else _Place(place.statement, kind, "", "")
             spent[really].append(seconds.times(share))
-    parts = [_part(place, amounts) for place, amounts in spent.items()]
+    parts = []
+    for place, amounts in spent.items():
+        # Ends of intervals are added as for fully correlated errors: never too narrow.
+        low, high = (
+            None if None in ends else sum(filter(None, ends))
+            for ends in ([one.low for one in amounts], [one.high for one in amounts])
+        )
+        whole = sum(one.seconds for one in amounts)
+        parts.append(Part(**place._asdict(), seconds=whole, low=low, high=high))
     return sorted(parts, key=lambda part: -part.seconds)
-
-
-def _part(place: _Place, amounts: list[ClientSeconds]) -> Part:
-    """Sum of amounts; interval ends are added as for fully correlated errors: never too narrow."""
-    lows, highs = [one.low for one in amounts], [one.high for one in amounts]
-    return Part(
-        **place._asdict(),
-        seconds=sum(one.seconds for one in amounts),
-        low=None if None in lows else sum(filter(None, lows)),
-        high=None if None in highs else sum(filter(None, highs)),
-    )
 
 
 def _place(row: _Session, kinds: WaitKinds, queued: Mapping[Place, Queue]) -> _Place | None:

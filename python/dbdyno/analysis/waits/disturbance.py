@@ -81,7 +81,12 @@ def disturbance(run: Run) -> Disturbance | None:
     named = {
         name: its_s / seen_s / used.cores for name, its_s in used_s.items() if seen_s and its_s
     }
-    programs = {name: share for name, share in named.items() if _disturbs(run, name)}
+    part_of_run = _ON_THE_WAY if sees_server(run) else _ON_THE_WAY | _SERVERS
+    programs = {
+        name: share
+        for name, share in named.items()
+        if not is_of_kernel(name) and name.rpartition("/")[0] not in part_of_run
+    }
     of_others = _part_of_others(run, used.others, named, programs)
     others = over_time.others * of_others
     noticed = others + over_time.stolen >= NOTICED
@@ -142,13 +147,6 @@ def throttled_shares(run: Run) -> dict[str, float]:
             ran = getattr(used, who, 0.0)
             shares[who] = min(ran_out / periods, throttled_us / 1e6 / whole_s, 1.0 - ran)
     return shares
-
-
-def _disturbs(run: Run, name: str) -> bool:
-    program = name.rpartition("/")[0]
-    if is_of_kernel(name) or program in _ON_THE_WAY:
-        return False
-    return sees_server(run) or program not in _SERVERS
 
 
 def _part_of_others(

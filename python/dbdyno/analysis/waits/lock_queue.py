@@ -13,7 +13,6 @@ from msgspec import Struct
 from dbdyno.analysis.waits.budget import Budget, budget
 from dbdyno.analysis.waits.lock_waits import lock_waits
 from dbdyno.analysis.waits.session_samples import (
-    ClientSeconds,
     SampledRows,
     SessionSamples,
     client_seconds,
@@ -109,7 +108,15 @@ def _edges(
     for place, end in enumerate(ends):
         members[end].append(place)
     found = [
-        _edge(end, spent, blocking, members[end], sampled_s)
+        Edge(
+            **end._asdict(),
+            rows=_rows(blocking, members[end]),
+            client_seconds=spent.seconds,
+            low=spent.low,
+            high=spent.high,
+            waiters_mean=spent.seconds / sampled_s,
+            waited_ms=_waited_ms(blocking, members[end]),
+        )
         for end, spent in client_seconds(samples, blocking, ends).items()
     ]
     return sorted(found, key=lambda edge: -edge.client_seconds)
@@ -131,24 +138,6 @@ def _with_relations(ends: list[_Ends]) -> list[_Ends]:
         else end
         for end in ends
     ]
-
-
-def _edge(
-    ends: _Ends,
-    spent: ClientSeconds,
-    blocking: SampledRows[Blocking],
-    members: list[int],
-    sampled_s: float,
-) -> Edge:
-    return Edge(
-        **ends._asdict(),
-        rows=_rows(blocking, members),
-        client_seconds=spent.seconds,
-        low=spent.low,
-        high=spent.high,
-        waiters_mean=spent.seconds / sampled_s,
-        waited_ms=_waited_ms(blocking, members),
-    )
 
 
 def _rows(blocking: SampledRows[Blocking], members: list[int]) -> tuple[tuple[str, float], ...]:
@@ -173,26 +162,23 @@ def _waited_ms(blocking: SampledRows[Blocking], members: list[int]) -> float | N
 
 
 def _statements(run: Run, spent: Budget) -> list[StatementTime]:
-    """Statements that the engine timed and a sample saw."""
-    return [
-        _statement_time(statement, mean_ms, spent)
-        for statement, mean_ms in statement_means_ms(run).items()
-        if spent.share(statement=statement) > 0
-    ]
-
-
-def _statement_time(statement: int, mean_ms: float, spent: Budget) -> StatementTime:
-    """The engine's mean latency, divided in proportion to the statement's samples."""
-    whole = spent.share(statement=statement)
-    lock = spent.share("lock", statement=statement) / whole
-    working = sum(spent.share(kind, statement=statement) for kind in _WORKING) / whole
-    return StatementTime(
-        statement=statement,
-        mean_ms=mean_ms,
-        lock_ms=mean_ms * lock,
-        other_wait_ms=mean_ms * (1 - lock - working),
-        working_ms=mean_ms * working,
-    )
+    """Mean latencies by the engine, each divided in proportion to the statement's samples."""
+    found = []
+    for statement, mean_ms in statement_means_ms(run).items():
+        whole = spent.share(statement=statement)
+        if whole <= 0:
+            continue
+        lock = spent.share("lock", statement=statement) / whole
+        working = sum(spent.share(kind, statement=statement) for kind in _WORKING) / whole
+        times = StatementTime(
+            statement=statement,
+            mean_ms=mean_ms,
+            lock_ms=mean_ms * lock,
+            other_wait_ms=mean_ms * (1 - lock - working),
+            working_ms=mean_ms * working,
+        )
+        found.append(times)
+    return found
 
 
 def statement_means_ms(run: Run) -> dict[int, float]:

@@ -126,19 +126,12 @@ def _measured(run: Run, source: str) -> SessionSamples | None:
     order = np.argsort(time_s, kind="stable")
     length_s = max(_BLOCK_S, end_s / _BLOCKS_MAX)
     _, block = np.unique(np.ceil(time_s[order] / length_s), return_inverse=True)
-    seconds = _within(time_s[order], samples.seconds[wanted][order], end_s)
-    return SessionSamples(time_s[order], seconds, block)
-
-
-def _within(time_s: Series, seconds: Series, end_s: float) -> Series:
-    """Seconds of the measured part that each sample represents.
-
-    A sample represents the time before it, some of which may precede the measured part. The sample
-    that would represent the end comes after it, so the last one represents that, too.
-    """
+    # A sample represents the time before it, some of which may precede the measured part. The
+    # sample that would represent the end comes after it, so the last one represents that, too.
+    time_s, seconds = time_s[order], samples.seconds[wanted][order]
     within = np.minimum(seconds, time_s)
     within[-1] += min(end_s - time_s[-1], seconds[-1])
-    return within
+    return SessionSamples(time_s, within, block)
 
 
 def sampled_rows(samples: SessionSamples, table: AnySampled) -> SampledRows[AnySampled]:

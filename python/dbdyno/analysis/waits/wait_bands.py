@@ -8,7 +8,7 @@ active.
 """
 
 from collections import defaultdict
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from dbdyno.analysis.statistics.estimate import Series
 from dbdyno.analysis.waits.processor_split import ProcessorSplit, processor_splits
 from dbdyno.analysis.waits.session_samples import SESSIONS
 from dbdyno.analysis.waits.wait_kinds import BETWEEN, client_kind, may_run
-from dbdyno.model.database import PartKind, WaitKinds
+from dbdyno.model.database import PartKind
 from dbdyno.model.run import Run
 from dbdyno.model.tables import rows
 
@@ -105,19 +105,14 @@ class _Session(NamedTuple):
 
 def _places(run: Run, described: list[_Session]) -> dict[PartKind, list[int]]:
     """The rows of the table that are of each kind."""
-    known = run.database.wait_kinds
-    kind_of_session = cache(lambda session: _kind(known, session))
+    kind_of_columns = cache(partial(client_kind, run.database.wait_kinds))
     found: dict[PartKind, list[int]] = defaultdict(list)
     for place, session in enumerate(described):
-        kind = kind_of_session(session)
-        if kind is not None:
-            found[kind].append(place)
+        if session.who == "client":
+            _, doing, state, wait_type, wait_event = session
+            kind = kind_of_columns(
+                state=state, doing=doing, wait_type=wait_type, wait_event=wait_event
+            )
+            if kind is not None and kind not in BETWEEN.values():
+                found[kind].append(place)
     return found
-
-
-def _kind(known: WaitKinds, session: _Session) -> PartKind | None:
-    who, doing, state, wait_type, wait_event = session
-    if who != "client":
-        return None
-    kind = client_kind(known, state=state, doing=doing, wait_type=wait_type, wait_event=wait_event)
-    return None if kind in BETWEEN.values() else kind

@@ -12,8 +12,12 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from dbdyno.analysis.costs.costs import cost
-from dbdyno.analysis.events.checkpoint_dips import CheckpointDip, checkpoint_dips
-from dbdyno.analysis.events.checkpoints import CheckpointEffect, checkpoint_effects
+from dbdyno.analysis.events.checkpoints import (
+    CheckpointDip,
+    CheckpointEffect,
+    checkpoint_dips,
+    checkpoint_effects,
+)
 from dbdyno.analysis.series.readings import was_read
 from dbdyno.analysis.statistics.effect import paired_ratio
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
