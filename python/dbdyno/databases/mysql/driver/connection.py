@@ -9,7 +9,7 @@ import ssl
 import sys
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pymysql
 from msgspec.structs import replace
@@ -19,13 +19,17 @@ from pymysql.cursors import Cursor
 from dbdyno.databases.mysql.driver.login import Login
 from dbdyno.model.plan import Address
 
+if TYPE_CHECKING:
+    from dbdyno.databases.mysql.telemetry.server_context import ServerContext
+
 
 class MysqlConnection:
-    """A session in autocommit mode."""
+    """A session in autocommit mode; ``context`` is what telemetry knows of it."""
 
     def __init__(self, driver: "pymysql.Connection[Cursor]", login: Login) -> None:
         self._driver = driver
         self.login = login
+        self.context: ServerContext | None = None
 
     def execute(self, statement: str, parameters: Sequence[Any] | None = None) -> Cursor:
         """Execute a statement; its rows have been received when this returns."""

@@ -4,8 +4,6 @@ Determined once per connection, by trying: privileges come from grants, roles an
 differ between products.
 """
 
-from weakref import WeakKeyDictionary
-
 import pymysql
 from msgspec import Struct
 
@@ -59,14 +57,12 @@ class ServerContext(Struct, frozen=True):
         return f"{self.user} may not see sessions of others, nor transactions: {PROCESS}"
 
 
-_known: WeakKeyDictionary[Connection, ServerContext] = WeakKeyDictionary()
-
-
 def server_context(connection: Connection) -> ServerContext:
     """Return the connection's context, which is determined once."""
-    if connection not in _known:
-        _known[connection] = _read_server_context(connection)
-    return _known[connection]
+    if connection.context is None:
+        connection.context = _read_server_context(connection)
+    found: ServerContext = connection.context
+    return found
 
 
 def _read_server_context(connection: Connection) -> ServerContext:

@@ -18,6 +18,7 @@ from psycopg.pq import PGconn, abc as pq
 
 from dbdyno.databases.locked_keys import locked_key
 from dbdyno.databases.passwords import refuse_unencoded
+from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 from dbdyno.databases.postgresql.driver.refusals import malformed, refusal
 from dbdyno.errors import DbdynoError
 from dbdyno.home import user_folder
@@ -43,7 +44,7 @@ PARAMETERS = frozenset(
 ENVIRONMENT = {"PGTZ": "timezone", "PGDATESTYLE": "datestyle", "PGGEQO": "geqo"}
 
 
-def open_connection(target: str) -> Connection:
+def open_connection(target: str) -> PostgresqlConnection:
     """Open a control connection to a URL, a conninfo string, or, if empty, libpq's default.
 
     Text is exchanged as UTF-8, as by the engine, whatever the encoding of the role or database.
@@ -57,7 +58,7 @@ def open_connection(target: str) -> Connection:
     patience = {} if "connect_timeout" in resolved else {"connect_timeout": CONNECT_TIMEOUT_S}
     dsn = conninfo.make_conninfo("", **{**given, **patience, **required})
     try:
-        return psycopg.connect(dsn, autocommit=True, prepare_threshold=None)
+        return PostgresqlConnection.connect(dsn, autocommit=True, prepare_threshold=None)
     except psycopg.Error as error:
         raise refusal(error, resolved) from None
 

@@ -14,8 +14,9 @@ from typing import TypeAlias
 
 import psycopg
 from msgspec import Struct
-from psycopg import Connection, errors
+from psycopg import errors
 
+from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 from dbdyno.databases.postgresql.telemetry.prepared_queries import array_of, execute, known
 from dbdyno.model.source import Numbers
 
@@ -27,7 +28,7 @@ EXPENSIVE_S = 0.001
 PAUSE_S = 10.0
 TOO_BUSY = (errors.QueryCanceled, errors.LockNotAvailable)
 
-Reader: TypeAlias = Callable[[Connection], Mapping[str, Numbers]]
+Reader: TypeAlias = Callable[[PostgresqlConnection], Mapping[str, Numbers]]
 
 TABLES = "$1::oid[]"
 """In a query: the tables that are recorded."""
@@ -57,7 +58,7 @@ class CombinedQuery:
         self._clock = clock
         self._parts: dict[str, _Part] = {}
         self._answers: dict[str, list[tuple[str, Sequence[float | None]]]] = {}
-        self._answered_by: Connection | None = None
+        self._answered_by: PostgresqlConnection | None = None
         self._answered_at = 0.0
         self._apart_until = 0.0
 
@@ -70,7 +71,7 @@ class CombinedQuery:
         """Return the reader of an expensive query, which is no part and is read less often."""
         return lambda connection: self._read_alone(connection, _Part(query))
 
-    def _read(self, connection: Connection, source: str) -> Mapping[str, Numbers]:
+    def _read(self, connection: PostgresqlConnection, source: str) -> Mapping[str, Numbers]:
         part = self._parts[source]
         if not part.names:
             return self._read_first(connection, part)
@@ -87,11 +88,11 @@ class CombinedQuery:
                 return self._read_alone(connection, part)
         return {of: known(part.names, values) for of, values in self._answers.pop(source)}
 
-    def _is_answered(self, connection: Connection, source: str) -> bool:
+    def _is_answered(self, connection: PostgresqlConnection, source: str) -> bool:
         is_fresh = self._clock() - self._answered_at < FRESH_S
         return is_fresh and connection is self._answered_by and source in self._answers
 
-    def _read_combined(self, connection: Connection) -> None:
+    def _read_combined(self, connection: PostgresqlConnection) -> None:
         parts = {
             source: part
             for source, part in self._parts.items()
@@ -107,13 +108,13 @@ class CombinedQuery:
         self._answers = answers
         self._answered_by, self._answered_at = connection, self._clock()
 
-    def _read_first(self, connection: Connection, part: _Part) -> dict[str, Numbers]:
+    def _read_first(self, connection: PostgresqlConnection, part: _Part) -> dict[str, Numbers]:
         began_s = time.thread_time()
         numbers = self._read_alone(connection, part)
         part.is_expensive = time.thread_time() - began_s > EXPENSIVE_S
         return numbers
 
-    def _read_alone(self, connection: Connection, part: _Part) -> dict[str, Numbers]:
+    def _read_alone(self, connection: PostgresqlConnection, part: _Part) -> dict[str, Numbers]:
         answer = execute(connection, part.query, *self._parameters(part.query))
         part.names = answer.names[1:]
         return {of: known(part.names, values) for of, *values in answer.rows()}

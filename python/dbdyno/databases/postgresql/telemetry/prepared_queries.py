@@ -10,18 +10,15 @@ content, and reopens nothing.
 from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from psycopg import Connection, errors
+from psycopg import errors
 from psycopg.adapt import Transformer
 from psycopg.pq import ExecStatus, Format
 from psycopg.pq.abc import PGresult
 
-from dbdyno.databases.postgresql.telemetry.session import is_lent
+from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 from dbdyno.model.source import Numbers
 
-_lent: WeakKeyDictionary[Connection, bool] = WeakKeyDictionary()
-_names: WeakKeyDictionary[Connection, dict[str, bytes]] = WeakKeyDictionary()
 _numbers = count()
 """Never reused: a name that we have forgotten may still be known to the server."""
 
@@ -29,7 +26,7 @@ _numbers = count()
 class Answer:
     """The server's result; its rows are decoded when they are needed."""
 
-    def __init__(self, connection: Connection, result: PGresult) -> None:
+    def __init__(self, connection: PostgresqlConnection, result: PGresult) -> None:
         self._result = result
         self._loader = Transformer(connection)
         self._loader.set_pgresult(result)
@@ -45,11 +42,9 @@ class Answer:
         return self._loader.load_rows(0, self._result.ntuples, tuple)
 
 
-def execute(connection: Connection, query: str, *parameters: bytes) -> Answer:
+def execute(connection: PostgresqlConnection, query: str, *parameters: bytes) -> Answer:
     """Return the result of a query; ``parameters`` are text for ``$1`` and so on."""
-    if connection not in _lent:
-        _lent[connection] = is_lent(connection)
-    if _lent[connection]:
+    if connection.is_lent:
         result = connection.pgconn.exec_params(
             query.encode(), parameters, result_format=Format.BINARY
         )
@@ -58,22 +53,31 @@ def execute(connection: Connection, query: str, *parameters: bytes) -> Answer:
         return _from_prepared(connection, query, parameters)
     except errors.InvalidSqlStatementName:
         # Somebody has emptied the session, or a pooler that does not show has lent us another one.
-        del _names[connection]
+        connection.prepared.clear()
         return _from_prepared(connection, query, parameters)
 
 
-def _from_prepared(connection: Connection, query: str, parameters: Sequence[bytes]) -> Answer:
-    name = _prepared(connection, query)
+def _from_prepared(
+    connection: PostgresqlConnection, query: str, parameters: Sequence[bytes]
+) -> Answer:
+    if query not in connection.prepared:
+        name = b"dbdyno_%d" % next(_numbers)
+        result = connection.pgconn.prepare(name, query.encode())
+        _check(connection, result, ExecStatus.COMMAND_OK)
+        connection.prepared[query] = name
+    name = connection.prepared[query]
     result = connection.pgconn.exec_prepared(name, parameters, result_format=Format.BINARY)
     return _answer(connection, result)
 
 
-def _answer(connection: Connection, result: PGresult) -> Answer:
+def _answer(connection: PostgresqlConnection, result: PGresult) -> Answer:
     _check(connection, result, ExecStatus.TUPLES_OK)
     return Answer(connection, result)
 
 
-def execute_numbers(connection: Connection, query: str, *parameters: bytes) -> dict[str, Numbers]:
+def execute_numbers(
+    connection: PostgresqlConnection, query: str, *parameters: bytes
+) -> dict[str, Numbers]:
     """Return the numbers of a query whose first column is the object."""
     answer = execute(connection, query, *parameters)
     names = answer.names[1:]
@@ -90,17 +94,6 @@ def array_of(values: Iterable[object]) -> bytes:
     return "{{{}}}".format(",".join(f'"{value}"' for value in values)).encode()
 
 
-def _prepared(connection: Connection, query: str) -> bytes:
-    """Return the name of the prepared statement on this connection."""
-    names = _names.setdefault(connection, {})
-    if query not in names:
-        name = b"dbdyno_%d" % next(_numbers)
-        result = connection.pgconn.prepare(name, query.encode())
-        _check(connection, result, ExecStatus.COMMAND_OK)
-        names[query] = name
-    return names[query]
-
-
-def _check(connection: Connection, result: PGresult, wanted: ExecStatus) -> None:
+def _check(connection: PostgresqlConnection, result: PGresult, wanted: ExecStatus) -> None:
     if result.status != wanted:
         raise errors.error_from_result(result, connection.info.encoding)

@@ -3,8 +3,7 @@
 Each is one query. Sizes read the database's folder, and are therefore read less often.
 """
 
-from psycopg import Connection
-
+from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 from dbdyno.databases.postgresql.names import index_name, table_name
 from dbdyno.databases.postgresql.telemetry.combined_query import TABLES, CombinedQuery
 from dbdyno.databases.postgresql.telemetry.server_context import (
@@ -84,8 +83,8 @@ SESSIONS = f"""
 
 
 def wal_position(
-    _connection: Connection, context: ServerContext, combined: CombinedQuery
-) -> Source[Connection]:
+    _connection: PostgresqlConnection, context: ServerContext, combined: CombinedQuery
+) -> Source[PostgresqlConnection]:
     """Return the exact number of bytes of WAL, and of completed segments."""
     if context.is_standby:
         raise SourceUnavailableError("the server is a standby: its WAL is written elsewhere")
@@ -93,8 +92,8 @@ def wal_position(
 
 
 def sizes(
-    _connection: Connection, _context: ServerContext, combined: CombinedQuery
-) -> Source[Connection]:
+    _connection: PostgresqlConnection, _context: ServerContext, combined: CombinedQuery
+) -> Source[PostgresqlConnection]:
     """Return the sizes of the recorded tables (in full), their indexes, and the database."""
     return Source(
         name="sizes",
@@ -105,8 +104,8 @@ def sizes(
 
 
 def progress(
-    connection: Connection, context: ServerContext, combined: CombinedQuery
-) -> Source[Connection]:
+    connection: PostgresqlConnection, context: ServerContext, combined: CombinedQuery
+) -> Source[PostgresqlConnection]:
     """Return the progress of long commands."""
     if not context.sees_all:
         raise SourceUnavailableError(f"the role may not see what others run: {context.grant}")
@@ -124,8 +123,8 @@ def progress(
 
 
 def replication(
-    _connection: Connection, context: ServerContext, combined: CombinedQuery
-) -> Source[Connection]:
+    _connection: PostgresqlConnection, context: ServerContext, combined: CombinedQuery
+) -> Source[PostgresqlConnection]:
     """Return how far the standbys are behind."""
     if not context.sees_all:
         raise SourceUnavailableError(f"the role may not see standbys: {context.grant}")
@@ -137,8 +136,8 @@ def replication(
 
 
 def sessions_in_sum(
-    _connection: Connection, _context: ServerContext, combined: CombinedQuery
-) -> Source[Connection]:
+    _connection: PostgresqlConnection, _context: ServerContext, combined: CombinedQuery
+) -> Source[PostgresqlConnection]:
     """Return the number of sessions, and what the oldest ones hold back."""
     names = (
         "clients active idle_in_transaction foreign_clients oldest_transaction_s "
@@ -151,5 +150,5 @@ def sessions_in_sum(
     )
 
 
-def _exists(connection: Connection, view: str) -> bool:
+def _exists(connection: PostgresqlConnection, view: str) -> bool:
     return connection.execute("select to_regclass(%s) is not null", [view]).fetchone() == (True,)

@@ -9,8 +9,8 @@ The choice is made once, before the load, so that it does not change between rea
 from collections.abc import Sequence
 
 from msgspec import Struct
-from psycopg import Connection
 
+from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 from dbdyno.databases.postgresql.telemetry.facts.used import used_tables
 from dbdyno.databases.telemetry import ScriptStatement
 
@@ -57,7 +57,7 @@ class ServerContext(Struct, frozen=True):
 
 
 def read_server_context(
-    connection: Connection, statements: Sequence[ScriptStatement]
+    connection: PostgresqlConnection, statements: Sequence[ScriptStatement]
 ) -> ServerContext:
     """Return the context, with two queries."""
     row = connection.execute(ROLE).fetchone()

@@ -7,7 +7,9 @@ role may change are set, so that one statement serves all versions; behind a poo
 from contextlib import suppress
 from pathlib import Path
 
-from psycopg import Connection, errors
+from psycopg import errors
+
+from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 
 APPLICATION_NAME = "dbdyno telemetry"
 _KEEPS_COUNTS_BACK_SINCE = 150000
@@ -37,23 +39,18 @@ SET = """
 KEEP_MEMORY = f"select length(repeat(' ', {4 * 1024 * 1024}))"
 
 
-def begin(connection: Connection) -> None:
+def begin(connection: PostgresqlConnection) -> None:
     """Prepare a connection of telemetry's own.
 
     A pooler lends a session for one transaction, and its next user may be a client of the load: the
     settings would apply to it, too, and it could no longer write.
     """
-    if not is_lent(connection):
+    if not connection.is_lent:
         connection.execute(SET, [list(SETTINGS), list(SETTINGS.values())])
         connection.execute(KEEP_MEMORY)
 
 
-def is_lent(connection: Connection) -> bool:
-    """Whether a pooler lends us its sessions: it announces process numbers of its own."""
-    return connection.info.backend_pid != pid(connection)
-
-
-def publish(connection: Connection) -> None:
+def publish(connection: PostgresqlConnection) -> None:
     """Publish the counts of this session's work.
 
     Since version 15 an idle session holds back up to a second's counts for ten seconds. Before,
@@ -64,7 +61,7 @@ def publish(connection: Connection) -> None:
             connection.execute("select pg_stat_force_next_flush()")
 
 
-def pid(connection: Connection) -> int:
+def pid(connection: PostgresqlConnection) -> int:
     """Return the server's process ID of this connection, as the server knows it."""
     row = connection.execute("select pg_backend_pid()").fetchone()
     assert row is not None  # a select of one value returns one row
@@ -72,7 +69,7 @@ def pid(connection: Connection) -> int:
     return number
 
 
-def log_path(connection: Connection) -> Path | None:
+def log_path(connection: PostgresqlConnection) -> Path | None:
     """Return the log of the server's collector; None without one, or without the right to know.
 
     If the server writes several formats, it names the text format first.

@@ -10,10 +10,7 @@ which none waits, a sample takes 0.03 and 0.02 ms, and several times as much if 
 used the CPU caches.
 """
 
-from weakref import WeakSet
-
-from psycopg import Connection
-
+from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 from dbdyno.databases.postgresql.telemetry.locks import (
     CONCERNED,
     LOCK_FIELDS,
@@ -50,37 +47,34 @@ def _with_locks(waited: str) -> str:
 FULL = _with_locks(WAITED)
 FULL_BEFORE_14 = _with_locks("null")
 
-# Connections whose last sample found a waiter.
-_waiting: WeakSet[Connection] = WeakSet()
 
-
-def sample_sessions(connection: Connection) -> PendingSample:
+def sample_sessions(connection: PostgresqlConnection) -> PendingSample:
     """Return all sessions but those of telemetry itself."""
     answer = execute(connection, SHORT)
     return lambda: _decoded(answer)
 
 
-def sample_with_locks(connection: Connection) -> PendingSample:
+def sample_with_locks(connection: PostgresqlConnection) -> PendingSample:
     """Return all sessions but those of telemetry itself, and the locks involved in waiting.
 
     If nobody waited recently and nobody waits now, the short statement is the only one.
     """
-    if connection not in _waiting:
+    if not connection.has_seen_waiters:
         sessions, _ = _decoded(execute(connection, SHORT))
         if not any(alike.wait_type == LOCK_WAIT for alike in sessions):
             return lambda: (sessions, [])
-        _waiting.add(connection)
+        connection.has_seen_waiters = True
     knows_times = connection.info.server_version >= WAITED_SINCE
     answer = execute(connection, FULL if knows_times else FULL_BEFORE_14)
     return lambda: _decoded_with_locks(connection, answer)
 
 
 def _decoded_with_locks(
-    connection: Connection, answer: Answer
+    connection: PostgresqlConnection, answer: Answer
 ) -> tuple[list[Sessions], list[Locks]]:
     sessions, locks = _decoded(answer)
     if not locks:
-        _waiting.discard(connection)
+        connection.has_seen_waiters = False
     return sessions, locks
 
 

@@ -10,9 +10,10 @@ from functools import partial
 from typing import TypeAlias
 
 import psycopg
-from psycopg import Connection, errors
+from psycopg import errors
 
 from dbdyno.databases.postgresql.describe import CAPABILITIES
+from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 from dbdyno.databases.postgresql.telemetry import query_sources
 from dbdyno.databases.postgresql.telemetry.combined_query import CombinedQuery
 from dbdyno.databases.postgresql.telemetry.server_context import (
@@ -25,15 +26,17 @@ from dbdyno.databases.postgresql.telemetry.views import OLD_CHECKPOINTER, VIEWS,
 from dbdyno.databases.telemetry import ScriptStatement
 from dbdyno.model.source import Missing, Source
 
-Maker: TypeAlias = Callable[[Connection, ServerContext, CombinedQuery], Source[Connection]]
+Maker: TypeAlias = Callable[
+    [PostgresqlConnection, ServerContext, CombinedQuery], Source[PostgresqlConnection]
+]
 
 
 def sources(
-    connection: Connection, statements: Sequence[ScriptStatement]
-) -> tuple[list[Source[Connection]], list[Missing]]:
+    connection: PostgresqlConnection, statements: Sequence[ScriptStatement]
+) -> tuple[list[Source[PostgresqlConnection]], list[Missing]]:
     """Return the available sources and the missing ones."""
     context = read_server_context(connection, statements)
-    given: list[Source[Connection]] = []
+    given: list[Source[PostgresqlConnection]] = []
     combined = CombinedQuery(context.tables)
     missing = list(_hidden(context))
     for name, make in _makers(context).items():
@@ -60,11 +63,11 @@ def _makers(context: ServerContext) -> dict[str, Maker]:
 
 
 def _tried(
-    connection: Connection,
+    connection: PostgresqlConnection,
     context: ServerContext,
     name: str,
-    make: Callable[[], Source[Connection]],
-) -> Source[Connection] | Missing:
+    make: Callable[[], Source[PostgresqlConnection]],
+) -> Source[PostgresqlConnection] | Missing:
     try:
         source = make()
         with suppress(errors.LockNotAvailable):  # it may be free at the next reading
@@ -81,8 +84,8 @@ def _tried(
 
 
 def _view(
-    connection: Connection, context: ServerContext, combined: CombinedQuery, view: View
-) -> Source[Connection]:
+    connection: PostgresqlConnection, context: ServerContext, combined: CombinedQuery, view: View
+) -> Source[PostgresqlConnection]:
     since = CAPABILITIES.get(view.relation, 0)
     if context.version < since:
         raise SourceUnavailableError(

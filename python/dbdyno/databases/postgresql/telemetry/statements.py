@@ -10,8 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from psycopg import Connection
-
+from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 from dbdyno.databases.postgresql.telemetry.combined_query import CombinedQuery
 from dbdyno.databases.postgresql.telemetry.prepared_queries import array_of, execute_numbers
 from dbdyno.databases.postgresql.telemetry.server_context import (
@@ -53,8 +52,8 @@ READ = """
 
 
 def statement_counters(
-    connection: Connection, context: ServerContext, _combined: CombinedQuery
-) -> Source[Connection]:
+    connection: PostgresqlConnection, context: ServerContext, _combined: CombinedQuery
+) -> Source[PostgresqlConnection]:
     """Return the source, if the extension is installed."""
     row = connection.execute(HOME).fetchone()
     if row is None:
@@ -70,7 +69,7 @@ class _Reader:
     """Reads the sums of this database and of the statements found so far."""
 
     def __init__(
-        self, connection: Connection, home: str, statements: Iterable[ScriptStatement]
+        self, connection: PostgresqlConnection, home: str, statements: Iterable[ScriptStatement]
     ) -> None:
         columns = connection.execute(COLUMNS, [f"{home}.pg_stat_statements"])
         sums = ", ".join(f"sum({name})::float8 as {name}" for (name,) in columns)
@@ -80,14 +79,14 @@ class _Reader:
         self._found: dict[int, str] = {}
         self._looks_left = LOOKS_MAX
 
-    def read(self, connection: Connection) -> Mapping[str, Numbers]:
+    def read(self, connection: PostgresqlConnection) -> Mapping[str, Numbers]:
         if self._wanted and self._looks_left:
             self._looks_left -= 1
             self._find(connection)
         found = array_of(self._found), array_of(self._found.values())
         return execute_numbers(connection, self._query, *found)
 
-    def _find(self, connection: Connection) -> None:
+    def _find(self, connection: PostgresqlConnection) -> None:
         for entry, text in connection.execute(self._texts, [TEXT_MAX]):
             if name := self._wanted.get(shape(text)):
                 self._found[entry] = name

@@ -7,8 +7,8 @@ not known here, except which of them are levels and not counters.
 from collections.abc import Mapping
 
 from msgspec import Struct
-from psycopg import Connection
 
+from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 from dbdyno.databases.postgresql.names import index_name, table_name
 from dbdyno.databases.postgresql.telemetry.combined_query import TABLES, CombinedQuery
 from dbdyno.databases.postgresql.telemetry.server_context import SourceUnavailableError
@@ -86,7 +86,9 @@ OLD_CHECKPOINTER = View(
 )
 
 
-def view_source(connection: Connection, view: View, combined: CombinedQuery) -> Source[Connection]:
+def view_source(
+    connection: PostgresqlConnection, view: View, combined: CombinedQuery
+) -> Source[PostgresqlConnection]:
     """Return the source for this server's version of the view."""
     columns = _columns(connection, view)
     if not columns:
@@ -95,7 +97,7 @@ def view_source(connection: Connection, view: View, combined: CombinedQuery) -> 
     return Source(name=view.name, read=combined.reader(view.name, query), levels=view.levels)
 
 
-def _columns(connection: Connection, view: View) -> list[str]:
+def _columns(connection: PostgresqlConnection, view: View) -> list[str]:
     if view.columns:
         found = [f"{column} as {name}" for name, column in view.columns.items()]
     else:
