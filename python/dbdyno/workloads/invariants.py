@@ -49,14 +49,24 @@ class Law(Protocol):
         """Return the violation that these changes show, if any."""
 
 
-class SameChange(Struct, frozen=True):
-    """Some sums must change by the same amount."""
-
+class _OfSome(Struct, frozen=True):
     names: tuple[str, ...]
 
     def about(self) -> tuple[str, ...]:
         """Return the compared numbers."""
         return self.names
+
+
+class _OfOne(Struct, frozen=True):
+    name: str
+
+    def about(self) -> tuple[str, ...]:
+        """Return the compared number."""
+        return (self.name,)
+
+
+class SameChange(_OfSome, frozen=True):
+    """Some sums must change by the same amount."""
 
     def broken(
         self, change: Mapping[str, int], _committed: Mapping[str, Committed]
@@ -68,14 +78,8 @@ class SameChange(Struct, frozen=True):
         return Violation("same change", f"these must change alike: {changes}")
 
 
-class Unchanged(Struct, frozen=True):
+class Unchanged(_OfSome, frozen=True):
     """Some numbers must not change."""
-
-    names: tuple[str, ...]
-
-    def about(self) -> tuple[str, ...]:
-        """Return the compared numbers."""
-        return self.names
 
     def broken(
         self, change: Mapping[str, int], _committed: Mapping[str, Committed]
@@ -87,14 +91,8 @@ class Unchanged(Struct, frozen=True):
         return Violation("unchanged", f"these must not change: {', '.join(changed)}")
 
 
-class NotFewer(Struct, frozen=True):
+class NotFewer(_OfOne, frozen=True):
     """A number may grow, but must not shrink."""
-
-    name: str
-
-    def about(self) -> tuple[str, ...]:
-        """Return the compared number."""
-        return (self.name,)
 
     def broken(
         self, change: Mapping[str, int], _committed: Mapping[str, Committed]
@@ -105,16 +103,11 @@ class NotFewer(Struct, frozen=True):
         return Violation("not fewer", f"{self.name} shrank by {-change[self.name]}")
 
 
-class OnePerTransaction(Struct, frozen=True):
+class OnePerTransaction(_OfOne, frozen=True):
     """A number must grow with each committed transaction of a script: by one, or by ``each``."""
 
-    name: str
     script: str
     each: int = 1
-
-    def about(self) -> tuple[str, ...]:
-        """Return the compared number."""
-        return (self.name,)
 
     def broken(
         self, change: Mapping[str, int], committed: Mapping[str, Committed]
@@ -134,20 +127,15 @@ class OnePerTransaction(Struct, frozen=True):
         )
 
 
-class Bounded(Struct, frozen=True):
+class Bounded(_OfOne, frozen=True):
     """A number must change by ``least`` to ``most`` with each committed transaction of a script.
 
     For transactions that may find nothing to change.
     """
 
-    name: str
     script: str
     least: int
     most: int
-
-    def about(self) -> tuple[str, ...]:
-        """Return the compared number."""
-        return (self.name,)
 
     def broken(
         self, change: Mapping[str, int], committed: Mapping[str, Committed]
