@@ -28,7 +28,9 @@ from dbdyno.host.sources import (
     pressure,
     process_io,
     processes,
+    server_tasks,
 )
+from dbdyno.host.task_times import TaskTimes
 from tests.host.proc import io, stat
 
 
@@ -39,9 +41,12 @@ def host(root: Path, **firsts: int) -> ObservedHost:
 
 def test_every_source_reads_on_this_machine_what_it_declares():
     here = observe(os.getpid(), None, [Path.cwd()])
+    here.server_tasks = TaskTimes(["rest"], lambda *_: "rest", "rest")
     found, missing = host_sources(here)
-    assert len(found) + len(missing) == len(all_sources()) == 10
-    assert {"machine", "processes", "memory", "network"} <= {source.name for source in found}
+    assert len(found) + len(missing) == len(all_sources()) == 11
+    assert {"machine", "processes", "server_tasks", "memory", "network"} <= {
+        source.name for source in found
+    }
     for source in found:
         declared = all_sources()[source.name]
         for numbers in source.read(here).values():
@@ -52,8 +57,13 @@ def test_every_source_reads_on_this_machine_what_it_declares():
 def test_a_machine_without_information_yields_reasons_and_never_fails(tmp_path):
     bare = host(tmp_path, server=10, engine=11)
     found, missing = host_sources(bare)
-    assert {"pressure", "disk", "control_group", "memory_nodes", "process_io"} == {
-        m.source for m in missing
+    assert {m.source for m in missing} == {
+        "pressure",
+        "disk",
+        "control_group",
+        "memory_nodes",
+        "process_io",
+        "server_tasks",
     }
     assert all(len(m.reason) > 20 for m in missing)
     for source in found:
@@ -101,6 +111,28 @@ def test_idle_time_that_the_kernel_takes_back_is_held(tree):
     numbers = machine.read(watched)[""]
     assert (numbers["idle_us"], numbers["iowait_us"]) == (40 * TICK_US, 51 * TICK_US)
     assert "steal_us" not in numbers  # older kernels do not report it
+
+
+CLASS_OF = {10: "rest", 11: "client", 12: "writer"}
+
+
+def test_tasks_of_the_server_by_class(tree):
+    """What a session used after it was read is in its parent's account, and remains the load's."""
+    watched = host(tree({"proc/10/stat": stat(1)}), server=10)
+    watched.server_tasks = TaskTimes(["client", "rest", "writer"], lambda p, _: CLASS_OF[p], "rest")
+    tree({"proc/11/stat": stat(10, user=5), "proc/12/stat": stat(10, user=1)})
+    before = server_tasks.read(watched)
+    tree({"proc/11/stat": stat(10, user=8), "proc/12/stat": stat(10, user=2)})
+    during = server_tasks.read(watched)
+    tree({"proc/10/stat": stat(1, buried=9)})
+    shutil.rmtree(watched.root / "proc/11")
+    watched.processes.listed(fresh=True)
+    after = server_tasks.read(watched)
+    grown = [
+        {of: (now[of]["cpu_us"] - past[of]["cpu_us"]) / TICK_US for of in now}
+        for past, now in ((before, during), (during, after))
+    ]
+    assert grown == [{"client": 3, "rest": 0, "writer": 1}, {"client": 1, "rest": 0, "writer": 0}]
 
 
 def test_groups_that_have_ended_are_left_out(tree):

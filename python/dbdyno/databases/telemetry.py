@@ -15,7 +15,7 @@ from msgspec import Struct
 from dbdyno.databases.connection import Connection
 from dbdyno.engine import Dialect
 from dbdyno.model.source import Missing, Source
-from dbdyno.model.telemetry import LogEntry, ServerFacts
+from dbdyno.model.telemetry import LogEntry, ServerFacts, TaskClass
 
 
 class Sessions(Struct, frozen=True):
@@ -80,6 +80,11 @@ class ScriptStatement(Struct, frozen=True):
     numbers: frozenset[str] = frozenset()
 
 
+TaskClasses: TypeAlias = Sequence[tuple[TaskClass, str]]
+"""Classes of the server's tasks, each with a regular expression for what such a task calls itself;
+the first that is found counts."""
+
+
 def _no_tasks(_connection: Connection) -> Mapping[int, int]:
     return {}
 
@@ -130,6 +135,9 @@ class Telemetry:
     tasks: Callable[[Connection], Mapping[int, int]] = _no_tasks
     """The kernel's IDs of the threads that serve sessions, by the server's session IDs, as far as
     the server reports them; for sessions that are not processes."""
+    task_classes: TaskClasses = ()
+    """By the titles of processes or, if sessions are none, by the names of threads. Those that
+    serve sessions are ``foreign``, as far as they can be told by their names."""
     publish: Callable[[Connection], None] = _counts_at_once
     """Makes the server publish the counts of what this session did before the run. Otherwise they
     would appear within it, and loading or checking the data would seem to be work of the load."""

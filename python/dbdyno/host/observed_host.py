@@ -15,6 +15,7 @@ from dbdyno.host import disk, sources
 from dbdyno.host.describe import ROOT
 from dbdyno.host.group import ProcessGroup
 from dbdyno.host.processes import Process, ProcessTable
+from dbdyno.host.task_times import TaskTimes
 from dbdyno.model.source import Missing, Numbers, Source
 from dbdyno.registry import declared
 
@@ -98,6 +99,8 @@ class ObservedHost:
 
     groups: dict[str, ProcessGroup]
     folders: tuple[Path, ...] = ()
+    server_tasks: TaskTimes | None = None
+    """The server's processes by class, if they can be told apart."""
     root: Path = ROOT
     continuity: MonotonicCounters = field(default_factory=MonotonicCounters, init=False)
     others: OtherProcesses = field(default_factory=OtherProcesses, init=False)

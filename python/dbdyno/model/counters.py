@@ -11,6 +11,8 @@ SourceName = NewType("SourceName", str)
 SERVER = SourceName("server")
 """Telemetry's name for the server itself, if it could not be queried."""
 FACTS = SourceName("facts")
+PROFILE = SourceName("profile")
+"""Telemetry's name for the profile of the server's processes."""
 SESSION_SAMPLES = SourceName("waits")
 LOCK_SAMPLES = SourceName("locks")
 
@@ -58,6 +60,12 @@ class Processes(Counted, source="processes"):
     involuntary_switches: ClassVar[Counter]
     count: ClassVar[Counter]
     stopped: ClassVar[Counter]
+
+
+class ServerTasks(Counted, source="server_tasks"):
+    """The server's processes or threads by class: ``client``, ``writer`` … (``TaskClass``)."""
+
+    cpu_us: ClassVar[Counter]
 
 
 class Busiest(Counted, source="busiest"):

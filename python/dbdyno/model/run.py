@@ -72,11 +72,21 @@ class End(Struct, frozen=True, kw_only=True):
     cpu_us: int = 0
 
 
+class RecordedProfile(Struct, frozen=True, kw_only=True):
+    """What the profile of the server's processes is of: ``ProfileFacts`` without its instant."""
+
+    hz: int
+    scope: str
+    names_kernel: bool
+    lost: int
+
+
 class EngineReport(Struct, frozen=True, kw_only=True):
-    """What the engine reported about itself. None: it has not come so far."""
+    """What the engine and telemetry reported about themselves. None: it has not come so far."""
 
     hello: Greeting = Greeting()
     done: End | None = None
+    profile: RecordedProfile | None = None
 
 
 class RecordedPlacement(Struct, frozen=True, kw_only=True):
@@ -172,6 +182,8 @@ class RunTables:
     waits = _TableOf(tables.Waits)
     blocking = _TableOf(tables.Blocking)
     log_entries = _TableOf(tables.LogEntries)
+    profile_counts = _TableOf(tables.ProfileCounts)
+    profile_functions = _TableOf(tables.ProfileFunctions)
     lacks = _TableOf(tables.Lacks)
 
 

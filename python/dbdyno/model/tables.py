@@ -502,6 +502,42 @@ class LogEntries(Table):
     values = column(TEXT, "what was parsed from the message: a JSON object with units in the names")
 
 
+class ProfileCounts(Table):
+    """How often the server's processes of one class were sampled in one function in a second.
+
+    Samples are taken at the profile's frequency on each CPU while a process runs there: n samples
+    at f Hz are n/f seconds of CPU time.
+    """
+
+    time_s = column(F64, "beginning of the second, counted from the end of the warm-up")
+    task_class = column(
+        TEXT,
+        "what the process or thread is there for: `client` (a session of the load), `foreign` "
+        "(another session), `telemetry`, `cleanup` (vacuum, purge), `writer` (pages, checkpoints), "
+        "`wal`, `logger`, `worker` (I/O, parallel queries) or `rest`",
+        name="class",
+    )
+    function = column(U32, "number of the function in `profile_functions`")
+    samples = column(U32, "samples")
+
+
+class ProfileFunctions(Table):
+    """One function that a sample of the profile met, or as much of one as is known."""
+
+    function = column(U32, "number of the function, from 0")
+    kind = column(
+        TEXT,
+        "`named`, `near` (without a name in the object file: called after its nearest neighbour), "
+        "`unnamed`, `jit` (compiled while the server ran) or `kernel`",
+    )
+    name = column(TEXT, "name of the function, or of its neighbour; empty if neither is known")
+    object = column(TEXT, "name of the object file; empty for the kernel and compiled code")
+    entry = column(
+        TEXT,
+        "how the process came into the kernel: system call, handler of a fault or interrupt",
+    )
+
+
 class Lacks(Table):
     """A source that could not be read, or no longer."""
 

@@ -16,6 +16,16 @@ from dbdyno.model.fitting import fit
 
 Level: TypeAlias = Literal["off", "basic", "full"]
 
+TaskClass: TypeAlias = Literal[
+    "client", "foreign", "telemetry", "cleanup", "writer", "wal", "logger", "worker", "rest"
+]
+"""What a process or thread of the server is there for.
+
+``client`` serves a session of the load, ``foreign`` another client's, ``telemetry`` one of dbdyno
+itself. ``cleanup`` is vacuum or purge, ``writer`` writes changed pages (checkpoints too), ``wal``
+the log of changes, ``logger`` messages; ``worker`` works for others: I/O, parallel queries.
+"""
+
 # What a client of the engine was doing at an instant, in ``Activity.statements``. Smaller numbers
 # are the statement that it had sent and was waiting for.
 UNCONNECTED = 0xFFFF
@@ -144,6 +154,48 @@ class Lack(Struct, frozen=True, tag="lack", tag_field="kind"):
     reason: str
 
 
+class ProfileFacts(Struct, frozen=True, kw_only=True, tag="profile_facts", tag_field="kind"):
+    """What a profile is of: at its beginning, and again at its end.
+
+    ``scope`` is ``machine`` or ``server`` (whatever runs there, the kernel included) or ``server
+    without kernel``.
+    """
+
+    at_ns: int
+    hz: int
+    scope: str
+    names_kernel: bool
+    """Whether the functions of the kernel have names."""
+    lost: int
+    """Samples that the kernel had to drop."""
+
+
+class ProfileFunction(Struct, frozen=True, array_like=True):
+    """A function, or as much of one as is known.
+
+    ``kind`` is ``named`` (its own name), ``near`` (that of its nearest neighbour in the object
+    file), ``unnamed``, ``jit`` or ``kernel``, whose ``entry`` is how the process came into it.
+    """
+
+    function: int
+    kind: str
+    name: str
+    object: str
+    entry: str
+
+
+class ProfileCounts(Struct, frozen=True, tag="profile", tag_field="kind"):
+    """Samples of the server's processes in the second after ``at_ns``.
+
+    ``functions`` are those that the run has not met before, ``counts`` each (class of the process,
+    function, samples).
+    """
+
+    at_ns: int
+    functions: list[ProfileFunction]
+    counts: list[tuple[TaskClass, int, int]]
+
+
 class TelemetryCost(Struct, frozen=True, tag="telemetry_cost", tag_field="kind"):
     """The cost of telemetry itself, from the start of the load to its end."""
 
@@ -160,7 +212,9 @@ class TelemetryCost(Struct, frozen=True, tag="telemetry_cost", tag_field="kind")
     """The average rate of lock samples."""
 
 
-TelemetryFrame: TypeAlias = Counts | Waits | LogEntry | Lack | TelemetryCost
+TelemetryFrame: TypeAlias = (
+    Counts | Waits | LogEntry | Lack | ProfileFacts | ProfileCounts | TelemetryCost
+)
 _KINDS: dict[str, type[TelemetryFrame]] = {
     str(kind.__struct_config__.tag): kind for kind in get_args(TelemetryFrame)
 }

@@ -120,9 +120,11 @@ def full_disk(folder: Path | None) -> str:
 def explained(recording: Run, report: Callable[[str], None]) -> RunRecord:
     """Return the recording's record with costs, findings, and the cost of telemetry itself."""
     lacks = rows(recording.lacks.source, recording.lacks.reason)
+    engine = recording.as_recorded.engine
     telemetry = {
         **recording.record.telemetry,
-        **recording.as_recorded.engine.get("telemetry", {}),
+        **engine.get("telemetry", {}),
+        **({"profile": engine["profile"]} if "profile" in engine else {}),
         "lacks": [{"source": source, "reason": reason} for source, reason in lacks],
     }
     record = replace(recording.record, telemetry=telemetry)

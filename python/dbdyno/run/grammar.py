@@ -136,6 +136,21 @@ def percentage(text: str) -> float:
     return share
 
 
+PROFILE_HZ = 199
+"""The frequency of a profile that is only asked for: a prime, lest it keep step with anything."""
+_PROFILE_HZ_MAX = 4999
+
+
+def profile_hz(text: str) -> int:
+    """Parse how often a profile samples each CPU: ``off``, ``on`` or a frequency in Hz."""
+    known = {"off": 0, "on": PROFILE_HZ}
+    if text in known:
+        return known[text]
+    if not text.isascii() or not text.isdecimal() or int(text) > _PROFILE_HZ_MAX:
+        raise ValueError(f"{text!r}: write on, off or a frequency up to {_PROFILE_HZ_MAX} Hz")
+    return int(text)
+
+
 def share_text(share: float) -> str:
     """Write a share as its option takes it."""
     return "100%" if share == 1 else f"{share:.12g}"

@@ -294,6 +294,18 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     telemetry: Annotated[Level, flag("--telemetry", group=TELEMETRY, show_default=True)] = "basic"
     """Detail of the server and host telemetry, which explains what limits a run."""
 
+    profile_hz: Annotated[
+        int | None,
+        flag(
+            "--profile",
+            group=TELEMETRY,
+            converter=parsed(grammar.profile_hz),
+            metavar="on|off|HZ",
+        ),
+    ] = None
+    """Sample which functions the server's processes run in, so many times a second on each CPU;
+    default on (199) with --telemetry full, else off."""
+
     server_log: Annotated[Path | None, flag("--server-log", group=TELEMETRY, metavar="FILE")] = None
     """Log file of a server that dbdyno did not start and that does not report its location."""
 

@@ -22,6 +22,7 @@ from dbdyno.model.plan import (
     Stage,
     Think,
 )
+from dbdyno.run.grammar import PROFILE_HZ
 from dbdyno.run.options import QUERY_MODE_DEFAULT, SECOND_NS, RunOptions
 from dbdyno.telemetry.pace import activity_interval_ns
 
@@ -96,6 +97,7 @@ def _contradictions(options: RunOptions) -> Iterator[str]:
         ("--target", "--server"): has_target and options.server,
         ("--target", "--set"): has_target and options.settings,
         ("--telemetry off", "--server-log"): options.telemetry == "off" and options.server_log,
+        ("--telemetry off", "--profile"): options.telemetry == "off" and options.profile_hz,
     }
     for (one, other), both in pairs.items():
         if both:
@@ -118,6 +120,12 @@ def is_open(options: RunOptions) -> bool:
 def client_count(options: RunOptions) -> int:
     """Number of connections that the run will open."""
     return options.clients or _stage_clients_max(options) or CLIENTS_DEFAULT
+
+
+def profile_hz(options: RunOptions) -> int:
+    """How often the server's processes are sampled in a second, on each CPU; 0 for never."""
+    default = PROFILE_HZ if options.telemetry == "full" else 0
+    return default if options.profile_hz is None else options.profile_hz
 
 
 def warmup_ns(options: RunOptions) -> int:

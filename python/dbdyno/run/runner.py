@@ -129,7 +129,7 @@ class _Run:
         with following as follower, self._log.open("a", encoding="utf-8") as log:
             with on_cpus(self.job.options.engine_cpus):
                 engine = self.tools.start(plan, log)
-            meet = partial(send_server_tasks, self.connected, engine)
+            meet = partial(send_server_tasks, self.connected, engine, follower)
             keep = _FrameKeeper(self.writer, follower, meet).keep
             measured = measure(engine, plan, run_observer, keep, self.writer.log)
             follower.finish()

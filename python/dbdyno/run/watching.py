@@ -5,6 +5,7 @@ and no file for it. The engine is told which thread serves which session, where 
 knows it, so that it can run clients on the same cores.
 """
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Protocol
@@ -17,7 +18,7 @@ from dbdyno.model.plan import Plan
 from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.measure import Engine
 from dbdyno.run.options import RunOptions
-from dbdyno.run.plan import client_count, cores_available
+from dbdyno.run.plan import client_count, cores_available, profile_hz
 from dbdyno.store.writer import RunWriter
 from dbdyno.telemetry.recorder import Recorder, Watched
 
@@ -31,6 +32,9 @@ class Follower(Protocol):
     def take(self, frame: Frame) -> None:
         """Take a frame of the engine."""
 
+    def served_by(self, tasks: Mapping[int, int]) -> None:
+        """Take the task of this host that serves each session of the server."""
+
     def finish(self) -> None:
         """Note that the engine has ended."""
 
@@ -40,6 +44,9 @@ class _Nobody:
 
     def take(self, frame: Frame) -> None:
         """Ignore the frame."""
+
+    def served_by(self, tasks: Mapping[int, int]) -> None:
+        """Ignore the tasks."""
 
     def finish(self) -> None:
         """Do nothing."""
@@ -66,6 +73,8 @@ def watching(
         log_path=options.server_log or server.log_path,
         own_sessions=frozenset({own_session}),
         cores=cores_available(),
+        profile_hz=profile_hz(options),
+        reconnects=plan.reconnect_each_transaction,
         scripts=tuple(script.text for script in plan.scripts),
     )
     return Recorder(watched, writer)
@@ -78,8 +87,8 @@ def _refuse(free: FreeConnections) -> Connection:
     )
 
 
-def send_server_tasks(connected: ConnectedServer, engine: Engine) -> None:
-    """Ask a server on this host, once all clients are connected, and send the answer to the engine.
+def send_server_tasks(connected: ConnectedServer, engine: Engine, follower: Follower) -> None:
+    """Ask a server on this host, once all clients are connected, and tell engine and follower.
 
     Without an answer the clients stay where they are.
     """
@@ -92,3 +101,4 @@ def send_server_tasks(connected: ConnectedServer, engine: Engine) -> None:
     except Exception:  # whatever the error is, the run continues
         return
     engine.served_by(tasks)
+    follower.served_by(tasks)

@@ -14,7 +14,16 @@ import msgspec
 from dbdyno.model import frame as frames, tables
 from dbdyno.model.run import TABLES
 from dbdyno.model.tables import Columns
-from dbdyno.model.telemetry import Counts, Lack, LogEntry, TelemetryCost, TelemetryFrame, Waits
+from dbdyno.model.telemetry import (
+    Counts,
+    Lack,
+    LogEntry,
+    ProfileCounts,
+    ProfileFacts,
+    TelemetryCost,
+    TelemetryFrame,
+    Waits,
+)
 from dbdyno.store.columns import BucketsBuilder, TableBuilder
 
 _PERCENTILES = ("p50", "p90", "p95", "p99", "p999", "p9999")
@@ -257,6 +266,23 @@ class Tabulator:
     def _add_lack(self, frame: Lack) -> None:
         time_s = self._time_s(frame.at_ns)
         self._tables[tables.Lacks].add(time_s=time_s, source=frame.source, reason=frame.reason)
+
+    @_add.register
+    def _add_profile_facts(self, frame: ProfileFacts) -> None:
+        facts = msgspec.structs.asdict(frame)
+        del facts["at_ns"]
+        self.engine["profile"] = facts
+
+    @_add.register
+    def _add_profile_counts(self, frame: ProfileCounts) -> None:
+        for its in frame.functions:
+            self._tables[tables.ProfileFunctions].add(**msgspec.structs.asdict(its))
+        # The grid of whole seconds is exact, and far smaller on disk than instants.
+        time_s = round(self._time_s(frame.at_ns), 3)
+        for task_class, function, samples in frame.counts:
+            self._tables[tables.ProfileCounts].add(
+                time_s=time_s, task_class=task_class, function=function, samples=samples
+            )
 
     @_add.register
     def _add_telemetry_cost(self, frame: TelemetryCost) -> None:

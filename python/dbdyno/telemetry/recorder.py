@@ -9,12 +9,12 @@ waits for another. The runner's thread only passes on the engine's frames.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, get_args
 
 import msgspec
 
@@ -23,9 +23,10 @@ from dbdyno.databases.script_text import number_variables, with_variables
 from dbdyno.databases.telemetry import ScriptStatement, Telemetry
 from dbdyno.host.describe import ROOT
 from dbdyno.host.observed_host import observe
+from dbdyno.host.task_times import TaskTimes
 from dbdyno.model.fitting import fit
 from dbdyno.model.frame import Activity, Connected, Frame, Hello, Started, Statement
-from dbdyno.model.telemetry import Level, ServerFacts, TelemetryCost
+from dbdyno.model.telemetry import Level, ServerFacts, TaskClass, TelemetryCost
 from dbdyno.telemetry.joining import Joiner, backends_of
 from dbdyno.telemetry.kernel_waits import KernelWaits
 from dbdyno.telemetry.load_clock import LoadClock
@@ -33,6 +34,8 @@ from dbdyno.telemetry.log_follower import ConfiguredLog, LogFollower
 from dbdyno.telemetry.machine_task import MachineTask
 from dbdyno.telemetry.other_cost import OtherCost
 from dbdyno.telemetry.pace import PACES, Stride
+from dbdyno.telemetry.profile.profile_task import ProfileTask
+from dbdyno.telemetry.profile.task_classifier import TaskClassifier
 from dbdyno.telemetry.publisher import FramePublisher, error_line
 from dbdyno.telemetry.sample_matcher import SampleMatcher
 from dbdyno.telemetry.server_cpu_time import ServerCpuTime
@@ -81,6 +84,10 @@ class Watched:
     own_sessions: frozenset[int]
     cores: int
     scripts: tuple[str, ...]
+    profile_hz: int = 0
+    """How often the server's processes are sampled in a second; 0 for never."""
+    reconnects: bool = False
+    """Whether clients connect anew for each transaction."""
 
 
 class Recorder:
@@ -99,6 +106,13 @@ class Recorder:
         self._workers: list[Worker] = []
         self._sampler: SessionSampler | None = None
         self._sampler_connection: TelemetryConnection | None = None
+        self._classifier = TaskClassifier(
+            ROOT,
+            watched.telemetry,
+            self._load_sessions,
+            self._own_sessions,
+            reconnects=watched.reconnects,
+        )
         self._other_cost = OtherCost(self._other_ns, watched.cores)
         self._facts: dict[str, Any] = {}
         self._first_sessions: frozenset[int] = frozenset()
@@ -126,12 +140,14 @@ class Recorder:
                 self._statements.append(ScriptStatement(frame.statement, sql))
             case Connected(backend_pids=pids):
                 self._first_sessions = frozenset(pids)
+                self._classifier.refresh()
                 self._read_baselines()
             case Started():
                 for worker in self._workers:
                     worker.let_read_baseline()
                 self._began_ns = time.monotonic_ns()
                 self._other_cost.begin()
+                self._classifier.begin()
                 self._served_before_ns = self._served_ns() or 0
                 self._publisher.begin()
                 self._load_clock.begin(frame)
@@ -170,9 +186,25 @@ class Recorder:
                 LogFollower(
                     self._way_to_log(), self._watched.telemetry.log_reader(), self._publisher
                 ),
+                *self._profiles(),
                 self._machine_task(hello.pid),
             )
         ]
+
+    def _profiles(self) -> list[Task]:
+        """Return the profile of the server, if one was asked for."""
+        watched = self._watched
+        if not watched.profile_hz:
+            return []
+        return [
+            ProfileTask(
+                ROOT, watched.process_id, watched.profile_hz, self._classifier, self._publisher
+            )
+        ]
+
+    def served_by(self, tasks: Mapping[int, int]) -> None:
+        """Take the task of this host that serves each session of the server."""
+        self._classifier.served_by(tasks)
 
     def _load_sessions(self) -> set[int]:
         """Return the server's process numbers of the load's clients, as first and last reported."""
@@ -219,6 +251,11 @@ class Recorder:
         data, log = self._watched.data_directory, self._watched.log_path
         folders = [folder for folder in (data, log and log.parent) if folder]
         host = observe(self._watched.process_id, engine, folders)
+        if self._watched.telemetry.task_classes:
+            classifier = self._classifier
+            host.server_tasks = TaskTimes(
+                get_args(TaskClass), classifier.classify, classifier.ended
+            )
         return MachineTask(host, self._session_processes, self._publisher)
 
     def _session_processes(self) -> set[int]:

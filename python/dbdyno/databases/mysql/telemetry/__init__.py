@@ -11,6 +11,7 @@ from dbdyno.databases.mysql.telemetry.log import MysqlLog
 from dbdyno.databases.mysql.telemetry.session import begin, log_path, pid, task, tasks
 from dbdyno.databases.mysql.telemetry.session_sample import sample_with_locks
 from dbdyno.databases.mysql.telemetry.sources import sources
+from dbdyno.databases.mysql.telemetry.threads import TASK_CLASSES
 from dbdyno.databases.mysql.telemetry.transactions import REFRESHED_AFTER_S
 from dbdyno.databases.telemetry import Telemetry
 
@@ -29,4 +30,5 @@ TELEMETRY = Telemetry(
     sample_interval_min_s=REFRESHED_AFTER_S,
     samples_stop_locking=True,
     sessions_are_processes=False,
+    task_classes=TASK_CLASSES,
 )

@@ -7,6 +7,7 @@ With a hundred tables, the sources that are read every second took 3 ms on a ser
 from dbdyno.databases.postgresql.telemetry.facts import facts
 from dbdyno.databases.postgresql.telemetry.locks import conflicts
 from dbdyno.databases.postgresql.telemetry.log import PostgresqlLog
+from dbdyno.databases.postgresql.telemetry.processes import TASK_CLASSES
 from dbdyno.databases.postgresql.telemetry.session import begin, log_path, pid, publish
 from dbdyno.databases.postgresql.telemetry.session_sample import (
     sample_sessions,
@@ -28,4 +29,5 @@ TELEMETRY = Telemetry(
     pid=pid,
     task=pid,
     publish=publish,
+    task_classes=TASK_CLASSES,
 )

@@ -1,0 +1,1 @@
+"""What the server's processes are there for, and which functions they run in."""
