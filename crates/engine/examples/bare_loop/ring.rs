@@ -60,8 +60,9 @@ pub(crate) fn run(
     let (begin, mut counts, mut failure) = (Instant::now(), Counts::default(), None);
     while begin.elapsed() < time {
         let waited = ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&patience));
+        // A wait is also interrupted where the bench stops the process for another tool's turn.
         if let Err(error) = waited
-            && error.raw_os_error() != Some(libc::ETIME)
+            && !matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR))
         {
             return Err(error.into());
         }
