@@ -1,8 +1,10 @@
 //! Holds received bytes until their message is complete.
 //!
-//! Starts small, since a benchmark may have ten thousand idle connections; doubles only when bytes
-//! have really arrived, so a wrong length field costs nothing; never exceeds its limit; and shrinks
-//! again when replies have been small for a while.
+//! Has no memory before it is used, since a benchmark may have ten thousand idle connections;
+//! doubles only when bytes have really arrived, so a wrong length field costs nothing; never exceeds
+//! its limit; and shrinks again when replies have been small for a while. Connections that are
+//! received from in turns can share one memory: each borrows it, and keeps it only while part of a
+//! message waits in it.
 //!
 //! Bytes move only inside [`ReceiveBuffer::space`]: between that call and
 //! [`ReceiveBuffer::filled`] the kernel may write into the slice.
@@ -10,7 +12,7 @@
 /// The largest message accepted, unless a buffer is created with another limit.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
-/// The size of an idle connection's buffer.
+/// The size that a buffer begins with.
 const INITIAL_BYTES: usize = 4 << 10;
 
 /// With less free space than this behind the unread bytes, they are moved to the front.
@@ -39,8 +41,7 @@ impl Default for ReceiveBuffer {
 impl ReceiveBuffer {
     /// An empty buffer that never holds more than `limit` bytes.
     pub fn with_limit(limit: usize) -> Self {
-        let bytes = zeroed(INITIAL_BYTES.min(limit));
-        Self { bytes, start: 0, end: 0, limit, small_fills: 0 }
+        Self { bytes: Box::default(), start: 0, end: 0, limit, small_fills: 0 }
     }
 
     /// The maximum number of bytes it holds.
@@ -55,7 +56,9 @@ impl ReceiveBuffer {
 
     /// The space to receive into. Empty only while `limit` bytes wait to be consumed.
     pub fn space(&mut self) -> &mut [u8] {
-        if self.start == self.end {
+        if self.bytes.is_empty() {
+            self.bytes = zeroed(INITIAL_BYTES.min(self.limit));
+        } else if self.start == self.end {
             self.rewind();
         } else if self.bytes.len() - self.end < ROOM_BYTES_MIN {
             self.make_room();
@@ -87,6 +90,28 @@ impl ReceiveBuffer {
     /// Discards all unread bytes, for a new connection.
     pub fn clear(&mut self) {
         self.start = self.end;
+    }
+
+    /// Borrows the memory of another buffer, unless it has its own.
+    #[inline]
+    pub(crate) fn borrow_memory(&mut self, lender: &mut Self) {
+        if self.bytes.is_empty() {
+            std::mem::swap(self, lender);
+        }
+    }
+
+    /// Returns the memory, once all bytes in it are read.
+    #[inline]
+    pub(crate) fn return_memory(&mut self, lender: &mut Self) {
+        if self.start < self.end {
+            return;
+        }
+        if lender.bytes.is_empty() {
+            std::mem::swap(self, lender);
+        } else {
+            // The lender has got itself new memory meanwhile.
+            *self = Self::with_limit(self.limit);
+        }
     }
 
     /// The unread bytes.
@@ -186,6 +211,26 @@ mod tests {
         }
         buffer.space();
         assert_eq!(buffer.capacity(), INITIAL_BYTES);
+    }
+
+    #[test]
+    fn buffers_share_memory_as_long_as_no_message_is_incomplete() {
+        let [mut lender, mut first, mut second] = [(); 3].map(|()| ReceiveBuffer::default());
+        lender.feed(&[0]);
+        lender.consume(1);
+        first.borrow_memory(&mut lender);
+        first.feed(&[1, 2]);
+        assert_eq!((first.consume(1), lender.capacity()), (&[1][..], 0));
+        first.return_memory(&mut lender); // one byte is unread
+        second.borrow_memory(&mut lender);
+        second.feed(&[3]);
+        assert_eq!((second.consume(1), first.unread()), (&[3][..], &[2][..]));
+        first.consume(1);
+        for buffer in [&mut second, &mut first] {
+            buffer.return_memory(&mut lender);
+            assert_eq!(buffer.capacity(), 0);
+        }
+        assert_eq!(lender.capacity(), INITIAL_BYTES);
     }
 
     #[test]

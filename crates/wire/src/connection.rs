@@ -114,6 +114,19 @@ impl<P: Protocol> Connection<P> {
         self.is_open = true;
     }
 
+    /// Receives into memory that connections share, until [`Connection::return_memory`]: for an
+    /// owner that receives from one of many at a time.
+    #[inline]
+    pub fn borrow_memory(&mut self, lender: &mut ReceiveBuffer) {
+        self.buffer.borrow_memory(lender);
+    }
+
+    /// Returns shared memory, unless part of a message waits in it.
+    #[inline]
+    pub fn return_memory(&mut self, lender: &mut ReceiveBuffer) {
+        self.buffer.return_memory(lender);
+    }
+
     /// The space to receive into. It stays in place until this or `feed` is called again. Never
     /// empty after `poll` has returned nothing more.
     #[inline]

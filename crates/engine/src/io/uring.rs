@@ -52,6 +52,8 @@ pub(crate) struct Uring {
     slots: Vec<Slot>,
     /// Slots with a send that may still fail.
     sends: Vec<usize>,
+    /// Memory of sends that have ended: few are in flight at a time, so that it stays cached.
+    sent: Vec<Vec<u8>>,
     sends_waiting: u32,
     /// Whether a link has more to send than is in flight, so that the thread must not sleep.
     more_waiting: bool,
@@ -160,6 +162,7 @@ impl Uring {
                 continue;
             }
             state.outbox.bytes.clear();
+            self.sent.push(std::mem::take(&mut state.outbox.bytes));
             if std::mem::take(&mut state.outbox.more) {
                 ready.push(Ready::Writable(slot));
             }
@@ -233,6 +236,7 @@ impl Io for Uring {
             waker: waker.clone(),
             slots,
             sends: Vec::new(),
+            sent: Vec::new(),
             sends_waiting: 0,
             more_waiting: false,
         };
@@ -262,7 +266,8 @@ impl Io for Uring {
         outbox.more = busy && !link.out.is_empty();
         self.more_waiting |= outbox.more && outbox.at_once;
         if !busy && !link.out.is_empty() {
-            std::mem::swap(&mut outbox.bytes, &mut link.out);
+            let empty = self.sent.pop().unwrap_or_default();
+            outbox.bytes = std::mem::replace(&mut link.out, empty);
             self.queue_send(slot, true)?;
         }
         let state = &self.slots[slot];

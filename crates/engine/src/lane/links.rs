@@ -2,7 +2,7 @@
 
 use super::ConnectedLane;
 use crate::io::Io;
-use crate::link::{Link, Owner, Server, Stage};
+use crate::link::{Link, Owner, Server, SharedMemory, Stage};
 use dbdyno_hist::Latencies;
 use dbdyno_load::{Port, ShellCall};
 use dbdyno_model::{ConnectionId, Request};
@@ -42,6 +42,7 @@ pub(crate) struct Links {
     /// Those of further ones, which scripts have opened.
     slot_of_further: HashMap<Owner, usize>,
     actions: VecDeque<Action>,
+    memory: SharedMemory,
     /// Links with a COPY that has further rows, unless it was given up meanwhile.
     pub(crate) copying: Vec<usize>,
 }
@@ -56,6 +57,7 @@ impl Links {
             slot_of: vec![None; clients],
             slot_of_further: HashMap::new(),
             actions: VecDeque::new(),
+            memory: SharedMemory::default(),
             copying: Vec::new(),
         }
     }
@@ -68,6 +70,30 @@ impl Links {
     #[inline]
     pub(crate) fn peek(&self, slot: usize) -> Option<&Link> {
         self.slots[slot].as_deref()
+    }
+
+    /// Bytes of a link are about to be received.
+    #[inline]
+    pub(crate) fn before_receiving(&mut self, slot: usize) {
+        if let Some(link) = self.slots[slot].as_deref_mut() {
+            link.borrow_incoming(&mut self.memory);
+        }
+    }
+
+    /// All events in them have been handled.
+    #[inline]
+    pub(crate) fn after_receiving(&mut self, slot: usize) {
+        if let Some(link) = self.slots[slot].as_deref_mut() {
+            link.return_incoming(&mut self.memory);
+        }
+    }
+
+    /// A link was flushed.
+    #[inline]
+    pub(crate) fn after_flush(&mut self, slot: usize) {
+        if let Some(link) = self.slots[slot].as_deref_mut() {
+            link.return_outgoing(&mut self.memory);
+        }
     }
 
     /// Whose connection a link is, unless the worker wants it closed: no event of it follows then.
@@ -255,6 +281,7 @@ impl Port for Links {
     fn send(&mut self, client: usize, connection: ConnectionId, request: &Request<'_>) {
         let Some(slot) = self.slot_of(Owner { client, connection }) else { return };
         let Some(link) = self.slots[slot].as_deref_mut() else { return };
+        link.borrow_outgoing(&mut self.memory);
         link.request(request);
         if link.has_more_rows {
             self.copying.push(slot);

@@ -158,12 +158,19 @@ impl<I: Io> Lane<I> {
         let waiting = link.out.len();
         let flushed = self.io.flush(slot, link);
         self.bytes_sent += (waiting - link.out.len()) as u64;
+        self.links.after_flush(slot);
         if let Err(error) = flushed {
             self.lost(slot, &broken(&error));
         }
     }
 
     fn readable(&mut self, slot: usize) {
+        self.links.before_receiving(slot);
+        self.receive(slot);
+        self.links.after_receiving(slot);
+    }
+
+    fn receive(&mut self, slot: usize) {
         while let Some(link) = self.links.get(slot) {
             let (received, more) = match self.io.receive(slot, link) {
                 Ok(Received::Nothing) => return,

@@ -10,8 +10,8 @@ mod wire;
 
 use crate::tls::{self, Channel};
 use dbdyno_model::{ConnectionId, Flow, Request, ResultSet, ServerError, TlsMode};
-use dbdyno_wire::Cancellation;
 use dbdyno_wire::postgres::tls as tls_request;
+use dbdyno_wire::{Cancellation, ReceiveBuffer};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
@@ -87,6 +87,14 @@ pub(crate) struct OwnedReply {
     pub(crate) copied_bytes: u64,
 }
 
+/// The memory that the links of a lane use in turns, so that it stays cached: a link has its own only
+/// while part of a message waits in it.
+#[derive(Debug, Default)]
+pub(crate) struct SharedMemory {
+    incoming: ReceiveBuffer,
+    outgoing: Vec<u8>,
+}
+
 /// One connection.
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -145,6 +153,34 @@ impl Link {
     fn log_in(&mut self) {
         self.wire.start(&mut self.out);
         self.stage = Stage::LoggingIn;
+    }
+
+    /// Bytes are about to be received.
+    #[inline]
+    pub(crate) fn borrow_incoming(&mut self, memory: &mut SharedMemory) {
+        self.wire.borrow_memory(&mut memory.incoming);
+    }
+
+    /// The events in the received bytes have been handled.
+    #[inline]
+    pub(crate) fn return_incoming(&mut self, memory: &mut SharedMemory) {
+        self.wire.return_memory(&mut memory.incoming);
+    }
+
+    /// A request is about to be encoded.
+    #[inline]
+    pub(crate) fn borrow_outgoing(&mut self, memory: &mut SharedMemory) {
+        if self.out.capacity() == 0 {
+            self.out = std::mem::take(&mut memory.outgoing);
+        }
+    }
+
+    /// What there was to be sent has been passed on.
+    #[inline]
+    pub(crate) fn return_outgoing(&mut self, memory: &mut SharedMemory) {
+        if self.out.is_empty() {
+            memory.outgoing = std::mem::take(&mut self.out);
+        }
     }
 
     /// The socket, and the space to receive into. The space stays in place until [`Link::received`]

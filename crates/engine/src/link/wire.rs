@@ -5,7 +5,7 @@ use super::{LinkEvent, OwnedReply};
 use crate::error::SHARED_SESSION;
 use dbdyno_model::{Flow, Reply, Request, ServerError, StatementId};
 use dbdyno_wire::postgres::Version;
-use dbdyno_wire::{Cancellation, Event, PrepareFailure, mysql, postgres};
+use dbdyno_wire::{Cancellation, Event, PrepareFailure, ReceiveBuffer, mysql, postgres};
 use std::sync::Arc;
 
 /// One connection's protocol.
@@ -78,6 +78,16 @@ impl Wire {
     /// Whether the server may close the connection because it does not know the version.
     pub(super) fn awaits_version(&self) -> bool {
         each!(self, wire => wire.awaits_version())
+    }
+
+    #[inline]
+    pub(super) fn borrow_memory(&mut self, lender: &mut ReceiveBuffer) {
+        each!(self, wire => wire.borrow_memory(lender));
+    }
+
+    #[inline]
+    pub(super) fn return_memory(&mut self, lender: &mut ReceiveBuffer) {
+        each!(self, wire => wire.return_memory(lender));
     }
 
     #[inline]
