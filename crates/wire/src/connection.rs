@@ -79,6 +79,9 @@ pub trait Protocol: Debug {
     /// The server's version, as it reports it.
     fn server_version(session: &Self::SessionFacts) -> &str;
 
+    /// Its turn comes soon: prefetches what it points to and a request is sure to need.
+    fn prefetch(&self) {}
+
     /// Whether a version that not every server knows was asked for, and nothing has been answered.
     fn awaits_version(&self) -> bool {
         false
@@ -205,6 +208,12 @@ impl<P: Protocol> Connection<P> {
     #[inline]
     pub fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) {
         self.protocol.request(request, out);
+    }
+
+    /// Its turn comes soon: prefetches what the next request is sure to need.
+    #[inline]
+    pub fn prefetch(&self) {
+        self.protocol.prefetch();
     }
 
     /// Starts to load rows with `sql`: for PostgreSQL a `COPY … FROM STDIN (FORMAT binary)`, for

@@ -21,6 +21,7 @@ impl<I: Io> Lane<I> {
             prefetch(link);
         }
         if let Some(link) = link(3) {
+            link.prefetch();
             self.worker.prefetch_client(link.owner.client);
         }
         if let Some(link) = link(2) {

@@ -122,6 +122,11 @@ impl Wire {
         each!(self, wire => wire.request(request, out));
     }
 
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        each!(self, wire => wire.prefetch());
+    }
+
     /// Starts the protocol's bulk load with its statement.
     pub(super) fn rows_begin(&mut self, sql: &str, out: &mut Vec<u8>) {
         each!(self, wire => wire.rows_begin(StatementId::UNCOUNTED, sql, out));

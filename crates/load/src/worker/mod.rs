@@ -486,7 +486,9 @@ impl Worker {
     /// For the client after the next one.
     #[inline]
     pub fn prefetch_execution(&self, client: usize) {
-        prefetch(&*self.clients[client].execution);
+        let client = &self.clients[client];
+        prefetch(&*client.execution);
+        prefetch(&client.timings[..]);
     }
 
     /// For the next client.

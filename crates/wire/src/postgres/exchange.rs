@@ -10,13 +10,15 @@ use super::diagnostic::Diagnostic;
 use super::encode;
 use super::message::{self, Message};
 use super::pending::{Pending, Purpose};
-use super::prepared::{Preparation, Preparations, Slot};
+use super::prepared::{Preparation, Preparations, Slot, Types};
 use super::reply_builder::ReplyBuilder;
 use super::session_facts::SessionFacts;
 use super::stage::Stage;
 use crate::event::{Outcome, PrepareFailure};
 use crate::{ProtocolError, ReceiveBuffer};
-use dbdyno_model::{FailureClass, Flow, Queue, Reply, ServerError, Statement, StatementId};
+use dbdyno_model::{
+    FailureClass, Flow, Queue, Reply, ServerError, Statement, StatementId, prefetch,
+};
 use std::sync::Arc;
 
 /// The error code of a request that the server skipped, because an earlier one of the same pipeline
@@ -40,7 +42,7 @@ pub(super) struct Exchange {
     /// The last use of a prepared statement, as sent.
     pub(super) last_bound: Vec<u8>,
     /// The types of the parameters of the oldest request, which is to be sent again.
-    again: Option<Box<[u32]>>,
+    again: Option<Types>,
     /// Outstanding preparations before the run.
     preparing: usize,
     failures: Vec<PrepareFailure>,
@@ -90,6 +92,12 @@ impl Exchange {
     /// Whether preparations before the run are outstanding.
     pub(super) fn has_preparations(&self) -> bool {
         self.preparing > 0
+    }
+
+    /// Prefetches what the next request reads and writes.
+    pub(super) fn prefetch(&self) {
+        self.preparations.prefetch();
+        prefetch(&self.last_bound[..]);
     }
 
     /// The answer that [`Outcome::Reply`] refers to.

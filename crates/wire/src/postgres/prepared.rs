@@ -5,7 +5,8 @@
 
 use super::message::Fields;
 use crate::ProtocolError;
-use dbdyno_model::{PreparedId, StatementId};
+use dbdyno_model::{PreparedId, StatementId, prefetch};
+use std::ops::Deref;
 
 /// The state of a statement on this connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,7 +20,39 @@ pub(crate) enum Preparation {
     /// Parse has been sent or answered; the types of the parameters are not known yet.
     Underway,
     /// Prepared; the types of its parameters.
-    Ready(Box<[u32]>),
+    Ready(Types),
+}
+
+/// The types of a statement's parameters: a few of them in place, since each use reads them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Types {
+    Few([u32; 4], usize),
+    Many(Box<[u32]>),
+}
+
+impl From<&[u32]> for Types {
+    fn from(types: &[u32]) -> Self {
+        let mut few = [0; 4];
+        match few.get_mut(..types.len()) {
+            Some(place) => {
+                place.copy_from_slice(types);
+                Self::Few(few, types.len())
+            }
+            None => Self::Many(types.into()),
+        }
+    }
+}
+
+impl Deref for Types {
+    type Target = [u32];
+
+    #[inline]
+    fn deref(&self) -> &[u32] {
+        match self {
+            Self::Few(few, count) => &few[..*count],
+            Self::Many(all) => all,
+        }
+    }
 }
 
 /// A prepared statement's index and name on its connection: the statements of the plan come first,
@@ -88,8 +121,13 @@ impl Preparations {
     pub(crate) fn learn(&mut self, slot: Slot, body: &[u8]) -> Result<(), ProtocolError> {
         let mut fields = Fields(body);
         let count = fields.u16()?;
-        let types = (0..count).map(|_| fields.u32()).collect::<Result<Box<[u32]>, _>>()?;
-        self.set(slot, Preparation::Ready(types));
+        let types = (0..count).map(|_| fields.u32()).collect::<Result<Vec<u32>, _>>()?;
+        self.set(slot, Preparation::Ready(types[..].into()));
         Ok(())
+    }
+
+    /// Prefetches what the next request reads.
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.places[..]);
     }
 }

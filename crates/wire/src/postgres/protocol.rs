@@ -74,6 +74,11 @@ impl Protocol for Postgres {
         self.exchange.request(request, self.config.query_mode, &self.statements, out);
     }
 
+    #[inline]
+    fn prefetch(&self) {
+        self.exchange.prefetch();
+    }
+
     fn rows_begin(&mut self, statement: StatementId, sql: &str, out: &mut Vec<u8>) {
         self.exchange.text(statement, Purpose::CopyIn, sql, Keep::None, out);
     }

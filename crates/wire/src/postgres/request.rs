@@ -165,7 +165,8 @@ impl Exchange {
             self.parse_and_describe(slot, request.sql, wider.as_deref().unwrap_or_default(), out);
         }
         let types = match (self.preparations.at(slot), &wider) {
-            (Preparation::Ready(types), _) | (_, Some(types)) => &types[..],
+            (Preparation::Ready(types), _) => &types[..],
+            (_, Some(types)) => &types[..],
             _ => &[],
         };
         let start = out.len();
