@@ -3,6 +3,7 @@
 
 import type { ChartData } from "./data";
 import { formatSeconds, formatValue } from "./format";
+import { explore } from "./icicle";
 
 function follow(chart: HTMLElement, data: ChartData): void {
   const cursor = document.createElement("div");
@@ -64,3 +65,5 @@ for (const chart of document.querySelectorAll<HTMLElement>("[data-chart]")) {
   const json = chart.querySelector("script")?.textContent;
   if (json) follow(chart, JSON.parse(json) as ChartData);
 }
+
+for (const drawing of document.querySelectorAll<HTMLElement>("figure > div:has(.cell)")) explore(drawing);

@@ -72,3 +72,14 @@ def index(name, *columns):
 def facts(*tables, units=None, **settings):
     """A server's facts; ``units`` are the units of its settings."""
     return ServerFacts(tables=tables, settings=settings, details={"units": units or {}})
+
+
+def with_profile(run, functions, *, cores=1.5, task_class="client", hz=100):
+    """A profile in which functions have these shares of so many cores, in every second.
+
+    A function is (name, object), or for the kernel (name, entry, "kernel").
+    """
+    run.profile(
+        {(task_class, *function): share * cores * hz for function, share in functions.items()}, hz
+    )
+    return run

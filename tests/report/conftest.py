@@ -16,6 +16,7 @@ from tests.report import explained
 from tests.store import synthetic
 from tests.store.hdr import HISTOGRAMS
 from tests.support.patience import PATIENCE_S
+from tests.support.profiles import profile
 
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
@@ -62,6 +63,7 @@ def ordinary(unwatched):
     record = msgspec.structs.replace(
         unwatched.record,
         costs=explained.COSTS,
+        server_profile=profile(explained.FUNCTIONS),
         findings=explained.FINDINGS,
         not_looked=explained.NOT_LOOKED,
         unexplained=0.14,

@@ -66,6 +66,15 @@ def cost(name, title, unit, side, *, value, spread=0.02, script=""):
     )
 
 
+FUNCTIONS = {
+    ("indexes", "_bt_compare"): 9.0,
+    ("rows", "heap_hot_search_buffer"): 6.0,
+    ("rows", "heap_fetch"): 3.0,
+    ("memory", "pfree"): 2.0,
+    ("memory", "palloc"): 2.0,
+}
+"""Microseconds per transaction."""
+
 COSTS = [
     cost("server_cpu_us", "Server CPU", "µs", "server", value=612.0),
     cost("engine_cpu_us", "Engine CPU", "µs", "client", value=31.4),

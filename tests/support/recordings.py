@@ -111,6 +111,7 @@ class MadeRun:
         self._engine = {name: self._over(value) for name, value in (engine or {}).items()}
         self._done, self._is_open, self._stages = done, is_open, stages
         self.engine_processors = 2
+        self._profile: dict[str, Any] | None = None
         self._waiting, self._response_ms = self._over(waiting), self._over(response_ms)
         self._add_intervals()
 
@@ -213,6 +214,30 @@ class MadeRun:
         for index, (time_s, since) in enumerate(zip(times.tolist(), before, strict=True)):
             known[time_s] = (time_s - float(since), index in was_reset)
         return times
+
+    def profile(self, samples: Mapping[tuple[str, ...], float], hz: int) -> "MadeRun":
+        """Add samples of the server's processes to every second, as many of each function.
+
+        A function is (class of the process, name, object), with ``kernel`` at the end if it is the
+        kernel's; its object is then how the process came into it.
+        """
+        self._profile = {"hz": hz, "scope": "machine", "names_kernel": True, "lost": 0}
+        for number, ((task_class, name, where, *kernel), count) in enumerate(samples.items()):
+            self._builders["profile_functions"].add(
+                function=number,
+                kind="kernel" if kernel else "named",
+                name=name,
+                object="" if kernel else where,
+                entry=where if kernel else "",
+            )
+            for second in range(int(self.end_s[-1])):
+                self._builders["profile_counts"].add(
+                    time_s=float(second),
+                    task_class=task_class,
+                    function=number,
+                    samples=round(count),
+                )
+        return self
 
     def look(
         self,
@@ -383,6 +408,8 @@ class MadeRun:
             "hello": {"processors": self.engine_processors},
             "connected": {"clients": self.clients},
         }
+        if self._profile:
+            engine["profile"] = self._profile
         if self._done:
             engine["done"] = {
                 "end": "complete",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.analysis.costs.cpu_profile import CpuProfile, cpu_profile
+from dbdyno.analysis.processor.cpu_profile import CpuProfile, cpu_profile
 from dbdyno.analysis.series.readings import lack_of
 from dbdyno.databases.mysql.telemetry import TELEMETRY as MYSQL
 from dbdyno.databases.postgresql.telemetry import TELEMETRY as POSTGRESQL
@@ -49,6 +49,14 @@ def test_the_sum_of_a_profile_is_what_the_kernel_counted(any_server: Server):
     kinds = {its.kind for _, its in profile.used_s}
     assert "named" in kinds
     assert recording.record.telemetry["profile"]["hz"] == profile.hz
+    parts = recording.record.server_profile
+    assert parts is not None
+    assert {"kernel_network", "protocol"} <= {part.subsystem for part in parts.subsystems}
+    whole_us = sum(part.us for part in parts.processes)
+    assert sum(part.us for part in parts.subsystems) == pytest.approx(whole_us)
+    unknown_us = sum(part.us for part in parts.subsystems if part.subsystem == "other")
+    assert unknown_us < 0.2 * whole_us
+    assert recording.record.server_processes[0].processes == "client"
     begins = set(recording.profile_counts.time_s.tolist())
     assert begins == {round(begin) for begin in begins}
 

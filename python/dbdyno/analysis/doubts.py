@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from dbdyno.analysis.compare.verdicts import change
 from dbdyno.analysis.events.checkpoint_events import missing_cycle
+from dbdyno.analysis.processor.cpu_profile import cpu_profile
 from dbdyno.analysis.series.distributions import response_ms
 from dbdyno.analysis.series.readings import was_read
 from dbdyno.analysis.series.steadiness import unasked_shift
@@ -38,6 +39,7 @@ FOREIGN_MIN = 0.03
 LONG_MIN = 0.1
 THROTTLED_MIN = 0.03
 BESIDE_MIN = 0.03
+PROFILE_OFF_MIN = 0.05
 DISTURBED = "disturbed"
 SHARED_HOST = "shared host"
 CAUSE_MIN = 0.01
@@ -116,6 +118,24 @@ def shared_host(run: Run) -> str | None:
     return (
         f"{SHARED_HOST}: the load generator used {percent(used.engine)} of the host's saturated "
         f"CPU, the server {percent(used.server)}: from another host, the server has all of it"
+    )
+
+
+def incomplete_profile(run: Run) -> str | None:
+    """The profile shows 5 % more or less CPU time of the server than the kernel counted, or worse.
+
+    That is beyond three standard errors of its number of samples, too.
+    """
+    found = cpu_profile(run)
+    if found is None or not found.counted_s:
+        return None
+    off_s = abs(found.sampled_s - found.counted_s)
+    if off_s < max(PROFILE_OFF_MIN * found.counted_s, 3 * found.sampling_error_s):
+        return None
+    return (
+        f"incomplete profile: its samples are {found.sampled_s:.2f} s of the server's CPU time, of "
+        f"which the kernel counted {found.counted_s:.2f} s; the shares of subsystems and functions "
+        "are of the samples"
     )
 
 
@@ -405,6 +425,7 @@ DOUBTS: tuple[Callable[[Run], str | None], ...] = (
     not_alone,
     long_transactions,
     censored,
+    incomplete_profile,
     not_observed,
     not_described,
     not_tried,

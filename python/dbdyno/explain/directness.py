@@ -26,6 +26,15 @@ COVERS: Mapping[str, frozenset[str]] = {
         # The statement, before what it uses.
         "missing_index": "cpu_server data_read parallel_workers plan_choice",
         "temporary_files": "cpu_server",
+        # What the server's work was, before that it worked.
+        "jit_compilation": "cpu_server parse_and_plan",
+        "statement_logging": "cpu_server",
+        "page_copies": "cpu_server data_read",
+        "parse_and_plan": "cpu_server",
+        "tls_work": "cpu_server",
+        "trigger_work": "cpu_server",
+        "snapshot_work": "cpu_server",
+        "spinning": "cpu_server lwlock",
         # Who holds a lock, before who waits for it.
         "foreign_lock": "long_transaction other_waits row_lock_convoy",
         "deadlocks": "row_lock_convoy",

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from dbdyno.analysis.costs.costs import costs
+from dbdyno.analysis.processor.profile import server_processes, server_profile
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.budget import Budget, known_budget
 from dbdyno.explain.directness import uncovered
@@ -87,6 +88,8 @@ def explained_record(run: Run) -> RunRecord:
     return msgspec.structs.replace(
         known,
         costs=known.costs or costs(run),
+        server_processes=known.server_processes or server_processes(run),
+        server_profile=known.server_profile or server_profile(run),
         findings=explanation.findings,
         not_looked=explanation.not_looked,
         unexplained=explanation.unexplained,

@@ -59,6 +59,62 @@ version to version but keep the words. An event that no line matches is ``other_
 """
 
 
+Subsystem: TypeAlias = Literal[
+    "protocol",  # reads requests, writes replies, and leads from one to the other
+    "parsing",  # text to tree, names to tables and columns, views to their queries
+    "planning",  # which way to take
+    "partitions",  # which of many partitions a statement needs
+    "execution",  # the steps of a plan, but not what they call
+    "values",  # arithmetic, comparison and conversion of data types and characters
+    "procedures",  # languages of functions and procedures
+    "triggers",  # triggers, foreign keys
+    "indexes",
+    "rows",  # tables' pages: finding, reading and changing rows, and which versions are seen
+    "buffers",  # the server's own cache of pages, and its files
+    "storage_engine",  # rows, indexes and buffers, where functions do not say which of them
+    "locks",  # of rows, tables and names
+    "internal_locks",  # short ones, on the server's own memory
+    "transactions",
+    "snapshots",
+    "log",  # that commits wait for
+    "catalog",  # caches of definitions and of plans
+    "hash_tables",  # used by everyone
+    "memory",  # allocation
+    "logging",  # what is written for people to read
+    "statistics",  # counts and times that the server keeps of itself
+    "compilation",  # of expressions to machine code, and that code
+    "sorting",
+    "connecting",  # logins and sessions that begin or end
+    "tls",
+    "compression",
+    "vacuum",  # removes what nobody sees any more
+    "replication",
+    "clocks",  # timers, alarms, reading the time
+    "library",  # of the language C
+    "kernel_network",
+    "kernel_files",
+    "kernel_syncs",
+    "kernel_scheduling",
+    "kernel_memory",
+    "kernel_futexes",
+    "kernel_interrupts",
+    "kernel_processes",
+    "kernel_other",
+    "other",
+]
+"""What a function of a server is for, in the same words for every database."""
+
+FunctionKind: TypeAlias = Literal["named", "near", "unnamed", "jit", "kernel"]
+"""How a function is known to a profile (``ProfileFunctions``)."""
+
+Subsystems: TypeAlias = Mapping[Subsystem, str]
+"""For each the beginnings of its functions' names, between spaces; the longest one decides.
+
+A library is its file's name in brackets (``[libz.]``). A tilde before a beginning means functions
+that have no name of their own and lie behind one with this name.
+"""
+
+
 class Terms(Struct, frozen=True, kw_only=True):
     """Settings, commands and counters with the same meaning; counters are (source, name).
 
@@ -126,6 +182,7 @@ class Database(Struct, frozen=True, kw_only=True):
     capabilities: frozenset[Capability] = frozenset()
     terms: Terms = Terms()
     wait_kinds: WaitKinds = ()
+    subsystems: Subsystems = {}
     lacks_modes: Mapping[QueryMode, str] = {}
     """The query modes that its protocol does not have, each with what to use instead."""
     durability: Mapping[Promise, Mapping[str, str]] = {}

@@ -240,6 +240,43 @@ class CostRecord(Struct, frozen=True, kw_only=True):
     measured intervals (after a warm-up, and where a reading is missing)."""
 
 
+class ProcessorPart(Struct, frozen=True, kw_only=True):
+    """A part of the CPU time that the server used, per committed transaction."""
+
+    processes: str
+    """Whose it is: the processes (or threads) of one kind."""
+    subsystem: str = ""
+    """What for, in the words of the reference; empty for all of these processes."""
+    function: str = ""
+    """The function that ran; empty for all of a subsystem. One without a name is called after the
+    nearest one before it that has one: ``near heap_insert``."""
+    file: str = ""
+    """The file that the function is in; for one of the kernel, how the process came into it."""
+    us: float
+    """Microseconds of CPU time per transaction."""
+    low: float | None
+    """Lower end of the 95 % interval within this run."""
+    high: float | None
+    """Upper end of it."""
+    share: float
+    """Its share of the CPU time of all of the server's processes."""
+
+
+class ServerProfile(Struct, frozen=True, kw_only=True):
+    """Where the server's CPU time went, from a profile that was sampled while it ran."""
+
+    sampled_s: float
+    """CPU seconds in the measured part, by the samples."""
+    counted_s: float | None
+    """The same as the kernel counted them for the server's processes; None if it is not known."""
+    processes: list[ProcessorPart]
+    """By kind of process, the largest first."""
+    subsystems: list[ProcessorPart]
+    """By kind of process and subsystem, the largest first."""
+    functions: list[ProcessorPart]
+    """The functions that used most, the largest first; those of little are left out."""
+
+
 class Finding(Struct, frozen=True, kw_only=True):
     """A claim about a run with its evidence, from one rule."""
 
@@ -357,6 +394,10 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """What the load cost the load generator."""
     costs: list[CostRecord] = []
     """What one committed transaction cost, by resource."""
+    server_processes: list[ProcessorPart] = []
+    """The server's CPU time by kind of process, as the kernel counts it; empty if not known."""
+    server_profile: ServerProfile | None = None
+    """Where the server's CPU time went; None if it was not profiled."""
     findings: list[Finding] = []
     """What limits throughput, the most important first."""
     not_looked: list[UnevaluatedRule] = []

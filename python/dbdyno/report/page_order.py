@@ -13,6 +13,7 @@ PAGE_ORDER = (
     "findings",
     "stages",
     "costs",
+    "server-cpu",
     # Over time.
     "throughput",
     "waits",

@@ -13,15 +13,16 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.costs.costs import cost, costs
 from dbdyno.analysis.doubts import SHARED_HOST, kind_of
+from dbdyno.analysis.processor.profile import server_processes, server_profile
 from dbdyno.analysis.series.readings import Span, total
 from dbdyno.analysis.series.timeline import completed
 from dbdyno.analysis.summarize import summarize
 from dbdyno.analysis.waits.disturbance import disturbance
+from dbdyno.analysis.waits.processor_time import CPU_TIMES
 from dbdyno.explain.explain import explain
 from dbdyno.explain.statements.misses import find_misses
 from dbdyno.formatting import size
 from dbdyno.host.disk import free_bytes
-from dbdyno.model.counters import Processes
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Histograms, Run
 from dbdyno.model.tables import rows
@@ -34,7 +35,6 @@ from dbdyno.run.verdict import Evidence, meant_table
 from dbdyno.store.run import RunFolder
 from dbdyno.store.writer import RunWriter
 
-CPU_TIMES = (Processes.user_us, Processes.system_us)
 ROOM_MIN_BYTES = 16 * 2**20
 """The size of PostgreSQL's WAL files. InnoDB's tables grow by a quarter of that."""
 
@@ -132,7 +132,13 @@ def explained(recording: Run, report: Callable[[str], None]) -> RunRecord:
         found = costs(recording)
         cpu_us = cost(found, "server_cpu_us") or _cpu_us_over_all(recording)
         server = {**record.server, "cpu_us_per_transaction": cpu_us}
-        record = replace(record, costs=found, server=server)
+        record = replace(
+            record,
+            costs=found,
+            server=server,
+            server_processes=server_processes(recording),
+            server_profile=server_profile(recording),
+        )
         explanation = explain(with_record(recording, record=record))
     except Exception as error:  # a defect in dbdyno must not lose a measured run
         report(f"the run could not be explained: {type(error).__name__}: {error}")

@@ -26,7 +26,7 @@ SATURATED = 0.8
 
 _BUSY = (Machine.user_us, Machine.system_us, Machine.irq_us)
 _IDLE = (Machine.idle_us, Machine.iowait_us)
-_USED = (Processes.user_us, Processes.system_us)
+CPU_TIMES = (Processes.user_us, Processes.system_us)
 
 
 class ProcessorTime(Struct, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ def _shares(run: Run, edges_s: Series) -> dict[str, Series] | None:
     busy, idle = (_grown(run, edges_s, kinds) for kinds in (_BUSY, _IDLE))
     stolen = _grown(run, edges_s, (Machine.steal_us,))
     capacity = np.maximum(busy + idle + stolen, 1.0)
-    used_us = {who: _grown(run, edges_s, _USED, who) for who in RUN}
+    used_us = {who: _grown(run, edges_s, CPU_TIMES, who) for who in RUN}
     together = np.sum(list(used_us.values()), axis=0)
     counted = np.maximum(np.maximum(busy, together), 1.0)
     return {
@@ -131,7 +131,7 @@ def _waited(run: Run, edges_s: Series) -> Series:
         return queued + 1.0
     for who in ("server", "engine"):
         queued += _grown(run, edges_s, (Processes.run_queue_us,), who)
-        used += _grown(run, edges_s, _USED, who)
+        used += _grown(run, edges_s, CPU_TIMES, who)
     return np.asarray(queued / np.maximum(queued + used, 1.0))
 
 

@@ -1,5 +1,6 @@
 """MySQL: what it does, and its words; MariaDB has the same, with another name."""
 
+from dbdyno.databases.mysql.subsystems import SUBSYSTEMS
 from dbdyno.model.counters import GlobalStatus
 from dbdyno.model.database import Database, Terms, WaitKinds
 
@@ -63,6 +64,7 @@ DATABASE = Database(
     capabilities=frozenset({"log_flushes", "innodb", "purge", "redo_capacity", "gap_locks"}),
     terms=TERMS,
     wait_kinds=WAIT_KINDS,
+    subsystems=SUBSYSTEMS,
     # The binary log, if it is enabled, is as durable as the redo log.
     durability={
         "full": {

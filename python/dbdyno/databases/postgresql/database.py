@@ -1,5 +1,6 @@
 """PostgreSQL: what it does, and its words."""
 
+from dbdyno.databases.postgresql.subsystems import SUBSYSTEMS
 from dbdyno.model.counters import PgDatabase
 from dbdyno.model.database import Database, Terms, WaitKinds
 
@@ -75,6 +76,7 @@ DATABASE = Database(
     ),
     terms=TERMS,
     wait_kinds=WAIT_KINDS,
+    subsystems=SUBSYSTEMS,
     durability={
         "full": {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"},
         "relaxed": {"fsync": "on", "synchronous_commit": "off", "full_page_writes": "on"},

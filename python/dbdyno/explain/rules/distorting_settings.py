@@ -17,6 +17,7 @@ from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
+from dbdyno.analysis.processor.profile import server_profile
 from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.needs import LackingError, server_facts
 from dbdyno.explain.resources.settings import is_off, is_on, plain, size_bytes
@@ -83,7 +84,10 @@ class DistortingSettings(Claim, frozen=True, kw_only=True):
 def look(run: Run) -> DistortingSettings | NotFound:
     """Report all of them in one finding."""
     facts = server_facts(run)
-    known = [one for judge in _JUDGES for one in _distortions_of(judge, run, facts)]
+    # Of what a profile shows the share, another finding speaks.
+    is_profiled = server_profile(run) is not None
+    judges = [judge for judge in _JUDGES if not (is_profiled and judge in _WITH_SHARES)]
+    known = [one for judge in judges for one in _distortions_of(judge, run, facts)]
     if not known:
         return NotFound("no setting distorts the numbers")
     return DistortingSettings(settings=[one.setting for one in known], distortions=known)
@@ -251,5 +255,6 @@ _JUDGES: tuple[_Judge, ...] = (
     _query_cache,
 )
 """Each looks for settings that only its databases have."""
+_WITH_SHARES = (_logging, _statement_logs, _jit)
 
 RULE = Rule(id="distorting_settings", title="Settings that distort the results", look=look)

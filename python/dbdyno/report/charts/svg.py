@@ -43,6 +43,17 @@ class Drawing:
             ).format(x, y, max(width, 0), max(height, 0), style)
         )
 
+    def cell(  # noqa: PLR0913 - where, and what it is
+        self, x: float, y: float, width: float, height: float, style: str, *, name: str, title: str
+    ) -> None:
+        """A filled rectangle that a page's script can find by its name, and that shows a title."""
+        self._parts.append(
+            Markup(
+                '<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" class="cell {}"'
+                ' data-name="{}">{}</rect>'
+            ).format(x, y, max(width, 0), max(height, 0), style, name, _title(title))
+        )
+
     def dot(self, x: float, y: float, radius: float, style: str) -> None:
         """A filled circle."""
         self._parts.append(

@@ -1,0 +1,1 @@
+"""Where the server's CPU time goes: by kind of process, subsystem and function."""

@@ -1,0 +1,157 @@
+"""The server's CPU time per transaction, by kind of process, subsystem and function.
+
+n samples of some processes, taken f times a second on each CPU, are n/f CPU-seconds. They are
+counted by whole seconds, so what a part costs per transaction is a ratio of two sums over the same
+intervals, like any other cost, and has such an interval.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.processor.cpu_profile import cpu_profile
+from dbdyno.analysis.processor.subsystems import subsystem_of
+from dbdyno.analysis.series.alignment import Intervals, measured_intervals, over_intervals
+from dbdyno.analysis.series.readings import Growth, growth, objects
+from dbdyno.analysis.statistics.estimate import Series, ratio
+from dbdyno.model.counters import ServerTasks
+from dbdyno.model.record import ProcessorPart, ServerProfile
+from dbdyno.model.run import Run, once
+from dbdyno.model.tables import rows
+
+FUNCTIONS_MAX = 100
+SHARE_MIN = 0.0005
+"""Of the CPU time of all processes: a function of less is left out."""
+
+
+class Part(Struct, frozen=True):
+    """What samples have in common; what is empty is not asked."""
+
+    processes: str
+    subsystem: str = ""
+    function: str = ""
+    file: str = ""
+
+
+class Samples(Struct, frozen=True):
+    """CPU microseconds of each part in each second of the profile, by the samples."""
+
+    end_s: Series
+    """When each second ended."""
+    of_part: dict[Part, Series]
+
+    def within(self, intervals: Intervals) -> dict[Part, Series]:
+        """The CPU time of each part in each of these intervals; NaN where nothing was sampled."""
+        lasted = np.ones(len(self.end_s))
+        return {
+            part: over_intervals(Growth(self.end_s, lasted, us), intervals)
+            for part, us in self.of_part.items()
+        }
+
+
+@once
+def samples_by_part(run: Run) -> Samples | None:
+    """Every part with its function; None if the run was not profiled."""
+    counts, taken = run.profile_counts, run.engine.profile
+    if taken is None or not len(counts):
+        return None
+    begins_s = float(counts.time_s.min())
+    place = np.rint(counts.time_s - begins_s).astype(int)
+    seconds = int(place.max()) + 1
+    names = _names(run)
+    of_part: dict[Part, Series] = {}
+    for second, processes, function, count in rows(
+        place, counts.task_class, counts.function, counts.samples
+    ):
+        subsystem, name, file = names[function]
+        part = Part(processes, subsystem, name, file)
+        if part not in of_part:
+            of_part[part] = np.zeros(seconds)
+        of_part[part][second] += count / taken.hz * 1e6
+    ends_s: Series = begins_s + 1.0 + np.arange(seconds, dtype=np.float64)
+    return Samples(ends_s, of_part)
+
+
+def _names(run: Run) -> dict[int, tuple[str, str, str]]:
+    """By a function's number: its subsystem, its name for people, and its file."""
+    table = run.profile_functions
+    prefixes = {"near": "near ", "unnamed": "somewhere", "jit": "compiled code"}
+    return {
+        number: (
+            subsystem_of(run.database, kind, name, entry if kind == "kernel" else file),
+            f"{prefixes.get(kind, '')}{name}",
+            entry if kind == "kernel" else file,
+        )
+        for number, kind, name, file, entry in rows(
+            table.function, table.kind, table.name, table.object, table.entry
+        )
+    }
+
+
+@once
+def functions_of(run: Run) -> list[ProcessorPart]:
+    """Every function that the profile met, what took most first; nothing without a profile."""
+    samples, intervals = samples_by_part(run), measured_intervals(run)
+    if samples is None or not intervals.committed.any():
+        return []
+    return _together(samples, intervals, lambda part: part)
+
+
+@once
+def server_profile(run: Run) -> ServerProfile | None:
+    """Where the CPU time of the server's processes went; None if that was not sampled."""
+    samples, intervals = samples_by_part(run), measured_intervals(run)
+    functions, whole = functions_of(run), cpu_profile(run)
+    if samples is None or whole is None or not functions:
+        return None
+    return ServerProfile(
+        sampled_s=whole.sampled_s,
+        counted_s=whole.counted_s,
+        processes=_together(samples, intervals, lambda part: Part(part.processes)),
+        subsystems=_together(samples, intervals, lambda part: Part(part.processes, part.subsystem)),
+        functions=[part for part in functions if part.share >= SHARE_MIN][:FUNCTIONS_MAX],
+    )
+
+
+def _together(
+    samples: Samples, intervals: Intervals, whole: Callable[[Part], Part]
+) -> list[ProcessorPart]:
+    """Parts of the same whole added up, the largest first."""
+    us: dict[Part, Series] = {}
+    for part, its in samples.within(intervals).items():
+        us[whole(part)] = us.get(whole(part), 0.0) + its
+    of_all = max(sum(float(np.nansum(its)) for its in us.values()), 1e-9)
+    found = [_recorded(part, its, intervals, of_all) for part, its in us.items()]
+    return sorted(filter(None, found), key=lambda part: part.us, reverse=True)
+
+
+def _recorded(part: Part, us: Series, intervals: Intervals, of_all: float) -> ProcessorPart | None:
+    known = ~np.isnan(us)
+    of = ratio(us[known], intervals.committed[known])
+    if of is None:
+        return None
+    return ProcessorPart(
+        processes=part.processes,
+        subsystem=part.subsystem,
+        function=part.function,
+        file=part.file,
+        us=of.value,
+        low=of.low,
+        high=of.high,
+        share=float(us[known].sum()) / of_all,
+    )
+
+
+@once
+def server_processes(run: Run) -> list[ProcessorPart]:
+    """CPU time by kind of process as the kernel counts it, the largest first; also unprofiled."""
+    intervals = measured_intervals(run)
+    used = {
+        of: over_intervals(grown, intervals)
+        for of in objects(run, ServerTasks.source)
+        if (grown := growth(run, ServerTasks.cpu_us, of))
+    }
+    of_all = max(sum(float(np.nansum(us)) for us in used.values()), 1e-9)
+    found = [_recorded(Part(of), us, intervals, of_all) for of, us in used.items()]
+    return sorted(filter(None, found), key=lambda part: part.us, reverse=True)

@@ -1,0 +1,44 @@
+"""The server compiles expressions to machine code, for statements that are over sooner.
+
+Looks for: CPU time in the compiler, or in code that it made, in backends that serve the load.
+
+Arithmetic: samples of the profile in the compiler's library or in memory without a file, over all
+samples of these backends; that part of the clients' time on a CPU, and, of their time waiting for
+one, the part of the CPU time in use.
+
+Source: PostgreSQL manual, *When to JIT?*
+
+Wrong when: statements are long, and compiled code saves more than its compilation costs.
+"""
+
+from typing import ClassVar
+
+from dbdyno.explain.resources.server_work import WorkClaim, claim_of, work_on
+from dbdyno.explain.rule import NotFound, Rule
+from dbdyno.model.run import Run
+
+
+class JitCompilation(WorkClaim, frozen=True, kw_only=True):
+    """Compilation, and the compiled code."""
+
+    why: ClassVar[str] = (
+        "Compilation takes tens of milliseconds, once for each execution and backend: "
+        "only statements that run for longer gain from it."
+    )
+    advice: ClassVar[list[str]] = [
+        ("Set jit = off, or raise jit_above_cost above the estimated cost of these statements.")
+    ]
+    refute: ClassVar[str] = "Run again with jit = off: throughput must rise."
+
+
+def look(run: Run) -> WorkClaim | NotFound:
+    """By the profile alone."""
+    return claim_of(run, JitCompilation, "JIT compilation", work_on("compilation"))
+
+
+RULE = Rule(
+    id="jit_compilation",
+    title="JIT compilation of short statements",
+    look=look,
+    accounts_for=frozenset({"cpu", "cpu_queue"}),
+)

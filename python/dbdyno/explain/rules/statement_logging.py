@@ -1,0 +1,61 @@
+"""The server's log takes CPU time of each statement.
+
+Looks for: CPU time for messages of the log, and for writing them, in backends that serve the load.
+
+Arithmetic: samples of the profile in functions that format and write messages, and in the system
+call by which backends hand them over, over all samples of these backends; that part of the clients'
+time on a CPU, and, of their time waiting for one, the part of the CPU time in use.
+
+Source: PostgreSQL manual, *Error Reporting and Logging*; MariaDB manual, *General Query Log*.
+
+Wrong when: production logs the same: then it is a part of its costs.
+"""
+
+from typing import ClassVar
+
+from dbdyno.explain.resources.server_work import WorkClaim, claim_of, share_of_work, work_on
+from dbdyno.explain.rule import NotFound, Rule
+from dbdyno.formatting import percent
+from dbdyno.model.record import ProcessorPart
+from dbdyno.model.run import Run
+
+FORMATTING_MIN = 0.01
+"""Of the CPU time for a load: with less, other files are written by these system calls."""
+_HANDED_OVER_BY = ("write", "writev")
+
+
+class StatementLogging(WorkClaim, frozen=True, kw_only=True):
+    """Formatting and writing messages."""
+
+    why: ClassVar[str] = (
+        "A line for each statement costs as much as a short statement itself, and all "
+        "sessions write to one log."
+    )
+    advice: ClassVar[list[str]] = [
+        (
+            "Set log_statement = none and log_min_duration_statement to the duration of a "
+            "slow statement (MariaDB, MySQL: general_log = OFF, long_query_time above 0); "
+            "keep log_min_messages at warning."
+        )
+    ]
+    refute: ClassVar[str] = "Run again without these lines in the log: throughput must rise."
+
+
+def look(run: Run) -> WorkClaim | NotFound:
+    """Backends hand messages over by a system call of their own, whose part counts as well."""
+    formatting, _ = share_of_work(run, work_on("logging"))
+    if formatting < FORMATTING_MIN:
+        return NotFound(f"messages of its log took {percent(formatting)} of its CPU time")
+    return claim_of(run, StatementLogging, "Writing the server's log", _is_of_log)
+
+
+def _is_of_log(part: ProcessorPart) -> bool:
+    return part.subsystem == "logging" or part.file in _HANDED_OVER_BY
+
+
+RULE = Rule(
+    id="statement_logging",
+    title="The server writes statements to its log",
+    look=look,
+    accounts_for=frozenset({"cpu", "cpu_queue"}),
+)

@@ -1,0 +1,81 @@
+"""What the server's CPU time was spent on: each rule on a made-up profile."""
+
+import pytest
+
+from dbdyno.explain.explain import explain
+from dbdyno.explain.rule import CouldNotLook, NotFound
+from dbdyno.model.record import Finding
+from tests.explain.made import facts, made_run, with_looks, with_processors, with_profile
+from tests.explain.rule_outcomes import outcome_of
+
+ORDINARY = {("_bt_compare", "postgres"): 0.5, ("ExecScan", "postgres"): 0.3}
+PART = 0.2
+CAUSES = {
+    "jit_compilation": [("llvm::Something", "libLLVM-14.so.1")],
+    "statement_logging": [("errfinish", "postgres"), ("vfs_write", "write", "kernel")],
+    "page_copies": [("copy_page_to_iter", "pread64", "kernel")],
+    "parse_and_plan": [("base_yyparse", "postgres"), ("standard_planner", "postgres")],
+    "snapshot_work": [("GetSnapshotData", "postgres")],
+    "spinning": [("s_lock", "postgres")],
+    "tls_work": [("EVP_EncryptUpdate", "libcrypto.so.3")],
+    "trigger_work": [("AfterTriggerEndQuery", "postgres"), ("exec_stmt", "plpgsql.so")],
+}
+causes = pytest.mark.parametrize("rule", CAUSES)
+
+
+def saturated(functions):
+    """All 8 clients at work; 1.5 of 2 cores are the server's, 0.3 the load generator's."""
+    run = with_looks(made_run("select 1", seconds=20, ok=1000), (0, "", "", 8))
+    run = with_processors(run, server=1.5, engine=0.3)
+    run.levels("processes", {"count": 1}, of="server")
+    run.counters("processes", {"run_queue_us": 6.5e6}, of="server")
+    return with_profile(run, functions)
+
+
+def with_cause(rule):
+    of = CAUSES[rule]
+    return saturated(ORDINARY | {function: PART / len(of) for function in of})
+
+
+@causes
+def test_its_share_is_that_of_the_clients_time_on_a_cpu_and_in_the_queue(rule):
+    found = outcome_of(rule, with_cause(rule))
+    assert isinstance(found, Finding), found
+    # A fifth of 1.5 cores of 8 clients, and of their queue a fifth of 1.5 of 1.8 cores in use.
+    assert found.share == pytest.approx(0.2 * 1.5 / 8 + 0.2 * 1.5 / 1.8 * 6.5 / 8, rel=0.02)
+    assert found.severity == "major"
+    assert found.evidence["cpu_share"] == pytest.approx(0.2, rel=0.01)
+    assert found.evidence["cpu_us"] == pytest.approx(300, rel=0.01)
+    assert CAUSES[rule][0][0] in found.seen[0]
+
+
+@causes
+def test_a_load_without_it_has_no_such_finding(rule):
+    assert isinstance(outcome_of(rule, saturated(ORDINARY)), NotFound)
+
+
+@causes
+def test_without_a_profile_it_could_not_look_and_says_what_helps(rule):
+    run = with_processors(made_run("select 1"), server=1.5, engine=0.3)
+    found = outcome_of(rule, run)
+    assert isinstance(found, CouldNotLook)
+    assert "not profiled" in found.reason
+
+
+@causes
+def test_it_comes_before_the_saturated_cpu(rule):
+    shown = [one.id for one in explain(with_cause(rule).loaded()).findings]
+    assert shown[0] == rule
+
+
+def test_a_setting_whose_share_is_known_is_no_suspicion():
+    settings = {"log_statement": "all", "fsync": "off"}
+    suspected = made_run("select 1").facts(facts(**settings))
+    assert len(outcome_of("distorting_settings", suspected).advice) == 2
+    known = saturated(ORDINARY).facts(facts(**settings))
+    assert len(outcome_of("distorting_settings", known).advice) == 1
+
+
+def test_a_log_written_by_the_same_system_call_is_not_the_servers_messages():
+    binlog = saturated(ORDINARY | {("vfs_write", "write", "kernel"): 0.2})
+    assert isinstance(outcome_of("statement_logging", binlog), NotFound)
