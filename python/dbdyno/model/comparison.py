@@ -30,6 +30,40 @@ class MovedCost(Struct, frozen=True, kw_only=True):
     """Upper end of it."""
 
 
+class ProfileDifference(Struct, frozen=True, kw_only=True):
+    """How much more or less CPU time of the server a transaction took in one part of its profile.
+
+    Of several runs of each side, with the run as the unit.
+    """
+
+    processes: str
+    """Whose CPU time it is: the processes (or threads) of one kind."""
+    subsystem: str
+    """What for."""
+    function: str = ""
+    """The function; empty for all of the subsystem."""
+    file: str = ""
+    """The file that it is in; of the kernel, how the process came into it."""
+    before_us: float
+    """Microseconds per transaction of the first variant, the mean of its runs."""
+    after_us: float
+    """The same of the second variant."""
+    difference_us: float
+    """The second less the first."""
+    low_us: float | None
+    """Lower end of the difference's 95 % interval between runs; None for single runs."""
+    high_us: float | None
+    """Upper end of it."""
+    p_adjusted: float | None
+    """The p-value of no difference, after Holm's correction for all subsystems, or all functions,
+    that were looked at."""
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether it differs by more than chance."""
+        return self.p_adjusted is not None and self.p_adjusted < 0.05
+
+
 # The size of a first series when the noise between runs is unknown; it shows how many are needed.
 PILOT_PAIRS = 5
 
@@ -126,6 +160,11 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """Findings of the runs of one side that those of the other lack, the most severe first."""
     moved: list[MovedCost] = []
     """Of several runs of each: further costs per transaction that changed by more than chance."""
+    server_subsystems: list[ProfileDifference] = []
+    """The server's CPU time by subsystem: what changed first, then by the size of the difference;
+    empty if a run was not profiled."""
+    server_functions: list[ProfileDifference] = []
+    """The same by function, those with the largest differences."""
     doubts: list[str] = []
     """What a reader of the verdicts should know, each a sentence."""
     decide_with: str = ""

@@ -26,6 +26,7 @@ from dbdyno.analysis.compare.metrics import (
     samples_of,
     single_run_decides,
 )
+from dbdyno.analysis.compare.profile_differences import FUNCTIONS_MAX, profile_differences
 from dbdyno.analysis.compare.verdicts import (
     alpha_of_next,
     verdict_of,
@@ -90,6 +91,12 @@ def compare(  # noqa: PLR0913 - what is compared, and how
         unequal=list(unequal),
         findings=changed_findings(before, after, labels),
         moved=[one for one in moved if one.id not in wanted],
+        server_subsystems=profile_differences(
+            before, after, lambda profile: profile.subsystems, paired=paired
+        ),
+        server_functions=profile_differences(
+            before, after, lambda profile: profile.functions, paired=paired
+        )[:FUNCTIONS_MAX],
         doubts=[
             *filter(None, [disturbed_text([*before, *after])]),
             *(f"{name} was not measured in runs of both variants" for name in missing),

@@ -74,6 +74,10 @@ def cpu_profile(run: Run) -> CpuProfile | None:
     span = Span(end_s=seconds)
     sees_kernel = facts.scope != WITHOUT_KERNEL
     counted_us = total(run, Processes.cpu_us if sees_kernel else Processes.user_us, "server", span)
+    by_class_us = {
+        of: total(run, ServerTasks.cpu_us, of, span) for of in objects(run, ServerTasks.source)
+    }
+    by_class_s = {of: us / 1e6 for of, us in by_class_us.items() if us is not None}
     return CpuProfile(
         seconds=seconds,
         hz=facts.hz,
@@ -82,7 +86,7 @@ def cpu_profile(run: Run) -> CpuProfile | None:
         lost_samples=facts.lost,
         used_s=_used_s(run, seconds, facts.hz),
         counted_s=None if counted_us is None else counted_us / 1e6,
-        counted_by_class_s=_counted_by_class_s(run, span),
+        counted_by_class_s=by_class_s or None,
     )
 
 
@@ -101,11 +105,3 @@ def _used_s(run: Run, seconds: int, hz: int) -> dict[tuple[str, ProfiledFunction
         key = (task_class, functions[number])
         used_s[key] = used_s.get(key, 0.0) + samples / hz
     return dict(sorted(used_s.items(), key=lambda one: one[1], reverse=True))
-
-
-def _counted_by_class_s(run: Run, span: Span) -> dict[str, float] | None:
-    counted_us = {
-        of: total(run, ServerTasks.cpu_us, of, span) for of in objects(run, ServerTasks.source)
-    }
-    found = {of: us / 1e6 for of, us in counted_us.items() if us is not None}
-    return found or None

@@ -31,6 +31,7 @@ from dbdyno.report.content import (
 )
 from dbdyno.report.costs import amount_text
 from dbdyno.report.pages.comparison_gates import GateResult
+from dbdyno.report.pages.profile_differences import profile_blocks
 
 _HEADINGS = ("Verdict", "Metric", "Before", "After", "Ratio", "95 % interval")
 _LEFT = 2
@@ -80,6 +81,7 @@ def comparison_page(
         sections=filled(
             _section("Metrics", [_table(metrics), *_sentences(metrics)]),
             _section("Other costs that changed", _items(moved)),
+            _section("Server CPU by subsystem and function", profile_blocks(comparison)),
             _section("Findings of one side", _items(comparison.findings)),
             _section("To decide", commands),
             _section("Conditions", _items([one.sentence for one in results])),
