@@ -5,14 +5,19 @@ in those of a whole run. Its own classes know nothing of this: while this clock 
 process's ``time`` and the sleeps of its load clocks use it.
 """
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import accumulate
 
 import pytest
 
+from dbdyno.engine import Profile, ProfileTaken
 from dbdyno.telemetry.load_clock import LoadClock
+from dbdyno.telemetry.profile import profile_task
+from dbdyno.telemetry.profile.profile_task import FOR_EVER_NS
 
 _real_ns = time.monotonic_ns
 _sleep_until = LoadClock.sleep_until
@@ -53,6 +58,11 @@ class StandingClock:
         number, into_ns = self._place(shown_ns, len(self._going) - 1)
         return shown_ns if number < 0 else self._begin_ns(self._going[number]) + into_ns
 
+    def block_end_ns(self, real_ns: int) -> int:
+        """The end of the block that an instant is in."""
+        _, into_ns = self._place(real_ns, len(self._turns))
+        return real_ns + self._block_ns - into_ns % self._block_ns
+
     def _place(self, ns: int, last: int) -> tuple[int, int]:
         """The block of an instant, and the offset in it; all time after the last is one block."""
         if self._began_ns is None or ns < self._began_ns:
@@ -75,6 +85,33 @@ class StandingClock:
                 return True
 
 
+class SwitchedProfile(Profile):
+    """A profile that the kernel takes only while the clock runs."""
+
+    def __init__(self, clock: StandingClock, process: int, hz: int, cpus: Sequence[int]) -> None:
+        super().__init__(process, hz, cpus)
+        self._clock = clock
+        self._is_over = threading.Event()
+        self._begin, self.begin = self.begin, self._begin_switching
+
+    def _begin_switching(self, origin_ns: int) -> None:
+        self._begin(origin_ns)
+        threading.Thread(target=self._switch, daemon=True).start()
+
+    def _switch(self) -> None:
+        while True:
+            now_ns = _real_ns()
+            (self.resume if self._clock.goes(now_ns) else self.pause)()
+            if self._is_over.wait((self._clock.block_end_ns(now_ns) - now_ns) / 1e9):
+                return
+
+    def take_before(self, until_ns: int) -> ProfileTaken:
+        """Takes what was counted so far, on the host's own clock."""
+        if until_ns >= FOR_EVER_NS:
+            self._is_over.set()
+        return super().take_before(FOR_EVER_NS)
+
+
 @contextmanager
 def freeze_clock(clock: StandingClock) -> Iterator[None]:
     """Makes it this process's clock while the block lasts."""
@@ -89,4 +126,5 @@ def freeze_clock(clock: StandingClock) -> Iterator[None]:
         patch.setattr(time, "monotonic_ns", now_ns)
         patch.setattr(time, "monotonic", lambda: now_ns() / 1e9)
         patch.setattr(LoadClock, "sleep_until", sleep_until)
+        patch.setattr(profile_task, "Profile", partial(SwitchedProfile, clock))
         yield

@@ -135,7 +135,7 @@ def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bo
     with connect_to(server) as connected:
         prepared = prepare(connected, job, bulk=load, watch=lambda _: None, say=print)
         plan = job.plan(prepared.values, server.endpoint(), connected.target.sql_dialect)
-        description = connected.target.describe(connected.control)
+        description = connected.description()
         record = first_record(plan, job.work.name, server, description, options)
         with RunWriter(record, plan) as writer:
             completed = _completed(plan, turns, partial(watching, options, connected, plan, writer))
