@@ -21,9 +21,17 @@ def script(tmp_path):
     return path
 
 
-def run(script, *where):
+@pytest.fixture
+def rare(tmp_path):
+    """Lookups that leave the host to other tests, where it does not matter how many there are."""
+    path = tmp_path / "rare.sql"
+    path.write_text(LOOKUP.format(rows=ROWS) + "\\sleep 20 ms\n")
+    return path
+
+
+def run(script, *where, seconds="1"):
     """A short run; too short for intervals within it."""
-    code = main(["run", str(script), "-c", "2", "-T", "3", "--warmup", "0s", *where])
+    code = main(["run", str(script), "-c", "2", "-T", seconds, "--warmup", "0s", *where])
     assert code == 0, open_run("last").record.invalid_reasons
 
 
@@ -48,10 +56,10 @@ def test_postgresql_an_index_and_a_setting_are_named_and_decide_two_single_runs(
 ):
     with closing(database.connect()) as connection:
         items(connection, f"generate_series(1, {ROWS}) n")
-        run(script, "--target", database.url)
+        run(script, "--target", database.url, seconds="3")
         connection.execute("create index items_n on items (n)")
         connection.execute(f"alter database {connection.info.dbname} set work_mem = '9MB'".encode())
-        run(script, "--target", database.url)
+        run(script, "--target", database.url, seconds="3")
     found = comparison(capsys)
     differences = found["unequal"]
     assert has(differences, "Different schema: index items_n of items is absent", "btree (n)")
@@ -68,9 +76,9 @@ def test_mariadb_an_index_is_named_and_decides_two_single_runs(
     database = new_database(mariadb_server)
     with closing(database.connect()) as connection:
         items(connection, f"(select seq as n from seq_1_to_{ROWS}) s")
-        run(script, "--target", database.url)
+        run(script, "--target", database.url, seconds="3")
         connection.execute("alter table items add index items_n (n)")
-        run(script, "--target", database.url)
+        run(script, "--target", database.url, seconds="3")
     found = comparison(capsys)
     assert has(found["unequal"], "Different schema: index items_n of items is absent", "btree (n)")
     assert has(found["unequal"], "Different plan", "ALL on items", "ref on items using items_n")
@@ -78,12 +86,12 @@ def test_mariadb_an_index_is_named_and_decides_two_single_runs(
     assert verdicts["throughput_tps"] == "better"
 
 
-def test_another_version_and_build_are_warned_of(capsys, script, postgres_server, embedded_server):
+def test_another_version_and_build_are_warned_of(capsys, rare, postgres_server, embedded_server):
     one, other = postgres_server, embedded_server
     for server in (one, other):
         with closing(server.connect()) as connection:
             items(connection, f"generate_series(1, {ROWS}) n")
-            run(script, "--target", server.url)
+            run(rare, "--target", server.url)
             connection.execute("drop table items")
     differences = comparison(capsys)["unequal"]
     assert has(differences, "Different server: the version is postgres")
@@ -92,18 +100,18 @@ def test_another_version_and_build_are_warned_of(capsys, script, postgres_server
 
 
 @pytest.mark.parametrize("level", ["off", "basic"])
-def test_the_schema_is_compared_whatever_the_level_of_telemetry(capsys, script, database, level):
+def test_the_schema_is_compared_whatever_the_level_of_telemetry(capsys, rare, database, level):
     with closing(database.connect()) as connection:
         items(connection, f"generate_series(1, {ROWS}) n")
-        run(script, "--target", database.url, "--telemetry", level)
+        run(rare, "--target", database.url, "--telemetry", level)
         connection.execute("alter table items set (fillfactor = 70)")
-        run(script, "--target", database.url, "--telemetry", level)
+        run(rare, "--target", database.url, "--telemetry", level)
     assert has(comparison(capsys)["unequal"], "items is a table in", "with (fillfactor=70)")
 
 
 def test_a_schema_that_cannot_be_read_costs_only_itself(capsys, tmp_path, database):
     script = tmp_path / "one.sql"
-    script.write_text("select 1;\n")
+    script.write_text("select 1;\n\\sleep 20 ms\n")
     with closing(database.connect()) as connection, closing(database.connect()) as other:
         connection.execute("create table items (id int)")
         connection.execute("create view seen as select id from items")

@@ -16,10 +16,14 @@ from tests.support.patience import wait_until
 
 CLIENTS = 8
 LOOK_EVERY_S = 1.0
-STATEMENT = "select 1;"
+# A task is where it ran last, also of clients that mostly rest.
+STATEMENT = "select 1;\n\\sleep 5 ms"
 LUA = """
 function thread_init() connection = sysbench.sql.driver():connect() end
-function event() connection:query("select 1") end
+function event()
+   connection:query("select 1")
+   os.execute("sleep 0.005")
+end
 """
 SCRIPTS: dict[str, dict[str, Any]] = {
     "pgbench's": {"text": STATEMENT},

@@ -55,8 +55,9 @@ def server(a_server: AnyServer) -> Iterator[AnyServer]:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
+    """A load that takes little of the host: others are tested at the same time."""
     path = tmp_path / "one.sql"
-    path.write_text("select 1;")
+    path.write_text("select 1;\n\\sleep 5 ms")
     return path
 
 

@@ -28,7 +28,7 @@ def killed(victim: str, database: str) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=1800,
     )
     assert ended.returncode == 0, ended.stderr
     return dict(json.loads(ended.stdout))

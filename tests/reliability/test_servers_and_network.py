@@ -106,7 +106,9 @@ def test_another_certificate(server: AnyServer, tmp_path: Path, suffer: Suffer) 
     def happen() -> None:
         server.encrypt(certificates, "stranger")
 
-    suffer("the server's certificate changes", url, happen, "-T", "600", *SOON)
+    # Only once it has been started again does the server show it.
+    load = ("-T", "600", "--stall-limit", "10s")
+    suffer("the server's certificate changes", url, happen, *load)
 
 
 def test_no_connections_at_the_start(server: AnyServer, home: Path, script: Path) -> None:

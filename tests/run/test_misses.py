@@ -52,6 +52,7 @@ def measured(server: Server, *items: str, observer: Observer | None = None, **op
     given = {
         "target": server.conninfo,
         "clients": 2,
+        "rate_tps": 500.0,
         "duration_ns": 2 * SECOND_NS,
         "interval_ns": SECOND_NS // 10,
         "warmup_ns": 0,
@@ -95,7 +96,7 @@ def test_sysbenchs_tables_are_looked_up_likewise(server):
 
 def test_deletes_and_inserts_of_sysbench_are_no_misses(server):
     """Of ten rows each is gone for a moment most of the time."""
-    sizes = {"define": (("table_size", "10"),), "clients": 4}
+    sizes = {"define": (("table_size", "10"),), "clients": 4, "rate_tps": None}
     record = measured(server, "oltp_write_only", failures_max=1.0, **sizes)
     statements = {statement.sql: statement for statement in record.statements}
     assert any(one.rows and one.executions_without_rows is not None for one in statements.values())

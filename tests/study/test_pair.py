@@ -32,6 +32,14 @@ def script(tmp_path):
 
 
 @pytest.fixture
+def rare(tmp_path):
+    """A load that leaves the host to other tests, where it does not matter how much it does."""
+    path = tmp_path / "rare.sql"
+    path.write_text("select count(*) from items where id = 1;\n\\sleep 20 ms\n")
+    return path
+
+
+@pytest.fixture
 def target(database):
     """A database with a table whose rows are looked up by a column without an index."""
     with closing(database.connect()) as connection:
@@ -90,13 +98,13 @@ def test_mariadb_the_planted_difference_is_found_with_the_index_and_the_plan(
 
 
 def test_a_hook_that_fails_stops_with_its_output_and_the_state_and_can_be_resumed(
-    capsys, script, target, tmp_path
+    capsys, rare, target, tmp_path
 ):
     """The cause lies outside of the command: once it is gone, the same pair continues."""
     ready = tmp_path / "ready"
     after = f"test -e {ready} || psql -qc 'select 1 from nosuch'"
     code, out, err = answer(
-        *(capsys, script, "--target", target, *SHORT, "--pairs", "3"),
+        *(capsys, rare, "--target", target, *SHORT, "--pairs", "3"),
         *("--before", "true", "--after", after, "--metric", "tps"),
     )
     assert (code, out) == (2, "")
@@ -120,10 +128,10 @@ def test_a_hook_that_fails_stops_with_its_output_and_the_state_and_can_be_resume
     assert (code, f"dbdyno pair --resume {study.study_id} --pairs 6" in err) == (1, True)
 
 
-def test_pairs_are_added_until_the_interval_is_narrow_enough(capsys, script, target):
+def test_pairs_are_added_until_the_interval_is_narrow_enough(capsys, rare, target):
     wide = ("--before", "true", "--after", "true", "--metric", "round_trips")
     code, out, err = answer(
-        *(capsys, script, "--target", target, *SHORT, "--pairs", "2", "--json"),
+        *(capsys, rare, "--target", target, *SHORT, "--pairs", "2", "--json"),
         *(*wide, "--precision", "20%"),
     )
     assert code == 0, out + err
