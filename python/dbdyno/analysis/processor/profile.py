@@ -5,7 +5,9 @@ counted by whole seconds, so what a part costs per transaction is a ratio of two
 intervals, like any other cost, and has such an interval.
 """
 
+import math
 from collections.abc import Callable
+from itertools import islice
 
 import numpy as np
 from msgspec import Struct
@@ -41,13 +43,17 @@ class Samples(Struct, frozen=True):
     """When each second ended."""
     of_part: dict[Part, Series]
 
-    def within(self, intervals: Intervals) -> dict[Part, Series]:
-        """The CPU time of each part in each of these intervals; NaN where nothing was sampled."""
-        lasted = np.ones(len(self.end_s))
-        return {
-            part: over_intervals(Growth(self.end_s, lasted, us), intervals)
-            for part, us in self.of_part.items()
-        }
+    def within(self, intervals: Intervals, us: Series) -> Series:
+        """What of these seconds lies in each interval; NaN where nothing was sampled."""
+        return over_intervals(Growth(self.end_s, np.ones(len(self.end_s)), us), intervals)
+
+    def together(self, whole: Callable[[Part], Part]) -> dict[Part, Series]:
+        """The parts of the same whole added up, the largest first."""
+        found: dict[Part, Series] = {}
+        for part, us in self.of_part.items():
+            of = whole(part)
+            found[of] = found[of] + us if of in found else us
+        return dict(sorted(found.items(), key=lambda one: float(one[1].sum()), reverse=True))
 
 
 @once
@@ -90,39 +96,46 @@ def _names(run: Run) -> dict[int, tuple[str, str, str]]:
 
 
 @once
-def functions_of(run: Run) -> list[ProcessorPart]:
-    """Every function that the profile met, what took most first; nothing without a profile."""
-    samples, intervals = samples_by_part(run), measured_intervals(run)
-    if samples is None or not intervals.committed.any():
-        return []
-    return _together(samples, intervals, lambda part: part)
-
-
-@once
 def server_profile(run: Run) -> ServerProfile | None:
     """Where the CPU time of the server's processes went; None if that was not sampled."""
-    samples, intervals = samples_by_part(run), measured_intervals(run)
-    functions, whole = functions_of(run), cpu_profile(run)
-    if samples is None or whole is None or not functions:
+    samples, whole = samples_by_part(run), cpu_profile(run)
+    if samples is None or whole is None or not measured_intervals(run).committed.any():
         return None
     return ServerProfile(
         sampled_s=whole.sampled_s,
         counted_s=whole.counted_s,
-        processes=_together(samples, intervals, lambda part: Part(part.processes)),
-        subsystems=_together(samples, intervals, lambda part: Part(part.processes, part.subsystem)),
-        functions=[part for part in functions if part.share >= SHARE_MIN][:FUNCTIONS_MAX],
+        processes=_parts(run, samples, lambda part: Part(part.processes)),
+        subsystems=_parts(run, samples, lambda part: Part(part.processes, part.subsystem)),
+        functions=[
+            part
+            for part in _parts(run, samples, lambda part: part, FUNCTIONS_MAX)
+            if part.share >= SHARE_MIN
+        ],
     )
 
 
-def _together(
-    samples: Samples, intervals: Intervals, whole: Callable[[Part], Part]
+def cost_us(run: Run, is_meant: Callable[[Part], bool]) -> float:
+    """CPU time per transaction of all parts that are meant, in µs; NaN without a profile."""
+    samples, intervals = samples_by_part(run), measured_intervals(run)
+    if samples is None:
+        return math.nan
+    meant = [us for part, us in samples.of_part.items() if is_meant(part)]
+    us = samples.within(intervals, sum(meant, np.zeros(len(samples.end_s))))
+    known = ~np.isnan(us)
+    return float(us[known].sum() / max(intervals.committed[known].sum(), 1.0))
+
+
+def _parts(
+    run: Run, samples: Samples, whole: Callable[[Part], Part], most: int | None = None
 ) -> list[ProcessorPart]:
-    """Parts of the same whole added up, the largest first."""
-    us: dict[Part, Series] = {}
-    for part, its in samples.within(intervals).items():
-        us[whole(part)] = us.get(whole(part), 0.0) + its
-    of_all = max(sum(float(np.nansum(its)) for its in us.values()), 1e-9)
-    found = [_recorded(part, its, intervals, of_all) for part, its in us.items()]
+    """Wholes with their cost per transaction, the largest first, and not more than that."""
+    intervals = measured_intervals(run)
+    every = samples.within(intervals, sum(samples.of_part.values(), np.zeros(len(samples.end_s))))
+    of_all = max(float(np.nansum(every)), 1e-9)
+    found = [
+        _recorded(part, samples.within(intervals, us), intervals, of_all)
+        for part, us in islice(samples.together(whole).items(), most)
+    ]
     return sorted(filter(None, found), key=lambda part: part.us, reverse=True)
 
 

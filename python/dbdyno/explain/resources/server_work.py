@@ -5,9 +5,9 @@ were on a CPU. Where clients waited for a CPU, what any process used of the CPU 
 proportion: a part that took q of the CPU time in use accounts for q of that waiting.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
-from dbdyno.analysis.processor.profile import functions_of, server_profile
+from dbdyno.analysis.processor.profile import Part, cost_us, server_profile
 from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.needs import because, client_time, needed
 from dbdyno.explain.resources.processors import processor_time
@@ -15,7 +15,7 @@ from dbdyno.explain.rule import NOTICED, Aside, NotFound
 from dbdyno.formatting import milliseconds, percent
 from dbdyno.model.counters import PROFILE
 from dbdyno.model.database import Subsystem
-from dbdyno.model.record import ProcessorPart, ServerProfile
+from dbdyno.model.record import ProcessorPart
 from dbdyno.model.run import Run
 
 _FUNCTIONS_SHOWN = 3
@@ -49,23 +49,17 @@ class WorkClaim(LimitClaim, frozen=True, kw_only=True):
         return [f"Most of it in {', '.join(self.functions)}."] if self.functions else []
 
 
-def profile_of(run: Run) -> ServerProfile:
-    """The server's profile, or the reason why there is none."""
-    found = server_profile(run)
-    return needed(found, because(run, "the server's CPU time was not profiled", PROFILE))
-
-
-def work_on(*subsystems: Subsystem) -> Callable[[ProcessorPart], bool]:
+def work_on(*subsystems: Subsystem) -> Callable[[Part], bool]:
     """Whether a part is of one of these subsystems."""
     return lambda part: part.subsystem in subsystems
 
 
-def share_of_work(run: Run, is_meant: Callable[[ProcessorPart], bool]) -> tuple[float, float]:
+def share_of_work(run: Run, is_meant: Callable[[Part], bool]) -> tuple[float, float]:
     """Of the CPU time for this load, what such parts took; and their microseconds a transaction."""
-    profile = profile_of(run)
-    of_load = [part for part in functions_of(run) if part.processes == OF_LOAD]
-    whole_us = sum(part.us for part in profile.processes if part.processes == OF_LOAD)
-    us = sum(part.us for part in of_load if is_meant(part))
+    unknown = because(run, "the server's CPU time was not profiled", PROFILE)
+    needed(server_profile(run), unknown)
+    whole_us = cost_us(run, lambda part: part.processes == OF_LOAD)
+    us = cost_us(run, lambda part: part.processes == OF_LOAD and is_meant(part))
     return us / needed(whole_us or None, "the profile shows no process at work for this load"), us
 
 
@@ -79,7 +73,7 @@ def claim_of(
     run: Run,
     kind: type[WorkClaim],
     what: str,
-    is_meant: Callable[[ProcessorPart], bool],
+    is_meant: Callable[[Part], bool],
     ordinary: float = 0.0,
 ) -> WorkClaim | NotFound:
     """The claim about such parts, if they took more than what is ordinary of such a load."""
@@ -93,14 +87,14 @@ def claim_of(
         cpu_share=of_work,
         cpu_us=us,
         what=what,
-        functions=_functions(run, {OF_LOAD}, is_meant),
+        functions=[
+            f"{part.function} ({percent(part.share)})"
+            for part in needed(server_profile(run), "").functions
+            if part.processes == OF_LOAD and is_meant(_part(part))
+        ][:_FUNCTIONS_SHOWN],
         gains=gains_in(run),
     )
 
 
-def _functions(
-    run: Run, processes: Collection[str], is_meant: Callable[[ProcessorPart], bool]
-) -> list[str]:
-    of_these = [part for part in functions_of(run) if part.processes in processes]
-    meant = [part for part in of_these if is_meant(part)]
-    return [f"{part.function} ({percent(part.share)})" for part in meant[:_FUNCTIONS_SHOWN]]
+def _part(recorded: ProcessorPart) -> Part:
+    return Part(recorded.processes, recorded.subsystem, recorded.function, recorded.file)
