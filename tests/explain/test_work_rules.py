@@ -9,7 +9,8 @@ from tests.explain.made import facts, made_run, with_looks, with_processors, wit
 from tests.explain.rule_outcomes import outcome_of
 
 ORDINARY = {("_bt_compare", "postgres"): 0.5, ("ExecScan", "postgres"): 0.3}
-PART = 0.2
+PART = {"socket_work": 0.8}
+"""Of the server's CPU time for the load; a fifth without an entry."""
 CAUSES = {
     "jit_compilation": [("llvm::Something", "libLLVM-14.so.1")],
     "statement_logging": [("errfinish", "postgres"), ("vfs_write", "write", "kernel")],
@@ -18,6 +19,9 @@ CAUSES = {
     "snapshot_work": [("GetSnapshotData", "postgres")],
     "spinning": [("s_lock", "postgres")],
     "tls_work": [("EVP_EncryptUpdate", "libcrypto.so.3")],
+    "catalog_work": [("SearchCatCache1", "postgres"), ("InitPostgres", "postgres")],
+    "memory_work": [("palloc", "postgres"), ("clear_page_erms", "exc_page_fault", "kernel")],
+    "socket_work": [("unix_stream_read_generic", "recvfrom", "kernel")],
     "trigger_work": [("AfterTriggerEndQuery", "postgres"), ("exec_stmt", "plpgsql.so")],
 }
 causes = pytest.mark.parametrize("rule", CAUSES)
@@ -34,18 +38,21 @@ def saturated(functions):
 
 def with_cause(rule):
     of = CAUSES[rule]
-    return saturated(ORDINARY | {function: PART / len(of) for function in of})
+    part = PART.get(rule, 0.2)
+    return saturated(ORDINARY | {function: part / len(of) for function in of})
 
 
 @causes
 def test_its_share_is_that_of_the_clients_time_on_a_cpu_and_in_the_queue(rule):
     found = outcome_of(rule, with_cause(rule))
     assert isinstance(found, Finding), found
-    # A fifth of 1.5 cores of 8 clients, and of their queue a fifth of 1.5 of 1.8 cores in use.
-    assert found.share == pytest.approx(0.2 * 1.5 / 8 + 0.2 * 1.5 / 1.8 * 6.5 / 8, rel=0.02)
-    assert found.severity == "major"
-    assert found.evidence["cpu_share"] == pytest.approx(0.2, rel=0.01)
-    assert found.evidence["cpu_us"] == pytest.approx(300, rel=0.01)
+    us = 1500 * PART.get(rule, 0.2)
+    part = us / (1200 + us)
+    # A part of 1.5 cores of 8 clients, and of their queue a part of 1.5 of 1.8 cores in use.
+    assert found.share == pytest.approx(part * (1.5 / 8 + 1.5 / 1.8 * 6.5 / 8), rel=0.02)
+    assert found.severity == ("note" if rule == "socket_work" else "major")
+    assert found.evidence["cpu_share"] == pytest.approx(part, rel=0.01)
+    assert found.evidence["cpu_us"] == pytest.approx(us, rel=0.01)
     assert CAUSES[rule][0][0] in found.seen[0]
 
 
@@ -62,10 +69,27 @@ def test_without_a_profile_it_could_not_look_and_says_what_helps(rule):
     assert "not profiled" in found.reason
 
 
-@causes
+@pytest.mark.parametrize("rule", CAUSES.keys() - {"socket_work"})
 def test_it_comes_before_the_saturated_cpu(rule):
     shown = [one.id for one in explain(with_cause(rule).loaded()).findings]
     assert shown[0] == rule
+
+
+def test_background_work_is_part_of_the_queue_for_a_cpu():
+    run = saturated(ORDINARY)
+    for kind, cores in {"client": 1.2, "cleanup": 0.25, "wal": 0.05}.items():
+        run.counters("server_tasks", {"cpu_us": cores * 1e6}, of=kind)
+    found = outcome_of("background_work", run)
+    assert found.share == pytest.approx(0.3 / 1.8 * 6.5 / 8, rel=0.01)
+    assert found.evidence["busiest"] == "cleanup"
+    assert "vacuum" in found.advice[0]
+
+
+def test_little_background_work_is_none():
+    run = saturated(ORDINARY)
+    for kind, cores in {"client": 1.48, "wal": 0.02}.items():
+        run.counters("server_tasks", {"cpu_us": cores * 1e6}, of=kind)
+    assert isinstance(outcome_of("background_work", run), NotFound)
 
 
 def test_a_setting_whose_share_is_known_is_no_suspicion():

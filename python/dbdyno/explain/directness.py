@@ -35,6 +35,9 @@ COVERS: Mapping[str, frozenset[str]] = {
         "trigger_work": "cpu_server",
         "snapshot_work": "cpu_server",
         "spinning": "cpu_server lwlock",
+        "catalog_work": "cpu_server",
+        "memory_work": "cpu_server",
+        "background_work": "autovacuum_interference",
         # Who holds a lock, before who waits for it.
         "foreign_lock": "long_transaction other_waits row_lock_convoy",
         "deadlocks": "row_lock_convoy",
