@@ -56,7 +56,7 @@ def work_on(*subsystems: Subsystem) -> Callable[[Part], bool]:
 
 def share_of_work(run: Run, is_meant: Callable[[Part], bool]) -> tuple[float, float]:
     """Of the CPU time for this load, what such parts took; and their microseconds a transaction."""
-    unknown = because(run, "the server's CPU time was not profiled", PROFILE)
+    unknown = because(run, "the server's CPU time was not profiled (--profile)", PROFILE)
     needed(server_profile(run), unknown)
     whole_us = cost_us(run, lambda part: part.processes == OF_LOAD)
     us = cost_us(run, lambda part: part.processes == OF_LOAD and is_meant(part))
