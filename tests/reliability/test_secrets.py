@@ -87,8 +87,12 @@ def take(
 
 
 def in_processes(home: Path, seconds: float, own: int) -> str:
-    """The command lines of dbdyno's processes during this time, except what the user typed."""
+    """The command lines of dbdyno's processes during this time, except what the user typed.
+
+    A process that was forked has the command line of the one that made it until it runs its own.
+    """
     seen: set[str] = set()
+    typed = arguments_of(str(own))
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         children = Path(f"/proc/{own}/task/{own}/children")
@@ -97,7 +101,7 @@ def in_processes(home: Path, seconds: float, own: int) -> str:
         except OSError:
             break
         time.sleep(0.05)
-    return "\n".join(seen)
+    return "\n".join(seen - {typed})
 
 
 def everything_kept(home: Path) -> str:

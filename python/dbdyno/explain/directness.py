@@ -24,8 +24,10 @@ COVERS: Mapping[str, frozenset[str]] = {
         "cpu_generator": "round_trips",
         "too_many_connections": "own_work",
         # The statement, before what it uses.
-        "missing_index": "cpu_server data_read parallel_workers plan_choice",
-        "temporary_files": "cpu_server",
+        "missing_index": "cpu_server data_read memory_work page_copies parallel_workers "
+        "plan_choice snapshot_work",
+        "temporary_files": "cpu_server memory_work page_copies",
+        "connection_churn": "catalog_work memory_work tls_work",
         # What the server's work was, before that it worked.
         "jit_compilation": "cpu_server parse_and_plan",
         "statement_logging": "cpu_server",
@@ -42,7 +44,7 @@ COVERS: Mapping[str, frozenset[str]] = {
         "foreign_lock": "long_transaction other_waits row_lock_convoy",
         "deadlocks": "row_lock_convoy",
         # What keeps dead rows, before what they lead to.
-        "long_transaction": "autovacuum_behind hot_updates purge_lag table_growth",
+        "long_transaction": "autovacuum_behind hot_updates purge_lag snapshot_work table_growth",
         "hot_updates": "autovacuum_behind full_page_writes table_growth wal_write",
         "autovacuum_behind": "table_growth",
         # What fills the log, before the wait for it.

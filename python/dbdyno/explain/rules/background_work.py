@@ -18,11 +18,10 @@ from typing import ClassVar
 from dbdyno.analysis.processor.profile import server_processes
 from dbdyno.analysis.processor.subsystems import CLASSES
 from dbdyno.explain.gains import LimitClaim, gains_in
-from dbdyno.explain.needs import client_time, known_objects, needed
+from dbdyno.explain.needs import client_time, needed
 from dbdyno.explain.resources.processors import processor_time
 from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
 from dbdyno.formatting import milliseconds, percent
-from dbdyno.model.counters import ServerTasks
 from dbdyno.model.run import Run
 
 _ADVICE: Mapping[str, str] = {
@@ -33,6 +32,8 @@ _ADVICE: Mapping[str, str] = {
     "wal": "Write less log: fewer indexes, fewer full-page images, larger transactions.",
     "logger": "Write less to the server's log while you measure.",
 }
+
+_UNREAD = "the CPU time of the server's processes was not counted by what they are for"
 
 
 class BackgroundWork(LimitClaim, frozen=True, kw_only=True):
@@ -72,9 +73,9 @@ class BackgroundWork(LimitClaim, frozen=True, kw_only=True):
 
 def look(run: Run) -> BackgroundWork | NotFound:
     """By the kernel's counts."""
-    known_objects(run, ServerTasks.source)  # or the reason why it was not read
     used = processor_time(run)
-    kinds = {part.processes: part for part in server_processes(run)}
+    counted = needed(server_processes(run) or None, _UNREAD)
+    kinds = {part.processes: part for part in counted}
     meant = {kind: kinds[kind] for kind in kinds if kind in _ADVICE}
     of_server = sum(part.share for part in meant.values())
     of_used = of_server * used.server / needed(used.in_use or None, "no CPU time was used")
