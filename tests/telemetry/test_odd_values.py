@@ -82,7 +82,9 @@ def _record(telemetry: Any, connection: Any) -> Telemetry:
     folder = SimpleNamespace(
         append_frames=packed.extend, write_facts=facts.update, log=lambda _line: None
     )
-    watched = SimpleNamespace(own_sessions=frozenset(), cores=1)
+    watched = SimpleNamespace(
+        own_sessions=frozenset(), cores=1, telemetry=telemetry, reconnects=False
+    )
     recorder = Recorder(watched, folder)
     publisher = recorder._publisher
     access = SimpleNamespace(telemetry=telemetry, openings=1, call=lambda read: read(connection))
