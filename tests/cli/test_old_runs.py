@@ -43,7 +43,9 @@ def test_it_is_explained_from_its_tables(name, capsys):
     """Sentences may get better; what was found, and its share, stays."""
     then = json.loads((OLD / name / "run.json").read_text())["findings"]
     now = json.loads(printed(capsys, "explain", name, "--json"))["findings"]
-    assert [(one["id"], one["share"]) for one in now] == [(one["id"], one["share"]) for one in then]
+    # A load generator that is not saturated has become a doubt.
+    kept = [one for one in then if one["id"] != "cpu_generator" or one["severity"] == "critical"]
+    assert [(one["id"], one["share"]) for one in now] == [(one["id"], one["share"]) for one in kept]
 
 
 @pytest.mark.parametrize("form", ["html", "text", "markdown", "json"])
