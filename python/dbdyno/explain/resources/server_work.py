@@ -6,6 +6,7 @@ proportion: a part that took q of the CPU time in use accounts for q of that wai
 """
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from dbdyno.analysis.processor.profile import Part, cost_us, server_profile
 from dbdyno.explain.gains import LimitClaim, gains_in
@@ -27,7 +28,7 @@ class WorkClaim(LimitClaim, frozen=True, kw_only=True):
     """A part of the server's CPU time that could be saved."""
 
     cpu_share: float
-    """Of the CPU time of the processes meant, all that serve the load unless it is said."""
+    """Of the CPU time of the processes or threads that serve the load."""
     cpu_us: float
     """Per transaction."""
     what: Aside[str]
@@ -49,12 +50,15 @@ class WorkClaim(LimitClaim, frozen=True, kw_only=True):
         return [f"Most of it in {', '.join(self.functions)}."] if self.functions else []
 
 
-def work_on(*subsystems: Subsystem) -> Callable[[Part], bool]:
+IsMeant: TypeAlias = Callable[[Part | ProcessorPart], bool]
+
+
+def work_on(*subsystems: Subsystem) -> IsMeant:
     """Whether a part is of one of these subsystems."""
     return lambda part: part.subsystem in subsystems
 
 
-def share_of_work(run: Run, is_meant: Callable[[Part], bool]) -> tuple[float, float]:
+def share_of_work(run: Run, is_meant: IsMeant) -> tuple[float, float]:
     """Of the CPU time for this load, what such parts took; and their microseconds a transaction."""
     unknown = because(run, "the server's CPU time was not profiled (--profile)", PROFILE)
     needed(server_profile(run), unknown)
@@ -73,7 +77,7 @@ def claim_of(
     run: Run,
     kind: type[WorkClaim],
     what: str,
-    is_meant: Callable[[Part], bool],
+    is_meant: IsMeant,
     ordinary: float = 0.0,
 ) -> WorkClaim | NotFound:
     """The claim about such parts, if they took more than what is ordinary of such a load."""
@@ -90,11 +94,7 @@ def claim_of(
         functions=[
             f"{part.function} ({percent(part.share)})"
             for part in needed(server_profile(run), "").functions
-            if part.processes == OF_LOAD and is_meant(_part(part))
+            if part.processes == OF_LOAD and is_meant(part)
         ][:_FUNCTIONS_SHOWN],
         gains=gains_in(run),
     )
-
-
-def _part(recorded: ProcessorPart) -> Part:
-    return Part(recorded.processes, recorded.subsystem, recorded.function, recorded.file)

@@ -17,6 +17,7 @@ from dbdyno.analysis.processor.profile import Part
 from dbdyno.explain.resources.server_work import WorkClaim, claim_of, share_of_work, work_on
 from dbdyno.explain.rule import NotFound, Rule
 from dbdyno.formatting import percent
+from dbdyno.model.record import ProcessorPart
 from dbdyno.model.run import Run
 
 FORMATTING_MIN = 0.01
@@ -49,7 +50,7 @@ def look(run: Run) -> WorkClaim | NotFound:
     return claim_of(run, StatementLogging, "Writing the server's log", _is_of_log)
 
 
-def _is_of_log(part: Part) -> bool:
+def _is_of_log(part: Part | ProcessorPart) -> bool:
     return part.subsystem == "logging" or part.file in _HANDED_OVER_BY
 
 
