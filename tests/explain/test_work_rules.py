@@ -69,7 +69,7 @@ def test_without_a_profile_it_could_not_look_and_says_what_helps(rule):
     assert "not profiled" in found.reason
 
 
-@pytest.mark.parametrize("rule", CAUSES.keys() - {"socket_work"})
+@pytest.mark.parametrize("rule", sorted(CAUSES.keys() - {"socket_work"}))
 def test_it_comes_before_the_saturated_cpu(rule):
     shown = [one.id for one in explain(with_cause(rule).loaded()).findings]
     assert shown[0] == rule
