@@ -33,7 +33,7 @@ SINGLE_USE_MAX = {
     "analysis": 0.22,
     "cli": 0.24,
     "workloads": 0.22,
-    "study": 0.41,
+    "study": 0.24,
     "answers": 0.25,
     "report": 0.28,
 }

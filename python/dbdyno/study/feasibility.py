@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from dbdyno.formatting import counted, gigabytes, roughly
 from dbdyno.model.study import Factor, Point
@@ -144,17 +143,12 @@ def folded(
     by_text: dict[tuple[str, str], list[str]] = {}
     for one in refusals:
         by_text.setdefault((one.message, one.hint), []).extend(one.points)
-    return [
-        _placed(Refusal(message=message, hint=hint, points=tuple(keys)), factors, points)
-        for (message, hint), keys in by_text.items()
-    ]
-
-
-def _placed(refusal: Refusal, factors: Sequence[Factor], points: Sequence[Point]) -> Refusal:
-    if not refusal.points:
-        return refusal
-    met = [point for point in points if point.key in refusal.points]
-    return replace(refusal, message=f"{refusal.message}: {_where(met, factors, points)}")
+    merged = []
+    for (message, hint), keys in by_text.items():
+        met = [point for point in points if point.key in keys]
+        where = f": {_where(met, factors, points)}" if met else ""
+        merged.append(Refusal(message=f"{message}{where}", hint=hint, points=tuple(keys)))
+    return merged
 
 
 def _where(met: Sequence[Point], factors: Sequence[Factor], points: Sequence[Point]) -> str:
@@ -163,18 +157,13 @@ def _where(met: Sequence[Point], factors: Sequence[Factor], points: Sequence[Poi
         return met[0].key
     if len(met) == len(points):
         return f"all {len(points)} points"
-    parts = [f"{len(met)} of {len(points)} points", *_levels(met, factors, points)]
-    return ", ".join(parts)
-
-
-def _levels(
-    met: Sequence[Point], factors: Sequence[Factor], points: Sequence[Point]
-) -> Iterator[str]:
+    parts = [f"{len(met)} of {len(points)} points"]
     for factor in factors:
         known = [level.name for level in factor.levels]
         here, there = ({point.levels[factor.name] for point in side} for side in (met, points))
         if here != there:
-            yield f"{factor.name} {_span([name for name in known if name in here], known)}"
+            parts.append(f"{factor.name} {_span([name for name in known if name in here], known)}")
+    return ", ".join(parts)
 
 
 def _span(names: Sequence[str], known: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.errors import DbdynoError
 from dbdyno.model.run import Histograms, Run
-from dbdyno.model.study import STUDY, Point, StudyRecord, StudySpec
+from dbdyno.model.study import STUDY, StudyRecord, StudySpec
 from dbdyno.run.option_words import items_from
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.listing import remove_run, runs_folder
@@ -54,6 +54,8 @@ def begin_study(path: Path | None, spec: StudySpec, overrides: Overrides) -> Ite
     ``path`` is its file, if it has one.
     """
     points = points_of(spec)
+    named = {item.name for point in points for item in items_from(point.options)}
+    files = (Path(name) for name in sorted(named))
     record = StudyRecord(
         study_id=new_study_id(spec.name),
         spec=spec,
@@ -61,7 +63,9 @@ def begin_study(path: Path | None, spec: StudySpec, overrides: Overrides) -> Ite
         turns=turns_of(points, spec.repeats, spec.seed),
         started_at=now().text,
         source=str(path.absolute()) if path else "",
-        scripts=_script_files(points),
+        scripts={
+            str(path): _digest(path) for path in files if path.is_absolute() and path.is_file()
+        },
         overrides=msgspec.to_builtins(overrides),
     )
     scripts = script_texts([point.options for point in points])
@@ -94,17 +98,8 @@ def reopen_study(folder: Path, repeats: int | None = None) -> Iterator[StudyWrit
 
 def trials_of(study: StudyRecord, histograms: Histograms) -> Trials:
     """Return the runs that succeeded, in the order in which they were run."""
-    return Trials(study=study, trials=[*_trials(study, histograms)])
-
-
-def lost_runs(study: StudyRecord) -> list[str]:
-    """Return the IDs of runs that no longer exist."""
-    runs = [result.run_id for result in study.results if result.status == "done"]
-    return [run_id for run_id in runs if not (runs_folder() / run_id).is_dir()]
-
-
-def _trials(study: StudyRecord, histograms: Histograms) -> Iterator[Trial]:
     levels = {point.key: point.levels for point in study.points}
+    trials = []
     for result in study.results:
         if result.status != "done":
             continue
@@ -117,7 +112,14 @@ def _trials(study: StudyRecord, histograms: Histograms) -> Iterator[Trial]:
             continue  # the other runs still count
         point = levels[result.turn.point]
         load = partial(_loaded, found.folder, histograms)
-        yield Trial(point, result.turn.block, found.record, load)
+        trials.append(Trial(point, result.turn.block, found.record, load))
+    return Trials(study=study, trials=trials)
+
+
+def lost_runs(study: StudyRecord) -> list[str]:
+    """Return the IDs of runs that no longer exist."""
+    runs = [result.run_id for result in study.results if result.status == "done"]
+    return [run_id for run_id in runs if not (runs_folder() / run_id).is_dir()]
 
 
 def _loaded(folder: Path, histograms: Histograms) -> Run:
@@ -172,14 +174,25 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[str]:
             yield from differences(before.get(key), after.get(key), place)
     elif isinstance(before, list | tuple) and len(before) == len(after or ()):
         for index, (old, new) in enumerate(zip(before, after, strict=True)):
-            yield from differences(old, new, f"{where}[{_label(old, index)}]")
+            name = old.get("name", index) if isinstance(old, Mapping) else index
+            yield from differences(old, new, f"{where}[{name}]")
     elif before != after:
         yield f"{where}: {_value_text(before)} → {_value_text(after)}"
 
 
 def _refuse_edited(record: StudyRecord) -> None:
     """Refuse to continue if the study file has changed; if it is gone, continue with the record."""
-    _refuse_edited_scripts(record)
+    changed = [
+        name
+        for name, digest in record.scripts.items()
+        if (path := Path(name)).is_file() and _digest(path) != digest
+    ]
+    if changed:
+        raise DbdynoError(
+            "study_edited",
+            f"{', '.join(changed)} changed since {record.study_id} began",
+            "Further runs would not be comparable. Restore the text, or start a new study.",
+        )
     path = Path(record.source)
     if not path.is_file():
         return
@@ -195,33 +208,8 @@ def _refuse_edited(record: StudyRecord) -> None:
         )
 
 
-def _script_files(points: Sequence[Point]) -> dict[str, str]:
-    named = {item.name for point in points for item in items_from(point.options)}
-    files = (Path(name) for name in sorted(named))
-    return {str(path): _digest(path) for path in files if path.is_absolute() and path.is_file()}
-
-
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _refuse_edited_scripts(record: StudyRecord) -> None:
-    changed = [
-        name
-        for name, digest in record.scripts.items()
-        if (path := Path(name)).is_file() and _digest(path) != digest
-    ]
-    if changed:
-        raise DbdynoError(
-            "study_edited",
-            f"{', '.join(changed)} changed since {record.study_id} began",
-            "Further runs would not be comparable. Restore the text, or start a new study.",
-        )
-
-
-def _label(element: Any, index: int) -> str:
-    """Return the name of a list's element, or else its index."""
-    return str(element.get("name", index)) if isinstance(element, Mapping) else str(index)
 
 
 def _value_text(value: Any) -> str:
@@ -237,8 +225,18 @@ def machine_held(study_id: str) -> Iterator[None]:
     path = Path(tempfile.gettempdir()) / NAME
     descriptor = _opened(path)
     try:
-        _take(descriptor, path)
-        _leave_name(descriptor, study_id)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise DbdynoError(
+                "study_running",
+                f"{_holder(path)} is running on this host, and two studies would disturb each "
+                "other",
+                "Wait for it, or stop it: its results so far are kept, and it can be resumed.",
+            ) from error
+        with suppress(OSError):  # another user's file: the lock holds nevertheless
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, json.dumps({"study": study_id, "process": os.getpid()}).encode())
         yield
     finally:
         os.close(descriptor)
@@ -259,23 +257,6 @@ def _opened(path: Path) -> int:
             f"cannot open {path}, which keeps studies apart: {error.strerror}",
             "remove it, or have its owner do so",
         ) from error
-
-
-def _take(descriptor: int, path: Path) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise DbdynoError(
-            "study_running",
-            f"{_holder(path)} is running on this host, and two studies would disturb each other",
-            "Wait for it, or stop it: its results so far are kept, and it can be resumed.",
-        ) from error
-
-
-def _leave_name(descriptor: int, study_id: str) -> None:
-    with suppress(OSError):  # another user's file: the lock holds nevertheless
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, json.dumps({"study": study_id, "process": os.getpid()}).encode())
 
 
 def _holder(path: Path) -> str:

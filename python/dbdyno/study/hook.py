@@ -40,7 +40,9 @@ def run_hook(hook: str, turn: Turn, server: Server, last: Turn | None) -> None:
     if ended.returncode:
         code = ended.returncode
         how = f"exit code {code}" if code > 0 else f"signal {-code}"
-        output = _masked(ended.stdout, server.endpoint().password)
+        output, password = ended.stdout, server.endpoint().password
+        if password:
+            output = output.replace(password, "****")
         raise _failed(hook, turn, last, how, output)
 
 
@@ -65,10 +67,6 @@ def _failed(hook: str, turn: Turn, last: Turn | None, how: str, output: str) -> 
 def side_of(turn: Turn) -> str:
     """The level of the only factor: ``before`` or ``after``."""
     return next(iter(levels_of(turn.point).values()))
-
-
-def _masked(output: str, password: str | None) -> str:
-    return output.replace(password, "****") if password else output
 
 
 def _environment(turn: Turn, server: Server, folder: Path) -> dict[str, str]:

@@ -12,7 +12,7 @@ from itertools import combinations, product
 from typing import Any
 
 from dbdyno.errors import DbdynoError
-from dbdyno.model.study import Contrast, Factor, Level, Point, StudySpec, Turn, key_of
+from dbdyno.model.study import Contrast, Factor, Point, StudySpec, Turn, key_of
 from dbdyno.study.sizes import merged
 
 SEED_BITS = 32
@@ -20,8 +20,19 @@ SEED_BITS = 32
 
 def points_of(spec: StudySpec) -> list[Point]:
     """Return every combination of levels not excluded, the last factor varying fastest."""
-    choices = product(*(factor.levels for factor in spec.factors))
-    return [_point(spec, levels) for levels in choices if not _is_excluded(spec, levels)]
+    names = [factor.name for factor in spec.factors]
+    points = []
+    for levels in product(*(factor.levels for factor in spec.factors)):
+        named = dict(zip(names, (level.name for level in levels), strict=True))
+        is_excluded = any(
+            all(named[factor] in left_out for factor, left_out in excluded.items())
+            for excluded in spec.excluded
+        )
+        if not is_excluded:
+            options = merged(spec.base, *(level.options for level in levels))
+            hook = next((level.hook for level in levels if level.hook), "")
+            points.append(Point(key=key_of(named), levels=named, options=options, hook=hook))
+    return points
 
 
 def turns_of(points: Sequence[Point], repeats: int, seed: int) -> list[Turn]:
@@ -43,9 +54,22 @@ def refuse_contradictions(spec: StudySpec) -> None:
     """Refuse factors, exclusions and contrasts that contradict each other."""
     _refuse_shared_options(spec.factors)
     points = points_of(spec)
-    _refuse_idle_factors(spec, points)
+    if not points:
+        raise _contradiction("[[exclude]] leaves no point", "Exclude less.")
+    for factor in spec.factors:
+        left = {point.levels[factor.name] for point in points}
+        if len(factor.levels) > 1 and len(left) == 1:
+            raise _contradiction(
+                f"[[exclude]] leaves only {min(left)!r} of the factor {factor.name}",
+                "Exclude less, or put that level's options into [base].",
+            )
     for contrast in spec.contrasts:
-        _refuse_empty(contrast, points)
+        if not any(pairs_of(contrast, points)):
+            raise _contradiction(
+                f"[[exclude]] leaves no points to compare {contrast.before!r} with "
+                f"{contrast.after!r} of {contrast.factor} at equal levels of the other factors",
+                "Exclude less, or leave the contrast out.",
+            )
 
 
 def pairs_of(contrast: Contrast, points: Sequence[Point]) -> Iterator[tuple[Point, Point]]:
@@ -59,38 +83,20 @@ def pairs_of(contrast: Contrast, points: Sequence[Point]) -> Iterator[tuple[Poin
                 yield point, after
 
 
-def _point(spec: StudySpec, levels: Sequence[Level]) -> Point:
-    named = _named(spec, levels)
-    options = merged(spec.base, *(level.options for level in levels))
-    hook = next((level.hook for level in levels if level.hook), "")
-    return Point(key=key_of(named), levels=named, options=options, hook=hook)
-
-
-def _named(spec: StudySpec, levels: Sequence[Level]) -> dict[str, str]:
-    return {factor.name: level.name for factor, level in zip(spec.factors, levels, strict=True)}
-
-
-def _is_excluded(spec: StudySpec, levels: Sequence[Level]) -> bool:
-    named = _named(spec, levels)
-    return any(
-        all(named[factor] in names for factor, names in excluded.items())
-        for excluded in spec.excluded
-    )
-
-
 def _refuse_shared_options(factors: Sequence[Factor]) -> None:
     """Refuse an option that two factors set: only the later one would take effect."""
     for one, other in combinations(factors, 2):
-        shared = _options(one) & _options(other)
+        shared = set.intersection(
+            *(
+                {option for level in factor.levels for option in options_in(level.options)}
+                for factor in (one, other)
+            )
+        )
         if shared:
             raise _contradiction(
                 f"the factors {one.name} and {other.name} both set {min(shared)}",
                 "Combine them into one factor, with a level for each combination.",
             )
-
-
-def _options(factor: Factor) -> set[str]:
-    return {option for level in factor.levels for option in options_in(level.options)}
 
 
 def options_in(options: Mapping[str, Any]) -> Iterator[str]:
@@ -100,28 +106,6 @@ def options_in(options: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"{name}.{inner}" for inner in value)
         else:
             yield name
-
-
-def _refuse_idle_factors(spec: StudySpec, points: Sequence[Point]) -> None:
-    """Refuse exclusions that leave no point, or a factor with a single level."""
-    if not points:
-        raise _contradiction("[[exclude]] leaves no point", "Exclude less.")
-    for factor in spec.factors:
-        left = {point.levels[factor.name] for point in points}
-        if len(factor.levels) > 1 and len(left) == 1:
-            raise _contradiction(
-                f"[[exclude]] leaves only {min(left)!r} of the factor {factor.name}",
-                "Exclude less, or put that level's options into [base].",
-            )
-
-
-def _refuse_empty(contrast: Contrast, points: Sequence[Point]) -> None:
-    if not any(pairs_of(contrast, points)):
-        raise _contradiction(
-            f"[[exclude]] leaves no points to compare {contrast.before!r} with "
-            f"{contrast.after!r} of {contrast.factor} at equal levels of the other factors",
-            "Exclude less, or leave the contrast out.",
-        )
 
 
 def _contradiction(message: str, hint: str) -> DbdynoError:

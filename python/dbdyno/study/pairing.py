@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dbdyno.analysis.compare.metrics import USUAL
 from dbdyno.errors import DbdynoError
-from dbdyno.model.study import Contrast, Factor, Level, OptionTable, StudySpec
+from dbdyno.model.study import Contrast, Factor, Level, StudySpec
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.option_words import WORKLOAD, option_table
 from dbdyno.run.options import RunOptions
@@ -29,31 +29,25 @@ def pair_spec(
             "usage", "--target contains a password, which would be recorded", ELSEWHERE
         )
     levels = tuple(Level(name=side, options={}, hook=hook) for side, hook in hooks.items())
+    # The options of every run, with script files by their full paths: a resumed pair finds them.
+    # The study gives each pair a seed of its own.
+    given = replace(options, seed=None)
     return StudySpec(
         name="pair",
         title=f"After against before: {hooks[AFTER]}",
         question="What changes with the command?",
         size="small",
         factors=(Factor(name=SIDE, title="side", levels=levels),),
-        base=_base(items, options),
+        base={
+            WORKLOAD: [_weighted(item) for item in items],
+            **option_table(given),
+            "tag": [f"{name}={value}" for name, value in options.tags],
+        },
         repeats=pairs,
         metrics=USUAL,
         contrasts=(Contrast(factor=SIDE, before=BEFORE, after=AFTER),),
         seed=options.seed or 0,
     )
-
-
-def _base(items: Sequence[WeightedName], options: RunOptions) -> OptionTable:
-    """The options of every run, with script files by their full paths: a resumed pair finds them.
-
-    The study gives each pair a seed of its own.
-    """
-    given = replace(options, seed=None)
-    return {
-        WORKLOAD: [_weighted(item) for item in items],
-        **option_table(given),
-        "tag": [f"{name}={value}" for name, value in options.tags],
-    }
 
 
 def _weighted(item: WeightedName) -> str:

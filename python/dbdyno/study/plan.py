@@ -5,7 +5,7 @@ is started, and only temporary files are written.
 """
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from dbdyno.errors import DbdynoError, errors_about
 from dbdyno.model.study import Point, StudySpec
-from dbdyno.run.target import CONNECTIONS_SPARE, New
+from dbdyno.run.target import CONNECTIONS_SPARE
 from dbdyno.run.tools import Tools
 from dbdyno.servers.cluster import draw_blueprint
 from dbdyno.servers.product import product_of
@@ -77,8 +77,23 @@ def plan_study(spec: StudySpec, tools: Tools, machine: Machine, rates: Rates) ->
     with tempfile.TemporaryDirectory(prefix="dbdyno-") as folder:
         resolved = resolve_all(points, Path(folder), notes.append)
         resolved = [with_checked_scripts(one, tools, notes.append) for one in resolved]
-        planned = [_planned(one, Path(folder), rates) for one in resolved]
+        planned = [
+            PlannedPoint(
+                key=one.key,
+                command=one.command(Path(folder)),
+                run_s=one.run_s,
+                prepare_s=rates.prepare_s(one),
+                rows=one.rows,
+                data_bytes=one.data_bytes,
+            )
+            for one in resolved
+        ]
     needs = needs_of(resolved, spec.repeats, rates)
+    policies = [
+        factor.name
+        for factor in spec.factors
+        if len(factor.levels) > 1 and any("numa" in level.options for level in factor.levels)
+    ]
     return StudyPlan(
         spec=spec,
         points=planned,
@@ -87,7 +102,10 @@ def plan_study(spec: StudySpec, tools: Tools, machine: Machine, rates: Rates) ->
         machine=machine,
         refusals=folded(_refusals(spec, resolved, needs, machine), spec.factors, points),
         notes=[*dict.fromkeys([*notes, *_notes(resolved, machine)])],
-        without_effect=_without_effect(spec, machine),
+        without_effect=f"this host has one memory node, so the factor {policies[0]} can have no "
+        "effect: whatever differs between its levels here is noise"
+        if policies and machine.numa_nodes <= 1
+        else "",
     )
 
 
@@ -103,7 +121,12 @@ def resolve_all(
 def needs_of(points: Sequence[ResolvedPoint], repeats: int, rates: Rates) -> Needs:
     """Estimate time and disk for all turns, and for the data that they share."""
     private = [(one, one.server) for one in points if one.server]
-    data = {_data_key(one, server): one for one, server in private if one.tables}
+    # Points share prepared data that are alike in this, as far as is known before servers exist.
+    data = {
+        (server.spec.kind, server.spec.major, server.spec.path, one.shapes): one
+        for one, server in private
+        if one.tables
+    }
     data_bytes = sum(one.data_bytes for one in data.values())
     working = max((one.data_bytes for one in data.values()), default=0)
     run_s = sum((one.run_s or 0) + DRAIN_S for one in points) * repeats
@@ -118,11 +141,6 @@ def needs_of(points: Sequence[ResolvedPoint], repeats: int, rates: Rates) -> Nee
         disk_bytes=round(data_bytes + working + wal + servers + RUN_BYTES * len(points) * repeats),
         data_bytes=data_bytes + working,
     )
-
-
-def _data_key(one: ResolvedPoint, server: New) -> tuple[object, ...]:
-    """Equal for points that share prepared data, as far as is known before servers exist."""
-    return (server.spec.kind, server.spec.major, server.spec.path, one.shapes)
 
 
 def connections_of(points: Sequence[ResolvedPoint]) -> int:
@@ -142,53 +160,29 @@ def unfit(plan: StudyPlan, *, smaller: str = "") -> DbdynoError | None:
     )
 
 
-def _planned(one: ResolvedPoint, scripts: Path, rates: Rates) -> PlannedPoint:
-    return PlannedPoint(
-        key=one.key,
-        command=one.command(scripts),
-        run_s=one.run_s,
-        prepare_s=rates.prepare_s(one),
-        rows=one.rows,
-        data_bytes=one.data_bytes,
-    )
-
-
 def _refusals(
     spec: StudySpec, points: Sequence[ResolvedPoint], needs: Needs, machine: Machine
 ) -> Iterator[Refusal]:
     yield from over_budget(needs, spec.budget_s, spec.repeats)
     yield from over_disk(needs, machine, points)
-    settings = _settings_by_server(points)
-    for one in points:
-        chosen = settings.get(_server_key(one), ())
-        yield from over_limits(one, chosen, machine)
-        if isinstance(one.job.server, New):
-            product = product_of(one.job.server.spec.kind)
-            yield from over_memory(one, chosen, machine, product)
-
-
-def _settings_by_server(points: Sequence[ResolvedPoint]) -> Mapping[bytes, Sequence[Setting]]:
-    """Return the settings of each server, checked by its program without starting it."""
-    found: dict[bytes, Sequence[Setting]] = {}
+    settings: dict[bytes, Sequence[Setting]] = {}
     connections = connections_of(points)
     for one in points:
-        key = _server_key(one)
-        if one.server and key not in found:
-            with errors_about(one.key):
-                blueprint = draw_blueprint(
+        if one.server is None:
+            yield from over_limits(one, (), machine)
+            continue
+        key = msgspec.json.encode(one.server, enc_hook=str)  # with its settings and placement
+        if key not in settings:
+            with errors_about(one.key):  # they are checked by its program, without starting it
+                settings[key] = draw_blueprint(
                     "private",
                     one.server.spec,
                     connections,
                     tcp=False,
                     placement=one.server.placement,
-                )
-            found[key] = blueprint.settings
-    return found
-
-
-def _server_key(one: ResolvedPoint) -> bytes:
-    """Equal for points whose servers have the same settings and placement."""
-    return msgspec.json.encode(one.server, enc_hook=str) if one.server else b""
+                ).settings
+        yield from over_limits(one, settings[key], machine)
+        yield from over_memory(one, settings[key], machine, product_of(one.server.spec.kind))
 
 
 def _notes(points: Sequence[ResolvedPoint], machine: Machine) -> Iterator[str]:
@@ -201,18 +195,3 @@ def _notes(points: Sequence[ResolvedPoint], machine: Machine) -> Iterator[str]:
     crowded = max(one.job.clients for one in points)
     if crowded > 100 * machine.cores:
         yield f"{crowded} clients on {machine.cores} cores: queues will also form in the kernel"
-
-
-def _without_effect(spec: StudySpec, machine: Machine) -> str:
-    """Return a note if a NUMA policy is varied on a host with a single memory node."""
-    varied = [
-        factor.name
-        for factor in spec.factors
-        if len(factor.levels) > 1 and any("numa" in level.options for level in factor.levels)
-    ]
-    if not varied or machine.numa_nodes > 1:
-        return ""
-    return (
-        f"this host has one memory node, so the factor {varied[0]} can have no effect: whatever "
-        "differs between its levels here is noise"
-    )

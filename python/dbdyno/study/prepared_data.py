@@ -8,10 +8,8 @@ them requires.
 """
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import replace as replace_fields
 from time import monotonic
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -28,7 +26,6 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.product import Blueprint
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.study.resolved_point import ResolvedPoint
-from dbdyno.workloads.loading import LoadReport
 
 SEED = 0
 """Seed of the data: the same for every study, so that studies can share data."""
@@ -61,7 +58,11 @@ class PreparedData:
     def _made(
         self, point: ResolvedPoint, spec: ServerSpec, blueprint: Blueprint, key: str
     ) -> DataSet:
-        with start_private(_loading_spec(spec, blueprint), LOADING_CONNECTIONS) as server:
+        # The same server as far as its files are concerned, but tuned for loading.
+        product, chosen = blueprint.product, blueprint.settings
+        settings = {**product.shape_of(chosen), **product.loading(chosen)}
+        loading = replace(spec, settings=settings, durability="none")
+        with start_private(loading, LOADING_CONNECTIONS) as server:
             with connect_to(server) as connected:
                 prepared = prepare(
                     connected,
@@ -70,15 +71,19 @@ class PreparedData:
                     watch=self._observer.loading,
                     say=self._observer.say,
                 )
-            assert prepared.report is not None  # there was no data before
-            return keep_data(server, key, _about(point, prepared.values, prepared.report))
-
-
-def _loading_spec(spec: ServerSpec, blueprint: Blueprint) -> ServerSpec:
-    """Return the same server as far as its files are concerned, but tuned for loading."""
-    product, chosen = blueprint.product, blueprint.settings
-    settings = {**product.shape_of(chosen), **product.loading(chosen)}
-    return replace(spec, settings=settings, durability="none")
+            report = prepared.report
+            assert report is not None  # there was no data before
+            load = DataLoad(
+                rows=report.rows,
+                rows_per_s=report.rows_per_s,
+                phases_s={phase.name: phase.elapsed_s for phase in report.phases},
+            )
+            about = About(
+                workload=point.job.work.name,
+                parameters=dict(prepared.values),
+                load=msgspec.to_builtins(load),
+            )
+            return keep_data(server, key, about)
 
 
 def _key(point: ResolvedPoint, spec: ServerSpec, blueprint: Blueprint) -> str:
@@ -88,14 +93,3 @@ def _key(point: ResolvedPoint, spec: ServerSpec, blueprint: Blueprint) -> str:
     files = (product.shape_of(blueprint.settings), product.format_of(binaries.server))
     digest = hashlib.sha256(msgspec.json.encode((*files, point.shapes))).hexdigest()[:12]
     return f"{spec.kind}-{binaries.version}-{point.job.work.workload.data}-{point.rows}-{digest}"
-
-
-def _about(point: ResolvedPoint, values: Mapping[str, Any], report: LoadReport) -> About:
-    load = DataLoad(
-        rows=report.rows,
-        rows_per_s=report.rows_per_s,
-        phases_s={phase.name: phase.elapsed_s for phase in report.phases},
-    )
-    return About(
-        workload=point.job.work.name, parameters=dict(values), load=msgspec.to_builtins(load)
-    )

@@ -22,7 +22,7 @@ from dbdyno.run.option_words import (
     options_from,
     script_path,
 )
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options import SECOND_NS
 from dbdyno.run.plan import DURATION_DEFAULT_NS, warmup_ns
 from dbdyno.run.target import New
 from dbdyno.run.tools import Tools
@@ -83,7 +83,11 @@ class ResolvedPoint:
 
         The expressions that fill columns are omitted: they may contain the time of loading.
         """
-        return tuple(_shape(table) for table in self.tables)
+        shapes = []
+        for table in self.tables:
+            columns = (replace(column, generator="null", default="") for column in table.columns)
+            shapes.append(replace(table, columns=tuple(columns)))
+        return tuple(shapes)
 
     def command(self, scripts_folder: Path) -> str:
         """Return the command that runs it alone, from the folder of the study's scripts."""
@@ -100,17 +104,14 @@ def resolve(point: Point, scripts_folder: Path, say: Callable[[str], None]) -> R
     with errors_about(point.key):
         items = items_from(point.options)
         given = options_from(point.options, scripts_folder)
-        _refuse_standard_input(given)
+        if any(file.name == STANDARD_INPUT for file in given.script_files):
+            raise DbdynoError(
+                "bad_option",
+                "a study's script cannot come from standard input: resuming could not read it "
+                "again",
+                f"Name a file, or write the text in the study: [base.{SCRIPTS}] NAME.text.",
+            )
         return ResolvedPoint(point, read_job(items, given, say))
-
-
-def _refuse_standard_input(options: RunOptions) -> None:
-    if any(file.name == STANDARD_INPUT for file in options.script_files):
-        raise DbdynoError(
-            "bad_option",
-            "a study's script cannot come from standard input: resuming could not read it again",
-            f"Name a file, or write the text in the study: [base.{SCRIPTS}] NAME.text.",
-        )
 
 
 def with_checked_scripts(
@@ -135,8 +136,3 @@ def script_texts(option_tables: Sequence[OptionTable]) -> dict[str, str]:
                     "Give each script its own name.",
                 )
     return texts
-
-
-def _shape(table: Table) -> Table:
-    columns = tuple(replace(column, generator="null", default="") for column in table.columns)
-    return replace(table, columns=columns)

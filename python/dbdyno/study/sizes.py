@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from dbdyno.model.study import Factor, Level, OptionTable
 from dbdyno.run.option_words import TABLES, option_text
 from dbdyno.study.file import FactorTable, Scalar, SizeTable, bad_study, known_or_refused
@@ -33,10 +35,22 @@ def factor_of(path: Path, table: FactorTable, size: SizeTable) -> Factor:
     levels = _levels(table.name, table.levels)
     chosen = size.levels.get(table.name)
     if isinstance(chosen, Mapping):
-        levels = _changed(path, table.name, levels, chosen)
+        for name in chosen:
+            known_or_refused(path, f"levels.{table.name}", name, [level.name for level in levels])
+        levels = [
+            replace(level, options=merged(level.options, chosen.get(level.name, {})))
+            for level in levels
+        ]
     elif chosen is not None:
         levels = _chosen(path, table, levels, chosen)
-    _refuse_names(path, table.name, levels)
+    names = [level.name for level in levels]
+    for name in (table.name, *names):
+        if not name or any(separator in name for separator in SEPARATORS):
+            hint = "Give it another name: [factor.levels.NAME]"
+            raise bad_study(path, f"factor {table.name}: {name!r} is not a valid level name", hint)
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise bad_study(path, f"factor {table.name} has the level {min(twice)!r} twice")
     return Factor(
         name=table.name, title=table.title or table.name, levels=tuple(levels), unit=table.unit
     )
@@ -65,26 +79,3 @@ def _chosen(
     for name in names:
         known_or_refused(path, f"levels.{table.name}", name, by_name)
     return [by_name[name] for name in names]
-
-
-def _changed(
-    path: Path, factor: str, levels: Sequence[Level], changes: Mapping[str, OptionTable]
-) -> list[Level]:
-    """Return the same levels, some of them with additional words."""
-    for name in changes:
-        known_or_refused(path, f"levels.{factor}", name, [level.name for level in levels])
-    return [
-        Level(name=level.name, options=merged(level.options, changes.get(level.name, {})))
-        for level in levels
-    ]
-
-
-def _refuse_names(path: Path, factor: str, levels: Sequence[Level]) -> None:
-    names = [level.name for level in levels]
-    for name in (factor, *names):
-        if not name or any(separator in name for separator in SEPARATORS):
-            hint = "Give it another name: [factor.levels.NAME]"
-            raise bad_study(path, f"factor {factor}: {name!r} is not a valid level name", hint)
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise bad_study(path, f"factor {factor} has the level {min(twice)!r} twice")

@@ -91,7 +91,20 @@ class _Reader:
         """Return the whole specification, checked."""
         file, size = self._file, self._size
         factors = self._factors()
-        budget = size.budget or file.budget
+        budget_s, budget = None, size.budget or file.budget
+        if budget is not None:
+            try:
+                budget_s = span_ns(budget) / SECOND_NS
+            except ValueError as error:
+                raise bad_study(self._path, f"budget: {error}") from error
+        given = file.exclude if size.exclude is None else size.exclude
+        excluded = tuple(
+            {
+                name: self._levels_named("[[exclude]]", name, levels, factors)
+                for name, levels in one.items()
+            }
+            for one in given
+        )
         return StudySpec(
             name=file.name,
             title=file.title,
@@ -99,7 +112,7 @@ class _Reader:
             size=self._size_name,
             factors=factors,
             base=self._base(factors),
-            excluded=self._excluded(factors),
+            excluded=excluded,
             repeats=self._overrides.repeats or size.repeats or file.repeats,
             cache=size.cache or file.cache,
             restore=size.restore or file.restore,
@@ -107,37 +120,30 @@ class _Reader:
             contrasts=self._contrasts(factors),
             answers=tuple(self._answer(question) for question in file.answers),
             published=file.published,
-            budget_s=None if budget is None else self._seconds(budget),
+            budget_s=budget_s,
             seed=file.seed,
         )
 
     def _base(self, factors: Sequence[Factor]) -> OptionTable:
         options = merged(self._file.base, self._size_options)
         if self._overrides.server is not None:
-            self._refuse_varied_server(factors)
+            for factor in factors:
+                if any("server" in level.options for level in factor.levels):
+                    raise bad_study(
+                        self._path,
+                        f"--server contradicts the factor {factor.name}, which varies the server",
+                        "Leave --server out.",
+                    )
             options["server"] = self._overrides.server
         self._check_options("[base]", self._file.base)
         self._check_options(f"[sizes.{self._size_name}]", self._size_options)
         return self._anchored(options)
-
-    def _refuse_varied_server(self, factors: Sequence[Factor]) -> None:
-        for factor in factors:
-            if any("server" in level.options for level in factor.levels):
-                raise bad_study(
-                    self._path,
-                    f"--server contradicts the factor {factor.name}, which varies the server",
-                    "Leave --server out.",
-                )
 
     def _factors(self) -> tuple[Factor, ...]:
         tables = self._file.factor
         names = [table.name for table in tables]
         for name in self._size.levels:
             known_or_refused(self._path, f"[sizes.{self._size_name}.levels]", name, names)
-        self._refuse_single_levels(names)
-        return tuple(self._factor(table) for table in tables)
-
-    def _refuse_single_levels(self, names: Sequence[str]) -> None:
         if not names:
             raise bad_study(self._path, "nothing is varied", "Add a [[factor]].")
         for factor in self._all:
@@ -146,6 +152,7 @@ class _Reader:
             if len(factor.levels) < 2 and factor.name not in self._size.levels:
                 hint = "Give it at least two levels, or put its options into [base]."
                 raise bad_study(self._path, f"factor {factor.name} varies nothing", hint)
+        return tuple(self._factor(table) for table in tables)
 
     def _factor(self, table: FactorTable) -> Factor:
         factor = factor_of(self._path, table, self._size)
@@ -186,14 +193,6 @@ class _Reader:
         path = self._path.absolute().parent / name
         return f"{path}{at}{weight}" if looks_like_file(name) and path.is_file() else item
 
-    def _excluded(self, factors: Sequence[Factor]) -> tuple[dict[str, tuple[str, ...]], ...]:
-        given = self._file.exclude if self._size.exclude is None else self._size.exclude
-        return tuple(
-            {name: self._levels_named("[[exclude]]", name, levels, factors)
-             for name, levels in one.items()}
-            for one in given
-        )  # fmt: skip
-
     def _levels_named(
         self, where: str, name: str, levels: Scalar | list[Scalar], factors: Sequence[Factor]
     ) -> tuple[str, ...]:
@@ -201,46 +200,40 @@ class _Reader:
         known_or_refused(self._path, where, name, [factor.name for factor in factors])
         wanted = levels if isinstance(levels, list) else [levels]
         names = tuple(option_text(level) for level in wanted)
-        for level in names:
-            known_or_refused(
-                self._path, f"{where} {name}", level, self._known_levels(name, factors)
-            )
-        return names
-
-    def _known_levels(self, name: str, factors: Sequence[Factor]) -> set[str]:
         of_name = [factor for factor in (*self._all, *factors) if factor.name == name]
-        return {level.name for factor in of_name for level in factor.levels}
+        known = {level.name for factor in of_name for level in factor.levels}
+        for level in names:
+            known_or_refused(self._path, f"{where} {name}", level, known)
+        return names
 
     def _contrasts(self, factors: Sequence[Factor]) -> tuple[Contrast, ...]:
         """Return the contrasts whose levels this size has."""
-        given = (
-            Contrast(
-                factor=table.factor,
-                before=option_text(table.before),
-                after=option_text(table.after),
-                metrics=table.metrics,
-                margin=table.margin,
-            )
-            for table in self._file.contrast
-        )
-        return tuple(one for one in given if self._is_at_this_size(one, factors))
+        where, found = "[[contrast]]", []
+        for table in self._file.contrast:
+            self._metrics(table.metrics, f"{where} metrics")
+            sides = self._levels_named(where, table.factor, [table.before, table.after], factors)
+            before, after = sides
+            if before == after:
+                raise bad_study(self._path, f"{where} compares {before!r} with itself")
+            if not 0 <= table.margin < 1:
+                raise bad_study(self._path, f"{where} margin: must be a share, as 0.03 for 3 %")
+            here = next(factor for factor in factors if factor.name == table.factor)
+            if {*sides} <= {level.name for level in here.levels}:
+                found.append(
+                    Contrast(
+                        factor=table.factor,
+                        before=before,
+                        after=after,
+                        metrics=table.metrics,
+                        margin=table.margin,
+                    )
+                )
+        return tuple(found)
 
     def _metrics(self, names: tuple[str, ...], where: str) -> tuple[str, ...]:
         for name in names:
             known_or_refused(self._path, where, name, KNOWN)
         return names
-
-    def _is_at_this_size(self, contrast: Contrast, factors: Sequence[Factor]) -> bool:
-        where = "[[contrast]]"
-        self._metrics(contrast.metrics, f"{where} metrics")
-        sides = [contrast.before, contrast.after]
-        self._levels_named(where, contrast.factor, [*sides], factors)
-        if contrast.before == contrast.after:
-            raise bad_study(self._path, f"{where} compares {contrast.before!r} with itself")
-        if not 0 <= contrast.margin < 1:
-            raise bad_study(self._path, f"{where} margin: must be a share, as 0.03 for 3 %")
-        here = next(factor for factor in factors if factor.name == contrast.factor)
-        return {*sides} <= {level.name for level in here.levels}
 
     def _answer(self, question: Question) -> Question:
         known = all_answers()
@@ -250,12 +243,6 @@ class _Reader:
             options = [*known[question.answer].options, TITLE]
             known_or_refused(self._path, where, option, options)
         return question
-
-    def _seconds(self, text: str) -> float:
-        try:
-            return span_ns(text) / SECOND_NS
-        except ValueError as error:
-            raise bad_study(self._path, f"budget: {error}") from error
 
 
 def holds_password(options: OptionTable) -> bool:

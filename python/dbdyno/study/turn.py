@@ -67,7 +67,10 @@ class Turns:
     def make(self, turn: Turn) -> TurnResult:
         """Run the turn; raises what stops the study. :meth:`end` ends the server."""
         point = self._points[turn.point]
-        _refuse_full_disk(point.data_bytes)
+        free, needed = disk_free_bytes(), point.data_bytes + DISK_SPARE_BYTES
+        if free < needed:
+            sizes = f"{gigabytes(needed)}, but {gigabytes(free)} are free"
+            raise _disk_full(f"the next turn needs {sizes}")
         watch = _TurnWatch(self._observer, self._clock)
         try:
             outcome = _outcome(self._measured(turn, point, watch))
@@ -189,12 +192,6 @@ def _error(error: Exception) -> dict[str, str]:
     message = f"{type(error).__name__}: {error}"
     hint = f"This is a bug in dbdyno, in {place.name} ({place.filename}:{place.lineno})."
     return {"code": "unexpected", "message": message, "hint": hint}
-
-
-def _refuse_full_disk(data_bytes: int) -> None:
-    free, needed = disk_free_bytes(), data_bytes + DISK_SPARE_BYTES
-    if free < needed:
-        raise _disk_full(f"the next turn needs {gigabytes(needed)}, but {gigabytes(free)} are free")
 
 
 def _disk_full(message: str) -> DbdynoError:
