@@ -28,7 +28,7 @@ SINGLE_USE_MAX = {
     "servers": 0.18,
     "telemetry": 0.28,
 } | {
-    "databases": 0.32,
+    "databases": 0.31,
     "store": 0.19,
     "analysis": 0.22,
     "cli": 0.24,

@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager, contextmanager
 
 from dbdyno.databases.adapter import Adapter, Dialect, FreeConnections, ServerDescription
 from dbdyno.databases.connection import Connection
-from dbdyno.databases.odbc.dialect import StandardDialect
 from dbdyno.databases.schema import FoundTable
+from dbdyno.databases.standard import StandardDialect
 from dbdyno.errors import DbdynoError
 
 # The server is not asked how many sessions it admits: each has its own way to tell.

@@ -2,10 +2,33 @@
 
 import os
 import socket
+from abc import ABC, abstractmethod
 from contextlib import suppress
-from typing import Any, TypeAlias
+from types import TracebackType
+from typing import Any, Self, TypeAlias
 
 Connection: TypeAlias = Any
+
+
+class ClosedAfterUse(ABC):
+    """A connection as a context manager, as psycopg's is."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the session, unless it has ended."""
+
+    def __enter__(self) -> Self:
+        """Return the connection, for the duration of the block."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it, whatever happened."""
+        self.close()
 
 
 def hang_up(connection: Connection) -> None:

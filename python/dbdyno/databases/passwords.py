@@ -1,4 +1,9 @@
-"""Passwords in targets: refused where a URL cannot hold them, without quoting a part of it."""
+"""Passwords in targets, and passphrases of keys: refused where they cannot be used.
+
+No part of a password is quoted. The drivers can use keys with a passphrase, the engine's TLS
+cannot; that is reported when the target is inspected, since the load's own connections come after
+loading.
+"""
 
 import re
 
@@ -29,3 +34,13 @@ def refuse_unencoded(target: str, *, ends_at_last_at: bool = False) -> None:
             "cannot read the target: a character of its password is not encoded",
             "in a URL write %40 for @, %25 for %, %2F for /, %3A for : and %3F for ?",
         )
+
+
+def locked_key(key: str, option: str) -> DbdynoError:
+    """Return the error for a key that ``option`` names."""
+    return DbdynoError(
+        "tls_failed",
+        f"the key {key} has a passphrase: the load's connections cannot use it",
+        f"write it without a passphrase to a file that only you can read (openssl pkey -in {key} "
+        f"-out FILE), and {option}",
+    )

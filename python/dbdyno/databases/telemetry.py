@@ -93,6 +93,10 @@ def _counts_at_once(_connection: Connection) -> None:
     """Do nothing: most servers count a session's work while it is done."""
 
 
+class SourceUnavailableError(Exception):
+    """A source is not available, and why."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Telemetry:
     """How telemetry reads a database.

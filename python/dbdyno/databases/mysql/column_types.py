@@ -14,11 +14,6 @@ CANONICAL_TYPES = {
 } | {"longtext": "json"}  # what MariaDB makes of JSON
 
 
-def type_of(name: str) -> str:
-    """Return the type as these servers write it."""
-    return TYPES.get(name, name)
-
-
 def word_of(column_type: str) -> str:
     """Return our name for the type, without the meaningless width of integers in some versions."""
     bare = re.sub(r"^((?:big|small|tiny)?int)\(\d+\)", r"\1", column_type.lower())

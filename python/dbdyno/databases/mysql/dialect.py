@@ -4,29 +4,39 @@ The primary key is created before the rows: it is the table itself, and rows are
 order. Other indexes are built after the rows, in one pass each.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from dbdyno.databases.mysql.column_types import type_of
-from dbdyno.databases.mysql.time_limits import UNLIMITED
-from dbdyno.databases.schema import Column, ForeignKey, Index, Partitioning, Table, listed
-from dbdyno.databases.standard import foreign_key_added, index_added, literal
+from dbdyno.databases.mysql.column_types import TYPES
+from dbdyno.databases.mysql.maintenance import UNLIMITED
+from dbdyno.databases.schema import Column, Table, listed
+from dbdyno.databases.standard import StandardDialect, literal
 
 
-class MysqlDialect:
-    """Table and column names are those of our workloads: lower case, without need for quotes."""
+class MysqlDialect(StandardDialect):
+    """Where the statements of both differ from the standard's."""
 
-    tidying = "analyze"
+    now = "current_timestamp(6)"  # the precision of the default must be that of the column
+    types = TYPES
 
     def create(self, table: Table) -> list[str]:
-        """Return the statement for the table with its primary key and partitions.
-
-        Values that all rows share are defaults while the table is filled, so that they are not
-        sent.
-        """
-        parts = [_column(column) for column in table.columns]
+        """Return the statement for the table with its primary key and partitions."""
+        parts = [self.column(column) for column in table.columns]
+        partitions = ""
         if table.primary_key:
-            parts.append(f"primary key ({listed(table.primary_key)})")
-        return [f"create table {table.name} ({', '.join(parts)}) engine = innodb{_parts(table)}"]
+            key = listed(table.primary_key)
+            parts.append(f"primary key ({key})")
+            partitions = _partitions(table, key)
+        return [f"create table {table.name} ({', '.join(parts)}) engine = innodb{partitions}"]
+
+    def column(self, column: Column) -> str:
+        """Return the definition of a column, which may number its rows."""
+        return super().column(column) + " auto_increment" * column.is_numbered
+
+    def default(self, column: Column) -> str:
+        """Return the default of a column; a text as these servers read it."""
+        if column.fixed_value is not None:
+            return _literal(column.fixed_value)
+        return super().default(column)
 
     def drop(self, names: Sequence[str]) -> str:
         """Return the statement, which fails if other objects depend on the tables."""
@@ -72,21 +82,9 @@ class MysqlDialect:
             if column.fixed_value is not None
         ]
 
-    def can_fill_frozen(self, _table: Table) -> bool:
-        """Return False: there is no such thing."""
-        return False
-
     def add_primary_key(self, _table: Table) -> list[str]:
         """Return nothing: it exists from the beginning."""
         return []
-
-    def add_index(self, table: Table, index: Index) -> str:
-        """Return the statement for a B-tree, which is built by sorting."""
-        return index_added(table, index)
-
-    def add_foreign_key(self, table: Table, key: ForeignKey) -> str:
-        """Return the statement, which also creates an index on the columns if there is none."""
-        return foreign_key_added(table, key)
 
     def continue_numbering(self, _table: Table) -> list[str]:
         """Return nothing: the server continues after the largest number by itself."""
@@ -101,43 +99,23 @@ class MysqlDialect:
         return f"alter table {table} comment = {_literal(text)}"
 
 
-def _column(column: Column) -> str:
-    parts = [column.name, type_of(column.sql_type)]
-    if column.not_null:
-        parts.append("not null")
-    if column.is_numbered:
-        parts.append("auto_increment")
-    elif value := _default(column):
-        parts.append(f"default {value}")
-    return " ".join(parts)
-
-
-def _default(column: Column) -> str:
-    if column.fixed_value is not None:
-        return _literal(column.fixed_value)
-    # The precision of the default must be that of the column.
-    return "current_timestamp(6)" if column.default == "now()" else column.default
-
-
 def _literal(value: int | str) -> str:
     if isinstance(value, int):
         return str(value)
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def _parts(table: Table) -> str:
+def _partitions(table: Table, key: str) -> str:
     """Return the partitioning clause: equal ranges of keys, the last without end; or hashes."""
-    partitioning = table.partitioning
-    if partitioning is None:
+    if table.partitioning is None:
         return ""
-    if partitioning.method == "hash":
-        return f" partition by hash ({listed(table.primary_key)}) partitions {partitioning.count}"
-    ranges = ", ".join(_ranges(table, partitioning))
-    return f" partition by range ({listed(table.primary_key)}) ({ranges})"
-
-
-def _ranges(table: Table, partitioning: Partitioning) -> Iterator[str]:
-    size = -(-table.rows // partitioning.count)
-    for part in range(1, partitioning.count + 1):
-        bound = "maxvalue" if part == partitioning.count else f"({part * size + 1})"
-        yield f"partition p{part} values less than {bound}"
+    count = table.partitioning.count
+    if table.partitioning.method == "hash":
+        return f" partition by hash ({key}) partitions {count}"
+    size = -(-table.rows // count)
+    bounds = [f"({part * size + 1})" for part in range(1, count)]
+    ranges = ", ".join(
+        f"partition p{part} values less than {bound}"
+        for part, bound in enumerate([*bounds, "maxvalue"], 1)
+    )
+    return f" partition by range ({key}) ({ranges})"

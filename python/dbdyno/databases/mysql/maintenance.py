@@ -1,4 +1,4 @@
-"""Puts private servers into the same state before each run; reads at one instant."""
+"""Maintenance: the same state before each run, reads at one instant, no limits on time."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -6,6 +6,9 @@ from contextlib import contextmanager
 
 from dbdyno.databases.connection import Connection
 
+# Either brand has one limit on the time of statements, and ignores the comment for the other.
+UNLIMITED = """set @dbdyno_unlimited = 1
+    /*M! , session max_statement_time = 0 */ /*!50708 , session max_execution_time = 0 */"""
 DIRTY_PAGES_FEW = 100  # the server itself constantly makes some
 FLUSH_PATIENCE_S = 60
 LOCK = "dbdyno_checkpoint"
@@ -105,3 +108,8 @@ def one_instant(connection: Connection) -> Iterator[None]:
     finally:
         if not connection.closed:
             connection.execute("rollback")  # nothing was written
+
+
+def lift_time_limits(connection: Connection) -> None:
+    """Lift those of the session."""
+    connection.execute(UNLIMITED)

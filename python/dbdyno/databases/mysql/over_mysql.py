@@ -5,13 +5,12 @@ from dbdyno.databases.mysql.connections import free_connections
 from dbdyno.databases.mysql.describe import describe, refuses_writes
 from dbdyno.databases.mysql.dialect import MysqlDialect
 from dbdyno.databases.mysql.load_fallback import load_fallback
-from dbdyno.databases.mysql.maintenance import checkpoint, one_instant, settle
+from dbdyno.databases.mysql.maintenance import checkpoint, lift_time_limits, one_instant, settle
 from dbdyno.databases.mysql.parameters import parameters
 from dbdyno.databases.mysql.recorded_schema import recorded_schema
 from dbdyno.databases.mysql.server_errors import DISK_FULL_CODES, understood
 from dbdyno.databases.mysql.tables import find_tables
 from dbdyno.databases.mysql.telemetry import TELEMETRY
-from dbdyno.databases.mysql.time_limits import lift_time_limits
 
 ADAPTER = Adapter(
     name="mysql",

@@ -4,8 +4,7 @@ from dbdyno.databases.mysql.column_types import word_of
 from dbdyno.databases.mysql.dialect import MysqlDialect
 from dbdyno.databases.odbc.adapter import behind_odbc
 from dbdyno.databases.odbc.catalog import Catalog
-from dbdyno.databases.odbc.dialect import insert
-from dbdyno.databases.schema import Table
+from dbdyno.databases.standard import StandardDialect
 
 CATALOG = Catalog(
     tables="""
@@ -29,10 +28,7 @@ CATALOG = Catalog(
 class Dialect(MysqlDialect):
     """Their own dialect, except for how rows are loaded."""
 
-    def fill(self, table: Table, *, frozen: bool) -> str:
-        """Return an INSERT whose parameters are arrays."""
-        assert not frozen
-        return insert(table)
+    fill = StandardDialect.fill
 
 
 ADAPTER = behind_odbc(

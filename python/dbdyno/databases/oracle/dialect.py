@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from dbdyno.databases.odbc.dialect import StandardDialect
 from dbdyno.databases.oracle.column_types import type_of
 from dbdyno.databases.schema import Column, Table
-from dbdyno.databases.standard import literal
+from dbdyno.databases.standard import StandardDialect, literal
 
 
 class OracleDialect(StandardDialect):
@@ -13,17 +12,18 @@ class OracleDialect(StandardDialect):
 
     now = "systimestamp"
 
-    def _column(self, column: Column) -> str:
+    def type_of(self, column: Column) -> str:
+        """Return the type as Oracle writes it."""
+        return type_of(column.sql_type)
+
+    def column(self, column: Column) -> str:
         """Return the definition; a document is a text that is checked, as before version 21."""
         check = f" check ({column.name} is json)" if column.sql_type == "json" else ""
-        return super()._column(column) + check
+        return super().column(column) + check
 
-    def _type(self, name: str) -> str:
-        return type_of(name)
-
-    def _default(self, column: Column) -> str:
+    def default(self, column: Column) -> str:
         """Return the default; ' ' for the empty text, which Oracle treats as NULL."""
-        return "' '" if column.fixed_value == "" else super()._default(column)
+        return "' '" if column.fixed_value == "" else super().default(column)
 
     def drop(self, names: Sequence[str]) -> str:
         """Return one block that drops the tables, as a statement drops one, and only if it exists.

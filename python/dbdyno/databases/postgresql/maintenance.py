@@ -1,9 +1,23 @@
-"""Puts private servers into the same state before each run; reads at one instant."""
+"""Maintenance: the same state before each run, reads at one instant, no limits on time."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from psycopg import Connection, sql
+
+# A pooler, which announces process numbers of its own, lends the session to others: their limits
+# stay as they are.
+UNLIMITED_SESSION = """
+    select set_config(name, '0', false)
+    from pg_settings
+    where name in (
+            'statement_timeout', 'transaction_timeout',
+            'idle_session_timeout', 'idle_in_transaction_session_timeout'
+        )
+        and pg_backend_pid() = %s"""
+# PostgreSQL 17 has the second one.
+UNLIMITED_TRANSACTION = """select set_config(name, '0', true)
+    from pg_settings where name in ('statement_timeout', 'transaction_timeout')"""
 
 
 def settle(connection: Connection, tables: Sequence[str]) -> str:
@@ -29,3 +43,8 @@ def one_instant(connection: Connection) -> Iterator[None]:
         connection.execute("set transaction isolation level repeatable read, read only")
         connection.execute("set local row_security to off")
         yield
+
+
+def lift_time_limits(connection: Connection) -> None:
+    """Lift those of the session, unless a pooler lends it."""
+    connection.execute(UNLIMITED_SESSION, [connection.info.backend_pid])

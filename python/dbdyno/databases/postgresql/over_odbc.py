@@ -2,10 +2,9 @@
 
 from dbdyno.databases.odbc.adapter import behind_odbc
 from dbdyno.databases.odbc.catalog import Catalog
-from dbdyno.databases.odbc.dialect import insert
 from dbdyno.databases.postgresql.column_types import word_of
 from dbdyno.databases.postgresql.dialect import PostgresqlDialect
-from dbdyno.databases.schema import Table
+from dbdyno.databases.standard import StandardDialect
 
 CATALOG = Catalog(
     tables="""
@@ -31,14 +30,8 @@ CATALOG = Catalog(
 class Dialect(PostgresqlDialect):
     """PostgreSQL's own dialect, except for how rows are loaded."""
 
-    def fill(self, table: Table, *, frozen: bool) -> str:
-        """Return an INSERT whose parameters are arrays."""
-        assert not frozen
-        return insert(table)
-
-    def can_fill_frozen(self, _table: Table) -> bool:
-        """Return False: only COPY can."""
-        return False
+    fill = StandardDialect.fill
+    can_fill_frozen = StandardDialect.can_fill_frozen  # only COPY can
 
 
 ADAPTER = behind_odbc(

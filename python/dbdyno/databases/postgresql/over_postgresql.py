@@ -4,13 +4,17 @@ from dbdyno.databases.adapter import Adapter
 from dbdyno.databases.postgresql.connections import free_connections
 from dbdyno.databases.postgresql.describe import describe, refuses_writes
 from dbdyno.databases.postgresql.dialect import PostgresqlDialect
-from dbdyno.databases.postgresql.maintenance import checkpoint, one_instant, settle
+from dbdyno.databases.postgresql.maintenance import (
+    checkpoint,
+    lift_time_limits,
+    one_instant,
+    settle,
+)
 from dbdyno.databases.postgresql.parameters import parameters
 from dbdyno.databases.postgresql.recorded_schema import recorded_schema
 from dbdyno.databases.postgresql.server_errors import understood
 from dbdyno.databases.postgresql.tables import find_tables
 from dbdyno.databases.postgresql.telemetry import TELEMETRY
-from dbdyno.databases.postgresql.time_limits import lift_time_limits
 
 ADAPTER = Adapter(
     name="postgresql",

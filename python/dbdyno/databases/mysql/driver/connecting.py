@@ -15,12 +15,12 @@ import pymysql
 from msgspec.structs import replace
 from pymysql.cursors import Cursor
 
-from dbdyno.databases.locked_keys import locked_key
 from dbdyno.databases.mysql.driver.authentication import AuthenticatingConnection
 from dbdyno.databases.mysql.driver.connection import MysqlConnection
 from dbdyno.databases.mysql.driver.login import Login, TlsSetting, login_of
 from dbdyno.databases.mysql.driver.refusals import refusal
 from dbdyno.databases.mysql.driver.url import login_url
+from dbdyno.databases.passwords import locked_key
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint, Tls, TlsMode
 
@@ -160,21 +160,17 @@ def _refuse_locked(login: Login) -> NoReturn:
 def endpoint_of(connection: MysqlConnection) -> Endpoint:
     """Return the endpoint of this connection, for the engine."""
     login = connection.login
+    is_default = connection.execute(IS_AUTOCOMMIT_DEFAULT).fetchone() == (1,)
     return Endpoint(
         protocol="mysql",
         address=connection.address,
         user=login.user,
         password=login.password or None,
         database=login.database,
-        parameters=_parameters(connection),
+        parameters={} if is_default else AUTOCOMMIT,
         tls=_tls(login, connection),
         connect_timeout_ns=login.connect_timeout_s * 1_000_000_000,
     )
-
-
-def _parameters(connection: MysqlConnection) -> dict[str, str]:
-    is_default = connection.execute(IS_AUTOCOMMIT_DEFAULT).fetchone() == (1,)
-    return {} if is_default else AUTOCOMMIT
 
 
 def _tls(login: Login, connection: MysqlConnection) -> Tls:

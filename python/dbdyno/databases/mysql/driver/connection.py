@@ -8,14 +8,14 @@ import socket
 import ssl
 import sys
 from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import pymysql
 from msgspec.structs import replace
 from pymysql.constants import CR
 from pymysql.cursors import Cursor
 
+from dbdyno.databases.connection import ClosedAfterUse
 from dbdyno.databases.mysql.driver.login import Login
 from dbdyno.model.plan import Address
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dbdyno.databases.mysql.telemetry.server_context import ServerContext
 
 
-class MysqlConnection:
+class MysqlConnection(ClosedAfterUse):
     """A session in autocommit mode; ``context`` is what telemetry knows of it."""
 
     def __init__(self, driver: "pymysql.Connection[Cursor]", login: Login) -> None:
@@ -89,16 +89,3 @@ class MysqlConnection:
         """End the session, unless it has ended."""
         if not self.closed:
             self._driver.close()
-
-    def __enter__(self) -> Self:
-        """Return the connection, for the duration of the block."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it, whatever happened."""
-        self.close()

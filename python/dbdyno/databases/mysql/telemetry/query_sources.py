@@ -6,10 +6,10 @@ from typing import Any
 from dbdyno.databases.connection import Connection
 from dbdyno.databases.mysql.telemetry.facts.tables import used_tables
 from dbdyno.databases.mysql.telemetry.names import table_name
-from dbdyno.databases.mysql.telemetry.server_context import ServerContext, SourceUnavailableError
+from dbdyno.databases.mysql.telemetry.server_context import ServerContext
 from dbdyno.databases.mysql.telemetry.sessions import IDLE, OWN
 from dbdyno.databases.mysql.telemetry.transactions import transaction_ages_s
-from dbdyno.databases.telemetry import ScriptStatement
+from dbdyno.databases.telemetry import ScriptStatement, SourceUnavailableError
 from dbdyno.model.source import Numbers, Source
 
 SIZES_EVERY_S = 5.0

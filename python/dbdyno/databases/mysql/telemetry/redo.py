@@ -7,8 +7,9 @@ makes the load wait. Without counters for them, they come from the storage engin
 
 from dbdyno.databases.connection import Connection
 from dbdyno.databases.mysql.telemetry.engine_report import engine_report, log_positions
-from dbdyno.databases.mysql.telemetry.server_context import ServerContext, SourceUnavailableError
+from dbdyno.databases.mysql.telemetry.server_context import ServerContext
 from dbdyno.databases.mysql.telemetry.status import status
+from dbdyno.databases.telemetry import SourceUnavailableError
 from dbdyno.model.source import Numbers, Source
 
 # The end of the log, the last checkpoint, and the limit of their distance.

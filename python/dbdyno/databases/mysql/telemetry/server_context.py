@@ -27,10 +27,6 @@ DEFINITIONS = """
     where name = 'wait/lock/metadata/sql/mdl'"""
 
 
-class SourceUnavailableError(Exception):
-    """A source is not available, and why."""
-
-
 class ServerContext(Struct, frozen=True):
     """What a connection may read."""
 

@@ -13,14 +13,9 @@ import pymysql
 from dbdyno.databases.connection import Connection
 from dbdyno.databases.mysql.telemetry import query_sources
 from dbdyno.databases.mysql.telemetry.redo import wal_position
-from dbdyno.databases.mysql.telemetry.server_context import (
-    PROCESS,
-    ServerContext,
-    SourceUnavailableError,
-    server_context,
-)
+from dbdyno.databases.mysql.telemetry.server_context import PROCESS, ServerContext, server_context
 from dbdyno.databases.mysql.telemetry.status import global_status
-from dbdyno.databases.telemetry import ScriptStatement
+from dbdyno.databases.telemetry import ScriptStatement, SourceUnavailableError
 from dbdyno.model.source import Missing, Source
 
 Maker: TypeAlias = Callable[[Connection, ServerContext], Source[Connection]]

@@ -1,9 +1,9 @@
 """A control connection over ODBC, with the few methods of psycopg's. All values are text."""
 
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
+from dbdyno.databases.connection import ClosedAfterUse
 from dbdyno.databases.odbc.driver import manager
 from dbdyno.databases.odbc.driver.attributes import Attributes, connection_string
 from dbdyno.databases.odbc.driver.manager import Handle
@@ -32,7 +32,7 @@ class Rows:
         return self._rows
 
 
-class OdbcConnection:
+class OdbcConnection(ClosedAfterUse):
     """A session in autocommit mode."""
 
     def __init__(self, attributes: Attributes, timeout_s: int) -> None:
@@ -65,16 +65,3 @@ class OdbcConnection:
         manager.library().SQLDisconnect(self._connection.raw)
         self._connection.free()
         self._environment.free()
-
-    def __enter__(self) -> Self:
-        """Return the connection, for the duration of the block."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it, whatever happened."""
-        self.close()

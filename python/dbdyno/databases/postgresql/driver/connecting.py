@@ -16,8 +16,7 @@ import psycopg
 from psycopg import Connection, conninfo
 from psycopg.pq import PGconn, abc as pq
 
-from dbdyno.databases.locked_keys import locked_key
-from dbdyno.databases.passwords import refuse_unencoded
+from dbdyno.databases.passwords import locked_key, refuse_unencoded
 from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 from dbdyno.databases.postgresql.driver.refusals import malformed, refusal
 from dbdyno.errors import DbdynoError

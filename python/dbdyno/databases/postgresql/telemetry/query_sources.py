@@ -6,11 +6,9 @@ Each is one query. Sizes read the database's folder, and are therefore read less
 from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 from dbdyno.databases.postgresql.names import index_name, table_name
 from dbdyno.databases.postgresql.telemetry.combined_query import TABLES, CombinedQuery
-from dbdyno.databases.postgresql.telemetry.server_context import (
-    ServerContext,
-    SourceUnavailableError,
-)
+from dbdyno.databases.postgresql.telemetry.server_context import ServerContext
 from dbdyno.databases.postgresql.telemetry.session import APPLICATION_NAME
+from dbdyno.databases.telemetry import SourceUnavailableError
 from dbdyno.model.source import Source
 
 SIZES_EVERY_S = 5.0

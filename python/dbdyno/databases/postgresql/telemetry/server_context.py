@@ -35,10 +35,6 @@ ROLE = """
         pg_is_in_recovery()"""
 
 
-class SourceUnavailableError(Exception):
-    """A source is not available, and why."""
-
-
 class ServerContext(Struct, frozen=True):
     """What sources need to know before they are created."""
 

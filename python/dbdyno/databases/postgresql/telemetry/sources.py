@@ -16,14 +16,10 @@ from dbdyno.databases.postgresql.describe import CAPABILITIES
 from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 from dbdyno.databases.postgresql.telemetry import query_sources
 from dbdyno.databases.postgresql.telemetry.combined_query import CombinedQuery
-from dbdyno.databases.postgresql.telemetry.server_context import (
-    ServerContext,
-    SourceUnavailableError,
-    read_server_context,
-)
+from dbdyno.databases.postgresql.telemetry.server_context import ServerContext, read_server_context
 from dbdyno.databases.postgresql.telemetry.statements import statement_counters
 from dbdyno.databases.postgresql.telemetry.views import OLD_CHECKPOINTER, VIEWS, View, view_source
-from dbdyno.databases.telemetry import ScriptStatement
+from dbdyno.databases.telemetry import ScriptStatement, SourceUnavailableError
 from dbdyno.model.source import Missing, Source
 
 Maker: TypeAlias = Callable[

@@ -13,12 +13,9 @@ from collections.abc import Iterable, Mapping
 from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 from dbdyno.databases.postgresql.telemetry.combined_query import CombinedQuery
 from dbdyno.databases.postgresql.telemetry.prepared_queries import array_of, execute_numbers
-from dbdyno.databases.postgresql.telemetry.server_context import (
-    ServerContext,
-    SourceUnavailableError,
-)
+from dbdyno.databases.postgresql.telemetry.server_context import ServerContext
 from dbdyno.databases.script_text import with_marks
-from dbdyno.databases.telemetry import ScriptStatement
+from dbdyno.databases.telemetry import ScriptStatement, SourceUnavailableError
 from dbdyno.model.source import Numbers, Source
 
 EVERY_S = 5.0
@@ -82,14 +79,11 @@ class _Reader:
     def read(self, connection: PostgresqlConnection) -> Mapping[str, Numbers]:
         if self._wanted and self._looks_left:
             self._looks_left -= 1
-            self._find(connection)
+            for entry, text in connection.execute(self._texts, [TEXT_MAX]):
+                if name := self._wanted.get(shape(text)):
+                    self._found[entry] = name
         found = array_of(self._found), array_of(self._found.values())
         return execute_numbers(connection, self._query, *found)
-
-    def _find(self, connection: PostgresqlConnection) -> None:
-        for entry, text in connection.execute(self._texts, [TEXT_MAX]):
-            if name := self._wanted.get(shape(text)):
-                self._found[entry] = name
 
 
 def wanted_shapes(statements: Iterable[ScriptStatement]) -> dict[str, str]:

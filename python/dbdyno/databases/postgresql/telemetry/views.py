@@ -11,7 +11,7 @@ from msgspec import Struct
 from dbdyno.databases.postgresql.driver.connection import PostgresqlConnection
 from dbdyno.databases.postgresql.names import index_name, table_name
 from dbdyno.databases.postgresql.telemetry.combined_query import TABLES, CombinedQuery
-from dbdyno.databases.postgresql.telemetry.server_context import SourceUnavailableError
+from dbdyno.databases.telemetry import SourceUnavailableError
 from dbdyno.model.source import Source
 
 NUMERIC = """
