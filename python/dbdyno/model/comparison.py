@@ -50,13 +50,14 @@ class ProfileDifference(Struct, frozen=True, kw_only=True):
     """The same of the second variant."""
     difference_us: float
     """The second less the first."""
-    low_us: float | None
+    low_us: float | None = None
     """Lower end of the difference's 95 % interval between runs; None for single runs."""
-    high_us: float | None
+    high_us: float | None = None
     """Upper end of it."""
-    p_adjusted: float | None
-    """The p-value of no difference, after Holm's correction for all subsystems, or all functions,
-    that were looked at."""
+    p: float | None = None
+    """The p-value of no difference; None for single runs."""
+    p_adjusted: float | None = None
+    """The same after Holm's correction for all subsystems, or all functions, that were compared."""
 
     @property
     def has_changed(self) -> bool:

@@ -49,6 +49,41 @@ def test_a_function_that_is_gone_is_as_much_a_difference():
     assert found["heap_fetch"].has_changed
 
 
+SMALL = {("memory", "small"): 0.12, ("memory", "tiny"): 0.1, ("memory", "tinier"): 0.09}
+
+
+def cut(one, number):
+    """A run whose record has only so many functions."""
+    its = one.server_profile
+    return replace(one, server_profile=replace(its, functions=its.functions[:number]))
+
+
+def test_a_function_does_not_differ_because_one_side_left_it_out():
+    functions = FUNCTIONS | SMALL
+    before, after = (
+        [replace(one, server_profile=profile(functions)) for one in runs(5, seed)]
+        for seed in (9, 10)
+    )
+    after = [cut(one, len(functions) - 2) for one in after]
+    for first, second, of_tiny in (before, after, -0.1), (after, before, 0.1):
+        found = {one.function: one for one in compare(first, second, paired=True).server_functions}
+        tiny = found["tiny"]
+        assert tiny.difference_us == pytest.approx(of_tiny)
+        assert (tiny.has_changed, tiny.p) == (False, 1.0)
+        assert tiny.low_us <= 0 <= tiny.high_us
+
+
+def test_what_was_left_out_took_less_than_the_smallest_that_was_not():
+    """A larger function is gone, whatever else was left out; it may have kept a little."""
+    before = [replace(one, server_profile=profile(FUNCTIONS | SMALL)) for one in runs(5, 11)]
+    less = {name: us for name, us in FUNCTIONS.items() if name[1] != "palloc"}
+    after = [cut(replace(one, server_profile=profile(less | SMALL)), 5) for one in before]
+    found = {one.function: one for one in compare(before, after, paired=True).server_functions}
+    palloc = found["palloc"]
+    assert palloc.has_changed
+    assert (palloc.low_us, palloc.high_us) == pytest.approx((-2.0, -1.88))
+
+
 def test_equal_variants_rarely_differ():
     """Of a hundred comparisons about five have a false alarm, however many functions they test."""
     alarms = 0

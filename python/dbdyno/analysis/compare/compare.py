@@ -26,7 +26,7 @@ from dbdyno.analysis.compare.metrics import (
     samples_of,
     single_run_decides,
 )
-from dbdyno.analysis.compare.profile_differences import FUNCTIONS_MAX, profile_differences
+from dbdyno.analysis.compare.profile_differences import compare_profiles
 from dbdyno.analysis.compare.verdicts import (
     alpha_of_next,
     verdict_of,
@@ -84,6 +84,7 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     if all(one.is_single for one in found):
         judged, by_size = with_large_changes(judged, changed_plans)
     moved = moved_costs(first, second, paired=paired) if metrics is None else []
+    (profiles,) = compare_profiles([(before, after)], paired=paired)
     return Comparison(
         before=labels[0],
         after=labels[1],
@@ -91,12 +92,8 @@ def compare(  # noqa: PLR0913 - what is compared, and how
         unequal=list(unequal),
         findings=changed_findings(before, after, labels),
         moved=[one for one in moved if one.id not in wanted],
-        server_subsystems=profile_differences(
-            before, after, lambda profile: profile.subsystems, paired=paired
-        ),
-        server_functions=profile_differences(
-            before, after, lambda profile: profile.functions, paired=paired
-        )[:FUNCTIONS_MAX],
+        server_subsystems=profiles.subsystems,
+        server_functions=profiles.functions,
         doubts=[
             *filter(None, [disturbed_text([*before, *after])]),
             *(f"{name} was not measured in runs of both variants" for name in missing),
