@@ -11,6 +11,14 @@ from pathlib import Path
 
 from cyclopts import App
 
+from dbdyno.analysis.processor.subsystems import (
+    CLASSES,
+    LIBRARIES,
+    MEANINGS,
+    SLEEPING,
+    TITLES,
+    WAYS_IN,
+)
 from dbdyno.answers.answer import Answer
 from dbdyno.answers.answering import all_answers
 from dbdyno.cli.app import COMMANDS, make_app
@@ -22,6 +30,7 @@ from dbdyno.explain.rule import Rule
 from dbdyno.host.doctor import all_probes
 from dbdyno.host.observed_host import HostSource, all_sources
 from dbdyno.model.comparison import Comparison
+from dbdyno.model.database import Subsystems
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import TABLES
 from dbdyno.model.tables import Table
@@ -206,6 +215,55 @@ def _rule(rule: Rule) -> str:
     return "\n\n".join([f"## {rule.id}", f"*{page.title}*", *shown])
 
 
+def subsystems() -> str:
+    """What the server's CPU time is grouped by, and the names that decide it."""
+    known = [(TITLES[name], f"`{name}`", meaning) for name, meaning in MEANINGS.items()]
+    classes = [(title, f"`{name}`") for name, title in CLASSES.items()]
+    return _page(
+        [
+            "# Subsystems of a server",
+            "A [profile](../telemetry.md) groups the functions of the server by what they are for, "
+            "in the same words for every database. `run.json` and `--json` have the name.",
+            _table(("subsystem", "name", "what for"), known),
+            "The processes, or threads, that run them are of these kinds (`class` in the table "
+            "[profile_counts](tables.md#profile_counts)):",
+            _table(("processes", "name"), classes),
+            "## How a function is assigned",
+            "The beginning of its name decides, and of several the longest. `name(` is the whole "
+            "name. `[libz.` is the beginning of the name of the file that the function is in; a "
+            "file of the database's own list decides before any name does. `~name` is about "
+            "functions without a name of their own that lie behind one whose name begins so.",
+            *_own_subsystems(),
+            "## Libraries",
+            "They serve every database; its own list comes first, except for what is in these "
+            "files.",
+            _beginnings(LIBRARIES),
+            "## The kernel",
+            "The system call, fault or interrupt by which the process came into the kernel:",
+            _beginnings(WAYS_IN),
+            "But by the function that ran, whichever the way in:",
+            _beginnings(SLEEPING),
+        ]
+    )
+
+
+def _own_subsystems() -> Iterable[str]:
+    """A chapter for each list, with all databases that share it."""
+    titles: dict[int, list[str]] = {}
+    lists = {id(one.subsystems): one.subsystems for one in all_databases().values()}
+    for one in all_databases().values():
+        titles.setdefault(id(one.subsystems), []).append(one.title)
+    for number, its in lists.items():
+        if its:
+            yield f"## {', '.join(titles[number])}"
+            yield _beginnings(its)
+
+
+def _beginnings(of: Subsystems) -> str:
+    rows = [(TITLES[name], _names(words.split())) for name, words in of.items()]
+    return _table(("subsystem", "beginnings of names"), rows)
+
+
 def answers() -> str:
     """What a study file may request under ``[[answers]]``."""
     parts = [
@@ -230,6 +288,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "machine": machine,
     "records": records,
     "rules": rules,
+    "subsystems": subsystems,
     "tables": recorded,
     "workloads": workloads,
 }

@@ -8,10 +8,18 @@ import msgspec
 import pytest
 
 from dbdyno.analysis.doubts import DOUBTS
+from dbdyno.analysis.processor.subsystems import (
+    CLASSES,
+    LIBRARIES,
+    MEANINGS,
+    SLEEPING,
+    TITLES,
+    WAYS_IN,
+)
 from dbdyno.answers.answering import all_answers
 from dbdyno.cli.app import COMMANDS
 from dbdyno.cli.output import Exit
-from dbdyno.databases.known import all_adapters
+from dbdyno.databases.known import all_adapters, all_databases
 from dbdyno.databases.postgresql.telemetry.views import VIEWS
 from dbdyno.explain.registry import all_rules
 from dbdyno.host.doctor import all_probes
@@ -104,6 +112,31 @@ def test_every_rule_has_its_page(name):
         text = re.search(rf"\*\*{part}\.\*\* (.+)", page)
         assert text, part
         assert len(text[1]) > 20, part
+
+
+def test_every_subsystem_is_described_with_all_beginnings_of_names():
+    page = reference.subsystems()
+    assert MEANINGS.keys() == TITLES.keys()
+    for name, meaning in MEANINGS.items():
+        assert f"| {TITLES[name]} | `{name}` | {meaning} |" in page
+    for name, title in CLASSES.items():
+        assert f"| {title} | `{name}` |" in page
+    databases = [one for one in all_databases().values() if one.subsystems]
+    chapters = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n)*)", page, re.MULTILINE))
+    of_databases = {
+        title: text for titles, text in chapters.items() for title in titles.split(", ")
+    }
+    lists = [(one.subsystems, of_databases[one.title]) for one in databases]
+    lists += [
+        (LIBRARIES, chapters["Libraries"]),
+        (WAYS_IN, chapters["The kernel"]),
+        (SLEEPING, chapters["The kernel"]),
+    ]
+    for subsystems, chapter in lists:
+        for name, words in subsystems.items():
+            rows = [row for row in chapter.split("\n") if row.startswith(f"| {TITLES[name]} |")]
+            listed = {word for row in rows for word in re.findall(r"`([^`]+)`", row)}
+            assert set(words.split()) <= listed, name
 
 
 def test_every_table_and_column_has_its_meaning():

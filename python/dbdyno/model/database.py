@@ -60,37 +60,37 @@ version to version but keep the words. An event that no line matches is ``other_
 
 
 Subsystem: TypeAlias = Literal[
-    "protocol",  # reads requests, writes replies, and leads from one to the other
-    "parsing",  # text to tree, names to tables and columns, views to their queries
-    "planning",  # which way to take
-    "partitions",  # which of many partitions a statement needs
-    "execution",  # the steps of a plan, but not what they call
-    "values",  # arithmetic, comparison and conversion of data types and characters
-    "procedures",  # languages of functions and procedures
-    "triggers",  # triggers, foreign keys
+    "protocol",
+    "parsing",
+    "planning",
+    "partitions",
+    "execution",
+    "values",
+    "procedures",
+    "triggers",
     "indexes",
-    "rows",  # tables' pages: finding, reading and changing rows, and which versions are seen
-    "buffers",  # the server's own cache of pages, and its files
-    "storage_engine",  # rows, indexes and buffers, where functions do not say which of them
-    "locks",  # of rows, tables and names
-    "internal_locks",  # short ones, on the server's own memory
+    "rows",
+    "buffers",
+    "storage_engine",
+    "locks",
+    "internal_locks",
     "transactions",
     "snapshots",
-    "log",  # that commits wait for
-    "catalog",  # caches of definitions and of plans
-    "hash_tables",  # used by everyone
-    "memory",  # allocation
-    "logging",  # what is written for people to read
-    "statistics",  # counts and times that the server keeps of itself
-    "compilation",  # of expressions to machine code, and that code
+    "log",
+    "catalog",
+    "hash_tables",
+    "memory",
+    "logging",
+    "statistics",
+    "compilation",
     "sorting",
-    "connecting",  # logins and sessions that begin or end
+    "connecting",
     "tls",
     "compression",
-    "vacuum",  # removes what nobody sees any more
+    "vacuum",
     "replication",
-    "clocks",  # timers, alarms, reading the time
-    "library",  # of the language C
+    "clocks",
+    "library",
     "kernel_network",
     "kernel_files",
     "kernel_syncs",
@@ -102,7 +102,10 @@ Subsystem: TypeAlias = Literal[
     "kernel_other",
     "other",
 ]
-"""What a function of a server is for, in the same words for every database."""
+"""What a function of a server is for, in the same words for every database.
+
+``analysis/processor/subsystems.py`` has their meaning.
+"""
 
 FunctionKind: TypeAlias = Literal["named", "near", "unnamed", "jit", "kernel"]
 """How a function is known to a profile (``ProfileFunctions``)."""

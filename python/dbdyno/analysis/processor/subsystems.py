@@ -56,6 +56,52 @@ TITLES: Mapping[str, str] = {
 }
 """Of subsystems, for people."""
 
+MEANINGS: Mapping[str, str] = {
+    "protocol": "reading requests, writing replies, and leading from one to the other",
+    "parsing": "from text to a tree, from names to tables and columns, from views to their queries",
+    "planning": "the choice of a plan",
+    "partitions": "which of many partitions a statement needs",
+    "execution": "the steps of a plan, without what they call",
+    "values": "arithmetic, comparison and conversion of data types and characters",
+    "procedures": "languages of functions and procedures",
+    "triggers": "triggers, and foreign keys, which are checked by triggers or like them",
+    "indexes": "finding, adding and removing entries of indexes",
+    "rows": "pages of tables: finding, reading and changing rows",
+    "buffers": "the server's own cache of pages, and its files",
+    "storage_engine": "rows, indexes and page cache, where functions do not tell which of them",
+    "locks": "locks of rows, tables and names",
+    "internal_locks": "short locks on the server's own memory: latches, mutexes, spinlocks",
+    "transactions": "beginning, committing and rolling back",
+    "snapshots": "which transactions are running, and which versions of a row are seen",
+    "log": "the log that commits wait for: WAL, redo log, binary log",
+    "catalog": "caches of definitions and of plans",
+    "hash_tables": "hash tables that many others use",
+    "memory": "allocating and freeing memory",
+    "logging": "messages that are written for people to read",
+    "statistics": "counts and times that the server keeps of itself",
+    "compilation": "compiling expressions to machine code, and that code",
+    "sorting": "sorting rows",
+    "connecting": "logins, and sessions that begin or end",
+    "tls": "encryption, of connections above all",
+    "compression": "compressing and decompressing",
+    "vacuum": "removing rows that nobody sees any more",
+    "replication": "sending changes to other servers and applying theirs",
+    "clocks": "reading the time, timers, alarms",
+    "library": "the libraries of C and C++, without what has a subsystem of its own",
+    "kernel_network": "system calls on sockets, and waiting for them",
+    "kernel_files": "system calls that read, write, open and close files, with the copies from and "
+    "to the kernel's cache",
+    "kernel_syncs": "system calls that wait until data is on stable storage",
+    "kernel_scheduling": "putting processes to sleep and waking them, whatever they wait for",
+    "kernel_memory": "page faults, and system calls that map memory",
+    "kernel_futexes": "system calls on futexes and semaphores, by which processes wait for locks",
+    "kernel_interrupts": "what interrupted the process: devices, timers, other CPUs",
+    "kernel_processes": "starting and ending processes and threads, signals",
+    "kernel_other": "any other way into the kernel",
+    "other": "what matches nothing",
+}
+"""Of subsystems, in a few words."""
+
 CLASSES: Mapping[str, str] = {
     "client": "sessions of the load",
     "foreign": "other sessions",
@@ -69,7 +115,7 @@ CLASSES: Mapping[str, str] = {
 }
 """Of kinds of processes or threads (``TaskClass``), for people."""
 
-_LIBRARIES: Subsystems = {
+LIBRARIES: Subsystems = {
     "library": "[libc. [libc- [libm. [libpthread [libstdc++ [libgcc [librt",
     "memory": (
         "[libjemalloc [libtcmalloc [libmimalloc malloc( cfree free( calloc( realloc( "
@@ -85,7 +131,7 @@ _LIBRARIES: Subsystems = {
 }
 """By functions and files of libraries that serve many servers; the server's own come first."""
 
-_WAYS_IN: Subsystems = {
+WAYS_IN: Subsystems = {
     "kernel_network": (
         "recv send epoll_ ep_ poll( ppoll do_sys_poll select( pselect accept connect( socket "
         "shutdown( getsockopt setsockopt getpeername net_rx unix_"
@@ -110,7 +156,7 @@ _WAYS_IN: Subsystems = {
     ),
     "clocks": "gettimeofday clock_gettime times( getrusage timer_",
 }
-_SLEEPING: Subsystems = {
+SLEEPING: Subsystems = {
     "kernel_scheduling": (
         "schedule __schedule finish_task_switch pick_next pick_task pick_eevdf dequeue_ "
         "enqueue_ try_to_wake_up ttwu_ update_curr update_load update_rq select_task_rq "
@@ -148,11 +194,11 @@ def subsystem_of(database: Database, kind: FunctionKind, name: str, of: str) -> 
     if kind == "jit":
         return "compilation"
     if kind == "kernel":
-        return _of(name, _SLEEPING) or _of(of, _WAYS_IN) or "kernel_other"
+        return _of(name, SLEEPING) or _of(of, WAYS_IN) or "kernel_other"
     own, its = database.subsystems, f"[{of}]"
     if found := _of(its, own):
         return found
-    if library := _of(its, _LIBRARIES):
-        return _of(name, _LIBRARIES) or library
+    if library := _of(its, LIBRARIES):
+        return _of(name, LIBRARIES) or library
     unnamed = _of(f"~{name}", own) if kind == "near" else None
-    return unnamed or _of(name, own) or _of(name, _LIBRARIES) or "other"
+    return unnamed or _of(name, own) or _of(name, LIBRARIES) or "other"
