@@ -18,6 +18,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from dbdyno.databases.postgresql.server.shared_memory import release
 from dbdyno.model.plan import Address, Endpoint, TcpAddress, Tls, UnixSocket
 from dbdyno.servers.privileges import server_identity
 from tests.support.patience import PATIENCE_S, wait_until
@@ -130,6 +131,7 @@ class Postgres:
             self.thaw()
             self.process.send_signal(signal.SIGQUIT)
             self.process.wait(PATIENCE_S)
+        release(self.data)  # if it was killed
         shutil.rmtree(self.folder)
 
     @property

@@ -1,5 +1,6 @@
 """The guard: what ends it, and what the next start cleans up if the guard itself was killed."""
 
+import contextlib
 import json
 import os
 import signal
@@ -11,9 +12,12 @@ import pytest
 
 from dbdyno.databases.postgresql.driver.place import parent_of
 from dbdyno.databases.postgresql.server.binaries import embedded_binaries
+from dbdyno.databases.postgresql.server.shared_memory import release
 from dbdyno.errors import DbdynoError
 from dbdyno.servers import guard as guard_program
+from dbdyno.servers.base import Server
 from dbdyno.servers.guard_client import StillEnding
+from dbdyno.servers.kept import start_kept, stop_kept
 from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
 from dbdyno.servers.spec import ServerSpec
@@ -108,6 +112,7 @@ def test_a_second_signal_does_not_keep_the_guard_from_stopping_the_server(tmp_pa
         "log": str(log := tmp_path / "log"),
         "stop_signal": signal.SIGINT,
         "clean_signal": signal.SIGINT,
+        "release": [],
         "placement": {"cpus": [], "policy": None, "groups": []},
     }
     command = [sys.executable, guard_program.__file__, json.dumps(order)]
@@ -140,3 +145,76 @@ def test_an_ordinary_user_needs_nothing(tmp_path: Path) -> None:
     command = [*AS_USER, sys.executable, "-c", USE_ONCE]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (result.stdout, result.stderr) == ("(1,)\n", "")
+
+
+def processes_of(server: Server) -> list[int]:
+    """The server's process and its children."""
+    assert server.process_id is not None
+    children = Path(f"/proc/{server.process_id}/task/{server.process_id}/children").read_text()
+    return [server.process_id, *map(int, children.split())]
+
+
+def memory_of(server: Server) -> tuple[set[Path], set[str]]:
+    """The shared memory of a running PostgreSQL: files, and numbers of segments of System V."""
+    maps = []
+    for process in processes_of(server):
+        with contextlib.suppress(OSError):  # it has just ended
+            maps += Path(f"/proc/{process}/maps").read_text().splitlines()
+    files = {Path(line.split()[5]) for line in maps if "/dev/shm/PostgreSQL." in line}
+    segments = {line.split()[4] for line in maps if "/SYSV" in line}
+    assert files, maps
+    assert segments, maps
+    return files, segments
+
+
+def left_of(memory: tuple[set[Path], set[str]]) -> tuple[set[Path], set[str]]:
+    files, segments = memory
+    rows = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    return {file for file in files if file.exists()}, segments & {row.split()[1] for row in rows}
+
+
+def kill(server: Server) -> None:
+    """End all processes of a server as the kernel does when memory runs out."""
+    for process in processes_of(server):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+
+def test_a_server_that_was_killed_leaves_no_shared_memory(home: Path) -> None:
+    with (
+        start_private(spec(), connections=8) as server,
+        contextlib.closing(server.connect()) as connection,
+    ):
+        connection.execute("set debug_parallel_query = on")
+        connection.pgconn.send_query(b"select pg_sleep(60)")
+        wait_until(lambda: len(memory_of(server)[0]) > 1, "processes share memory of their own")
+        memory = memory_of(server)
+        kill(server)
+        server.stop()
+    assert left_of(memory) == (set(), set())
+
+
+def test_a_server_that_was_killed_with_its_guard_leaves_none_at_the_next_start(home: Path) -> None:
+    orphan, _ = orphaned()
+    memory = memory_of(orphan)
+    kill(orphan)
+    assert left_of(memory) == memory
+    with start_private(spec(), connections=8):
+        assert left_of(memory) == (set(), set())
+    orphan.stop()
+
+
+def test_a_kept_server_that_was_killed_leaves_none(home: Path) -> None:
+    server = start_kept("bench", spec(), connections=8)
+    memory = memory_of(server)
+    kill(server)
+    stop_kept("bench")
+    assert left_of(memory) == (set(), set())
+
+
+def test_the_shared_memory_of_a_running_server_is_not_touched(home: Path) -> None:
+    with start_private(spec(), connections=8) as server:
+        memory = memory_of(server)
+        assert server.data_directory is not None
+        release(server.data_directory)
+        assert left_of(memory) == memory

@@ -9,6 +9,7 @@ import re
 import secrets
 import shutil
 import socket
+import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -20,6 +21,7 @@ from dbdyno.servers.placement import ANYWHERE, Placement, refuse_impossible
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.processes import ProcessMark, is_running
 from dbdyno.servers.product import Blueprint, Cluster, product_of, promised_settings
+from dbdyno.servers.record import read_record
 from dbdyno.servers.server_folders import place_for
 from dbdyno.servers.settings import choose_settings, this_machine
 from dbdyno.servers.spec import ServerSpec
@@ -102,13 +104,19 @@ def write_private(path: Path, text: str) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove what is left of a server, wherever it is."""
+    """Remove what is left of a server that has ended, wherever it is."""
     try:
         elsewhere = [Path(line) for line in (folder / FOLDERS).read_text().split(END)]
     except OSError:
         elsewhere = []
     # The server's account may have written into its folder, so a list of folders is no proof.
-    for path in (*filter(_is_made_by_us, elsewhere), folder):
+    ours = (*filter(_is_made_by_us, elsewhere), folder)
+    if record := read_record(folder):
+        data = Path(record.data)
+        release = product_of(record.product).release(data)
+        if release and any(data.is_relative_to(path) for path in ours):
+            subprocess.run(release, check=False)
+    for path in ours:
         shutil.rmtree(path, ignore_errors=True)
 
 

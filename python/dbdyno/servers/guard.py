@@ -98,6 +98,8 @@ def _running(
         yield process
     finally:
         _stop(process, stop_signal)
+        if process.returncode < 0 and order["release"]:  # it was killed
+            subprocess.run(order["release"], check=False)
 
 
 def credentials(account: str | None) -> dict[str, Any]:

@@ -154,6 +154,7 @@ def _order(cluster: Cluster, groups: tuple[Group, ...], *, is_installed: bool) -
         "log": str(cluster.log),
         "stop_signal": blueprint.product.stop_signal,
         "clean_signal": blueprint.product.clean_signal,
+        "release": blueprint.product.release(cluster.data),
         "placement": {
             "cpus": placement.server_cpus.numbers if placement.server_cpus else (),
             "policy": policy_order(placement.numa) if placement.numa else None,

@@ -6,6 +6,7 @@ Knows nothing about processes: all servers are started, monitored and stopped in
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -140,7 +141,8 @@ class Product:
     ``shaping`` names the settings with which the files are created; ``loading`` returns, for the
     chosen settings, those under which data that is to be copied is loaded. ``format_of`` returns
     what, beyond the version, a program's files depend on. ``warm`` reads tables into the caches,
-    and returns a description.
+    and returns a description. ``releaser`` is a program which, given the data folder of a server
+    that was killed, releases what outlives it elsewhere; empty if nothing does.
     """
 
     name: Kind
@@ -165,11 +167,16 @@ class Product:
     is_clean: Callable[[Cluster], bool]
     failure_reason: Callable[[Sequence[str]], str | None]
     warm: Callable[[Connection, Sequence[str]], str]
+    releaser: str = ""
 
     @property
     def protocol(self) -> Protocol:
         """The protocol that it speaks."""
         return self.database.protocol
+
+    def release(self, data: Path) -> list[str]:
+        """Return the command that releases what outlives a killed server; empty if nothing does."""
+        return [sys.executable, "-I", "-S", self.releaser, str(data)] if self.releaser else []
 
     def shape_of(self, settings: Sequence[Setting]) -> dict[str, str]:
         """Return the settings with which the data files are created."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from psycopg import conninfo
 
 from dbdyno.databases.postgresql.database import DATABASE
+from dbdyno.databases.postgresql.server import shared_memory
 from dbdyno.databases.postgresql.server.binaries import catalog_of, find_binaries
 from dbdyno.databases.postgresql.server.settings import (
     check_settings,
@@ -141,4 +142,5 @@ PRODUCT = Product(
     is_clean=_is_clean,
     failure_reason=_failure_reason,
     warm=warm,
+    releaser=shared_memory.__file__,
 )
