@@ -17,6 +17,7 @@ use perf_event::data::{Record, SampleFlags};
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, Counter, Sampler};
 use perf_event_open_sys::ioctls;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::tasks::{Family, threads_of};
 
@@ -106,6 +107,7 @@ impl Events {
             Scope::Machine => vec![None],
             _ => family.alive().into_iter().flat_map(threads_of).map(Some).collect(),
         };
+        allow_files((threads.len() * cpus.len()) as u64);
         for cpu in cpus {
             let ring = events.rings.len();
             for thread in &threads {
@@ -158,6 +160,17 @@ impl Events {
             }
         }
     }
+}
+
+/// Let this process open so many more files, as far as its hard limit goes.
+///
+/// Thousands of sessions are more threads than files may usually be open. If it is not enough, the
+/// event that is one too many says so.
+fn allow_files(more: u64) {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = current.unwrap_or(u64::MAX).saturating_add(more);
+    let current = Some(maximum.unwrap_or(u64::MAX).min(wanted));
+    let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum });
 }
 
 fn builder(hz: u64, cpu: usize, scope: Scope, thread: Option<u32>) -> Builder<'static> {

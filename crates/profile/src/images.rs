@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use crate::functions::{Function, Kind};
@@ -16,11 +16,14 @@ const MAPPINGS_LAST: Duration = Duration::from_secs(1);
 /// The object files that the server's processes have mapped, and their functions.
 pub(crate) struct Images {
     server: u32,
-    program: Option<PathBuf>,
+    program: Option<Program>,
     processes: HashMap<u32, Listed>,
     /// By inode and path.
     symbols: HashMap<(u64, String), Symbols>,
 }
+
+/// A file by device and inode: its path may lead to another by now.
+type Program = (u64, u64);
 
 /// A process's mappings, and when they were read.
 struct Listed {
@@ -111,8 +114,8 @@ impl Listed {
     }
 }
 
-fn program_of(pid: u32) -> Option<PathBuf> {
-    fs::read_link(format!("/proc/{pid}/exe")).ok()
+fn program_of(pid: u32) -> Option<Program> {
+    fs::metadata(format!("/proc/{pid}/exe")).ok().map(|file| (file.dev(), file.ino()))
 }
 
 fn nameless(kind: Kind, object: &str) -> Function {

@@ -1,8 +1,11 @@
 //! A process that burns its time in one function is found there.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::hint::black_box;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -38,11 +41,20 @@ fn burns() {
 }
 
 fn burner() -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "burns"])
-        .env(BURNS, "1")
-        .spawn()
-        .unwrap()
+    burner_of(&std::env::current_exe().unwrap())
+}
+
+fn burner_of(program: &Path) -> Child {
+    let mut command = Command::new(program);
+    command.args(["--exact", "burns"]).env(BURNS, "1");
+    loop {
+        match command.spawn() {
+            Ok(child) => return child,
+            // A child of another test that has just begun still has the new file open for writing.
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
 
 fn cpus() -> Vec<usize> {
@@ -55,27 +67,87 @@ fn begun(server: u32) -> Profile {
     profile
 }
 
+/// What a profile shows of a process until it has been seen often enough.
+#[derive(Default)]
+struct Watched {
+    counts: Vec<Count>,
+    functions: Vec<Function>,
+    tasks: Vec<Task>,
+}
+
+impl Watched {
+    fn of(mut child: Child) -> Self {
+        let mut profile = begun(child.id());
+        let mut watched = Self::default();
+        let deadline = Instant::now() + PATIENCE;
+        while samples(&watched.counts) < ENOUGH && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(200));
+            let taken = profile.take_before(u64::MAX);
+            watched.counts.extend(taken.counts);
+            watched.functions.extend(taken.functions);
+            watched.tasks.extend(taken.tasks);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        watched
+    }
+
+    /// Most samples are in such a function.
+    fn assert_most(&self, is_it: impl Fn(&Function) -> bool) {
+        let all = samples(&self.counts);
+        let such =
+            self.counts.iter().filter(|count| is_it(&self.functions[count.function as usize]));
+        let such: u32 = such.map(|count| count.samples).sum();
+        assert!(all >= ENOUGH && such * 10 > all * 8, "{such} of {all}: {:?}", self.functions);
+    }
+}
+
+fn is_planted(its: &Function) -> bool {
+    its.name == "planted_function" && its.kind == Kind::Named
+}
+
+/// A program of this test's code at a path of its own.
+fn copied(name: &str, change: impl Fn(&mut Vec<u8>)) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("dbdyno-{name}-{}", std::process::id()));
+    let mut program = fs::read("/proc/self/exe").unwrap();
+    change(&mut program);
+    fs::write(&path, program).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
 #[test]
 fn the_planted_function_is_found() {
-    let mut child = burner();
-    let mut profile = begun(child.id());
-    let (mut counts, mut functions, mut tasks) = (Vec::new(), Vec::new(), Vec::new());
-    let deadline = Instant::now() + PATIENCE;
-    while samples(&counts) < ENOUGH && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(200));
-        let taken = profile.take_before(u64::MAX);
-        counts.extend(taken.counts);
-        functions.extend(taken.functions);
-        tasks.extend(taken.tasks);
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let is_planted = |its: &Function| its.name == "planted_function" && its.kind == Kind::Named;
-    let number = functions.iter().position(is_planted).unwrap() as u32;
-    let all = samples(&counts);
-    counts.retain(|count| count.function == number);
-    assert!(samples(&counts) * 10 > all * 8, "{} of {all}: {functions:?}", samples(&counts));
-    assert!(tasks.iter().any(|task| task.title.contains("--exact burns")));
+    let watched = Watched::of(burner());
+    watched.assert_most(is_planted);
+    assert!(watched.tasks.iter().any(|task| task.title.contains("--exact burns")));
+}
+
+#[test]
+fn a_program_that_was_replaced_while_it_runs_keeps_its_names() {
+    let program = copied("replaced", |_| ());
+    let child = burner_of(&program);
+    let other = copied("successor", Vec::clear);
+    fs::rename(other, &program).unwrap();
+    let watched = Watched::of(child);
+    fs::remove_file(program).unwrap();
+    watched.assert_most(is_planted);
+    assert!(watched.functions.iter().all(|its| !its.object.contains("(deleted)")));
+}
+
+#[test]
+fn a_program_without_any_names_is_counted_by_its_file() {
+    const SECTIONS: [std::ops::Range<usize>; 2] = [0x28..0x30, 0x3a..0x40];
+    let program = copied("nameless", |program| {
+        for at in SECTIONS {
+            program[at].fill(0);
+        }
+    });
+    let watched = Watched::of(burner_of(&program));
+    fs::remove_file(&program).unwrap();
+    let file = program.file_name().unwrap().to_str().unwrap();
+    watched
+        .assert_most(|its| its.kind == Kind::Unnamed && its.object == file && its.name.is_empty());
 }
 
 fn samples(counts: &[Count]) -> u32 {
