@@ -2,15 +2,27 @@
 
 from pathlib import Path
 
+from dbdyno.databases.local_process import is_in_our_numbering, is_of_age
 from dbdyno.databases.mysql.driver.connection import MysqlConnection
 
 PROGRAMS = ("mariadbd", "mysqld")
 
 
+_TOLERANCE_S = 10.0
+"""The server counts from when it has read its options, in whole seconds."""
+
+
 def process_id(connection: MysqlConnection) -> int | None:
     """Return its process, if it runs on this host and in this container."""
-    pid = connection.server_pid or _noted_pid(connection)
-    return pid if pid is not None and _is_server(pid) else None
+    if pid := connection.server_pid:
+        return pid if _is_server(pid) and is_in_our_numbering(pid) else None
+    noted = _noted_pid(connection)
+    return noted if noted and _is_server(noted) and _is_of_age(connection, noted) else None
+
+
+def _is_of_age(connection: MysqlConnection, pid: int) -> bool:
+    row = connection.execute("show global status like 'Uptime'").fetchone()
+    return row is not None and is_of_age(pid, float(row[1]), _TOLERANCE_S)
 
 
 def data_directory(connection: MysqlConnection) -> Path | None:

@@ -4,6 +4,14 @@ from pathlib import Path
 
 from psycopg import Connection, errors
 
+from dbdyno.databases.local_process import is_of_age
+
+_BEGAN = """
+select extract(epoch from clock_timestamp() - backend_start)::float8
+  from pg_stat_activity where pid = pg_backend_pid()
+"""
+_TOLERANCE_S = 1.0
+
 
 def process_id(connection: Connection) -> int | None:
     """Return its postmaster, if it runs on this host and in this container."""
@@ -12,12 +20,14 @@ def process_id(connection: Connection) -> int | None:
         command_line = Path(f"/proc/{backend}/cmdline").read_text()
     except OSError:
         return None
-    # A PID of another host may exist here by chance: the process title must name our session.
-    return (
-        parent_of(backend)
-        if "postgres" in command_line and connection.info.dbname in command_line
-        else None
-    )
+    # A PID of another host may exist here by chance: it must be our session.
+    is_like_ours = "postgres" in command_line and connection.info.dbname in command_line
+    return parent_of(backend) if is_like_ours and _is_ours(connection, backend) else None
+
+
+def _is_ours(connection: Connection, backend: int) -> bool:
+    row = connection.execute(_BEGAN).fetchone()
+    return row is not None and is_of_age(backend, row[0], _TOLERANCE_S)
 
 
 def parent_of(pid: int) -> int | None:
