@@ -89,21 +89,21 @@ def test_classes_are_counted_without_a_profile(database: Server):
 
 
 @pytest.mark.parametrize(
-    ("code", "fix"),
+    ("code", "paranoid", "fix"),
     [
-        (errno.EACCES, "sysctl kernel.perf_event_paranoid=1"),
-        (errno.EMFILE, "ulimit -n"),
-        (errno.ENOENT, "the kernel cannot"),
+        (errno.EACCES, 3, "sysctl kernel.perf_event_paranoid=1"),
+        (errno.EACCES, 1, "a seccomp profile that permits perf_event_open"),
+        (errno.EPERM, 3, "a seccomp profile that permits perf_event_open"),
+        (errno.ENOSYS, 3, "outside of the sandbox"),
+        (errno.EMFILE, 3, "ulimit -n"),
+        (errno.ENOENT, 3, "the kernel cannot"),
     ],
 )
-def test_a_refusal_says_what_would_permit_it(code: int, fix: str, tmp_path: Path):
+def test_a_refusal_says_what_would_permit_it(code: int, paranoid: int, fix: str, tmp_path: Path):
     level = tmp_path / "proc/sys/kernel/perf_event_paranoid"
     level.parent.mkdir(parents=True)
-    level.write_text("3\n")
-    assert fix in reason_of(OSError(code, os.strerror(code)), tmp_path)
-    level.write_text("1\n")
-    if code == errno.EACCES:
-        assert "perf_event_open" in reason_of(OSError(code, "denied"), tmp_path)
+    level.write_text(f"{paranoid}\n")
+    assert fix in reason_of(OSError(code, os.strerror(code)), tmp_path, os.getpid())
 
 
 def test_a_run_goes_on_where_the_kernel_permits_no_profile(

@@ -10,7 +10,7 @@ from dbdyno.analysis.compare.verdicts import change
 from dbdyno.analysis.events.checkpoint_events import missing_cycle
 from dbdyno.analysis.processor.cpu_profile import cpu_profile
 from dbdyno.analysis.series.distributions import response_ms
-from dbdyno.analysis.series.readings import was_read
+from dbdyno.analysis.series.readings import lack_of, was_read
 from dbdyno.analysis.series.steadiness import unasked_shift
 from dbdyno.analysis.series.timeline import timeline
 from dbdyno.analysis.series.totals import duration_s, paused_s, throughput, transactions
@@ -25,7 +25,7 @@ from dbdyno.analysis.waits.disturbance import (
 from dbdyno.analysis.waits.processor_time import SATURATED, processor_time, sees_server
 from dbdyno.analysis.waits.session_samples import unsampled_s
 from dbdyno.formatting import count, counted, percent, seconds, significant, tps
-from dbdyno.model.counters import Machine
+from dbdyno.model.counters import PROFILE, Machine
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Run
 
@@ -124,10 +124,14 @@ def shared_host(run: Run) -> str | None:
 def incomplete_profile(run: Run) -> str | None:
     """The profile shows 5 % more or less CPU time of the server than the kernel counted, or worse.
 
-    That is beyond three standard errors of its number of samples, too.
+    That is beyond three standard errors of its number of samples, too. Or it ended before the load.
     """
     found = cpu_profile(run)
-    if found is None or not found.counted_s:
+    if found is None:
+        return None
+    if (why := lack_of(run, PROFILE)) is not None:
+        return f"incomplete profile: {why}"
+    if not found.counted_s:
         return None
     off_s = abs(found.sampled_s - found.counted_s)
     if off_s < max(PROFILE_OFF_MIN * found.counted_s, 3 * found.sampling_error_s):

@@ -5,6 +5,8 @@ Where the kernel does not permit it, the reason is recorded with what would perm
 """
 
 import errno
+import os
+import pwd
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -12,6 +14,7 @@ from pathlib import Path
 
 from dbdyno.engine import Profile, ProfileCount, ProfiledFunction, ProfileTaken
 from dbdyno.host import files
+from dbdyno.host.processes import read_process
 from dbdyno.model.counters import PROFILE
 from dbdyno.model.frame import Started
 from dbdyno.model.telemetry import ProfileCounts, ProfileFacts, ProfileFunction, TaskClass
@@ -23,6 +26,7 @@ SECOND_NS = 1_000_000_000
 LOOK_NS = SECOND_NS // 10
 """A process that begins is asked for its title while it exists."""
 FOR_EVER_NS = 2**63
+ENDED = "the server's process ended during the load: what came after it was not profiled"
 
 _CPUS = "sys/devices/system/cpu/online"
 _PARANOID = "proc/sys/kernel/perf_event_paranoid"
@@ -48,6 +52,7 @@ class ProfileTask:
         self._publisher = publisher
         self._profile: Profile | None = None
         self._functions = 0
+        self._began: int | None = None
         self._noted: dict[tuple[int, int], str] = {}
         self._lost = 0
 
@@ -57,10 +62,12 @@ class ProfileTask:
             reason = "the server's process is not known: it runs on another host or in a container"
             self._publisher.publish_lack(PROFILE, reason)
             return
+        first = read_process(self._root, self._server)
+        self._began = None if first is None else first.started
         try:
             self._profile = Profile(self._server, self._hz, cpus(self._root))
         except OSError as error:
-            self._publisher.publish_lack(PROFILE, reason_of(error, self._root))
+            self._publisher.publish_lack(PROFILE, reason_of(error, self._root, self._server))
 
     def read_baseline(self) -> None:
         """Do nothing: samples are taken from the beginning of the load."""
@@ -98,6 +105,9 @@ class ProfileTask:
         self._publisher.publish(facts)
 
     def _publish(self, taken: ProfileTaken) -> None:
+        first = None if self._server is None else read_process(self._root, self._server)
+        if first is None or first.ending or first.started != self._began:
+            self._publisher.publish_lack(PROFILE, ENDED)
         self._lost += taken.lost
         for task in taken.tasks:
             self._noted[task.pid, task.tid] = task.title
@@ -142,21 +152,45 @@ def cpus(root: Path) -> list[int]:
     return found
 
 
-def reason_of(error: OSError, root: Path) -> str:
+def reason_of(error: OSError, root: Path, server: int) -> str:
     """Return why there is no profile, and what would permit it."""
+    level = files.number(root / _PARANOID)
     match error.errno:
+        case errno.EACCES if (owner := _other_account(root, server)) is not None:
+            return (
+                f"the server runs under another account: run dbdyno as root, or as {owner} "
+                f"(sudo -u {owner})"
+            )
+        case errno.EACCES if level is not None and level > 1:
+            return (
+                f"the kernel does not permit it (kernel.perf_event_paranoid is {level}): "
+                "sysctl kernel.perf_event_paranoid=1"
+            )
         case errno.EACCES | errno.EPERM:
-            level = files.number(root / _PARANOID)
-            if level is not None and level > 1:
-                return (
-                    f"the kernel does not permit it (kernel.perf_event_paranoid is {level}): "
-                    "sysctl kernel.perf_event_paranoid=1"
-                )
             return (
                 "the kernel does not permit it: in a container, --cap-add PERFMON and a seccomp "
                 "profile that permits perf_event_open"
+            )
+        case errno.ENOSYS:
+            return (
+                "the kernel has no perf_event_open, or a sandbox hides it: run dbdyno outside "
+                "of the sandbox"
             )
         case errno.EMFILE:
             return "the server has more threads than files may be open: ulimit -n 1000000"
         case _:
             return f"the kernel cannot: {error.strerror}"
+
+
+def _other_account(root: Path, server: int) -> str | None:
+    """Return the server's account, if it is not ours and we are not root."""
+    try:
+        owner = Path(f"{root}/proc/{server}").stat().st_uid
+    except OSError:
+        return None
+    if os.geteuid() in (0, owner):
+        return None
+    try:
+        return pwd.getpwuid(owner).pw_name
+    except KeyError:  # an account of a container
+        return f"#{owner}"
