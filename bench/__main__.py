@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 
-from bench import ceiling, compare_command, footprint, home, loading, telemetry
+from bench import ceiling, compare_command, footprint, home, loading, profile_cost, telemetry
 from bench.cases import Case, cases
 from bench.ceiling import Report
 from bench.compare import compare_all
@@ -69,6 +69,7 @@ def _parts(kind: Kind, tally: Tally, options: argparse.Namespace) -> Mapping[str
         "footprint": lambda at: footprint.measure(report, at.server, options.io),
         "home": lambda at: home.measure(report, at.server),
         "telemetry": lambda at: telemetry.measure(report, at.server, at.socket),
+        "profile": lambda at: profile_cost.measure(report, at.server, at.socket),
         **{name: partial(_compare, report, part) for name, part in compare_command.PARTS.items()},
     }
 

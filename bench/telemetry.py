@@ -60,6 +60,7 @@ class Watched:
     clients: int
     pairs: Mapping[Level, int]
     """As many as the level's bound needs to be decided."""
+    profile_hz: int | None = None
 
     def options(self, level: Level, blocks: int) -> RunOptions:
         """The options of ``dbdyno run``, on fresh data."""
@@ -67,6 +68,7 @@ class Watched:
             clients=self.clients,
             scale=self.scale,
             telemetry=level,
+            profile_hz=self.profile_hz,
             warmup_ns=LEAD * BLOCK_NS,
             duration_ns=blocks * BLOCK_NS,
             interval_ns=BLOCK_NS,
