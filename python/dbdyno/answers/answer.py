@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct, field
 
 from dbdyno.analysis.series.timeline import Timeline, timeline
-from dbdyno.model.comparison import Comparison
+from dbdyno.model.comparison import Comparison, ProfileDifference
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import Run
 from dbdyno.model.study import StudyRecord, StudySpec
@@ -163,7 +163,17 @@ class QueueOf(Struct, frozen=True, kw_only=True):
     trial: Trial
 
 
-Shown: TypeAlias = TableOf | CurveOf | ScatterOf | PartsOf | QueueOf
+class ProfileOf(Struct, frozen=True, kw_only=True):
+    """Where the server's CPU time per transaction went in two variants, and what changed."""
+
+    title: str
+    after: str
+    """The second variant."""
+    subsystems: Sequence[ProfileDifference]
+    functions: Sequence[ProfileDifference]
+
+
+Shown: TypeAlias = TableOf | CurveOf | ScatterOf | PartsOf | QueueOf | ProfileOf
 
 
 class Answered(Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from dbdyno.registry import declared
 
 CONTRASTS = "contrasts"
 LIMITS = "limits"
+SERVER_CPU = "server-cpu"
 NOTHING_COMPARED = "the study compares nothing; add a [[contrast]] to its file"
 
 Answers: TypeAlias = Sequence[tuple[Question, Answered]]
@@ -33,15 +34,19 @@ def all_answers() -> dict[str, Answer]:
 
 def answered(trials: Trials) -> list[tuple[Question, Answered]]:
     """Every answer that the study requests."""
-    return [(question, _guarded(question, trials)) for question in questions(trials.spec)]
+    is_profiled = any(trial.record.server_profile for trial in trials.trials)
+    asked = questions(trials.spec, is_profiled=is_profiled)
+    return [(question, _guarded(question, trials)) for question in asked]
 
 
-def questions(spec: StudySpec) -> Sequence[Question]:
+def questions(spec: StudySpec, *, is_profiled: bool) -> Sequence[Question]:
     """The questions of the file, then those that every study has and the file leaves out."""
     questions = list(spec.answers)
     asked = {question.answer for question in questions}
     if spec.contrasts and CONTRASTS not in asked:
         questions.append(Question(answer=CONTRASTS))
+    if spec.contrasts and is_profiled and SERVER_CPU not in asked:
+        questions.append(Question(answer=SERVER_CPU))
     if not questions:
         questions.append(Question(answer="table"))
     if LIMITS not in asked:

@@ -12,10 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbdyno.analysis.compare.compare import compare
+from dbdyno.analysis.compare.profile_differences import compare_profiles
 from dbdyno.analysis.compare.unequal_conditions import unequal_durability
 from dbdyno.answers.answer import Trial, Trials
-from dbdyno.answers.grouping import pairs
+from dbdyno.answers.grouping import pairs, title_of
 from dbdyno.model.comparison import Comparison
+from dbdyno.model.record import RunRecord
 from dbdyno.model.study import Contrast
 
 DURABILITY, SETTINGS = "durability", "set"
@@ -30,6 +32,11 @@ class _PairedContrast(NamedTuple):
     contrast: Contrast
     others: Levels
     both: Sequence[tuple[Trial, Trial]]
+
+    @property
+    def records(self) -> tuple[list[RunRecord], list[RunRecord]]:
+        """The runs of both sides, in pairs."""
+        return [one.record for one, _ in self.both], [other.record for _, other in self.both]
 
     def is_against_the_same(self, other: "_PairedContrast") -> bool:
         """Whether the other compares another level with the same runs."""
@@ -58,15 +65,32 @@ def contrasted(trials: Trials) -> list[Contrasted]:
         for others, both in _by_others(trials, contrast)
     ]
     alone = [_compared(trials, of) for of in found]
+    profiles = compare_profiles([of.records for of in found], paired=True)
     return [
-        Contrasted(of.contrast, of.others, _compared(trials, of, _beside(of, found, alone)))
-        for of in found
+        Contrasted(
+            of.contrast,
+            of.others,
+            replace(
+                _compared(trials, of, _beside(of, found, alone)),
+                server_subsystems=profile.subsystems,
+                server_functions=profile.functions,
+            ),
+        )
+        for of, profile in zip(found, profiles, strict=True)
     ]
 
 
 def comparisons(trials: Trials) -> list[Comparison]:
     """The comparisons alone."""
     return [one.comparison for one in contrasted(trials)]
+
+
+def heading(trials: Trials, of: Contrasted) -> str:
+    """``Statement order branches-first against as-written``."""
+    title = title_of(trials, of.contrast.factor)
+    if "_" not in title:  # the name of a setting is written as the server has it
+        title = f"{title[:1].upper()}{title[1:]}"
+    return f"{title} {of.contrast.after} against {of.contrast.before}"
 
 
 def levels_text(levels: Levels) -> str:
@@ -98,11 +122,9 @@ def _beside(
 
 
 def _compared(trials: Trials, of: _PairedContrast, beside: Sequence[float] = ()) -> Comparison:
-    contrast, others, both = of
-    before, after = ([trial.record for trial in side] for side in zip(*both, strict=True))
+    contrast, others, _ = of
     found = compare(
-        before,
-        after,
+        *of.records,
         contrast.metrics or trials.spec.metrics,
         labels=(_label(contrast.before, others), _label(contrast.after, others)),
         margin=contrast.margin,
@@ -125,8 +147,7 @@ def _unequal(trials: Trials, of: _PairedContrast) -> list[str]:
         return []
     first, second = (one.get(SETTINGS, {}) for one in options)
     return unequal_durability(
-        [trial.record for trial, _ in both],
-        [trial.record for _, trial in both],
+        *of.records,
         (contrast.before, contrast.after),
         [name for name in first | second if first.get(name) != second.get(name)],
     )

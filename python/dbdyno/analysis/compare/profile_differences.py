@@ -14,7 +14,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from msgspec.structs import replace
 
+from dbdyno.analysis.processor.subsystems import CLASSES, TITLES
 from dbdyno.analysis.statistics.effect import Effect, holm, paired_effect, unpaired_effect
+from dbdyno.formatting import NOTHING, milliseconds
 from dbdyno.model.comparison import ProfileDifference
 from dbdyno.model.record import ProcessorPart, RunRecord, ServerProfile
 
@@ -134,3 +136,41 @@ def _judged(found: Sequence[Sequence[ProfileDifference]]) -> list[list[ProfileDi
     return [
         sorted(of, key=lambda one: (not one.has_changed, -abs(one.difference_us))) for of in judged
     ]
+
+
+def subsystem_text(part: ProfileDifference) -> str:
+    """What it is for."""
+    return TITLES.get(part.subsystem, part.subsystem)
+
+
+def processes_text(part: ProfileDifference) -> str:
+    """Whose time it is."""
+    return CLASSES.get(part.processes, part.processes)
+
+
+def time_text(us: float) -> str:
+    """A time per transaction."""
+    return milliseconds(us / 1e3)
+
+
+def signed_text(us: float) -> str:
+    """A difference of times, with its sign."""
+    return f"{'+' if us > 0 else '−' if us < 0 else ''}{time_text(abs(us))}"
+
+
+def interval_text(part: ProfileDifference) -> str:
+    """The interval of the difference; nothing for single runs."""
+    if part.low_us is None or part.high_us is None:
+        return NOTHING
+    return f"{signed_text(part.low_us)} to {signed_text(part.high_us)}"
+
+
+def changed_texts(found: Sequence[ProfileDifference], most: int = 3) -> list[str]:
+    """What differs by more than chance, each by name with its difference; not more than that."""
+    changed = [one for one in found if one.has_changed]
+    texts = [
+        f"{one.function or subsystem_text(one)} {signed_text(one.difference_us)} "
+        f"({interval_text(one)})"
+        for one in changed[:most]
+    ]
+    return [*texts, f"{len(changed) - most} more"] if len(changed) > most else texts

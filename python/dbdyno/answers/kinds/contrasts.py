@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 from dbdyno.analysis.compare.verdicts import ALPHA, changes, ratio_text
 from dbdyno.analysis.statistics.effect import simes
 from dbdyno.answers.answer import Answer, Answered, Claim, Trials
-from dbdyno.answers.grouping import title_of
 from dbdyno.answers.intervals import lowered, range_text
-from dbdyno.answers.level_contrasts import Contrasted, contrasted, levels_text
+from dbdyno.answers.level_contrasts import Contrasted, contrasted, heading, levels_text
 from dbdyno.answers.tables import table
 from dbdyno.formatting import NOTHING, counted, percent, significant
 from dbdyno.model.comparison import CHANGED, VERDICTS, MetricComparison, Repeats, Verdict
@@ -54,7 +53,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
         "What was compared",
         rows,
         {
-            "contrast": lambda row: _heading(trials, row[0]),
+            "contrast": lambda row: heading(trials, row[0]),
             "at": lambda row: levels_text(row[0].others) or "all",
             "metric": lambda row: f"{row[1].title}, {row[1].unit}",
             "before": lambda row: significant(row[1].before),
@@ -76,7 +75,7 @@ def _single(trials: Trials, of: Contrasted, metric: MetricComparison) -> Claim:
     shared = [*of.comparison.unequal, *of.comparison.doubts] if is_first else []
     at = f" at {levels_text(of.others)}" if of.others else ""
     return Claim(
-        sentence=f"{_heading(trials, of)}{at}: {lowered(metric.sentence)}",
+        sentence=f"{heading(trials, of)}{at}: {lowered(metric.sentence)}",
         is_decided=metric.verdict != "cannot tell",
         effect=metric.ratio,
         low=metric.low,
@@ -110,7 +109,7 @@ def _several(trials: Trials, found: Sequence[Found]) -> Claim:
             "over all points together none is significant (Simes)"
         )
     return Claim(
-        sentence=f"{_heading(trials, of)}: {lowered(metric.title)} {'; '.join(parts)}",
+        sentence=f"{heading(trials, of)}: {lowered(metric.title)} {'; '.join(parts)}",
         is_decided=any(one.verdict == "same" for one in metrics) or _is_changed(metrics),
         doubt="; ".join(doubts),
         evidence={levels_text(at.others): one.verdict for at, one in found},
@@ -142,14 +141,6 @@ def _is_changed(metrics: Sequence[MetricComparison]) -> bool:
     chances = [one.p_adjusted for one in metrics if one.p_adjusted is not None]
     by_single_runs = any(one.p_adjusted is None and one.verdict in CHANGED for one in metrics)
     return by_single_runs or simes(chances) < ALPHA
-
-
-def _heading(trials: Trials, of: Contrasted) -> str:
-    """``Statement order branches-first against as-written``."""
-    title = title_of(trials, of.contrast.factor)
-    if "_" not in title:  # the name of a setting is written as the server has it
-        title = f"{title[:1].upper()}{title[1:]}"
-    return f"{title} {of.contrast.after} against {of.contrast.before}"
 
 
 def _missed(metric: MetricComparison) -> Iterator[str]:

@@ -3,8 +3,16 @@
 from collections.abc import Sequence
 from functools import partial
 
-from dbdyno.analysis.processor.subsystems import CLASSES, TITLES
-from dbdyno.formatting import NOTHING, milliseconds
+from dbdyno.analysis.compare.profile_differences import (
+    changed_texts,
+    interval_text,
+    processes_text,
+    signed_text,
+    subsystem_text,
+    time_text,
+)
+from dbdyno.answers.answer import ProfileOf
+from dbdyno.explain.sentences import capitalized
 from dbdyno.model.comparison import Comparison, ProfileDifference
 from dbdyno.report.charts.icicle import IciclePart, draw_icicle
 from dbdyno.report.charts.plot import at_each_width
@@ -21,11 +29,17 @@ def profile_blocks(comparison: Comparison) -> list[Block]:
     """Both tables, and an icicle that is coloured by what changed; nothing without profiles."""
     if not comparison.server_subsystems:
         return []
+    profile = ProfileOf(
+        title="Server CPU time per transaction",
+        after=comparison.after,
+        subsystems=comparison.server_subsystems,
+        functions=comparison.server_functions,
+    )
     return [
         Text(text=_MEANING),
         _table("By subsystem", comparison.server_subsystems[:_ROWS_MAX]),
         _table("By function", comparison.server_functions[:_ROWS_MAX]),
-        _figure(comparison),
+        profile_figure(profile, "server-cpu-difference"),
     ]
 
 
@@ -39,12 +53,12 @@ def _table(caption: str, parts: Sequence[ProfileDifference]) -> Table:
             (
                 "*" if part.has_changed else "",
                 *((part.function,) if has_functions else ()),
-                _title(part),
-                _processes(part),
-                milliseconds(part.before_us / 1e3),
-                milliseconds(part.after_us / 1e3),
-                signed(part.difference_us),
-                _interval(part),
+                subsystem_text(part),
+                processes_text(part),
+                time_text(part.before_us),
+                time_text(part.after_us),
+                signed_text(part.difference_us),
+                interval_text(part),
             )
             for part in parts
         ],
@@ -53,50 +67,31 @@ def _table(caption: str, parts: Sequence[ProfileDifference]) -> Table:
     )
 
 
-def signed(us: float) -> str:
-    """A difference of times, with its sign."""
-    return f"{'+' if us > 0 else '−' if us < 0 else ''}{milliseconds(abs(us) / 1e3)}"
-
-
-def _interval(part: ProfileDifference) -> str:
-    if part.low_us is None or part.high_us is None:
-        return NOTHING
-    return f"{signed(part.low_us)} to {signed(part.high_us)}"
-
-
-def _title(part: ProfileDifference) -> str:
-    return TITLES.get(part.subsystem, part.subsystem)
-
-
-def _processes(part: ProfileDifference) -> str:
-    return CLASSES.get(part.processes, part.processes)
-
-
-def _figure(comparison: Comparison) -> Figure:
+def profile_figure(profile: ProfileOf, name: str) -> Figure:
     """As wide as the larger of both sides: what is gone is seen as well as what is new."""
-    functions = comparison.server_functions
     parts = [
         _part(
             whole,
-            f"{_title(whole)} ({_processes(whole)})",
+            f"{subsystem_text(whole)} ({processes_text(whole)})",
             [
                 _part(part, part.function)
-                for part in functions
+                for part in profile.functions
                 if (part.processes, part.subsystem) == (whole.processes, whole.subsystem)
             ],
         )
-        for whole in sorted(comparison.server_subsystems, key=_width, reverse=True)
+        for whole in sorted(profile.subsystems, key=_width, reverse=True)
     ]
+    changed = [*changed_texts(profile.subsystems), *changed_texts(profile.functions)]
     return Figure(
-        id="server-cpu-difference",
-        caption="Subsystems, and below them the functions that changed most. Width: CPU time per "
-        "transaction on the side that has more of it.",
-        summary=_MEANING,
-        table=_table("By function", functions),
+        id=name,
+        caption=f"{profile.title}: subsystems, and below them the functions that changed most. "
+        "Width: CPU time per transaction on the side that has more of it.",
+        summary=f"{capitalized(', '.join(changed) or 'nothing')} differs by more than chance.",
+        table=_table("By function", profile.functions),
         svg=at_each_width(partial(draw_icicle, parts, 2)),
         key=[
-            ("--red", f"more in {comparison.after}"),
-            ("--blue", f"less in {comparison.after}"),
+            ("--red", f"more in {profile.after}"),
+            ("--blue", f"less in {profile.after}"),
             ("--grey", "no difference beyond chance"),
         ],
     )
@@ -108,5 +103,5 @@ def _width(part: ProfileDifference) -> float:
 
 def _part(part: ProfileDifference, name: str, parts: Sequence[IciclePart] = ()) -> IciclePart:
     more = "red" if part.difference_us > 0 else "blue"
-    text = f"{milliseconds(part.after_us / 1e3)}, {signed(part.difference_us)}"
+    text = f"{time_text(part.after_us)}, {signed_text(part.difference_us)}"
     return IciclePart(name, _width(part), text, parts, more if part.has_changed else "grey")

@@ -8,6 +8,7 @@ from dbdyno.answers.answer import (
     Answered,
     CurveOf,
     PartsOf,
+    ProfileOf,
     QueueOf,
     ScatterOf,
     Shown,
@@ -19,6 +20,7 @@ from dbdyno.report.charts.curves import curve_figure
 from dbdyno.report.charts.parts import parts_figure
 from dbdyno.report.charts.scatter import scatter_figure
 from dbdyno.report.content import Block, Figure, PageSection, Sentence, Table, Text
+from dbdyno.report.pages.profile_differences import profile_figure
 from dbdyno.report.sections import locks
 
 
@@ -62,6 +64,8 @@ def _shown(shown: Shown, name: str) -> Iterator[Block]:
         yield scatter_figure(shown, name)
     elif isinstance(shown, PartsOf):
         yield parts_figure(shown, name)
+    elif isinstance(shown, ProfileOf):
+        yield profile_figure(shown, name)
     else:
         yield from queue_blocks(shown, name)
 
