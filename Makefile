@@ -12,6 +12,8 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export MATURIN_PEP517_ARGS := --locked
+# Each process of pytest would compile all tests.
+unexport PYTHONDONTWRITEBYTECODE
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.lua' -o -name Cargo.toml \) -print)
 PYTHON_SOURCES := $(shell find python -name '*.py')
@@ -20,7 +22,7 @@ FRONTEND_BUNDLE := python/dbdyno/report/static/report.js
 # What these tests find out depends on which other programs run: they run alone.
 MEASURING_TESTS := tests/planted
 
-.PHONY: help build demo test lint audit fuzz fast format bench docs gallery truth lock clean
+.PHONY: help build demo test rust lint audit fuzz fast format bench docs gallery truth lock clean
 .DEFAULT_GOAL := help
 
 help: ## Lists the targets.
@@ -33,12 +35,17 @@ demo: build ## Measures a private PostgreSQL for a few seconds; writes demo/repo
 	DBDYNO_HOME=$(CURDIR)/demo/home $(BIN)/dbdyno run tpcb --server postgres -s 2 -c 8 -T 10 --warmup 2 --max-disturbance 100% --report demo/report.html
 	@echo "$(CURDIR)/demo/report.html"
 
-test: lint ## Runs linters, every test of both languages, and the fuzzers for a while.
+test: build ## Runs linters, every test of both languages, and the fuzzers for a while.
 	tools/test-needs.sh
+	tools/beside.sh '$(COMPUTING)' \
+		$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(MEASURING_TESTS:%=--ignore=%)
+	$(BIN)/python -m pytest $(MEASURING_TESTS)
+
+# What a variable calls is not run where make only lists commands.
+COMPUTING = $(MAKE) lint rust
+rust: build ## Runs the tests of Rust, and the fuzzers for a while.
 	cargo test --workspace --locked --quiet
 	$(MAKE) fuzz FUZZ_BOUND='-seed=1 -runs=100000'
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(MEASURING_TESTS:%=--ignore=%)
-	$(BIN)/python -m pytest $(MEASURING_TESTS)
 
 lint: build ## Checks lints, formats, types, and the licenses and sources of dependencies.
 	$(BIN)/ruff check .
