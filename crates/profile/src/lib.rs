@@ -13,6 +13,7 @@ mod images;
 mod kernel;
 mod mappings;
 mod profile;
+mod source_files;
 mod symbols;
 mod tally;
 mod tasks;

@@ -3,16 +3,24 @@
 //! Names come from the symbol tables of the file and of its debug file. A stripped binary exports
 //! its global functions only; `.eh_frame`, which unwinding needs, delimits the static ones too.
 //! The linker keeps the functions of one source file together, so that a function without a name
-//! is called after its nearest named neighbour.
+//! is called after its nearest neighbour with a name; or, where a library hides all of its names,
+//! after the source file that it or its nearest neighbour mentions.
 
 use std::fmt::Write;
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use gimli::{BaseAddresses, EhFrame, LittleEndian, UnwindSection};
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef, SymbolKind};
 
+use crate::source_files::{Mention, mentions};
+
+/// How far a name is worth more than a source file that is mentioned nearer by.
+const NEIGHBOURHOOD: u64 = 16 << 10;
+/// The beginnings of names of templates of C++'s own library, which lie in any file that uses them.
+const OF_ANY_FILE: [&str; 4] = ["_ZSt", "_ZNSt", "_ZNKSt", "_ZN9__gnu_cxx"];
 /// Where debug files are installed, by build id.
 const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
 
@@ -21,6 +29,8 @@ const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
 pub(crate) struct Symbols {
     /// By their first address, each once.
     functions: Vec<Known>,
+    /// By their address.
+    mentions: Vec<Mention>,
     segments: Vec<Segment>,
 }
 
@@ -45,7 +55,7 @@ struct Segment {
 pub(crate) enum Named {
     /// Its own name.
     Exact(String),
-    /// It has none here; its nearest neighbour's.
+    /// It has none here: its nearest neighbour's, or a source file with its folder.
     Near(String),
 }
 
@@ -77,7 +87,10 @@ impl Symbols {
                 address: header.p_vaddr(endian),
             })
         });
-        Self { functions, segments: segments.collect() }
+        let segments = segments.collect();
+        let mut symbols = Self { functions, mentions: Vec::new(), segments };
+        symbols.mentions = mentions(&elf, |address| symbols.nameless(address));
+        symbols
     }
 
     /// Name the function that contains a byte of the file; None if there is none.
@@ -90,26 +103,77 @@ impl Symbols {
     }
 
     fn at_address(&self, address: u64) -> Option<Named> {
-        let next = self.functions.partition_point(|known| known.starts_at <= address);
-        let index = next.checked_sub(1)?;
+        let index = self.index_at(address)?;
+        let own = self.own_name(index, address).map(|name| Named::Exact(readable(name)));
+        own.or_else(|| self.neighbour(index, address).map(Named::Near))
+    }
+
+    fn index_at(&self, address: u64) -> Option<usize> {
+        self.functions.partition_point(|known| known.starts_at <= address).checked_sub(1)
+    }
+
+    fn own_name(&self, index: usize, address: u64) -> Option<&str> {
         let found = &self.functions[index];
-        match &found.name {
-            Some(name) if found.length == 0 || address - found.starts_at < found.length => {
-                Some(Named::Exact(readable(name)))
+        let is_within = found.length == 0 || address - found.starts_at < found.length;
+        found.name.as_deref().filter(|_| is_within)
+    }
+
+    /// The extent of the function at an address, if it has no name: else that says more.
+    fn nameless(&self, address: u64) -> Option<Range<u64>> {
+        let found = &self.functions[self.index_at(address)?];
+        let extent = found.starts_at..found.starts_at + found.length;
+        (found.name.is_none() && extent.contains(&address)).then_some(extent)
+    }
+
+    /// The nearest function that has a name, or source file that is mentioned.
+    fn neighbour(&self, index: usize, address: u64) -> Option<String> {
+        let named = self.nearest_name(index, address, |name| !is_of_any_file(name));
+        let mentioned = self.nearest_mention(address);
+        match (named, mentioned) {
+            (Some((far, _)), Some((near, file))) if far > NEIGHBOURHOOD.max(near) => {
+                Some(file.to_owned())
             }
-            _ => self.neighbour(index, address).map(|name| Named::Near(readable(name))),
+            (Some((_, name)), _) => Some(readable(name)),
+            (None, Some((_, file))) => Some(file.to_owned()),
+            (None, None) => {
+                self.nearest_name(index, address, |_| true).map(|(_, name)| readable(name))
+            }
         }
     }
 
-    /// The nearest function that has a name, on either side.
-    fn neighbour(&self, index: usize, address: u64) -> Option<&str> {
-        let distance = |known: &&Known| known.starts_at.abs_diff(address);
-        let is_named = |known: &&Known| known.name.is_some();
-        let before = self.functions[..=index].iter().rev().find(is_named);
-        let after = self.functions[index + 1..].iter().find(is_named);
-        let nearest = before.into_iter().chain(after).min_by_key(distance)?;
-        nearest.name.as_deref()
+    /// With its distance.
+    fn nearest_name(
+        &self,
+        index: usize,
+        address: u64,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> Option<(u64, &str)> {
+        let (before, after) = self.functions.split_at(index + 1);
+        let mut before = before.iter().rev().filter_map(|its| its.named(address));
+        let mut after = after.iter().filter_map(|its| its.named(address));
+        let is_meant = |found: &(u64, &str)| is_meant(found.1);
+        let nearest = [before.find(is_meant), after.find(is_meant)];
+        nearest.into_iter().flatten().min_by_key(|&(distance, _)| distance)
     }
+
+    /// With its distance.
+    fn nearest_mention(&self, address: u64) -> Option<(u64, &str)> {
+        let next = self.mentions.partition_point(|its| its.address <= address);
+        let around = &self.mentions[next.saturating_sub(1)..self.mentions.len().min(next + 1)];
+        let distances = around.iter().map(|its| (its.address.abs_diff(address), &*its.file));
+        distances.min_by_key(|&(distance, _)| distance)
+    }
+}
+
+impl Known {
+    /// Its name, if it has one, and how far from its beginning an address is.
+    fn named(&self, address: u64) -> Option<(u64, &str)> {
+        Some((self.starts_at.abs_diff(address), self.name.as_deref()?))
+    }
+}
+
+fn is_of_any_file(name: &str) -> bool {
+    OF_ANY_FILE.iter().any(|beginning| name.starts_with(beginning))
 }
 
 fn add_named<'a>(elf: &ElfFile64<'a, Endianness, impl ReadRef<'a>>, functions: &mut Vec<Known>) {
@@ -189,7 +253,8 @@ mod tests {
     fn with(functions: Vec<Known>) -> Symbols {
         Symbols {
             functions,
-            segments: vec![Segment { offset: 0x100, length: 0x100, address: 0x1000 }],
+            mentions: Vec::new(),
+            segments: vec![Segment { offset: 0x100, length: 0x10_0000, address: 0x1000 }],
         }
     }
 
@@ -217,10 +282,26 @@ mod tests {
     }
 
     #[test]
+    fn a_library_without_names_is_known_by_the_source_files_it_mentions() {
+        let mut symbols = with(vec![
+            known(0x1000, 0x10, Some("exported")),
+            known(0x2000, 0x10, None),
+            known(0x2_0000, 0x10, Some("_ZNSt6vectorIjE17_M_realloc_insertEv")),
+            known(0x2_0010, 0x40, None),
+        ]);
+        symbols.mentions.push(Mention { address: 0x2_1000, file: "row/row0sel.cc".into() });
+        let near = |address: u64| symbols.at_offset(address - 0x1000 + 0x100);
+        assert_eq!(near(0x2000), Some(Named::Near("exported".into())));
+        assert_eq!(near(0x2_0010), Some(Named::Near("row/row0sel.cc".into())));
+        symbols.mentions.clear();
+        assert_eq!(symbols.at_offset(0x1_f110), Some(Named::Near("exported".into())));
+    }
+
+    #[test]
     fn an_address_outside_of_all_segments_has_no_name() {
         let symbols = with(vec![known(0x1000, 0, Some("a"))]);
         assert_eq!(symbols.at_offset(0xff), None);
-        assert_eq!(symbols.at_offset(0x200), None);
+        assert_eq!(symbols.at_offset(0x10_0100), None);
     }
 
     #[test]
