@@ -1,7 +1,8 @@
 """What PostgreSQL's functions are for, by the folders of its source tree.
 
 Distributions leave only the exported functions their names. The linker keeps the functions of one
-source file together, so a function without a name has the nearest exported one's purpose.
+source file together, so a function without a name has the nearest exported one's purpose; in the
+middle of a large file, where none is near, that of the source file which it mentions.
 """
 
 from dbdyno.model.database import Subsystems
@@ -25,6 +26,7 @@ SUBSYSTEMS: Subsystems = {
         "pgarch_ printsimple donothing"
     ),
     "parsing": (  # parser, rewrite, nodes/makefuncs.c
+        "~parser/ "
         "base_yy core_yy scanner_ raw_parser pg_parse_query pg_analyze_and_rewrite "
         "pg_rewrite_query transform addRangeTableEntry addNSItem addTargetToSortList parse_ "
         "parser_ coerce_ can_coerce func_get_detail func_match func_select make_op make_scalar "
@@ -40,6 +42,7 @@ SUBSYSTEMS: Subsystems = {
         "ScanKeywordLookup downcase_truncate raw_expression_tree getRTEPermissionInfo"
     ),
     "planning": (  # optimizer, nodes, utils/adt/selfuncs.c
+        "~plan/ ~path/ ~prep/ ~util/ ~geqo/ "
         "pg_plan_ planner standard_planner subquery_planner grouping_planner query_planner "
         "build_ make_one_rel make_pathkey make_restrictinfo make_opclause make_and make_or "
         "make_tlist make_subplan set_ create_ cost_ clauselist_ clause_selectivity eqsel neqsel "
@@ -64,6 +67,7 @@ SUBSYSTEMS: Subsystems = {
         "dependencies_ get_commutator_pathkeys _copy _equal outNode"
     ),
     "partitions": (
+        "~partitioning/ "
         "partition_ Partition ExecFindPartition ExecFindMatchingSubPlans ExecInitPartition "
         "ExecSetupPartition ExecCreatePartitionPruneState prune_append get_matching_ "
         "gen_partprune perform_pruning find_inheritance_children find_all_inheritors "
@@ -97,6 +101,7 @@ SUBSYSTEMS: Subsystems = {
     ),
     "procedures": "[plpgsql. plpgsql_ SPI_ _SPI_ [plpython [plperl [pltcl fmgr_sql fmgr_security",
     "triggers": (
+        "~commands/trigger "
         "AfterTrigger ExecBRInsertTriggers ExecARInsertTriggers ExecBRUpdateTriggers "
         "ExecARUpdateTriggers ExecBRDeleteTriggers ExecARDeleteTriggers ExecBSInsertTriggers "
         "ExecASInsertTriggers ExecBSUpdateTriggers ExecASUpdateTriggers ExecBSDeleteTriggers "
@@ -186,6 +191,7 @@ SUBSYSTEMS: Subsystems = {
         "RequestCheckpoint ForwardSync RegisterSync CheckpointWriteDelay SetWalWriter"
     ),
     "catalog": (  # utils/cache, catalog
+        "~catalog/ ~commands/ "
         "AtCCI_RelationMap RelationMap ~get_partition_qual_relid SearchCatCache SearchSysCache "
         "ReleaseSysCache ReleaseCatCache SysCache CatCache CatalogCache CatalogTuple "
         "CatalogIndex CatalogId catcache_ GetSysCache GetCatCache RelationIdGetRelation "
