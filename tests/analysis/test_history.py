@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbdyno.analysis.compare.history import history, level_changes
 from tests.analysis.records import record
+from tests.report.explained import FUNCTIONS
+from tests.support.profiles import profile
 
 NOISE = 0.03
 
@@ -96,3 +99,24 @@ def test_few_runs_and_what_was_not_measured_have_no_history():
     assert history([record(1000)], ["wal_bytes"]) == []
     assert history([]) == []
     assert history([record(costs={"wal_bytes": 0})] * 5, ["wal_bytes"]) == []
+
+
+def test_the_function_that_changed_with_the_level_is_named():
+    """Runs without a profile, as at another level of telemetry, do not hide it."""
+    chance = np.random.default_rng(11)
+    runs = []
+    for tps, slower_us in [*[(1000, 0.0)] * 12, *[(850, 2.0)] * 10]:
+        us = FUNCTIONS | {("memory", "palloc"): 2.0 + slower_us}
+        noisy = {name: value * np.exp(chance.normal(0, 0.03)) for name, value in us.items()}
+        made = record(tps * np.exp(chance.normal(0, NOISE)))
+        runs.append(replace(made, server_profile=profile(noisy)))
+    runs.insert(5, record(1000))
+    (change,) = history(runs, ["throughput_tps"])[0].changes
+    assert change.index == 13
+    assert [one.subsystem for one in change.server_subsystems] == ["memory"]
+    (function,) = change.server_functions
+    assert function.function == "palloc"
+    assert function.low_us < 2.0 < function.high_us
+    bare = [replace(run, server_profile=None) for run in runs[:12]] + runs[12:]
+    (change,) = history(bare, ["throughput_tps"])[0].changes
+    assert change.server_functions == ()

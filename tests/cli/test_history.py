@@ -9,7 +9,9 @@ import pytest
 from dbdyno.cli import main
 from dbdyno.model.plan import Arrivals, ClosedArrivals, Lua, OpenArrivals, Retry, Think
 from tests.cli import made_up_runs as made_up
+from tests.report.explained import FUNCTIONS
 from tests.store import synthetic
+from tests.support.profiles import profile
 
 SERVER = {"kind": "private", "product": "postgres", "version": "18.1", "promise": "full"}
 pytestmark = pytest.mark.usefixtures("home", "own_signals")
@@ -65,6 +67,25 @@ def test_people_read_when_and_by_how_much(capsys):
     assert "worse: 996 TPS to 804 TPS" in out
     assert f"from run {ids[15]} on" in out
     assert "Costs per transaction: WAL +30 %" in out
+
+
+def test_the_function_of_the_server_that_changed_is_named_in_every_form(capsys):
+    chance = np.random.default_rng(5)
+    for slower_us in [0.0] * 8 + [2.0] * 8:
+        us = FUNCTIONS | {("memory", "palloc"): 2.0 + slower_us}
+        luck = np.exp(chance.normal(0, 0.01, len(us) + 1)).tolist()
+        noisy = {name: value * of for (name, value), of in zip(us.items(), luck, strict=False)}
+        made_up.run(tps=(800 if slower_us else 1000) * luck[-1], server_profile=profile(noisy))
+    (series,) = found(capsys, "--metric", "tps")
+    (change,) = series["metrics"][0]["changes"]
+    (function,) = change["server_functions"]
+    assert function["function"] == "palloc"
+    assert function["difference_us"] == pytest.approx(2.0, abs=0.1)
+    for form in ("text", "markdown", "html"):
+        assert main(["history", "--metric", "tps", "--format", form]) == 0
+        out = " ".join(capsys.readouterr().out.split())
+        assert "Server CPU per transaction: memory allocation +" in out
+        assert "palloc +" in out
 
 
 def test_a_value_that_the_latest_run_does_not_have_is_not_called_its(capsys):

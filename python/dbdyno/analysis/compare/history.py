@@ -26,7 +26,8 @@ such as those of a commit, are the course of time.
 Which costs of a transaction are at a different level in some runs than in others.
 
 The cost of a transaction hardly varies with noise, so a cost that moved together with throughput
-shows where to look for the reason, though it need not be the reason.
+shows where to look for the reason, though it need not be the reason. Of runs with a profile, the
+subsystems and functions of the server that moved are named as well.
 """
 
 import math
@@ -44,6 +45,7 @@ from dbdyno.analysis.compare.metrics import (
     metrics_of,
     samples_of,
 )
+from dbdyno.analysis.compare.profile_differences import ProfileDifferences, Sides, compare_profiles
 from dbdyno.analysis.compare.unequal_conditions import (
     CLOSED,
     loop_of,
@@ -56,7 +58,7 @@ from dbdyno.analysis.statistics.change_points import e_divisive, significant_cha
 from dbdyno.analysis.statistics.effect import holm
 from dbdyno.analysis.statistics.estimate import Series
 from dbdyno.analysis.statistics.probability import student_p
-from dbdyno.model.comparison import Metric, MovedCost
+from dbdyno.model.comparison import Metric, MovedCost, ProfileDifference
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord, Status
 from dbdyno.model.run import Conditions
@@ -105,6 +107,10 @@ class Change(Struct, frozen=True, kw_only=True):
     p: float
     moved: tuple[MovedCost, ...]
     """Costs that moved at the same run, the largest change first."""
+    server_subsystems: tuple[ProfileDifference, ...] = ()
+    """Of the runs with a profile: subsystems of the server that take more or less CPU time."""
+    server_functions: tuple[ProfileDifference, ...] = ()
+    """The same of its functions."""
 
 
 class Suspected(Struct, frozen=True, kw_only=True):
@@ -148,11 +154,11 @@ def history(
     A metric that was 0 in a run has no ratio and is left out.
     """
     runs = [metrics_of(record) for record in records]
-    found = (_history(name, runs) for name in metrics or USUAL)
+    found = (_history(name, records, runs) for name in metrics or USUAL)
     return [one for one in found if one is not None]
 
 
-def _history(name: str, runs: Runs) -> MetricHistory | None:
+def _history(name: str, records: Sequence[RunRecord], runs: Runs) -> MetricHistory | None:
     having = [place for place, run in enumerate(runs) if name in run]
     values = np.array([runs[place][name].value for place in having])
     if not having or values.min() <= 0:
@@ -160,7 +166,16 @@ def _history(name: str, runs: Runs) -> MetricHistory | None:
     logarithms = np.log(values)
     bounds = [0, *level_changes(logarithms), len(values)]
     segments = zip(bounds, bounds[1:-1], bounds[2:], strict=False)
-    changes = (_change(name, runs, having, segment, logarithms) for segment in segments)
+    measured = [records[at] for at in having]
+    changes = (
+        _change(
+            name,
+            having[place],
+            (measured[begin:place], measured[place:end]),
+            (logarithms[begin:place], logarithms[place:end]),
+        )
+        for begin, place, end in segments
+    )
     return MetricHistory(
         metric=runs[having[-1]][name],
         values=tuple(run[name].value if name in run else None for run in runs),
@@ -219,23 +234,22 @@ def _t_test(before: Series, after: Series) -> float:
     return student_p(difference / error, freedom)
 
 
-def _change(
-    name: str,
-    runs: Runs,
-    having: Sequence[int],
-    segment: tuple[int, int, int],
-    logarithms: Series,
-) -> Change:
-    begin, place, end = segment
-    before, after = logarithms[begin:place], logarithms[place:end]
-    sides = [runs[at] for at in having[begin:place]], [runs[at] for at in having[place:end]]
+def _change(name: str, index: int, sides: Sides, logarithms: tuple[Series, Series]) -> Change:
+    before, after = logarithms
+    metrics = [[metrics_of(record) for record in side] for side in sides]
+    first, second = ([record for record in side if record.server_profile] for side in sides)
+    profiles = ProfileDifferences([], [])
+    if min(len(first), len(second)) >= _SEGMENT_MIN:
+        (profiles,) = compare_profiles([(first, second)], paired=False)
     return Change(
-        index=having[place],
+        index=index,
         before=math.exp(before.mean()),
         after=math.exp(after.mean()),
         ratio=math.exp(after.mean() - before.mean()),
         p=_p(before, after),
-        moved=tuple(one for one in moved_costs(*sides) if one.id != name),
+        moved=tuple(one for one in moved_costs(*metrics) if one.id != name),
+        server_subsystems=tuple(one for one in profiles.subsystems if one.has_changed),
+        server_functions=tuple(one for one in profiles.functions if one.has_changed),
     )
 
 

@@ -15,6 +15,7 @@ from dbdyno.analysis.compare.history import (
     MetricHistory,
     RunSeries,
 )
+from dbdyno.analysis.compare.profile_differences import changed_texts
 from dbdyno.analysis.compare.verdicts import change
 from dbdyno.answers.answer import CurveOf, CurveSeries
 from dbdyno.explain.sentences import capitalized
@@ -171,6 +172,8 @@ def _evidence(series: RunSeries, one: Change) -> Iterator[str]:
         yield f"costs per transaction: {moved}"
     else:
         yield "no other cost per transaction changed with it"
+    if parts := [*changed_texts(one.server_subsystems), *changed_texts(one.server_functions)]:
+        yield f"server CPU per transaction: {', '.join(parts)}"
     differs = series.differs(one.index)
     yield from differs or ["no recorded difference from the previous run"]
 
