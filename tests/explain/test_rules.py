@@ -37,10 +37,12 @@ NEVER_FOUND = {
     # run, a report, or a sysbench script.
     "postgresql": {"cpu_steal", "cpu_generator", "lwlock", "plan_choice", "checkpoint_io"}
     | {"autovacuum_behind", "autovacuum_interference", "parallel_workers", "statements_lost"}
-    | {"tries_again"}
+    | {"tries_again", "many_partitions"}
     | PROFILED,
     # The network is tested with PostgreSQL; a killed server of this kind stays away: the run fails.
-    "mysql": {"cpu_steal", "cpu_generator", "round_trips", "outage", "tries_again"} | PROFILED,
+    "mysql": {"cpu_steal", "cpu_generator", "round_trips", "outage", "tries_again"}
+    | {"many_partitions"}
+    | PROFILED,
 }
 """Rules whose findings occur only in their own tests: no golden run has their cause."""
 NEVER_QUIET = {"unsteady", "checkpoint_io", "autovacuum_interference"}

@@ -5,8 +5,10 @@ import pytest
 from dbdyno.explain.explain import explain
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Finding
-from tests.explain.made import facts, made_run, with_looks, with_processors, with_profile
-from tests.explain.rule_outcomes import outcome_of
+from dbdyno.model.telemetry import PlanFacts, ServerFacts
+from tests.explain.made import facts, made_run, table, with_looks, with_processors, with_profile
+from tests.explain.rule_outcomes import executed, outcome_of
+from tests.support.recordings import changed
 
 ORDINARY = {("_bt_compare", "postgres"): 0.5, ("ExecScan", "postgres"): 0.3}
 PART = {"socket_work": 0.8}
@@ -27,9 +29,9 @@ CAUSES = {
 causes = pytest.mark.parametrize("rule", CAUSES)
 
 
-def saturated(functions):
+def saturated(functions, sql="select 1"):
     """All 8 clients at work; 1.5 of 2 cores are the server's, 0.3 the load generator's."""
-    run = with_looks(made_run("select 1", seconds=20, ok=1000), (0, "", "", 8))
+    run = with_looks(made_run(sql, seconds=20, ok=1000), (0, "", "", 8))
     run = with_processors(run, server=1.5, engine=0.3)
     run.levels("processes", {"count": 1}, of="server")
     run.counters("processes", {"run_queue_us": 6.5e6}, of="server")
@@ -73,6 +75,80 @@ def test_without_a_profile_it_could_not_look_and_says_what_helps(rule):
 def test_it_comes_before_the_saturated_cpu(rule):
     shown = [one.id for one in explain(with_cause(rule).loaded()).findings]
     assert shown[0] == rule
+
+
+SERVED = {("AllocSetAlloc", "postgres"): 0.2, ("SearchCatCache1", "postgres"): 0.2}
+
+
+def test_what_serves_all_is_divided_by_the_functions_of_those_who_call_it():
+    planning = {("standard_planner", "postgres"): 0.4, ("ExecScan", "postgres"): 0.2}
+    found = outcome_of("parse_and_plan", saturated(planning | SERVED)).evidence
+    assert found["own_share"] == pytest.approx(0.4, rel=0.01)
+    assert found["cpu_share"] == pytest.approx(0.4 + 0.4 * 0.4 / 0.6, rel=0.01)
+    assert found["most_share"] == pytest.approx(0.8, rel=0.01)
+
+
+def test_planning_took_at_least_what_the_server_says():
+    """Its functions took a fifth; by the server's clock, planning took 0.9 of 1.5 ms."""
+    functions = {("standard_planner", "postgres"): 0.2, ("ExecScan", "postgres"): 0.8}
+    plan = PlanFacts(statement=0, variant="custom", cost=9, nodes=(), text="", planning_ms=0.9)
+    for mode, share in {"simple": 0.6, "prepared": 0.2}.items():
+        run = executed(saturated(functions).facts(ServerFacts(plans=(plan,))), times=20_000)
+        run = changed(run, plan={"query_mode": mode})
+        found = outcome_of("parse_and_plan", run)
+        assert found.evidence["cpu_share"] == pytest.approx(share, rel=0.01)
+
+
+def changing(hidden, sql="update accounts set v = 1 where id = :id"):
+    functions = {("ExecCallTriggerFunc", "postgres"): 0.1, ("heap_update", "postgres"): 0.9}
+    run = saturated(functions, sql).facts(facts(table("accounts")))
+    run.counters("pg_stat_user_tables", {"n_tup_upd": 1000, "idx_scan": 1000}, of="accounts")
+    run.counters("pg_stat_user_tables", {"n_tup_upd": 1000 * hidden}, of="audit")
+    return outcome_of("trigger_work", run)
+
+
+def test_statements_within_triggers_are_seen_by_the_tables_that_they_change():
+    found = changing(hidden=6)
+    assert found.evidence["hidden_part"] == pytest.approx(0.75)
+    assert found.evidence["cpu_share"] == pytest.approx(0.1 + 0.75 * 0.9, rel=0.01)
+    assert "no statement of the scripts names" in found.seen[1]
+    assert changing(hidden=0).evidence["cpu_share"] == pytest.approx(0.1, rel=0.01)
+
+
+def test_a_load_that_calls_procedures_has_no_trigger_for_all_of_its_work():
+    run = saturated({("ExecCallTriggerFunc", "postgres"): 0.1, ("heap_update", "postgres"): 0.9})
+    run.counters("pg_stat_user_tables", {"n_tup_upd": 1000}, of="accounts").facts(facts())
+    assert outcome_of("trigger_work", run).evidence["cpu_share"] == pytest.approx(0.1, rel=0.01)
+
+
+def looking_up(partitions):
+    sql = "select v from lines where code = :c"
+    nodes = [("Index Scan", f"lines_{number}", 1.0) for number in range(partitions)]
+    plan = PlanFacts(statement=0, variant="custom", cost=9, nodes=(*nodes,), text="")
+    functions = {
+        ("standard_planner", "postgres"): 0.5,
+        ("heap_fetch", "postgres"): 0.4,
+        ("unix_poll", "recvfrom", "kernel"): 0.1,
+    }
+    return executed(saturated(functions, sql).facts(ServerFacts(plans=(plan,))), times=20_000)
+
+
+def test_partitions_that_a_plan_reads_beside_the_one_are_its_cost():
+    found = outcome_of("many_partitions", looking_up(40))
+    assert found.evidence["cpu_share"] == pytest.approx(0.9 * 39 / 40, rel=0.01)
+    assert "select v from lines" in found.seen[0]
+    assert isinstance(outcome_of("many_partitions", looking_up(8)), NotFound)
+
+
+def test_what_a_larger_cache_saves_is_at_least_what_fetches_no_page_from_memory():
+    reading = {
+        ("copy_page_to_iter", "pread64", "kernel"): 0.2,
+        ("vfs_read", "pread64", "kernel"): 0.1,
+    }
+    looking = {("generic_file_llseek", "lseek", "kernel"): 0.3}
+    found = outcome_of("page_copies", saturated(ORDINARY | reading)).evidence
+    assert found["saved_share"] == pytest.approx(found["cpu_share"] / 3, rel=0.01)
+    assert isinstance(outcome_of("page_copies", saturated(ORDINARY | looking)), NotFound)
 
 
 def test_background_work_is_part_of_the_queue_for_a_cpu():

@@ -25,16 +25,17 @@ COVERS: Mapping[str, frozenset[str]] = {
         "too_many_connections": "own_work",
         # The statement, before what it uses.
         "missing_index": "cpu_server data_read memory_work page_copies parallel_workers "
-        "plan_choice snapshot_work",
+        "plan_choice snapshot_work trigger_work",
         "temporary_files": "cpu_server memory_work page_copies",
         "connection_churn": "catalog_work memory_work tls_work",
         # What the server's work was, before that it worked.
-        "jit_compilation": "cpu_server parse_and_plan",
-        "statement_logging": "cpu_server",
+        "jit_compilation": "cpu_server memory_work parse_and_plan",
+        "statement_logging": "cpu_server page_copies",
         "page_copies": "cpu_server data_read",
-        "parse_and_plan": "cpu_server",
+        "many_partitions": "catalog_work cpu_server memory_work parse_and_plan snapshot_work",
+        "parse_and_plan": "cpu_server memory_work",
         "tls_work": "cpu_server",
-        "trigger_work": "cpu_server",
+        "trigger_work": "cpu_server memory_work",
         "snapshot_work": "cpu_server",
         "spinning": "cpu_server lwlock",
         "catalog_work": "cpu_server",

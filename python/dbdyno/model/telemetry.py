@@ -276,7 +276,8 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     column) that it cannot look up in an index, because it compares them in another type or
     collation than their own. ``compared`` are columns that a scan of the whole table compares with
     a value, if the server says so: known also for tables that only a view names. ``indexes`` names
-    the index that each of the steps uses, or is empty for it.
+    the index that each of the steps uses, or is empty for it. ``planning_ms`` is what planning it
+    took, on the server before the load, with warm caches, if the server tells.
     """
 
     statement: int
@@ -287,6 +288,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     converted: tuple[tuple[str, str], ...] = ()
     compared: tuple[tuple[str, str], ...] = ()
     indexes: tuple[str, ...] = ()
+    planning_ms: float | None = None
 
 
 class ServerFacts(Struct, frozen=True, kw_only=True):

@@ -62,7 +62,9 @@ SUBSYSTEMS: Subsystems = {
         "relation_excluded rel_is expression_returns_set bms_ list_ lappend lcons new_list "
         "copyObjectImpl equal( exprType exprTypmod exprCollation exprLocation expression_tree "
         "expression_planner tlist_ limit_needed get_actual_variable have_ plan_ record_plan_ "
-        "nodeToString stringToNode has_relevant has_legal has_useful_pathkeys "
+        "make_canonical make_inner_pathkeys select_outer_pathkeys select_mergejoin "
+        "find_mergeclauses trim_mergeclauses update_mergeclause clamp_ canonicalize_ec "
+        "is_pseudo_constant nodeToString stringToNode has_relevant has_legal has_useful_pathkeys "
         "has_indexed_column has_unique_index has_row_triggers RelationGetStatExtList statext_ "
         "dependencies_ get_commutator_pathkeys _copy _equal outNode"
     ),
@@ -226,15 +228,15 @@ SUBSYSTEMS: Subsystems = {
         "MemoryChunk Slab Generation Bump GetMemoryChunk dsa_ dsm_ mcxt MemoryChunkGet pchomp "
         "AlignedAlloc psprintf pvsnprintf"
     ),
-    "logging": (  # utils/error, postmaster/syslogger.c, port/snprintf.c
+    "logging": (  # utils/error, postmaster/syslogger.c, port/snprintf.c after port/quotes.c
         "errstart errfinish errmsg errdetail errhint errcode errcontext errsave errhide "
         "errposition errtable errstack elog_ EmitErrorReport send_message write_log "
         "log_line_prefix log_status_format write_pipe_chunks write_console write_stderr "
         "write_syslog FlushErrorState FreeErrorData CopyErrorData ReThrowError err_generic "
         "pg_vsnprintf pg_snprintf pg_sprintf pg_fprintf pg_vfprintf pg_strfromd message_level "
         "should_output ErrorContext set_errcontext unpack_sql_state write_csvlog write_jsonlog "
-        "errbacktrace logfile_ SysLogger in_error_recursion check_log_duration "
-        "check_log_of_query get_backend_type_for_log appendJSON escape_json"
+        "~escape_single_quotes_ascii errbacktrace logfile_ SysLogger in_error_recursion "
+        "check_log_duration check_log_of_query get_backend_type_for_log appendJSON escape_json"
     ),
     "statistics": "pgstat_ pgStat PgStat pg_stat_ [pg_stat_statements. pgss_ AtEOXact_PgStat",
     "compilation": "jit_ llvm [libLLVM [llvmjit.",

@@ -25,6 +25,7 @@ ORDINARY = 0.12
 class CatalogWork(WorkClaim, frozen=True, kw_only=True):
     """Caches of definitions and plans, and making sessions."""
 
+    what: ClassVar[str] = "Definitions, plans and new sessions"
     why: ClassVar[str] = (
         "Each session has caches of its own, which are empty when it begins and are "
         "filled by queries of the catalog."
@@ -43,7 +44,6 @@ def look(run: Run) -> WorkClaim | NotFound:
     return claim_of(
         run,
         CatalogWork,
-        "Definitions, plans and new sessions",
         work_on("catalog", "connecting"),
         ORDINARY,
     )

@@ -2,9 +2,9 @@
 
 Looks for: CPU time in the compiler, or in code that it made, in backends that serve the load.
 
-Arithmetic: samples of the profile in the compiler's library or in memory without a file, over all
-samples of these backends; that part of the clients' time on a CPU, and, of their time waiting for
-one, the part of the CPU time in use.
+Arithmetic: samples of the profile in the compiler's library or in memory without a file, and their
+part of what memory and libraries took, over all samples of these backends; that part of the
+clients' time on a CPU, and, of their time waiting for one, the part of the CPU time in use.
 
 Source: PostgreSQL manual, *When to JIT?*
 
@@ -13,7 +13,7 @@ Wrong when: statements are long, and compiled code saves more than its compilati
 
 from typing import ClassVar
 
-from dbdyno.explain.resources.server_work import WorkClaim, claim_of, work_on
+from dbdyno.explain.resources.server_work import WorkClaim, claim_of, with_services, work_on
 from dbdyno.explain.rule import NotFound, Rule
 from dbdyno.model.run import Run
 
@@ -21,6 +21,7 @@ from dbdyno.model.run import Run
 class JitCompilation(WorkClaim, frozen=True, kw_only=True):
     """Compilation, and the compiled code."""
 
+    what: ClassVar[str] = "JIT compilation"
     why: ClassVar[str] = (
         "Compilation takes tens of milliseconds, once for each execution and backend: "
         "only statements that run for longer gain from it."
@@ -33,7 +34,9 @@ class JitCompilation(WorkClaim, frozen=True, kw_only=True):
 
 def look(run: Run) -> WorkClaim | NotFound:
     """By the profile alone."""
-    return claim_of(run, JitCompilation, "JIT compilation", work_on("compilation"))
+    compilation = work_on("compilation")
+    served = with_services(run, compilation)
+    return claim_of(run, JitCompilation, compilation, served=served)
 
 
 RULE = Rule(

@@ -24,6 +24,7 @@ ORDINARY = 0.125
 class MemoryWork(WorkClaim, frozen=True, kw_only=True):
     """Allocators, and faults of pages in the kernel."""
 
+    what: ClassVar[str] = "Allocation of memory"
     why: ClassVar[str] = (
         "Memory that is given back to the kernel and taken again costs a fault for each page."
     )
@@ -41,9 +42,7 @@ class MemoryWork(WorkClaim, frozen=True, kw_only=True):
 
 def look(run: Run) -> WorkClaim | NotFound:
     """By the profile alone."""
-    return claim_of(
-        run, MemoryWork, "Allocation of memory", work_on("memory", "kernel_memory"), ORDINARY
-    )
+    return claim_of(run, MemoryWork, work_on("memory", "kernel_memory"), ORDINARY)
 
 
 RULE = Rule(

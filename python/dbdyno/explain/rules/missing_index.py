@@ -42,7 +42,7 @@ from dbdyno.explain.gains import LimitClaim, gains_in
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
 from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
 from dbdyno.explain.sentences import amount
-from dbdyno.explain.statements.hidden_scans import hidden_scan
+from dbdyno.explain.statements.hidden_statements import hidden_scan
 from dbdyno.explain.statements.rows_found import expected_rows, is_misjudged, rows_found_at_most
 from dbdyno.explain.statements.statements import (
     Statement,

@@ -2,10 +2,13 @@
 
 Looks for: CPU time in the parser and the planner, in backends that serve the load.
 
-Arithmetic: samples of the profile in these functions, over all samples of these backends; that part
-of the clients' time on a CPU, and, of their time waiting for one, the part of the CPU time in use.
-Prepared statements save what is parsed, and what is planned as far as the server keeps a plan for
-all values.
+Arithmetic: samples of the profile in these functions, and their part of what memory, the catalog
+and libraries took, over all samples of these backends; or the time of planning that the server
+reported for the statements before the load, times their executions, over the CPU time of these
+backends, if that is more. At most it is all that neither executes statements nor surrounds them,
+since planning also searches tables and indexes. That part of the clients' time on a CPU, and, of
+their time waiting for one, the part of the CPU time in use. Prepared statements save what is
+parsed, and what is planned as far as the server keeps a plan for all values.
 
 Source: PostgreSQL manual, *PREPARE*; MariaDB manual, *PREPARE Statement*.
 
@@ -14,17 +17,30 @@ Wrong when: the plan has to fit the values: then a plan for all of them is slowe
 
 from typing import ClassVar
 
-from dbdyno.explain.resources.server_work import WorkClaim, claim_of, work_on
+from dbdyno.explain.needs import committed
+from dbdyno.explain.resources.server_work import (
+    AROUND_STATEMENTS,
+    Served,
+    WorkClaim,
+    claim_of,
+    load_us,
+    share_of_work,
+    with_services,
+    work_on,
+)
 from dbdyno.explain.rule import NotFound, Rule
+from dbdyno.explain.statements.statements import times_run
 from dbdyno.model.run import Run
+from dbdyno.model.telemetry import ServerFacts
 
-ORDINARY = 0.1
+ORDINARY = 0.15
 """Of the CPU time for a load: what one without such a problem spends on it as well."""
 
 
 class ParseAndPlan(WorkClaim, frozen=True, kw_only=True):
     """Parsing, analysis, planning, and the choice of partitions."""
 
+    what: ClassVar[str] = "Parsing and planning"
     why: ClassVar[str] = (
         "The texts are the same each time but for their values: what the server finds "
         "out, it throws away."
@@ -40,14 +56,26 @@ class ParseAndPlan(WorkClaim, frozen=True, kw_only=True):
 
 
 def look(run: Run) -> WorkClaim | NotFound:
-    """By the profile alone."""
-    return claim_of(
-        run,
-        ParseAndPlan,
-        "Parsing and planning",
-        work_on("parsing", "planning", "partitions"),
-        ORDINARY,
+    """By the profile, and by the time of planning that the server reported."""
+    is_meant = work_on("parsing", "planning", "partitions")
+    served = Served(
+        max(with_services(run, is_meant).whole, _reported_share(run)),
+        # The planner searches tables and indexes itself: for statistics, and for an index's ends.
+        1.0 - share_of_work(run, work_on("execution", *AROUND_STATEMENTS)),
     )
+    return claim_of(run, ParseAndPlan, is_meant, ORDINARY, served)
+
+
+def _reported_share(run: Run) -> float:
+    """By the server's own clock; 0 where it reported nothing, or statements are prepared."""
+    if run.plan.query_mode == "prepared":
+        return 0.0
+    planning_us = 1e3 * sum(
+        (plan.planning_ms or 0.0) * times_run(run, plan.statement)
+        for plan in (run.before or run.after or ServerFacts()).plans
+    )
+    parsing = share_of_work(run, work_on("parsing"))
+    return parsing + planning_us / committed(run) / max(load_us(run), 1e-9)
 
 
 RULE = Rule(

@@ -24,6 +24,7 @@ ORDINARY = 0.1
 class SnapshotWork(WorkClaim, frozen=True, kw_only=True):
     """Taking snapshots, and visibility."""
 
+    what: ClassVar[str] = "Snapshots and visibility of rows"
     why: ClassVar[str] = (
         "The list of running transactions is read for each snapshot, and each row's "
         "version is compared with it."
@@ -39,9 +40,7 @@ class SnapshotWork(WorkClaim, frozen=True, kw_only=True):
 
 def look(run: Run) -> WorkClaim | NotFound:
     """By the profile alone."""
-    return claim_of(
-        run, SnapshotWork, "Snapshots and visibility of rows", work_on("snapshots"), ORDINARY
-    )
+    return claim_of(run, SnapshotWork, work_on("snapshots"), ORDINARY)
 
 
 RULE = Rule(

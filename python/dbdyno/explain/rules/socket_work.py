@@ -27,6 +27,7 @@ ORDINARY = 0.4
 class SocketWork(WorkClaim, frozen=True, kw_only=True):
     """Sockets, sleeping and waking."""
 
+    what: ClassVar[str] = "Receiving requests, sending replies, sleeping and waking"
     severity: ClassVar[Severity] = "note"
 
     why: ClassVar[str] = (
@@ -47,7 +48,6 @@ def look(run: Run) -> WorkClaim | NotFound:
     return claim_of(
         run,
         SocketWork,
-        "Receiving requests, sending replies, sleeping and waking",
         work_on("kernel_network", "kernel_scheduling"),
         ORDINARY,
     )

@@ -25,6 +25,7 @@ ORDINARY = 0.1
 class Spinning(WorkClaim, frozen=True, kw_only=True):
     """Taking, spinning for and releasing them."""
 
+    what: ClassVar[str] = "Internal locks"
     why: ClassVar[str] = "A session that spins uses the CPU that the holder of the lock may need."
     advice: ClassVar[list[str]] = [
         ("Use fewer connections at once (a pool), so that fewer wait for the same lock.")
@@ -36,9 +37,7 @@ class Spinning(WorkClaim, frozen=True, kw_only=True):
 
 def look(run: Run) -> WorkClaim | NotFound:
     """By the profile alone."""
-    return claim_of(
-        run, Spinning, "Internal locks", work_on("internal_locks", "kernel_futexes"), ORDINARY
-    )
+    return claim_of(run, Spinning, work_on("internal_locks", "kernel_futexes"), ORDINARY)
 
 
 RULE = Rule(

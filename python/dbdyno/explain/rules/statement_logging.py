@@ -3,8 +3,9 @@
 Looks for: CPU time for messages of the log, and for writing them, in backends that serve the load.
 
 Arithmetic: samples of the profile in functions that format and write messages, and in the system
-call by which backends hand them over, over all samples of these backends; that part of the clients'
-time on a CPU, and, of their time waiting for one, the part of the CPU time in use.
+call by which backends hand them over, and their part of what memory and libraries took, over all
+samples of these backends; that part of the clients' time on a CPU, and, of their time waiting for
+one, the part of the CPU time in use.
 
 Source: PostgreSQL manual, *Error Reporting and Logging*; MariaDB manual, *General Query Log*.
 
@@ -14,7 +15,13 @@ Wrong when: production logs the same: then it is a part of its costs.
 from typing import ClassVar
 
 from dbdyno.analysis.processor.profile import Part
-from dbdyno.explain.resources.server_work import WorkClaim, claim_of, share_of_work, work_on
+from dbdyno.explain.resources.server_work import (
+    WorkClaim,
+    claim_of,
+    share_of_work,
+    with_services,
+    work_on,
+)
 from dbdyno.explain.rule import NotFound, Rule
 from dbdyno.formatting import percent
 from dbdyno.model.record import ProcessorPart
@@ -28,6 +35,7 @@ _HANDED_OVER_BY = ("write", "writev")
 class StatementLogging(WorkClaim, frozen=True, kw_only=True):
     """Formatting and writing messages."""
 
+    what: ClassVar[str] = "Writing the server's log"
     why: ClassVar[str] = (
         "A line for each statement costs as much as a short statement itself, and all "
         "sessions write to one log."
@@ -44,10 +52,11 @@ class StatementLogging(WorkClaim, frozen=True, kw_only=True):
 
 def look(run: Run) -> WorkClaim | NotFound:
     """Backends hand messages over by a system call of their own, whose part counts as well."""
-    formatting, _ = share_of_work(run, work_on("logging"))
+    formatting = share_of_work(run, work_on("logging"))
     if formatting < FORMATTING_MIN:
         return NotFound(f"messages of its log took {percent(formatting)} of its CPU time")
-    return claim_of(run, StatementLogging, "Writing the server's log", _is_of_log)
+    served = with_services(run, _is_of_log)
+    return claim_of(run, StatementLogging, _is_of_log, served=served)
 
 
 def _is_of_log(part: Part | ProcessorPart) -> bool:

@@ -20,6 +20,7 @@ from dbdyno.model.run import Run
 class TlsWork(WorkClaim, frozen=True, kw_only=True):
     """Encryption and handshakes."""
 
+    what: ClassVar[str] = "TLS"
     why: ClassVar[str] = (
         "Each message is encrypted and authenticated; a handshake costs far more, at each "
         "new connection."
@@ -37,7 +38,7 @@ class TlsWork(WorkClaim, frozen=True, kw_only=True):
 
 def look(run: Run) -> WorkClaim | NotFound:
     """By the profile alone."""
-    return claim_of(run, TlsWork, "TLS", work_on("tls"))
+    return claim_of(run, TlsWork, work_on("tls"))
 
 
 RULE = Rule(

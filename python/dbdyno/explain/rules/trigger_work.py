@@ -3,10 +3,13 @@
 Looks for: CPU time in the machinery of triggers and in procedural languages, in backends that serve
 the load.
 
-Arithmetic: samples of the profile in these functions, over all samples of these backends; that part
-of the clients' time on a CPU, and, of their time waiting for one, the part of the CPU time in use.
-What the statements within triggers cost looks like that of any other statement, so this is a lower
-bound.
+Arithmetic: samples of the profile in these functions, and their part of what memory, the catalog
+and libraries took, over all samples of these backends. The statements within triggers look like any
+other in a profile: where triggers are at work, and the server counts scans and row changes in
+tables that no statement of the scripts names, these are taken to need their part of the work on
+rows. That part of the clients' time on a CPU, and, of their time waiting for one, the part of the
+CPU time in use. Statements within triggers on tables that the scripts name are not counted, so this
+is a lower bound.
 
 Source: PostgreSQL manual, *Triggers*.
 
@@ -15,13 +18,41 @@ Wrong when: the functions are called by the load's own statements, without a tri
 
 from typing import ClassVar
 
-from dbdyno.explain.resources.server_work import WorkClaim, claim_of, work_on
+from dbdyno.explain.resources.server_work import (
+    AROUND_STATEMENTS,
+    Served,
+    WorkClaim,
+    claim_of,
+    share_of_work,
+    with_services,
+    work_on,
+)
 from dbdyno.explain.rule import NotFound, Rule
+from dbdyno.explain.statements.hidden_statements import hidden_part
+from dbdyno.formatting import percent
 from dbdyno.model.run import Run
+
+AT_WORK = 0.005
+"""Of the CPU time for a load: with less in the machinery itself, no trigger is at work."""
 
 
 class TriggerWork(WorkClaim, frozen=True, kw_only=True):
-    """The machinery, without the statements within."""
+    """The machinery, and the statements within as far as they show."""
+
+    what: ClassVar[str] = "Triggers, foreign keys and procedural code"
+    hidden_part: float
+    """Of scans and row changes: in tables that no statement of the scripts names."""
+
+    @property
+    def counted_too(self) -> str:
+        """The statements within."""
+        if not self.hidden_part:
+            return super().counted_too
+        return (
+            f"Its own functions took {percent(self.own_share)}; the rest is for the statements "
+            f"within: {percent(self.hidden_part)} of all scans and row changes were in tables that "
+            "no statement of the scripts names."
+        )
 
     why: ClassVar[str] = "They run for each row, within the transaction, while it holds its locks."
     advice: ClassVar[list[str]] = [
@@ -36,13 +67,28 @@ class TriggerWork(WorkClaim, frozen=True, kw_only=True):
 
 
 def look(run: Run) -> WorkClaim | NotFound:
-    """By the profile alone."""
+    """By the profile, and by the tables that only triggers can have reached."""
+    is_meant = work_on("triggers", "procedures")
+    hidden = _hidden_part(run)
+    whole, most = with_services(run, is_meant)
+    on_rows = 1.0 - share_of_work(run, work_on(*AROUND_STATEMENTS))
     return claim_of(
         run,
         TriggerWork,
-        "Triggers, foreign keys and procedural code",
-        work_on("triggers", "procedures"),
+        is_meant,
+        served=Served(
+            whole + hidden * max(on_rows - whole, 0.0),
+            on_rows if hidden else most,
+        ),
+        hidden_part=hidden,
     )
+
+
+def _hidden_part(run: Run) -> float:
+    """0 for a load that calls procedures and names no table: all of its work is hidden."""
+    hidden = hidden_part(run)
+    is_at_work = share_of_work(run, work_on("triggers")) >= AT_WORK
+    return hidden if is_at_work and hidden < 1.0 else 0.0
 
 
 RULE = Rule(

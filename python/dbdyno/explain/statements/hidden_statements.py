@@ -1,4 +1,4 @@
-"""Scans of whole tables by statements that the scripts do not contain.
+"""Scans of tables, and changes of their rows, by statements that the scripts do not contain.
 
 The check of a foreign key, a trigger or a function runs statements of its own, whose text and plans
 are not known; only the server's counters show what they read.
@@ -7,13 +7,28 @@ are not known; only the server's counters show what they read.
 from msgspec import Struct
 
 from dbdyno.analysis.costs.costs import cost, costs
+from dbdyno.analysis.series.readings import was_read
 from dbdyno.analysis.waits.budget import known_budget
-from dbdyno.explain.needs import committed, grown, known_objects, server_facts
+from dbdyno.explain.needs import (
+    committed,
+    grown,
+    growth_if_reported,
+    known_objects,
+    server_facts,
+)
 from dbdyno.explain.rule import NOTICED
 from dbdyno.explain.statements.sql import fits
 from dbdyno.explain.statements.statements import statements_of
 from dbdyno.model.counters import PgUserTables
 from dbdyno.model.run import Run
+
+_STEPS = (
+    PgUserTables.seq_scan,
+    PgUserTables.idx_scan,
+    PgUserTables.n_tup_ins,
+    PgUserTables.n_tup_upd,
+    PgUserTables.n_tup_del,
+)
 
 
 class HiddenScan(Struct, frozen=True):
@@ -60,6 +75,23 @@ def _not_used_openly(run: Run) -> list[str]:
         for name in known_objects(run, PgUserTables.source)
         if name not in used and not any(fits(one, name) for one in written)
     ]
+
+
+def hidden_part(run: Run) -> float:
+    """The part of all scans and row changes that is in tables which the scripts do not name.
+
+    0 where a server does not count them by table.
+    """
+    if not was_read(run, PgUserTables.source):
+        return 0.0
+    hidden = sum(_steps_on(run, table) for table in _not_used_openly(run))
+    every = sum(_steps_on(run, table) for table in known_objects(run, PgUserTables.source))
+    return hidden / max(every, 1.0)
+
+
+def _steps_on(run: Run, table: str) -> float:
+    counted = (growth_if_reported(run, counter, table) for counter in _STEPS)
+    return sum(filter(None, counted))
 
 
 def _scan_of(run: Run, table: str) -> HiddenScan:
