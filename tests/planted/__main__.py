@@ -1,110 +1,77 @@
 """Runs the truth set and writes the findings into docs/truth.md.
 
-    make truth, or python -m tests.planted [postgres|mariadb]
+    make truth, or python -m tests.planted [postgres|mariadb] [--only NAME…]
 
 Run it on an idle host, since activity of other programs is found, too. Each kind of server has its
-own table, and the other table remains unchanged.
+own tables; rows of causes that are not made remain unchanged.
 """
 
-import re
+import argparse
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from dbdyno.servers.product import product_of
-from dbdyno.servers.spec import Kind
 from tests.planted.causes import Cause
 from tests.planted.planting import planted_run
+from tests.planted.savings import pair_of
+from tests.planted.truth_page import NOTHING, Made, update_page
 from tests.planted.truth_set import truth_set
 
-PAGE = Path(__file__).parents[2] / "docs" / "truth.md"
-KINDS: tuple[Kind, ...] = ("postgres", "mariadb")
 TIMES = 3
-NOTHING = "nothing above a note"
-
-HEAD = """\
-# The truth set
-
-How far findings can be trusted shows in runs whose cause is known. Each of these runs, on real
-servers, has a planted cause or none. `make test` makes one run for each source of telemetry that a
-finding needs. It fails if the top finding is not the planted cause, or if a clean run has a finding
-above a note; after one wrong run, two right ones outvote it. Where other programs disturb a run,
-which the run itself must say, the planted cause must be among its findings. Findings about CPU time
-that the hypervisor took (steal) are ignored.
-
-`make truth` makes every run three times, interleaved with the others, on one host, and writes the
-tables below. Activity of other programs during the runs is reported as well (cpu others). Slow
-storage is simulated by delays in the server's I/O calls, and its syncs do not
-reach the disk, so that a planted cause is the same on every host.
-"""
-TABLE = """
-## {title} {version}, {times} runs of each cause
-
-| planted cause | top finding, and in how many runs | other findings (minor or more severe) |
-|---|---|---|
-"""
 
 
-def main(kinds: list[str]) -> None:
-    """Update the tables of these kinds of servers."""
-    sections = _sections()
-    for kind in KINDS:
-        if not kinds or kind in kinds:
-            sections[product_of(kind).title] = _table(kind)
-    PAGE.write_text(HEAD + "".join(sections.values()), encoding="utf-8")
+def main(arguments: Sequence[str]) -> None:
+    """Make the causes, and write what was found."""
+    every = truth_set()
+    asked = _asked(arguments, sorted(cause.name for cause in every))
+    wanted = [cause for cause in every if _is_wanted(cause, asked)]
+    made = {cause.name: Made() for cause in wanted}
+    for turn in range(asked.times):
+        for cause in wanted:
+            top = _make(cause, made[cause.name])
+            sys.stderr.write(f"{turn + 1}/{asked.times} {cause.name}: {top}\n")
+    update_page(made, every)
 
 
-def _sections() -> dict[str, str]:
-    """Return the page's current tables by the server's name, PostgreSQL's first."""
-    found = dict.fromkeys((product_of(kind).title for kind in KINDS), "")
-    _, *tables = PAGE.read_text(encoding="utf-8").split("\n## ")
-    for table in tables:
-        name, _, _ = table.partition(" ")
-        found[name] = f"\n## {table.strip()}\n"
-    return found
-
-
-def _table(kind: Kind) -> str:
-    causes = [cause for cause in truth_set() if cause.kind == kind]
-    tops: dict[str, Counter[str]] = {cause.name: Counter() for cause in causes}
-    others: dict[str, Counter[str]] = {cause.name: Counter() for cause in causes}
-    version = ""
-    for turn in range(TIMES):
-        for cause in causes:
-            version, (top, *rest) = _named(cause)
-            tops[cause.name][top] += 1
-            others[cause.name].update(rest)
-            sys.stderr.write(f"{turn + 1}/{TIMES} {cause.name}: {top}\n")
-    lines = (_line(cause, tops[cause.name], others[cause.name]) for cause in causes)
-    head = TABLE.format(
-        title=product_of(kind).title, version=re.split("[ -]", version)[0], times=TIMES
+def _asked(arguments: Sequence[str], names: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.planted")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help="postgres or mariadb")
+    parser.add_argument(
+        "--only", nargs="+", choices=names, metavar="NAME", help=f"causes: {', '.join(names)}"
     )
-    return head + "\n".join(lines) + "\n"
+    parser.add_argument("--times", type=int, default=TIMES, help="runs of each (%(default)s)")
+    return parser.parse_args(arguments)
 
 
-def _named(cause: Cause) -> tuple[str, list[str]]:
-    """Return the server's version, and the findings above a note, the most severe first."""
+def _is_wanted(cause: Cause, asked: argparse.Namespace) -> bool:
+    if asked.only:
+        return cause.name in asked.only
+    return not asked.kinds or cause.kind in asked.kinds
+
+
+def _make(cause: Cause, made: Made) -> str:
+    """Make a run, and directly afterwards the same without the cause; return its top finding."""
+    record = _record(cause)
+    top, *rest = _named(record)
+    made.version = record["server"]["version"]
+    made.tops[top] += 1
+    made.others.update(rest)
+    if cause.otherwise:
+        made.pairs.append(pair_of(cause.expected, record, _record(cause.without())))
+    return top
+
+
+def _record(cause: Cause) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as workplace:
-        record = planted_run(cause, Path(workplace))
+        return planted_run(cause, Path(workplace))
+
+
+def _named(record: dict[str, Any]) -> list[str]:
+    """Return the findings above a note, the most severe first."""
     named = [one["id"] for one in record["findings"] if one["severity"] != "note"]
-    return record["server"]["version"], named or [NOTHING]
-
-
-def _line(cause: Cause, tops: Counter[str], others: Counter[str]) -> str:
-    wanted = cause.expected or {NOTHING}
-    return f"| {cause.title} | {_counted(tops, wanted)} | {_counted(others, set())} |"
-
-
-def _counted(names: Counter[str], wanted: set[str] | frozenset[str]) -> str:
-    return ", ".join(_count_words(names, wanted)) or "–"
-
-
-def _count_words(names: Counter[str], wanted: set[str] | frozenset[str]) -> Iterator[str]:
-    for name, count in names.most_common():
-        emphasis = "**" if name in wanted else ""
-        yield f"{emphasis}{name.replace('_', ' ')}{emphasis} {count}"
+    return named or [NOTHING]
 
 
 if __name__ == "__main__":

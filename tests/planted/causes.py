@@ -6,7 +6,7 @@ of server are in a file of their own.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,11 @@ class Cause:
     sql: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
     slow: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Of the server."""
     round_trip_ms: float = 0.0
+    sslmode: str = ""
+    """Not empty: the load reaches the server by TCP, with or without TLS."""
     disturb: Disturbance = disturbances.nothing
     seconds: int = 5
     clients_max: int = 20
@@ -44,6 +48,15 @@ class Cause:
 
     ``make test`` plants the causes that prove something, ``make truth`` all of them.
     """
+    otherwise: Mapping[str, Any] = field(default_factory=dict)
+    """What is different in the same run without the cause, by field; empty if there is none.
+
+    ``make truth`` makes both and compares what the cause costs with what its finding says.
+    """
+
+    def without(self) -> "Cause":
+        """Return the same run without the cause."""
+        return replace(self, **self.otherwise, otherwise={}, expected=frozenset())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ PERIOD_US, QUOTA_US = 100_000, 30_000
 
 
 @contextmanager
-def _again_and_again(act: Callable[[], None], pause_s: float) -> Iterator[None]:
+def again_and_again(act: Callable[[], None], pause_s: float) -> Iterator[None]:
     """Act repeatedly in a separate thread until the block ends."""
     over = threading.Event()
 
@@ -53,7 +53,7 @@ def checkpoints(server: Server) -> Iterator[None]:
         def checkpoint() -> None:
             connection.execute("checkpoint")
 
-        with _again_and_again(checkpoint, 2.0):
+        with again_and_again(checkpoint, 2.0):
             yield
 
 
@@ -89,7 +89,7 @@ def foreign_row_lock(server: Server) -> Iterator[None]:
             time.sleep(0.4)
             connection.execute("rollback")
 
-        with _again_and_again(hold, 0.05):
+        with again_and_again(hold, 0.05):
             yield
 
 
@@ -119,7 +119,7 @@ def crashes(server: Server) -> Iterator[None]:
         if len(processes) >= idle + CLIENTS_MIN:
             _send(processes[1], signal.SIGKILL)
 
-    with _again_and_again(crash, 4.0):
+    with again_and_again(crash, 4.0):
         yield
 
 
@@ -164,7 +164,7 @@ def _stopped_by_turns(server: Server) -> Iterator[None]:
             if sign == signal.SIGSTOP:
                 time.sleep(0.07)
 
-    with _again_and_again(stop_for_a_while, 0.03):
+    with again_and_again(stop_for_a_while, 0.03):
         yield
 
 

@@ -10,9 +10,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from psycopg.conninfo import make_conninfo
+
 from dbdyno.servers.base import Server
 from dbdyno.servers.kept import start_kept, stop_kept
 from dbdyno.servers.spec import Kind, ServerSpec
+from tests.engine.certificates import make_certificates
 from tests.planted.causes import Cause
 from tests.planted.network import Way, far_away, listening_spec
 
@@ -45,6 +48,9 @@ def planted_run(cause: Cause, workplace: Path) -> dict[str, Any]:
 def _way(cause: Cause, server: Server) -> AbstractContextManager[Way]:
     if cause.round_trip_ms:
         return far_away(server, cause.round_trip_ms)
+    if cause.sslmode:
+        url = make_conninfo(server.conninfo, sslmode=cause.sslmode)
+        return nullcontext(Way((), ("--target", url)))
     return nullcontext(Way((), ("--server", NAME)))
 
 
@@ -62,15 +68,26 @@ def _measured(cause: Cause, way: Way) -> dict[str, Any]:
 @contextmanager
 def _server(cause: Cause, workplace: Path) -> Iterator[Server]:
     spec = ServerSpec(kind=cause.kind, settings={**SMALL[cause.kind], **cause.settings})
-    is_far = bool(cause.round_trip_ms)
-    if is_far:
+    if cause.round_trip_ms:
         spec = listening_spec(spec, workplace)
-    with _environment(_slow_storage(cause, workplace)):
-        server = start_kept(NAME, spec, connections=cause.clients_max + 10, tcp=is_far)
+    if cause.sslmode:
+        spec = spec.with_settings(_certificate(workplace))
+    is_reached_by_tcp = bool(cause.round_trip_ms or cause.sslmode)
+    with _environment({**cause.environment, **_slow_storage(cause, workplace)}):
+        server = start_kept(NAME, spec, connections=cause.clients_max + 10, tcp=is_reached_by_tcp)
     try:
         yield server
     finally:
         stop_kept(NAME)
+
+
+def _certificate(workplace: Path) -> dict[str, str]:
+    """Return the settings of a server's certificate."""
+    files = make_certificates(workplace)
+    return {
+        "ssl_cert_file": str(files / "server.crt"),
+        "ssl_key_file": str(files / "server.key"),
+    }
 
 
 def _slow_storage(cause: Cause, workplace: Path) -> dict[str, str]:

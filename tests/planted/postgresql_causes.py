@@ -1,43 +1,9 @@
 """The truth set on PostgreSQL: problems of its heap, its WAL and its cache, planted in it."""
 
 from tests.planted import disturbances
-from tests.planted.causes import Cause, Ground, script, shared_causes
-
-
-def filled(width: int, rows: int, fillfactor: int = 100) -> str:
-    """Return the SQL of a table whose pages are filled to this fill factor."""
-    return f"""
-    create table planted (id int primary key, value int not null, filler text not null)
-        with (fillfactor = {fillfactor});
-    insert into planted select i, 0, repeat('x', {width}) from generate_series(1, {rows}) i;
-    vacuum (freeze, analyze) planted"""
-
-
-def in_partitions(rows: int, parts: int) -> str:
-    """Return the SQL of such a table with partitions, whose pages are half empty."""
-    each = "; ".join(
-        f"create table planted_{part} partition of planted for values "
-        f"with (modulus {parts}, remainder {part}) with (fillfactor = 50)"
-        for part in range(parts)
-    )
-    return f"""
-    create table planted (id int primary key, value int not null) partition by hash (id);
-    {each};
-    insert into planted select i, 0 from generate_series(1, {rows}) i;
-    vacuum (freeze, analyze) planted"""
-
-
-POSTGRESQL = Ground(
-    kind="postgres",
-    filled=filled,
-    keyless=lambda width, rows: (
-        filled(width, rows) + "; alter table planted drop constraint planted_pkey"
-    ),
-    relaxed={"synchronous_commit": "off"},
-    deadlocks_seen_soon={"deadlock_timeout": "100ms"},
-    idle_transaction=disturbances.idle_transaction,
-    lock_by_name="advisory_lock",
-)
+from tests.planted.causes import Cause, script, shared_causes
+from tests.planted.postgresql_ground import POSTGRESQL, filled, in_partitions
+from tests.planted.postgresql_work import causes_of_work
 
 
 def postgresql_causes() -> list[Cause]:
@@ -48,6 +14,7 @@ def postgresql_causes() -> list[Cause]:
         *_reading_unseen(),
         _crashes(),
         _far_away(),
+        *causes_of_work(),
         *shared_causes(POSTGRESQL),
         _clean(),
     ]

@@ -1,0 +1,1 @@
+select sum(value) from planted;
