@@ -51,13 +51,13 @@ def test_the_function_that_got_slower_is_named_where_it_is_slower():
     assert claim.sentence.startswith(
         "Build mine against main at clients 8, server CPU per transaction: memory allocation +"
     )
-    assert ", palloc +" in claim.sentence
-    subsystems, functions, drawn = found.shown
-    assert [row[:4] for row in functions.rows if row[-1] == "*"] == [
-        ("Build mine against main", "clients 8", "palloc", "memory allocation")
+    assert "), mostly palloc +" in claim.sentence
+    assert claim.sentence.count("palloc") == 1
+    table, drawn = found.shown
+    assert [(*row[:2], row[-1]) for row in table.rows if row[-2] == "*"] == [
+        ("Build mine against main at clients 8", "memory allocation", "palloc")
     ]
-    assert [row[1] for row in subsystems.rows if row[-1] == "*"] == ["clients 8"]
-    assert {row[1] for row in functions.rows} == {"clients 1", "clients 8"}
+    assert len({row[0] for row in table.rows}) == 2
     assert isinstance(drawn, ProfileOf)
     assert drawn.functions[0].function == "palloc"
 
@@ -66,7 +66,7 @@ def test_nothing_is_named_where_nothing_differs():
     found = server_cpu.answer(study(lambda _levels: 0.0), {})
     (claim,) = found.claims
     assert not claim.is_decided
-    assert all(row[-1] != "*" for table in found.shown[:2] for row in table.rows)
+    assert all(row[-2] != "*" for row in found.shown[0].rows)
 
 
 def test_all_contrasts_at_all_levels_are_judged_together():
@@ -90,12 +90,13 @@ def test_every_study_with_profiles_has_it_in_all_its_forms():
         assert "Where the server's CPU time differs" in text.replace("&#39;", "'")
         assert "palloc" in text
     (_, shown, _) = study_object(trials, answers)["answers"]
-    assert [one["kind"] for one in shown["shown"]] == ["table", "table", "profile"]
+    assert [one["kind"] for one in shown["shown"]] == ["table", "profile"]
 
 
 def test_a_contrast_with_a_run_that_was_not_profiled_is_left_out():
     first = study(slower_with_8, profiled=lambda trial: trial.point["clients"] == "8")
-    assert {row[1] for row in server_cpu.answer(first, {}).shown[0].rows} == {"clients 8"}
+    (title,) = {row[0] for row in server_cpu.answer(first, {}).shown[0].rows}
+    assert title.endswith("at clients 8")
     none = study(slower_with_8, profiled=lambda _trial: False)
     assert "--telemetry full" in server_cpu.answer(none, {}).missing
     assert "server-cpu" not in [question.answer for question, _ in answered(none)]

@@ -21,6 +21,8 @@ from dbdyno.model.comparison import ProfileDifference
 from dbdyno.model.record import ProcessorPart, RunRecord, ServerProfile
 
 FUNCTIONS_MAX = 30
+_MOSTLY_MIN = 0.5
+_NAMED_MAX = 4
 
 Sides: TypeAlias = tuple[Sequence[RunRecord], Sequence[RunRecord]]
 """The runs of a first variant, and those of a second."""
@@ -165,12 +167,37 @@ def interval_text(part: ProfileDifference) -> str:
     return f"{signed_text(part.low_us)} to {signed_text(part.high_us)}"
 
 
-def changed_texts(found: Sequence[ProfileDifference], most: int = 3) -> list[str]:
-    """What differs by more than chance, each by name with its difference; not more than that."""
-    changed = [one for one in found if one.has_changed]
+def mostly(
+    subsystem: ProfileDifference, functions: Sequence[ProfileDifference]
+) -> ProfileDifference | None:
+    """The function that makes up half of a subsystem's difference or more, if there is one."""
+    its = (
+        one
+        for one in functions
+        if (one.processes, one.subsystem) == (subsystem.processes, subsystem.subsystem)
+        and one.difference_us / (subsystem.difference_us or 1.0) >= _MOSTLY_MIN
+    )
+    return max(its, key=lambda one: abs(one.difference_us), default=None)
+
+
+def changed_texts(
+    subsystems: Sequence[ProfileDifference], functions: Sequence[ProfileDifference]
+) -> list[str]:
+    """What differs by more than chance, each by name with its difference.
+
+    A function that is most of a subsystem's difference is named with that.
+    """
+    wholes = [(one, mostly(one, functions)) for one in subsystems if one.has_changed]
+    named = [part for _, part in wholes]
     texts = [
-        f"{one.function or subsystem_text(one)} {signed_text(one.difference_us)} "
-        f"({interval_text(one)})"
-        for one in changed[:most]
+        f"{_changed_text(one)}{f', mostly {_changed_text(part)}' if part else ''}"
+        for one, part in wholes
     ]
-    return [*texts, f"{len(changed) - most} more"] if len(changed) > most else texts
+    alone = [_changed_text(one) for one in functions if one.has_changed and one not in named]
+    more = len(texts) + len(alone) - _NAMED_MAX
+    return [*texts, *alone][:_NAMED_MAX] + ([f"{more} more"] if more > 0 else [])
+
+
+def _changed_text(one: ProfileDifference) -> str:
+    name = one.function or subsystem_text(one)
+    return f"{name} {signed_text(one.difference_us)} ({interval_text(one)})"

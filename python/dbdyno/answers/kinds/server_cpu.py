@@ -4,12 +4,13 @@ A study says which variant is cheaper; the profiles of its runs say in which par
 Every subsystem of every contrast at all levels is judged together, and so is every function.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from dbdyno.analysis.compare.profile_differences import (
     changed_texts,
     interval_text,
+    mostly,
     processes_text,
     signed_text,
     subsystem_text,
@@ -23,59 +24,52 @@ from dbdyno.model.comparison import Comparison, ProfileDifference
 
 _ROWS_MIN = 5
 NOTE = (
-    "Of each contrast all that differs by more than chance (*), and what differs most: after less "
-    "before, with the 95 % interval between runs of one block. Judged together are all subsystems, "
-    "and all functions, of all contrasts at all levels (Holm)."
+    "Of each contrast all subsystems that differ by more than chance (*), and those that differ "
+    "most: after less before, with the 95 % interval between runs of one block. The subsystems of "
+    "all contrasts at all levels are judged together (Holm), and so are their functions; one that "
+    "is half of the difference or more is named."
 )
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """A claim for each contrast that shows in the profiles, and what differs most in each."""
     factor = options.get("factor")
-    found = [
-        one
+    found = {
+        _title(trials, one): one.comparison
         for one in contrasted(trials)
         if factor in (None, one.contrast.factor) and one.comparison.server_subsystems
-    ]
+    }
     if not found:
         return Answered(
             claims=[],
             missing="no contrast has runs that were all profiled, as --telemetry full does",
         )
+    changed = {
+        title: texts
+        for title, its in found.items()
+        if (texts := changed_texts(its.server_subsystems, its.server_functions))
+    }
     claims = [
         Claim(
-            sentence=f"{_title(trials, of)}, server CPU per transaction: {', '.join(changed)}",
+            sentence=f"{title}, server CPU per transaction: {'; '.join(texts)}",
             is_decided=True,
         )
-        for of in found
-        if (changed := _changed(of))
+        for title, texts in changed.items()
     ]
     nothing = Claim(
         sentence="no subsystem and no function takes more or less CPU time beyond chance",
         is_decided=False,
     )
-    drawn = [of for of in found if _changed(of)] or found[:1]
-    return Answered(
-        claims=claims or [nothing],
-        shown=[
-            _table(trials, "By subsystem", found, lambda of: of.server_subsystems),
-            _table(trials, "By function", found, lambda of: of.server_functions),
-            *(
-                ProfileOf(
-                    title=_title(trials, of),
-                    after=of.comparison.after,
-                    subsystems=of.comparison.server_subsystems,
-                    functions=of.comparison.server_functions,
-                )
-                for of in drawn
-            ),
-        ],
-    )
-
-
-def _changed(of: Contrasted) -> list[str]:
-    of_functions = changed_texts(of.comparison.server_functions)
-    return [*changed_texts(of.comparison.server_subsystems), *of_functions]
+    drawn = [
+        ProfileOf(
+            title=title,
+            after=found[title].after,
+            subsystems=found[title].server_subsystems,
+            functions=found[title].server_functions,
+        )
+        for title in changed or [*found][:1]
+    ]
+    return Answered(claims=claims or [nothing], shown=[_table(found), *drawn])
 
 
 def _title(trials: Trials, of: Contrasted) -> str:
@@ -83,33 +77,27 @@ def _title(trials: Trials, of: Contrasted) -> str:
     return f"{heading(trials, of)}{at}"
 
 
-def _table(
-    trials: Trials,
-    title: str,
-    found: Sequence[Contrasted],
-    parts_of: Callable[[Comparison], Sequence[ProfileDifference]],
-) -> TableOf:
-    rows: list[tuple[Contrasted, ProfileDifference]] = []
-    for of in found:
-        parts = parts_of(of.comparison)
+def _table(found: Mapping[str, Comparison]) -> TableOf:
+    rows: list[tuple[str, ProfileDifference, ProfileDifference | None]] = []
+    for title, its in found.items():
+        parts = its.server_subsystems
         shown = max(_ROWS_MIN, sum(part.has_changed for part in parts))
-        rows += [(of, part) for part in parts[:shown]]
+        rows += [(title, part, mostly(part, its.server_functions)) for part in parts[:shown]]
     return table(
-        title,
+        "Server CPU time per transaction by subsystem",
         rows,
         {
-            "contrast": lambda row: heading(trials, row[0]),
-            "at": lambda row: levels_text(row[0].others) or "all",
-            "function": lambda row: row[1].function or "all",
+            "contrast": lambda row: row[0],
             "subsystem": lambda row: subsystem_text(row[1]),
             "processes": lambda row: processes_text(row[1]),
             "before": lambda row: time_text(row[1].before_us),
             "after": lambda row: time_text(row[1].after_us),
             "difference": lambda row: signed_text(row[1].difference_us),
             "95 % interval": lambda row: interval_text(row[1]),
-            "beyond chance": lambda row: "*" if row[1].has_changed else NOTHING,
+            "*": lambda row: "*" if row[1].has_changed else "",
+            "mostly": lambda row: row[2].function if row[2] else NOTHING,
         },
-        texts=("contrast", "at", "function", "subsystem", "processes", "beyond chance"),
+        texts=("contrast", "subsystem", "processes", "*", "mostly"),
         note=NOTE,
     )
 

@@ -172,8 +172,8 @@ def _evidence(series: RunSeries, one: Change) -> Iterator[str]:
         yield f"costs per transaction: {moved}"
     else:
         yield "no other cost per transaction changed with it"
-    if parts := [*changed_texts(one.server_subsystems), *changed_texts(one.server_functions)]:
-        yield f"server CPU per transaction: {', '.join(parts)}"
+    if parts := changed_texts(one.server_subsystems, one.server_functions):
+        yield f"server CPU per transaction: {'; '.join(parts)}"
     differs = series.differs(one.index)
     yield from differs or ["no recorded difference from the previous run"]
 

@@ -12,7 +12,6 @@ from dbdyno.analysis.compare.profile_differences import (
     time_text,
 )
 from dbdyno.answers.answer import ProfileOf
-from dbdyno.explain.sentences import capitalized
 from dbdyno.model.comparison import Comparison, ProfileDifference
 from dbdyno.report.charts.icicle import IciclePart, draw_icicle
 from dbdyno.report.charts.plot import at_each_width
@@ -81,12 +80,12 @@ def profile_figure(profile: ProfileOf, name: str) -> Figure:
         )
         for whole in sorted(profile.subsystems, key=_width, reverse=True)
     ]
-    changed = [*changed_texts(profile.subsystems), *changed_texts(profile.functions)]
+    changed = changed_texts(profile.subsystems, profile.functions)
     return Figure(
         id=name,
         caption=f"{profile.title}: subsystems, and below them the functions that changed most. "
         "Width: CPU time per transaction on the side that has more of it.",
-        summary=f"{capitalized(', '.join(changed) or 'nothing')} differs by more than chance.",
+        summary=f"Differs by more than chance: {'; '.join(changed) or 'nothing'}.",
         table=_table("By function", profile.functions),
         svg=at_each_width(partial(draw_icicle, parts, 2)),
         key=[
