@@ -81,7 +81,7 @@ def _code_block(examples: Iterable[str]) -> str:
 
 
 def workloads() -> str:
-    """Every workload with its parameters, tables, scripts and invariants."""
+    """Every workload with its parameters, tables, conditions and scripts."""
     return _page(["# Workloads", *map(_workload, all_workloads().values())])
 
 
@@ -90,9 +90,11 @@ def _workload(workload: Workload) -> str:
     parameters = [
         (f"`{p.name}`", p.default_text, p.range, p.description) for p in workload.parameters
     ]
-    tables = [(f"`{table.name}`", f"{table.rows:,}") for table in workload.tables(values)]
+    tables = [(f"`{table.name}`", f"{table.rows_expected:,}") for table in workload.tables(values)]
+    conditions = [(one.id, one.claim) for one in workload.conditions]
     scripts = [
-        f"```sql\n{script.text.strip()}\n```" for script in workload.scripts(values, "postgresql")
+        f"```{script.language or 'sql'}\n{script.text.strip()}\n```"
+        for script in workload.scripts(values, "postgresql")
     ]
     return "\n\n".join(
         [
@@ -100,6 +102,7 @@ def _workload(workload: Workload) -> str:
             f"{workload.summary[0].upper()}{workload.summary[1:]}.",
             _table(("parameter", "default", "values", "meaning"), parameters),
             _table(("table", "rows at scale 1"), tables),
+            *([_table(("condition", "its data"), conditions)] if conditions else []),
             "By default its clients run:",
             *scripts,
         ]

@@ -159,6 +159,9 @@ class Dialect(Protocol):
     def comment(self, table: str, text: str) -> str:
         """Return the statement that sets a comment on a table."""
 
+    def first_row(self, query: str) -> str:
+        """Return the query for no more than the first row of another, which has an order."""
+
 
 class LoadFallback(Struct, frozen=True):
     """Another way to load rows than the usual one, and why a server needs it."""

@@ -111,7 +111,8 @@ class Table(Struct, frozen=True, kw_only=True):
 
     ``per`` makes its rows children: each of ``rows`` ancestors has as many as this law says, and
     with a second law, each of those has as many. Generators then number ancestors, children and
-    grandchildren.
+    grandchildren. Rows of an ``is_queue`` leave in regular work: that loaded ones are gone means
+    nothing.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Table(Struct, frozen=True, kw_only=True):
     fillfactor: int | None = None
     unlogged: bool = False
     partitioning: Partitioning | None = None
+    is_queue: bool = False
 
     @property
     def rows_expected(self) -> int:

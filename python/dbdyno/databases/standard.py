@@ -133,3 +133,7 @@ class StandardDialect:
     def comment(self, table: str, text: str) -> str:
         """Return the statement that sets a comment on the table."""
         return f"comment on table {table} is {literal(text)}"
+
+    def first_row(self, query: str) -> str:
+        """Return the query."""
+        return f"{query} fetch first 1 rows only"

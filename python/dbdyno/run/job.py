@@ -72,7 +72,7 @@ class Job:
             self.options,
             endpoint=endpoint,
             scripts=self.work.scripts(values, sql_dialect),
-            variables=self.work.all_variables(values, self.clients),
+            variables=self.work.all_variables(values, self.clients, self.seed),
             lua=self.work.lua and with_general_arguments(self.work.lua, self.options),
             seed=self.seed,
         )

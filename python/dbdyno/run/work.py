@@ -68,9 +68,9 @@ class Work:
         names = (script.name for script in self.workload.scripts(values, ""))
         return dict.fromkeys(names, self.workload.misses_allowed(values))
 
-    def all_variables(self, values: Values, clients: int) -> dict[str, Scalar]:
+    def all_variables(self, values: Values, clients: int, seed: int) -> dict[str, Scalar]:
         """Return the initial values of the scripts' variables."""
-        own = self.workload.variables(values, clients) if self.workload else {}
+        own = self.workload.variables(values, clients, seed) if self.workload else {}
         return {**own, **self.variables}
 
     @property

@@ -11,8 +11,9 @@ from dbdyno.databases.adapter import Adapter
 from dbdyno.databases.connection import Connection
 from dbdyno.databases.schema import Table
 from dbdyno.model.plan import Scalar, Script
+from dbdyno.workloads.conditions import Checked, Condition
 from dbdyno.workloads.invariants import Committed, Law, Snapshot, Violation, verify
-from dbdyno.workloads.parameters import Parameter, Value, Values, read_all, with_defaults
+from dbdyno.workloads.parameters import Drawn, Parameter, Value, Values, read_all, with_defaults
 
 
 class OtherMaker(Struct, frozen=True, kw_only=True):
@@ -30,7 +31,7 @@ def script_file(folder: Path, name: str, sql_dialect: str) -> Script:
     return Script(name=name, text=text, language="lua" if path.suffix == ".lua" else UNSET)
 
 
-def scale_alone(values: Values, _clients: int) -> dict[str, Scalar]:
+def scale_alone(values: Values, _clients: int, _seed: int) -> dict[str, Scalar]:
     """Return the one variable that most scripts start with."""
     return {"scale": values["scale"]}
 
@@ -50,10 +51,11 @@ class Workload:
     workload's names and columns may be somebody's data. ``scale_name`` is the parameter for the
     amount of data. ``measures`` are queries that return one number each. ``laws`` apply to their
     changes in a run of this workload alone; ``balances`` apply from loading on, whichever workload
-    of the family has run. ``variables`` returns the initial values of the scripts' variables, given
-    the parameters and the number of clients. ``misses_allowed`` returns the share of executions of
-    a statement that reads or updates by key which may find no row, because another client has just
-    deleted it.
+    of the family has run. ``conditions`` hold for the data itself, at every instant. ``drawn`` are
+    numbers that belong to the data, like its seed. ``variables`` returns the initial values of the
+    scripts' variables, given the parameters, the number of clients and the seed of the run.
+    ``misses_allowed`` returns the share of executions of a statement that reads or updates by key
+    which may find no row, because another client has just deleted it, say.
     """
 
     name: str
@@ -65,7 +67,9 @@ class Workload:
     measures: Callable[[Values], Mapping[str, str]]
     laws: Callable[[Values], tuple[Law, ...]]
     balances: tuple[Law, ...]
-    variables: Callable[[Values, int], dict[str, Scalar]] = scale_alone
+    conditions: tuple[Condition, ...] = ()
+    drawn: tuple[Drawn, ...] = ()
+    variables: Callable[[Values, int, int], dict[str, Scalar]] = scale_alone
     scale_name: str = "scale"
     other_maker: OtherMaker | None = None
     misses_allowed: Callable[[Values], float] = finds_each_key
@@ -75,8 +79,13 @@ class Workload:
         return read_all(self.parameters, given)
 
     def complete(self, read: Mapping[str, Value]) -> dict[str, Value]:
-        """Return a value for every parameter."""
-        return with_defaults(self.parameters, read)
+        """Return a value for every parameter, and for drawn numbers that are not known yet."""
+        drawn = {one.name: read.get(one.name, one.low) for one in self.drawn}
+        return with_defaults(self.parameters, read) | drawn
+
+    def drawn_with(self, seed: int) -> dict[str, int]:
+        """Return what is drawn when data is loaded with this seed."""
+        return {one.name: one.draw(seed) for one in self.drawn}
 
     def snapshot(self, target: Adapter, connection: Connection, values: Values) -> Snapshot:
         """Return the current numbers that the laws of a run need."""
@@ -110,6 +119,11 @@ class Workload:
         now = self._read_measures(target, connection, values, self.balances)
         loaded = dict.fromkeys(now, 0) | self.loaded_counts(values)
         return verify(self.balances, loaded, now, {})
+
+    def check_conditions(self, target: Adapter, connection: Connection) -> list[Checked]:
+        """Return what each condition found in the current data, all in one snapshot."""
+        with target.one_instant(connection):
+            return [one.check(target.dialect, connection) for one in self.conditions]
 
     def loaded_counts(self, values: Values) -> Snapshot:
         """Return the rows of each table as loaded, under the name of its measure."""

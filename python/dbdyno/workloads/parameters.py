@@ -1,6 +1,7 @@
 """Parameters of a workload, declared once for the command line, the checks and the docs."""
 
 from collections.abc import Mapping, Sequence
+from random import Random
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -67,6 +68,18 @@ class Parameter(Struct, frozen=True, kw_only=True):
         low = self.least is None or number >= self.least
         high = self.most is None or number <= self.most
         return number if low and high else None
+
+
+class Drawn(Struct, frozen=True):
+    """A number that is drawn once, when data is loaded, and kept with the data."""
+
+    name: str
+    low: int
+    high: int
+
+    def draw(self, seed: int) -> int:
+        """Return the number for data loaded with this seed."""
+        return Random(f"{self.name} {seed}").randint(self.low, self.high)
 
 
 def read_all(parameters: Sequence[Parameter], given: Mapping[str, Value]) -> dict[str, Value]:

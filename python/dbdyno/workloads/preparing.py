@@ -67,8 +67,7 @@ def prepare_data(  # noqa: PLR0913 (they are independent)
             )
     status = data_status(workload, place.target, place.connection, read)
     if status.state == "compatible" and not options.replace:
-        values = workload.complete({**read, workload.scale_name: status.scale or 1})
-        return Prepared(values=values, made_by=status.made_by or "")
+        return Prepared(values=status.values(workload, read), made_by=status.made_by or "")
     if status.state == "incompatible" and not options.replace:
         names = ", ".join(table.name for table in workload.tables(workload.complete(read)))
         raise DbdynoError(
@@ -82,10 +81,16 @@ def prepare_data(  # noqa: PLR0913 (they are independent)
             f"{why}: the data of {workload.name} cannot be loaded",
             "Load it on the primary server, or as a user who may write.",
         )
-    values = workload.complete(read)
+    drawn = workload.drawn_with(options.seed)
+    values = workload.complete({**read, **drawn})
     order = LoadOrder(
         tables=workload.tables(values),
-        mark=Mark(data=workload.data, scale=int(values.get(workload.scale_name, 1)), loaded=False),
+        mark=Mark(
+            data=workload.data,
+            scale=int(values.get(workload.scale_name, 1)),
+            loaded=False,
+            drawn=tuple(drawn.items()),
+        ),
         seed=options.seed,
         jobs=options.jobs,
         replace=status.state != "absent",

@@ -23,12 +23,13 @@ _KEYS_LOOKED_UP = 1000
 _ROWS_SHARE_MIN = 0.5
 
 
-class Mark(Struct, frozen=True, kw_only=True):
-    """The content of the comment on each table."""
+class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The content of the comment on each table. ``drawn`` are :class:`Drawn` numbers by name."""
 
     data: str
     scale: int
     loaded: bool
+    drawn: tuple[tuple[str, int], ...] = ()
 
     @property
     def comment(self) -> str:
@@ -53,6 +54,13 @@ class DataStatus(Struct, frozen=True, kw_only=True):
     scale: int | None = None
     made_by: str | None = None
     why: str = ""
+    drawn: tuple[tuple[str, int], ...] = ()
+
+    def values(self, workload: Workload, given: Mapping[str, Value]) -> dict[str, Value]:
+        """Return a value for every parameter, with those of the data."""
+        return workload.complete(
+            {**given, workload.scale_name: self.scale or 1, **dict(self.drawn)}
+        )
 
 
 def data_status(
@@ -75,10 +83,10 @@ def data_status(
         if why := _foreign(workload, wanted, found, mark) or _misshapen(wanted, found):
             return DataStatus(state="incompatible", why=why)
         if mark:
-            scale, made_by = mark.scale, "dbdyno"
+            scale, made_by, drawn = mark.scale, "dbdyno", mark.drawn
         else:
             assert workload.other_maker  # otherwise unmarked tables are foreign
-            made_by = workload.other_maker.name
+            made_by, drawn = workload.other_maker.name, ()
             scale = int(connection.execute(workload.other_maker.scale_query).fetchone()[0])
         actual = workload.tables(workload.complete({**given, workload.scale_name: max(scale, 1)}))
         why = (
@@ -88,7 +96,7 @@ def data_status(
         )
     if why:
         return DataStatus(state="incompatible", scale=scale, why=why)
-    return DataStatus(state="compatible", scale=scale, made_by=made_by)
+    return DataStatus(state="compatible", scale=scale, made_by=made_by, drawn=drawn)
 
 
 def _foreign(
@@ -139,6 +147,8 @@ def _lacking_rows(actual: tuple[Table, ...], connection: Connection) -> str:
     Half of them may be gone, because loads that delete rows leave such tables behind.
     """
     for table in actual:
+        if table.is_queue:
+            continue
         wanted = min(table.rows, _KEYS_LOOKED_UP)
         laws = {column.name: column.generator for column in table.columns}
         places = (place * table.rows // wanted for place in range(wanted))

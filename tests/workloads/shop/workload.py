@@ -167,7 +167,7 @@ def _scripts(_values: Values, sql_dialect: str) -> list[Script]:
     return [order, replace(payment, weight=3)]
 
 
-def _variables(values: Values, _clients: int) -> dict[str, Scalar]:
+def _variables(values: Values, _clients: int, _seed: int) -> dict[str, Scalar]:
     return {"scale": values["scale"], "customers": CUSTOMERS, "items": ITEMS}
 
 

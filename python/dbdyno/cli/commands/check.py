@@ -34,7 +34,8 @@ def check(
     The invariants hold only if nothing but dbdyno has changed the data since it was loaded;
     pgbench without -n, for example, truncates pgbench_history before it runs. Needs a database
     that keeps running: --target, or --server with the name of a kept server. Exits with 4 if an
-    invariant is broken.
+    invariant is broken. Conditions of a workload are read in one snapshot; of a
+    broken one, the number of rows that break it and the first of them are shown.
 
     Parameters
     ----------
@@ -53,16 +54,19 @@ def check(
         if status.state != "compatible":
             hint = status.why or f"Load it: dbdyno load {workload}"
             raise DbdynoError("no_data", f"no data of {workload} to check", hint)
-        values = work.workload.complete({**work.given, work.workload.scale_name: status.scale or 1})
+        values = status.values(work.workload, work.given)
         with connected.target.understood("check the invariants"):
             violations = work.workload.check(connected.target, connected.control, values)
+            checks = work.workload.check_conditions(connected.target, connected.control)
+    broken = [one.message for one in violations]
+    broken += [one.message for one in checks if not one.ok]
     if json:
-        print_json({"workload": work.name, "broken": violations})
+        print_json({"workload": work.name, "broken": violations, "checks": checks})
     else:
-        for violation in violations:
-            print_result(f"broken: {violation.message}")
-        if violations:
+        for message in broken:
+            print_result(f"broken: {message}")
+        if broken:
             print_aside("Changes by other programs break invariants, too: dbdyno check --help.")
         else:
             print_result("all invariants hold")
-    return Exit.VERDICT_FAILED if violations else Exit.OK
+    return Exit.VERDICT_FAILED if broken else Exit.OK

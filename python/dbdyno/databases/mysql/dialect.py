@@ -98,6 +98,10 @@ class MysqlDialect(StandardDialect):
         """Return the statement that sets a comment on the table."""
         return f"alter table {table} comment = {_literal(text)}"
 
+    def first_row(self, query: str) -> str:
+        """Return the query: MySQL lacks the standard's form."""
+        return f"{query} limit 1"
+
 
 def _literal(value: int | str) -> str:
     if isinstance(value, int):

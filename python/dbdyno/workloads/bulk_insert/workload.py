@@ -57,5 +57,5 @@ WORKLOAD = Workload(
     measures=_measures,
     laws=lambda values: (OnePerTransaction(ROWS, NAME, int(values["rows_per_insert"])),),
     balances=(),
-    variables=lambda values, _clients: {"tables": values["tables"], "k": 0},
+    variables=lambda values, _clients, _seed: {"tables": values["tables"], "k": 0},
 )

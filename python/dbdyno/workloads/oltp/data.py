@@ -78,7 +78,7 @@ def _over_all(expression: str, values: Values) -> str:
     return f"select {' + '.join(parts)}"
 
 
-def variables(values: Values, clients: int) -> dict[str, Scalar]:
+def variables(values: Values, clients: int, _seed: int) -> dict[str, Scalar]:
     """Return the scripts' variables; ``inserted`` is each client's own counter."""
     return {
         "table_size": values["table_size"],

@@ -72,7 +72,7 @@ WORKLOAD = Workload(
     laws=lambda _values: (Unchanged((ROWS_PROBED,)),),
     balances=(NotFewer(ROWS_OF_TEST),),
     # At most as many hot rows as there are rows.
-    variables=lambda values, _clients: {
+    variables=lambda values, _clients, _seed: {
         "rows": int(values["rows"]),
         "hot_rows": min(int(values["hot_rows"]), int(values["rows"])),
     },
