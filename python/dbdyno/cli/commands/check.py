@@ -17,6 +17,7 @@ app = command(
     "check",
     "dbdyno check tpcb --target postgresql://db/bench",
     "dbdyno check oltp_read_write -D tables=4 --server bench --json",
+    "dbdyno check tpcc --server bench --json",
 )
 
 
@@ -34,7 +35,7 @@ def check(
     The invariants hold only if nothing but dbdyno has changed the data since it was loaded;
     pgbench without -n, for example, truncates pgbench_history before it runs. Needs a database
     that keeps running: --target, or --server with the name of a kept server. Exits with 4 if an
-    invariant is broken. Conditions of a workload are read in one snapshot; of a
+    invariant is broken. Conditions of a workload (tpcc has twelve) are read in one snapshot; of a
     broken one, the number of rows that break it and the first of them are shown.
 
     Parameters

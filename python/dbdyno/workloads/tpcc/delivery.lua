@@ -1,0 +1,53 @@
+-- The oldest new order of each district is delivered, if there is one; all ten in one transaction of the database.
+-- Where plain reads see what others have committed, a delivery that is later than another looks again.
+local select_oldest = statement(
+   "select min(no_o_id) as no_o_id from new_order where no_w_id = :w and no_d_id = :d" .. read_latest,
+   {w = "int", d = "int"}, {no_o_id = "int"})
+local delete_new_order = statement(
+   "delete from new_order where no_w_id = :w and no_d_id = :d and no_o_id = :o",
+   {w = "int", d = "int", o = "int"})
+local select_order = statement(
+   "select o_c_id from orders where o_w_id = :w and o_d_id = :d and o_id = :o",
+   {w = "int", d = "int", o = "int"}, {o_c_id = "int"})
+local update_order = statement([[
+   update orders set o_carrier_id = :carrier where o_w_id = :w and o_d_id = :d and o_id = :o]],
+   {w = "int", d = "int", o = "int", carrier = "int"})
+local update_lines = statement([[
+   update order_line set ol_delivery_d = current_timestamp
+   where ol_w_id = :w and ol_d_id = :d and ol_o_id = :o]],
+   {w = "int", d = "int", o = "int"})
+local select_amount = statement([[
+   select sum(ol_amount) as amount from order_line
+   where ol_w_id = :w and ol_d_id = :d and ol_o_id = :o]],
+   {w = "int", d = "int", o = "int"}, {amount = "decimal"})
+local update_customer = statement([[
+   update customer set c_balance = c_balance + cast(:amount as decimal(12,2)),
+      c_delivery_cnt = c_delivery_cnt + 1
+   where c_w_id = :w and c_d_id = :d and c_id = :c]],
+   {w = "int", d = "int", c = "int", amount = "decimal"})
+
+-- Takes the oldest new order of a district; returns its number, or nothing if none waits.
+local function take_oldest(d)
+   while true do
+      local o = select_oldest {w = home, d = d}[1].no_o_id
+      if not o or delete_new_order {w = home, d = d, o = o}.touched == 1 then
+         return o
+      end
+   end
+end
+
+function transaction()
+   local carrier = random.uniform(1, 10)
+   begin()
+   for d = 1, 10 do
+      local o = take_oldest(d)
+      if o then
+         local c = select_order {w = home, d = d, o = o}[1].o_c_id
+         update_order {w = home, d = d, o = o, carrier = carrier}
+         update_lines {w = home, d = d, o = o}
+         local amount = select_amount {w = home, d = d, o = o}[1].amount
+         update_customer {w = home, d = d, c = c, amount = amount}
+      end
+   end
+   commit()
+end

@@ -1,0 +1,396 @@
+"""Order entry: its population, its conditions and what breaks them, its transactions."""
+
+import collections
+import dataclasses
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from dbdyno import engine
+from dbdyno.databases.known import native_adapter
+from dbdyno.databases.schema import Table
+from dbdyno.servers.base import Server
+from dbdyno.servers.existing import use_existing
+from dbdyno.workloads.base import Workload
+from dbdyno.workloads.conditions import Checked
+from dbdyno.workloads.parameters import Values
+from dbdyno.workloads.preparing import LoadOptions, Place, Prepared, prepare_data
+from dbdyno.workloads.registry import find_workload
+from dbdyno.workloads.status import Mark, data_status
+from tests.workloads.test_schemas import last_name
+
+TPCC = find_workload("tpcc")
+NAMES = [table.name for table in TPCC.tables(TPCC.complete({}))]
+KINDS = ("postgres_server", "mariadb_server")
+
+
+class Database:
+    """A database on one of the servers, for order entry."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.target = native_adapter(server.endpoint().protocol)
+        self.connection = server.connect()
+
+    def prepare(self, workload: Workload, *, jobs: int = 1, **given: int) -> Prepared:
+        return prepare_data(
+            workload,
+            given,
+            Place(self.target, self.connection, self.server.endpoint()),
+            bulk=engine.load,
+            options=LoadOptions(seed=11, jobs=jobs),
+            watch=lambda _progress: None,
+        )
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self.connection.execute(query).fetchall()]
+
+    def one(self, query: str) -> Any:
+        ((value,),) = self.rows(query)
+        return value
+
+    def broken(self, workload: Workload = TPCC) -> dict[int, Checked]:
+        found = workload.check_conditions(self.target, self.connection)
+        assert [one.id for one in found] == [str(number) for number in range(1, 13)]
+        return {int(one.id): one for one in found if not one.ok}
+
+
+@contextmanager
+def database_on(server: Server, name: str) -> Iterator[Database]:
+    """A database of its own, which several tests share."""
+    with closing(server.connect()) as connection:
+        connection.execute(f"create database {name}")
+        database = Database(
+            use_existing(re.sub(r"/(postgres|dbdyno)(?=\?)", f"/{name}", server.url))
+        )
+        with closing(database.connection):
+            yield database
+        connection.execute(f"drop database {name}")
+
+
+@pytest.fixture(scope="module")
+def loaded(postgres_server: Server, mariadb_server: Server) -> Iterator[dict[str, Database]]:
+    """A warehouse on each server, loaded over one connection here and over three there."""
+    with (
+        database_on(postgres_server, "tpcc_whole") as one,
+        database_on(mariadb_server, "tpcc_whole") as other,
+    ):
+        one.prepare(TPCC, jobs=1)
+        other.prepare(TPCC, jobs=3)
+        yield dict(zip(KINDS, (one, other), strict=True))
+
+
+@pytest.fixture(params=KINDS)
+def whole(request: pytest.FixtureRequest, loaded: dict[str, Database]) -> Database:
+    return loaded[request.param]
+
+
+def test_rows_are_the_same_on_every_server_and_number_of_connections(
+    loaded: dict[str, Database],
+) -> None:
+    one, other = ({name: digest(database, name) for name in NAMES} for database in loaded.values())
+    assert one == other
+
+
+# Of the large tables the first, a middle and the last district, and some of the items.
+SEEN = {
+    **{"customer": "c_d_id in (1, 4, 10)", "history": "h_d_id in (1, 4, 10)"},
+    **{"orders": "o_d_id in (1, 4, 10)", "order_line": "ol_d_id in (1, 4, 10)"},
+    **{"item": "i_id % 7 = 3", "stock": "s_i_id % 7 = 3"},
+}
+
+
+def digest(database: Database, name: str) -> str:
+    table = next(table for table in TPCC.tables(TPCC.complete({})) if table.name == name)
+    keys = table.primary_key or ("h_c_w_id", "h_c_d_id", "h_c_id")
+    some = f"where {SEEN[name]}" if name in SEEN else ""
+    made = hashlib.sha256()
+    for row in database.rows(f"select * from {name} {some} order by {', '.join(keys)}"):
+        made.update("|".join(map(str, row)).encode())
+    return made.hexdigest()
+
+
+def test_the_population_is_that_of_the_definition(whole: Database) -> None:
+    counts = {name: whole.one(f"select count(*) from {name}") for name in NAMES}
+    lines = counts.pop("order_line")
+    assert counts == {
+        **{"warehouse": 1, "district": 10, "customer": 30_000, "history": 30_000},
+        **{"item": 100_000, "stock": 100_000, "orders": 30_000, "new_order": 9_000},
+    }
+    assert lines == whole.one("select sum(o_ol_cnt) from orders")
+    assert lines == pytest.approx(300_000, rel=0.01)
+    assert set(
+        whole.rows("select count(distinct o_c_id), count(*) from orders group by o_d_id")
+    ) == {(3000, 3000)}
+    assert sorted(n for (n,) in whole.rows("select distinct o_ol_cnt from orders")) == [
+        *range(5, 16)
+    ]
+    assert whole.rows("select min(no_o_id), max(no_o_id) from new_order") == [(2101, 3000)]
+    delivered = """
+        select count(*) from order_line
+        where not case when ol_o_id < 2101 then ol_delivery_d is not null and ol_amount = 0
+            else ol_delivery_d is null and ol_amount between 0.01 and 9999.99 end"""
+    assert whole.one(delivered) == 0
+    wrong = "select count(*) from orders where (o_carrier_id is null) <> (o_id > 2100)"
+    assert whole.one(wrong) == 0
+
+    names = whole.rows("select c_last from customer where c_d_id = 3 order by c_id limit 1000")
+    assert [name for (name,) in names] == [last_name(number) for number in range(1000)]
+    assert whole.one("select count(distinct c_last) from customer") == 1000
+    assert whole.rows("select distinct c_middle, c_balance, c_ytd_payment from customer") == [
+        ("OE", -10, 10)
+    ]
+    lengths = "select min(length(c_data)), max(length(c_data)) from customer"
+    assert whole.rows(lengths) == [(300, 500)]
+    for query in (
+        "select count(*) / 3000.0 from customer where c_credit = 'BC'",
+        "select count(*) / 10000.0 from item where i_data like '%ORIGINAL%'",
+        "select count(*) / 10000.0 from stock where s_data like '%ORIGINAL%'",
+    ):
+        assert float(whole.one(query)) == pytest.approx(1.0, rel=0.1)
+    prices = whole.rows("select min(i_price), max(i_price) from item")[0]
+    assert (float(prices[0]), float(prices[1])) == pytest.approx((1, 100), abs=0.2)
+    assert whole.one("select count(*) from customer where c_zip not like '____11111'") == 0
+    assert whole.one("select count(*) from stock where s_quantity not between 10 and 100") == 0
+
+
+def test_conditions_hold_after_loading(whole: Database) -> None:
+    assert whole.broken() == {}
+    values = data_status(TPCC, whole.target, whole.connection, {}).values(TPCC, {})
+    assert TPCC.check(whole.target, whole.connection, values) == []
+
+
+def test_the_data_knows_what_was_drawn_with_it(whole: Database) -> None:
+    found = whole.target.find_tables(whole.connection, NAMES)
+    marks = {Mark.of(table.comment) for table in found.values()}
+    assert marks == {Mark(data="tpcc", scale=1, loaded=True, drawn=(("c_load", drawn()),))}
+    status = data_status(TPCC, whole.target, whole.connection, {})
+    assert status.values(TPCC, {})["c_load"] == drawn()
+
+
+def drawn() -> int:
+    return TPCC.drawn_with(11)["c_load"]
+
+
+def test_constants_of_a_run_are_as_far_from_those_of_the_data_as_defined() -> None:
+    deltas = collections.Counter(
+        abs(int(TPCC.variables({"scale": 1, "c_load": loaded}, 1, seed)["c_last"]) - loaded)
+        for loaded in range(0, 256, 5)
+        for seed in range(400)
+    )
+    assert set(deltas) == {*range(65, 120)} - {96, 112}
+    assert TPCC.drawn_with(1) == TPCC.drawn_with(1)
+    assert len({TPCC.drawn_with(seed)["c_load"] for seed in range(100)}) > 50
+
+
+# What breaks a condition, and what mends it; which others it breaks; the rows, and their first.
+# It is the customer of an order that is not delivered: of nothing delivered there is no sum.
+CUSTOMER = """c_d_id = 1 and c_id =
+    (select o_c_id from orders where o_w_id = 1 and o_d_id = 1 and o_id = 2900)"""
+LINE = "ol_d_id = 1 and ol_o_id = 10"
+CORRUPTIONS = {
+    1: (
+        ["update district set d_ytd = d_ytd + 1 where d_id = 2"],
+        ["update district set d_ytd = d_ytd - 1 where d_id = 2"],
+        {1, 9},
+        (1, {"w_id": 1, "w_ytd": "60000.00", "d_ytd": "60001.00"}),
+    ),
+    2: (
+        ["update district set d_next_o_id = d_next_o_id + 1 where d_id = 1"],
+        ["update district set d_next_o_id = d_next_o_id - 1 where d_id = 1"],
+        {2},
+        (1, {"d_id": 1, "d_next_o_id": 3002, "newest_order": 3000, "newest_new_order": 3000}),
+    ),
+    3: (
+        ["delete from new_order where no_d_id = 1 and no_o_id = 2500"],
+        ["insert into new_order (no_o_id, no_d_id, no_w_id) values (2500, 1, 1)"],
+        {3, 5, 11},
+        (1, {"d_id": 1, "oldest": 2101, "newest": 3000, "new_orders": 899}),
+    ),
+    4: (
+        ["update orders set o_ol_cnt = o_ol_cnt + 1 where o_d_id = 2 and o_id = 10"],
+        ["update orders set o_ol_cnt = o_ol_cnt - 1 where o_d_id = 2 and o_id = 10"],
+        {4, 6},
+        (1, {"w_id": 1, "d_id": 2}),
+    ),
+    5: (
+        ["insert into new_order (no_o_id, no_d_id, no_w_id) values (2100, 2, 1)"],
+        ["delete from new_order where no_d_id = 2 and no_o_id = 2100"],
+        {5, 11},
+        (1, {"w_id": 1, "d_id": 2, "o_id": 2100, "without_carrier": 0, "new_orders": 1}),
+    ),
+    6: (
+        [f"update order_line set ol_o_id = 5000 where {LINE}"],
+        ["update order_line set ol_o_id = 10 where ol_d_id = 1 and ol_o_id = 5000"],
+        {6},
+        (2, {"w_id": 1, "d_id": 1, "o_id": 10, "order_lines": 0}),
+    ),
+    7: (
+        [f"update order_line set ol_delivery_d = null where {LINE} and ol_number = 3"],
+        [f"update order_line set ol_delivery_d = '2026-01-01' where {LINE} and ol_number = 3"],
+        {7},
+        (1, {"d_id": 1, "o_id": 10, "number": 3, "has_delivery_date": 0}),
+    ),
+    8: (
+        ["update warehouse set w_ytd = w_ytd + 1", "update district set d_ytd = d_ytd + 0.5"],
+        ["update warehouse set w_ytd = w_ytd - 1", "update district set d_ytd = d_ytd - 0.5"],
+        {8, 9},
+        (1, {"w_id": 1, "w_ytd": "60001.00", "h_amount": "60000.00"}),
+    ),
+    9: (
+        ["update district set d_ytd = d_ytd + d_id * 2 - 3"],
+        ["update district set d_ytd = d_ytd - d_id * 2 + 3"],
+        {9},
+        (2, {"w_id": 1, "d_id": 1, "d_ytd": "29999.00", "h_amount": "30000.00"}),
+    ),
+    10: (
+        [
+            "update customer set c_balance = c_balance + 1, c_ytd_payment = c_ytd_payment - 1 "
+            f"where {CUSTOMER}"
+        ],
+        [
+            "update customer set c_balance = c_balance - 1, c_ytd_payment = c_ytd_payment + 1 "
+            f"where {CUSTOMER}"
+        ],
+        {10},
+        (1, {"d_id": 1, "c_balance": "-9.00", "ol_amount": "0.00", "h_amount": "10.00"}),
+    ),
+    11: (
+        [f"update customer set c_delivery_cnt = 1 where {CUSTOMER}"],
+        [f"update customer set c_delivery_cnt = 0 where {CUSTOMER}"],
+        {11},
+        (1, {"all_orders": 3000, "new_orders": 900, "with_carrier": 2100, "deliveries": 1}),
+    ),
+    12: (
+        [f"update customer set c_ytd_payment = c_ytd_payment + 1 where {CUSTOMER}"],
+        [f"update customer set c_ytd_payment = c_ytd_payment - 1 where {CUSTOMER}"],
+        {12},
+        (1, {"c_balance": "-10.00", "c_ytd_payment": "11.00", "ol_amount": "0.00"}),
+    ),
+}
+
+
+def _of_two_districts(values: Values) -> tuple[Table, ...]:
+    """The first rows of each table: two districts, and a hundredth of the items."""
+    shares = {"warehouse": 1, "item": 0.01, "stock": 0.01}
+    return tuple(
+        replace(table, rows=round(table.rows * shares.get(table.name, 0.2)))
+        for table in TPCC.tables(values)
+    )
+
+
+SMALL = dataclasses.replace(TPCC, tables=_of_two_districts)
+
+
+@pytest.fixture(params=KINDS, scope="module")
+def small(request: pytest.FixtureRequest) -> Iterator[Database]:
+    with database_on(request.getfixturevalue(request.param), "tpcc_small") as database:
+        database.prepare(SMALL)
+        database.connection.execute("update warehouse set w_ytd = 60000")
+        yield database
+
+
+def test_each_condition_finds_what_breaks_it(small: Database) -> None:
+    assert small.broken() == {}
+    for number, (plant, mend, expected, (rows, example)) in CORRUPTIONS.items():
+        for statement in plant:
+            small.connection.execute(statement)
+        broken = small.broken()
+        assert set(broken) == expected, number
+        shown = broken[number].example
+        assert broken[number].rows == rows
+        assert shown
+        assert {name: shown[name] for name in example} == example
+        assert f"condition {number}, " in broken[number].message
+        for statement in mend:
+            small.connection.execute(statement)
+    assert small.broken() == {}
+
+
+def test_a_district_without_new_orders_breaks_nothing(small: Database) -> None:
+    """A part of the second and third condition does not apply where no order waits."""
+    small.connection.execute("create table kept as select * from new_order where no_d_id = 2")
+    small.connection.execute("delete from new_order where no_d_id = 2")
+    broken = small.broken()
+    small.connection.execute("insert into new_order select * from kept")
+    assert {number: one.rows for number, one in broken.items()} == {5: 900, 11: 1}
+
+
+def test_what_is_missing_on_one_side_is_seen(small: Database) -> None:
+    small.connection.execute("delete from history where h_d_id = 2")
+    assert set(small.broken()) == {8, 9, 10}
+    small.connection.execute("delete from district where d_id = 2")
+    assert set(small.broken()) == {1, 2, 8, 10}
+
+
+def command(*arguments: str) -> tuple[int, dict[str, Any]]:
+    words = [sys.executable, "-m", "dbdyno", *arguments, "--json"]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    assert ended.stdout, ended.stderr
+    return ended.returncode, json.loads(ended.stdout)
+
+
+LOAD = ("-c", "6", "-t", "100", "--warmup", "0", "--telemetry", "off", "--seed", "3")
+
+
+def test_transactions_do_what_they_must(whole: Database) -> None:
+    """Six clients on one warehouse meet all the time."""
+    code, record = command("run", "tpcc", "--target", whole.server.url, *LOAD)
+    assert (code, record["invalid_reasons"], record["failures"]) == (0, [], [])
+    assert record["transactions"]["ok"] == 600
+    assert 0 < record["transactions"]["rolled_back"] < 12
+    done = {script["name"]: script["ok"] for script in record["scripts"]}
+    assert set(done) == {"new-order", "payment", "order-status", "delivery", "stock-level"}
+    assert {"sum of d_next_o_id", "rows of history", "sum of s_order_cnt"} <= set(
+        record["invariants_read"]
+    )
+    assert whole.broken() == {}
+    # The rolled back orders are not there, and nothing else is missing.
+    orders = whole.one("select count(*) from orders") - 30_000
+    assert orders == done["new-order"] - record["transactions"]["rolled_back"]
+    assert whole.one("select count(*) from history") - 30_000 == done["payment"]
+    delivered = whole.one("select sum(c_delivery_cnt) from customer")
+    assert delivered == 10 * done["delivery"]
+    assert whole.one("select sum(s_remote_cnt) from stock") == 0
+    assert whole.one("select count(*) from order_line where ol_i_id > 100000") == 0
+    paid = "select count(*) from customer where c_credit = 'BC' and c_payment_cnt > 1"
+    noted = "select count(*) from customer where c_data like '% % % % %.% %'"
+    assert whole.one(paid) == whole.one(noted) > 0
+    told = "select count(*) from history where h_data not like '%    %' and h_amount <> 10"
+    assert whole.one(told) == 0
+    quantities = "select min(s_quantity), max(s_quantity) from stock where s_order_cnt > 0"
+    assert whole.rows(quantities)[0] >= (10, 10)
+    amounts = """
+        select count(*) from order_line join item on i_id = ol_i_id
+        where ol_o_id > 3000 and ol_amount <> ol_quantity * i_price"""
+    assert whole.one(amounts) == 0
+    assert data_status(TPCC, whole.target, whole.connection, {}).state == "compatible"
+
+
+def test_a_broken_condition_is_told_to_programs(loaded: dict[str, Database]) -> None:
+    database = loaded["postgres_server"]
+    code, answer = command("check", "tpcc", "--target", database.server.url)
+    assert (code, answer["broken"], len(answer["checks"])) == (0, [], 12)
+    assert {(one["ok"], one["rows"], one["example"]) for one in answer["checks"]} == {
+        (True, 0, None)
+    }
+    database.connection.execute("update district set d_ytd = d_ytd + 1 where d_id = 4")
+    code, answer = command("check", "tpcc", "--target", database.server.url)
+    database.connection.execute("update district set d_ytd = d_ytd - 1 where d_id = 4")
+    assert code == 4
+    first = answer["checks"][0]
+    assert {name: first[name] for name in ("id", "ok", "rows")} == {
+        "id": "1",
+        "ok": False,
+        "rows": 1,
+    }
+    assert set(first["example"]) == {"w_id", "w_ytd", "d_ytd"}
+    assert [one["id"] for one in answer["checks"] if not one["ok"]] == ["1", "9"]
