@@ -85,7 +85,7 @@ def test_what_serves_all_is_divided_by_the_functions_of_those_who_call_it():
     found = outcome_of("parse_and_plan", saturated(planning | SERVED)).evidence
     assert found["own_share"] == pytest.approx(0.4, rel=0.01)
     assert found["cpu_share"] == pytest.approx(0.4 + 0.4 * 0.4 / 0.6, rel=0.01)
-    assert found["most_share"] == pytest.approx(0.8, rel=0.01)
+    assert found["most_share"] == pytest.approx(1.0, rel=0.01)
 
 
 def test_planning_took_at_least_what_the_server_says():

@@ -34,7 +34,8 @@ class Pair(NamedTuple):
 def pair_of(expected: frozenset[str], record: Mapping[str, Any], other: Mapping[str, Any]) -> Pair:
     """Return what the first record predicts, and both costs."""
     found = [one["evidence"] for one in record["findings"] if one["id"] in expected]
-    before_us, after_us = (_cost_us(one, IN_BACKGROUND in expected) for one in (record, other))
+    cost_us = _server_us if IN_BACKGROUND in expected else _load_us
+    before_us, after_us = cost_us(record), cost_us(other)
     return Pair(_predicted(found[0], before_us) if found else None, before_us, after_us)
 
 
@@ -63,10 +64,14 @@ def _predicted(evidence: Mapping[str, Any], whole_us: float) -> Predicted:
     return Predicted(evidence["cpu_share"], least, evidence["most_share"])
 
 
-def _cost_us(record: Mapping[str, Any], with_background: bool) -> float:
-    """As the kernel counts it."""
-    return sum(
-        part["us"]
-        for part in record["server_processes"]
-        if part["processes"] == OF_LOAD or (with_background and part["processes"] != OF_DBDYNO)
+def _load_us(record: Mapping[str, Any]) -> float:
+    """By the profile, which also gives the shares of it."""
+    (us,) = (
+        part["us"] for part in record["server_profile"]["processes"] if part["processes"] == OF_LOAD
     )
+    return float(us)
+
+
+def _server_us(record: Mapping[str, Any]) -> float:
+    """As the kernel counts it."""
+    return sum(part["us"] for part in record["server_processes"] if part["processes"] != OF_DBDYNO)

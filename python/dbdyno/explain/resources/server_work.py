@@ -37,7 +37,6 @@ AROUND_STATEMENTS: tuple[Subsystem, ...] = (
     *("protocol", "kernel_network", "kernel_scheduling", "connecting", "tls", "transactions"),
 )
 """What a transaction needs whatever its statements do with rows."""
-_CALLS_NOTHING: frozenset[str] = frozenset({"snapshots", "tls", "compression"})
 
 
 class WorkClaim(LimitClaim, frozen=True, kw_only=True):
@@ -122,8 +121,7 @@ def with_services(run: Run, is_meant: IsMeant) -> Served:
 
 
 def _calls(part: Part | ProcessorPart) -> bool:
-    is_of_kernel = part.subsystem.startswith("kernel_")
-    return not is_of_kernel and part.subsystem not in SERVING | _CALLS_NOTHING
+    return not part.subsystem.startswith("kernel_") and part.subsystem not in SERVING
 
 
 def share_of_clients(run: Run, of_work: float, of_all: float) -> float:

@@ -5,8 +5,8 @@ Looks for: CPU time in the parser and the planner, in backends that serve the lo
 Arithmetic: samples of the profile in these functions, and their part of what memory, the catalog
 and libraries took, over all samples of these backends; or the time of planning that the server
 reported for the statements before the load, times their executions, over the CPU time of these
-backends, if that is more. At most it is all that neither executes statements nor surrounds them,
-since planning also searches tables and indexes. That part of the clients' time on a CPU, and, of
+backends, if that is more. At most it is all but what surrounds statements, since planning also
+searches tables and indexes. That part of the clients' time on a CPU, and, of
 their time waiting for one, the part of the CPU time in use. Prepared statements save what is
 parsed, and what is planned as far as the server keeps a plan for all values.
 
@@ -60,8 +60,8 @@ def look(run: Run) -> WorkClaim | NotFound:
     is_meant = work_on("parsing", "planning", "partitions")
     served = Served(
         max(with_services(run, is_meant).whole, _reported_share(run)),
-        # The planner searches tables and indexes itself: for statistics, and for an index's ends.
-        1.0 - share_of_work(run, work_on("execution", *AROUND_STATEMENTS)),
+        # The planner also searches tables and indexes, and uses functions of the executor.
+        1.0 - share_of_work(run, work_on(*AROUND_STATEMENTS)),
     )
     return claim_of(run, ParseAndPlan, is_meant, ORDINARY, served)
 

@@ -3,8 +3,9 @@
 Looks for: CPU time in taking snapshots and in judging which versions of a row are visible, in
 backends that serve the load.
 
-Arithmetic: samples of the profile in these functions, over all samples of these backends; that part
-of the clients' time on a CPU, and, of their time waiting for one, the part of the CPU time in use.
+Arithmetic: samples of the profile in these functions, and their part of what serves all (memory,
+interrupts), over all samples of these backends; that part of the clients' time on a CPU, and, of
+their time waiting for one, the part of the CPU time in use.
 
 Source: PostgreSQL 14 release notes (scalability of GetSnapshotData with idle connections).
 
@@ -13,11 +14,11 @@ Wrong when: a statement reads very many rows: each is judged.
 
 from typing import ClassVar
 
-from dbdyno.explain.resources.server_work import WorkClaim, claim_of, work_on
+from dbdyno.explain.resources.server_work import WorkClaim, claim_of, with_services, work_on
 from dbdyno.explain.rule import NotFound, Rule
 from dbdyno.model.run import Run
 
-ORDINARY = 0.1
+ORDINARY = 0.12
 """Of the CPU time for a load: what one without such a problem spends on it as well."""
 
 
@@ -40,7 +41,8 @@ class SnapshotWork(WorkClaim, frozen=True, kw_only=True):
 
 def look(run: Run) -> WorkClaim | NotFound:
     """By the profile alone."""
-    return claim_of(run, SnapshotWork, work_on("snapshots"), ORDINARY)
+    snapshots = work_on("snapshots")
+    return claim_of(run, SnapshotWork, snapshots, ORDINARY, with_services(run, snapshots))
 
 
 RULE = Rule(

@@ -2,8 +2,9 @@
 
 Looks for: CPU time in the libraries of TLS, in backends that serve the load.
 
-Arithmetic: samples of the profile in these libraries, over all samples of these backends; that part
-of the clients' time on a CPU, and, of their time waiting for one, the part of the CPU time in use.
+Arithmetic: samples of the profile in these libraries, and their part of what memory and the C
+library took (records are copied), over all samples of these backends; that part of the clients'
+time on a CPU, and, of their time waiting for one, the part of the CPU time in use.
 
 Source: RFC 8446 (TLS 1.3): each record is encrypted and authenticated on its own.
 
@@ -12,7 +13,7 @@ Wrong when: the connections of production are encrypted as well: then it is a pa
 
 from typing import ClassVar
 
-from dbdyno.explain.resources.server_work import WorkClaim, claim_of, work_on
+from dbdyno.explain.resources.server_work import WorkClaim, claim_of, with_services, work_on
 from dbdyno.explain.rule import NotFound, Rule
 from dbdyno.model.run import Run
 
@@ -38,7 +39,8 @@ class TlsWork(WorkClaim, frozen=True, kw_only=True):
 
 def look(run: Run) -> WorkClaim | NotFound:
     """By the profile alone."""
-    return claim_of(run, TlsWork, work_on("tls"))
+    tls = work_on("tls")
+    return claim_of(run, TlsWork, tls, served=with_services(run, tls))
 
 
 RULE = Rule(
