@@ -35,9 +35,10 @@ tables below. Activity of other programs during the runs is reported as well (cp
 storage is simulated by delays in the server's I/O calls, and its syncs do not
 reach the disk, so that a planted cause is the same on every host.
 
-Where a cause takes CPU time of the server, each run is followed by the same run without the cause.
-A second table compares how much less CPU time a transaction then takes with the part that the
-finding of the first run predicts. A profile shows which function ran, not which one called it: the
+Where a cause takes CPU time of the server, `make truth` follows each run by the same run without
+the cause; `make test` plants only those whose finding has a source or an arithmetic of its own. A
+second table compares how much less CPU time a transaction then takes with the part that the finding
+of the first run predicts. A profile shows which function ran, not which one called it: the
 bounds of a prediction are what the functions of the cause took themselves, and all that they may
 have called. The interval of the measurement is that of the pairs of runs (95 %).
 """
@@ -125,7 +126,7 @@ def _within(value: float, low: float | None, high: float | None) -> str:
 
 def _percent(share: float) -> str:
     """With a decimal where little is left of the whole."""
-    return f"{share:.1%}" if share > LITTLE_LEFT else f"{share:.0%}"
+    return f"{100 * share:.{1 if share > LITTLE_LEFT else 0}f} %"
 
 
 def _counted(names: Counter[str], wanted: set[str] | frozenset[str]) -> str:
