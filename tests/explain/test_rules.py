@@ -28,7 +28,7 @@ ENGINE_ONLY = {"schedule_lag", "connection_churn", "deadlocks", "unsteady", "cpu
 PROFILED = {
     *("jit_compilation", "page_copies", "parse_and_plan", "snapshot_work"),
     *("spinning", "statement_logging", "tls_work", "trigger_work"),
-    *("background_work", "catalog_work", "memory_work", "socket_work"),
+    *("background_work", "catalog_work", "instruments", "memory_work", "socket_work"),
 }
 """Rules that need a profile of the server, which no golden run has (``test_work_rules.py``)."""
 

@@ -24,6 +24,7 @@ CAUSES = {
     "catalog_work": [("SearchCatCache1", "postgres"), ("InitPostgres", "postgres")],
     "memory_work": [("palloc", "postgres"), ("clear_page_erms", "exc_page_fault", "kernel")],
     "socket_work": [("unix_stream_read_generic", "recvfrom", "kernel")],
+    "instruments": [("pgstat_report_activity", "postgres"), ("__vdso_gettimeofday", "[vdso]")],
     "trigger_work": [("AfterTriggerEndQuery", "postgres"), ("exec_stmt", "plpgsql.so")],
 }
 causes = pytest.mark.parametrize("rule", CAUSES)
@@ -179,3 +180,41 @@ def test_a_setting_whose_share_is_known_is_no_suspicion():
 def test_a_log_written_by_the_same_system_call_is_not_the_servers_messages():
     binlog = saturated(ORDINARY | {("vfs_write", "write", "kernel"): 0.2})
     assert isinstance(outcome_of("statement_logging", binlog), NotFound)
+
+
+def in_mariadb(functions, mode="simple", **settings):
+    run = saturated(functions).facts(facts(**settings))
+    return changed(run.loaded(), plan={"query_mode": mode, "endpoint": {"protocol": "mysql"}})
+
+
+PLANNING = {("JOIN::optimize", "mariadbd"): 0.4, ("MYSQLparse", "mariadbd"): 0.2}
+READING = {("row_search_mvcc", "mariadbd"): 0.4}
+
+
+def test_a_server_that_keeps_no_plans_saves_parsing_alone():
+    found = outcome_of("parse_and_plan", in_mariadb(PLANNING | READING))
+    assert found.evidence["own_share"] == pytest.approx(0.2, rel=0.01)
+    assert "planned at each execution" in found.advice[0]
+    prepared = in_mariadb(PLANNING | READING, mode="prepared")
+    assert isinstance(outcome_of("parse_and_plan", prepared), NotFound)
+
+
+def test_a_setting_says_that_system_calls_write_the_log():
+    writing = READING | {("vfs_write", "write", "kernel"): 0.1}
+    assert isinstance(outcome_of("statement_logging", in_mariadb(writing)), NotFound)
+    found = outcome_of("statement_logging", in_mariadb(writing, general_log="ON"))
+    assert found.evidence["cpu_share"] == pytest.approx(0.2, rel=0.01)
+    assert "general_log = ON" in found.seen[-1]
+
+
+def test_appending_to_a_log_copies_no_pages():
+    writing = READING | {("vfs_write", "write", "kernel"): 0.1}
+    assert isinstance(outcome_of("page_copies", in_mariadb(writing)), NotFound)
+
+
+def test_little_instrumentation_is_spoken_of_where_a_setting_explains_it():
+    counting = READING | {("start_mutex_wait", "mariadbd"): 0.03}
+    assert isinstance(outcome_of("instruments", in_mariadb(counting)), NotFound)
+    found = outcome_of("instruments", in_mariadb(counting, performance_schema="ON"))
+    assert "performance_schema = ON" in found.seen[-1]
+    assert "performance_schema = OFF" in found.advice[0]

@@ -12,6 +12,16 @@ WAITS_ARE_TOLD = {
     "performance_schema_consumer_events_waits_current": "ON",
 }
 
+ALL_INSTRUMENTS = {
+    "performance_schema": "ON",
+    "performance_schema_instrument": "%=ON",
+    **{
+        f"performance_schema_consumer_events_{events}_{kept}": "ON"
+        for events in ("waits", "stages", "statements", "transactions")
+        for kept in ("current", "history")
+    },
+}
+
 
 def filled(width: int, rows: int, key: str = "int primary key") -> str:
     """Return the SQL of a table."""
@@ -43,7 +53,7 @@ MARIADB = Ground(
 
 def mariadb_causes() -> list[Cause]:
     """Return its causes: its own first, the clean runs last."""
-    return [*_writing(), *_reading(), _locking_all(), *shared_causes(MARIADB)]
+    return [*_writing(), *_reading(), _locking_all(), *_working(), *shared_causes(MARIADB)]
 
 
 def _writing() -> list[Cause]:
@@ -121,3 +131,36 @@ def _locking_all() -> Cause:
         analyze table planted""",
         settings=MARIADB.relaxed,
     )
+
+
+def _working() -> list[Cause]:
+    """Return work that a transaction could do without; each has the same run without it."""
+    return [
+        MARIADB.cause(
+            "statements-logged",
+            "every statement in the general log",
+            *("select-only", "-s", "1", "-c", "4"),
+            finding="statement_logging",
+            settings={"general_log": "ON"},
+            otherwise={"settings": {}},
+        ),
+        MARIADB.cause(
+            "instruments",
+            "the performance schema with all of its instruments",
+            *("select-only", "-s", "1", "-c", "4"),
+            finding="instruments",
+            settings=ALL_INSTRUMENTS,
+            otherwise={"settings": {}},
+        ),
+        MARIADB.cause(
+            "cache-of-the-kernel",
+            "a buffer pool of 8 MB for 100,000 wide rows in the kernel's cache",
+            *(script("select_many"), "-c", "4"),
+            finding="page_copies",
+            sql=filled(1000, 100_000),
+            settings={"innodb_buffer_pool_size": "8M", "innodb_flush_method": "fsync"},
+            otherwise={
+                "settings": {"innodb_buffer_pool_size": "512M", "innodb_flush_method": "fsync"}
+            },
+        ),
+    ]

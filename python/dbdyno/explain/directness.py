@@ -34,6 +34,7 @@ COVERS: Mapping[str, frozenset[str]] = {
         "page_copies": "cpu_server data_read",
         "many_partitions": "catalog_work cpu_server memory_work parse_and_plan snapshot_work",
         "parse_and_plan": "cpu_server memory_work",
+        "instruments": "cpu_server",
         "tls_work": "cpu_server",
         "trigger_work": "cpu_server memory_work",
         "snapshot_work": "cpu_server",

@@ -30,6 +30,7 @@ Capability: TypeAlias = Literal[
     "parallel_queries",  # one statement may use several processes
     "function_indexes",  # an index can be on an expression
     "deadlock_timeout",  # looks for deadlocks when a wait has lasted for a time
+    "replanning",  # plans a prepared statement at each execution as well
     "gap_locks",  # locks what lies between rows, and each row that it reads to change some
     "predicate_locks",  # SERIALIZABLE tracks what was read, and locks none of it
 ]

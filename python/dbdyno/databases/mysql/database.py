@@ -61,7 +61,9 @@ DATABASE = Database(
     product="mysql",
     says=r"^(?:MySQL )?\d+\.\d+\.\d+",
     witness="select count(*) from information_schema.engines where engine = 'InnoDB'",
-    capabilities=frozenset({"log_flushes", "innodb", "purge", "redo_capacity", "gap_locks"}),
+    capabilities=frozenset(
+        {"log_flushes", "innodb", "purge", "redo_capacity", "gap_locks", "replanning"}
+    ),
     terms=TERMS,
     wait_kinds=WAIT_KINDS,
     subsystems=SUBSYSTEMS,

@@ -92,7 +92,7 @@ SUBSYSTEMS: Subsystems = {
         "Fil_ tpool:: io_ Buf_ BUF_ LRU_"
     ),
     "storage_engine": (
-        "~srv/ ~ut/ ~ha/ ~maria/ ~myisam/ ~csv/ ~innobase/ ~_start ~Wsrep_ ~wsrep_ ~tpool:: "
+        "~srv/ ~ut/ ~ha/ ~maria/ ~myisam/ ~innobase/ ~_start ~Wsrep_ ~wsrep_ ~tpool:: "
         "~simulated_aio ~std:: ~bool ~void ~fil_ ~ut_ ~unbind"
     ),
     "locks": (
@@ -127,7 +127,7 @@ SUBSYSTEMS: Subsystems = {
         "insert_dynamic"
     ),
     "logging": (
-        "LOGGER MYSQL_LOG MYSQL_QUERY_LOG Log_to_ general_log slow_log Log_event_handler "
+        "~csv/ LOGGER MYSQL_LOG MYSQL_QUERY_LOG Log_to_ general_log slow_log Log_event_handler "
         "sql_print Query_logger File_query_log log_builtins Log_to_file Log_to_csv_event"
     ),
     "statistics": (

@@ -23,8 +23,8 @@ from dbdyno.formatting import percent
 from dbdyno.model.record import ProcessorPart
 from dbdyno.model.run import Run
 
-_COPYING = ("read", "pread", "write", "pwrite", "io_")
-"""How the names of the system calls begin that read or write, and not only look at a file."""
+_COPYING = ("read", "pread", "pwrite", "io_")
+"""How the names of the system calls begin that read or write pages; logs grow by ``write``."""
 _FETCHING = ("_copy_to_iter", "copy_page_to_iter", "rep_movs", "copy_user", "filemap_get", "xas_")
 """How the names of the kernel's functions begin that fetch a page from memory."""
 

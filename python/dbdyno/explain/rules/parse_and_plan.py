@@ -8,7 +8,8 @@ reported for the statements before the load, times their executions, over the CP
 backends, if that is more. At most it is all but what surrounds statements, since planning also
 searches tables and indexes. That part of the clients' time on a CPU, and, of
 their time waiting for one, the part of the CPU time in use. Prepared statements save what is
-parsed, and what is planned as far as the server keeps a plan for all values.
+parsed, and what is planned as far as the server keeps a plan for all values. MariaDB and MySQL keep
+none: only parsing counts there, and of a prepared statement nothing.
 
 Source: PostgreSQL manual, *PREPARE*; MariaDB manual, *PREPARE Statement*.
 
@@ -55,8 +56,23 @@ class ParseAndPlan(WorkClaim, frozen=True, kw_only=True):
     refute: ClassVar[str] = "Run again with -M prepared: throughput must rise by this part."
 
 
+class ParsingAlone(ParseAndPlan, frozen=True, kw_only=True):
+    """What prepared statements save where plans are not kept."""
+
+    what: ClassVar[str] = "Parsing"
+    title: ClassVar[str] = "Statements parsed anew each time"
+    advice: ClassVar[list[str]] = [
+        (
+            "Prepare statements once for each connection (-M prepared). They are planned at each "
+            "execution nevertheless."
+        )
+    ]
+
+
 def look(run: Run) -> WorkClaim | NotFound:
     """By the profile, and by the time of planning that the server reported."""
+    if run.database.has("replanning"):
+        return _parsing_alone(run)
     is_meant = work_on("parsing", "planning", "partitions")
     served = Served(
         max(with_services(run, is_meant).whole, _reported_share(run)),
@@ -64,6 +80,14 @@ def look(run: Run) -> WorkClaim | NotFound:
         1.0 - share_of_work(run, work_on(*AROUND_STATEMENTS)),
     )
     return claim_of(run, ParseAndPlan, is_meant, ORDINARY, served)
+
+
+def _parsing_alone(run: Run) -> WorkClaim | NotFound:
+    parsing = work_on("parsing")
+    served = with_services(run, parsing)
+    if run.plan.query_mode == "prepared":
+        return NotFound("statements are prepared, and this server plans at each execution")
+    return claim_of(run, ParsingAlone, parsing, ORDINARY, served)
 
 
 def _reported_share(run: Run) -> float:
