@@ -82,6 +82,8 @@ fn case(
     otherwise.evaluate(scope)
 }
 
+/// Its values have no place in each level of an evaluation: a thread's stack is small.
+#[inline(never)]
 fn call(
     function: Function,
     arguments: &[Expression],
