@@ -5,8 +5,8 @@ the load.
 
 Arithmetic: samples of the profile in these functions, and their part of what memory, the catalog
 and libraries took, over all samples of these backends. The statements within triggers look like any
-other in a profile: where triggers are at work, and the server counts scans and row changes in
-tables that no statement of the scripts names, these are taken to need their part of the work on
+other in a profile: where the scripts call no procedure, and the server counts scans and row changes
+in tables that none of their statements names, these are taken to need their part of the work on
 rows. That part of the clients' time on a CPU, and, of their time waiting for one, the part of the
 CPU time in use. Statements within triggers on tables that the scripts name are not counted, so this
 is a lower bound.
@@ -29,11 +29,14 @@ from dbdyno.explain.resources.server_work import (
 )
 from dbdyno.explain.rule import NotFound, Rule
 from dbdyno.explain.statements.hidden_statements import hidden_part
+from dbdyno.explain.statements.statements import statements_of
 from dbdyno.formatting import percent
 from dbdyno.model.run import Run
 
 AT_WORK = 0.005
-"""Of the CPU time for a load: with less in the machinery itself, no trigger is at work."""
+"""Of the CPU time for a load: with less in functions of its own, no trigger is at work."""
+_CALLING = ("select", "call", "do", "execute")
+"""Statements of these kinds that name no table call procedures."""
 
 
 class TriggerWork(WorkClaim, frozen=True, kw_only=True):
@@ -85,10 +88,11 @@ def look(run: Run) -> WorkClaim | NotFound:
 
 
 def _hidden_part(run: Run) -> float:
-    """0 for a load that calls procedures and names no table: all of its work is hidden."""
-    hidden = hidden_part(run)
-    is_at_work = share_of_work(run, work_on("triggers")) >= AT_WORK
-    return hidden if is_at_work and hidden < 1.0 else 0.0
+    """0 for a load that calls procedures itself: they, too, use tables that it does not name."""
+    written = [one.sql for one in statements_of(run)]
+    calls = any(sql.verb in _CALLING and not sql.tables for sql in written)
+    is_at_work = share_of_work(run, work_on("triggers", "procedures")) >= AT_WORK
+    return hidden_part(run) if is_at_work and not calls else 0.0
 
 
 RULE = Rule(
