@@ -104,9 +104,10 @@ def compare(  # noqa: PLR0913 - one for each option
     Each metric is better, worse, the same, or dbdyno cannot tell. The unit of comparison is the
     run. Runs of one block of a study are pairs, and so are your own runs with the same value of
     the tag pair; all others are compared as two sets. Listed are differences of durability,
-    version, build, schema, plans, settings, host and load, and findings of one side. Two single
-    runs decide costs per transaction, and changes to more than 4 times with another plan or other
-    work as the reason; for the rest dbdyno prints the commands that would decide it.
+    version, build, schema, plans, settings, host and load, findings of one side, and the
+    subsystems and functions of the server that take more or less CPU time (--telemetry full).
+    Two single runs decide costs per transaction, and changes to more than 4 times with another
+    plan or other work as the reason; for the rest dbdyno prints the commands that would decide it.
 
     Parameters
     ----------

@@ -48,9 +48,10 @@ def history(  # noqa: PLR0913 - one for each option
 
     A series holds runs with the same workload, server, clients, rate, data, query mode and,
     for sysbench scripts, options; a default that is given explicitly makes no difference. Each
-    change is shown with the costs per transaction that changed with it, and with what else
-    differs from that run on: version, settings, host, scripts. Runs of studies and searches,
-    and invalid runs, are left out.
+    change is shown with the costs per transaction that changed with it, with the subsystems and
+    functions of the server that did (--telemetry full), and with what else differs from that
+    run on: version, settings, host, scripts. Runs of studies and searches, and invalid runs, are
+    left out.
 
     Parameters
     ----------
