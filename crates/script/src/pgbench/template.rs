@@ -51,7 +51,7 @@ fn is_comment(quoted: &str) -> bool {
 
 struct Builder<'a> {
     text: &'a str,
-    /// Where the command begins.
+    /// What is before this is in no list of columns that is still open.
     before: usize,
     names: &'a mut Names,
     template: Template,
@@ -73,8 +73,7 @@ impl Builder<'_> {
             let Some(slot) = self.variable(&span, piece.kind) else { continue };
             self.literal(literal_start..span.start);
             if self.template.obstacle.is_none()
-                && let Some(place) =
-                    place_without_parameter(&self.text[self.before..span.start], piece.kind)
+                && let Some(place) = self.place_without_parameter(span.start, piece.kind)
             {
                 self.template.obstacle = Some(format!("{} is {place}", &self.text[span.clone()]));
             }
@@ -85,6 +84,22 @@ impl Builder<'_> {
             literal_start = span.end;
         }
         self.literal(literal_start..piece.span.end);
+    }
+
+    /// What a variable at this place is, if no server takes a parameter there.
+    fn place_without_parameter(&mut self, at: usize, kind: Kind) -> Option<&'static str> {
+        if kind == Kind::Quoted {
+            return Some("inside quotes");
+        }
+        let before = &self.text[self.before..at];
+        if before.ends_with(|c| is_name(c) || c == '$') {
+            return Some("a part of a name");
+        }
+        let Some(items) = listed_columns(before) else {
+            self.before = at; // or each of many thousand variables would look at all the text
+            return None;
+        };
+        (items.is_empty() || items.ends_with(',')).then_some("the number of a column")
     }
 
     /// The variable that `:name` stands for.
@@ -101,31 +116,15 @@ impl Builder<'_> {
     }
 }
 
-/// What a variable is, after this text of its command, if no server takes a parameter there.
-fn place_without_parameter(before: &str, kind: Kind) -> Option<&'static str> {
-    if kind == Kind::Quoted {
-        return Some("inside quotes");
-    }
-    if before.ends_with(|c| is_name(c) || c == '$') {
-        return Some("a part of a name");
-    }
-    is_list_of_columns(before).then_some("the number of a column")
-}
-
-/// Whether what follows this text is an item of `order by` or `group by`. A number there is that of
-/// a column; a parameter would be a constant, which orders nothing.
-fn is_list_of_columns(before: &str) -> bool {
+/// What an `order by` or `group by` has listed at the end of this text, if it ends in one. A number
+/// there is that of a column; a parameter would be a constant, which orders nothing.
+fn listed_columns(before: &str) -> Option<String> {
     let before = before.to_ascii_lowercase();
     let lists = ["order", "group"].iter().filter_map(|word| before.rfind(word));
-    let Some(start) = lists.max().filter(|&at| !before[..at].ends_with(is_name)) else {
-        return false;
-    };
-    let Some(items) = before[start + "order".len()..].trim_start().strip_prefix("by") else {
-        return false;
-    };
-    let items = items.trim();
+    let start = lists.max().filter(|&at| !before[..at].ends_with(is_name))?;
+    let items = before[start + "order".len()..].trim_start().strip_prefix("by")?.trim();
     let is_plain = items.chars().all(|c| is_name(c) || matches!(c, ' ' | '.' | ',' | ':'));
-    items.is_empty() || is_plain && items.ends_with(',') && !items.contains("limit")
+    (is_plain && !items.contains("limit")).then(|| items.into())
 }
 
 /// The chunks as a statement with numbered parameters, one for each mention.
