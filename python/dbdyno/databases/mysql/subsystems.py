@@ -33,38 +33,40 @@ SUBSYSTEMS: Subsystems = {
         "Sql_cmd_dml::prepare"
     ),
     "planning": (
-        "pull_out_semijoin check_and_do_in first_linear_tab next_linear_tab first_explain "
-        "first_top_level next_top_level first_depth_first next_depth_first first_breadth "
-        "count_cond_for_nj find_select_handler find_derived_handler POSITION make_select "
-        "rewrite_to_index cleanup_empty check_join_cache sort_and_filter fix_semijoin "
-        "get_delayed_table eliminate_tables set_position simple_remove destroy_sj create_explain "
-        "reset_nj restore_prev advance_sj convert_join set_join_cache uses_index_fields "
-        "check_interleaving sel_arg_range Range_ get_range_limit is_key_used and_all_keys "
-        "key_and key_or tree_and tree_or st_join_table JOIN::optimize JOIN::prepare JOIN::make "
-        "JOIN::get_best JOIN::choose JOIN::init JOIN::add_keyuse JOIN::estimate JOIN::reoptimize "
-        "JOIN::save_explain JOIN:: SQL_SELECT best_access_path make_join get_best_ choose_plan "
-        "greedy_search update_ref_and_keys SEL_ARG SEL_TREE SEL_IMERGE get_mm_ TRP_ Item_equal "
-        "build_equal_items Opt_trace Optimize_table_order test_quick_select get_quick_keys "
-        "get_key_scans check_quick_select matching_candidates_in_table cost_ create_ref_for_key "
-        "make_cond simplify_joins optimize_cond propagate_cond read_statistics_for_tables "
-        "calculate_cond_selectivity substitute_ sort_keyuse add_key_ records_in_range "
-        "handler::multi_range_read_info handler::keyread_time ha_innobase::records_in_range "
-        "ha_innobase::scan_time ha_innobase::read_time btr_estimate join_read_const_table "
-        "Explain_ optimize_ Cost_ Key_use Item_bool_func::get_mm"
+        "setup_windows setup_degenerate append_possible_keys check_simple_equality setup_group "
+        "setup_end_select_func Range_rowid pull_out_semijoin check_and_do_in first_linear_tab "
+        "next_linear_tab first_explain first_top_level next_top_level first_depth_first "
+        "next_depth_first first_breadth count_cond_for_nj find_select_handler "
+        "find_derived_handler POSITION make_select rewrite_to_index cleanup_empty "
+        "check_join_cache sort_and_filter fix_semijoin get_delayed_table eliminate_tables "
+        "set_position simple_remove destroy_sj create_explain reset_nj restore_prev advance_sj "
+        "convert_join set_join_cache uses_index_fields check_interleaving sel_arg_range Range_ "
+        "get_range_limit is_key_used and_all_keys key_and key_or tree_and tree_or st_join_table "
+        "JOIN::optimize JOIN::prepare JOIN::make JOIN::get_best JOIN::choose JOIN::init "
+        "JOIN::add_keyuse JOIN::estimate JOIN::reoptimize JOIN::save_explain JOIN:: SQL_SELECT "
+        "best_access_path make_join get_best_ choose_plan greedy_search update_ref_and_keys "
+        "SEL_ARG SEL_TREE SEL_IMERGE get_mm_ TRP_ Item_equal build_equal_items Opt_trace "
+        "Optimize_table_order test_quick_select get_quick_keys get_key_scans check_quick_select "
+        "matching_candidates_in_table cost_ create_ref_for_key make_cond simplify_joins "
+        "optimize_cond propagate_cond read_statistics_for_tables calculate_cond_selectivity "
+        "substitute_ sort_keyuse add_key_ records_in_range handler::multi_range_read_info "
+        "handler::keyread_time ha_innobase::records_in_range ha_innobase::scan_time "
+        "ha_innobase::read_time btr_estimate join_read_const_table Explain_ optimize_ Cost_ "
+        "Key_use Item_bool_func::get_mm"
     ),
     "partitions": (
         "ha_partition partition_ prune_partitions part_ get_partition get_part Partition_"
     ),
     "execution": (
-        "end_read_record handle_select free_field_buffers Create_tmp_table create_tmp unpack_ "
-        "init_read_ JOIN_CACHE SplM Rowid_filter JOIN::exec do_select sub_select "
-        "evaluate_join_record end_send end_update end_write handler:: ha_ rr_ join_read "
-        "join_init join_ READ_RECORD read_record mysql_update mysql_insert mysql_delete "
-        "mysql_select fill_record write_record Write_record Sql_cmd_ QUICK_ Unique_on "
-        "Table_iterator Index QuickRangeIterator RefIterator FilterIterator NestedLoopIterator "
-        "LimitOffset Iterator Query_result check_unique_constraint compare_record store_key "
-        "cp_buffer_from_ref init_read_record quick_range DsMrr_ Mrr_ select_result Copy_field "
-        "Temp_table_param"
+        "~heap/ heap_ end_read_record handle_select free_field_buffers Create_tmp_table "
+        "create_tmp unpack_ init_read_ JOIN_CACHE SplM Rowid_filter JOIN::exec do_select "
+        "sub_select evaluate_join_record end_send end_update end_write handler:: ha_ rr_ "
+        "join_read join_init join_ READ_RECORD read_record mysql_update mysql_insert "
+        "mysql_delete mysql_select fill_record write_record Write_record Sql_cmd_ QUICK_ "
+        "Unique_on Table_iterator Index QuickRangeIterator RefIterator FilterIterator "
+        "NestedLoopIterator LimitOffset Iterator Query_result check_unique_constraint "
+        "compare_record store_key cp_buffer_from_ref init_read_record quick_range DsMrr_ Mrr_ "
+        "select_result Copy_field Temp_table_param"
     ),
     "values": (
         "DTCollation aggregate_for Type_collection Type_ Charset_ Sql_mode Item Field "
@@ -88,17 +90,17 @@ SUBSYSTEMS: Subsystems = {
         "innodb_ ha_innodb que_ eval_ pars_"
     ),
     "buffers": (
-        "~buf/ ~fil/ ~fsp/ ~fut/ ~os/ buf_ fil_ fsp_ fseg_ flst_ fut_ os_file os_aio fil_space "
-        "Fil_ tpool:: io_ Buf_ BUF_ LRU_"
+        "~my_virtual_mem_protect ~crc32_ ~buf/ ~fil/ ~fsp/ ~fut/ ~os/ buf_ fil_ fsp_ fseg_ flst_ "
+        "fut_ os_file os_aio fil_space Fil_ tpool:: io_ Buf_ BUF_ LRU_"
     ),
     "storage_engine": (
         "~srv/ ~ut/ ~ha/ ~maria/ ~myisam/ ~innobase/ ~_start ~Wsrep_ ~wsrep_ ~tpool:: "
         "~simulated_aio ~std:: ~bool ~void ~fil_ ~ut_ ~unbind"
     ),
     "locks": (
-        "~lock/ get_lock_data mdl_ unlock_external MDL_ lock_ Lock_ locksys Locksys thr_lock "
-        "thr_multi_lock mysql_lock lock_external lock_table THR_LOCK wt_ DeadlockChecker "
-        "Deadlock"
+        "mysql_unlock_ ~lock/ get_lock_data mdl_ unlock_external MDL_ lock_ Lock_ locksys "
+        "Locksys thr_lock thr_multi_lock mysql_lock lock_external lock_table THR_LOCK wt_ "
+        "DeadlockChecker Deadlock"
     ),
     "internal_locks": (
         "~sync/ srw_ ssux_ sux_ rw_lock sync_ mutex_ os_event ut_delay PolicyMutex "
@@ -131,11 +133,11 @@ SUBSYSTEMS: Subsystems = {
         "sql_print Query_logger File_query_log log_builtins Log_to_file Log_to_csv_event"
     ),
     "statistics": (
-        "~perfschema/ ~sql/ha_partition.cc ~userstat/ pfs_ PFS_ PSI_ psi_ start_mutex "
-        "start_table_io end_table_io start_socket end_socket start_file end_file start_statement "
-        "end_statement table_io find_or_create insert_events aggregate_ reset_events my_timer "
-        "copy_events events_ set_thread_ status_var update_global_user_stats inc_statistics "
-        "Userstat THD::update_all_stats"
+        "set_statistics_for_table ~perfschema/ ~sql/ha_partition.cc ~userstat/ pfs_ PFS_ PSI_ "
+        "psi_ start_mutex start_table_io end_table_io start_socket end_socket start_file "
+        "end_file start_statement end_statement table_io find_or_create insert_events aggregate_ "
+        "reset_events my_timer copy_events events_ set_thread_ status_var "
+        "update_global_user_stats inc_statistics Userstat THD::update_all_stats"
     ),
     "sorting": (
         "compare_packed_sort_keys filesort Filesort merge_ Unique Sort_ rr_unpack make_sortkey "

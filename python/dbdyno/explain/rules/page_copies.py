@@ -7,7 +7,9 @@ samples of these backends; that part of the clients' time on a CPU, and, of thei
 one, the part of the CPU time in use. A larger cache saves all of it only if the data fits into the
 CPU's caches: copying a page, and looking for it, bring it there, from where the server then reads
 it; a page in a large cache of its own it must fetch from memory itself. The rest of the system call
-is saved in any case. Waits for storage are not in it: no CPU is used in them.
+is saved in any case. At most all of the server's own work on its cache is saved as well: it checks
+each page that it reads, and pushes another one out. Waits for storage are not in it: no CPU is used
+in them.
 
 Source: PostgreSQL manual, *shared_buffers*; MySQL manual, *Buffer Pool*.
 
@@ -17,7 +19,13 @@ Wrong when: files are written, not read: temporary files, or the log.
 from typing import ClassVar
 
 from dbdyno.analysis.processor.profile import Part
-from dbdyno.explain.resources.server_work import WorkClaim, claim_of, share_of_work
+from dbdyno.explain.resources.server_work import (
+    Served,
+    WorkClaim,
+    claim_of,
+    share_of_work,
+    work_on,
+)
 from dbdyno.explain.rule import NotFound, Rule
 from dbdyno.formatting import percent
 from dbdyno.model.record import ProcessorPart
@@ -60,10 +68,14 @@ class PageCopies(WorkClaim, frozen=True, kw_only=True):
 
 def look(run: Run) -> WorkClaim | NotFound:
     """By the profile alone."""
+    copying = share_of_work(run, _is_copying)
+    # Each page that is read is also checked, and another one pushed out.
+    keeping = share_of_work(run, work_on("buffers"))
     return claim_of(
         run,
         PageCopies,
         _is_copying,
+        served=Served(copying, copying + keeping),
         saved_share=share_of_work(run, _is_overhead),
     )
 
