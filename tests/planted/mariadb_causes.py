@@ -139,7 +139,7 @@ def _working() -> list[Cause]:
         MARIADB.cause(
             "statements-logged",
             "every statement in the general log",
-            *("select-only", "-s", "1", "-c", "4"),
+            *(script("select_one"), "-c", "4"),
             finding="statement_logging",
             settings={"general_log": "ON"},
             otherwise={"settings": {}},
