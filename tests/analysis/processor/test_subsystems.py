@@ -75,6 +75,7 @@ def test_functions_of_postgresql(line: str) -> None:
         ("near", "btr/btr0cur.cc", "mariadbd", "indexes"),
         ("near", "trx/trx0trx.cc", "mariadbd", "transactions"),
         ("near", "trx/trx0purge.cc", "mariadbd", "vacuum"),
+        ("near", "trx/trx0i_s.cc", "mariadbd", "internal_locks"),
         ("near", "perfschema/table_uvar_by_thread.cc", "mariadbd", "statistics"),
         ("near", "Wsrep_storage_service::store_globals()", "mariadbd", "storage_engine"),
         ("named", "Wsrep_storage_service::store_globals()", "mariadbd", "replication"),

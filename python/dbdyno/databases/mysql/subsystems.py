@@ -3,8 +3,10 @@
 InnoDB's functions begin with the name of their folder (``btr_``, ``buf_``). Distributions of
 MariaDB leave these no names: their functions are then known by the source file that they or their
 neighbours mention (``btr/btr0cur.cc``), and only what mentions none as well is the storage
-engine's as a whole. Those of the performance schema mention hardly any: they follow the file about
-partitions, ``ha_partition.cc``, in the binary, and are taken for its neighbours.
+engine's as a whole. Folders follow each other in the binary: what mentions nothing, next to a file
+that hardly runs under a load, is of a folder without mentions beside it. So ``srv0start`` and
+``trx0i_s`` stand around the locks of ``sync``, ``os0file`` before the search within pages, and
+``ha_partition.cc`` before the performance schema.
 """
 
 from dbdyno.model.database import Subsystems
@@ -83,15 +85,15 @@ SUBSYSTEMS: Subsystems = {
         "Table_triggers_list Trigger row_ins_check_foreign row_ins_foreign "
         "row_upd_check_references dict_foreign fk_"
     ),
-    "indexes": "~btr/ ~ibuf/ ~gis/ ~fts/ btr_ ibuf_ rtr_ fts_ gis_ page_cur_ AHI",
+    "indexes": "~os/ ~btr/ ~ibuf/ ~gis/ ~fts/ btr_ ibuf_ rtr_ fts_ gis_ page_cur_ AHI",
     "rows": (
         "~row/ ~page/ ~rem/ ~data/ ~handler/ ~que/ ~eval/ ~pars/ ~lob/ row_ rec_ page_ Cell mem_ "
         "tab_page cmp_data cmp_dtuple cmp_rec dtuple_ dfield_ lob:: ha_innobase:: innobase_ "
         "innodb_ ha_innodb que_ eval_ pars_"
     ),
     "buffers": (
-        "~my_virtual_mem_protect ~crc32_ ~buf/ ~fil/ ~fsp/ ~fut/ ~os/ buf_ fil_ fsp_ fseg_ flst_ "
-        "fut_ os_file os_aio fil_space Fil_ tpool:: io_ Buf_ BUF_ LRU_"
+        "~my_virtual_mem_protect ~crc32_ ~buf/ ~fil/ ~fsp/ ~fut/ buf_ fil_ fsp_ fseg_ flst_ fut_ "
+        "os_file os_aio fil_space Fil_ tpool:: io_ Buf_ BUF_ LRU_"
     ),
     "storage_engine": (
         "~srv/ ~ut/ ~ha/ ~maria/ ~myisam/ ~innobase/ ~_start ~Wsrep_ ~wsrep_ ~tpool:: "
@@ -103,9 +105,9 @@ SUBSYSTEMS: Subsystems = {
         "DeadlockChecker Deadlock"
     ),
     "internal_locks": (
-        "~sync/ srw_ ssux_ sux_ rw_lock sync_ mutex_ os_event ut_delay PolicyMutex "
-        "TTASEventMutex TTASMutex inline_mysql_mutex my_mutex rw_pr_ mysql_prlock psi_mutex "
-        "psi_rwlock"
+        "~srv/srv0start ~trx/trx0i_s ~sync/ srw_ ssux_ sux_ rw_lock sync_ mutex_ os_event "
+        "ut_delay PolicyMutex TTASEventMutex TTASMutex inline_mysql_mutex my_mutex rw_pr_ "
+        "mysql_prlock psi_mutex psi_rwlock"
     ),
     "transactions": (
         "~trx/ trx_ ha_commit ha_rollback trans_ innobase_commit innobase_rollback trx_t TC_LOG "

@@ -9,7 +9,8 @@ their time waiting for one, the part of the CPU time in use.
 
 Source: PostgreSQL 14 release notes (scalability of GetSnapshotData with idle connections).
 
-Wrong when: a statement reads very many rows: each is judged.
+Wrong when: a statement reads very many rows: each is judged. Where InnoDB's functions have no
+names, its snapshots look like work on rows, and are not counted.
 """
 
 from typing import ClassVar

@@ -13,7 +13,9 @@ is a lower bound.
 
 Source: PostgreSQL manual, *Triggers*.
 
-Wrong when: the functions are called by the load's own statements, without a trigger.
+Wrong when: the functions are called by the load's own statements, without a trigger. Where
+InnoDB's functions have no names, its checks of foreign keys look like work on rows, and are not
+counted.
 """
 
 from typing import ClassVar
