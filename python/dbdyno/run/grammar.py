@@ -118,6 +118,14 @@ def number(text: str) -> float:
     return value
 
 
+def whole_number(text: str) -> int:
+    """Parse a whole number; one with a fraction is refused, not rounded."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f'"{text}" is not a whole number') from None
+
+
 def percentage(text: str) -> float:
     """Parse a share: ``1%``, ``0.5%`` or ``0.01``; between 0 and 1.
 

@@ -34,6 +34,11 @@ def flag(*names: str, group: Group, **more: Any) -> Parameter:
     return Parameter(name=names, group=group, negative=(), **{"show_default": False, **more})
 
 
+def whole(*names: str, group: Group, **more: Any) -> Parameter:
+    """Declare an option that takes a whole number."""
+    return flag(*names, group=group, converter=parsed(grammar.whole_number), **more)
+
+
 def span(*names: str, group: Group, bare_unit: str = "s", **more: Any) -> Parameter:
     """Declare an option that takes a duration."""
     return flag(

@@ -28,6 +28,7 @@ from dbdyno.run.option_parameters import (
     parsed,
     place,
     span,
+    whole,
 )
 from dbdyno.servers.placement import Cpus, NumaPolicy, cpus, numa_policy
 
@@ -69,7 +70,7 @@ class TargetOptions:
 class SizeOptions:
     """Size and parameters of the data."""
 
-    scale: Annotated[int | None, flag("-s", "--scale", group=WORK)] = None
+    scale: Annotated[int | None, whole("-s", "--scale", group=WORK)] = None
     """Size of the data, in the unit of the workload; see dbdyno workloads NAME."""
 
     define: Annotated[tuple[tuple[str, str], ...], pairs("-D", "--define", group=WORK)] = ()
@@ -84,7 +85,7 @@ class DataOptions(SizeOptions):
     replace: Annotated[bool, flag("--replace", group=WORK)] = False
     """Drop existing tables that have the workload's table names, and load them again."""
 
-    seed: Annotated[int | None, flag("--seed", group=WORK)] = None
+    seed: Annotated[int | None, whole("--seed", group=WORK)] = None
     """Random seed; drawn and recorded if not given."""
 
 
@@ -179,18 +180,18 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     """Let scripts run programs (\\shell, \\setshell)."""
 
     clients: Annotated[
-        int | None, flag("-c", "--clients", group=LOAD, show_default=lambda _: "8")
+        int | None, whole("-c", "--clients", group=LOAD, show_default=lambda _: "8")
     ] = None
     """Number of clients; each has one connection."""
 
-    threads: Annotated[int | None, flag("-j", "--jobs", "--threads", group=LOAD)] = None
+    threads: Annotated[int | None, whole("-j", "--jobs", "--threads", group=LOAD)] = None
     """Number of threads of the load generator; default one per core, or one per eight clients of
     a MariaDB or MySQL on this host that has at least four clients per core."""
 
     duration_ns: Annotated[int | None, span("-T", "--time", group=LOAD)] = None
     """Duration of the measurement: 90, 90s, 2m; default 30s unless -t or --stages is given."""
 
-    transactions: Annotated[int | None, flag("-t", "--transactions", group=LOAD)] = None
+    transactions: Annotated[int | None, whole("-t", "--transactions", group=LOAD)] = None
     """Number of transactions per client, instead of -T."""
 
     warmup_ns: Annotated[int | None, span("--warmup", group=LOAD)] = None
@@ -236,7 +237,7 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     would start later than this. A bare number is in ms."""
 
     tries_max: Annotated[
-        int | None, flag("--max-tries", group=LIMITS, show_default=lambda _: "1")
+        int | None, whole("--max-tries", group=LIMITS, show_default=lambda _: "1")
     ] = None
     """Maximum number of tries of a transaction that fails with a serialization error or a
     deadlock; 0 for no limit.

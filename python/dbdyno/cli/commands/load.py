@@ -15,7 +15,7 @@ from dbdyno.run.data_preparation import load_summary, prepare
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import Job, read_job
 from dbdyno.run.lua.script_commands import execute, for_commands, survey_commands
-from dbdyno.run.option_parameters import WORK, flag
+from dbdyno.run.option_parameters import WORK, whole
 from dbdyno.run.options import (
     NO_SCRIPT_OPTIONS,
     SECOND_NS,
@@ -49,7 +49,7 @@ def load(  # noqa: PLR0913 - one for each group of options
     target: TargetOptions = TargetOptions(),
     data: DataOptions = DataOptions(),
     script: ScriptOptions = NO_SCRIPT_OPTIONS,
-    jobs: Annotated[int | None, flag("-j", "--jobs", group=WORK)] = None,
+    jobs: Annotated[int | None, whole("-j", "--jobs", group=WORK)] = None,
     json: Json = False,
 ) -> int:
     """Load a workload's data without measuring.
