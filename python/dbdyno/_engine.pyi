@@ -1,5 +1,7 @@
 """The Rust module: JSON in, bytes out. What each function means stands in dbdyno.engine."""
 
+from typing import Literal
+
 def check_plan(plan: bytes) -> str:
     """Problems of a plan's scripts, as JSON, for a plan as JSON. Raises ValueError."""
 
@@ -31,8 +33,8 @@ class Profile:
     """A profile of a process and its descendants, while it is taken. Raises OSError."""
 
     def __new__(cls, server: int, hz: int, cpus: list[int]) -> Profile: ...
-    def facts(self) -> tuple[str, bool]:
-        """Scope, and whether the kernel's functions have names."""
+    def facts(self) -> tuple[str, Literal["cpu-clock", "cycles"], bool]:
+        """Scope, what takes the samples, and whether the kernel's functions have names."""
 
     def begin(self, origin_ns: int) -> None:
         """Begin to sample; seconds count from an instant of the monotonic clock."""

@@ -320,7 +320,7 @@ class Profile:
     def __init__(self, process: int, hz: int, cpus: Sequence[int]) -> None:
         """Make ready to sample so often on each CPU. Raise :class:`OSError` if it may not."""
         self._profile = _engine.Profile(process, hz, list(cpus))
-        self.scope, self.names_kernel = self._profile.facts()
+        self.scope, self.source, self.names_kernel = self._profile.facts()
         self.begin = self._profile.begin
         self.pause = self._profile.pause
         self.resume = self._profile.resume

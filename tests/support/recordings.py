@@ -19,7 +19,7 @@ from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
 from dbdyno.model.run import TABLES, AsRecorded, EngineReport, RecordedServer, Run
 from dbdyno.model.tables import Latencies
-from dbdyno.model.telemetry import BlockCount, ServerFacts, WaitCount
+from dbdyno.model.telemetry import BlockCount, SampleSource, ServerFacts, WaitCount
 from dbdyno.store.columns import TableBuilder
 from tests.store.hdr import HISTOGRAMS
 
@@ -215,13 +215,21 @@ class MadeRun:
             known[time_s] = (time_s - float(since), index in was_reset)
         return times
 
-    def profile(self, samples: Mapping[tuple[str, ...], float], hz: int) -> "MadeRun":
+    def profile(
+        self, samples: Mapping[tuple[str, ...], float], hz: int, source: SampleSource = "cpu-clock"
+    ) -> "MadeRun":
         """Add samples of the server's processes to every second, as many of each function.
 
         A function is (class of the process, name, object), with ``kernel`` at the end if it is the
         kernel's; its object is then how the process came into it.
         """
-        self._profile = {"hz": hz, "scope": "machine", "names_kernel": True, "lost": 0}
+        self._profile = {
+            "hz": hz,
+            "scope": "machine",
+            "source": source,
+            "names_kernel": True,
+            "lost": 0,
+        }
         for number, ((task_class, name, where, *kernel), count) in enumerate(samples.items()):
             self._builders["profile_functions"].add(
                 function=number,

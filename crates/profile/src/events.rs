@@ -5,16 +5,17 @@
 //! thread of the server on each CPU, which what they start inherits, as far as the limits on open
 //! files and locked memory allow.
 //!
-//! A timer of the kernel takes the samples, on any host. The processor's cycles would also show what
-//! runs while interrupts are off, but they are no time: their rate follows the processor's clock,
-//! and the kernel samples a processor that is often idle as many times as a busy one. With a timer,
-//! n samples at f Hz are n/f seconds.
+//! The processor's cycles are sampled where the hardware counts them: they also show what runs while
+//! interrupts are off. A sample each so many cycles says nothing of time, since the processor's
+//! clock changes; who reads them has to scale them to the time that the kernel counted. Elsewhere,
+//! as in many virtual machines, a timer of the kernel takes the samples: n of them at f Hz are n/f
+//! seconds.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 
 use perf_event::data::{Record, SampleFlags};
-use perf_event::events::Software;
+use perf_event::events::{Hardware, Software};
 use perf_event::{Builder, Clock, Counter, Sampler};
 use perf_event_open_sys::ioctls;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -45,6 +46,18 @@ pub enum Scope {
     /// The server's processes, without what the kernel does for them.
     ServerWithoutKernel,
 }
+
+/// What takes the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The processor, each time it has gone through so many cycles.
+    Cycles,
+    /// A timer of the kernel, while a task is on a CPU.
+    CpuClock,
+}
+
+/// Cycles of a processor in a second, about: the samples are only about as many as were asked for.
+const CYCLES_PER_SECOND: u64 = 3_000_000_000;
 
 /// One sample.
 #[derive(Debug)]
@@ -85,6 +98,7 @@ pub(crate) struct Events {
     /// Write into the ring buffer of their CPU.
     followers: Vec<Counter>,
     pub(crate) scope: Scope,
+    pub(crate) source: Source,
 }
 
 impl Events {
@@ -92,26 +106,34 @@ impl Events {
     pub(crate) fn open(family: &mut Family, hz: u64, cpus: &[usize]) -> io::Result<Self> {
         let mut refused = None;
         for scope in [Scope::Machine, Scope::Server, Scope::ServerWithoutKernel] {
-            match Self::open_as(family, hz, cpus, scope) {
-                Ok(events) => return Ok(events),
-                // The last attempt asks for the least: its reason is the one to tell.
-                Err(error) => refused = Some(error),
+            let threads: Vec<_> = match scope {
+                Scope::Machine => vec![None],
+                _ => family.alive().into_iter().flat_map(threads_of).map(Some).collect(),
+            };
+            allow_files((threads.len() * cpus.len()) as u64);
+            for source in [Source::Cycles, Source::CpuClock] {
+                match Self::open_as(&threads, hz, cpus, scope, source) {
+                    Ok(events) => return Ok(events),
+                    // The last attempt asks for the least: its reason is the one to tell.
+                    Err(error) => refused = Some(error),
+                }
             }
         }
         Err(refused.unwrap_or_else(|| ErrorKind::Unsupported.into()))
     }
 
-    fn open_as(family: &mut Family, hz: u64, cpus: &[usize], scope: Scope) -> io::Result<Self> {
-        let mut events = Self { rings: Vec::new(), followers: Vec::new(), scope };
-        let threads: Vec<_> = match scope {
-            Scope::Machine => vec![None],
-            _ => family.alive().into_iter().flat_map(threads_of).map(Some).collect(),
-        };
-        allow_files((threads.len() * cpus.len()) as u64);
+    fn open_as(
+        threads: &[Option<u32>],
+        hz: u64,
+        cpus: &[usize],
+        scope: Scope,
+        source: Source,
+    ) -> io::Result<Self> {
+        let mut events = Self { rings: Vec::new(), followers: Vec::new(), scope, source };
         for cpu in cpus {
             let ring = events.rings.len();
-            for thread in &threads {
-                let counter = match builder(hz, *cpu, scope, *thread).build() {
+            for thread in threads {
+                let counter = match builder(hz, *cpu, scope, source, *thread).build() {
                     Ok(counter) => counter,
                     // It ended meanwhile.
                     Err(error) if is_gone(&error) && thread.is_some() => continue,
@@ -173,17 +195,29 @@ fn allow_files(more: u64) {
     let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum });
 }
 
-fn builder(hz: u64, cpu: usize, scope: Scope, thread: Option<u32>) -> Builder<'static> {
-    let mut builder = Builder::new(Software::CPU_CLOCK);
+fn builder(
+    hz: u64,
+    cpu: usize,
+    scope: Scope,
+    source: Source,
+    thread: Option<u32>,
+) -> Builder<'static> {
+    let mut builder = match source {
+        Source::Cycles => Builder::new(Hardware::CPU_CYCLES),
+        Source::CpuClock => Builder::new(Software::CPU_CLOCK),
+    };
+    match source {
+        // A frequency would give an idle processor as many samples as a busy one.
+        Source::Cycles => builder.sample_period(CYCLES_PER_SECOND / hz.max(1)),
+        Source::CpuClock => builder.sample_frequency(hz).exclude_idle(true),
+    };
     builder
         .one_cpu(cpu)
-        .sample_frequency(hz)
         .sample(SAMPLED)
         .clockid(Clock::MONOTONIC)
         .task(true)
         .comm(true)
         .comm_exec(true)
-        .exclude_idle(true)
         .exclude_callchain_user(true)
         .sample_id_all(true)
         .exclude_kernel(scope == Scope::ServerWithoutKernel);

@@ -18,7 +18,7 @@ mod symbols;
 mod tally;
 mod tasks;
 
-pub use events::Scope;
+pub use events::{Scope, Source};
 pub use functions::{Function, Kind};
 pub use profile::{Profile, Taken, Task};
 pub use tally::Count;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use crate::events::{Events, Sample, Scope, Seen};
+use crate::events::{Events, Sample, Scope, Seen, Source};
 use crate::functions::{Function, Functions, Kind};
 use crate::images::Images;
 use crate::kernel::{Kernel, entry};
@@ -99,6 +99,11 @@ impl Profile {
     /// How far the view reaches.
     pub fn scope(&self) -> Scope {
         self.events.scope
+    }
+
+    /// What takes its samples.
+    pub fn source(&self) -> Source {
+        self.events.source
     }
 
     /// Whether the kernel shows the names of its functions.

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use dbdyno_profile::{Count, Function, Kind, Profile, Scope, Task};
+use perf_event::Builder;
+use perf_event::events::Hardware;
+
+use dbdyno_profile::{Count, Function, Kind, Profile, Scope, Source, Task};
 
 const HZ: u32 = 499;
 const ENOUGH: u32 = 300;
@@ -152,6 +155,14 @@ fn a_program_without_any_names_is_counted_by_its_file() {
 
 fn samples(counts: &[Count]) -> u32 {
     counts.iter().map(|count| count.samples).sum()
+}
+
+#[test]
+fn cycles_are_sampled_where_the_hardware_counts_them() {
+    let profile = Profile::of(std::process::id(), HZ, &cpus()).unwrap();
+    let is_counted = Builder::new(Hardware::CPU_CYCLES).exclude_kernel(true).build().is_ok();
+    let source = if is_counted { Source::Cycles } else { Source::CpuClock };
+    assert_eq!(profile.source(), source);
 }
 
 #[test]

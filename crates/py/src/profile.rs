@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use dbdyno_profile::{Kind, Scope};
+use dbdyno_profile::{Kind, Scope, Source};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -27,15 +27,19 @@ impl Profile {
         Ok(Self { taken: Mutex::new(ready.map_err(os_error)?) })
     }
 
-    /// What it is of: scope, and whether the kernel's functions have names.
-    fn facts(&self) -> (&'static str, bool) {
+    /// What it is of: scope, what takes the samples, and whether the kernel's functions have names.
+    fn facts(&self) -> (&'static str, &'static str, bool) {
         let taken = self.lock();
         let scope = match taken.scope() {
             Scope::Machine => "machine",
             Scope::Server => "server",
             Scope::ServerWithoutKernel => "server without kernel",
         };
-        (scope, taken.names_kernel())
+        let source = match taken.source() {
+            Source::Cycles => "cycles",
+            Source::CpuClock => "cpu-clock",
+        };
+        (scope, source, taken.names_kernel())
     }
 
     /// Begins to sample; seconds are counted from an instant of the monotonic clock.

@@ -265,8 +265,10 @@ class ProcessorPart(Struct, frozen=True, kw_only=True):
 class ServerProfile(Struct, frozen=True, kw_only=True):
     """Where the server's CPU time went, from a profile that was sampled while it ran."""
 
+    source: Literal["cpu-clock", "cycles"] = "cpu-clock"
+    """What took the samples: ``cpu-clock``, a timer, or ``cycles`` of the processor."""
     sampled_s: float
-    """CPU seconds in the measured part, by the samples."""
+    """CPU seconds in the measured part, by the samples; of cycles, with a clock of 3 GHz."""
     counted_s: float | None
     """The same as the kernel counted them for the server's processes; None if it is not known."""
     processes: list[ProcessorPart]

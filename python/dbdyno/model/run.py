@@ -25,7 +25,7 @@ from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
 from dbdyno.model.recorded_schema import RecordedSchema
 from dbdyno.model.tables import Column, Columns
-from dbdyno.model.telemetry import ServerFacts
+from dbdyno.model.telemetry import SampleSource, ServerFacts
 
 Result = TypeVar("Result")
 AnyTable = TypeVar("AnyTable", bound=tables.Table)
@@ -77,6 +77,7 @@ class RecordedProfile(Struct, frozen=True, kw_only=True):
 
     hz: int
     scope: str
+    source: SampleSource = "cpu-clock"
     names_kernel: bool
     lost: int
 

@@ -154,16 +154,21 @@ class Lack(Struct, frozen=True, tag="lack", tag_field="kind"):
     reason: str
 
 
+SampleSource: TypeAlias = Literal["cpu-clock", "cycles"]
+
+
 class ProfileFacts(Struct, frozen=True, kw_only=True, tag="profile_facts", tag_field="kind"):
     """What a profile is of: at its beginning, and again at its end.
 
     ``scope`` is ``machine`` or ``server`` (whatever runs there, the kernel included) or ``server
-    without kernel``.
+    without kernel``. ``source`` is ``cpu-clock``, a timer, or ``cycles`` of the processor, of which
+    ``hz`` samples are 3·10⁹: they say nothing of time.
     """
 
     at_ns: int
     hz: int
     scope: str
+    source: SampleSource = "cpu-clock"
     names_kernel: bool
     """Whether the functions of the kernel have names."""
     lost: int

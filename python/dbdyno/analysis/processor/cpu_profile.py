@@ -1,13 +1,15 @@
 """Where the server's CPU time went: a sampled profile, added up over the measured part.
 
-    n samples at f Hz are n / f seconds of CPU time
+    n samples of a timer at f Hz are n / f seconds of CPU time
 
 The sum is compared with what the kernel counted for the same processes in the same seconds: they
-agree within the sampling error, or the profile is incomplete. Only whole seconds of the measured
-part are added up.
+agree within the sampling error, or the profile is incomplete. Samples of the processor's cycles are
+no time, since its clock changes: a sample is then its part of the time that the kernel counted.
+Only whole seconds of the measured part are added up.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -17,6 +19,7 @@ from dbdyno.analysis.series.totals import duration_s
 from dbdyno.model.counters import Processes, ServerTasks
 from dbdyno.model.run import Run, once
 from dbdyno.model.tables import rows
+from dbdyno.model.telemetry import SampleSource
 
 WITHOUT_KERNEL = "server without kernel"
 """The scope of a profile that cannot see what the kernel does for the server."""
@@ -41,9 +44,13 @@ class CpuProfile(Struct, frozen=True, kw_only=True):
 
     seconds: int
     hz: int
+    source: SampleSource
     scope: str
     names_kernel: bool
     lost_samples: int
+    samples: int
+    sample_s: float
+    """CPU seconds that a sample stands for."""
     used_s: Mapping[tuple[str, ProfiledFunction], float]
     """By class of the process and function, the largest first."""
     counted_s: float | None
@@ -51,8 +58,8 @@ class CpuProfile(Struct, frozen=True, kw_only=True):
 
     @property
     def sampled_s(self) -> float:
-        """The sum of the profile."""
-        return math.fsum(self.used_s.values())
+        """The sum of the profile, by its frequency."""
+        return self.samples / self.hz
 
     @property
     def sampling_error_s(self) -> float:
@@ -78,19 +85,34 @@ def cpu_profile(run: Run) -> CpuProfile | None:
         of: total(run, ServerTasks.cpu_us, of, span) for of in objects(run, ServerTasks.source)
     }
     by_class_s = {of: us / 1e6 for of, us in by_class_us.items() if us is not None}
+    counted_s = None if counted_us is None else counted_us / 1e6
+    taken = _samples(run, seconds)
+    samples = sum(taken.values())
+    sample_s = seconds_of_sample(facts.source, facts.hz, samples, counted_s)
     return CpuProfile(
         seconds=seconds,
         hz=facts.hz,
+        source=facts.source,
         scope=facts.scope,
         names_kernel=facts.names_kernel,
         lost_samples=facts.lost,
-        used_s=_used_s(run, seconds, facts.hz),
-        counted_s=None if counted_us is None else counted_us / 1e6,
+        samples=samples,
+        sample_s=sample_s,
+        used_s={of: count * sample_s for of, count in taken.items()},
+        counted_s=counted_s,
         counted_by_class_s=by_class_s or None,
     )
 
 
-def _used_s(run: Run, seconds: int, hz: int) -> dict[tuple[str, ProfiledFunction], float]:
+def seconds_of_sample(
+    source: SampleSource, hz: int, samples: int, counted_s: float | None
+) -> float:
+    """CPU seconds that each of so many samples stands for, of which the kernel counted the sum."""
+    return counted_s / samples if source == "cycles" and samples and counted_s else 1 / hz
+
+
+def _samples(run: Run, seconds: int) -> dict[tuple[str, ProfiledFunction], int]:
+    """By class of the process and function, the most first."""
     known = run.profile_functions
     functions = {
         number: ProfiledFunction(*about)
@@ -100,8 +122,7 @@ def _used_s(run: Run, seconds: int, hz: int) -> dict[tuple[str, ProfiledFunction
     }
     counts = run.profile_counts
     counts = counts.where((counts.time_s >= 0) & (counts.time_s < seconds))
-    used_s: dict[tuple[str, ProfiledFunction], float] = {}
+    taken: Counter[tuple[str, ProfiledFunction]] = Counter()
     for task_class, number, samples in rows(counts.task_class, counts.function, counts.samples):
-        key = (task_class, functions[number])
-        used_s[key] = used_s.get(key, 0.0) + samples / hz
-    return dict(sorted(used_s.items(), key=lambda one: one[1], reverse=True))
+        taken[task_class, functions[number]] += samples
+    return dict(taken.most_common())

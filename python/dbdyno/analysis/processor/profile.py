@@ -1,6 +1,6 @@
 """The server's CPU time per transaction, by kind of process, subsystem and function.
 
-n samples of some processes, taken f times a second on each CPU, are n/f CPU-seconds. They are
+Samples of some processes are CPU-seconds (:mod:`~dbdyno.analysis.processor.cpu_profile`). They are
 counted by whole seconds, so what a part costs per transaction is a ratio of two sums over the same
 intervals, like any other cost, and has such an interval.
 """
@@ -59,7 +59,7 @@ class Samples(Struct, frozen=True):
 @once
 def samples_by_part(run: Run) -> Samples | None:
     """Every part with its function; None if the run was not profiled."""
-    counts, taken = run.profile_counts, run.engine.profile
+    counts, taken = run.profile_counts, cpu_profile(run)
     if taken is None or not len(counts):
         return None
     begins_s = float(counts.time_s.min())
@@ -74,7 +74,7 @@ def samples_by_part(run: Run) -> Samples | None:
         part = Part(processes, subsystem, name, file)
         if part not in of_part:
             of_part[part] = np.zeros(seconds)
-        of_part[part][second] += count / taken.hz * 1e6
+        of_part[part][second] += count * taken.sample_s * 1e6
     ends_s: Series = begins_s + 1.0 + np.arange(seconds, dtype=np.float64)
     return Samples(ends_s, of_part)
 
@@ -102,6 +102,7 @@ def server_profile(run: Run) -> ServerProfile | None:
     if samples is None or whole is None or not measured_intervals(run).committed.any():
         return None
     return ServerProfile(
+        source=whole.source,
         sampled_s=whole.sampled_s,
         counted_s=whole.counted_s,
         processes=_parts(run, samples, lambda part: Part(part.processes)),

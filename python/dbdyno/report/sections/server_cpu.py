@@ -42,6 +42,11 @@ def summary(record: RunRecord) -> Sequence[Block]:
 
 
 def _counted(profile: ServerProfile) -> str:
+    if profile.source == "cycles" and profile.counted_s is not None:
+        return (
+            "The processor's cycles were sampled, and shared out among the "
+            f"{profile.counted_s:.1f} s of CPU time that the kernel counted."
+        )
     sampled = f"{profile.sampled_s:.1f} s of CPU time were sampled"
     if profile.counted_s is None:
         return f"{sampled}; what the kernel counted is not known."

@@ -99,6 +99,7 @@ class ProfileTask:
             at_ns=time.monotonic_ns(),
             hz=self._hz,
             scope=profile.scope,
+            source=profile.source,
             names_kernel=profile.names_kernel,
             lost=self._lost,
         )
