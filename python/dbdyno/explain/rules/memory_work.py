@@ -17,7 +17,7 @@ from dbdyno.explain.resources.server_work import WorkClaim, claim_of, work_on
 from dbdyno.explain.rule import NotFound, Rule
 from dbdyno.model.run import Run
 
-ORDINARY = 0.125
+ORDINARY = 0.2
 """Of the CPU time for a load: what one without such a problem spends on it as well."""
 
 

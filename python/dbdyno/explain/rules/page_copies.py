@@ -26,13 +26,14 @@ from dbdyno.explain.resources.server_work import (
     share_of_work,
     work_on,
 )
-from dbdyno.explain.rule import NotFound, Rule
+from dbdyno.explain.rule import NOTICED, NotFound, Rule
 from dbdyno.formatting import percent
 from dbdyno.model.record import ProcessorPart
 from dbdyno.model.run import Run
 
 _COPYING = ("read", "pread", "pwrite", "io_")
 """How the names of the system calls begin that read or write pages; logs grow by ``write``."""
+_READING = ("read", "pread", "io_")
 _FETCHING = ("_copy_to_iter", "copy_page_to_iter", "rep_movs", "copy_user", "filemap_get", "xas_")
 """How the names of the kernel's functions begin that fetch a page from memory."""
 
@@ -67,7 +68,10 @@ class PageCopies(WorkClaim, frozen=True, kw_only=True):
 
 
 def look(run: Run) -> WorkClaim | NotFound:
-    """By the profile alone."""
+    """By the profile alone. What only writes is a log, or pages that are written once."""
+    reads = share_of_work(run, lambda part: part.file.startswith(_READING) and _is_copying(part))
+    if reads < NOTICED:
+        return NotFound(f"reading files took {percent(reads)} of its CPU time")
     copying = share_of_work(run, _is_copying)
     # Each page that is read is also checked, and another one pushed out.
     keeping = share_of_work(run, work_on("buffers"))

@@ -74,11 +74,11 @@ def look(run: Run) -> WorkClaim | NotFound:
     if run.database.has("replanning"):
         return _parsing_alone(run)
     is_meant = work_on("parsing", "planning", "partitions")
-    served = Served(
-        max(with_services(run, is_meant).whole, _reported_share(run)),
-        # The planner also searches tables and indexes, and uses functions of the executor.
-        1.0 - share_of_work(run, work_on(*AROUND_STATEMENTS)),
-    )
+    # The planner also searches tables and indexes, and uses functions of the executor.
+    most = 1.0 - share_of_work(run, work_on(*AROUND_STATEMENTS))
+    # A single plan beside a busy host takes longer than each of many.
+    whole = max(with_services(run, is_meant).whole, min(_reported_share(run), most))
+    served = Served(whole, most)
     return claim_of(run, ParseAndPlan, is_meant, ORDINARY, served)
 
 

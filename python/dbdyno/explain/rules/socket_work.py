@@ -20,7 +20,7 @@ from dbdyno.explain.rule import NotFound, Rule
 from dbdyno.model.record import Severity
 from dbdyno.model.run import Run
 
-ORDINARY = 0.4
+ORDINARY = 0.45
 """Of the CPU time for a load: what one without such a problem spends on it as well."""
 
 
