@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,11 +19,14 @@ from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.target import choose_server
 from dbdyno.run.tools import engine_tools
 from dbdyno.run.verify import Trial, Verification, verify
+from dbdyno.servers.placement import Cpus
+from tests.explain.made import with_processors
 from tests.run.test_end_to_end import dbdyno
 from tests.support.ended import record_of
 from tests.support.recordings import MadeRun, changed
 
 TOOLS = engine_tools()
+LAST_CPU = Cpus((max(os.sched_getaffinity(0)),))
 ADVISED = "BEGIN;\nSELECT 1;\nEND;"
 BRANCHES_FIRST = """\
 \\set aid random(1, 100000 * :scale)
@@ -49,9 +53,9 @@ def advice():
 COMMAND = "tpcb --scale 3 --server postgres:17,fsync=off --protocol simple --max-tries 4 --io epoll"
 
 
-def explained(workload="tpcb", more_options="", kind="private"):
+def explained(workload="tpcb", more_options="", kind="private", made=None):
     """The run that was explained."""
-    made = MadeRun(scripts={"tpcb": "SELECT 1;"}).loaded()
+    made = (made or MadeRun(scripts={"tpcb": "SELECT 1;"})).loaded()
     more = {
         "variables": {"scale": 3},
         "query_mode": "simple",
@@ -70,6 +74,12 @@ def explained(workload="tpcb", more_options="", kind="private"):
         ),
         server={"version_number": 170_011, "chosen": [{"name": "fsync", "value": "off"}]},
     )
+
+
+def beside_its_server(threads=2, **more):
+    """The run that was explained, on a host that server and load generator saturated together."""
+    made = with_processors(MadeRun(scripts={"tpcb": "SELECT 1;"}), server=1.5, engine=0.5)
+    return changed(explained(made=made, **more), plan={"threads": threads})
 
 
 @pytest.fixture
@@ -113,6 +123,20 @@ def test_both_orders_run_in_turn_with_nothing_else_changed(runs):
         assert (options.tries_max, options.threads, options.io) == (4, 2, "epoll")
     assert found.pairs == [(1000.0, 1500.0)] * 3
     assert found.measured.value == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(
+    ("threads", "changed_to"), [(4, {"threads": 2}), (1, {"engine_cpus": LAST_CPU})]
+)
+def test_a_generator_beside_its_server_gets_less_in_one_run_of_each_pair(runs, threads, changed_to):
+    found = verify(beside_its_server(threads), [], Trial(pairs=2), TOOLS, lambda _line: None)
+    assert found.of == "load generator"
+    assert found.predicted is None
+    name = next(iter(changed_to))
+    values = [getattr(options, name) for _, options, _ in runs]
+    less = changed_to[name]
+    assert [value == less for value in values] == [False, True, True, False]
+    assert {text for _, _, text in runs} == {"SELECT 1;"}
 
 
 def test_an_interrupt_ends_the_whole_trial(runs, monkeypatch):
@@ -233,6 +257,7 @@ def test_a_different_server_version_is_reported_once(runs):
     ("recording", "findings", "code"),
     [
         (explained(), [], "nothing_to_verify"),
+        (beside_its_server(kind="existing"), [], "unknown_data"),
         (explained(kind="existing"), [advice()], "unknown_data"),
         (explained("tpcb.sql"), [advice()], "unknown_data"),
         (explained("my-own-script"), [advice()], "unknown_data"),
@@ -258,6 +283,41 @@ def test_what_cannot_be_tried_is_refused(runs, recording, findings, code):
 def test_the_words_follow_the_interval(pairs, expected):
     found = Verification(predicted=1.5, measured=paired_ratio(pairs), pairs=pairs, run_ids=[])
     assert expected in "\n".join(verification_lines(found, Trial()))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        ([(100, 120), (101, 119), (100, 121)], "limits this load"),
+        ([(100, 99), (101, 100), (100, 99)], "does not limit"),
+        ([(100, 120), (100, 90), (100, 130)], "cannot tell whether"),
+    ],
+)
+def test_whether_the_generator_limits_follows_the_interval(pairs, expected):
+    found = Verification(
+        of="load generator",
+        change="with 1 engine thread",
+        predicted=None,
+        measured=paired_ratio(pairs),
+        pairs=pairs,
+        run_ids=[],
+    )
+    text = "\n".join(verification_lines(found, Trial()))
+    assert expected in text
+    assert "with 1 engine thread" in text
+    assert "predicted" not in text
+
+
+def test_less_of_a_generator_on_real_servers(home):
+    small = ("--set", "shared_buffers=64MB", "--warmup", "1")
+    ran = dbdyno(
+        "run", "select-only", "-s", "1", *small, "-c", "16", "-j", "2", "-T", "4", "--json"
+    )
+    assert any(doubt.startswith("shared host") for doubt in record_of(ran)["doubts"])
+    ended = dbdyno("explain", "last", "--verify", "--pairs", "1", "--time", "1500ms")
+    assert ended.returncode == 0, ended.stderr
+    assert "with 1 engine thread" in ended.stdout
+    assert "the load generator limits" in ended.stdout.replace("\n", " ")
 
 
 def test_on_real_servers(home, tmp_path):

@@ -1,19 +1,26 @@
-"""Verifies an advice on the order of statements: measures both orders, in pairs.
+"""Verifies what a run suggests by a counter-experiment: measures it with and without, in pairs.
+
+It is the advised order of statements; or, without such advice, whether a load generator that
+shares a saturated host limits the load: then throughput rises with fewer of its threads, or with
+its only thread kept on one CPU.
 
 Each run repeats the command of the explained run, with its seed, on a new private server with the
-same major version, settings and workload data, loaded again; only the order of the statements
-differs. The load is a closed loop, which shows what an order can achieve. An advice is not verified
-if dbdyno cannot recreate the data or the server.
+same major version, settings and workload data, loaded again; nothing else differs. The load is a
+closed loop, which shows what an order can achieve. Nothing is verified if dbdyno cannot recreate
+the data or the server.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal, TypeAlias
 
 from msgspec import Struct, structs
 
+from dbdyno.analysis.doubts import shared_host
 from dbdyno.analysis.statistics.effect import Ratio, paired_ratio
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import counted
@@ -31,19 +38,38 @@ from dbdyno.run.quiet import BeforeRun
 from dbdyno.run.runner import run
 from dbdyno.run.target import New, choose_server
 from dbdyno.run.tools import Tools
+from dbdyno.servers.placement import Cpus
 from dbdyno.workloads.registry import all_workloads
 
 ADVICE = "statement_order"
+AS_IT_WAS = "as it was"
 _WARMUP_NS = 2 * SECOND_NS  # at most as long as the measurement
+
+
+Subject: TypeAlias = Literal["statement order", "load generator"]
 
 
 class Verification(Struct, frozen=True, kw_only=True):
     """What was predicted and what was measured; ``pairs`` are TPS before and after the change."""
 
-    predicted: float
+    of: Subject = "statement order"
+    change: str = "as advised"
+    predicted: float | None
+    """None of the load generator, of which no gain is predicted."""
     measured: Ratio
     pairs: list[tuple[float, float]]
     run_ids: list[str]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the runs of a pair differ by: the scripts, or options."""
+
+    of: Subject
+    name: str
+    scripts: Sequence[Script]
+    options: RunOptions
+    predicted: float | None = None
 
 
 class Trial(Struct, frozen=True, kw_only=True):
@@ -60,45 +86,62 @@ def verify(
     tools: Tools,
     say: Callable[[str], None],
 ) -> Verification:
-    """Measure the scripts as they were and as advised, alternately."""
-    advice = _advice(findings)
-    _refuse_unknown_data(recording)
+    """Measure the load as it was and with the change, alternately."""
     requested = _requested(recording, trial)
+    change = _change(recording, findings, requested)
+    _refuse_unknown_data(recording)
     _report_different_load(recording, requested, say)
-    texts = advice.evidence["scripts"]
-    scripts = recording.plan.scripts
-    advised = [structs.replace(one, text=texts.get(one.name, one.text)) for one in scripts]
-    orders = {"as it was": scripts, "as advised": advised}
+    sides = {
+        AS_IT_WAS: Change(change.of, AS_IT_WAS, recording.plan.scripts, requested),
+        change.name: change,
+    }
     done: list[tuple[Run, Run]] = []
     for number in range(trial.pairs):
         BeforeRun(requested, None, say).look()
-        # The orders take turns at going first, so that drift affects both.
-        turns = list(orders) if number % 2 == 0 else list(reversed(orders))
-        runs = {turn: _measured(recording, orders[turn], turn, requested, tools) for turn in turns}
-        was, now = (one.record.server["version"] for one in (recording, runs["as it was"]))
+        # The sides take turns at going first, so that drift affects both.
+        turns = list(sides) if number % 2 == 0 else list(reversed(sides))
+        runs = {turn: _measured(recording, sides[turn], tools) for turn in turns}
+        was, now = (one.record.server["version"] for one in (recording, runs[AS_IT_WAS]))
         if was != now and not done:  # the nearest installed one of the major version may differ
             say(f"the run's server was version {was}; the trial uses the installed version {now}")
-        done.append((runs["as it was"], runs["as advised"]))
+        done.append((runs[AS_IT_WAS], runs[change.name]))
         before, after = map(_tps, done[-1])
-        say(f"pair {number + 1} of {trial.pairs}: {before:,.0f} TPS, advised {after:,.0f} TPS")
+        measured = f"{before:,.0f} TPS, {change.name} {after:,.0f} TPS"
+        say(f"pair {number + 1} of {trial.pairs}: {measured}")
     pairs = [(_tps(before), _tps(after)) for before, after in done]
     return Verification(
-        predicted=advice.evidence["gain_predicted"],
+        of=change.of,
+        change=change.name,
+        predicted=change.predicted,
         measured=paired_ratio(pairs),
         pairs=pairs,
         run_ids=[one.record.run_id for pair in done for one in pair],
     )
 
 
-def _advice(findings: Sequence[Finding]) -> Finding:
+def _change(recording: Run, findings: Sequence[Finding], requested: RunOptions) -> Change:
+    """Return what to change: as the advice says, or less of a load generator on the same host."""
+    scripts = recording.plan.scripts
     advice = next((finding for finding in findings if finding.id == ADVICE), None)
-    if advice is None:
+    if advice is not None:
+        texts = advice.evidence["scripts"]
+        advised = [structs.replace(one, text=texts.get(one.name, one.text)) for one in scripts]
+        predicted = advice.evidence["gain_predicted"]
+        return Change("statement order", "as advised", advised, requested, predicted)
+    if shared_host(recording) is None:
         raise DbdynoError(
             code="nothing_to_verify",
-            message="this run has no advice on statement order to verify",
+            message="this run has no advice on statement order to verify, and no load generator "
+            "that shares a saturated host with the server",
             hint="dbdyno explain without --verify shows what was found.",
         )
-    return advice
+    if recording.plan.threads > 1:
+        threads = recording.plan.threads // 2
+        name = f"with {counted(threads, 'engine thread')}"
+        return Change("load generator", name, scripts, replace(requested, threads=threads))
+    cpu = max(os.sched_getaffinity(0))
+    pinned = replace(requested, engine_cpus=Cpus((cpu,)))
+    return Change("load generator", f"with the engine on CPU {cpu}", scripts, pinned)
 
 
 def _refuse_unknown_data(recording: Run) -> None:
@@ -111,9 +154,10 @@ def _refuse_unknown_data(recording: Run) -> None:
     if what:
         raise DbdynoError(
             code="unknown_data",
-            message=f"dbdyno cannot recreate {what}, so the advice cannot be tried here",
-            hint="dbdyno explain --json prints the scripts in the advised order: measure both "
-            "orders alternately on a copy of your database.",
+            message=f"dbdyno cannot recreate {what}, so this cannot be tried here",
+            hint="Measure both alternately on a copy of your database: dbdyno explain --json "
+            "prints scripts in the advised order; -j and --engine-cpus make the load generator "
+            "smaller.",
         )
 
 
@@ -177,18 +221,13 @@ def _files(scripts: Sequence[Script]) -> Iterator[list[WeightedName]]:
         yield names
 
 
-def _measured(
-    recording: Run,
-    scripts: Sequence[Script],
-    order: str,
-    requested: RunOptions,
-    tools: Tools,
-) -> Run:
+def _measured(recording: Run, side: Change, tools: Tools) -> Run:
     """Run once; the workload supplies the data and no transactions of its own."""
     data_alone = WeightedName(recording.record.workload, 0)
     # The look at the host, and the wait for its quiet, is that of the pair: it is told.
-    options = replace(requested, when_quiet=False, tags=(*requested.tags, ("order", order)))
-    with _files(scripts) as files:
+    tag = ("order" if side.of == "statement order" else "generator", side.name)
+    options = replace(side.options, when_quiet=False, tags=(*side.options.tags, tag))
+    with _files(side.scripts) as files:
         observer = Observer()  # shows nothing of the single runs: users wait for the comparison
         job = check([data_alone, *files], options, tools, observer.say)
         found = run(job, tools, observer)
@@ -209,6 +248,6 @@ def _tps(recording: Run) -> float:
             code="verify_failed",
             message=f"run {recording.record.run_id} is invalid: "
             f"{'; '.join(recording.record.invalid_reasons)}",
-            hint="The orders cannot be compared by it.",
+            hint="Nothing can be compared by it.",
         )
     return found.value

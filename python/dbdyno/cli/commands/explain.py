@@ -24,10 +24,12 @@ app = command(
     "dbdyno explain                    what limited the last run",
     "dbdyno explain --all              with every detail of every finding",
     "dbdyno explain 20261120-2142 --json",
-    "dbdyno explain last --verify      measure the statement order it advises",
+    "dbdyno explain last --verify      measure what it advises",
 )
 
 TRIAL = Trial()
+LIMITS_MIN = 0.03
+"""A rise of throughput that is worth a host for the load generator."""
 Span = Annotated[int, Parameter(converter=parsed(span_ns), metavar="TIME")]
 
 
@@ -54,9 +56,9 @@ def explain(  # noqa: PLR0913 - how much, and what to measure
     every
         Print notes in full, and why each cause matters and when its rule may be wrong.
     verify
-        Measure the advised statement order against the original one, in alternating runs on
-        private servers like the run's. Needs a run of a workload on a server that dbdyno
-        started.
+        Measure the advised statement order against the original one, or whether a load
+        generator that shares the host limits the load, in alternating runs on private servers
+        like the run's. Needs a run of a workload on a server that dbdyno started.
     pairs
         Number of pairs of runs; default 3.
     time
@@ -94,11 +96,15 @@ def verification_lines(found: Verification, trial: Trial) -> list[str]:
     interval = f" ({runs}; one pair has no interval)"
     if ratio.low is not None and ratio.high is not None:
         interval = f", {ratio.low:.3g} to {ratio.high:.3g} at 95 % ({runs})"
+    of_order = found.of == "statement order"
+    heading = "The advised statement order against the original one:"
+    predicted = [] if found.predicted is None else [f"{found.predicted:.3g} times at most"]
+    change = "advised" if of_order else found.change
     lines = [
-        "The advised statement order against the original one:",
-        *(f"  {tps(before)} TPS, advised {tps(after)} TPS" for before, after in found.pairs),
+        heading if of_order else "The load, and with less of the load generator:",
+        *(f"  {tps(before)} TPS, {change} {tps(after)} TPS" for before, after in found.pairs),
         f"  measured: {ratio.value:.3g} times{interval}",
-        f"  predicted: {found.predicted:.3g} times at most",
+        *(f"  predicted: {text}" for text in predicted),
         f"  {_judgement(found)}",
     ]
     return [line.replace(THIN_SPACE, " ") for line in lines]
@@ -106,11 +112,19 @@ def verification_lines(found: Verification, trial: Trial) -> list[str]:
 
 def _judgement(found: Verification) -> str:
     ratio = found.measured
+    if found.of == "load generator":
+        limits = ratio.is_significant and ratio.value > 1
+        is_small = ratio.high is not None and ratio.high < 1 + LIMITS_MIN
+        if limits or is_small:
+            does, there_is = ("limits", "more") if limits else ("does not limit", "no more")
+            return f"The load generator {does} this load: with less of it, there is {there_is}."
+        return "These runs cannot tell whether the load generator limits this load; more pairs may."
     if not ratio.is_significant:
         return "These runs cannot tell the two orders apart; more pairs may."
     if ratio.value < 1:
         return "The advice is refuted: the advised order is slower."
     assert ratio.low is not None
+    assert found.predicted is not None
     if ratio.low > found.predicted:
         return "The advised order is faster, by more than predicted."
     return "The advised order is faster, as predicted."
