@@ -315,6 +315,16 @@ def test_in_short_only_what_is_above_a_note():
     ]
 
 
+def test_in_short_what_stopped_several_rules_is_said():
+    def last_line(*reasons: str) -> str:
+        rules = [UnevaluatedRule(id=id_, title=id_, reason=id_) for id_ in reasons]
+        return lines(summary_lines(measured_record(not_looked=rules)))[-1]
+
+    assert last_line("dark", "dark") == "2 rules could not look"
+    assert last_line("dark", "dark", "dark") == "3 rules could not look: dark"
+    assert last_line("dark", "cold", "dark", "dark") == "4 rules could not look, 3 of them: dark"
+
+
 def test_in_short_the_largest_note_is_shown_if_nothing_is_above_a_note():
     """It may account for most of client time, as flushes to fast storage do."""
     record = measured_record()

@@ -3,6 +3,7 @@
 ``layout.py`` wraps the lines; control characters are left out.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dbdyno.explain.explain import NOTHING_MEASURED, Explanation
@@ -11,6 +12,7 @@ from dbdyno.layout import Line, Paragraph, visible
 from dbdyno.model.record import Finding, RunRecord, UnevaluatedRule
 
 _TOP = 3
+_SEVERAL = 3
 _NOTHING = "no finding above a note"
 
 
@@ -31,8 +33,18 @@ def summary_lines(record: RunRecord) -> list[Line]:
         *([_title_and_summary(note)] if note else []),
         *([_remainder(unexplained, record.unexplained_as)] if unexplained >= MUCH else []),
         *([f"{rest} more: dbdyno explain {record.run_id}"] if rest else []),
-        *([_could_not_look(len(record.not_looked))] if record.not_looked else []),
+        *([_lacking(record.not_looked)] if record.not_looked else []),
     ]
+
+
+def _lacking(not_looked: Sequence[UnevaluatedRule]) -> Line:
+    """How many rules could not look, with the reason if it is the same for several."""
+    [(reason, rules)] = Counter(rule.reason for rule in not_looked).most_common(1)
+    text = _could_not_look(len(not_looked))
+    if rules >= _SEVERAL:
+        of = "" if rules == len(not_looked) else f", {rules} of them"
+        text = f"{text}{of}: {reason}"
+    return _flowing(text, hanging="  ")
 
 
 def _in_short(finding: Finding) -> Iterator[Line]:
