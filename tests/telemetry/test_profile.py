@@ -22,6 +22,8 @@ from dbdyno.telemetry.profile.task_classifier import TaskClassifier
 from tests.telemetry.watched import lacks, measure
 
 pytestmark = pytest.mark.usefixtures("home")
+NO_PURPOSE = ("other", "storage_engine")
+"""Subsystems of functions whose purpose is not known, or not which of three."""
 
 
 def profile_of(recording: Run) -> CpuProfile:
@@ -54,8 +56,8 @@ def test_the_sum_of_a_profile_is_what_the_kernel_counted(any_server: Server):
     assert {"kernel_network", "protocol"} <= {part.subsystem for part in parts.subsystems}
     whole_us = sum(part.us for part in parts.processes)
     assert sum(part.us for part in parts.subsystems) == pytest.approx(whole_us)
-    unknown_us = sum(part.us for part in parts.subsystems if part.subsystem == "other")
-    assert unknown_us < 0.2 * whole_us
+    unknown = [part.us for part in parts.subsystems if part.subsystem in NO_PURPOSE]
+    assert sum(unknown) < 0.15 * whole_us
     assert recording.record.server_processes[0].processes == "client"
     begins = set(recording.profile_counts.time_s.tolist())
     assert begins == {round(begin) for begin in begins}
