@@ -234,3 +234,13 @@ def test_little_instrumentation_is_spoken_of_where_a_setting_explains_it():
     found = outcome_of("instruments", in_mariadb(counting, performance_schema="ON"))
     assert "performance_schema = ON" in found.seen[-1]
     assert "performance_schema = OFF" in found.advice[0]
+
+
+def test_statements_within_triggers_are_counted_by_the_server():
+    functions = {("sp_head::execute_trigger", "mariadbd"): 0.1, ("row_upd", "mariadbd"): 0.9}
+    run = saturated(functions, "update accounts set v = 1 where id = :id").facts(facts())
+    run.counters("global_status", {"Queries": 4000, "Questions": 1000})
+    run = changed(run.loaded(), plan={"endpoint": {"protocol": "mysql"}})
+    found = outcome_of("trigger_work", run)
+    assert found.evidence["cpu_share"] == pytest.approx(0.1 + 0.75 * 0.9, rel=0.01)
+    assert "sent by no client" in found.seen[1]

@@ -21,6 +21,11 @@ ALL_INSTRUMENTS = {
         for kept in ("current", "history")
     },
 }
+COPIED = """;
+    create table copied (id int primary key, value int not null);
+    insert into copied select id, value from planted;
+    create trigger copy_value after update on planted for each row
+        update copied set value = value + 1 where id = new.id"""
 
 
 def filled(width: int, rows: int, key: str = "int primary key") -> str:
@@ -151,6 +156,15 @@ def _working() -> list[Cause]:
             finding="instruments",
             settings=ALL_INSTRUMENTS,
             otherwise={"settings": {}},
+        ),
+        MARIADB.cause(
+            "triggers",
+            "updates with a trigger that updates a second table",
+            *(script("update_value"), "-c", "4"),
+            finding="trigger_work",
+            sql=filled(10, 20_000) + COPIED,
+            settings=MARIADB.relaxed,
+            otherwise={"sql": filled(10, 20_000)},
         ),
         MARIADB.cause(
             "cache-of-the-kernel",

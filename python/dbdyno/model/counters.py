@@ -244,6 +244,8 @@ class GlobalStatus(Counted, source="global_status"):
     Innodb_log_writes: ClassVar[Counter]
     Innodb_pages_read: ClassVar[Counter]
     Innodb_pages_written: ClassVar[Counter]
+    Queries: ClassVar[Counter]
+    Questions: ClassVar[Counter]
     Sort_merge_passes: ClassVar[Counter]
 
 

@@ -7,9 +7,10 @@ Arithmetic: samples of the profile in these functions, and their part of what me
 and libraries took, over all samples of these backends. The statements within triggers look like any
 other in a profile: where the scripts call no procedure, and the server counts scans and row changes
 in tables that none of their statements names, these are taken to need their part of the work on
-rows. That part of the clients' time on a CPU, and, of their time waiting for one, the part of the
-CPU time in use. Statements within triggers on tables that the scripts name are not counted, so this
-is a lower bound.
+rows. MariaDB and MySQL count the statements that triggers ran (Queries without Questions), which
+are taken to need theirs. That part of the clients' time on a CPU, and, of their time waiting for
+one, the part of the CPU time in use. Elsewhere, statements within triggers on tables that the
+scripts name are not counted: there it is a lower bound.
 
 Source: PostgreSQL manual, *Triggers*.
 
@@ -29,8 +30,8 @@ from dbdyno.explain.resources.server_work import (
     with_services,
     work_on,
 )
-from dbdyno.explain.rule import NotFound, Rule
-from dbdyno.explain.statements.hidden_statements import hidden_part
+from dbdyno.explain.rule import Aside, NotFound, Rule
+from dbdyno.explain.statements.hidden_statements import hidden_part, statements_within
 from dbdyno.explain.statements.statements import statements_of
 from dbdyno.formatting import percent
 from dbdyno.model.run import Run
@@ -46,17 +47,28 @@ class TriggerWork(WorkClaim, frozen=True, kw_only=True):
 
     what: ClassVar[str] = "Triggers, foreign keys and procedural code"
     hidden_part: float
-    """Of scans and row changes: in tables that no statement of the scripts names."""
+    """Of scans and row changes: in tables that no statement of the scripts names.
+
+    Or of all statements: those that no client sent.
+    """
+    are_counted: Aside[bool] = False
+    """Whether the server counts the statements within."""
 
     @property
     def counted_too(self) -> str:
         """The statements within."""
         if not self.hidden_part:
             return super().counted_too
+        part = percent(self.hidden_part)
+        which = (
+            f"{part} of all statements were sent by no client"
+            if self.are_counted
+            else f"{part} of all scans and row changes were in tables that no statement of the "
+            "scripts names"
+        )
         return (
             f"Its own functions took {percent(self.own_share)}; the rest is for the statements "
-            f"within: {percent(self.hidden_part)} of all scans and row changes were in tables that "
-            "no statement of the scripts names."
+            f"within: {which}."
         )
 
     why: ClassVar[str] = "They run for each row, within the transaction, while it holds its locks."
@@ -86,6 +98,7 @@ def look(run: Run) -> WorkClaim | NotFound:
             on_rows if hidden else most,
         ),
         hidden_part=hidden,
+        are_counted=bool(statements_within(run)),
     )
 
 
@@ -94,7 +107,8 @@ def _hidden_part(run: Run) -> float:
     written = [one.sql for one in statements_of(run)]
     calls = any(sql.verb in _CALLING and not sql.tables for sql in written)
     is_at_work = share_of_work(run, work_on("triggers", "procedures")) >= AT_WORK
-    return hidden_part(run) if is_at_work and not calls else 0.0
+    hidden = statements_within(run) or hidden_part(run)
+    return hidden if is_at_work and not calls else 0.0
 
 
 RULE = Rule(

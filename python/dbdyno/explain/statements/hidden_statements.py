@@ -19,7 +19,7 @@ from dbdyno.explain.needs import (
 from dbdyno.explain.rule import NOTICED
 from dbdyno.explain.statements.sql import fits
 from dbdyno.explain.statements.statements import statements_of
-from dbdyno.model.counters import PgUserTables
+from dbdyno.model.counters import GlobalStatus, PgUserTables
 from dbdyno.model.run import Run
 
 _STEPS = (
@@ -75,6 +75,18 @@ def _not_used_openly(run: Run) -> list[str]:
         for name in known_objects(run, PgUserTables.source)
         if name not in used and not any(fits(one, name) for one in written)
     ]
+
+
+def statements_within(run: Run) -> float:
+    """The part of all statements that no client sent: triggers and procedures ran them.
+
+    0 where a server does not count both.
+    """
+    if not was_read(run, GlobalStatus.source):
+        return 0.0
+    every = growth_if_reported(run, GlobalStatus.Queries)
+    sent = growth_if_reported(run, GlobalStatus.Questions)
+    return max(1.0 - sent / every, 0.0) if every and sent is not None else 0.0
 
 
 def hidden_part(run: Run) -> float:
