@@ -11,7 +11,7 @@ from dbdyno.analysis.compare.workload_parameters import workload_parameters
 from dbdyno.databases.known import recorded_database
 from dbdyno.model.host import HostDescription
 from dbdyno.model.plan import Plan
-from dbdyno.model.record import StatementRecord
+from dbdyno.model.record import IsolationRecord, StatementRecord
 from dbdyno.model.recorded_schema import RecordedSchema
 from dbdyno.model.run import Conditions, RecordedServer
 from dbdyno.model.telemetry import ServerFacts
@@ -51,6 +51,21 @@ def conditions(
         host=convert(machine, HostDescription),
         schema=convert(schema, RecordedSchema) if schema else None,
     )
+
+
+def isolated(level: str, access_mode: str = "read write") -> Conditions:
+    found = IsolationRecord(level=level, is_requested=True, access_mode=access_mode)
+    return recorded(conditions(), isolation=found)
+
+
+def test_isolation_is_compared_where_every_run_has_it():
+    before = isolated("repeatable-read")
+    assert unequal([before], [isolated("serializable", "read only")]) == [
+        "Different transactions: the access mode is read write in before, read only in after",
+        "Different transactions: the isolation level is repeatable-read in before, serializable in "
+        "after",
+    ]
+    assert unequal([conditions()], [before]) == []
 
 
 def recorded(run, **changes):

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from dbdyno.analysis.summarize import full_record
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import THIN_SPACE
 from dbdyno.model.record import FailureRecord
@@ -150,12 +151,19 @@ def test_failures_are_listed_with_the_statement_that_the_first_message_answered(
 
 def test_tries_that_were_made_again_are_listed_with_the_time_they_took(ordinary):
     again = FailureRecord(
-        failure_class="lock_timeout", code="1205", count=7, message="too long", took_s=7.5
+        failure_class="lock_timeout",
+        code="1205",
+        count=7,
+        message="too long",
+        took_s=7.5,
+        by_script={"pay": 2, "order": 5},
     )
-    section = section_of(ordinary, "failures", tried_again=[again])
+    scripts = [*full_record(ordinary).scripts] * 2
+    section = section_of(ordinary, "failures", tried_again=[again], scripts=scripts)
     assert "Failed tries that were retried" in section
     assert ">lock timeout<" in section
     assert "7.5" in section
+    assert "order 5, pay 2" in section
 
 
 def test_an_interrupted_run_shows_what_was_recorded(tmp_path):

@@ -25,16 +25,25 @@ pool_mode = {mode}
 default_pool_size = {sessions}
 max_client_conn = 100
 logfile = {folder}/log.txt
+ignore_startup_parameters = {ignored}
 """
 
 
 @contextmanager
-def pooler(server: Path, port: int, sessions: int, mode: str = "transaction") -> Iterator[str]:
+def pooler(
+    server: Path, port: int, sessions: int, mode: str = "transaction", ignored: str = ""
+) -> Iterator[str]:
     """Runs a pooler in front of the server with that socket; yields the pooler's target."""
     with TemporaryDirectory(prefix="dbdyno-test-", dir="/tmp") as name:
         folder = Path(name)
         text = CONFIGURATION.format(
-            server=server, port=port, folder=folder, own_port=PORT, sessions=sessions, mode=mode
+            server=server,
+            port=port,
+            folder=folder,
+            own_port=PORT,
+            sessions=sessions,
+            mode=mode,
+            ignored=ignored,
         )
         (folder / "pgbouncer.ini").write_text(text)
         identity = server_identity()

@@ -280,6 +280,7 @@ fn failure_counts(failures: &Failures) -> Vec<FailureCount> {
             took_ns: tally.took.0,
             message: tally.message.clone(),
             statement: (tally.statement != StatementId::UNCOUNTED).then_some(tally.statement.0),
+            scripts: tally.scripts.clone(),
         })
         .collect()
 }

@@ -77,6 +77,7 @@ pub struct FailureCount {
     pub took_ns: u64,
     pub message: String,
     pub statement: Option<u32>,
+    pub scripts: Vec<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -21,6 +21,8 @@ pub struct FailureTally {
     pub message: String,
     /// The statement that this message answered; `UNCOUNTED` if there was none.
     pub statement: StatementId,
+    /// How many of each script: those after the last one that failed are left out.
+    pub scripts: Vec<u64>,
 }
 
 /// Failures by class and code.
@@ -35,6 +37,8 @@ pub struct FailedTry<'a> {
     pub statement: StatementId,
     /// The duration of the try.
     pub took: Nanos,
+    /// The number of its script.
+    pub script: usize,
 }
 
 /// The number of counters and histograms to keep: the same for all workers of a run.
@@ -103,6 +107,10 @@ pub(crate) fn merge_failures(own: &mut Failures, added: &Failures) {
             .and_modify(|known| {
                 known.count += more.count;
                 known.took += more.took;
+                make_room(&mut known.scripts, more.scripts.len());
+                for (own, added) in known.scripts.iter_mut().zip(&more.scripts) {
+                    *own += added;
+                }
             })
             .or_insert_with(|| more.clone());
     }
@@ -110,18 +118,26 @@ pub(crate) fn merge_failures(own: &mut Failures, added: &Failures) {
 
 /// Records a failure.
 pub fn add_failure(failures: &mut Failures, failed: FailedTry<'_>) {
-    let FailedTry { error, statement, took } = failed;
+    let FailedTry { error, statement, took, script } = failed;
     let message = || error.message.clone();
-    let first = || FailureTally { count: 0, took: Nanos(0), message: message(), statement };
+    let first = || FailureTally {
+        count: 0,
+        took: Nanos(0),
+        message: message(),
+        statement,
+        scripts: Vec::new(),
+    };
     let known = failures.entry((error.class, error.code.clone())).or_insert_with(first);
     known.count += 1;
     known.took += took;
+    make_room(&mut known.scripts, script + 1);
+    known.scripts[script] += 1;
 }
 
-/// Makes room for this many statements: more may come up while scripts run.
-pub(crate) fn make_room<T: Default>(statements: &mut Vec<T>, count: usize) {
-    if statements.len() < count {
-        statements.resize_with(count, T::default);
+/// Makes room for this many: further statements come up while scripts run.
+pub(crate) fn make_room<T: Default>(counted: &mut Vec<T>, count: usize) {
+    if counted.len() < count {
+        counted.resize_with(count, T::default);
     }
 }
 
@@ -269,8 +285,8 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rows, Shape, Slow, Tally};
-    use dbdyno_model::{Nanos, StatementId};
+    use super::{FailedTry, Rows, Shape, Slow, Tally, add_failure};
+    use dbdyno_model::{Nanos, ServerError, StatementId};
 
     fn slow(response: u64) -> Slow {
         let statements = Vec::new();
@@ -312,6 +328,26 @@ mod tests {
         assert_eq!(tally.statements[0].rows, Rows { touched: 7, executions_without: 1 });
         tally.clear();
         assert_eq!(tally.statements[0].rows, Rows::default());
+    }
+
+    #[test]
+    fn failures_are_counted_by_script() {
+        let (mut tally, mut other) = (Tally::new(SHAPE), Tally::new(SHAPE));
+        let error = ServerError::from_sqlstate("40001", "could not serialize");
+        let failed = |script| FailedTry {
+            error: &error,
+            statement: StatementId::UNCOUNTED,
+            took: Nanos(2),
+            script,
+        };
+        add_failure(&mut tally.failures, failed(0));
+        for script in [2, 0, 2] {
+            add_failure(&mut other.failures, failed(script));
+        }
+        tally.merge(&other);
+        let counted: Vec<_> =
+            tally.failures.values().map(|one| (one.count, &one.scripts)).collect();
+        assert_eq!(counted, [(4, &vec![2, 0, 2])]);
     }
 
     #[test]

@@ -6,9 +6,9 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureClass {
-    /// The isolation level could not be guaranteed (40001, MySQL 1020): retryable.
+    /// The isolation level could not be guaranteed (40001, MySQL 1020).
     Serialization,
-    /// Two transactions waited for each other (40P01, MySQL 1213): retryable.
+    /// Two transactions waited for each other (40P01, MySQL 1213).
     Deadlock,
     /// A lock was not granted in time (55P03, MySQL 1205).
     LockTimeout,
@@ -90,11 +90,6 @@ impl FailureClass {
     pub fn is_lasting(self) -> bool {
         matches!(self, Self::Statement | Self::Permission)
     }
-
-    /// Whether a retry of the same transaction may succeed.
-    pub fn is_retryable(self) -> bool {
-        matches!(self, Self::Serialization | Self::Deadlock)
-    }
 }
 
 /// An error as reported by the server, or on the way to it.
@@ -113,6 +108,7 @@ pub struct ServerError {
 
 /// The state of errors before the login, whose packets have none: as in MySQL's clients.
 const UNKNOWN_STATE: &str = "HY000";
+const INNODB_LOCK_WAIT_TIMEOUT: &str = "1205";
 
 impl ServerError {
     /// An error the server did not report; the code is a word of ours.
@@ -141,6 +137,15 @@ impl ServerError {
         }
     }
 
+    /// Whether the same transaction may succeed when it is tried again. InnoDB ends a wait for a row
+    /// lock by a timeout that is always on, in cycles that it cannot see too: its manual asks for
+    /// another try, as after a deadlock. PostgreSQL's lock timeout is there only if it was asked for.
+    pub fn is_retryable(&self) -> bool {
+        let class = self.class;
+        matches!(class, FailureClass::Serialization | FailureClass::Deadlock)
+            || self.code == INNODB_LOCK_WAIT_TIMEOUT
+    }
+
     /// The connection was lost; `message` says how.
     pub fn connection_lost(message: impl Into<String>) -> Self {
         Self::new(FailureClass::Connection, "connection_lost", message)
@@ -154,7 +159,7 @@ impl ServerError {
 
 #[cfg(test)]
 mod tests {
-    use super::FailureClass;
+    use super::{FailureClass, ServerError};
 
     #[test]
     fn exact_codes_win_over_their_class() {
@@ -175,6 +180,17 @@ mod tests {
             ("", FailureClass::Other),
         ] {
             assert_eq!(FailureClass::from_sqlstate(code), class, "{code}");
+        }
+    }
+
+    #[test]
+    fn what_another_try_may_avoid_is_tried_again() {
+        for (number, is_retryable) in [(1213, true), (1020, true), (1205, true), (3572, false)] {
+            let error = ServerError::from_mysql(number, None, "");
+            assert_eq!(error.is_retryable(), is_retryable, "{number}");
+        }
+        for (code, is_retryable) in [("40001", true), ("40P01", true), ("55P03", false)] {
+            assert_eq!(ServerError::from_sqlstate(code, "").is_retryable(), is_retryable, "{code}");
         }
     }
 

@@ -5,6 +5,7 @@ percentiles those of the complete windows.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
@@ -112,9 +113,18 @@ def _of_engine(run: Run, reported: Iterable[FailureCount]) -> list[FailureRecord
             message=one.message,
             statement="" if one.statement is None else texts.get(one.statement, ""),
             took_s=one.took_ns / 1e9,
+            by_script=_by_script(run, one),
         )
         for one in reported
     ]
+
+
+def _by_script(run: Run, failures: FailureCount) -> dict[str, int]:
+    """Failures by the name of their script; two scripts may have one name."""
+    counts: Counter[str] = Counter()
+    for script, number in zip(run.plan.scripts, failures.scripts, strict=False):
+        counts[script.name] += number
+    return dict(+counts)  # those of at least one
 
 
 def _script(run: Run, number: int, planned: Script) -> ScriptRecord:

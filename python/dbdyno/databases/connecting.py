@@ -27,6 +27,10 @@ SCHEMES: dict[str, Protocol] = {
 ODBC = "odbc:"  # prefix of a connection string, which is not a URL
 
 
+def _as_it_is(target: str, _settings: Mapping[str, str]) -> str:
+    return target
+
+
 @dataclass(frozen=True, kw_only=True)
 class Driver:
     """How servers of one protocol are reached.
@@ -38,6 +42,8 @@ class Driver:
     ``parameters_in`` reads further parameters, except for secrets. ``client_environment`` returns
     the environment variables by which the database's own clients find an endpoint, and None for
     those that would lead them elsewhere; files that they name are written to the given folder.
+    ``with_settings`` returns the target whose sessions begin with these settings, where they are
+    part of the login.
     """
 
     open: Callable[[str], Connection]
@@ -50,6 +56,7 @@ class Driver:
     place_in: Callable[[str], Mapping[str, str]]
     parameters_in: Callable[[str], Mapping[str, str]]
     client_environment: Callable[[Endpoint, Path], Mapping[str, str | None]]
+    with_settings: Callable[[str, Mapping[str, str]], str] = _as_it_is
 
 
 def protocol_of(target: str) -> Protocol:

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from dbdyno.model.counters import Counter
-from dbdyno.model.plan import Protocol, QueryMode
+from dbdyno.model.plan import IsolationLevel, Protocol, QueryMode
 
 Capability: TypeAlias = Literal[
     "statistics_views",  # counts by database, table and statement (pg_stat_database …)
@@ -163,6 +163,27 @@ class Terms(Struct, frozen=True, kw_only=True):
     """What a database advises against serialization failures, the best first."""
 
 
+class Isolation(Struct, frozen=True, kw_only=True):
+    """The isolation levels of a database, and how a session gets one.
+
+    ``{level}`` is its name in SQL: REPEATABLE READ. What is empty is not known of a database, or
+    it has no such thing.
+    """
+
+    levels: tuple[IsolationLevel, ...] = ()
+    """Those that it has, the weakest first; not those that it takes for another one."""
+    level: str = ""
+    """The statement that gives the transactions of a session their level."""
+    read_only: str = ""
+    """The statement that makes the transactions of a session read only."""
+    level_parameter: str = ""
+    """The parameter of PostgreSQL's startup message that does the same as ``level``."""
+    read_only_parameter: str = ""
+    """The one that does the same as ``read_only``."""
+    in_force: str = ""
+    """The query for level and access mode of the present transaction, in the server's words."""
+
+
 class Database(Struct, frozen=True, kw_only=True):
     """One database, whichever way it is reached.
 
@@ -187,6 +208,7 @@ class Database(Struct, frozen=True, kw_only=True):
     terms: Terms = Terms()
     wait_kinds: WaitKinds = ()
     subsystems: Subsystems = {}
+    isolation: Isolation = Isolation()
     lacks_modes: Mapping[QueryMode, str] = {}
     """The query modes that its protocol does not have, each with what to use instead."""
     durability: Mapping[Promise, Mapping[str, str]] = {}

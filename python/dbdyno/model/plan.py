@@ -15,6 +15,10 @@ Scalar: TypeAlias = bool | int | float | str | None
 Protocol: TypeAlias = Literal["postgresql", "mysql", "odbc"]
 QueryMode: TypeAlias = Literal["simple", "extended", "prepared"]
 Io: TypeAlias = Literal["auto", "uring", "epoll"]
+IsolationLevel: TypeAlias = Literal[
+    "read-uncommitted", "read-committed", "repeatable-read", "serializable"
+]
+"""Those of the SQL standard, as the databases' manuals name them."""
 TlsMode: TypeAlias = Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
 
 
@@ -83,8 +87,9 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     """A server and how to log in to it. ``password`` is never stored.
 
     ``parameters`` are set at the start of each session: as PostgreSQL's startup parameters, or as
-    session variables of MySQL. ``further_addresses`` are servers that take the same login:
-    connections are spread on all of them in turn.
+    session variables of MySQL. ``session_statements`` are what each session of a run starts with,
+    over other protocols than PostgreSQL's. ``further_addresses`` are servers that take the same
+    login: connections are spread on all of them in turn.
     """
 
     protocol: Protocol = "postgresql"
@@ -94,6 +99,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     password: str | None = None
     database: str
     parameters: dict[str, str] = {}
+    session_statements: tuple[str, ...] | UnsetType = UNSET
     tls: Tls = Tls()
     connect_timeout_ns: int = 10_000_000_000
 

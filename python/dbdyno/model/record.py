@@ -73,6 +73,9 @@ class FailureRecord(Struct, frozen=True, kw_only=True):
     """The SQLSTATE, or the error number of MySQL and MariaDB."""
     count: int
     """Failures of this class and code."""
+    by_script: dict[str, int] = {}
+    """The same by the name of the script; empty in older runs, and in runs that were ended by
+    force."""
     message: str
     """The first message seen."""
     statement: str = ""
@@ -152,6 +155,21 @@ class StageRecord(Struct, frozen=True, kw_only=True):
     """Median over the measurement intervals of their median response times."""
     p99_ms: float | None
     """Median over the measurement intervals of their 99th percentiles."""
+
+
+class IsolationRecord(Struct, frozen=True, kw_only=True):
+    """How the transactions of the clients are isolated, as the server said before the load.
+
+    A script that names a level when it begins its transactions has that one.
+    """
+
+    level: str
+    """The isolation level in force: ``read-committed``, ``repeatable-read`` …"""
+    is_requested: bool
+    """Whether ``--isolation`` asked for it; else it is the default of the server, the database or
+    the user."""
+    access_mode: Literal["read write", "read only"]
+    """Whether transactions may write."""
 
 
 class ScriptRecord(Struct, frozen=True, kw_only=True):
@@ -370,6 +388,9 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     checked."""
     duration_s: float | None = None
     """The measured time."""
+    isolation: IsolationRecord | None = None
+    """The isolation of transactions; None if it is not known how to ask for it, and in older
+    runs."""
     stages: list[StageRecord] = []
     """Empty if the load did not change: its numbers are then the run's."""
     scripts: list[ScriptRecord] = []

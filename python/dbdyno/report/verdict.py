@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dbdyno.analysis.compare.unequal_conditions import loop_of, tries_of
+from dbdyno.analysis.compare.unequal_conditions import isolation_of, loop_of, tries_of
 from dbdyno.analysis.compare.workload_parameters import workload_parameters
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import count, counted, significant, size, tps
@@ -59,7 +59,8 @@ def conditions(record: RunRecord, plan: Plan) -> str:
     data = workload_parameters(record, plan)
     named = (shortened(printable(f"{name} {data[name]}"), _PARAMETER_LENGTH_MAX) for name in data)
     level = record.server.get("promise")
-    return ", ".join([*_load(plan), *named, *([f"durability {level}"] if level else [])])
+    durability = [f"durability {level}"] if level else []
+    return ", ".join([*_load(plan), *isolation_of(record), *named, *durability])
 
 
 def server_label(target: str, server: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+from dbdyno.databases.isolation import refuse_missing_level
 from dbdyno.databases.known import native_database
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Survey
@@ -124,6 +125,9 @@ def read_job(
 def check_scripts(job: Job, tools: Tools, say: Say) -> Job:
     """Let the engine check the scripts, as it will have to run them."""
     _refuse_unknown_mode(job.options.query_mode, job.server.protocol)
+    if job.options.isolation and job.server.protocol != "odbc":  # what its driver leads to is open
+        # What else speaks a protocol has no more levels than the database that it was made for.
+        refuse_missing_level(job.options.isolation, native_database(job.server.protocol))
     if job.work.lua is not None:
         return replace(job, survey=survey_command(tools, job.draft, "run"))
     _refuse_problems(tools.check_plan(job.draft), say)

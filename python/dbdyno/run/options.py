@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from dbdyno.model.database import Promise
-from dbdyno.model.plan import Io, QueryMode, Stage, Think
+from dbdyno.model.plan import Io, IsolationLevel, QueryMode, Stage, Think
 from dbdyno.model.telemetry import Level
 from dbdyno.run import grammar
 from dbdyno.run.option_parameters import (
@@ -170,6 +170,10 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     """Query protocol: statements as text (simple), with separate parameters (extended), or
     prepared once (prepared)."""
 
+    isolation: Annotated[IsolationLevel | None, flag("--isolation", group=WORK)] = None
+    """Isolation level of the transactions, which are READ ONLY if the workload only reads; default
+    that of the server. Transactions that it makes fail are tried again: see --max-tries."""
+
     check: Annotated[bool, flag("--check", group=WORK)] = False
     """Check the invariants even on data that dbdyno did not load."""
 
@@ -240,7 +244,8 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
         int | None, whole("--max-tries", group=LIMITS, show_default=lambda _: "1")
     ] = None
     """Maximum number of tries of a transaction that fails with a serialization error or a
-    deadlock; 0 for no limit.
+    deadlock, or in InnoDB waits too long for a row lock; 0 for no limit, which is the default with
+    --isolation.
 
     A sysbench script itself chooses which errors to retry, without a limit unless this is given."""
 

@@ -163,7 +163,8 @@ def make_plan(  # noqa: PLR0913 - independent inputs
         arrivals = Arrivals(open=OpenArrivals(law=options.arrivals or "poisson"))
     tries_max = options.tries_max
     if tries_max is None:
-        tries_max = 1 if lua is None else 0  # a sysbench script itself chooses what to retry
+        # A sysbench script itself chooses what to retry. A chosen level is to be kept to the end.
+        tries_max = 1 if lua is None and options.isolation is None else 0
     return Plan(
         endpoint=endpoint,
         query_mode=options.query_mode or QUERY_MODE_DEFAULT,

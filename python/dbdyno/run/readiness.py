@@ -17,11 +17,12 @@ from msgspec.structs import replace
 from dbdyno.databases.adapter import Parameters, ServerDescription
 from dbdyno.databases.connecting import further_urls, repeatable
 from dbdyno.databases.durability import promise_of
+from dbdyno.databases.isolation import at_level, in_force, refuse_missing_level, verified
 from dbdyno.databases.known import all_databases
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.statements.sql import Sql, dialect_of
-from dbdyno.model.plan import Plan, Statement
-from dbdyno.model.record import RunRecord
+from dbdyno.model.plan import Endpoint, Plan, Statement
+from dbdyno.model.record import IsolationRecord, RunRecord
 from dbdyno.run.connected_server import ConnectedServer, refuse_too_many
 from dbdyno.run.data_preparation import load_summary, prepare, settle
 from dbdyno.run.invariants import Watch, begin_watch
@@ -64,13 +65,16 @@ def make_ready(job: Job, tools: Tools, observer: Observer, connected: ConnectedS
     _report_unreadable_log(job.options.server_log, say)
     placed = PlacementRecord(connected.server, job.options)
     observer.placed(placed.verified)
+    if job.options.isolation:
+        refuse_missing_level(job.options.isolation, connected.database)
     _refuse_to_write_where_nothing_can_be(job, connected)
     servers = 1 + len(job.options.further_targets)
     here = -(-job.clients // servers)  # clients begin with the servers in turn
     refuse_too_many(here, connected.free_connections)
     values, watch = _prepared(job, tools, observer, connected)
     host = BeforeRun(job.options, connected.server.process_id, say)
-    plan = job.plan(values, connected.server.endpoint(), connected.target.sql_dialect)
+    endpoint, isolation = _isolated(job, connected, values)
+    plan = job.plan(values, endpoint, connected.target.sql_dialect)
     if plan.lua is None:
         plan = with_statements_as_text(plan, tools.statements_with_variables(plan), connected, say)
     description = connected.description()
@@ -78,7 +82,7 @@ def make_ready(job: Job, tools: Tools, observer: Observer, connected: ConnectedS
     record = first_record(plan, job.work.name, connected.server, description, job.options)
     return Ready(
         plan=plan,
-        record=replace(record, command=_command(job, connected.server)),
+        record=replace(record, command=_command(job, connected.server), isolation=isolation),
         values=values,
         watch=watch,
         placed=placed,
@@ -112,6 +116,19 @@ def first_record(
         tags=dict(options.tags),
         telemetry={"level": options.telemetry},
     )
+
+
+def _isolated(
+    job: Job, connected: ConnectedServer, values: Values
+) -> tuple[Endpoint, IsolationRecord | None]:
+    """Return the endpoint of the load, and the isolation that the server gives its transactions."""
+    endpoint, level = connected.server.endpoint(), job.options.isolation
+    with connected.target.understood("ask for the isolation level"):
+        if level is None:
+            return endpoint, in_force(connected.control, connected.database)
+        only_reads = job.work.only_reads(values)
+        endpoint = at_level(endpoint, connected.database, level, only_reads=only_reads)
+        return endpoint, verified(connected.server.conninfo, endpoint, connected.database, level)
 
 
 def _report_unreadable_log(path: Path | None, say: Callable[[str], None]) -> None:

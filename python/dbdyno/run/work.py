@@ -68,6 +68,14 @@ class Work:
         names = (script.name for script in self.workload.scripts(values, ""))
         return dict.fromkeys(names, self.workload.misses_allowed(values))
 
+    def only_reads(self, values: Values) -> bool:
+        """Whether no transaction writes; of the user's own scripts, that is for them to say."""
+        return (
+            self.workload is not None
+            and self.is_the_workloads_alone
+            and self.workload.only_reads(values)
+        )
+
     def all_variables(self, values: Values, clients: int, seed: int) -> dict[str, Scalar]:
         """Return the initial values of the scripts' variables."""
         own = self.workload.variables(values, clients, seed) if self.workload else {}

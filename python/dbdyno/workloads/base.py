@@ -41,6 +41,11 @@ def finds_each_key(_values: Values) -> float:
     return 0.0
 
 
+def may_write(_values: Values) -> bool:
+    """Return that transactions are not declared to only read."""
+    return False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Workload:
     """Schema, data, scripts, parameters and invariants under one name.
@@ -55,7 +60,9 @@ class Workload:
     numbers that belong to the data, like its seed. ``variables`` returns the initial values of the
     scripts' variables, given the parameters, the number of clients and the seed of the run.
     ``misses_allowed`` returns the share of executions of a statement that reads or updates by key
-    which may find no row, because another client has just deleted it, say.
+    which may find no row, because another client has just deleted it, say. ``only_reads`` returns
+    whether all transactions only read: with ``--isolation`` they are then READ ONLY. Of a workload
+    whose scripts differ in this, those that only read begin with ``start transaction read only``.
     """
 
     name: str
@@ -73,6 +80,7 @@ class Workload:
     scale_name: str = "scale"
     other_maker: OtherMaker | None = None
     misses_allowed: Callable[[Values], float] = finds_each_key
+    only_reads: Callable[[Values], bool] = may_write
 
     def read(self, given: Mapping[str, Value]) -> dict[str, Value]:
         """Return the given parameters, checked; the others keep their defaults."""

@@ -316,6 +316,7 @@ mod tests {
             password: None,
             database: String::new(),
             parameters: BTreeMap::new(),
+            session_statements: Vec::new(),
             tls,
             further_addresses: Vec::new(),
             connect_timeout_ns: Nanos::from_secs(10),

@@ -90,6 +90,7 @@ fn mysql_config(
         return Err(EngineError::new("bad_plan", message, hint));
     }
     let variables = endpoint.parameters.iter().map(set_variable);
+    let statements = endpoint.session_statements.iter().cloned();
     Ok(mysql::Config {
         user: endpoint.user.clone(),
         database: endpoint.database.clone(),
@@ -97,7 +98,10 @@ fn mysql_config(
         query_mode,
         attributes: vec![("program_name".into(), "dbdyno".into())],
         local_infile: loads,
-        session_commands: variables.chain(loads.then(|| LOADING_MODE.into())).collect(),
+        session_commands: variables
+            .chain(statements)
+            .chain(loads.then(|| LOADING_MODE.into()))
+            .collect(),
     })
 }
 

@@ -17,6 +17,7 @@ pub(crate) struct Config {
     pub(super) login_timeout_s: usize,
     pub(super) query_mode: QueryMode,
     pub(super) statements: Arc<[Statement]>,
+    pub(super) session_statements: Vec<String>,
 }
 
 /// Where and as whom to log in. Contains the password, so it is never shown.
@@ -36,6 +37,7 @@ impl Config {
             login_timeout_s: endpoint.connect_timeout_ns.as_secs_f64().ceil() as usize,
             query_mode,
             statements,
+            session_statements: endpoint.session_statements.clone(),
         })
     }
 

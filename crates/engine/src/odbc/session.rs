@@ -35,7 +35,7 @@ impl Session {
         Self::open(config, &Arc::new(ActiveStatement::new(config.library)))
     }
 
-    /// Logs in, and prepares the plan's statements.
+    /// Logs in, runs what each session starts with, and prepares the plan's statements.
     pub(super) fn open(
         config: &Arc<Config>,
         active: &Arc<ActiveStatement>,
@@ -56,6 +56,9 @@ impl Session {
             active: Arc::clone(active),
             in_transaction: false,
         };
+        for statement in &config.session_statements {
+            session.run(statement)?;
+        }
         session.prepare_all();
         Ok(session)
     }

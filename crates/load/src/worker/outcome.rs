@@ -15,7 +15,7 @@ impl<P: Port> Turn<'_, P> {
     /// The try failed: rolls back the open block, then retries or gives up.
     pub(super) fn end_failed_try(&mut self) {
         let error = &self.own().error;
-        let is_retryable = error.as_ref().is_some_and(|error| error.class.is_retryable());
+        let is_retryable = error.as_ref().is_some_and(|error| error.is_retryable());
         let retry = is_retryable && self.has_tries_left();
         let client = self.client;
         let own = self.own();
@@ -77,12 +77,12 @@ impl<P: Port> Turn<'_, P> {
         let now = self.now;
         let own = &mut self.worker.clients[self.client];
         let Some(transaction) = own.state.running_transaction() else { return };
-        let took = now - transaction.try_began;
+        let (took, script) = (now - transaction.try_began, transaction.script);
         transaction.tries += 1;
         transaction.try_began = now;
         if transaction.measured {
             let tried_again = &mut self.worker.intervals.tally.tried_again;
-            add_failure(tried_again, FailedTry { error, statement, took });
+            add_failure(tried_again, FailedTry { error, statement, took, script });
         }
         own.timings.clear();
         own.forget_last_try();
@@ -158,10 +158,10 @@ impl<P: Port> Turn<'_, P> {
         if !transaction.measured && !warmup {
             return;
         }
-        tally.scripts[transaction.script].failed += 1;
+        let (took, script) = (now - transaction.try_began, transaction.script);
+        tally.scripts[script].failed += 1;
         tally.failed_response.record(now - transaction.due);
-        let took = now - transaction.try_began;
-        add_failure(&mut tally.failures, FailedTry { error, statement, took });
+        add_failure(&mut tally.failures, FailedTry { error, statement, took, script });
         if transaction.measured {
             tally.counters.failed += 1;
             self.end_measured(&transaction);

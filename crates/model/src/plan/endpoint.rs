@@ -27,6 +27,10 @@ pub struct Endpoint {
     /// Further session parameters, set at its start: those of PostgreSQL's startup message, or
     /// session variables of MySQL.
     pub parameters: BTreeMap<String, String>,
+    /// Statements that each session of a run starts with; not over PostgreSQL's protocol, whose
+    /// startup message carries all that they could set.
+    #[serde(default)]
+    pub session_statements: Vec<String>,
     /// Encryption.
     pub tls: Tls,
     /// How long one attempt to connect may take.

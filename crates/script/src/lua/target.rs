@@ -42,6 +42,7 @@ mod tests {
             password: Some("secret".into()),
             database: "bench".into(),
             parameters: [].into(),
+            session_statements: Vec::new(),
             tls: Tls {
                 mode: TlsMode::Disable,
                 root_certificates: None,

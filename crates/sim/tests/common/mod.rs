@@ -23,6 +23,7 @@ pub(crate) fn plan(clients: u32, threads: u32, arrivals: Arrivals, stages: Vec<S
             password: None,
             database: String::new(),
             parameters: BTreeMap::new(),
+            session_statements: Vec::new(),
             tls: Tls {
                 mode: TlsMode::Disable,
                 root_certificates: None,

@@ -48,6 +48,7 @@ from dbdyno.analysis.compare.metrics import (
 from dbdyno.analysis.compare.profile_differences import ProfileDifferences, Sides, compare_profiles
 from dbdyno.analysis.compare.unequal_conditions import (
     CLOSED,
+    isolation_of,
     loop_of,
     tries_of,
     unequal,
@@ -344,7 +345,7 @@ def kind_of(run: Conditions, defaults: Defaults = NO_DEFAULTS) -> Kind:
     return Kind(
         workload=workload,
         place=place_of(run.record),
-        load=_load(plan),
+        load=_load(plan, run.record),
         data=", ".join(f"{name} {value}".strip() for name, value in sorted(parameters.items())),
         query_mode=plan.query_mode,
     )
@@ -356,7 +357,7 @@ def place_of(record: RunRecord) -> str:
     return f"{record.server['title']}, {kind}" if kind in ("private", "kept") else record.target
 
 
-def _load(plan: Plan) -> str:
+def _load(plan: Plan, record: RunRecord) -> str:
     """Clients and rates; arrivals, retries and limits where they differ from the defaults."""
     loop, tries = loop_of(plan), tries_of(plan)
     parts = [
@@ -370,5 +371,6 @@ def _load(plan: Plan) -> str:
         f"latency limit {plan.latency_limit_ns / 1e9:g} s" if plan.latency_limit_ns else "",
         f"tries {tries}" if tries != "1" else "",
         "reconnecting" if plan.reconnect_each_transaction else "",
+        *isolation_of(record),
     ]
     return ", ".join(filter(None, parts))

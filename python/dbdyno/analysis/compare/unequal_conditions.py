@@ -283,6 +283,15 @@ def tries_of(plan: Plan) -> str:
     return most if limit_s is None else f"{most}, for {limit_s:g} s"
 
 
+def isolation_of(record: RunRecord) -> Iterator[str]:
+    """``isolation level serializable``, ``read only``: what was requested of transactions."""
+    found = record.isolation
+    if found and found.is_requested:
+        yield f"isolation level {found.level}"
+    if found and found.access_mode == "read only":
+        yield found.access_mode
+
+
 def _plain(value: Any) -> str:
     """A value as it is written; those of several stages one after the other."""
     if isinstance(value, list):
@@ -295,6 +304,7 @@ _PLANS = Aspect("Different plan", _plans, _UNKNOWN, is_cut=True, varies=True)
 
 def _aspects(variants: _Variants[Conditions], defaults: Defaults) -> tuple[Aspect[Conditions], ...]:
     """All aspects that can be compared, the most important first."""
+    are_isolated = variants.all_have(lambda run: run.record.isolation)  # older runs did not ask
     return (
         Aspect(_DURABILITY, lambda run: _durability(run.record), _UNKNOWN),
         Aspect("Different server", _version),
@@ -302,6 +312,17 @@ def _aspects(variants: _Variants[Conditions], defaults: Defaults) -> tuple[Aspec
         Aspect("Different setting", _settings, _DEFAULT),
         Aspect("Different host", _host),
         Aspect("Different workload", _work),
+        Aspect(
+            "Different transactions",
+            lambda run: (
+                {
+                    "the isolation level": found.level,
+                    "the access mode": found.access_mode,
+                }
+                if are_isolated and (found := run.record.isolation)
+                else {}
+            ),
+        ),
         Aspect("Different load", _load),
         Aspect(
             "Different data",

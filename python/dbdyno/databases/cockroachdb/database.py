@@ -5,6 +5,9 @@ replicated by Raft and stored in an LSM tree: there is no vacuum, no checkpoint 
 counters of its own.
 """
 
+from msgspec.structs import replace
+
+from dbdyno.databases.postgresql.database import ISOLATION
 from dbdyno.model.database import Database, Terms
 
 TERMS = Terms(
@@ -37,4 +40,5 @@ DATABASE = Database(
     says=r"^CockroachDB",
     capabilities=frozenset({"function_indexes"}),
     terms=TERMS,
+    isolation=replace(ISOLATION, levels=("read-committed", "serializable")),
 )

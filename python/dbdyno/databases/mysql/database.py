@@ -2,7 +2,7 @@
 
 from dbdyno.databases.mysql.subsystems import SUBSYSTEMS
 from dbdyno.model.counters import GlobalStatus
-from dbdyno.model.database import Database, Terms, WaitKinds
+from dbdyno.model.database import Database, Isolation, Terms, WaitKinds
 
 TERMS = Terms(
     log="redo log",
@@ -54,6 +54,13 @@ WAIT_KINDS: WaitKinds = (
     ("Client", "", "client_or_network"),
 )
 
+ISOLATION = Isolation(
+    levels=("read-uncommitted", "read-committed", "repeatable-read", "serializable"),
+    level="SET SESSION TRANSACTION ISOLATION LEVEL {level}",
+    read_only="SET SESSION TRANSACTION READ ONLY",
+    in_force="select @@session.transaction_isolation, @@session.transaction_read_only",
+)
+
 DATABASE = Database(
     name="mysql",
     title="MySQL",
@@ -67,6 +74,7 @@ DATABASE = Database(
     terms=TERMS,
     wait_kinds=WAIT_KINDS,
     subsystems=SUBSYSTEMS,
+    isolation=ISOLATION,
     # The binary log, if it is enabled, is as durable as the redo log.
     durability={
         "full": {

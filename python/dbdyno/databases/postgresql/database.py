@@ -2,7 +2,7 @@
 
 from dbdyno.databases.postgresql.subsystems import SUBSYSTEMS
 from dbdyno.model.counters import PgDatabase
-from dbdyno.model.database import Database, Terms, WaitKinds
+from dbdyno.model.database import Database, Isolation, Terms, WaitKinds
 
 TERMS = Terms(
     log="WAL",
@@ -48,6 +48,17 @@ WAIT_KINDS: WaitKinds = (
     ("Client", "", "client_or_network"),
 )
 
+ISOLATION = Isolation(
+    # It takes READ UNCOMMITTED for READ COMMITTED.
+    levels=("read-committed", "repeatable-read", "serializable"),
+    level="SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}",
+    read_only="SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+    level_parameter="default_transaction_isolation",
+    read_only_parameter="default_transaction_read_only",
+    in_force="select current_setting('transaction_isolation'), "
+    "current_setting('transaction_read_only')",
+)
+
 DATABASE = Database(
     name="postgresql",
     title="PostgreSQL",
@@ -77,6 +88,7 @@ DATABASE = Database(
     terms=TERMS,
     wait_kinds=WAIT_KINDS,
     subsystems=SUBSYSTEMS,
+    isolation=ISOLATION,
     durability={
         "full": {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"},
         "relaxed": {"fsync": "on", "synchronous_commit": "off", "full_page_writes": "on"},

@@ -5,6 +5,9 @@ replicated by Raft and stored in an LSM tree: there is no InnoDB, and no lock on
 rows.
 """
 
+from msgspec.structs import replace
+
+from dbdyno.databases.mysql.database import ISOLATION
 from dbdyno.model.database import Database, Terms
 
 TERMS = Terms(
@@ -37,4 +40,6 @@ DATABASE = Database(
     says="TiDB",
     capabilities=frozenset({"function_indexes"}),
     terms=TERMS,
+    # READ ONLY is one of the statements that it takes without effect, or refuses.
+    isolation=replace(ISOLATION, levels=("read-committed", "repeatable-read"), read_only=""),
 )

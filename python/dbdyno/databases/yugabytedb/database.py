@@ -5,6 +5,7 @@ replicated by Raft and stored in an LSM tree: VACUUM does nothing, there is no a
 checkpoint, no HOT and no pg_stat_wal.
 """
 
+from dbdyno.databases.postgresql.database import ISOLATION
 from dbdyno.model.database import Database, Terms
 
 TERMS = Terms(
@@ -38,4 +39,5 @@ DATABASE = Database(
     says=r"^PostgreSQL \d.*-YB-",
     capabilities=frozenset({"function_indexes"}),
     terms=TERMS,
+    isolation=ISOLATION,
 )

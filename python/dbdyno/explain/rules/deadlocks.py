@@ -46,6 +46,7 @@ from dbdyno.explain.sentences import amount, and_so_on
 from dbdyno.explain.statements.statements import statements_of
 from dbdyno.formatting import count, percent
 from dbdyno.model.database import Database, PartKind
+from dbdyno.model.plan import IsolationLevel
 from dbdyno.model.record import Certainty, FailureRecord
 from dbdyno.model.run import Run
 from dbdyno.model.tables import rows
@@ -156,6 +157,12 @@ class Deadlocks(LimitClaim, frozen=True, kw_only=True):
                 for one in self.failed_by_script
             ]
             lines.append(f"Failed transactions by script: {', '.join(counts)}.")
+        again = Counter[str]()
+        for one in self.again:
+            again.update(one.by_script)
+        if len(again) > 1:
+            counts = [f"{name} {count(number)}" for name, number in again.most_common()]
+            lines.append(f"Retried attempts by script: {', '.join(counts)}.")
         if self.server_deadlocks:
             lines.append(
                 f"The server counted {amount(round(self.server_deadlocks), *KINDS[DEADLOCK])}."
@@ -221,11 +228,17 @@ class Deadlocks(LimitClaim, frozen=True, kw_only=True):
         return "" if self.retries else self.gains.text(self.share or 0.0)
 
     @property
+    def _weaker(self) -> str:
+        level: IsolationLevel = "read-committed"
+        option = f" (--isolation {level})" if level in self.database.isolation.levels else ""
+        return f"Run again at READ COMMITTED{option} on a test server"
+
+    @property
     def refute(self) -> str:
         if self.kinds == {SERIALIZATION}:
-            return "Run again at READ COMMITTED on a test server: there must be no such failure."
+            return f"{self._weaker}: there must be no such failure."
         if not self.kinds:
-            return "Run again at READ COMMITTED on a test server: those that remain are deadlocks."
+            return f"{self._weaker}: those that remain are deadlocks."
         if len(self.scripts) > 1:
             return (
                 f"Run {and_so_on(self.scripts)} each alone: deadlocks between them must disappear; "

@@ -103,6 +103,7 @@ class FailureCount(Struct, frozen=True):
 
     ``statement`` is the one that failed with that message, or was pending when the connection
     broke; None if there was none. ``took_ns`` is the total time of the tries that failed so.
+    ``scripts`` are their numbers by script: those after the last one that failed so are left out.
     """
 
     failure_class: str
@@ -111,6 +112,7 @@ class FailureCount(Struct, frozen=True):
     message: str
     statement: int | None = None
     took_ns: int = 0
+    scripts: list[int] = []
 
 
 class ScriptInterval(Struct, frozen=True):

@@ -20,12 +20,14 @@ def build(run: Run) -> Sequence[Block]:
     tables = [
         *_by_class(
             "Failed transactions by class",
+            record,
             record.failures,
             "Share",
             lambda one: percent(one.count / ended),
         ),
         *_by_class(
             "Failed tries that were retried",
+            record,
             record.tried_again,
             "Total time",
             lambda one: seconds(one.took_s or 0.0),
@@ -37,6 +39,7 @@ def build(run: Run) -> Sequence[Block]:
 
 def _by_class(
     caption: str,
+    record: RunRecord,
     failures: Sequence[FailureRecord],
     measure: str,
     measured: Callable[[FailureRecord], str],
@@ -44,10 +47,14 @@ def _by_class(
     """The classes of failures, the most frequent first."""
     if not failures:
         return []
+    names_scripts = _names_scripts(record, failures)
     return [
         Table(
             caption=caption,
-            columns=("Class", "Code", "Count", measure, "First message", "Statement"),
+            columns=(
+                *("Class", "Code", "Count", measure, "First message", "Statement"),
+                *(["By script"] if names_scripts else []),
+            ),
             rows=[
                 (
                     one.failure_class.replace("_", " "),
@@ -56,6 +63,7 @@ def _by_class(
                     measured(one),
                     one.message,
                     one.statement or NOTHING,
+                    *([_by_script(one)] if names_scripts else []),
                 )
                 for one in sorted(failures, key=lambda one: -one.count)
             ],
@@ -63,6 +71,17 @@ def _by_class(
             code=frozenset({5}),
         )
     ]
+
+
+def _names_scripts(record: RunRecord, failures: Sequence[FailureRecord]) -> bool:
+    """Whether to say whose they were: of several scripts, unless the engine did not report it."""
+    return len(record.scripts) > 1 and any(one.by_script for one in failures)
+
+
+def _by_script(failure: FailureRecord) -> str:
+    """``withdraw 120, deposit 3``."""
+    counts = sorted(failure.by_script.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {count(number)}" for name, number in counts)
 
 
 def _outages(run: Run) -> list[Block]:
@@ -92,12 +111,17 @@ def summary(record: RunRecord) -> Sequence[Block]:
     """Failures, and failed tries that were retried: the first message tells the most."""
     return [
         Table(
-            columns=(title, "code", "count", "first message"),
+            columns=(
+                *(title, "code", "count"),
+                *(["by script"] if _names_scripts(record, failures) else []),
+                "first message",
+            ),
             rows=[
                 (
                     one.failure_class.replace("_", " "),
                     one.code,
                     count(one.count),
+                    *([_by_script(one)] if _names_scripts(record, failures) else []),
                     ": ".join(filter(None, (Sql(one.statement).in_short, one.message))),
                 )
                 for one in sorted(failures, key=lambda one: -one.count)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dbdyno.formatting import NOTHING, counted, seconds, significant
 from dbdyno.model.plan import Stage
+from dbdyno.model.record import IsolationRecord
 from dbdyno.model.run import Run
 from dbdyno.report.content import Block, Facts, Folded, Section, Table, Text
 from dbdyno.report.facts import readable_pairs
@@ -21,7 +22,8 @@ def build(run: Run) -> Sequence[Block]:
     modules = lua.pop("modules", {})
     del plan["scripts"], plan["stages"]
     plan |= {"lua": lua} if lua else {}
-    blocks: list[Block] = [Facts(pairs=readable_pairs(plan))] if plan else []
+    pairs = [*readable_pairs(plan), *_isolation(run.record.isolation)]
+    blocks: list[Block] = [Facts(pairs=pairs)] if pairs else []
     if run.plan.stages:
         rows = [stage_cells(number, stage) for number, stage in enumerate(run.plan.stages, 1)]
         numeric = frozenset(range(len(STAGE_COLUMNS)))
@@ -31,6 +33,13 @@ def build(run: Run) -> Sequence[Block]:
         blocks.append(_source(title, script.text))
     blocks += [_source(f"Module {name}", text) for name, text in modules.items()]
     return blocks
+
+
+def _isolation(found: IsolationRecord | None) -> list[tuple[str, str]]:
+    if found is None:
+        return []
+    origin = "" if found.is_requested else " (the default)"
+    return [("Isolation level", f"{found.level}{origin}"), ("Access mode", found.access_mode)]
 
 
 def _source(title: str, text: str) -> Folded:

@@ -28,6 +28,7 @@ class Member(Struct, frozen=True, kw_only=True):
     parameters: tuple[Parameter, ...] = ()
     in_transaction: bool = False
     misses_allowed: Callable[[Values], float] = finds_each_key
+    only_reads: bool = False
 
     def workload(self) -> Workload:
         """Return the workload, with the tables that all of them share."""
@@ -45,6 +46,7 @@ class Member(Struct, frozen=True, kw_only=True):
             scale_name="table_size",
             other_maker=data.SYSBENCH,
             misses_allowed=self.misses_allowed,
+            only_reads=lambda _values: self.only_reads,
         )
 
     def scripts(self, values: Values, sql_dialect: str) -> list[Script]:
@@ -91,11 +93,13 @@ MEMBERS = (
         name="oltp_point_select",
         summary="one select by primary key",
         groups=lambda values, _: [scripts.point_selects({**values, "point_selects": 1})],
+        only_reads=True,
     ),
     Member(
         name="oltp_read_only",
         summary="ten point selects and four range queries in a transaction",
         groups=lambda values, _: _reads(values),
+        only_reads=True,
         parameters=(*parameters.READS, parameters.SKIP_TRX),
         in_transaction=True,
     ),
@@ -149,12 +153,14 @@ MEMBERS = (
         name="select_random_points",
         summary="one select of the rows of ten keys",
         groups=lambda values, _: [scripts.random_points(values)],
+        only_reads=True,
         parameters=(parameters.RANDOM_POINTS,),
     ),
     Member(
         name="select_random_ranges",
         summary="one select that counts the rows of ten short key ranges",
         groups=lambda values, _: [scripts.random_ranges(values)],
+        only_reads=True,
         parameters=(parameters.NUMBER_OF_RANGES, parameters.DELTA),
     ),
 )

@@ -28,6 +28,7 @@ def member(name: str, summary: str, own_laws: Callable[[Values], tuple[Law, ...]
         laws=lambda values: (*own_laws(values), laws.fixed_rows(values)),
         balances=laws.BALANCES,
         other_maker=data.PGBENCH,
+        only_reads=lambda _values: name == "select-only",
     )
 
 

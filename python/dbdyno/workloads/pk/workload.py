@@ -43,4 +43,5 @@ WORKLOAD = Workload(
         else Unchanged((ROWS,)),
     ),
     balances=(NotFewer(ROWS),),
+    only_reads=lambda values: values["operation"] == "select",
 )

@@ -77,4 +77,5 @@ WORKLOAD = Workload(
         "hot_rows": min(int(values["hot_rows"]), int(values["rows"])),
     },
     scale_name="rows",
+    only_reads=lambda values: values["operation"] == "select",
 )

@@ -25,6 +25,7 @@ fn plan(duration: Option<Nanos>) -> Plan {
             password: None,
             database: String::new(),
             parameters: BTreeMap::new(),
+            session_statements: Vec::new(),
             tls,
             further_addresses: Vec::new(),
             connect_timeout_ns: Nanos::from_secs(10),

@@ -9,6 +9,7 @@ from dbdyno.databases.postgresql.driver.connecting import (
     pinned,
     place_in,
     url_of,
+    with_settings,
 )
 from dbdyno.databases.postgresql.driver.place import data_directory, process_id
 from dbdyno.databases.standard import says
@@ -24,4 +25,5 @@ DRIVER = Driver(
     place_in=place_in,
     parameters_in=parameters_in,
     client_environment=client_environment,
+    with_settings=with_settings,
 )

@@ -163,6 +163,14 @@ def pinned(target: str, connection: Connection) -> str:
     return conninfo.make_conninfo(target, host=info.host, port=info.port, **address)
 
 
+def with_settings(target: str, settings: Mapping[str, str]) -> str:
+    """Return the target whose sessions begin with these settings, after its own options."""
+    own = _resolved(_given(target)).get("options", "")
+    further = [f"{name}={value}".replace(" ", r"\ ") for name, value in settings.items()]
+    options = " ".join([own, *(f"-c {setting}" for setting in further)])
+    return conninfo.make_conninfo(target, options=options)
+
+
 def url_of(endpoint: Endpoint) -> str:
     """Return the endpoint as a URL without the password: may be shown and stored."""
     user, database = quote(endpoint.user, safe=""), quote(endpoint.database, safe="")
