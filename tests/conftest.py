@@ -17,6 +17,7 @@ from dbdyno.databases.postgresql.server.binaries import embedded_binaries, local
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
+from tests.support.watchman import watch
 
 SMALL = {"shared_buffers": "64MB", "max_wal_size": "256MB", "maintenance_work_mem": "64MB"}
 SMALL_INNODB = {"innodb_buffer_pool_size": "64M", "innodb_log_file_size": "64M"}
@@ -45,6 +46,7 @@ def _session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home for a single test."""
     folder = tmp_path / "home"
+    watch(folder)
     monkeypatch.setenv("DBDYNO_HOME", str(folder))
     return folder
 

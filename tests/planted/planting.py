@@ -18,6 +18,7 @@ from dbdyno.servers.spec import Kind, ServerSpec
 from tests.engine.certificates import make_certificates
 from tests.planted.causes import Cause
 from tests.planted.network import Way, far_away, listening_spec
+from tests.support.watchman import watch
 
 SMALL: dict[Kind, dict[str, str]] = {
     "postgres": {
@@ -36,8 +37,10 @@ STATEMENT = re.compile(r"(?:\$\$.*?\$\$|[^;])+", re.DOTALL)
 
 def planted_run(cause: Cause, workplace: Path) -> dict[str, Any]:
     """Return the record of one run with the cause; its folder stays below ``workplace``."""
+    home = workplace / "home"
+    watch(home)
     with (
-        _environment({"DBDYNO_HOME": str(workplace / "home")}),
+        _environment({"DBDYNO_HOME": str(home)}),
         _server(cause, workplace) as server,
     ):
         _make_ready(cause, server)

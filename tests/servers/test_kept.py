@@ -352,3 +352,21 @@ def test_a_recycled_number_is_another_process() -> None:
     assert is_running(me)
     assert not is_running(ProcessMark(me.pid, me.start_ticks - 1, me.boot_id))
     assert not is_running(ProcessMark(me.pid, me.start_ticks, "another boot"))
+
+
+WATCHED = """
+import os, pathlib, signal
+from tests.support.watchman import watch
+watch(pathlib.Path(os.environ["DBDYNO_HOME"]))
+"""
+KILLED_TEST = "os.kill(os.getpid(), signal.SIGKILL)"
+
+
+def test_no_kept_server_outlives_a_test_that_was_killed(home: Path) -> None:
+    script = WATCHED + STARTER + KILLED_TEST
+    command = [sys.executable, "-c", script, str(embedded_binaries()[0].folder)]
+    root = Path(__file__).parents[2]
+    ended = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=False)
+    # Its output ends when the last process that holds it has ended: the watchman.
+    assert ended.returncode == -signal.SIGKILL
+    assert kept.list_kept() == []
