@@ -135,6 +135,8 @@ def is_in_place(folder: Path, process: ProcessMark) -> bool:
     """
     try:
         place = Path(f"/proc/{process.pid}/cwd").readlink()
+    except FileNotFoundError:
+        return True  # it has just ended, and works nowhere any more
     except OSError:
         return False
     return place.is_relative_to(folder.resolve()) or _is_made_by_us(place)
