@@ -145,6 +145,26 @@ def test_outside_of_a_transaction_each_statement_is_its_own():
     assert while_held(run.loaded(), 3) == [3]
 
 
+def in_lua(run):
+    scripts = [{**one, "language": "lua"} for one in run.as_recorded.plan["scripts"]]
+    return changed(run, plan={"scripts": scripts})
+
+
+def test_what_follows_is_not_known_where_statements_are_declared_in_any_order():
+    """Among them BEGIN and COMMIT, side by side: a hold of nothing would allow any throughput."""
+    case = in_lua(queue(6, 8, tps=2000).loaded())
+    assert while_held(case, BRANCHES) == []
+    assert {hold.hold_s for hold in row_holds(case)} == {None}
+    finding = outcome_of(RULE, case)
+    assert "held for" not in finding.summary
+    assert finding.evidence["bound_tps"] is None
+
+
+def test_each_statement_of_such_a_script_without_transactions_is_its_own():
+    run = MadeRun().statement("UPDATE a SET b = 1;").statement("UPDATE b SET c = 1;")
+    assert while_held(in_lua(run.loaded()), 0) == [0]
+
+
 def test_nothing_is_found_without_waits():
     run = tpcb(8, [waiting(ACCOUNTS, 4, "", "")])
     assert isinstance(outcome_of(RULE, run), NotFound)

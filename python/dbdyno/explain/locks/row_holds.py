@@ -257,11 +257,11 @@ def _bound_tps(held: list[tuple[RowHold, float | None]]) -> float | None:
 
 
 def hold_s(run: Run, queue: LockQueue, statement: int) -> float | None:
-    """How long this statement's row is held; None if a statement was not timed."""
+    """How long its row is held; None if a statement was not timed, or which follow is not known."""
     means_ms = statement_means_ms(run)
     lock_ms = {time.statement: time.lock_ms for time in queue.statements}
     held = while_held(run, statement)
-    if any(later not in means_ms for later in held):
+    if not held or any(later not in means_ms for later in held):
         return None
     return sum(means_ms[later] - lock_ms.get(later, 0.0) for later in held) / 1e3
 
@@ -282,16 +282,20 @@ def _hold_range_s(run: Run, queue: LockQueue, statement: int) -> tuple[float, fl
 def _taken_s(run: Run, statement: int) -> float | None:
     means_ms = statement_means_ms(run)
     held = while_held(run, statement)
-    return sum(means_ms[later] for later in held) / 1e3 if means_ms.keys() >= {*held} else None
+    is_known = held and means_ms.keys() >= {*held}
+    return sum(means_ms[later] for later in held) / 1e3 if is_known else None
 
 
 def while_held(run: Run, statement: int) -> list[int]:
     """The statements after it that run in the same transaction of the server.
 
-    Outside of BEGIN and COMMIT each statement is a transaction of its own: itself.
+    Outside of BEGIN and COMMIT each statement is a transaction of its own: itself. Empty if it is
+    not known: the Lua of a workload declares its statements in any order, BEGIN and COMMIT too.
     """
     script = _statement(run, statement).script
     own = [one for one in statements_of(run) if one.script == script]
+    if run.plan.scripts[script].language == "lua" and any(one.sql.verb in _BEGINS for one in own):
+        return []
     before = [one for one in own if one.number < statement]
     opened = [one.number for one in before if one.sql.verb in _BEGINS]
     closed = [one.number for one in before if one.sql.verb in _ENDS]
