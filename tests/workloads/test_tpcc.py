@@ -375,6 +375,19 @@ def test_transactions_do_what_they_must(whole: Database) -> None:
     assert data_status(TPCC, whole.target, whole.connection, {}).state == "compatible"
 
 
+def test_each_client_deals_its_own_deck(loaded: dict[str, Database]) -> None:
+    """Two decks of 23 cards for each of six clients: the mix is exact."""
+    url = loaded["postgres_server"].server.url
+    short = [*LOAD[:3], "46", *LOAD[4:]]
+    code, record = command("run", "tpcc", "--target", url, "-D", "mix=deck", *short)
+    assert (code, record["invalid_reasons"], record["failures"]) == (0, [], [])
+    done = {script["name"]: script["ok"] for script in record["scripts"]}
+    assert done == {
+        **{"new-order": 120, "payment": 120},
+        **{"order-status": 12, "delivery": 12, "stock-level": 12},
+    }
+
+
 def test_a_broken_condition_is_told_to_programs(loaded: dict[str, Database]) -> None:
     database = loaded["postgres_server"]
     code, answer = command("check", "tpcc", "--target", database.server.url)

@@ -4,7 +4,8 @@ mod common;
 
 use common::{closed, ms, open, plan, script, stage};
 use dbdyno_model::{
-    ArrivalLaw, Arrivals, FailureClass, Nanos, Plan, ServerError, Stage, Think, ThinkLaw,
+    ArrivalLaw, Arrivals, FailureClass, Nanos, Plan, ScriptChoice, ServerError, Stage, Think,
+    ThinkLaw,
 };
 use dbdyno_sim::{Asking, Drawn, Outcome, Server, simulate};
 use std::collections::BTreeSet;
@@ -126,6 +127,27 @@ fn scripts_are_chosen_by_weight() {
     let share = drawn.iter().filter(|(_, script)| *script == 0).count() as f64 / drawn.len() as f64;
     assert!((share - 0.75).abs() < 0.01, "{share}");
     assert!(drawn.iter().all(|(_, script)| *script != 1));
+}
+
+#[test]
+fn each_deck_has_all_its_cards_in_an_order_of_its_own() {
+    let drawn = Drawn::default();
+    let mut plan = plan(1, 1, closed(), vec![stage(10, None)]);
+    plan.scripts = vec![script("a", 3), script("never", 0), script("b", 1)];
+    plan.script_choice = ScriptChoice::Deck;
+    simulate(&plan, &Server { service: ms(2), ..Server::default() }, |_| Asking::boxed(1, &drawn));
+    let drawn: Vec<usize> = drawn.lock().unwrap().iter().map(|(_, script)| *script).collect();
+    let places: Vec<usize> = drawn
+        .chunks_exact(4)
+        .map(|deck| {
+            assert_eq!(deck.iter().filter(|script| **script == 0).count(), 3);
+            deck.iter().position(|script| *script == 2).unwrap()
+        })
+        .collect();
+    for place in 0..4 {
+        let share = places.iter().filter(|one| **one == place).count() as f64 / places.len() as f64;
+        assert!((share - 0.25).abs() < 0.05, "{place}: {share}");
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ from dbdyno.model.generators import Generator
 Scalar: TypeAlias = bool | int | float | str | None
 Protocol: TypeAlias = Literal["postgresql", "mysql", "odbc"]
 QueryMode: TypeAlias = Literal["simple", "extended", "prepared"]
+ScriptChoice: TypeAlias = Literal["weighted", "deck"]
 Io: TypeAlias = Literal["auto", "uring", "epoll"]
 IsolationLevel: TypeAlias = Literal[
     "read-uncommitted", "read-committed", "repeatable-read", "serializable"
@@ -199,6 +200,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     endpoint: Endpoint
     query_mode: QueryMode = "prepared"
     scripts: list[Script]
+    script_choice: ScriptChoice | UnsetType = UNSET
     variables: dict[str, Scalar] = {}
     seed: int
     clients: int

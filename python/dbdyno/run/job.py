@@ -76,6 +76,7 @@ class Job:
             variables=self.work.all_variables(values, self.clients, self.seed),
             lua=self.work.lua and with_general_arguments(self.work.lua, self.options),
             seed=self.seed,
+            is_deck=self.work.is_deck(values),
         )
 
     @cached_property

@@ -7,6 +7,8 @@ and no file: the endpoint and the scripts' texts are arguments.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import UNSET
+
 from dbdyno.databases.known import native_database
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import (
@@ -155,6 +157,7 @@ def make_plan(  # noqa: PLR0913 - independent inputs
     variables: Mapping[str, Scalar],
     lua: Lua | None,
     seed: int,
+    is_deck: bool = False,
 ) -> Plan:
     """Return the plan for these options; they have passed :func:`refuse_contradictions`."""
     clients = client_count(options)
@@ -169,6 +172,7 @@ def make_plan(  # noqa: PLR0913 - independent inputs
         endpoint=endpoint,
         query_mode=options.query_mode or QUERY_MODE_DEFAULT,
         scripts=list(scripts),
+        script_choice="deck" if is_deck else UNSET,
         variables=dict(variables),
         seed=seed,
         clients=clients,

@@ -60,6 +60,10 @@ class Work:
         own = self.workload.scripts(values, sql_dialect) if self.weight else []
         return [*(replace(s, weight=s.weight * self.weight) for s in own), *self.files]
 
+    def is_deck(self, values: Values) -> bool:
+        """Whether each client deals its transactions from a shuffled deck."""
+        return self.workload is not None and self.workload.is_deck(values)
+
     def misses_allowed(self, values: Values) -> dict[str, float]:
         """Return the workload's scripts, with the share of lookups that may find no row."""
         if self.workload is None:

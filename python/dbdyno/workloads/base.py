@@ -36,6 +36,11 @@ def scale_alone(values: Values, _clients: int, _seed: int) -> dict[str, Scalar]:
     return {"scale": values["scale"]}
 
 
+def each_drawn_anew(_values: Values) -> bool:
+    """Return that transactions are drawn by weight, each from all scripts, and from no deck."""
+    return False
+
+
 def finds_each_key(_values: Values) -> float:
     """Return that no lookup may find nothing: scripts draw only keys whose rows stay."""
     return 0.0
@@ -59,6 +64,8 @@ class Workload:
     of the family has run. ``conditions`` hold for the data itself, at every instant. ``drawn`` are
     numbers that belong to the data, like its seed. ``variables`` returns the initial values of the
     scripts' variables, given the parameters, the number of clients and the seed of the run.
+    ``is_deck`` tells whether each client deals its transactions from a shuffled deck, in which a
+    script has as many cards as its weight says.
     ``misses_allowed`` returns the share of executions of a statement that reads or updates by key
     which may find no row, because another client has just deleted it, say. ``only_reads`` returns
     whether all transactions only read: with ``--isolation`` they are then READ ONLY. Of a workload
@@ -77,6 +84,7 @@ class Workload:
     conditions: tuple[Condition, ...] = ()
     drawn: tuple[Drawn, ...] = ()
     variables: Callable[[Values, int, int], dict[str, Scalar]] = scale_alone
+    is_deck: Callable[[Values], bool] = each_drawn_anew
     scale_name: str = "scale"
     other_maker: OtherMaker | None = None
     misses_allowed: Callable[[Values], float] = finds_each_key

@@ -22,7 +22,8 @@ use crate::{
 };
 use dbdyno_hist::{Activity, Latencies, Tally};
 use dbdyno_model::{
-    self as model, BlockWords, Flow, Nanos, Plan, Purpose, Stream, prefetch, server_of,
+    self as model, BlockWords, Flow, Nanos, Plan, Purpose, ScriptChoice, Stream, prefetch,
+    server_of,
 };
 use dbdyno_script::Resume;
 use std::sync::Arc;
@@ -503,12 +504,32 @@ fn choose_script(plan: &Plan, total_weight: u64, who: u64, number: u64) -> usize
     if plan.scripts.len() == 1 {
         return 0;
     }
-    let mut chance = Stream::keyed(plan.seed, Purpose::Choice, who, number);
-    let mut drawn = chance.up_to(total_weight - 1);
+    let weights = plan.scripts.iter().map(|script| u64::from(script.weight));
+    if plan.script_choice == ScriptChoice::Deck {
+        let (deck, place) = (number / total_weight, number % total_weight);
+        let chance = Stream::keyed(plan.seed, Purpose::Choice, who, deck);
+        return card_at(place, chance, weights.collect(), total_weight);
+    }
+    let drawn = Stream::keyed(plan.seed, Purpose::Choice, who, number).up_to(total_weight - 1);
+    holder_of(drawn, weights)
+}
+
+/// Which of those with these weights has the unit at `place`, counted over all of them.
+fn holder_of(mut place: u64, mut weights: impl Iterator<Item = u64>) -> usize {
     let is_it = |weight: u64| {
-        let hit = drawn < weight;
-        drawn = drawn.saturating_sub(weight);
+        let hit = place < weight;
+        place = place.saturating_sub(weight);
         hit
     };
-    plan.scripts.iter().map(|script| u64::from(script.weight)).position(is_it).unwrap_or(0)
+    weights.position(is_it).unwrap_or(0)
+}
+
+/// Deals a deck with so many cards of each script, up to the card at `place`.
+fn card_at(place: u64, mut chance: Stream, mut cards: Vec<u64>, total: u64) -> usize {
+    let mut dealt = 0;
+    for left in (total - place..=total).rev() {
+        dealt = holder_of(chance.up_to(left - 1), cards.iter().copied());
+        cards[dealt] -= 1;
+    }
+    dealt
 }

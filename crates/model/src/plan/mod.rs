@@ -27,6 +27,9 @@ pub struct Plan {
     pub query_mode: QueryMode,
     /// The scripts of the clients; at least one, with a total weight above zero.
     pub scripts: Vec<Script>,
+    /// How the script of each transaction is chosen among them.
+    #[serde(default)]
+    pub script_choice: ScriptChoice,
     /// Variables every client starts with: `-D` and the workload's parameters.
     pub variables: BTreeMap<String, Scalar>,
     /// The seed of all random numbers.
@@ -158,6 +161,18 @@ pub enum Language {
     Pgbench,
     /// Lua, with the statements that it declares.
     Lua,
+}
+
+/// How the script of a transaction is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScriptChoice {
+    /// Each is drawn by the weights of all scripts.
+    #[default]
+    Weighted,
+    /// A client deals from a shuffled deck, in which a script has as many cards as its weight says,
+    /// and shuffles a new deck when none are left.
+    Deck,
 }
 
 /// Which kernel interface drives the sockets.

@@ -2,7 +2,7 @@
 
 use dbdyno_model::{
     Address, ArrivalLaw, Arrivals, Endpoint, Io, Nanos, Plan, Protocol, QueryMode, Retry, Script,
-    Stage, Think, ThinkLaw, Tls, TlsMode,
+    ScriptChoice, Stage, Think, ThinkLaw, Tls, TlsMode,
 };
 use std::collections::BTreeMap;
 
@@ -35,6 +35,7 @@ pub(crate) fn plan(clients: u32, threads: u32, arrivals: Arrivals, stages: Vec<S
         },
         query_mode: QueryMode::Simple,
         scripts: vec![script("only", 1)],
+        script_choice: ScriptChoice::Weighted,
         variables: BTreeMap::new(),
         seed: 42,
         clients,

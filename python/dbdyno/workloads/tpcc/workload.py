@@ -25,7 +25,7 @@ from dbdyno.workloads.tpcc import data
 from dbdyno.workloads.tpcc.conditions import CONDITIONS
 
 FOLDER = Path(__file__).parent
-# Those of the definition's deck of cards (5.2.4.2).
+# The cards of the definition's deck (5.2.4.2), and the mix of the weighted draw that it permits.
 WEIGHTS = {"new-order": 10, "payment": 10, "order-status": 1, "delivery": 1, "stock-level": 1}
 LAST_NAME_DELTAS = [delta for delta in range(65, 120) if delta not in (96, 112)]
 CUSTOMER_A, ITEM_A = 1023, 8191
@@ -41,16 +41,25 @@ def _weight_of(script: str) -> str:
     return f"{script.replace('-', '_')}_weight"
 
 
-_PARAMETERS = tuple(
+_PARAMETERS = (
     Parameter(
-        name=_weight_of(script),
-        kind="int",
-        default=weight,
-        least=0,
-        most=100,
-        description=f"weight of {script} in the mix",
-    )
-    for script, weight in WEIGHTS.items()
+        name="mix",
+        kind="choice",
+        default="weighted",
+        choices=("weighted", "deck"),
+        description="each transaction is drawn by weight, or dealt from a client's shuffled deck",
+    ),
+    *(
+        Parameter(
+            name=_weight_of(script),
+            kind="int",
+            default=weight,
+            least=0,
+            most=100,
+            description=f"weight of {script}, or its cards in a deck",
+        )
+        for script, weight in WEIGHTS.items()
+    ),
 )
 
 
@@ -126,6 +135,7 @@ WORKLOAD = Workload(
     conditions=CONDITIONS,
     drawn=(data.C_LOAD,),
     variables=_variables,
+    is_deck=lambda values: values["mix"] == "deck",
     # An order in a hundred asks for an item that does not exist.
     misses_allowed=lambda _values: 0.01,
 )

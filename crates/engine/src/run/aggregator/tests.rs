@@ -7,7 +7,7 @@ use dbdyno_hist::{Counters, Shape, Tally};
 use dbdyno_load::{ClosedInterval, EndReport, Phase, Timeline};
 use dbdyno_model::{
     Address, ArrivalLaw, Arrivals, Endpoint, FailureClass, Io, Nanos, Plan, Protocol, QueryMode,
-    Retry, Script, ServerError, Stage, Think, ThinkLaw, Tls, TlsMode,
+    Retry, Script, ScriptChoice, ServerError, Stage, Think, ThinkLaw, Tls, TlsMode,
 };
 use std::collections::BTreeMap;
 
@@ -37,6 +37,7 @@ fn plan(duration: Option<Nanos>) -> Plan {
             text: String::new(),
             ..Script::default()
         }],
+        script_choice: ScriptChoice::Weighted,
         variables: BTreeMap::new(),
         seed: 42,
         clients: 2,
