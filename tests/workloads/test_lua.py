@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from dbdyno.engine import check_plan
-from dbdyno.model.frame import Hello
+from dbdyno.model.frame import Hello, Interval
 from dbdyno.model.plan import Plan, Retry, Script
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import check
@@ -149,6 +149,58 @@ def test_a_deadlock_is_tried_again_and_counts_once(shop: Shop, checked: Check) -
     assert set(alone) <= set(drawn)
 
 
+COUNTED = """
+local shared, own = counter("shared"), counter("of {name}")
+local never = counter("never")
+local begin, rollback = statement("begin"), statement("rollback")
+local add = statement("insert into once values (:n)", {{n = "int"}})
+function transaction()
+   local n = random.uniform(1, 3)
+   for _ = 1, n do shared() end
+   begin()
+   add {{n = n}}
+   own(5)
+   rollback()
+end"""
+
+
+def test_counters_are_of_all_clients_and_of_what_was_rolled_back(
+    shop: Shop, checked: Check
+) -> None:
+    shop.plain.execute("create table once (n int)")
+    texts = [COUNTED.format(name=name) for name in ("one", "other")]
+    result = checked(lua_plan(shop, *texts, **times(20)))
+    assert result.counters.ok == 40, result.done
+    found = result.done.counted
+    ok = [sum(each.scripts[number].ok for each in result.all(Interval)) for number in (0, 1)]
+    assert set(found) == {"shared", "of one", "of other", "never"}
+    assert [found["of one"], found["of other"]] == [5 * count for count in ok]
+    assert 40 < found["shared"] < 120
+    assert found["never"] == 0
+    again = checked(lua_plan(shop, *texts, **times(20)))
+    assert again.done.counted == found
+
+
+def test_what_a_try_counted_that_failed_does_not_count(shop: Shop, checked: Check) -> None:
+    shop.plain.execute("create table pair (id int primary key, n int)")
+    shop.plain.execute("insert into pair values (0, 0), (1, 0)")
+    script = """
+        local tries = counter("tries")
+        local begin, commit = statement("begin"), statement("commit")
+        local add = statement("update pair set n = n + 1 where id = :id", {id = "int"})
+        function transaction()
+           tries()
+           begin()
+           add {id = client_id}
+           sleep(0.05)
+           add {id = 1 - client_id}
+           commit()
+        end"""
+    result = checked(lua_plan(shop, script, retry=Retry(tries_max=50), **times(4)))
+    assert result.counters.retries > 0
+    assert (result.counters.ok, result.done.counted) == (8, {"tries": 8})
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -185,6 +237,7 @@ def test_languages_do_not_mix(postgres_server: Server) -> None:
         ("one {n = {}}", "parameter n of line 2: a table was given where a whole number"),
         ("random.uniform(2, 1)", "the range from 2 to 1 is empty"),
         ("nothing.at_all()", "attempt to index global 'nothing'"),
+        ("counter('late')", "a counter is declared outside of transaction()"),
     ],
 )
 def test_a_fault_names_its_line(

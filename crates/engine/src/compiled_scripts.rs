@@ -66,6 +66,14 @@ impl CompiledScripts {
         }
     }
 
+    /// The names of what the scripts count, by the numbers of their counters.
+    pub(crate) fn counters(&self) -> &[String] {
+        match self {
+            Self::Pgbench(_) | Self::Lua(_) => &[],
+            Self::Workload(program) => program.counters(),
+        }
+    }
+
     /// What runs the script's own report hooks; none when it has no hooks.
     pub(crate) fn reporter(&self) -> Result<Option<lua::Reporter>, Problem> {
         match self {

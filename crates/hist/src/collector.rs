@@ -4,10 +4,11 @@ use crate::frame::{
     Done, EngineInterval, FailureCount, Interval, ScriptInterval, SlowTransaction, Window,
     WindowScript,
 };
-use crate::tally::{make_room, merge_failures};
+use crate::tally::{add_counts, make_room, merge_failures};
 use crate::{Counters, Failures, Latencies, Shape, Tally};
 use dbdyno_model::{Nanos, StatementId};
 use serde_bytes::ByteBuf;
+use std::collections::BTreeMap;
 
 /// Full histograms are written about this often, …
 const WINDOW_SHORTEST: Nanos = Nanos::from_secs(10);
@@ -103,6 +104,7 @@ pub struct Collector {
     window_length: Nanos,
     failures: Failures,
     tried_again: Failures,
+    counted: Vec<u64>,
     failed_response: Latencies,
     lateness: Latencies,
     counters: Counters,
@@ -121,6 +123,7 @@ impl Collector {
             window_length: WINDOW_SHORTEST.max(Nanos(duration.0 / WINDOWS_MAX)),
             failures: Failures::new(),
             tried_again: Failures::new(),
+            counted: Vec::new(),
             failed_response: Latencies::default(),
             lateness: Latencies::default(),
             counters: Counters::default(),
@@ -177,6 +180,7 @@ impl Collector {
         self.lateness.merge(&tally.lateness);
         merge_failures(&mut self.failures, &tally.failures);
         merge_failures(&mut self.tried_again, &tally.tried_again);
+        add_counts(&mut self.counted, &tally.counted);
     }
 
     fn check(&self) -> Result<(), String> {
@@ -204,7 +208,7 @@ impl Collector {
         Some(window)
     }
 
-    /// The totals of the run; the caller adds the reasons why it is invalid.
+    /// The totals of the run; the caller adds the reasons why it is invalid, and what scripts counted.
     pub fn done(
         &self,
         end: &'static str,
@@ -234,8 +238,14 @@ impl Collector {
             cpu_us: self.cpu_us,
             lateness: bytes(&self.lateness),
             clients_moved: 0,
+            counted: BTreeMap::new(),
             invalid_reasons: Vec::new(),
         }
+    }
+
+    /// What scripts counted in the measured part so far, by the numbers of their counters.
+    pub fn counted(&self) -> &[u64] {
+        &self.counted
     }
 
     /// How late transactions were sent because of the engine itself, over the measured part so far.

@@ -7,6 +7,7 @@ use crate::{Counters, Doing, Rows};
 use dbdyno_model::Nanos;
 use serde::Serialize;
 use serde_bytes::ByteBuf;
+use std::collections::BTreeMap;
 
 /// A latency distribution of one interval; serialized as an array.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -243,6 +244,7 @@ pub struct Done {
     pub cpu_us: u64,
     pub lateness: ByteBuf,
     pub clients_moved: u64,
+    pub counted: BTreeMap<String, u64>,
     pub invalid_reasons: Vec<String>,
 }
 

@@ -107,10 +107,7 @@ pub(crate) fn merge_failures(own: &mut Failures, added: &Failures) {
             .and_modify(|known| {
                 known.count += more.count;
                 known.took += more.took;
-                make_room(&mut known.scripts, more.scripts.len());
-                for (own, added) in known.scripts.iter_mut().zip(&more.scripts) {
-                    *own += added;
-                }
+                add_counts(&mut known.scripts, &more.scripts);
             })
             .or_insert_with(|| more.clone());
     }
@@ -141,6 +138,14 @@ pub(crate) fn make_room<T: Default>(counted: &mut Vec<T>, count: usize) {
     }
 }
 
+/// Adds counts, each to that of the same number.
+pub(crate) fn add_counts(own: &mut Vec<u64>, added: &[u64]) {
+    make_room(own, added.len());
+    for (own, added) in own.iter_mut().zip(added) {
+        *own += added;
+    }
+}
+
 /// What one worker counted in one interval; `counters` are cumulative over the run.
 #[derive(Clone, Debug)]
 pub struct Tally {
@@ -160,6 +165,9 @@ pub struct Tally {
     pub scripts: Vec<ScriptTally>,
     /// By statement.
     pub statements: Vec<StatementTally>,
+    /// What scripts counted in measured transactions that succeeded, by the numbers of their
+    /// counters.
+    pub counted: Vec<u64>,
     /// done − due of failed transactions.
     pub failed_response: Latencies,
     /// Durations of connects.
@@ -188,6 +196,7 @@ impl Tally {
             tried_again: Failures::new(),
             scripts: vec![ScriptTally::default(); shape.scripts],
             statements: vec![StatementTally::default(); shape.statements],
+            counted: Vec::new(),
             failed_response: Latencies::default(),
             connects: Latencies::default(),
             lateness: Latencies::default(),
@@ -216,6 +225,7 @@ impl Tally {
             statement.latencies.clear();
             statement.rows = Rows::default();
         }
+        self.counted.clear();
         self.failed_response.clear();
         self.connects.clear();
         self.lateness.clear();
@@ -244,6 +254,7 @@ impl Tally {
             own.latencies.merge(&added.latencies);
             own.rows.add(added.rows);
         }
+        add_counts(&mut self.counted, &other.counted);
         self.failed_response.merge(&other.failed_response);
         self.connects.merge(&other.connects);
         self.lateness.merge(&other.lateness);
@@ -328,6 +339,18 @@ mod tests {
         assert_eq!(tally.statements[0].rows, Rows { touched: 7, executions_without: 1 });
         tally.clear();
         assert_eq!(tally.statements[0].rows, Rows::default());
+    }
+
+    #[test]
+    fn what_scripts_count_is_added() {
+        let (mut tally, mut other) = (Tally::new(SHAPE), Tally::new(SHAPE));
+        other.counted = vec![1, 2];
+        tally.merge(&other);
+        tally.merge(&Tally::new(SHAPE));
+        tally.merge(&other);
+        assert_eq!(tally.counted, [2, 4]);
+        tally.clear();
+        assert!(tally.counted.is_empty());
     }
 
     #[test]

@@ -42,6 +42,9 @@ pub trait Execution: Send {
         false
     }
 
+    /// Adds what the script has counted in this try of its transaction, each counter at its number.
+    fn add_counted(&self, _counted: &mut Vec<u64>) {}
+
     /// The connection is closed after a transaction, for the next one to have its own: what the
     /// script has set up in the session is gone.
     fn connection_left(&mut self) {}

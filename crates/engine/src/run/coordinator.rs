@@ -166,7 +166,9 @@ impl<'a> Coordinator<'a> {
         if let Some(window) = self.aggregator.last_window() {
             emit(sink, &window)?;
         }
-        let done = self.aggregator.done(&self.engine.plan, self.timeline.as_ref());
+        let engine = self.engine;
+        let counters = engine.program.counters();
+        let done = self.aggregator.done(&engine.plan, counters, self.timeline.as_ref());
         if let Some(note) = self.hooks.take().and_then(|hooks| hooks.end(Nanos(done.measured_ns))) {
             emit(sink, &Frame::Note(note))?;
         }

@@ -137,6 +137,9 @@ impl<P: Port> Turn<'_, P> {
             } += 1;
             counters.late += u64::from(latency_limit.is_some_and(|limit| response > limit));
             self.worker.responses.record(response);
+            let worker = &mut *self.worker;
+            let execution = &worker.clients[self.client].execution;
+            execution.add_counted(&mut worker.intervals.tally.counted);
             self.end_measured(transaction);
             self.consider_slow(transaction);
         }

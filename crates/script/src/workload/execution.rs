@@ -116,7 +116,7 @@ impl WorkloadExecution {
             thread
         } else {
             let lua = &self.interpreter.lua;
-            self.interpreter.draw_from(self.chance.clone());
+            self.interpreter.begin(self.chance.clone());
             lua.create_thread(self.interpreter.transaction(self.script).clone())
                 .map_err(|error| message_of(&error))?
         };
@@ -236,6 +236,12 @@ impl Execution for WorkloadExecution {
     fn restart(&mut self) {
         (self.thread, self.awaited, self.after) = (None, None, None);
         (self.in_transaction, self.queued) = (false, false);
+    }
+
+    fn add_counted(&self, counted: &mut Vec<u64>) {
+        if let Some(counters) = self.interpreter.counters() {
+            counters.add_to(counted);
+        }
     }
 
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault> {

@@ -1,6 +1,7 @@
 //! One client's Lua state: the library, the scripts, and what they have declared.
 
 use super::Settings;
+use super::counters::{self, Counters};
 use super::kinds::Kind;
 use crate::Problem;
 use crate::dist::{Span, Zipf, fnv1a, last_name, non_uniform, random_text};
@@ -60,6 +61,9 @@ impl Interpreter {
             transactions.push(found.map_err(|error| problem(script, &message_of(&error)))?);
             declared.push(std::mem::take(&mut *lock(&declarations)));
         }
+        if let Some(mut counters) = lua.app_data_mut::<Counters>() {
+            counters.complete();
+        }
         Ok(Self { lua, transactions, declared })
     }
 
@@ -75,9 +79,21 @@ impl Interpreter {
         self.declared
     }
 
-    /// What scripts draw from now on.
-    pub(super) fn draw_from(&self, chance: Stream) {
+    /// A try of a transaction begins: what scripts draw from now on, and nothing is counted yet.
+    pub(super) fn begin(&self, chance: Stream) {
         self.lua.set_app_data(chance);
+        if let Some(mut counters) = self.lua.app_data_mut::<Counters>() {
+            counters.clear();
+        }
+    }
+
+    pub(super) fn counter_names(&self) -> Vec<String> {
+        self.counters().map_or_else(Vec::new, |counters| counters.names().to_vec())
+    }
+
+    /// What scripts count, and what they have counted since a try began.
+    pub(super) fn counters(&self) -> Option<mlua::AppDataRef<'_, Counters>> {
+        self.lua.app_data_ref()
     }
 }
 
@@ -122,6 +138,7 @@ fn state(
         }
     }
     globals.set("client_id", client)?;
+    counters::add(&lua, &globals)?;
     add_chance(&lua, &globals)?;
     let print = settings.print;
     globals.set(

@@ -6,6 +6,7 @@
 //! the same way, and a transaction that failed is tried again in the same way, with the same random
 //! numbers. Each client has a Lua state of its own.
 
+mod counters;
 mod execution;
 mod interpreter;
 mod kinds;
@@ -47,6 +48,8 @@ pub struct Program {
     commands: pgbench::Program,
     /// What each script has declared.
     declared: Vec<Vec<Declared>>,
+    /// The names of what the scripts count.
+    counters: Vec<String>,
 }
 
 /// Loads the scripts once, for what they declare.
@@ -56,10 +59,12 @@ pub fn compile(
     settings: Settings,
 ) -> Result<Program, Vec<Problem>> {
     let loaded = Interpreter::load(scripts, variables, settings, 0);
-    let declared = loaded.map_err(|problem| vec![problem])?.into_declared();
+    let loaded = loaded.map_err(|problem| vec![problem])?;
+    let counters = loaded.counter_names();
+    let declared = loaded.into_declared();
     let commands = commands(scripts, &declared, settings)?;
     let (scripts, variables) = (scripts.to_vec(), variables.clone());
-    Ok(Program { settings, scripts, variables, commands, declared })
+    Ok(Program { settings, scripts, variables, commands, declared, counters })
 }
 
 /// The statements as scripts in the other language, with the lines where they were declared.
@@ -135,13 +140,20 @@ impl Program {
         self.commands.statements()
     }
 
+    /// The names of what the scripts count, by the numbers of their counters.
+    pub fn counters(&self) -> &[String] {
+        &self.counters
+    }
+
     /// One client's execution.
     pub fn execution(self: &Arc<Self>, client: u32) -> Result<Box<dyn Execution>, Problem> {
         let interpreter = Interpreter::load(&self.scripts, &self.variables, self.settings, client)?;
         let number =
             |declared: &[Vec<Declared>]| -> Vec<usize> { declared.iter().map(Vec::len).collect() };
-        if number(interpreter.declared()) != number(&self.declared) {
-            let message = "every client must declare the same statements";
+        if number(interpreter.declared()) != number(&self.declared)
+            || interpreter.counter_names() != self.counters
+        {
+            let message = "every client must declare the same statements and counters";
             return Err(Problem::outside(&self.scripts[0].name, message));
         }
         Ok(Box::new(WorkloadExecution::new(Arc::clone(self), interpreter)))

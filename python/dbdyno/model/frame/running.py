@@ -223,6 +223,8 @@ class Done(Struct, frozen=True, tag="done", tag_field="kind"):
     """How often a client moved to another thread, to be on the core that serves it."""
     tried_again: list[FailureCount] = []
     """Tries that failed and were retried; their counts add up to ``retries``."""
+    counted: dict[str, int] = {}
+    """What scripts counted in measured transactions that succeeded, by the name of the counter."""
 
 
 class Failed(Struct, frozen=True, tag="failed", tag_field="kind"):

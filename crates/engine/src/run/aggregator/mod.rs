@@ -162,13 +162,21 @@ impl Aggregator {
         self.collector.last_window(self.last_end).map(Frame::Window)
     }
 
-    /// The totals of the run.
-    pub(super) fn done(&mut self, plan: &Plan, timeline: Option<&Timeline>) -> Done {
+    /// The totals of the run, in which scripts have counters of these names.
+    pub(super) fn done(
+        &mut self,
+        plan: &Plan,
+        counters: &[String],
+        timeline: Option<&Timeline>,
+    ) -> Done {
         let (end, reason) = self.how_it_ended(plan);
         let measured = timeline.map_or(Nanos::ZERO, |timeline| self.measured(timeline));
         let ages = self.ends().flat_map(|end| end.worker.unfinished_ages.clone()).collect();
         let mut done = self.collector.done(end, reason, measured, ages);
         done.clients_moved = self.clients_moved;
+        // What no transaction has counted was counted as often: never.
+        let counted = self.collector.counted().iter().copied().chain(std::iter::repeat(0));
+        done.counted = counters.iter().cloned().zip(counted).collect();
         done.invalid_reasons = invalid_reasons(&OwnWork {
             open_loop: matches!(plan.arrivals, Arrivals::Open { .. }),
             broke_off: matches!(end, "aborted" | "stalled"),

@@ -119,7 +119,7 @@ fn measured_is_until_no_client_was_left() {
     let plan = plan(Some(Nanos::from_secs(60)));
     let lane = |end_ms| vec![closed(Phase::Measure, [0, end_ms], 1, 1)];
     let (mut aggregator, _) = aggregated(&plan, [lane(400), lane(700)]);
-    let done = aggregator.done(&plan, Some(&Timeline::new(&plan, Nanos::ZERO)));
+    let done = aggregator.done(&plan, &[], Some(&Timeline::new(&plan, Nanos::ZERO)));
     assert_eq!((done.end, done.measured_ns), ("complete", 700_000_000));
 }
 
@@ -129,7 +129,7 @@ fn what_is_under_way_at_the_end_lengthens_nothing() {
     let lane =
         || vec![closed(Phase::Measure, [0, 1000], 1, 1), closed(Phase::Drain, [1000, 1800], 1, 2)];
     let (mut aggregator, _) = aggregated(&plan, [lane(), lane()]);
-    let done = aggregator.done(&plan, Some(&Timeline::new(&plan, Nanos::ZERO)));
+    let done = aggregator.done(&plan, &[], Some(&Timeline::new(&plan, Nanos::ZERO)));
     assert_eq!(done.measured_ns, 1_000_000_000);
 }
 
@@ -156,7 +156,7 @@ fn an_aborted_run_reports_only_the_reason() {
         let (mut aggregator, _) = aggregated(&plan, [lane(), lane()]);
         aggregator.interrupted = interrupted;
         aggregator.over(0, LaneEnd { broken, ..LaneEnd::default() });
-        let done = aggregator.done(&plan, Some(&Timeline::new(&plan, Nanos::ZERO)));
+        let done = aggregator.done(&plan, &[], Some(&Timeline::new(&plan, Nanos::ZERO)));
         assert_eq!(done.invalid_reasons.len(), reasons, "{:?}", done.invalid_reasons);
     }
 }
