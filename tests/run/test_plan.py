@@ -3,8 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
+from dbdyno.analysis.compare.unequal_conditions import loop_of
 from dbdyno.errors import DbdynoError
-from dbdyno.model.plan import Address, Stage, TcpAddress, Think, UnixSocket
+from dbdyno.model.plan import Address, Pacing, Script, Stage, TcpAddress, Think, UnixSocket
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.plan import planned_ns, refuse_contradictions
 from dbdyno.servers.placement import Cpus
@@ -136,6 +137,21 @@ def test_contradictory_options_are_refused(options, expected):
         refuse_contradictions(RunOptions(**options))
     assert expected in refused.value.message
     assert refused.value.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rate_tps": 5.0},
+        {"think": Think(mean_ns=1)},
+        {"stages": (Stage(duration_ns=1, rate_tps=1),)},
+    ],
+)
+def test_scripts_with_pauses_of_their_own_are_a_closed_loop_without_others(options):
+    paced = Script(name="s", text="", pacing=Pacing(keying_ns=1, think_mean_ns=0))
+    with pytest.raises(DbdynoError, match="the scripts say when each client pauses"):
+        plan_of(scripts=[paced], **options)
+    assert loop_of(plan_of(scripts=[paced])) == "closed, paced by its scripts"
 
 
 def test_all_problems_are_named_at_once():

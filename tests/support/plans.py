@@ -1,5 +1,7 @@
 """Plans for tests, made from options as users give them."""
 
+from collections.abc import Sequence
+
 from dbdyno.model.plan import Address, Endpoint, Plan, Script, UnixSocket
 from dbdyno.run.options import RunOptions
 from dbdyno.run.plan import make_plan
@@ -9,11 +11,16 @@ ENDPOINT = Endpoint(
 )
 
 
-def plan_of(endpoint: Endpoint = ENDPOINT, **options) -> Plan:
+SCRIPT = Script(name="s", text="select 1;")
+
+
+def plan_of(
+    endpoint: Endpoint = ENDPOINT, *, scripts: Sequence[Script] = (SCRIPT,), **options
+) -> Plan:
     return make_plan(
         RunOptions(**options),
         endpoint=endpoint,
-        scripts=[Script(name="s", text="select 1;")],
+        scripts=scripts,
         variables={"scale": 1},
         lua=None,
         seed=7,

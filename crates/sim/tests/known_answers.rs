@@ -4,8 +4,8 @@ mod common;
 
 use common::{closed, ms, open, plan, script, stage};
 use dbdyno_model::{
-    ArrivalLaw, Arrivals, FailureClass, Nanos, Plan, ScriptChoice, ServerError, Stage, Think,
-    ThinkLaw,
+    ArrivalLaw, Arrivals, FailureClass, Nanos, Pacing, Plan, Script, ScriptChoice, ServerError,
+    Stage, Think, ThinkLaw,
 };
 use dbdyno_sim::{Asking, Drawn, Outcome, Server, simulate};
 use std::collections::BTreeSet;
@@ -272,6 +272,33 @@ fn thinking_lowers_the_rate_by_littles_law() {
     let throughput = outcome.counters.ok as f64 / 60.0;
     assert!((throughput - 500.0).abs() < 15.0, "{throughput}");
     assert_close(outcome.response.quantile(1.0), ms(10));
+}
+
+#[test]
+fn each_script_has_its_pauses_and_keying_is_no_part_of_a_response() {
+    let mut plan = plan(200, 2, closed(), vec![stage(600, None)]);
+    plan.warmup_ns = Nanos::from_secs(30);
+    plan.script_choice = ScriptChoice::Deck;
+    plan.scripts = [(3, 18_000, 12_000), (1, 2_000, 5_000)]
+        .map(|(weight, keying, reading)| Script {
+            pacing: Some(Pacing { keying_ns: ms(keying), think_mean_ns: ms(reading) }),
+            ..script("one", weight)
+        })
+        .to_vec();
+    let outcome = run(&plan, &Server { service: ms(10), ..Server::default() });
+    // Four transactions take three cycles of 30.01 s and one of 7.01 s.
+    let expected = 600.0 * 200.0 * 4.0 / (3.0 * 30.01 + 7.01);
+    let ended = outcome.counters.ok as f64;
+    assert!((ended / expected - 1.0).abs() < 0.02, "{ended} against {expected}");
+    assert_close(outcome.response.quantile(1.0), ms(10));
+}
+
+#[test]
+fn a_paced_client_keeps_at_least_its_keying_time_between_transactions() {
+    let mut plan = plan(1, 1, closed(), vec![stage(100, None)]);
+    plan.scripts[0].pacing = Some(Pacing { keying_ns: ms(990), think_mean_ns: Nanos::ZERO });
+    let outcome = run(&plan, &Server { service: ms(10), ..Server::default() });
+    assert_eq!(outcome.counters.ok, 100);
 }
 
 #[test]

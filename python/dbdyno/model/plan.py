@@ -105,6 +105,17 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     connect_timeout_ns: int = 10_000_000_000
 
 
+class Pacing(Struct, frozen=True, kw_only=True):
+    """The pauses of a client around a transaction, as of a user at a terminal.
+
+    The input is entered before it is due; the answer is read after it, for an exponential time that
+    is cut off at ten times its mean.
+    """
+
+    keying_ns: int
+    think_mean_ns: int
+
+
 class Script(Struct, frozen=True, kw_only=True):
     """What one client does in one transaction, in pgbench's language or in Lua.
 
@@ -112,6 +123,7 @@ class Script(Struct, frozen=True, kw_only=True):
     possible there, and why; by index, which is text, as the keys of JSON are. ``parameter_types``:
     the types that PostgreSQL infers for the parameters of commands, as far as it was asked.
     ``language`` is set for the Lua of a workload, whose commands are the statements it declares.
+    ``pacing``: in a closed loop, the pauses around its transactions.
     """
 
     name: str
@@ -120,6 +132,7 @@ class Script(Struct, frozen=True, kw_only=True):
     language: Literal["lua"] | UnsetType = UNSET
     as_text: dict[str, str] = {}
     parameter_types: dict[str, tuple[int, ...]] = {}
+    pacing: Pacing | UnsetType = UNSET
 
 
 class Statement(Struct, frozen=True, kw_only=True):

@@ -161,6 +161,13 @@ def make_plan(  # noqa: PLR0913 - independent inputs
 ) -> Plan:
     """Return the plan for these options; they have passed :func:`refuse_contradictions`."""
     clients = client_count(options)
+    if any(script.pacing for script in scripts) and (options.think or is_open(options)):
+        raise DbdynoError(
+            code="usage",
+            message="the scripts say when each client pauses: --rate, --think and stages with "
+            "rates cannot be used with them",
+            hint="Leave the option out, or the pacing: -D pacing=off",
+        )
     arrivals = Arrivals(closed=ClosedArrivals(think=options.think or Think()))
     if is_open(options):
         arrivals = Arrivals(open=OpenArrivals(law=options.arrivals or "poisson"))

@@ -35,6 +35,8 @@ pub struct Worker {
     thread: u32,
     block_words: Arc<[BlockWords]>,
     total_weight: u64,
+    /// Whether scripts have pauses of their own.
+    is_paced: bool,
     shared: Arc<RunShared>,
     clients: Clients,
     timers: Timers,
@@ -63,6 +65,7 @@ impl Worker {
         let client = |(id, execution)| Client::new(id, server_of(servers, id, 0), execution);
         Self {
             total_weight: plan.scripts.iter().map(|script| u64::from(script.weight)).sum(),
+            is_paced: plan.scripts.iter().any(|script| script.pacing.is_some()),
             clients: Clients::new(ids.zip(executions).map(client).collect()),
             timers: Timers::default(),
             timeline: None,

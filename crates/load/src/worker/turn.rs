@@ -161,8 +161,8 @@ impl<P: Port> Turn<'_, P> {
                 self.worker.arrivals.add_idle(client);
                 Then::Wait
             }
-            Arrivals::Closed { think } if think.mean_ns > Nanos::ZERO && !has_thought => {
-                let pause = self.think(think);
+            Arrivals::Closed { think } if !has_thought && self.has_pause(think) => {
+                let pause = self.pause(think);
                 self.own().enter(Input::Thinks);
                 self.set_alarm(now + pause);
                 Then::Wait
@@ -189,6 +189,27 @@ impl<P: Port> Turn<'_, P> {
         let measured = clients[self.client].measured;
         matches!(plan.arrivals, Arrivals::Closed { .. })
             && plan.transactions_per_client.is_some_and(|quota| measured >= quota)
+    }
+
+    fn has_pause(&self, think: Think) -> bool {
+        think.mean_ns > Nanos::ZERO || self.worker.is_paced
+    }
+
+    /// The pause before the client's next transaction.
+    fn pause(&self, think: Think) -> Nanos {
+        if !self.worker.is_paced {
+            return self.think(think);
+        }
+        let number = self.worker.clients[self.client].begun;
+        let pacing = |number| {
+            let script = self.worker.choose_script(self.id(), number);
+            self.worker.plan.scripts[script].pacing.unwrap_or_default()
+        };
+        // Before its first transaction a client has just read an answer, as it were: otherwise all
+        // of them would begin at the same time.
+        let mean_ns = pacing(number.saturating_sub(1)).think_mean_ns;
+        let read = self.think(Think { law: ThinkLaw::Exponential, mean_ns });
+        read.min(Nanos(mean_ns.0.saturating_mul(10))) + pacing(number).keying_ns
     }
 
     fn think(&self, think: Think) -> Nanos {

@@ -32,6 +32,17 @@ pub struct Think {
     pub mean_ns: Nanos,
 }
 
+/// The pauses of a client around a transaction, as of a user at a terminal: first the input is
+/// entered, then the transaction is due; its answer is read before the next one is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pacing {
+    /// The pause before it; always the same.
+    pub keying_ns: Nanos,
+    /// The mean of the pause after it, which is exponential and cut off at ten times its mean.
+    pub think_mean_ns: Nanos,
+}
+
 /// The distribution of think times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -12,7 +12,7 @@ use crate::{Nanos, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use arrivals::{ArrivalLaw, Arrivals, Stage, Think, ThinkLaw};
+pub use arrivals::{ArrivalLaw, Arrivals, Pacing, Stage, Think, ThinkLaw};
 pub use endpoint::{Address, Endpoint, Protocol, Tls, TlsMode, server_of};
 pub use generator::{Choice, Field, Generator};
 pub use loading::{ColumnType, LoadColumn, LoadPlan, LoadTable};
@@ -150,6 +150,9 @@ pub struct Script {
     /// was asked before the run.
     #[serde(default)]
     pub parameter_types: BTreeMap<u32, Vec<u32>>,
+    /// In a closed loop, the pauses around its transactions, instead of the general one.
+    #[serde(default)]
+    pub pacing: Option<Pacing>,
 }
 
 /// What a script is written in; a sysbench script is recognized by the plan's `lua`.

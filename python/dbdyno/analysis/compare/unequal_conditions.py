@@ -270,6 +270,8 @@ def loop_of(plan: Plan) -> str:
     """``closed``, ``closed, thinking for 0.01 s (constant)`` or ``open, poisson``."""
     if plan.arrivals.open:
         return f"open, {plan.arrivals.open.law}"
+    if any(script.pacing for script in plan.scripts):
+        return f"{CLOSED}, paced by its scripts"
     think = plan.arrivals.closed.think if plan.arrivals.closed else Think()
     if not think.mean_ns:
         return CLOSED

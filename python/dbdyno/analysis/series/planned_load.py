@@ -36,6 +36,23 @@ def is_constant_load(plan: Plan) -> bool:
     return not has_stages(plan) and not is_open_loop(plan)
 
 
+def paced_rate_max(plan: Plan, script: int) -> float | None:
+    """A script's transactions a second if none took any time; None if clients do not pause so.
+
+    All scripts need pauses of their own, and the same clients must run all the time.
+    """
+    pacings = [one.pacing for one in plan.scripts]
+    if not all(pacings) or has_client_stages(plan):
+        return None
+    total = sum(one.weight for one in plan.scripts)
+    cycle_ns = sum(
+        one.weight / total * (one.pacing.keying_ns + one.pacing.think_mean_ns)
+        for one in plan.scripts
+        if one.pacing
+    )
+    return plan.clients * plan.scripts[script].weight / total / (cycle_ns / 1e9)
+
+
 def stage_at(plan: Plan, time_s: Series) -> Column:
     """The stage number at each instant; the warm-up belongs to the first."""
     lengths_s = [(stage.duration_ns or 0) / 1e9 for stage in plan.stages]

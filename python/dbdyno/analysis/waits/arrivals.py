@@ -136,7 +136,10 @@ def _round_s(run: Run, measured: Mask) -> float:
     np.fmax.at(longest_ms, timed.interval, timed.p99_ms)
     known_ms = longest_ms[measured & ~np.isnan(longest_ms)]
     closed = run.plan.arrivals.closed
-    pause_s = closed.think.mean_ns / 1e9 if closed else 0.0
+    pauses_ns = [
+        one.pacing.keying_ns + one.pacing.think_mean_ns for one in run.plan.scripts if one.pacing
+    ]
+    pause_s = max([closed.think.mean_ns if closed else 0, *pauses_ns]) / 1e9
     return median(known_ms) / 1e3 + pause_s if len(known_ms) else math.nan
 
 

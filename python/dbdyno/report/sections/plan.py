@@ -30,6 +30,9 @@ def build(run: Run) -> Sequence[Block]:
         blocks.append(Table(caption="Stages", columns=STAGE_COLUMNS, rows=rows, numeric=numeric))
     for script in run.plan.scripts:
         title = f"Script {script.name}, weight {script.weight}"
+        if pacing := script.pacing:
+            title += f", keying for {seconds(pacing.keying_ns / 1e9)}"
+            title += f", thinking for {seconds(pacing.think_mean_ns / 1e9)} on average"
         blocks.append(_source(title, script.text))
     blocks += [_source(f"Module {name}", text) for name, text in modules.items()]
     return blocks
