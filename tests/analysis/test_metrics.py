@@ -4,6 +4,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dbdyno.analysis.compare.metrics import KNOWN, RESPONSES, THROUGHPUT, USUAL, is_cost, metrics_of
+from dbdyno.model.record import RateRecord
 from tests.analysis.records import record
 
 GOLDEN = Path(__file__).parents[1] / "explain" / "golden"
@@ -29,6 +30,14 @@ def test_every_cost_of_real_runs_is_a_declared_metric():
 
 def test_a_run_that_measured_nothing_has_no_metrics():
     assert metrics_of(record()) == {}
+
+
+def test_new_orders_a_minute_are_better_when_there_are_more():
+    run = replace(record(1000), nopm=RateRecord(value=600.0, low=None, high=650.0))
+    found = metrics_of(run)["nopm"]
+    assert (found.value, found.high, found.better) == (600.0, 650.0, "higher")
+    assert "nopm" in KNOWN
+    assert not is_cost("nopm")
 
 
 def test_costs_of_single_scripts_are_parts_and_not_compared():

@@ -6,6 +6,7 @@ import pytest
 
 from dbdyno.analysis.series.distributions import bucket_low_ms, bucket_matrix, coarse_quantile_ms
 from dbdyno.analysis.series.timeline import timeline
+from dbdyno.analysis.series.totals import duration_s, script_rate, throughput
 from dbdyno.analysis.summarize import summarize
 from dbdyno.model import frame as frames
 from dbdyno.model.tables import ScriptBuckets
@@ -103,6 +104,30 @@ def test_samples_that_are_all_equal_leave_one_transaction_unknown(tmp_path):
     found = summarize(with_completed(recording, equal)).throughput_tps
     assert found.high - found.value == pytest.approx(1 / 24)
     assert found.value - found.low == pytest.approx(1 / 24)
+
+
+def test_the_rate_of_a_script_counts_what_it_rolled_back_and_has_an_interval(tmp_path):
+    recording = recorded(tmp_path)
+    scripts = recording.columns["scripts"]
+    none_committed = {**scripts, "committed": np.zeros_like(scripts["committed"])}
+    rolled_back = changed(recording, columns={"scripts": none_committed})
+    found = script_rate(rolled_back, 0, 60.0)
+    ok = summarize(recording).scripts[0].ok
+    assert found.value == pytest.approx(60 * ok / duration_s(recording))
+    assert found.low < found.value < found.high
+    # All transactions are of this script, so that its rate varies as the throughput does.
+    tps = throughput(recording)
+    assert found.high - found.value == pytest.approx(60 * (tps.high - tps.value), rel=0.2)
+
+
+def test_a_script_that_hardly_ran_has_no_interval(tmp_path):
+    recording = recorded(tmp_path)
+    scripts = recording.columns["scripts"]
+    ok = np.zeros_like(scripts["ok"])
+    ok[-1] = 4
+    few = changed(recording, columns={"scripts": {**scripts, "ok": ok}})
+    found = script_rate(few, 0, 60.0)
+    assert (found.value, found.low, found.high) == (pytest.approx(4 * 60 / 24), None, None)
 
 
 def test_closed_loop_response_is_service(tmp_path):

@@ -15,16 +15,21 @@ import pytest
 from msgspec.structs import replace
 
 from dbdyno import engine
+from dbdyno.analysis.series.planned_load import paced_rate_max
 from dbdyno.databases.known import native_adapter
 from dbdyno.databases.schema import Table
+from dbdyno.errors import DbdynoError
+from dbdyno.model.plan import Stage
+from dbdyno.model.record import CheckRecord
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing
 from dbdyno.workloads.base import Workload
-from dbdyno.workloads.conditions import Checked
+from dbdyno.workloads.conditions import told
 from dbdyno.workloads.parameters import Values
 from dbdyno.workloads.preparing import LoadOptions, Place, Prepared, prepare_data
 from dbdyno.workloads.registry import find_workload
 from dbdyno.workloads.status import Mark, data_status
+from tests.support.plans import plan_of
 from tests.workloads.test_schemas import last_name
 
 TPCC = find_workload("tpcc")
@@ -57,7 +62,7 @@ class Database:
         ((value,),) = self.rows(query)
         return value
 
-    def broken(self, workload: Workload = TPCC) -> dict[int, Checked]:
+    def broken(self, workload: Workload = TPCC) -> dict[int, CheckRecord]:
         found = workload.check_conditions(self.target, self.connection)
         assert [one.id for one in found] == [str(number) for number in range(1, 13)]
         return {int(one.id): one for one in found if not one.ok}
@@ -191,6 +196,32 @@ def test_constants_of_a_run_are_as_far_from_those_of_the_data_as_defined() -> No
     assert len({TPCC.drawn_with(seed)["c_load"] for seed in range(100)}) > 50
 
 
+@pytest.mark.parametrize(
+    ("weights", "nopm_max"), [([10, 10, 1, 1, 1], 12.605), ([45, 43, 4, 4, 4], 12.86)]
+)
+def test_ten_paced_terminals_can_order_as_much_as_the_definition_says(
+    weights: list[int], nopm_max: float
+) -> None:
+    names = ("new_order", "payment", "order_status", "delivery", "stock_level")
+    given = {f"{name}_weight": weight for name, weight in zip(names, weights, strict=True)}
+    scripts = TPCC.scripts(TPCC.complete({**given, "pacing": "spec"}), "postgresql")
+    plan = replace(plan_of(clients=10), scripts=scripts)
+    assert 60 * (paced_rate_max(plan, 0) or 0) == pytest.approx(nopm_max, abs=0.005)
+    unpaced = replace(plan, scripts=TPCC.scripts(TPCC.complete(given), "postgresql"))
+    assert paced_rate_max(unpaced, 0) is None
+    changing = [Stage(duration_ns=1, clients=1), Stage(duration_ns=1, clients=2)]
+    assert paced_rate_max(replace(plan, stages=changing), 0) is None
+
+
+def test_paced_warehouses_without_a_terminal_are_refused() -> None:
+    values = TPCC.complete({"scale": 8, "pacing": "spec"})
+    with pytest.raises(DbdynoError, match="8 warehouses have at least as many terminals") as caught:
+        TPCC.variables(values, 7, 1)
+    assert caught.value.hint == "Each warehouse has ten: -c 80"
+    assert TPCC.variables(values, 8, 1)["scale"] == 8
+    assert TPCC.variables({**values, "pacing": "off"}, 1, 1)["scale"] == 8
+
+
 # What breaks a condition, and what mends it; which others it breaks; the rows, and their first.
 # It is the customer of an order that is not delivered: of nothing delivered there is no sum.
 CUSTOMER = """c_d_id = 1 and c_id =
@@ -309,7 +340,7 @@ def test_each_condition_finds_what_breaks_it(small: Database) -> None:
         assert broken[number].rows == rows
         assert shown
         assert {name: shown[name] for name in example} == example
-        assert f"condition {number}, " in broken[number].message
+        assert f"condition {number}, " in told(broken[number])
         for statement in mend:
             small.connection.execute(statement)
     assert small.broken() == {}
@@ -352,7 +383,10 @@ def test_transactions_do_what_they_must(whole: Database) -> None:
     assert {"sum of d_next_o_id", "rows of history", "sum of s_order_cnt"} <= set(
         record["invariants_read"]
     )
-    assert whole.broken() == {}
+    assert [(one["id"], one["ok"], one["rows"]) for one in record["checks"]] == [
+        (str(number), True, 0) for number in range(1, 13)
+    ]
+    audited(record, done)
     # The rolled back orders are not there, and nothing else is missing.
     orders = whole.one("select count(*) from orders") - 30_000
     assert orders == done["new-order"] - record["transactions"]["rolled_back"]
@@ -373,6 +407,27 @@ def test_transactions_do_what_they_must(whole: Database) -> None:
         where ol_o_id > 3000 and ol_amount <> ol_quantity * i_price"""
     assert whole.one(amounts) == 0
     assert data_status(TPCC, whole.target, whole.connection, {}).state == "compatible"
+
+
+def audited(record: dict[str, Any], done: dict[str, int]) -> None:
+    """Compare what the record says of the definition's demands with the scripts' counts."""
+    nopm = record["nopm"]
+    assert nopm["value"] == pytest.approx(60 * done["new-order"] / record["duration_s"])
+    audit = {one["name"]: one for one in record["audit"]}
+    rolled_back = audit["new orders rolled back"]
+    assert rolled_back["value"] == record["transactions"]["rolled_back"] / done["new-order"]
+    assert (rolled_back["low"], rolled_back["high"]) == (0.009, 0.011)
+    lines = audit["lines of a new order"]
+    assert (lines["count"], lines["value"]) == (done["new-order"], pytest.approx(10, abs=0.8))
+    by_name = audit["payment by last name"]
+    assert (by_name["count"], by_name["value"]) == (done["payment"], pytest.approx(0.6, abs=0.1))
+    # Of one warehouse nothing is remote, and 600 transactions are too few to tell.
+    assert not [name for name in audit if "remote" in name]
+    assert {one["ok"] for one in record["audit"] if one["unit"] != "ms"} == {None}
+    limits = {name: one["high"] for name, one in audit.items() if one["unit"] == "ms"}
+    assert limits["90th percentile of stock-level"] == 20_000
+    assert len(limits) == 5
+    assert not [doubt for doubt in record["doubts"] if "not as defined" in doubt]
 
 
 def test_each_client_deals_its_own_deck(loaded: dict[str, Database]) -> None:
@@ -397,7 +452,14 @@ def test_a_broken_condition_is_told_to_programs(loaded: dict[str, Database]) -> 
     }
     database.connection.execute("update district set d_ytd = d_ytd + 1 where d_id = 4")
     code, answer = command("check", "tpcc", "--target", database.server.url)
+    _, record = command("run", "tpcc", "--target", database.server.url, *LOAD[:3], "2", *LOAD[4:])
     database.connection.execute("update district set d_ytd = d_ytd - 1 where d_id = 4")
+    assert [one["id"] for one in record["checks"] if not one["ok"]] == ["1", "9"]
+    assert record["valid"] is False
+    assert [reason.partition(",")[0] for reason in record["invalid_reasons"]] == [
+        "invariant violated: condition 1",
+        "invariant violated: condition 9",
+    ]
     assert code == 4
     first = answer["checks"][0]
     assert {name: first[name] for name in ("id", "ok", "rows")} == {

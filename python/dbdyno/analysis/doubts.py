@@ -24,9 +24,18 @@ from dbdyno.analysis.waits.disturbance import (
 )
 from dbdyno.analysis.waits.processor_time import SATURATED, processor_time, sees_server
 from dbdyno.analysis.waits.session_samples import unsampled_s
-from dbdyno.formatting import count, counted, percent, seconds, significant, tps
+from dbdyno.formatting import (
+    NOTHING,
+    count,
+    counted,
+    milliseconds,
+    percent,
+    seconds,
+    significant,
+    tps,
+)
 from dbdyno.model.counters import PROFILE, Machine
-from dbdyno.model.record import RunRecord
+from dbdyno.model.record import AuditRecord, RunRecord
 from dbdyno.model.run import Run
 
 DURATION_MIN_S = 10
@@ -444,6 +453,35 @@ DOUBTS: tuple[Callable[[Run], str | None], ...] = (
 def find_doubts(run: Run) -> list[str]:
     """Return all doubts, the weightiest first."""
     return [text for doubt in DOUBTS if (text := doubt(run))]
+
+
+def unmet_demands(audit: Sequence[AuditRecord]) -> list[str]:
+    """The load was not what the definition of its workload demands: numbers of others differ.
+
+    Response times are no doubt: they are what was measured.
+    """
+    return [
+        f"not as defined: {one.name}: {amount(one, one.value)} of {count(one.count)}, but the "
+        f"definition of the workload demands {allowed(one)}"
+        for one in audit
+        if one.ok is False and one.unit != "ms"
+    ]
+
+
+def amount(audit: AuditRecord, value: float | None) -> str:
+    """A number of an audit, in its unit."""
+    if value is None:
+        return NOTHING
+    form = {"share": percent, "each": significant, "ms": milliseconds}[audit.unit]
+    return form(value)
+
+
+def allowed(audit: AuditRecord) -> str:
+    """The range that an audit allows, in words."""
+    low, high = amount(audit, audit.low), amount(audit, audit.high)
+    if audit.high is None:
+        return f"at least {low}"
+    return f"at most {high}" if audit.low is None else f"{low} to {high}"
 
 
 def kind_of(doubt: str) -> str:

@@ -114,6 +114,57 @@ class Throughput(Struct, frozen=True, kw_only=True):
     by the mean of all."""
 
 
+class RateRecord(Struct, frozen=True, kw_only=True):
+    """How often transactions of one kind ended, with its 95 % interval within this run."""
+
+    value: float
+    """Transactions that became due in the measured time and ended without an error, also those
+    that their script rolled back, divided by it."""
+    low: float | None
+    """Lower end of the interval; None if there are too few samples for one."""
+    high: float | None
+    """Upper end of it."""
+
+
+class AuditRecord(Struct, frozen=True, kw_only=True):
+    """Whether a run did what the definition of its workload demands, in one respect."""
+
+    name: str
+    """What is audited."""
+    unit: Literal["share", "each", "ms"]
+    """Of its numbers: a share from 0 to 1, a mean of many, or milliseconds."""
+    value: float | None
+    """The value of this run; None if there was none of what it is about."""
+    low: float | None
+    """The least that is allowed; None if there is no such bound."""
+    high: float | None
+    """The most that is allowed; None if there is no such bound."""
+    count: int
+    """The number of transactions, lines or the like that the value is about."""
+    ok: bool | None
+    """Whether the value is allowed; None if there were too few to tell."""
+
+
+class CheckRecord(Struct, frozen=True, kw_only=True):
+    """What was found of a condition that holds for the data at every instant."""
+
+    id: str
+    """The ID of the condition."""
+    claim: str
+    """The condition, in words."""
+    ok: bool
+    """Whether it held, each time that it was read."""
+    rows: int
+    """The number of rows that break it."""
+    example: dict[str, int | str | None] | None
+    """The first of them: its keys, and the values that disagree."""
+    times: int = 1
+    """How often it was read, each time in one snapshot with the others."""
+    broken_at_s: float | None = None
+    """When it was first found broken, in seconds since the load began; None if that was after the
+    run, or never."""
+
+
 class Latency(Struct, frozen=True, kw_only=True):
     """A distribution of times in milliseconds; None if nothing was measured."""
 
@@ -386,6 +437,12 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     invariants_read: list[str] = []
     """The numbers that the workload's invariants were checked against; empty if nothing was
     checked."""
+    audit: list[AuditRecord] = []
+    """Whether the run kept what the definition of its workload demands: its mix and its response
+    times; empty if the workload has no such demands, and in runs with your own scripts."""
+    checks: list[CheckRecord] = []
+    """The conditions of the workload's data that were read, during the run or after it; a broken
+    one makes the run invalid."""
     duration_s: float | None = None
     """The measured time."""
     isolation: IsolationRecord | None = None
@@ -403,6 +460,11 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """Tries that failed and were retried, known once the run is done."""
     throughput_tps: Throughput | None = None
     """Throughput, with its interval."""
+    nopm: RateRecord | None = None
+    """New orders a minute, of ``tpcc``; None for other workloads."""
+    efficiency: float | None = None
+    """``nopm``, divided by what its clients could order if no transaction took any time; None if
+    they do not pause as the definition says."""
     copy_in: CopyRecord | None = None
     """What ``copy … from stdin`` moved to the server; None if nothing."""
     copy_out: CopyRecord | None = None

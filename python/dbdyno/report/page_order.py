@@ -11,6 +11,7 @@ from dbdyno.report.content import Section
 PAGE_ORDER = (
     # The answer, and what it means for the numbers at the top.
     "findings",
+    "audit",
     "stages",
     "costs",
     "server-cpu",

@@ -11,7 +11,7 @@ from typing import Any
 from dbdyno.analysis.compare.unequal_conditions import isolation_of, loop_of, tries_of
 from dbdyno.analysis.compare.workload_parameters import workload_parameters
 from dbdyno.explain.sentences import capitalized
-from dbdyno.formatting import count, counted, significant, size, tps
+from dbdyno.formatting import count, counted, percent, significant, size, tps
 from dbdyno.layout import printable, shortened
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import Latency, RunRecord
@@ -134,6 +134,18 @@ def interval_text(record: RunRecord) -> str:
         f"{tps(found.low)} to {tps(found.high)}: 95 % interval within this run "
         f"({found.samples} samples, effective sample size {effective})"
     )
+
+
+def nopm_notes(record: RunRecord) -> list[str]:
+    """The interval of the new orders a minute, and how many there could be at most."""
+    rate = record.nopm
+    interval = "no interval: too few samples"
+    if rate and rate.low is not None and rate.high is not None:
+        interval = f"{tps(rate.low)} to {tps(rate.high)}: 95 % interval within this run"
+    bound = "unpaced: clients do not pause between transactions"
+    if record.efficiency is not None:
+        bound = f"{percent(record.efficiency)} of what the pauses of its clients allow"
+    return [interval, bound]
 
 
 def copied(record: RunRecord) -> Iterator[tuple[str, str, str]]:

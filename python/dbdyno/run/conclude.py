@@ -12,10 +12,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dbdyno.analysis.costs.costs import cost, costs
-from dbdyno.analysis.doubts import SHARED_HOST, kind_of
+from dbdyno.analysis.doubts import SHARED_HOST, kind_of, unmet_demands
 from dbdyno.analysis.processor.profile import server_processes, server_profile
+from dbdyno.analysis.series.planned_load import paced_rate_max
 from dbdyno.analysis.series.readings import Span, total
 from dbdyno.analysis.series.timeline import completed
+from dbdyno.analysis.series.totals import script_rate
 from dbdyno.analysis.summarize import summarize
 from dbdyno.analysis.waits.disturbance import disturbance
 from dbdyno.analysis.waits.processor_time import CPU_TIMES
@@ -34,6 +36,7 @@ from dbdyno.run.readiness import Ready
 from dbdyno.run.verdict import Evidence, meant_table
 from dbdyno.store.run import RunFolder
 from dbdyno.store.writer import RunWriter
+from dbdyno.workloads.audit import audited
 
 ROOM_MIN_BYTES = 16 * 2**20
 """The size of PostgreSQL's WAL files. InnoDB's tables grow by a quarter of that."""
@@ -64,7 +67,7 @@ class EndedRun:
     def judged(self, recording: Run, violations: list[str]) -> RunRecord:
         """Return the record with the numbers and the verdict on them."""
         options, watch = self.job.options, self.ready.watch
-        summary = summarize(recording)
+        summary = self.with_demands(summarize(recording), recording)
         evidence = Evidence(
             plan=self.ready.plan,
             measured=self.measured,
@@ -93,10 +96,27 @@ class EndedRun:
                 *evidence.misses.doubts,
                 *summary.doubts,
                 *(watch.doubts if watch else []),
+                *unmet_demands(summary.audit),
                 *([] if has_shared_host else placement_doubts(self.connected.server, options)),
             ],
             invariants_read=watch.read if watch else [],
+            checks=watch.checks if watch else [],
         )
+
+    def with_demands(self, summary: RunRecord, recording: Run) -> RunRecord:
+        """Return the record with the workload's metric, and how the run met its demands."""
+        workload, done = self.job.work.workload, self.measured.done
+        if workload is None or done is None or not self.job.work.is_the_workloads_alone:
+            return summary
+        audit = audited(workload.demands(self.ready.values), done.counted, summary.scripts)
+        if workload.metric is None:
+            return replace(summary, audit=audit)
+        metric = workload.metric
+        number = [script.name for script in summary.scripts].index(metric.script)
+        rate = script_rate(recording, number, metric.seconds)
+        per_s = paced_rate_max(recording.plan, number)
+        efficiency = rate.value / metric.seconds / per_s if per_s else None
+        return replace(summary, audit=audit, efficiency=efficiency, **{metric.field: rate})
 
     def _mistaken_server(self, summary: RunRecord) -> str | None:
         """Return that the scripts ran where nothing was, if none of them ever worked."""

@@ -1,18 +1,29 @@
 """The workload's invariants over one run: the numbers before and after, and what was violated.
 
 They concern the server's data, so the warm-up counts, and so does uncertainty: a transaction whose
-end was not seen may or may not have been committed.
+end was not seen may or may not have been committed. Conditions hold at every instant: the cheap
+ones are also read about once a minute while the load runs.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from threading import Thread
+
+from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Done, Interval
+from dbdyno.model.record import CheckRecord
 from dbdyno.run.connected_server import ConnectedServer, connect_to
 from dbdyno.workloads.base import Workload
+from dbdyno.workloads.conditions import all_readings, told
 from dbdyno.workloads.invariants import Committed, Snapshot
 from dbdyno.workloads.parameters import Values
+
+READ_EACH_NS = 60 * 10**9
+"""How often the cheap conditions are read while the load runs."""
+PATIENCE_S = 10.0
+"""For how long a reading that has begun may hold up the end of a run."""
 
 
 class CommitCounter:
@@ -49,36 +60,110 @@ class CommitCounter:
         }
 
 
+class ConditionReader:
+    """Reads the cheap conditions while a load runs, each time in a thread of its own.
+
+    It uses the control connection, which is idle until the load has ended. The engine's clock says
+    when, so the first reading is a minute after the load began.
+    """
+
+    def __init__(self, connected: ConnectedServer, workload: Workload, values: Values) -> None:
+        self.readings: list[list[CheckRecord]] = []
+        self.doubt: str | None = None
+        """Why it gave up."""
+        self._connected = connected
+        self._workload = workload
+        has_cheap = any(one.is_cheap for one in workload.conditions)
+        # Of much data even these read so much that the load would feel it.
+        self._is_needed = has_cheap and workload.reads_all_conditions(values)
+        self._began_ns: int | None = None
+        self._next_ns = 0
+        self._reading: Thread | None = None
+
+    def take(self, interval: Interval) -> None:
+        """Take an interval of the load; it may be time to read."""
+        if self._began_ns is None:
+            self._began_ns = interval.begin_ns
+            self._next_ns = self._began_ns + READ_EACH_NS
+        is_busy = self._reading is not None and self._reading.is_alive()
+        is_due = interval.end_ns >= self._next_ns and interval.phase != "drain"
+        if not self._is_needed or self.doubt or is_busy or not is_due:
+            return
+        self._next_ns = interval.end_ns + READ_EACH_NS
+        at_s = (interval.end_ns - self._began_ns) / 1e9
+        # A server that answers nothing must not keep the process alive.
+        self._reading = Thread(target=self._read, args=(at_s,), name="conditions", daemon=True)
+        self._reading.start()
+
+    def finish(self) -> None:
+        """Wait for a reading that has begun."""
+        if self._reading is None:
+            return
+        self._reading.join(PATIENCE_S)
+        if self._reading.is_alive():
+            self.doubt = f"reading the conditions took longer than {PATIENCE_S:g} s at the end"
+
+    def _read(self, at_s: float) -> None:
+        target, control = self._connected.target, self._connected.control
+        try:
+            with target.understood("read the conditions while the load runs"):
+                found = self._workload.check_conditions(target, control, cheap_only=True)
+        except DbdynoError as error:
+            self.doubt = f"conditions could not be read while the load ran: {error.message}"
+            return
+        self.readings.append(
+            [one if one.ok else replace(one, broken_at_s=at_s) for one in found],
+        )
+
+
 @dataclass
 class Watch:
-    """Snapshots around a run; ``commits`` is updated during the run."""
+    """Snapshots around a run; ``commits`` and ``reader`` are kept up to date during the run."""
 
     workload: Workload
     values: Values
     commits: CommitCounter
+    reader: ConditionReader
     before: Snapshot | None
     """None if the role may not read the numbers: then the doubts say so."""
     doubts: list[str] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
     """Names of the numbers that were compared."""
+    checks: list[CheckRecord] = field(default_factory=list)
+    """What was found of each condition that was read."""
+
+    def take(self, interval: Interval) -> None:
+        """Take an interval of the run in progress."""
+        self.commits.add(interval)
+        if self.before is not None:
+            self.reader.take(interval)
 
     def violations(self, connected: ConnectedServer, done: Done) -> list[str]:
         """Return what the run violated. If the server no longer answers, that is a doubt."""
         if self.before is None:
             return []
+        workload, readings = self.workload, self.reader.readings
+        self.doubts += [self.reader.doubt] if self.reader.doubt else []
+        found: list[str] = []
         try:
             with (
                 connect_to(connected.server) as again,
                 again.target.understood("check invariants"),
             ):
-                after = self.workload.snapshot(again.target, again.control, self.values)
+                after = workload.snapshot(again.target, again.control, self.values)
+                cheap_only = not workload.reads_all_conditions(self.values)
+                last = workload.check_conditions(again.target, again.control, cheap_only=cheap_only)
         except DbdynoError as error:
             self.doubts.append(_unchecked(error))
-            return []
-        self.read = [*after]
-        committed = self.commits.committed(done)
-        found = self.workload.verify(self.values, self.before, after, committed)
-        return [violation.message for violation in found]
+        else:
+            readings = [*readings, last]
+            self.read = [*after]
+            committed = self.commits.committed(done)
+            broken = workload.verify(self.values, self.before, after, committed)
+            found += [violation.message for violation in broken]
+        by_id = all_readings(readings)
+        self.checks = [by_id[one.id] for one in workload.conditions if one.id in by_id]
+        return found + [told(one) for one in self.checks if not one.ok]
 
 
 def begin_watch(connected: ConnectedServer, workload: Workload, values: Values) -> Watch:
@@ -87,15 +172,15 @@ def begin_watch(connected: ConnectedServer, workload: Workload, values: Values) 
     A role that may run the scripts need not be allowed to read all rows of all tables.
     """
     scripts = [script.name for script in workload.scripts(values, connected.target.sql_dialect)]
-    commits = CommitCounter(scripts)
+    commits, reader = CommitCounter(scripts), ConditionReader(connected, workload, values)
     try:
         with connected.target.understood("read the numbers that the invariants compare"):
             before = workload.snapshot(connected.target, connected.control, values)
     except DbdynoError as error:
         if error.code != "no_rights":
             raise
-        return Watch(workload, values, commits, None, doubts=[_unchecked(error)])
-    return Watch(workload, values, commits, before)
+        return Watch(workload, values, commits, reader, None, doubts=[_unchecked(error)])
+    return Watch(workload, values, commits, reader, before)
 
 
 def _unchecked(error: DbdynoError) -> str:

@@ -133,6 +133,8 @@ class _Run:
             keep = _FrameKeeper(self.writer, follower, meet).keep
             measured = measure(engine, plan, run_observer, keep, self.writer.log)
             follower.finish()
+        if self.ready.watch is not None:
+            self.ready.watch.reader.finish()
         self.ready.placed.record_memory("end")
         self._describe()
         return measured
@@ -219,16 +221,16 @@ class _FrameKeeper:
 
 
 class _RunObserver(Relay):
-    """Counts the commits of a run in progress for its invariants."""
+    """Keeps the watch over the invariants of a run in progress."""
 
     def __init__(self, observer: Observer, watch: Watch | None) -> None:
         super().__init__(observer)
         self._watch = watch
 
     def interval(self, interval: Interval) -> None:
-        """Count, then pass the interval on."""
+        """Show it to the watch, then pass it on."""
         if self._watch is not None:
-            self._watch.commits.add(interval)
+            self._watch.take(interval)
         super().interval(interval)
 
 

@@ -56,6 +56,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     tps: float | None
     tps_low: float | None
     tps_high: float | None
+    nopm: float | None
     copy_in_rows_per_s: float | None
     copy_in_bytes_per_s: float | None
     copy_out_rows_per_s: float | None
@@ -171,6 +172,7 @@ def _summary(record: RunRecord, plan: _Plan) -> RunSummary:
         tps=getattr(throughput, "value", None),
         tps_low=getattr(throughput, "low", None),
         tps_high=getattr(throughput, "high", None),
+        nopm=getattr(record.nopm, "value", None),
         copy_in_rows_per_s=getattr(record.copy_in, "rows_per_s", None),
         copy_in_bytes_per_s=getattr(record.copy_in, "bytes_per_s", None),
         copy_out_rows_per_s=getattr(record.copy_out, "rows_per_s", None),

@@ -11,7 +11,9 @@ from dbdyno.databases.adapter import Adapter
 from dbdyno.databases.connection import Connection
 from dbdyno.databases.schema import Table
 from dbdyno.model.plan import Scalar, Script
-from dbdyno.workloads.conditions import Checked, Condition
+from dbdyno.model.record import CheckRecord
+from dbdyno.workloads.audit import Demand, Metric
+from dbdyno.workloads.conditions import Condition
 from dbdyno.workloads.invariants import Committed, Law, Snapshot, Violation, verify
 from dbdyno.workloads.parameters import Drawn, Parameter, Value, Values, read_all, with_defaults
 
@@ -46,6 +48,16 @@ def finds_each_key(_values: Values) -> float:
     return 0.0
 
 
+def are_all_cheap(_values: Values) -> bool:
+    """Return that after each run all conditions are read: the data is never large."""
+    return True
+
+
+def demands_nothing(_values: Values) -> tuple[Demand, ...]:
+    """Return that runs are not audited."""
+    return ()
+
+
 def may_write(_values: Values) -> bool:
     """Return that transactions are not declared to only read."""
     return False
@@ -61,9 +73,13 @@ class Workload:
     workload's names and columns may be somebody's data. ``scale_name`` is the parameter for the
     amount of data. ``measures`` are queries that return one number each. ``laws`` apply to their
     changes in a run of this workload alone; ``balances`` apply from loading on, whichever workload
-    of the family has run. ``conditions`` hold for the data itself, at every instant. ``drawn`` are
-    numbers that belong to the data, like its seed. ``variables`` returns the initial values of the
-    scripts' variables, given the parameters, the number of clients and the seed of the run.
+    of the family has run. ``conditions`` hold for the data itself, at every instant; if
+    ``reads_all_conditions`` a run reads the cheap ones each minute and all of them when it has
+    ended, otherwise only the cheap ones when it has ended. ``metric`` is a number that the workload
+    is known for, and ``demands`` are what runs are audited for.
+    ``drawn`` are numbers that belong to the data, like its seed. ``variables`` returns the initial
+    values of the scripts' variables, given the parameters, the number of clients and the seed of
+    the run.
     ``is_deck`` tells whether each client deals its transactions from a shuffled deck, in which a
     script has as many cards as its weight says.
     ``misses_allowed`` returns the share of executions of a statement that reads or updates by key
@@ -82,6 +98,9 @@ class Workload:
     laws: Callable[[Values], tuple[Law, ...]]
     balances: tuple[Law, ...]
     conditions: tuple[Condition, ...] = ()
+    reads_all_conditions: Callable[[Values], bool] = are_all_cheap
+    metric: Metric | None = None
+    demands: Callable[[Values], tuple[Demand, ...]] = demands_nothing
     drawn: tuple[Drawn, ...] = ()
     variables: Callable[[Values, int, int], dict[str, Scalar]] = scale_alone
     is_deck: Callable[[Values], bool] = each_drawn_anew
@@ -136,10 +155,15 @@ class Workload:
         loaded = dict.fromkeys(now, 0) | self.loaded_counts(values)
         return verify(self.balances, loaded, now, {})
 
-    def check_conditions(self, target: Adapter, connection: Connection) -> list[Checked]:
+    def check_conditions(
+        self, target: Adapter, connection: Connection, *, cheap_only: bool = False
+    ) -> list[CheckRecord]:
         """Return what each condition found in the current data, all in one snapshot."""
+        these = [one for one in self.conditions if one.is_cheap or not cheap_only]
+        if not these:
+            return []
         with target.one_instant(connection):
-            return [one.check(target.dialect, connection) for one in self.conditions]
+            return [one.check(target.dialect, connection) for one in these]
 
     def loaded_counts(self, values: Values) -> Snapshot:
         """Return the rows of each table as loaded, under the name of its measure."""

@@ -8,10 +8,11 @@ from collections.abc import Iterable
 import numpy as np
 from msgspec import Struct
 
+from dbdyno.analysis.series.distributions import is_measured
 from dbdyno.analysis.series.planned_load import without_stage_means
-from dbdyno.analysis.series.timeline import completed, timeline
-from dbdyno.analysis.statistics.estimate import SAMPLES_MIN, estimate_mean
-from dbdyno.model.record import Throughput, TransactionCounts
+from dbdyno.analysis.series.timeline import are_whole, completed, timeline
+from dbdyno.analysis.statistics.estimate import SAMPLES_MIN, Estimate, estimate_mean
+from dbdyno.model.record import RateRecord, Throughput, TransactionCounts
 from dbdyno.model.run import Run, once
 from dbdyno.model.tables import Latencies
 
@@ -58,7 +59,7 @@ def throughput(run: Run) -> Throughput:
     tps = measured.tps
     scattered = without_stage_means(run.plan, measured.time_s, tps)
     mean = estimate_mean(scattered) if done >= SAMPLES_MIN else None
-    half = max(mean.high - mean.value, 1 / measured_s) if mean else 0.0
+    half = _half(mean, measured_s)
     variation = None
     if len(scattered) > 1 and scattered.mean():
         variation = float(scattered.std(ddof=1) / scattered.mean())
@@ -72,6 +73,32 @@ def throughput(run: Run) -> Throughput:
         samples_effective=mean.samples_effective if mean else None,
         coefficient_of_variation=variation,
     )
+
+
+def script_rate(run: Run, script: int, seconds: float) -> RateRecord:
+    """How many transactions of a script ended without an error in so many seconds.
+
+    Those that became due in the measured part, also if they were rolled back by the script.
+    """
+    measured_s, scripts, intervals = duration_s(run), run.scripts, run.intervals
+    of_script = scripts.script == script
+    done = int(scripts.ok[of_script & is_measured(run, scripts)].sum())
+    value = done / measured_s if measured_s else 0.0
+    is_whole = are_whole(intervals.seconds) & (intervals.phase == "measure")
+    rates = scripts.ok[of_script][is_whole] / intervals.seconds[is_whole]
+    scattered = without_stage_means(run.plan, intervals.time_s[is_whole], rates)
+    mean = estimate_mean(scattered) if done >= SAMPLES_MIN else None
+    half = _half(mean, measured_s)
+    return RateRecord(
+        value=value * seconds,
+        low=max(value - half, 0.0) * seconds if mean else None,
+        high=(value + half) * seconds if mean else None,
+    )
+
+
+def _half(mean: Estimate | None, measured_s: float) -> float:
+    """Half of the interval of a rate: it reaches at least one transaction to either side."""
+    return max(mean.high - mean.value, 1 / measured_s) if mean else 0.0
 
 
 class TimeTotal(Struct, frozen=True):

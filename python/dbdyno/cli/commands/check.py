@@ -11,6 +11,7 @@ from dbdyno.run.job import read_job
 from dbdyno.run.options import ANY_SIZE, RunOptions, SizeOptions, TargetOptions
 from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.target import refuse_passing_server
+from dbdyno.workloads.conditions import told
 from dbdyno.workloads.status import data_status
 
 app = command(
@@ -60,7 +61,7 @@ def check(
             violations = work.workload.check(connected.target, connected.control, values)
             checks = work.workload.check_conditions(connected.target, connected.control)
     broken = [one.message for one in violations]
-    broken += [one.message for one in checks if not one.ok]
+    broken += [told(one) for one in checks if not one.ok]
     if json:
         print_json({"workload": work.name, "broken": violations, "checks": checks})
     else:

@@ -1,5 +1,6 @@
 -- An order of 5 to 15 lines. One in a hundred asks for an item that does not exist, as its last: it is rolled
 -- back after all the work. Stock is locked in the order of the items, so that orders do not deadlock.
+local all_lines, remote_lines = counter("lines"), counter("remote lines")
 local rollback = statement("rollback")
 local select_warehouse = statement(
    "select w_tax from warehouse where w_id = :w", {w = "int"}, {w_tax = "decimal"})
@@ -48,6 +49,7 @@ end
 local function drawn_lines()
    local lines, all_local = {}, 1
    local count, has_unused_item = random.uniform(5, 15), in_percent(1)
+   all_lines(count)
    for number = 1, count do
       local item, supply = random.nurand(8191, c_item, 1, 100000), home
       if in_percent(1) then
@@ -58,6 +60,7 @@ local function drawn_lines()
       end
       if supply ~= home then
          all_local = 0
+         remote_lines()
       end
       lines[number] = {item = item, supply = supply, ordered = random.uniform(1, 10)}
    end

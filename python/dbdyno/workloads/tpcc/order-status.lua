@@ -1,4 +1,5 @@
 -- What has become of a customer's last order. The customer is found by last name 60 times in a hundred.
+local by_name = counter("order-status by last name")
 local select_by_name = statement([[
    select c_id, c_first, c_middle, c_last, c_balance from customer
    where c_w_id = :w and c_d_id = :d and c_last = :name order by c_first]],
@@ -21,6 +22,7 @@ function transaction()
    local d, name, c = random.uniform(1, 10), nil, nil
    if in_percent(60) then
       name = drawn_last_name()
+      by_name()
    else
       c = drawn_customer()
    end

@@ -1,4 +1,5 @@
 -- A customer pays: of the home warehouse, or 15 times in a hundred of another; found by last name 60 times.
+local remote, by_name = counter("remote payments"), counter("payment by last name")
 local select_warehouse = statement([[
    select w_name, w_street_1, w_street_2, w_city, w_state, w_zip from warehouse where w_id = :w]],
    {w = "int"})
@@ -43,10 +44,12 @@ function transaction()
    local c_w, c_d = home, d
    if in_percent(15) and scale > 1 then
       c_w, c_d = other_warehouse(), random.uniform(1, 10)
+      remote()
    end
    local name, c
    if in_percent(60) then
       name = drawn_last_name()
+      by_name()
    else
       c = drawn_customer()
    end

@@ -9,9 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
-from dbdyno.model.plan import Scalar, Script
+from dbdyno.errors import DbdynoError
+from dbdyno.model.plan import Pacing, Scalar, Script
+from dbdyno.workloads.audit import Demand, Metric, Ratio, ResponseLimit
 from dbdyno.workloads.base import Workload, script_file
 from dbdyno.workloads.invariants import (
     Bounded,
@@ -27,6 +30,14 @@ from dbdyno.workloads.tpcc.conditions import CONDITIONS
 FOLDER = Path(__file__).parent
 # The cards of the definition's deck (5.2.4.2), and the mix of the weighted draw that it permits.
 WEIGHTS = {"new-order": 10, "payment": 10, "order-status": 1, "delivery": 1, "stock-level": 1}
+# Seconds of keying and of thinking (5.2.5.7), the latter on average.
+PAUSES_S = {
+    "new-order": (18, 12),
+    "payment": (3, 12),
+    "order-status": (2, 10),
+    "delivery": (2, 5),
+    "stock-level": (2, 5),
+}
 LAST_NAME_DELTAS = [delta for delta in range(65, 120) if delta not in (96, 112)]
 CUSTOMER_A, ITEM_A = 1023, 8191
 SUMMED_SCALE_MAX = 20
@@ -42,6 +53,14 @@ def _weight_of(script: str) -> str:
 
 
 _PARAMETERS = (
+    Parameter(
+        name="pacing",
+        kind="choice",
+        default="off",
+        choices=("off", "spec"),
+        description="clients do not pause, or as the definition's terminals do, ten of which a "
+        "warehouse has",
+    ),
     Parameter(
         name="mix",
         kind="choice",
@@ -68,18 +87,33 @@ def _scripts(values: Values, sql_dialect: str) -> list[Script]:
     latest = f'local read_latest = "{_READ_LATEST.get(sql_dialect, "")}"\n'
     shared = latest + (FOLDER / "terminal.lua").read_text(encoding="utf-8")
     scripts = [script_file(FOLDER, name, sql_dialect) for name in WEIGHTS]
-    weights = [int(values[_weight_of(name)]) for name in WEIGHTS]
     return [
-        replace(script, text=shared + script.text, weight=weight)
-        for script, weight in zip(scripts, weights, strict=True)
+        replace(
+            script,
+            text=shared + script.text,
+            weight=int(values[_weight_of(script.name)]),
+            pacing=_pacing(script.name) if values["pacing"] == "spec" else UNSET,
+        )
+        for script in scripts
     ]
 
 
-def _variables(values: Values, _clients: int, seed: int) -> dict[str, Scalar]:
+def _pacing(script: str) -> Pacing:
+    keying_s, think_s = PAUSES_S[script]
+    return Pacing(keying_ns=keying_s * 10**9, think_mean_ns=think_s * 10**9)
+
+
+def _variables(values: Values, clients: int, seed: int) -> dict[str, Scalar]:
     """Return the number of warehouses and the constants of NURand, drawn once for all clients.
 
     That of the last names is as far from that of the loaded data as the definition wants.
     """
+    if values["pacing"] == "spec" and clients < int(values["scale"]):
+        raise DbdynoError(
+            "usage",
+            f"{values['scale']} warehouses have at least as many terminals, and -c is {clients}",
+            f"Each warehouse has ten: -c {10 * int(values['scale'])}",
+        )
     drawn, loaded = Random(f"NURand {seed}"), int(values["c_load"])
     near = (loaded + sign * delta for delta in LAST_NAME_DELTAS for sign in (-1, 1))
     return {
@@ -100,6 +134,57 @@ def _measures(_values: Values) -> Mapping[str, str]:
         "sum of c_payment_cnt": "select sum(c_payment_cnt) from customer",
         "sum of c_delivery_cnt": "select sum(c_delivery_cnt) from customer",
     }
+
+
+# Of the definition (9.2.2.5, 5.2.3 and 5.2.5). A delivery is executed at once, so that its limit
+# is the one for its execution; that for accepting it is 5 s.
+_MIX_MIN = {"payment": 0.43, "order-status": 0.04, "delivery": 0.04, "stock-level": 0.04}
+_LIMITS_S = {"new-order": 5, "payment": 5, "order-status": 5, "delivery": 80, "stock-level": 20}
+_BY_NAME = (0.57, 0.63)
+_REMOTE = (
+    Ratio(name="remote lines", of="remote lines", among="lines", low=0.0095, high=0.0105),
+    Ratio(name="remote payments", of="remote payments", among="payment", low=0.14, high=0.16),
+)
+
+
+def _demands(values: Values) -> tuple[Demand, ...]:
+    """Return what is audited; of one warehouse nothing can be remote."""
+    return (
+        *(
+            Ratio(name=name, of=name, among="transactions", low=least, high=None)
+            for name, least in _MIX_MIN.items()
+        ),
+        Ratio(
+            name="new orders rolled back",
+            of="new-order not committed",
+            among="new-order",
+            low=0.009,
+            high=0.011,
+        ),
+        Ratio(
+            name="lines of a new order",
+            of="lines",
+            among="new-order",
+            low=9.5,
+            high=10.5,
+            unit="each",
+        ),
+        *(_REMOTE if int(values["scale"]) > 1 else ()),
+        *(
+            Ratio(
+                name=f"{script} by last name",
+                of=f"{script} by last name",
+                among=script,
+                low=_BY_NAME[0],
+                high=_BY_NAME[1],
+            )
+            for script in ("payment", "order-status")
+        ),
+        *(
+            ResponseLimit(script=script, limit_ms=limit_s * 1000.0)
+            for script, limit_s in _LIMITS_S.items()
+        ),
+    )
 
 
 FIXED_ROWS = Unchanged(
@@ -133,6 +218,9 @@ WORKLOAD = Workload(
     laws=_laws,
     balances=(FIXED_ROWS,),
     conditions=CONDITIONS,
+    reads_all_conditions=lambda values: int(values["scale"]) <= SUMMED_SCALE_MAX,
+    metric=Metric(field="nopm", script="new-order", seconds=60.0),
+    demands=_demands,
     drawn=(data.C_LOAD,),
     variables=_variables,
     is_deck=lambda values: values["mix"] == "deck",
