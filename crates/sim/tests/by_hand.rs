@@ -8,7 +8,9 @@ use dbdyno_hist::{Counters, Shape};
 use dbdyno_load::{
     Event, HOPELESS_AFTER, OutageEvent, Port, RunShared, Settings, ShellCall, Timeline, Worker,
 };
-use dbdyno_model::{ArrivalLaw, ConnectionId, Nanos, Plan, Reply, Request, ServerError};
+use dbdyno_model::{
+    ArrivalLaw, Arrivals, ConnectionId, Nanos, Plan, Reply, Request, ServerError, Think, ThinkLaw,
+};
 use dbdyno_sim::{Asking, Drawn};
 use std::sync::Arc;
 
@@ -397,4 +399,17 @@ fn a_worker_whose_last_client_went_is_over_with_the_run() {
     there.cancel_move(ms(10_001), place, &mut Nowhere);
     answer(there, ms(10_002), 0, None);
     assert!(there.is_over());
+}
+
+#[test]
+fn a_client_that_has_paused_moves_after_its_transaction_and_pauses_once() {
+    let think = Think { law: ThinkLaw::Constant, mean_ns: ms(100) };
+    let plan = Plan { arrivals: Arrivals::Closed { think }, ..ten_seconds(2, 2) };
+    let [here, _] = &mut workers(&plan)[..] else { panic!() };
+    wake(here, ms(0));
+    here.move_client(0, 1);
+    wake(here, ms(100));
+    assert!(!here.wants_to_move(0));
+    answer(here, ms(101), 0, None);
+    assert!(here.wants_to_move(0));
 }

@@ -142,7 +142,9 @@ impl<P: Port> Turn<'_, P> {
         }
         let (now, client) = (self.now, self.client);
         let own = self.own();
-        if own.moving_to.is_some() {
+        let has_thought = matches!(own.state, State::Ready { has_thought: true });
+        // One that has paused moves after its transaction: there it would pause again.
+        if own.moving_to.is_some() && !has_thought {
             if own.is_movable() {
                 own.enter(Input::Moves);
                 self.port.release(client);
@@ -150,7 +152,6 @@ impl<P: Port> Turn<'_, P> {
             }
             own.moving_to = None;
         }
-        let has_thought = matches!(own.state, State::Ready { has_thought: true });
         if !self.is_active() {
             self.own().enter(Input::Waits(now));
             return Then::Wait;
