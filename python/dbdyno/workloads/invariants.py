@@ -155,6 +155,42 @@ class Bounded(_OfOne, frozen=True):
         )
 
 
+class Amount(Struct, frozen=True):
+    """What each committed transaction of a script adds to a number: ``least`` to ``most``."""
+
+    script: str
+    least: int
+    most: int
+
+
+class SumOfAmounts(_OfOne, frozen=True):
+    """A number must change by what the transactions of several scripts add to it.
+
+    Where amounts are between a ``least`` and a ``most``, they differ by multiples of ``step``.
+    """
+
+    amounts: tuple[Amount, ...]
+    step: int = 1
+
+    def broken(
+        self, change: Mapping[str, int], committed: Mapping[str, Committed]
+    ) -> Violation | None:
+        """Return a violation if the committed transactions cannot have added this up."""
+        added = change[self.name]
+        bounds = [(one, committed[one.script]) for one in self.amounts]
+        least = sum(min(one.least * n.at_least, one.least * n.at_most) for one, n in bounds)
+        most = sum(max(one.most * n.at_least, one.most * n.at_most) for one, n in bounds)
+        is_certain = all(n.at_least == n.at_most for _, n in bounds)
+        if least <= added <= most and not (is_certain and (added - least) % self.step):
+            return None
+        done = ", ".join(f"{n.text} of {one.script}" for one, n in bounds)
+        return Violation(
+            "sum of amounts",
+            f"{self.name} changed by {added:+}, which the committed transactions cannot have "
+            f"done: {done}",
+        )
+
+
 def verify(
     laws: tuple[Law, ...],
     before: Snapshot,
