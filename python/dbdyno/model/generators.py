@@ -117,6 +117,13 @@ class Numbered(_Law, frozen=True):
     start: int = 1
 
 
+class Padded(_Law, frozen=True):
+    """A number as text with at least ``width`` digits, zeros before it."""
+
+    of: "Generator"
+    width: int
+
+
 class Template(_Law, frozen=True):
     """A text with each ``#`` a random digit and each ``@`` a random lower-case letter."""
 
@@ -207,6 +214,7 @@ Generator: TypeAlias = (
     | Hash
     | Constant
     | Numbered
+    | Padded
     | Template
     | Text
     | LastName
@@ -244,7 +252,7 @@ def mean_number(law: Generator) -> float:
             return 0.0
 
 
-def mean_length(law: Generator) -> float:  # noqa: C901, PLR0911 (one case for each law)
+def mean_length(law: Generator) -> float:  # noqa: C901, PLR0911, PLR0912 (a case for each)
     """Return the average length of a law's values as text; NULL has none."""
     match law:
         case Null():
@@ -253,6 +261,8 @@ def mean_length(law: Generator) -> float:  # noqa: C901, PLR0911 (one case for e
             return len(text)
         case Numbered(prefix):
             return len(prefix) + _DIGITS
+        case Padded(_, width):
+            return width
         case Text(shortest, longest):
             return (shortest + longest) / 2
         case LastName():

@@ -113,6 +113,12 @@ impl Draw {
                 let _ = write!(text, "{prefix}{}", start + number as i64);
                 Value::Text(text.into())
             }
+            Generator::Padded { of, width } => match self.value(of) {
+                Value::Number(number) => {
+                    Value::Text(format!("{number:0width$}", width = usize::from(*width)).into())
+                }
+                other => other,
+            },
             Generator::Template { pattern } => {
                 Value::Text(text_by_pattern(pattern, self.chance()).into())
             }
@@ -234,6 +240,7 @@ pub(super) fn longest(law: &Generator) -> usize {
         Generator::Constant { text } => text.len(),
         Generator::Template { pattern } => pattern.len(),
         Generator::Numbered { prefix, .. } => prefix.len() + NUMBER_BYTES,
+        Generator::Padded { width, .. } => usize::from(*width),
         Generator::Text { longest, .. } => *longest as usize,
         Generator::LastName { .. } => 15,
         Generator::Joined { parts } => parts.iter().map(longest).sum(),
@@ -246,5 +253,25 @@ pub(super) fn longest(law: &Generator) -> usize {
             choices.iter().map(|choice| longest(&choice.of)).max().unwrap_or(0)
         }
         _ => NUMBER_BYTES,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RowNumber, Value, Values};
+    use dbdyno_model::Generator;
+
+    #[test]
+    fn zeros_fill_a_number_to_its_width_and_no_digit_is_cut_off() {
+        let values = Values::of_table(1, 0);
+        let padded = |number| {
+            let of = Box::new(Generator::Number { value: number });
+            let law = Generator::Padded { of, width: 4 };
+            match values.of(0, &law, RowNumber::new(0)) {
+                Value::Text(text) => text.into_owned(),
+                _ => String::new(),
+            }
+        };
+        assert_eq!([7, 1234, 12345].map(padded), ["0007", "1234", "12345"]);
     }
 }

@@ -102,6 +102,13 @@ pub enum Generator {
         /// The first number.
         start: i64,
     },
+    /// A number as text with at least so many digits, zeros before it.
+    Padded {
+        /// The number.
+        of: Box<Generator>,
+        /// The number of digits.
+        width: u8,
+    },
     /// A text with each `#` a random digit and each `@` a random lower-case letter.
     Template {
         /// The pattern.

@@ -8,7 +8,7 @@ use crate::dist::{Span, Zipf, fnv1a, last_name, non_uniform, random_text};
 use crate::lua::{fault, message_of};
 use crate::problem::Severity;
 use dbdyno_model::{Purpose, Scalar, Script, Stream, Value};
-use mlua::{Error, Function, Lua, LuaOptions, StdLib, Table};
+use mlua::{Error, Function, IntoLua, Lua, LuaOptions, StdLib, Table};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -239,12 +239,21 @@ fn add_chance(lua: &Lua, globals: &Table) -> mlua::Result<()> {
     )?;
     globals.set("random", random)?;
     globals.set("last_name", lua.create_function(|_, number: i64| Ok(last_name(number)))?)?;
-    // As text: it has more digits than Lua's numbers.
-    let hash = |_: &Lua, number: i64| Ok(fnv1a(number, 0).wrapping_abs().to_string());
     globals.set("hash", lua.create_function(hash)?)?;
     let math: Table = globals.get("math")?;
     math.set("random", mlua::Nil)?;
     math.set("randomseed", mlua::Nil)
+}
+
+/// The hash of a number: its remainder, or all of it as text, which has more digits than Lua's
+/// numbers.
+fn hash(lua: &Lua, (number, modulus): (i64, Option<i64>)) -> mlua::Result<mlua::Value> {
+    let hashed = fnv1a(number, 0).wrapping_abs();
+    match modulus {
+        None => hashed.to_string().into_lua(lua),
+        Some(modulus) if modulus > 0 => hashed.rem_euclid(modulus).into_lua(lua),
+        Some(modulus) => Err(Error::runtime(format!("a hash has no remainder by {modulus}"))),
+    }
 }
 
 /// The size of a range less one.
@@ -280,4 +289,21 @@ fn transaction_of(lua: &Lua, script: &Script) -> mlua::Result<Function> {
         .exec()?;
     own.raw_get::<Option<Function>>(TRANSACTION)?
         .ok_or_else(|| Error::runtime(format!("cannot find the function {TRANSACTION}()")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hash;
+    use crate::dist::fnv1a;
+    use mlua::Lua;
+
+    #[test]
+    fn a_hash_is_text_or_a_remainder_within_its_range() {
+        let lua = Lua::new();
+        let hashed = |modulus| hash(&lua, (7, modulus)).map(|value| value.to_string());
+        let whole = fnv1a(7, 0).wrapping_abs();
+        assert_eq!(hashed(None).unwrap().unwrap(), whole.to_string());
+        assert_eq!(hashed(Some(1000)).unwrap().unwrap(), (whole % 1000).to_string());
+        assert!(hashed(Some(0)).is_err() && hashed(Some(-3)).is_err());
+    }
 }
