@@ -33,6 +33,18 @@ def script_file(folder: Path, name: str, sql_dialect: str) -> Script:
     return Script(name=name, text=text, language="lua" if path.suffix == ".lua" else UNSET)
 
 
+def insert_if_new(sql_dialect: str) -> str:
+    """Return the pattern of an insert that leaves a row of the same key as it is.
+
+    That the row exists is a result then: PostgreSQL's error for it would end the transaction.
+    """
+    return (
+        "insert ignore into %s"
+        if sql_dialect == "mysql"
+        else "insert into %s on conflict do nothing"
+    )
+
+
 def scale_alone(values: Values, _clients: int, _seed: int) -> dict[str, Scalar]:
     """Return the one variable that most scripts start with."""
     return {"scale": values["scale"]}

@@ -1,0 +1,134 @@
+"""``tatp``: a telecom register, of which 80 % of the transactions read, by several keys.
+
+Much is asked for in vain, as often as the definition says: such a transaction is a result and no
+error. One statement that finds nothing is counted as such, and a longer transaction is rolled back,
+and so counted apart from those that are committed.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from dbdyno.model.plan import Scalar, Script
+from dbdyno.workloads.base import Workload, insert_if_new, script_file
+from dbdyno.workloads.conditions import Condition
+from dbdyno.workloads.invariants import Amount, Law, SumOfAmounts, Unchanged
+from dbdyno.workloads.parameters import Values
+from dbdyno.workloads.tatp import data
+
+FOLDER = Path(__file__).parent
+WEIGHTS = {
+    "get-subscriber-data": 35,
+    "get-new-destination": 10,
+    "get-access-data": 35,
+    "update-subscriber-data": 2,
+    "update-location": 14,
+    "insert-call-forwarding": 2,
+    "delete-call-forwarding": 2,
+}
+SUMMED_SCALE_MAX = 100
+"""Beyond, counting all rows before a run takes longer than many a run, and warms caches."""
+
+
+def scripts(_values: Values, sql_dialect: str) -> list[Script]:
+    """Return the seven scripts, each after what all of them share."""
+    shared = (FOLDER / "register.lua").read_text(encoding="utf-8")
+    shared = f'local insert_if_new = "{insert_if_new(sql_dialect)}"\n{shared}'
+    return [
+        replace(script, text=shared + script.text, weight=weight)
+        for name, weight in WEIGHTS.items()
+        for script in [script_file(FOLDER, name, sql_dialect)]
+    ]
+
+
+def _nurand_a(subscribers: int) -> int:
+    """Return the definition's constant of NURand for so many subscribers."""
+    if subscribers <= 1_000_000:
+        return 65_535
+    return 1_048_575 if subscribers <= 10_000_000 else 2_097_151
+
+
+def variables(values: Values, _clients: int, _seed: int) -> dict[str, Scalar]:
+    """Return what the scripts draw keys from."""
+    subscribers = data.subscribers(values)
+    return {"subscribers": subscribers, "nurand_a": _nurand_a(subscribers)}
+
+
+ROWS_FORWARDED = "rows of call_forwarding"
+FIXED_ROWS = Unchanged(("rows of subscriber", "rows of access_info", "rows of special_facility"))
+
+
+def measures(_values: Values) -> Mapping[str, str]:
+    """Return the queries of the numbers that the laws compare."""
+    names = ("subscriber", "access_info", "special_facility", "call_forwarding")
+    return {f"rows of {name}": f"select count(*) from {name}" for name in names}
+
+
+def laws(values: Values) -> tuple[Law, ...]:
+    """Return what a run must leave, as far as it can be read in time."""
+    if int(values["scale"]) > SUMMED_SCALE_MAX:
+        return ()
+    amounts = (Amount("insert-call-forwarding", 1, 1), Amount("delete-call-forwarding", -1, -1))
+    return (SumOfAmounts(ROWS_FORWARDED, amounts), FIXED_ROWS)
+
+
+CONDITIONS = (
+    Condition(
+        id="1",
+        claim="calls are forwarded by facilities that exist",
+        columns=("s_id", "sf_type", "start_time"),
+        broken="""
+        select cf.s_id, cf.sf_type, cf.start_time from call_forwarding cf
+        left join special_facility sf on sf.s_id = cf.s_id and sf.sf_type = cf.sf_type
+        where sf.s_id is null""",
+    ),
+    Condition(
+        id="2",
+        claim="calls are forwarded from 0, 8 or 16 o'clock, for 1 to 8 hours",
+        columns=("s_id", "sf_type", "start_time", "end_time"),
+        broken="""
+        select s_id, sf_type, start_time, end_time from call_forwarding
+        where start_time not in (0, 8, 16) or end_time - start_time not between 1 and 8""",
+    ),
+    Condition(
+        id="3",
+        claim="each subscriber has 1 to 4 facilities",
+        columns=("s_id", "facilities"),
+        broken="""
+        select s_id, sum(facilities) as facilities
+        from (
+            select s_id, 0 as facilities from subscriber
+            union all select s_id, 1 from special_facility
+        ) s
+        group by s_id having sum(facilities) not between 1 and 4""",
+    ),
+    Condition(
+        id="4",
+        claim="each subscriber has 1 to 4 kinds of access",
+        columns=("s_id", "accesses"),
+        broken="""
+        select s_id, sum(accesses) as accesses
+        from (
+            select s_id, 0 as accesses from subscriber
+            union all select s_id, 1 from access_info
+        ) s
+        group by s_id having sum(accesses) not between 1 and 4""",
+    ),
+)
+
+WORKLOAD = Workload(
+    name="tatp",
+    summary="a telecom register, mostly read by several keys, of which much is not there",
+    parameters=data.PARAMETERS,
+    data="tatp",
+    tables=data.tables,
+    scripts=scripts,
+    measures=measures,
+    laws=laws,
+    balances=(Unchanged(("rows of subscriber",)),),
+    conditions=CONDITIONS,
+    variables=variables,
+    # In a short run, all of a rare script's look-ups may be in vain.
+    misses_allowed=lambda _values: 1.0,
+)
