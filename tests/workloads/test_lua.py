@@ -209,6 +209,7 @@ def test_what_a_try_counted_that_failed_does_not_count(shop: Shop, checked: Chec
         ('\nstatement("select :a", {a = "money"})', 2, "a has the unknown type 'money'"),
         ('statement("select 1; select 2")\nfunction transaction() end', 0, "one SQL command"),
         ("error('no')", 1, "no"),
+        ("hash(7, 0)", 0, "a hash has no remainder by 0"),
         ("math.random()", 1, "attempt to call field 'random'"),
         ("os.execute('true')", 1, "attempt to index global 'os'"),
     ],
