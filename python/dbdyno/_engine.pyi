@@ -45,8 +45,8 @@ class Profile:
     def resume(self) -> None:
         """Sample again."""
 
-    def look(self) -> None:
-        """Count what the kernel has sampled by now."""
+    def look(self) -> bool:
+        """Count what was sampled by now; return whether processes or threads began meanwhile."""
 
     def take_before(self, until_ns: int) -> bytes:
         """Take what was counted in seconds that began before an instant, as JSON."""

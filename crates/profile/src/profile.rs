@@ -111,13 +111,18 @@ impl Profile {
         self.kernel.is_known()
     }
 
-    /// Count what the ring buffers hold.
-    pub fn look(&mut self) {
+    /// Count what the ring buffers hold; return whether the server has begun processes or threads
+    /// meanwhile.
+    pub fn look(&mut self) -> bool {
         let (mut samples, mut ended) = (Vec::new(), Vec::new());
+        let mut has_begun = false;
         let Self { events, family, images, lost, .. } = self;
         events.drain(|seen| match seen {
             Seen::Sample(sample) => samples.push(sample),
-            Seen::Born { pid, parent } => family.born(pid, parent),
+            Seen::Born { pid, parent } => {
+                family.born(pid, parent);
+                has_begun |= family.has(pid);
+            }
             Seen::Changed { pid } => images.forget(pid),
             Seen::Ended { pid, tid } => ended.push((pid, tid)),
             Seen::Lost { samples } => *lost += samples,
@@ -132,6 +137,7 @@ impl Profile {
                 self.images.forget(pid);
             }
         }
+        has_begun
     }
 
     /// Take what was counted in seconds that began before an instant of the monotonic clock.

@@ -174,10 +174,12 @@ fn what_begins_later_is_followed() {
         .unwrap();
     let mut profile = begun(profile_of.id());
     profile_of.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    let mut has_begun = false;
     while profile_of.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(100));
-        profile.look();
+        has_begun |= profile.look();
     }
+    assert!(has_begun);
     let taken = profile.take_before(u64::MAX);
     let late = |task: &&Task| task.title.contains("while");
     let late = taken.tasks.iter().find(late).unwrap_or_else(|| panic!("{:?}", taken.tasks));
@@ -236,6 +238,7 @@ fn nothing_is_counted_while_it_is_paused() {
     let mut child = burner();
     let mut profile = begun(child.id());
     std::thread::sleep(Duration::from_millis(500));
+    assert!(!profile.look());
     profile.pause().unwrap();
     let before = samples(&profile.take_before(u64::MAX).counts);
     std::thread::sleep(Duration::from_millis(300));

@@ -57,9 +57,10 @@ impl Profile {
         self.lock().resume().map_err(os_error)
     }
 
-    /// Counts what the kernel has sampled by now.
-    fn look(&self, py: Python<'_>) {
-        py.detach(|| self.lock().look());
+    /// Counts what the kernel has sampled by now; returns whether the server has begun processes
+    /// or threads meanwhile.
+    fn look(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.lock().look())
     }
 
     /// What was counted in seconds that began before an instant of the monotonic clock, as JSON.

@@ -25,6 +25,8 @@ from dbdyno.telemetry.publisher import FramePublisher
 SECOND_NS = 1_000_000_000
 LOOK_NS = SECOND_NS // 10
 """A process that begins is asked for its title while it exists."""
+CALM_NS = SECOND_NS // 2
+"""Between looks while the server begins no processes: each takes the load's CPU for a moment."""
 FOR_EVER_NS = 2**63
 ENDED = "the server's process ended during the load: what came after it was not profiled"
 
@@ -78,14 +80,14 @@ class ProfileTask:
             return
         self._profile.begin(started.measure_begin_ns)
         self._publish_facts(self._profile)
-        begin_ns = time.monotonic_ns()
-        looks = 1
-        while load_clock.sleep_until(begin_ns + looks * LOOK_NS):
-            if looks % (SECOND_NS // LOOK_NS):
-                self._profile.look()
-            else:
-                self._publish(self._profile.take_before(time.monotonic_ns() - SECOND_NS))
-            looks = max(looks, (time.monotonic_ns() - begin_ns) // LOOK_NS) + 1
+        now_ns = time.monotonic_ns()
+        published_ns, pause_ns = now_ns, LOOK_NS
+        while load_clock.sleep_until(now_ns + pause_ns):
+            now_ns = time.monotonic_ns()
+            pause_ns = LOOK_NS if self._profile.look() else CALM_NS
+            if now_ns - published_ns >= SECOND_NS:
+                self._publish(self._profile.take_before(now_ns - SECOND_NS))
+                published_ns = now_ns
 
     def conclude(self) -> None:
         """Publish the last seconds, and how many samples were lost."""
