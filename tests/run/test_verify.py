@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from dbdyno.analysis.statistics.effect import paired_ratio
-from dbdyno.cli.commands.explain import verification_lines
+from dbdyno.cli.commands.explain import verification_lines, with_verdict
 from dbdyno.errors import DbdynoError
+from dbdyno.explain.explain import Explanation
 from dbdyno.host.busyness import Busy
 from dbdyno.model.record import Finding, Throughput
 from dbdyno.run import quiet, verify as verifying
@@ -307,6 +308,20 @@ def test_whether_the_generator_limits_follows_the_interval(pairs, expected):
     assert expected in text
     assert "with 1 engine thread" in text
     assert "predicted" not in text
+    before = Explanation(findings=[advice()], not_looked=[], unexplained=None)
+    explanation = with_verdict(before, found)
+    if expected != "limits this load":
+        assert explanation == before
+        return
+    first, second = explanation.findings
+    assert (first.id, first.severity, first.share_of) == (
+        "cpu_generator",
+        "major",
+        "lost throughput",
+    )
+    assert first.share == pytest.approx(1 - 1 / found.measured.value)
+    assert "With 1 engine thread throughput was 1.2 times as high" in first.summary
+    assert second == before.findings[0]
 
 
 def test_less_of_a_generator_on_real_servers(home, monkeypatch):

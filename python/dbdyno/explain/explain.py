@@ -78,6 +78,13 @@ def explain(run: Run) -> Explanation:
     )
 
 
+def with_claim(explanation: Explanation, rule: Rule, claim: Claim) -> Explanation:
+    """The explanation with what an experiment showed, in place of what the rule had found."""
+    others = [found for found in explanation.findings if found.id != rule.id]
+    findings = sorted([_in_words(rule, claim), *others], key=_weight, reverse=True)
+    return msgspec.structs.replace(explanation, findings=findings)
+
+
 @once
 def explained_record(run: Run) -> RunRecord:
     """The record; the run is explained here if it was interrupted and never finished."""

@@ -60,6 +60,12 @@ class Verification(Struct, frozen=True, kw_only=True):
     pairs: list[tuple[float, float]]
     run_ids: list[str]
 
+    @property
+    def generator_limits(self) -> bool:
+        """Whether less of the load generator was more throughput."""
+        ratio = self.measured
+        return self.of == "load generator" and ratio.is_significant and ratio.value > 1
+
 
 @dataclass(frozen=True)
 class Change:

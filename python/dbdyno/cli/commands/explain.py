@@ -9,8 +9,9 @@ from cyclopts import Parameter
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, screen
 from dbdyno.errors import DbdynoError
-from dbdyno.explain.explain import explain as explained
+from dbdyno.explain.explain import Explanation, explain as explained, with_claim
 from dbdyno.explain.explanation_text import explanation_lines
+from dbdyno.explain.rules import cpu_generator
 from dbdyno.formatting import THIN_SPACE, counted, seconds, tps
 from dbdyno.layout import laid_out
 from dbdyno.run.grammar import span_ns
@@ -76,6 +77,8 @@ def explain(  # noqa: PLR0913 - how much, and what to measure
         if verify
         else None
     )
+    if verified:
+        explanation = with_verdict(explanation, verified)
     if json:
         result = {"run_id": recording.record.run_id, **msgspec.structs.asdict(explanation)}
         print_json(result | ({"verification": verified} if verified else {}))
@@ -87,6 +90,21 @@ def explain(  # noqa: PLR0913 - how much, and what to measure
         lines = [*explanation_lines(explanation, every=every), *hint, *verification]
         print_result(laid_out(lines, screen(sys.stdout)))
     return Exit.OK
+
+
+def with_verdict(explanation: Explanation, found: Verification) -> Explanation:
+    """Return the explanation with a finding if the load generator was measured to be a limit."""
+    low, high = found.measured.low, found.measured.high
+    if not found.generator_limits or low is None or high is None:
+        return explanation
+    claim = cpu_generator.GeneratorLimits(
+        share=1 - 1 / found.measured.value,
+        change=found.change,
+        throughput_ratio=found.measured.value,
+        throughput_ratio_low=low,
+        throughput_ratio_high=high,
+    )
+    return with_claim(explanation, cpu_generator.RULE, claim)
 
 
 def verification_lines(found: Verification, trial: Trial) -> list[str]:
@@ -113,9 +131,8 @@ def verification_lines(found: Verification, trial: Trial) -> list[str]:
 def _judgement(found: Verification) -> str:
     ratio = found.measured
     if found.of == "load generator":
-        limits = ratio.is_significant and ratio.value > 1
-        is_small = ratio.high is not None and ratio.high < 1 + LIMITS_MIN
-        if limits or is_small:
+        limits = found.generator_limits
+        if limits or (ratio.high is not None and ratio.high < 1 + LIMITS_MIN):
             does, there_is = ("limits", "more") if limits else ("does not limit", "no more")
             return f"The load generator {does} this load: with less of it, there is {there_is}."
         return "These runs cannot tell whether the load generator limits this load; more pairs may."
