@@ -4,7 +4,7 @@ import pytest
 
 from dbdyno.analysis.doubts import find_doubts, kind_of
 from dbdyno.analysis.processor.cpu_profile import cpu_profile, seconds_of_sample
-from dbdyno.analysis.processor.profile import cost_us, server_profile
+from dbdyno.analysis.processor.profile import cost_us, server_processes, server_profile
 from dbdyno.model.telemetry import SampleSource
 from dbdyno.report.sections.server_cpu import build
 from tests.explain.made import made_run, with_processors
@@ -60,3 +60,14 @@ def test_a_profile_that_saw_only_a_part_is_incomplete(
 def test_the_page_says_what_was_sampled():
     texts = [getattr(block, "text", "") for block in build(profiled(0.6, "cycles"))]
     assert any("cycles were sampled" in text and "30.0 s" in text for text in texts)
+
+
+def test_processes_that_were_read_only_at_the_end_are_counted_as_a_whole():
+    run = with_processors(made_run("select 1", seconds=20, ok=TPS), server=CORES, engine=0.3)
+    for of, cores in {"client": 1.2, "wal": 0.3}.items():
+        used_us = cores * 1e6 * (run.warmup + 20.5)
+        run.counters("server_tasks", {"cpu_us": used_us}, of=of, at_s=[20.5])
+    client, log = server_processes(run.loaded())
+    assert (client.processes, client.low, client.high) == ("client", None, None)
+    assert client.us == pytest.approx(1.2 / TPS * 1e6, rel=0.03)
+    assert (log.processes, log.share) == ("wal", pytest.approx(0.2))

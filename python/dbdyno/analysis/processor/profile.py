@@ -15,7 +15,7 @@ from msgspec import Struct
 from dbdyno.analysis.processor.cpu_profile import cpu_profile
 from dbdyno.analysis.processor.subsystems import subsystem_of
 from dbdyno.analysis.series.alignment import Intervals, measured_intervals, over_intervals
-from dbdyno.analysis.series.readings import Growth, growth, objects
+from dbdyno.analysis.series.readings import Growth, growth, objects, total
 from dbdyno.analysis.statistics.estimate import Series, ratio
 from dbdyno.model.counters import ServerTasks
 from dbdyno.model.record import ProcessorPart, ServerProfile
@@ -134,15 +134,15 @@ def _parts(
     every = samples.within(intervals, sum(samples.of_part.values(), np.zeros(len(samples.end_s))))
     of_all = max(float(np.nansum(every)), 1e-9)
     found = [
-        _recorded(part, samples.within(intervals, us), intervals, of_all)
+        _recorded(part, samples.within(intervals, us), intervals.committed, of_all)
         for part, us in islice(samples.together(whole).items(), most)
     ]
     return sorted(filter(None, found), key=lambda part: part.us, reverse=True)
 
 
-def _recorded(part: Part, us: Series, intervals: Intervals, of_all: float) -> ProcessorPart | None:
+def _recorded(part: Part, us: Series, committed: Series, of_all: float) -> ProcessorPart | None:
     known = ~np.isnan(us)
-    of = ratio(us[known], intervals.committed[known])
+    of = ratio(us[known], committed[known])
     if of is None:
         return None
     return ProcessorPart(
@@ -159,13 +159,22 @@ def _recorded(part: Part, us: Series, intervals: Intervals, of_all: float) -> Pr
 
 @once
 def server_processes(run: Run) -> list[ProcessorPart]:
-    """CPU time by kind of process as the kernel counts it, the largest first; also unprofiled."""
+    """CPU time by kind of process as the kernel counts it, the largest first; also unprofiled.
+
+    Thousands of processes are read so rarely that no interval is covered: what they used is then
+    that of the measured part as a whole, and has no interval.
+    """
     intervals = measured_intervals(run)
+    committed = intervals.committed
     used = {
         of: over_intervals(grown, intervals)
         for of in objects(run, ServerTasks.source)
         if (grown := growth(run, ServerTasks.cpu_us, of))
     }
+    if all(np.isnan(us).all() for us in used.values()):
+        committed = committed.sum(keepdims=True)
+        totals_us = {of: total(run, ServerTasks.cpu_us, of) for of in used}
+        used = {of: np.array([us]) for of, us in totals_us.items() if us is not None}
     of_all = max(sum(float(np.nansum(us)) for us in used.values()), 1e-9)
-    found = [_recorded(Part(of), us, intervals, of_all) for of, us in used.items()]
+    found = [_recorded(Part(of), us, committed, of_all) for of, us in used.items()]
     return sorted(filter(None, found), key=lambda part: part.us, reverse=True)
