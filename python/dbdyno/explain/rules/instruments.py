@@ -5,7 +5,8 @@ backends that serve the load.
 
 Arithmetic: samples of the profile in these functions, over all samples of these backends; that part
 of the clients' time on a CPU, and, of their time waiting for one, the part of the CPU time in use.
-What instruments make of the functions that call them is not in it: this is a lower bound.
+What instruments make of the functions that call them is not in it: this is a lower bound. At most
+it is that with all that serves others, such as locks, into which compilers put instruments.
 
 Source: MariaDB manual, *Performance Schema*; PostgreSQL manual, *track_io_timing*.
 
@@ -15,7 +16,7 @@ Wrong when: production runs with the same instruments: then it is a part of its 
 from typing import ClassVar
 
 from dbdyno.explain.needs import LackingError, server_facts
-from dbdyno.explain.resources.server_work import WorkClaim, claim_of, work_on
+from dbdyno.explain.resources.server_work import WorkClaim, claim_of, with_services, work_on
 from dbdyno.explain.resources.settings import is_on
 from dbdyno.explain.rule import NotFound, Rule
 from dbdyno.model.run import Run
@@ -61,7 +62,8 @@ def look(run: Run) -> WorkClaim | NotFound:
     """Where a setting explains it, less is spoken of."""
     settings = _settings(run)
     ordinary = 0.0 if settings else ORDINARY
-    return claim_of(run, Instruments, work_on("statistics", "clocks"), ordinary, settings=settings)
+    its = work_on("statistics", "clocks")
+    return claim_of(run, Instruments, its, ordinary, with_services(run, its), settings=settings)
 
 
 def _settings(run: Run) -> list[str]:
