@@ -15,7 +15,7 @@ from msgspec import Struct
 from dbdyno.analysis.processor.cpu_profile import cpu_profile
 from dbdyno.analysis.processor.subsystems import subsystem_of
 from dbdyno.analysis.series.alignment import Intervals, measured_intervals, over_intervals
-from dbdyno.analysis.series.readings import Growth, growth, objects, total
+from dbdyno.analysis.series.readings import Growth, Span, growth, objects, total
 from dbdyno.analysis.statistics.estimate import Series, ratio
 from dbdyno.model.counters import ServerTasks
 from dbdyno.model.record import ProcessorPart, ServerProfile
@@ -173,7 +173,9 @@ def server_processes(run: Run) -> list[ProcessorPart]:
     }
     if all(np.isnan(us).all() for us in used.values()):
         committed = committed.sum(keepdims=True)
-        totals_us = {of: total(run, ServerTasks.cpu_us, of) for of in used}
+        # The last reading also has what sessions use at their end.
+        measured = Span(end_s=float(intervals.end_s.max(initial=0.0)))
+        totals_us = {of: total(run, ServerTasks.cpu_us, of, measured) for of in used}
         used = {of: np.array([us]) for of, us in totals_us.items() if us is not None}
     of_all = max(sum(float(np.nansum(us)) for us in used.values()), 1e-9)
     found = [_recorded(Part(of), us, committed, of_all) for of, us in used.items()]
