@@ -4,7 +4,8 @@ use crate::{Counters, Latencies, Rows};
 use dbdyno_model::{FailureClass, Nanos, ServerError, StatementId};
 use std::collections::BTreeMap;
 
-/// How many of an interval's slowest transactions are kept.
+/// How many of an interval's slowest transactions are kept, besides the slowest of each script: the
+/// order of a script's statements may be known from these alone.
 const SLOWEST_KEPT: usize = 3;
 
 /// A failure's class and the server's own code.
@@ -261,10 +262,9 @@ impl Tally {
         self.round_trips += other.round_trips;
         self.bytes_sent += other.bytes_sent;
         self.bytes_received += other.bytes_received;
-        other
-            .slowest
-            .iter()
-            .for_each(|slow| self.consider_slow(slow.done - slow.due, || slow.clone()));
+        for slow in &other.slowest {
+            self.consider_slow(slow.script, slow.done - slow.due, || slow.clone());
+        }
     }
 
     /// Records the execution of a statement, which may be a new one: its latency and the rows that
@@ -281,16 +281,35 @@ impl Tally {
         own.rows.add(Rows { touched: rows, executions_without: u64::from(rows == 0) });
     }
 
-    /// Keeps the transaction if it is among the slowest; `describe` is called only then.
+    /// Keeps the transaction if it is among the slowest, of all or of its script; `describe` is
+    /// called only then.
     #[inline]
-    pub fn consider_slow(&mut self, response: Nanos, describe: impl FnOnce() -> Slow) {
-        let full = self.slowest.len() == SLOWEST_KEPT;
-        if full && self.slowest.last().is_some_and(|last| last.done - last.due >= response) {
+    pub fn consider_slow(
+        &mut self,
+        script: usize,
+        response: Nanos,
+        describe: impl FnOnce() -> Slow,
+    ) {
+        let is_slower = |slow: &Slow| slow.done - slow.due >= response;
+        let is_full = self.slowest.get(SLOWEST_KEPT - 1).is_some_and(is_slower);
+        if is_full && self.slowest.iter().any(|slow| slow.script == script && is_slower(slow)) {
             return;
         }
-        let place = self.slowest.partition_point(|slow| slow.done - slow.due >= response);
+        let place = self.slowest.partition_point(is_slower);
         self.slowest.insert(place, describe());
-        self.slowest.truncate(SLOWEST_KEPT);
+        self.drop_faster();
+    }
+
+    /// Drops those that are now among the slowest neither of all nor of their script.
+    fn drop_faster(&mut self) {
+        let mut place = SLOWEST_KEPT;
+        while let Some(script) = self.slowest.get(place).map(|slow| slow.script) {
+            if self.slowest[..place].iter().any(|slow| slow.script == script) {
+                self.slowest.remove(place);
+            } else {
+                place += 1;
+            }
+        }
     }
 }
 
@@ -299,10 +318,10 @@ mod tests {
     use super::{FailedTry, Rows, Shape, Slow, Tally, add_failure};
     use dbdyno_model::{Nanos, ServerError, StatementId};
 
-    fn slow(response: u64) -> Slow {
+    fn slow(script: usize, response: u64) -> Slow {
         let statements = Vec::new();
         Slow {
-            script: 0,
+            script,
             client: 0,
             number: 0,
             due: Nanos(0),
@@ -377,9 +396,26 @@ mod tests {
     fn the_slowest_are_kept_in_order() {
         let mut tally = Tally::new(SHAPE);
         for response in [5, 1, 9, 7, 3, 8] {
-            tally.consider_slow(Nanos(response), || slow(response));
+            tally.consider_slow(0, Nanos(response), || slow(0, response));
         }
         let kept: Vec<u64> = tally.slowest.iter().map(|slow| slow.done.0).collect();
         assert_eq!(kept, [9, 8, 7]);
+    }
+
+    #[test]
+    fn the_slowest_of_each_script_is_kept_besides() {
+        let (mut tally, mut other) = (Tally::new(SHAPE), Tally::new(SHAPE));
+        let mut consider = |script, response| {
+            tally.consider_slow(script, Nanos(response), || slow(script, response));
+        };
+        for (script, response) in
+            [(1, 2), (0, 5), (0, 6), (0, 7), (2, 1), (1, 3), (0, 8), (3, 4), (3, 9)]
+        {
+            consider(script, response);
+        }
+        other.consider_slow(2, Nanos(4), || slow(2, 4));
+        tally.merge(&other);
+        let kept: Vec<_> = tally.slowest.iter().map(|slow| (slow.script, slow.done.0)).collect();
+        assert_eq!(kept, [(3, 9), (0, 8), (0, 7), (2, 4), (1, 3)]);
     }
 }

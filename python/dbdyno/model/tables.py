@@ -316,7 +316,7 @@ class Failures(OfInterval):
 
 
 class Slowest(OfInterval):
-    """One of the slowest transactions of an interval."""
+    """One of the slowest transactions of an interval, or the slowest of its script."""
 
     script = column(U16, _SCRIPT)
     client = column(U32, "number of the client, from 0")

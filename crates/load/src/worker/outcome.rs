@@ -199,8 +199,9 @@ impl<P: Port> Turn<'_, P> {
 
     fn consider_slow(&mut self, transaction: &Transaction) {
         let (now, own) = (self.now, &self.worker.clients[self.client]);
-        self.worker.intervals.tally.consider_slow(now - transaction.due, || Slow {
-            script: transaction.script,
+        let (script, response) = (transaction.script, now - transaction.due);
+        self.worker.intervals.tally.consider_slow(script, response, || Slow {
+            script,
             client: own.id,
             number: transaction.number,
             due: transaction.due,

@@ -153,7 +153,7 @@ class EngineInterval(Struct, frozen=True):
 
 
 class SlowTransaction(Struct, frozen=True):
-    """One of the slowest transactions of an interval."""
+    """One of the slowest transactions of an interval, or the slowest of its script."""
 
     script: int
     client: int
