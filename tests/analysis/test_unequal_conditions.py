@@ -310,6 +310,18 @@ def test_variables_of_scripts_are_not_data_parameters():
     assert workload_parameters(run.record, run.plan) == {"scale": 1}
 
 
+def test_variables_of_a_workloads_lua_are_data_parameters_if_they_are_given():
+    """Others are drawn for the run, or follow from parameters."""
+    script = {**SCRIPT, "language": "lua"}
+    drawn = {"scripts": [script], "variables": {"scale": 1, "hot": 5, "c_last": 157}}
+    run = conditions(plan=drawn)
+    assert workload_parameters(run.record, run.plan) == {"scale": 1}
+    known = {run.record.workload: {"hot": "1000"}}
+    assert workload_parameters(run.record, run.plan, known) == {"scale": 1, "hot": 5}
+    given = recorded(run, command=["tpcc", "--define", "hot=5"])
+    assert workload_parameters(given.record, given.plan) == {"scale": 1, "hot": 5}
+
+
 def test_a_run_that_counts_transactions_has_no_length():
     counting = {"stages": [{"duration_ns": None, "clients": None, "rate_tps": None}]}
     other = conditions(plan={**counting, "transactions_per_client": 100})

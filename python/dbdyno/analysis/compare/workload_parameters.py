@@ -45,18 +45,22 @@ def workload_parameters(
     record: RunRecord, plan: Plan, defaults: Defaults = NO_DEFAULTS
 ) -> dict[str, Scalar]:
     """The parameters by name, without those that equal their defaults."""
+    of_workload = defaults.get(record.workload, {})
+    defined = {
+        value.partition("=")[0]: value.partition("=")[2]
+        for word, value in pairwise(record.command)
+        if word == "--define"
+    }
+    parameters = {"scale", *of_workload, *defined}
+    is_lua = any(script.language == "lua" for script in plan.scripts)
     planned = {  # but for the clients, and what scripts set: these do not describe the data
         name: value
         for name, value in plan.variables.items()
         if value is not None
         and name != "clients"
         and not any(f"\\set {name} " in one.text for one in plan.scripts)
-    }
-    of_workload = defaults.get(record.workload, {})
-    defined = {
-        value.partition("=")[0]: value.partition("=")[2]
-        for word, value in pairwise(record.command)
-        if word == "--define"
+        # A workload's Lua also has variables that follow from parameters, or are drawn for the run.
+        and (name in parameters or not is_lua)
     }
     given_parameters = _unlike(defined, of_workload)
     return {**given_parameters, **_script_options(plan), **planned}
