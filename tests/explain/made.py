@@ -1,7 +1,7 @@
 """Made-up runs for the rules: a bare one, and additions that several tests share."""
 
 from dbdyno.model.telemetry import IndexFacts, ServerFacts, TableFacts, WaitCount
-from tests.support.recordings import MadeRun
+from tests.support.recordings import MadeRun, changed
 
 CORE_S = 1e6  # in microseconds, as the kernel counts
 
@@ -12,6 +12,13 @@ def made_run(*statements, ok=1000, seconds=60, clients=8, **more):
     for sql in statements:
         run.statement(sql)
     return run
+
+
+def in_lua(run):
+    """The run as if its scripts were a workload's Lua."""
+    loaded = run.loaded()
+    scripts = [{**one, "language": "lua"} for one in loaded.as_recorded.plan["scripts"]]
+    return changed(loaded, plan={"scripts": scripts})
 
 
 def with_processors(run, *, server, engine=0.1, others=0.0, stolen=0.0, cores=2):

@@ -5,11 +5,11 @@ from inline_snapshot import snapshot
 from msgspec.structs import replace
 
 from dbdyno.analysis.summarize import full_record
-from dbdyno.explain.locks.row_holds import bound_tps, row_holds, while_held
+from dbdyno.explain.locks.row_holds import bound_tps, row_holds
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.formatting import percent
 from dbdyno.model.telemetry import PlanFacts, ServerFacts
-from tests.explain.made import facts, made_run, table as made_table
+from tests.explain.made import facts, in_lua, made_run, table as made_table
 from tests.explain.rule_outcomes import outcome_of, text_of
 from tests.explain.tpcb import (
     ACCOUNTS,
@@ -105,11 +105,6 @@ def test_without_facts_there_is_a_queue_but_no_bound():
     assert finding.certainty == "likely"
 
 
-def test_a_row_is_held_to_the_end_of_the_transaction():
-    case = queue(6, 8, tps=2000).loaded()
-    assert while_held(case, BRANCHES) == [INSERT, END]
-
-
 def test_no_bound_is_claimed_where_holders_pause():
     """A holder that pauses has the row for longer than its statements take."""
     pausing = behind(TELLERS, 12, blocker=-1, root=-1, state="idle in transaction")
@@ -136,33 +131,21 @@ def test_no_bound_is_claimed_that_was_exceeded():
     assert "2\u202f500 TPS, but 5\u202f000 were measured" in finding.seen[-1]
 
 
-def test_outside_of_a_transaction_each_statement_is_its_own():
-    run = MadeRun().statement("UPDATE a SET b = 1;").statement("UPDATE b SET c = 1;")
-    assert while_held(run.loaded(), 0) == [0]
-    run = MadeRun()
-    for sql in ("BEGIN;", "SELECT 1;", "COMMIT;", "UPDATE a SET b = 1;", "SELECT 2;"):
-        run.statement(sql)
-    assert while_held(run.loaded(), 3) == [3]
-
-
-def in_lua(run):
-    scripts = [{**one, "language": "lua"} for one in run.as_recorded.plan["scripts"]]
-    return changed(run, plan={"scripts": scripts})
-
-
-def test_what_follows_is_not_known_where_statements_are_declared_in_any_order():
+def test_no_bound_is_known_where_statements_are_declared_in_any_order():
     """Among them BEGIN and COMMIT, side by side: a hold of nothing would allow any throughput."""
-    case = in_lua(queue(6, 8, tps=2000).loaded())
-    assert while_held(case, BRANCHES) == []
+    case = in_lua(queue(6, 8, tps=2000))
     assert {hold.hold_s for hold in row_holds(case)} == {None}
     finding = outcome_of(RULE, case)
     assert "held for" not in finding.summary
     assert finding.evidence["bound_tps"] is None
 
 
-def test_each_statement_of_such_a_script_without_transactions_is_its_own():
-    run = MadeRun().statement("UPDATE a SET b = 1;").statement("UPDATE b SET c = 1;")
-    assert while_held(in_lua(run.loaded()), 0) == [0]
+def test_it_is_known_by_the_transactions_that_were_kept():
+    """Tellers shield branches by the order of execution, whatever that of the declarations."""
+    run = queue(6, 8, tps=2000).kept(*range(END + 1))
+    assert text_of(outcome_of(RULE, in_lua(run))) == text_of(outcome_of(RULE, run))
+    turned = queue(6, 8, tps=2000).kept(0, ACCOUNTS, 2, BRANCHES, TELLERS, INSERT, END)
+    assert outcome_of(RULE, in_lua(turned)).evidence["shield_relation"] is None
 
 
 def test_nothing_is_found_without_waits():
@@ -196,6 +179,19 @@ def test_the_few_that_wait_behind_a_long_queue_are_not_said_to_be_none():
     finding = outcome_of(RULE, queue(400, 3, tps=2000).latency(BRANCHES, 0.3, count=2000))
     assert finding.title == "Row-lock convoy: pgbench_tellers shields pgbench_branches"
     assert any("On average 3 clients wait for the 1 row" in line for line in finding.seen)
+
+
+def test_no_client_waits_for_a_row_where_its_transaction_begins():
+    """It has got the row of its last one: a sample of locks is older than that of sessions."""
+    run = MadeRun(1000, clients=8, seconds=20, scripts={"write": "", "read": ""})
+    update, begin = 0, 1
+    run.statement("UPDATE pgbench_tellers SET tbalance = :n WHERE tid = :tid")
+    run.statement("BEGIN", script=1).statement("SELECT 1 FROM pgbench_tellers", script=1)
+    run.latency(update, 1.0)
+    at_both = [replace(behind(TELLERS, 3), waiter=at) for at in (update, begin)]
+    for number in range(1, 21):
+        run.look(number * 0.5, [waiting(update, 3), waiting(begin, 3)], at_both)
+    assert [hold.statement for hold in row_holds(run.loaded())] == [update]
 
 
 def test_a_waiter_seen_at_another_statement_counts_where_its_row_is_changed():

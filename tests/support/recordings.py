@@ -319,6 +319,21 @@ class MadeRun:
             )
         return self
 
+    def kept(self, *statements: int, script: int = 0) -> "MadeRun":
+        """Add one of the slowest transactions, with these statements in order."""
+        self._builders["slowest"].add(
+            interval=0,
+            script=script,
+            client=0,
+            number=0,
+            time_s=1.0,
+            response_ms=1.0,
+            service_ms=1.0,
+            tries=1,
+            statements=[{"statement": number, "ms": 1.0} for number in statements],
+        )
+        return self
+
     def connects(self, mean_ms: float, *, count: int = 1000) -> "MadeRun":
         """Add this many connects to each interval."""
         for interval in range(len(self.begin_s)):

@@ -183,12 +183,27 @@ def _statements(run: Run, spent: Budget) -> list[StatementTime]:
 
 def statement_means_ms(run: Run) -> dict[int, float]:
     """The mean latency of each statement in the measured part, as the engine timed it."""
-    statements, intervals = run.statements, run.intervals
-    measured = np.isin(statements.interval, intervals.interval[intervals.phase != "warmup"])
-    number, count = statements.statement[measured], statements.count[measured]
-    times = np.bincount(number, count * statements.mean_ms[measured].astype(float))
-    counts = np.bincount(number, count)
+    statements, is_measured = run.statements, _is_measured(run)
+    times = np.bincount(
+        statements.statement[is_measured],
+        (statements.count * statements.mean_ms.astype(float))[is_measured],
+    )
     return {
-        statement: float(times[statement] / counts[statement])
-        for statement in np.flatnonzero(counts).tolist()
+        statement: float(times[statement] / count)
+        for statement, count in statement_counts(run).items()
     }
+
+
+def statement_counts(run: Run) -> dict[int, int]:
+    """How often each statement was executed in the measured part, if it was."""
+    statements, is_measured = run.statements, _is_measured(run)
+    counts = np.bincount(statements.statement[is_measured], statements.count[is_measured])
+    return {statement: int(counts[statement]) for statement in np.flatnonzero(counts).tolist()}
+
+
+def _is_measured(run: Run) -> np.ndarray:
+    intervals = run.intervals
+    found: np.ndarray = np.isin(
+        run.statements.interval, intervals.interval[intervals.phase != "warmup"]
+    )
+    return found

@@ -57,6 +57,11 @@ class Convoy(Struct, frozen=True, kw_only=True):
         return _before(self.holds, self.hot)
 
     @property
+    def hot_holds(self) -> list[RowHold]:
+        """The ways in which rows of the hot table are held: by one script or several."""
+        return [hold for hold in self.holds if hold.relation == self.hot.relation]
+
+    @property
     def of_bound(self) -> float | None:
         """Measured / bound."""
         return self.measured_tps / self.bound_tps if self.bound_tps else None
@@ -179,8 +184,7 @@ def _before(holds: list[RowHold], hot: RowHold) -> list[RowHold]:
     return [
         hold
         for hold in holds
-        if hold.script == hot.script
-        and hold.statement < hot.statement
+        if hot.statement in hold.while_held
         and hold.relation != hot.relation
         and hold.rows is not None
     ]

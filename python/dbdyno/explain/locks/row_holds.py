@@ -1,7 +1,7 @@
 """The rows that clients queue for: who waits at which statement, and how long a row is held.
 
-    hold = Σ over the statements after the locking one to the end of its transaction
-           of (mean latency − its own waits for locks)
+    hold = Σ over the executions after the locking one to the end of its transaction
+           of (mean latency − the statement's own waits for locks)
 
 Lock waits of later statements are excluded: they are other rows' queues. The time of the locking
 statement after it gets its row is excluded, and the way back of the commit, by which time the row
@@ -12,7 +12,9 @@ itself counts. The rules decide what a queue means.
 """
 
 import math
+import re
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
@@ -20,7 +22,8 @@ from dbdyno.analysis.search.bounds import row_hold_bound_tps
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.lock_queue import Edge, LockQueue, statement_means_ms
 from dbdyno.analysis.waits.lock_waits import ROW_LOCKS
-from dbdyno.explain.needs import growth_if_reported, queue_of
+from dbdyno.explain.needs import client_time, growth_if_reported, queue_of
+from dbdyno.explain.statements.executions import executed_after
 from dbdyno.explain.statements.script_text import commands, depend_on
 from dbdyno.explain.statements.sql import Sql, dialect_of, fits, stands_for_many, the_one
 from dbdyno.explain.statements.statements import (
@@ -37,15 +40,16 @@ from dbdyno.model.telemetry import NO_STATEMENT
 
 UNKNOWN = "an unknown table"
 _SLIP = 0.01
-"""A smaller part of row waits is sampling error: a sample is not taken at a single instant."""
+"""A smaller part of row waits is sampling error: a sample is not taken at a single instant.
+
+So a client that has got its row may seem to wait where its next transaction begins.
+"""
 _ONE = 1.5
 """Rows that a statement changes: counters and executions do not begin and end at one instant."""
 _ISOLATION = ("transaction_isolation", "tx_isolation")
 _LETTING_GO = frozenset({"READ-COMMITTED", "READ-UNCOMMITTED"})
 _SCALE = "scale"
 """The script variable for the size of the data."""
-_BEGINS = frozenset({"begin", "start"})
-_ENDS = frozenset({"end", "commit", "rollback", "abort"})
 
 
 class RowHold(Struct, frozen=True, kw_only=True):
@@ -55,11 +59,11 @@ class RowHold(Struct, frozen=True, kw_only=True):
     waits there, because the queue before them may be the reason for that.
     ``script_share`` is the share of the transactions that run it. ``rows``, ``hold_s`` and
     ``taken_s`` are None if they are not known; the last is the hold with its waits for other locks.
-    ``is_alone`` is true if it is the whole transaction, ``is_named`` if its text contains the
-    table: otherwise a trigger or the like locks for it. ``locks_first`` is true if it locks the
-    first of the rows that qualify, which is the same one for all clients. ``locks_all`` is true if
-    it finds its rows by reading the whole table and locks what it reads, ``is_drawn_over_scale`` if
-    the range of its keys grows with the size of the data.
+    ``is_named`` is true if its text contains the table: otherwise a trigger or the like locks for
+    it. ``locks_first`` is true if it locks the first of the rows that qualify, which is the same
+    one for all clients. ``locks_all`` is true if it finds its rows by reading the whole table and
+    locks what it reads, ``is_drawn_over_scale`` if the range of its keys grows with the size of the
+    data.
     """
 
     statement: int
@@ -72,11 +76,24 @@ class RowHold(Struct, frozen=True, kw_only=True):
     hold_range_s: tuple[float, float] | None = None
     """Between what the hold is, given what a client cannot see of it."""
     taken_s: float | None = None
-    is_alone: bool = False
+    while_held: Mapping[int, float] = {}
+    """The executions that follow until its end, by statement; itself if it is all of it."""
+    on_the_way_s: float | None = None
+    """The part of the hold in which requests and answers were on the way, without lock waits."""
     is_named: bool = True
     locks_first: bool = False
     locks_all: bool = False
     is_drawn_over_scale: bool = False
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is a whole transaction."""
+        return [*self.while_held] == [self.statement]
+
+    @property
+    def executions(self) -> float:
+        """The number of statements that follow while the row is held."""
+        return 0.0 if self.is_alone else sum(self.while_held.values())
 
 
 def row_holds(run: Run) -> list[RowHold]:
@@ -92,7 +109,11 @@ def row_holds(run: Run) -> list[RowHold]:
         for (script, relation), edges in queues.items()
     ]
     least_s = _SLIP * sum(hold.waiting_s for hold in holds)
-    worth_it = [hold for hold in holds if hold.waiting_s >= least_s]
+    worth_it = [
+        hold
+        for hold in holds
+        if hold.waiting_s >= least_s and not _sql_of(run, hold.statement).begins_transaction
+    ]
     behind = [
         _row_hold(run, queue, _Queue(script, relation, queues.get((script, relation), [])))
         for script, relation in _shielded(run, worth_it)
@@ -114,7 +135,7 @@ def _shielded(run: Run, seen: list[RowHold]) -> list[tuple[int, str]]:
     known = {(hold.script, hold.relation) for hold in seen}
     found: dict[tuple[int, str], None] = {}
     for hold in seen:
-        for number in while_held(run, hold.statement):
+        for number in executed_after(run, hold.statement):
             relation = _recorded(run, _statement(run, number).sql.locked_table)
             few = relation and (_rows_of(run, relation) or math.inf) < clients
             if relation and few and (hold.script, relation) not in known:
@@ -153,10 +174,11 @@ def _row_hold(run: Run, queue: LockQueue, of: _Queue) -> RowHold:
         relation=of.relation,
         waiting_s=sum(edge.client_seconds for edge in of.edges),
         rows=None if locks_all else _rows_to_lock(run, statement, of.relation),
-        hold_s=hold_s(run, queue, statement),
+        hold_s=_hold_s(run, queue, statement),
         hold_range_s=_hold_range_s(run, queue, statement),
         taken_s=_taken_s(run, statement),
-        is_alone=while_held(run, statement) == [statement],
+        while_held=executed_after(run, statement),
+        on_the_way_s=_on_the_way_s(run, statement),
         is_named=named,
         locks_first=sql.locks_the_first,
         locks_all=locks_all,
@@ -178,9 +200,12 @@ def _locks_all(run: Run, statement: int, relation: str) -> bool:
 
 
 def _is_drawn_over_scale(run: Run, statement: int) -> bool:
+    """Lua computes keys in ways that are not followed: it counts if it knows the size at all."""
     of = _statement(run, statement)
-    script = run.plan.scripts[of.script].text
-    found = commands(script, dialect_of(run.database))
+    script = run.plan.scripts[of.script]
+    if script.language == "lua":
+        return bool(re.search(rf"\b{_SCALE}\b", script.text))
+    found = commands(script.text, dialect_of(run.database))
     return depend_on(_SCALE, of.sql.choosing_variables, found)
 
 
@@ -247,6 +272,18 @@ def bound_range_tps(holds: list[RowHold], relation: str) -> tuple[float, float] 
     return (low, high) if low is not None and high is not None else None
 
 
+def bound_in_one_request_tps(holds: list[RowHold], relation: str) -> float | None:
+    """The bound if no request and no answer were on the way while the row is held."""
+    of_it = [hold for hold in holds if hold.relation == relation]
+    return _bound_tps([(hold, _without_way_s(hold)) for hold in of_it])
+
+
+def _without_way_s(hold: RowHold) -> float | None:
+    if hold.hold_s is None or hold.on_the_way_s is None:
+        return None
+    return hold.hold_s if hold.is_alone else max(hold.hold_s - hold.on_the_way_s, 0.0)
+
+
 def _bound_tps(held: list[tuple[RowHold, float | None]]) -> float | None:
     ways = [
         (hold.script_share / hold.rows, hold_s)
@@ -256,22 +293,18 @@ def _bound_tps(held: list[tuple[RowHold, float | None]]) -> float | None:
     return row_hold_bound_tps(ways) if held and len(ways) == len(held) else None
 
 
-def hold_s(run: Run, queue: LockQueue, statement: int) -> float | None:
+def _hold_s(run: Run, queue: LockQueue, statement: int) -> float | None:
     """How long its row is held; None if a statement was not timed, or which follow is not known."""
-    means_ms = statement_means_ms(run)
     lock_ms = {time.statement: time.lock_ms for time in queue.statements}
-    held = while_held(run, statement)
-    if not held or any(later not in means_ms for later in held):
-        return None
-    return sum(means_ms[later] - lock_ms.get(later, 0.0) for later in held) / 1e3
+    return _sum_s(run, statement, lambda later, mean_ms: mean_ms - lock_ms.get(later, 0.0))
 
 
 def _hold_range_s(run: Run, queue: LockQueue, statement: int) -> tuple[float, float] | None:
     """From one that ends a round trip earlier to one that begins with the locking statement."""
-    means_ms, held_s = statement_means_ms(run), hold_s(run, queue, statement)
+    means_ms, held_s = statement_means_ms(run), _hold_s(run, queue, statement)
     if held_s is None or statement not in means_ms:
         return None
-    if while_held(run, statement) == [statement]:
+    if [*executed_after(run, statement)] == [statement]:
         begun_s = 0.0
     else:
         waited_ms = sum(one.lock_ms for one in queue.statements if one.statement == statement)
@@ -279,32 +312,27 @@ def _hold_range_s(run: Run, queue: LockQueue, statement: int) -> tuple[float, fl
     return max(held_s - min(means_ms.values()) / 1e3, 0.0), held_s + begun_s
 
 
+def _on_the_way_s(run: Run, statement: int) -> float | None:
+    """The part of the hold in which the server had nothing to do for the transaction."""
+    spent = client_time(run)
+
+    def way_ms(later: int, mean_ms: float) -> float:
+        whole = spent.share(statement=later)
+        return mean_ms * spent.share("client_or_network", statement=later) / whole if whole else 0.0
+
+    return _sum_s(run, statement, way_ms)
+
+
 def _taken_s(run: Run, statement: int) -> float | None:
-    means_ms = statement_means_ms(run)
-    held = while_held(run, statement)
-    is_known = held and means_ms.keys() >= {*held}
-    return sum(means_ms[later] for later in held) / 1e3 if is_known else None
+    return _sum_s(run, statement, lambda _, mean_ms: mean_ms)
 
 
-def while_held(run: Run, statement: int) -> list[int]:
-    """The statements after it that run in the same transaction of the server.
-
-    Outside of BEGIN and COMMIT each statement is a transaction of its own: itself. Empty if it is
-    not known: the Lua of a workload declares its statements in any order, BEGIN and COMMIT too.
-    """
-    script = _statement(run, statement).script
-    own = [one for one in statements_of(run) if one.script == script]
-    if run.plan.scripts[script].language == "lua" and any(one.sql.verb in _BEGINS for one in own):
-        return []
-    before = [one for one in own if one.number < statement]
-    opened = [one.number for one in before if one.sql.verb in _BEGINS]
-    closed = [one.number for one in before if one.sql.verb in _ENDS]
-    if not opened or max(closed, default=-1) > opened[-1]:
-        return [statement]
-    after = [one for one in own if one.number > statement]
-    ends = (one.number for one in after if one.sql.verb in _ENDS)
-    end = next(ends, own[-1].number)
-    return [one.number for one in after if one.number <= end] or [statement]
+def _sum_s(run: Run, statement: int, part_ms: Callable[[int, float], float]) -> float | None:
+    """A part of each mean latency, summed up over the executions while the row is held."""
+    means_ms, held = statement_means_ms(run), executed_after(run, statement)
+    if not held or not means_ms.keys() >= held.keys():
+        return None
+    return sum(times * part_ms(later, means_ms[later]) for later, times in held.items()) / 1e3
 
 
 def _statement(run: Run, number: int) -> Statement:

@@ -6,11 +6,15 @@ host that is short; if it is long there is a network between, or it waits for a 
 
 from msgspec import Struct
 
+from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.needs import client_time, committed, needed
 from dbdyno.model.run import Run
 
 WITHIN_A_MACHINE_S = 100e-6
 """Two wake-ups and two copies take tens of microseconds; anything longer is farther away."""
+
+_IN_ONE_REQUEST = {"tpcc": "style=procedures"}
+"""The parameters with which workloads send a transaction as one request, by name."""
 
 
 class NetworkTime(Struct, frozen=True, kw_only=True):
@@ -29,6 +33,13 @@ class NetworkTime(Struct, frozen=True, kw_only=True):
     def beyond_machine(self) -> float:
         """The share of client time on the network beyond what it takes within one host."""
         return self.own * max(1 - WITHIN_A_MACHINE_S / self.trip_s, 0.0) if self.trip_s else 0.0
+
+
+def one_request_option(run: Run) -> str:
+    """The option that has its workload send a transaction as one request; empty if it has none."""
+    record = full_record(run)
+    option = _IN_ONE_REQUEST.get(record.workload, "")
+    return f"-D {option}" if option and option not in record.command else ""
 
 
 def is_over_socket(run: Run) -> bool:

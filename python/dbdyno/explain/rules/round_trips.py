@@ -25,6 +25,7 @@ from dbdyno.explain.resources.network_time import (
     WITHIN_A_MACHINE_S,
     is_over_socket,
     network_time_of,
+    one_request_option,
     stays_within_machine,
 )
 from dbdyno.explain.resources.processors import processor_time
@@ -47,6 +48,8 @@ class RoundTrips(WaitClaim, frozen=True, kw_only=True):
     sees_processors: Aside[bool] = True
     """Whether waits for a CPU on the server's host would have been seen."""
     is_within_machine: Aside[bool] = False
+    one_request: Aside[str] = ""
+    """The option with which the workload sends a transaction as one request."""
 
     @property
     def certainty(self) -> Certainty:
@@ -93,7 +96,8 @@ class RoundTrips(WaitClaim, frozen=True, kw_only=True):
         if self.round_trips_per_transaction <= 1:
             return [nearer, "Use more clients: the server has capacity for them."]
         return [
-            "Send the statements together, in a pipeline or a function: up to "
+            "Send the statements together, in a pipeline or a function"
+            f"{self.one_request and f' ({self.one_request})'}: up to "
             f"{milliseconds(self.pipelining_saves_ms)} less per transaction.",
             nearer,
         ]
@@ -137,6 +141,7 @@ def look(run: Run) -> RoundTrips | NotFound:
         behind_locks_share=network.share - network.own,
         sees_processors=sees_processors,
         is_within_machine=stays_within_machine(run),
+        one_request=one_request_option(run),
         gains=gains_of_waits_in(run),
     )
 

@@ -13,6 +13,11 @@ the statements after it, without their lock waits. The bound's interval is from 
 see of a hold: it may begin as early as the locking statement is sent, and end a round trip before
 the commit is received, which the fastest statement bounds.
 
+Which statements follow, and how often, is in a script's text; where it is not (Lua), it is in the
+transactions that the engine keeps, and in the counts of statements. The part of h in which requests
+and answers are on the way is that of the session samples; on a host whose CPU is saturated it
+includes waits for the CPU. One request, as by a function on the server, saves at most this part.
+
 Source: utilization law (Denning and Buzen, Computing Surveys 10, 1978). The queue of pgbench's
 TPC-B at scale 1, at tellers with many clients and at branches with few, is its best known case.
 
@@ -35,16 +40,18 @@ Wrong when: keys are skewed (p of the hottest row is larger, and the bound lower
 are far away (the row is free before they receive the commit, and the bound is higher).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from dbdyno.analysis.search.bounds import EXCEEDED, expected_distinct
+from dbdyno.analysis.search.bounds import EXCEEDED, UNBOUNDED, expected_distinct
 from dbdyno.explain.gains import GainsOfWaits, WaitClaim, gains_of_waits_in
 from dbdyno.explain.locks.convoy import Convoy, convoy_of
-from dbdyno.explain.locks.row_holds import RowHold
-from dbdyno.explain.rule import NOTICED, Aside, NotFound, Rule
+from dbdyno.explain.locks.row_holds import RowHold, bound_in_one_request_tps
+from dbdyno.explain.resources.network_time import one_request_option
+from dbdyno.explain.rule import MINOR, NOTICED, Aside, NotFound, Rule
 from dbdyno.explain.sentences import amount, bound_exceeded_text, bound_text
 from dbdyno.explain.statements.statements import statements_of
 from dbdyno.formatting import count, milliseconds, percent, significant, tps
@@ -66,6 +73,10 @@ class WaitForRow(Struct, frozen=True, kw_only=True):
     share: float
     """Of client time."""
     hold_ms: float | None
+    held_executions: float
+    """Statements that are executed while the row is held, its own not counted."""
+    on_the_way_ms: float | None
+    """The part of the hold in which requests and answers are on the way."""
 
 
 class RowLockConvoy(WaitClaim, frozen=True, kw_only=True):
@@ -76,12 +87,17 @@ class RowLockConvoy(WaitClaim, frozen=True, kw_only=True):
     shield_relation: str | None
     bound_tps: float | None
     bound_range_tps: tuple[float, float] | None
+    in_one_request_tps: float | None
+    """The bound if nothing were on the way while the row is held."""
     measured_tps: float
     behind_pauses_share: float
     waits: list[WaitForRow]
     convoy: Aside[Convoy]
     texts: Aside[Mapping[int, str]]
     """The statements."""
+    scripts: Aside[Sequence[str]] = ()
+    one_request: Aside[str] = ""
+    """The option with which the workload sends a transaction as one request."""
 
     @property
     def title(self) -> str:
@@ -134,6 +150,8 @@ class RowLockConvoy(WaitClaim, frozen=True, kw_only=True):
                 f"Some rows of {self.hot_relation} are hot: if all were chosen equally often, "
                 "fewer clients would wait."
             )
+        if len(self.scripts) > 1:
+            lines += [self.holding_text(hold) for hold in self.convoy.hot_holds if hold.hold_s]
         if self.behind_pauses_share:
             lines.append(
                 f"{percent(self.behind_pauses_share)} of client time is spent waiting behind "
@@ -166,6 +184,16 @@ class RowLockConvoy(WaitClaim, frozen=True, kw_only=True):
             f"{'' if hold.is_named else hidden}{all_locked if hold.locks_all else ''}"
         )
 
+    def holding_text(self, hold: RowHold) -> str:
+        """How long one of several scripts holds the row, and through what."""
+        each = milliseconds((hold.hold_s or 0.0) * 1e3)
+        held = f"{self.scripts[hold.script]} holds it for {each}"
+        if hold.is_alone:
+            return f"{held}, by a statement that is a transaction of its own."
+        on_the_way = milliseconds((hold.on_the_way_s or 0.0) * 1e3)
+        through = amount(hold.executions, "further statement", "further statements")
+        return f"{held}, through {through}: {on_the_way} of it on the way to the server and back."
+
     why: ClassVar[str] = (
         "A client that waits for a row does nothing else, and more clients only make the queue "
         "longer: each waits for all before it."
@@ -186,15 +214,28 @@ class RowLockConvoy(WaitClaim, frozen=True, kw_only=True):
             f"Hold rows of {name} for less time: move the statement that locks them as late in the "
             "transaction as possible, and send what follows in one round trip."
         )
+        function = f"a function on the server{self.one_request and f' ({self.one_request})'}"
+        at_once = (
+            f"Send the transaction as one request, by {function}: held without requests on the "
+            f"way, the row allows up to {tps(self.in_one_request_tps or 0.0)} TPS."
+        )
         spread = f"Spread {name} over more rows, and sum them when reading."
         return [
             *([unlocked] if hot.locks_first else []),
             *([index] if hot.locks_all else []),
             *([pauses] if self.behind_pauses_share else []),
             *([] if hot.is_alone else [sooner]),
+            *([at_once] if self.saves_the_way else []),
             *([] if hot.locks_all or hot.locks_first else [spread]),
             "Use fewer connections: beyond the knee they only wait.",
         ]
+
+    @property
+    def saves_the_way(self) -> bool:
+        """Whether the row would allow notably more if nothing were on the way while it is held."""
+        if self.bound_tps is None or self.convoy.is_bound_exceeded:
+            return False
+        return self.bound_tps / (1 - MINOR) < (self.in_one_request_tps or 0.0) < UNBOUNDED
 
     @property
     def refute(self) -> str:
@@ -237,7 +278,9 @@ def look(run: Run) -> RowLockConvoy | NotFound:
         part = percent(convoy.share)
         return NotFound(f"clients waited for each other's rows for {part} of their time")
     texts = {one.number: one.text for one in statements_of(run)}
-    return claim_of(convoy, texts, gains_of_waits_in(run))
+    claim = claim_of(convoy, texts, gains_of_waits_in(run))
+    scripts = [script.name for script in run.plan.scripts]
+    return replace(claim, scripts=scripts, one_request=one_request_option(run))
 
 
 def claim_of(convoy: Convoy, texts: Mapping[int, str], gains: GainsOfWaits) -> RowLockConvoy:
@@ -249,6 +292,7 @@ def claim_of(convoy: Convoy, texts: Mapping[int, str], gains: GainsOfWaits) -> R
         shield_relation=convoy.shield.relation if convoy.shield else None,
         bound_tps=convoy.bound_tps,
         bound_range_tps=convoy.bound_range_tps,
+        in_one_request_tps=bound_in_one_request_tps(convoy.holds, convoy.hot.relation),
         measured_tps=convoy.measured_tps,
         behind_pauses_share=convoy.behind_pauses,
         waits=[
@@ -258,7 +302,9 @@ def claim_of(convoy: Convoy, texts: Mapping[int, str], gains: GainsOfWaits) -> R
                 rows=hold.rows,
                 waiting_mean=convoy.waiting_mean(hold),
                 share=hold.waiting_s / convoy.total_s,
-                hold_ms=hold.hold_s * 1e3 if hold.hold_s is not None else None,
+                hold_ms=_ms(hold.hold_s),
+                held_executions=hold.executions,
+                on_the_way_ms=_ms(hold.on_the_way_s),
             )
             for hold in convoy.holds
         ],
@@ -266,6 +312,10 @@ def claim_of(convoy: Convoy, texts: Mapping[int, str], gains: GainsOfWaits) -> R
         texts=texts,
         gains=gains,
     )
+
+
+def _ms(of_s: float | None) -> float | None:
+    return None if of_s is None else of_s * 1e3
 
 
 RULE = Rule(

@@ -182,6 +182,11 @@ class Sql:
         return " ".join([self.verb.upper(), *self.tables[:1]]).strip()
 
     @property
+    def begins_transaction(self) -> bool:
+        """Whether it opens a transaction block."""
+        return self.verb in ("begin", "start")
+
+    @property
     def ends_transaction(self) -> bool:
         """Whether it commits."""
         return self.verb in ("commit", "end")

@@ -13,7 +13,6 @@ from dbdyno.engine import Dialect
 from dbdyno.explain.statements.script_text import Command, commands
 from dbdyno.explain.statements.sql import the_one
 
-_BEGINS = ("begin", "start")
 _READABLE = frozenset({"select", "insert", "update", "delete"})
 
 
@@ -81,7 +80,7 @@ def transaction(script: TimedScript, rows: Mapping[str, float]) -> Transaction:
 
 def _block(name: str, found: Sequence[Command]) -> tuple[int, int]:
     """The positions of the begin and the end of its only transaction."""
-    begins = [place for place, command in enumerate(found) if command.verb in _BEGINS]
+    begins = [place for place, command in enumerate(found) if command.sql.begins_transaction]
     ends = [place for place, command in enumerate(found) if command.sql.ends_transaction]
     if len(begins) != 1 or len(ends) != 1 or begins[0] > ends[0]:
         raise UnorderableError(f"{name} is not one transaction from BEGIN to END")
