@@ -30,6 +30,8 @@ class Cause:
     title: str
     run: tuple[str, ...]
     expected: frozenset[str]
+    about: str = ""
+    """What the title of the top finding has to name, such as a table."""
     load: tuple[str, ...] = ()
     sql: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)

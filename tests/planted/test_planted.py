@@ -67,10 +67,11 @@ def _wrong_findings(cause: Cause, workplace: Path) -> str:
 
 def _is_right(cause: Cause, record: Mapping[str, Any]) -> bool:
     left_aside = OF_THE_MACHINE - cause.expected
+    above_note = [one for one in record["findings"] if one["severity"] != "note"]
     grave = [
-        one["id"]
-        for one in record["findings"]
-        if one["severity"] != "note" and one["id"] not in left_aside
+        one["id"] if cause.about in one["title"] else f"{one['id']} about another cause"
+        for one in above_note
+        if one["id"] not in left_aside
     ]
     if any(doubt.startswith("disturbed: ") for doubt in record["doubts"]):
         named = {one["id"] for one in record["findings"]}
