@@ -109,7 +109,7 @@ def test_numbering_goes_on_after_the_rows(target: Adapter, connection: Any) -> N
 
 @pytest.mark.parametrize("method", ["range", "hash"])
 def test_parts_are_made_and_found(target: Adapter, connection: Any, method: Any) -> None:
-    partitioning = Partitioning(method, 3)
+    partitioning = Partitioning(method, "id", 3)
     table = Table(
         name="cut", columns=CHILD.columns, rows=100, primary_key=("id",), partitioning=partitioning
     )

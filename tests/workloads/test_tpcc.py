@@ -45,13 +45,15 @@ class Database:
         self.target = native_adapter(server.endpoint().protocol)
         self.connection = server.connect()
 
-    def prepare(self, workload: Workload, *, jobs: int = 1, **given: int) -> Prepared:
+    def prepare(
+        self, workload: Workload, *, jobs: int = 1, replace: bool = False, **given: int
+    ) -> Prepared:
         return prepare_data(
             workload,
             given,
             Place(self.target, self.connection, self.server.endpoint()),
             bulk=engine.load,
-            options=LoadOptions(seed=11, jobs=jobs),
+            options=LoadOptions(seed=11, jobs=jobs, replace=replace),
             watch=lambda _progress: None,
         )
 

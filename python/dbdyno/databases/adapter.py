@@ -199,8 +199,9 @@ class Adapter:
     user can write nothing, normally nothing. ``parameters`` asks the server how it takes this
     number of parameters in a statement. ``recorded_schema`` returns the schema for a run's record,
     what the given texts name first; None if the database cannot tell. Without ``telemetry`` the
-    database is measured without telemetry. ``disk_full_codes`` are the codes of errors that only a
-    full disk of the server causes.
+    database is measured without telemetry. ``relates_partitions`` tells whether partitioned tables
+    can have foreign keys, and be referred to by them. ``disk_full_codes`` are the codes of errors
+    that only a full disk of the server causes.
     """
 
     name: str
@@ -216,6 +217,7 @@ class Adapter:
     understood: Callable[[str], AbstractContextManager[None]]
     lift_time_limits: Callable[[Connection], None]
     telemetry: Telemetry | None
+    relates_partitions: bool = True
     disk_full_codes: frozenset[str] = frozenset()
     load_fallback: Callable[[Connection], LoadFallback | None] = _no_load_fallback
     refuses_writes: Callable[[Connection], str] = _takes_writes

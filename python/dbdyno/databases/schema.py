@@ -11,7 +11,15 @@ from typing import Literal
 
 from msgspec import Struct
 
-from dbdyno.model.generators import NULL, Constant, Generator, Null, Number, mean_number
+from dbdyno.model.generators import (
+    NULL,
+    Constant,
+    Generator,
+    Null,
+    Number,
+    mean_number,
+    value_at,
+)
 from dbdyno.model.plan import ColumnType
 
 PartitionMethod = Literal["range", "hash"]
@@ -84,9 +92,10 @@ class Column(Struct, frozen=True):
 
 
 class Partitioning(Struct, frozen=True):
-    """The division of a table into so many partitions by its primary key."""
+    """The division of a table into so many partitions by a number: ranges of it, or its hash."""
 
     method: PartitionMethod
+    column: str
     count: int
 
 
@@ -131,6 +140,19 @@ class Table(Struct, frozen=True, kw_only=True):
     def rows_expected(self) -> int:
         """The number of rows; of children on average, since chance decides how many there are."""
         return round(self.rows * prod(mean_number(law) for law in self.per))
+
+    @property
+    def partition_starts(self) -> list[int]:
+        """Where each range of the partitioning column but the first begins, if it is divided so.
+
+        The values that are loaded, from 1 on, are divided evenly.
+        """
+        if self.partitioning is None or self.partitioning.method == "hash":
+            return []
+        law = next(one.generator for one in self.columns if one.name == self.partitioning.column)
+        last = (value_at(law, self.rows - 1) or 0) if self.rows else 0
+        size = max(1, -(-last // self.partitioning.count))
+        return [part * size + 1 for part in range(1, self.partitioning.count)]
 
     def unique_keys(self) -> frozenset[tuple[str, ...]]:
         """Return the keys besides the primary key."""

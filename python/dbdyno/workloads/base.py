@@ -25,6 +25,19 @@ class OtherMaker(Struct, frozen=True, kw_only=True):
     scale_query: str
 
 
+class OtherTool(Struct, frozen=True, kw_only=True):
+    """Another tool for the same load, on whose tables ours does not run.
+
+    It is known by a ``table`` of this name whose first columns are these, in this order, and
+    ``differs`` says why it is of no use.
+    """
+
+    name: str
+    table: str
+    columns: tuple[str, ...]
+    differs: str
+
+
 def script_file(folder: Path, name: str, sql_dialect: str) -> Script:
     """Read ``NAME.sql`` or ``NAME.lua``, or the target's own ``NAME.WORD.sql`` if there is one."""
     endings = (f"{sql_dialect}.sql", f"{sql_dialect}.lua", "sql", "lua")
@@ -82,7 +95,8 @@ class Workload:
     ``scripts`` returns what the clients run, in a target's dialect: pgbench scripts, or Lua.
     ``data`` names the family of tables: workloads that share it run on each other's data.
     ``other_maker`` is a tool whose tables are used like our own; other tables that merely have a
-    workload's names and columns may be somebody's data. ``scale_name`` is the parameter for the
+    workload's names and columns may be somebody's data. ``other_tools`` are those whose tables are
+    no use, and are named when they are there. ``scale_name`` is the parameter for the
     amount of data. ``measures`` are queries that return one number each. ``laws`` apply to their
     changes in a run of this workload alone; ``balances`` apply from loading on, whichever workload
     of the family has run. ``conditions`` hold for the data itself, at every instant; if
@@ -118,6 +132,7 @@ class Workload:
     is_deck: Callable[[Values], bool] = each_drawn_anew
     scale_name: str = "scale"
     other_maker: OtherMaker | None = None
+    other_tools: tuple[OtherTool, ...] = ()
     misses_allowed: Callable[[Values], float] = finds_each_key
     only_reads: Callable[[Values], bool] = may_write
 

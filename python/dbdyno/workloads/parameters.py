@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from dbdyno.databases.schema import Partitioning, PartitionMethod
 from dbdyno.errors import DbdynoError, nearest
 
 Value: TypeAlias = int | bool | str
@@ -119,3 +120,17 @@ UNLOGGED = Parameter(
     default=False,
     description="use unlogged tables: no WAL, not durable",
 )
+PARTITION_METHOD = Parameter(
+    name="partition_method",
+    kind="choice",
+    default="range",
+    choices=("range", "hash"),
+    description="partitioning method",
+)
+
+
+def partitioning(values: Values, column: str) -> Partitioning | None:
+    """Return how the ``partitions`` and their method divide a table; None if there are none."""
+    method: PartitionMethod = "hash" if values["partition_method"] == "hash" else "range"
+    count = int(values["partitions"])
+    return Partitioning(method, column, count) if count else None

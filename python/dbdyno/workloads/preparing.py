@@ -14,7 +14,7 @@ from dbdyno.model.plan import Endpoint
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.loading import Bulk, Loader, LoadOrder, LoadProgress, LoadReport
 from dbdyno.workloads.parameters import Value
-from dbdyno.workloads.status import STORAGE, Mark, data_status
+from dbdyno.workloads.status import STORAGE, DataStatus, Mark, data_status
 
 
 class LoadOptions(Struct, frozen=True, kw_only=True):
@@ -58,43 +58,89 @@ def prepare_data(  # noqa: PLR0913 (they are independent)
 ) -> Prepared:
     """Return data for these parameters, existing or loaded. ``given`` are the user's parameters."""
     read = workload.read(given)
-    for name, value in read.items():
-        if name in STORAGE and name not in place.target.storage:
-            raise DbdynoError(
-                "bad_parameter",
-                f"{place.target.title} cannot store tables with {name} = {value}",
-                f"leave {name} out on these servers",
-            )
+    _refuse_impossible_storage(workload, read, place.target)
     status = data_status(workload, place.target, place.connection, read)
     if status.state == "compatible" and not options.replace:
         return Prepared(values=status.values(workload, read), made_by=status.made_by or "")
-    if status.state == "incompatible" and not options.replace:
-        names = ", ".join(table.name for table in workload.tables(workload.complete(read)))
-        raise DbdynoError(
-            "data_in_the_way",
-            f"data for {workload.name} exists, but {status.why}",
-            f"--replace drops {names} and loads them again",
-        )
+    _refuse_other_data(workload, read, status, options)
+    order, values = _begun(workload, read, options, status)
     if why := place.target.refuses_writes(place.connection):
         raise DbdynoError(
             "read_only",
             f"{why}: the data of {workload.name} cannot be loaded",
             "Load it on the primary server, or as a user who may write.",
         )
+    report = Loader(place.target, place.connection, order, watch).load(place.endpoint, bulk)
+    return Prepared(values=values, made_by="dbdyno", report=report)
+
+
+def _begun(
+    workload: Workload, read: Mapping[str, Value], options: LoadOptions, status: DataStatus
+) -> tuple[LoadOrder, dict[str, Value]]:
+    """Return what to load, and the value of each parameter."""
     drawn = workload.drawn_with(options.seed)
     values = workload.complete({**read, **drawn})
+    mark = Mark(
+        data=workload.data,
+        scale=int(values.get(workload.scale_name, 1)),
+        loaded=False,
+        drawn=tuple(drawn.items()),
+    )
     order = LoadOrder(
         tables=workload.tables(values),
-        mark=Mark(
-            data=workload.data,
-            scale=int(values.get(workload.scale_name, 1)),
-            loaded=False,
-            drawn=tuple(drawn.items()),
-        ),
+        mark=mark,
         seed=options.seed,
         jobs=options.jobs,
         replace=status.state != "absent",
         checkpoint=options.checkpoint,
     )
-    report = Loader(place.target, place.connection, order, watch).load(place.endpoint, bulk)
-    return Prepared(values=values, made_by="dbdyno", report=report)
+    return order, values
+
+
+def _refuse_other_data(
+    workload: Workload, read: Mapping[str, Value], status: DataStatus, options: LoadOptions
+) -> None:
+    """Refuse to load where something else is, unless that is to be replaced."""
+    if options.replace:
+        return
+    names = ", ".join(table.name for table in workload.tables(workload.complete(read)))
+    if status.is_of_other_tool:
+        raise DbdynoError(
+            "data_in_the_way",
+            f"{workload.name} cannot use the data that is there: {status.why}",
+            f"give {workload.name} a database of its own; --replace drops {names}, whoever made "
+            "them, and loads its own",
+        )
+    if status.state == "incompatible":
+        raise DbdynoError(
+            "data_in_the_way",
+            f"data for {workload.name} exists, but {status.why}",
+            f"--replace drops {names} and loads them again",
+        )
+
+
+def _refuse_impossible_storage(
+    workload: Workload, read: Mapping[str, Value], target: Adapter
+) -> None:
+    """Refuse parameters by which this server cannot store the tables."""
+    for name, value in read.items():
+        if name in STORAGE and name not in target.storage:
+            raise DbdynoError(
+                "bad_parameter",
+                f"{target.title} cannot store tables with {name} = {value}",
+                f"leave {name} out on these servers",
+            )
+    tables = workload.tables(workload.complete(read))
+    divided = {table.name for table in tables if table.partitioning}
+    related = {
+        name
+        for table in tables
+        for key in table.foreign_keys
+        for name in (table.name, key.references)
+    }
+    if divided & related and not target.relates_partitions:
+        raise DbdynoError(
+            "bad_parameter",
+            f"{target.title} cannot store partitioned tables with foreign keys",
+            "leave out partitions or foreign_keys on these servers",
+        )

@@ -48,12 +48,16 @@ class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class DataStatus(Struct, frozen=True, kw_only=True):
-    """Which data exists: ``why`` it does not fit, or else its ``scale`` and who made it."""
+    """Which data exists: ``why`` it does not fit, or else its ``scale`` and who made it.
+
+    ``why`` also says what is there where ours is absent: tables of another tool's, perhaps.
+    """
 
     state: Literal["absent", "compatible", "incompatible"]
     scale: int | None = None
     made_by: str | None = None
     why: str = ""
+    is_of_other_tool: bool = False
     drawn: tuple[tuple[str, int], ...] = ()
 
     def values(self, workload: Workload, given: Mapping[str, Value]) -> dict[str, Value]:
@@ -70,18 +74,20 @@ def data_status(
     wanted = workload.tables(workload.complete(given))
     with target.understood("inspect the tables"):
         found = target.find_tables(connection, [table.name for table in wanted])
+        marks = {Mark.of(table.comment) for table in found.values()}
+        other = _other_tool(workload, target, connection) if marks <= {None} else ""
         if not found:
-            return DataStatus(state="absent")
+            return DataStatus(state="absent", why=other, is_of_other_tool=bool(other))
         if others := [table.name for table in found.values() if not table.is_table]:
             raise DbdynoError(  # no load replaces views and the like
                 "not_a_table",
                 f"{', '.join(others)} is not a table",
                 "something else has the table's name: rename it",
             )
-        marks = {Mark.of(table.comment) for table in found.values()}
         mark = marks.pop() if len(marks) == 1 else None
-        if why := _foreign(workload, wanted, found, mark) or _misshapen(wanted, found):
-            return DataStatus(state="incompatible", why=why)
+        why = other or _foreign(workload, wanted, found, mark) or _misshapen(wanted, found)
+        if why:
+            return DataStatus(state="incompatible", why=why, is_of_other_tool=bool(other))
         if mark:
             scale, made_by, drawn = mark.scale, "dbdyno", mark.drawn
         else:
@@ -97,6 +103,19 @@ def data_status(
     if why:
         return DataStatus(state="incompatible", scale=scale, why=why)
     return DataStatus(state="compatible", scale=scale, made_by=made_by, drawn=drawn)
+
+
+def _other_tool(workload: Workload, target: Adapter, connection: Connection) -> str:
+    """Return which other tool has made tables for the same load; empty if none has."""
+    if not workload.other_tools:
+        return ""
+    found = target.find_tables(connection, sorted({one.table for one in workload.other_tools}))
+    for tool in workload.other_tools:
+        if tool.table in found:
+            names = [column.name for column in found[tool.table].columns]
+            if tuple(names[: len(tool.columns)]) == tool.columns:
+                return f"{tool.table} is a table of {tool.name}, {tool.differs}"
+    return ""
 
 
 def _foreign(
@@ -117,14 +136,27 @@ def _misshapen(wanted: tuple[Table, ...], found: dict[str, FoundTable]) -> str:
     """Return why the scripts' statements would not work on these tables; empty if they would."""
     for table in wanted:
         there = found[table.name]
-        actual = [(column.name, _width(column.sql_type)) for column in there.columns]
-        if actual != [(column.name, _width(column.sql_type)) for column in table.columns]:
-            return f"{table.name} has other columns"
+        if differing := _other_columns(table, there):
+            return f"{table.name} has other columns: {differing}"
         if table.primary_key and there.primary_key != table.primary_key:
             return f"{table.name} lacks the primary key ({listed(table.primary_key)})"
         if lacking := sorted(table.unique_keys() - there.unique_keys):
             return f"{table.name} lacks the unique key ({listed(lacking[0])})"
     return ""
+
+
+def _other_columns(table: Table, there: FoundTable) -> str:
+    """Return the first difference between columns; empty if there is none."""
+    wanted = {column.name: _width(column.sql_type) for column in table.columns}
+    actual = {column.name: _width(column.sql_type) for column in there.columns}
+    for name, sql_type in wanted.items():
+        if name not in actual:
+            return f"{name} is missing"
+        if actual[name] != sql_type:
+            return f"{name} is {actual[name]} and not {sql_type}"
+    if more := [name for name in actual if name not in wanted]:
+        return f"it has {listed(more)}, too"
+    return "" if list(actual) == list(wanted) else "their order is another"
 
 
 def _width(sql_type: str) -> str:

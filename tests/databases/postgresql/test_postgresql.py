@@ -68,7 +68,7 @@ CHILD = Table(
     ),
     rows=100,
     primary_key=("id",),
-    partitioning=Partitioning("hash", 3),
+    partitioning=Partitioning("hash", "id", 3),
 )
 
 
@@ -84,7 +84,7 @@ def test_created_tables_are_found(connection: Connection) -> None:
     assert parent.columns == (FoundColumn("id", "int"), FoundColumn("note", "char(7)"))
     assert (parent.primary_key, parent.fillfactor, parent.unlogged) == (("id",), 70, True)
     assert parent.comment == "it's ours"
-    assert child.partitioning == Partitioning("hash", 3)
+    assert child.partitioning == Partitioning("hash", "id", 3)
     types = ["bigint", "int", "timestamptz", "timestamp"]
     assert [column.sql_type for column in child.columns] == types
 

@@ -21,11 +21,9 @@ class MysqlDialect(StandardDialect):
     def create(self, table: Table) -> list[str]:
         """Return the statement for the table with its primary key and partitions."""
         parts = [self.column(column) for column in table.columns]
-        partitions = ""
         if table.primary_key:
-            key = listed(table.primary_key)
-            parts.append(f"primary key ({key})")
-            partitions = _partitions(table, key)
+            parts.append(f"primary key ({listed(table.primary_key)})")
+        partitions = _partitions(table)
         return [f"create table {table.name} ({', '.join(parts)}) engine = innodb{partitions}"]
 
     def column(self, column: Column) -> str:
@@ -109,17 +107,16 @@ def _literal(value: int | str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def _partitions(table: Table, key: str) -> str:
-    """Return the partitioning clause: equal ranges of keys, the last without end; or hashes."""
+def _partitions(table: Table) -> str:
+    """Return the partitioning clause: equal ranges of numbers, the last without end; or hashes."""
     if table.partitioning is None:
         return ""
-    count = table.partitioning.count
+    column, count = table.partitioning.column, table.partitioning.count
     if table.partitioning.method == "hash":
-        return f" partition by hash ({key}) partitions {count}"
-    size = -(-table.rows // count)
-    bounds = [f"({part * size + 1})" for part in range(1, count)]
+        return f" partition by hash ({column}) partitions {count}"
+    bounds = [f"({start})" for start in table.partition_starts]
     ranges = ", ".join(
         f"partition p{part} values less than {bound}"
         for part, bound in enumerate([*bounds, "maxvalue"], 1)
     )
-    return f" partition by range ({key}) ({ranges})"
+    return f" partition by range ({column}) ({ranges})"

@@ -30,5 +30,6 @@ ADAPTER = Adapter(
     telemetry=TELEMETRY,
     load_fallback=load_fallback,
     parameters=parameters,
+    relates_partitions=False,
     disk_full_codes=DISK_FULL_CODES,
 )

@@ -30,7 +30,8 @@ KEYS = """
     where table_schema = database() and table_name in %s
     order by constraint_name, ordinal_position"""
 PARTITIONS = """
-    select table_name, max(partition_method), count(*) from information_schema.partitions
+    select table_name, max(partition_method), max(partition_expression), count(*)
+    from information_schema.partitions
     where table_schema = database() and table_name in %s and partition_name is not null
     group by table_name"""
 
@@ -83,6 +84,7 @@ def _column(row: tuple[Any, ...]) -> tuple[str, str]:
 
 
 def _partitioning(rows: Sequence[tuple[Any, ...]]) -> Partitioning | None:
-    for method, count in rows:
-        return Partitioning(METHODS[method], count) if method in METHODS else None
+    for method, expression, count in rows:
+        if method in METHODS:
+            return Partitioning(METHODS[method], expression.strip("`"), count)
     return None

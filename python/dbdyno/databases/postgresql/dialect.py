@@ -1,9 +1,10 @@
 """PostgreSQL's statements for tables declared as data. Writes text, queries no server."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from dbdyno.databases.postgresql.maintenance import UNLIMITED_TRANSACTION
-from dbdyno.databases.schema import Partitioning, Table, listed
+from dbdyno.databases.schema import Partitioning, Table
 from dbdyno.databases.standard import StandardDialect
 
 
@@ -24,7 +25,7 @@ class PostgresqlDialect(StandardDialect):
         if table.partitioning is None:
             return [f"create{_unlogged(table)} table {table.name} ({columns}){_storage(table)}"]
         head = f"create table {table.name} ({columns})"
-        by = f"partition by {table.partitioning.method} ({listed(table.primary_key)})"
+        by = f"partition by {table.partitioning.method} ({table.partitioning.column})"
         return [f"{head} {by}", *_partitions(table, table.partitioning)]
 
     def drop(self, names: Sequence[str]) -> str:
@@ -85,20 +86,17 @@ def _storage(table: Table) -> str:
 
 def _partitions(table: Table, partitioning: Partitioning) -> Iterator[str]:
     """Yield one statement for each partition; storage and persistence belong to the partitions."""
-    for index in range(partitioning.count):
-        part = f"{table.name}_{index + 1}"
-        bounds = _bounds(table, partitioning, index)
+    for index, bounds in enumerate(_bounds(table, partitioning), 1):
         yield (
-            f"create{_unlogged(table)} table {part} partition of {table.name} "
+            f"create{_unlogged(table)} table {table.name}_{index} partition of {table.name} "
             f"for values {bounds}{_storage(table)}"
         )
 
 
-def _bounds(table: Table, partitioning: Partitioning, index: int) -> str:
-    """Return a partition's bounds: an equal range of keys, open at both ends of all; or hashes."""
+def _bounds(table: Table, partitioning: Partitioning) -> list[str]:
+    """Return each partition's bounds: equal ranges, open at both ends of all; or hashes."""
+    count = partitioning.count
     if partitioning.method == "hash":
-        return f"with (modulus {partitioning.count}, remainder {index})"
-    size = -(-table.rows // partitioning.count)
-    low = "minvalue" if index == 0 else str(index * size + 1)
-    high = "maxvalue" if index == partitioning.count - 1 else str((index + 1) * size + 1)
-    return f"from ({low}) to ({high})"
+        return [f"with (modulus {count}, remainder {index})" for index in range(count)]
+    borders = ["minvalue", *map(str, table.partition_starts), "maxvalue"]
+    return [f"from ({low}) to ({high})" for low, high in pairwise(borders)]

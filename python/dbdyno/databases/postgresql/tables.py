@@ -21,6 +21,9 @@ METHODS: dict[str, PartitionMethod] = {"r": "range", "h": "hash"}
 TABLES = """
     select c.relname as name, c.relkind in ('r', 'p') as is_table, storing.reloptions as options,
         storing.relpersistence = 'u' as unlogged, p.partstrat as method,
+        (select string_agg(attname, ', ' order by place)
+            from unnest(p.partattrs) with ordinality as key(number, place)
+            join pg_attribute on attrelid = c.oid and attnum = number) as partitioned_by,
         (select count(*) from pg_inherits where inhparent = c.oid) as partitions,
         coalesce(obj_description(c.oid, 'pg_class'), '') as comment,
         array(select format('%%s|%%s', attname, format_type(atttypid, atttypmod))
@@ -56,7 +59,6 @@ def find_tables(connection: Connection, names: Sequence[str]) -> dict[str, Found
 
 
 def _found(row: dict[str, Any]) -> FoundTable:
-    method = METHODS.get(row["method"])
     keys = [(is_primary, tuple(columns)) for is_primary, columns in row["unique_keys"]]
     return FoundTable(
         name=row["name"],
@@ -70,9 +72,15 @@ def _found(row: dict[str, Any]) -> FoundTable:
         ),
         fillfactor=_fillfactor(row["options"] or []),
         unlogged=row["unlogged"],
-        partitioning=Partitioning(method, row["partitions"]) if method else None,
+        partitioning=_partitioning(row),
         comment=row["comment"],
     )
+
+
+def _partitioning(row: dict[str, Any]) -> Partitioning | None:
+    """Return how the rows are divided; an expression counts as a column without a name."""
+    method = METHODS.get(row["method"])
+    return Partitioning(method, row["partitioned_by"] or "", row["partitions"]) if method else None
 
 
 def _column(text: str) -> FoundColumn:

@@ -4,10 +4,18 @@ They are identical in everything that its scripts and its statistics can see (ty
 names, blank-padded fillers), so that each tool runs on the other's tables. As in pgbench 18.
 """
 
-from dbdyno.databases.schema import Column, ForeignKey, Partitioning, PartitionMethod, Table
+from dbdyno.databases.schema import Column, ForeignKey, Table
 from dbdyno.model.generators import Block, Constant, Number, Sequence
 from dbdyno.workloads.base import OtherMaker
-from dbdyno.workloads.parameters import FILLFACTOR, SCALE, UNLOGGED, Parameter, Values
+from dbdyno.workloads.parameters import (
+    FILLFACTOR,
+    PARTITION_METHOD,
+    SCALE,
+    UNLOGGED,
+    Parameter,
+    Values,
+    partitioning,
+)
 
 ACCOUNTS_PER_BRANCH = 100_000
 TELLERS_PER_BRANCH = 10
@@ -27,13 +35,7 @@ PARAMETERS = (
         most=10_000,
         description="number of partitions of pgbench_accounts; 0 for none",
     ),
-    Parameter(
-        name="partition_method",
-        kind="choice",
-        default="range",
-        choices=("range", "hash"),
-        description="partitioning method",
-    ),
+    PARTITION_METHOD,
     Parameter(
         name="foreign_keys",
         kind="bool",
@@ -81,8 +83,6 @@ def _tellers(values: Values) -> Table:
 
 
 def _accounts(values: Values) -> Table:
-    partitions = int(values["partitions"])
-    method: PartitionMethod = "hash" if values["partition_method"] == "hash" else "range"
     return Table(
         name="pgbench_accounts",
         columns=(
@@ -96,7 +96,7 @@ def _accounts(values: Values) -> Table:
         foreign_keys=_keys(values, ForeignKey(("bid",), "pgbench_branches", ("bid",))),
         fillfactor=int(values["fillfactor"]),
         unlogged=bool(values["unlogged"]),
-        partitioning=Partitioning(method, partitions) if partitions else None,
+        partitioning=partitioning(values, "aid"),
     )
 
 

@@ -30,7 +30,15 @@ from dbdyno.model.generators import (
     Text,
     days,
 )
-from dbdyno.workloads.parameters import FILLFACTOR, UNLOGGED, Drawn, Parameter, Values
+from dbdyno.workloads.parameters import (
+    FILLFACTOR,
+    PARTITION_METHOD,
+    UNLOGGED,
+    Drawn,
+    Parameter,
+    Values,
+    partitioning,
+)
 
 DISTRICTS = 10  # of a warehouse
 CUSTOMERS = 3000  # of a district; at first each has one order
@@ -50,6 +58,16 @@ PARAMETERS = (
     ),
     FILLFACTOR,
     UNLOGGED,
+    Parameter(
+        name="partitions",
+        kind="int",
+        default=0,
+        least=0,
+        most=10_000,
+        description="number of partitions, by warehouse, of each table with many rows of one; "
+        "0 for none",
+    ),
+    PARTITION_METHOD,
     Parameter(
         name="foreign_keys",
         kind="bool",
@@ -299,6 +317,11 @@ _TABLES = (
 
 
 _NEVER_UPDATED = ("history", "item", "new_order")
+_WAREHOUSE_OF = {
+    **{"customer": "c_w_id", "history": "h_w_id", "stock": "s_w_id"},
+    **{"orders": "o_w_id", "new_order": "no_w_id", "order_line": "ol_w_id"},
+}
+"""The column that divides a table; of a warehouse and its districts all rows are in few pages."""
 
 
 def tables(values: Values) -> tuple[Table, ...]:
@@ -307,8 +330,13 @@ def tables(values: Values) -> tuple[Table, ...]:
 
 
 def _stored(table: Table, values: Values) -> Table:
-    fillfactor = None if table.name in _NEVER_UPDATED else int(values["fillfactor"])
-    return replace(table, fillfactor=fillfactor, unlogged=bool(values["unlogged"]))
+    column = _WAREHOUSE_OF.get(table.name)
+    return replace(
+        table,
+        fillfactor=None if table.name in _NEVER_UPDATED else int(values["fillfactor"]),
+        unlogged=bool(values["unlogged"]),
+        partitioning=partitioning(values, column) if column else None,
+    )
 
 
 def _warehouses(values: Values) -> int:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Pacing, Scalar, Script
 from dbdyno.workloads.audit import Demand, Metric, Ratio, ResponseLimit
-from dbdyno.workloads.base import Workload, script_file
+from dbdyno.workloads.base import OtherTool, Workload, script_file
 from dbdyno.workloads.invariants import (
     Bounded,
     Law,
@@ -187,6 +187,40 @@ def _demands(values: Values) -> tuple[Demand, ...]:
     )
 
 
+_HAMMERDB = "whose orders and amounts are not the definition's: no condition could be checked"
+OTHER_TOOLS = (
+    OtherTool(
+        name="HammerDB",
+        table="orders",
+        columns=("o_entry_d", "o_id", "o_w_id"),  # on PostgreSQL
+        differs=_HAMMERDB,
+    ),
+    OtherTool(
+        name="HammerDB",
+        table="orders",
+        columns=("o_id", "o_w_id", "o_d_id", "o_c_id", "o_carrier_id"),  # on MariaDB and MySQL
+        differs=_HAMMERDB,
+    ),
+    OtherTool(
+        name="BenchBase",
+        table="oorder",
+        columns=("o_w_id", "o_d_id", "o_id"),
+        differs="which keeps the orders there, and money in floating-point columns",
+    ),
+    OtherTool(
+        name="sysbench-tpcc",
+        table="new_orders1",
+        columns=("no_o_id", "no_d_id", "no_w_id"),
+        differs="which numbers its tables and does not keep what most conditions are about",
+    ),
+    OtherTool(
+        name="BenchmarkSQL",
+        table="bmsql_warehouse",
+        columns=("w_id",),
+        differs="whose tables have names and columns of their own",
+    ),
+)
+
 FIXED_ROWS = Unchanged(
     tuple(f"rows of {name}" for name in ("warehouse", "district", "customer", "item", "stock"))
 )
@@ -221,6 +255,7 @@ WORKLOAD = Workload(
     reads_all_conditions=lambda values: int(values["scale"]) <= SUMMED_SCALE_MAX,
     metric=Metric(field="nopm", script="new-order", seconds=60.0),
     demands=_demands,
+    other_tools=OTHER_TOOLS,
     drawn=(data.C_LOAD,),
     variables=_variables,
     is_deck=lambda values: values["mix"] == "deck",
