@@ -80,6 +80,15 @@ def test_each_level_keeps_the_money_and_counts_what_it_lets_through(
     bank.connection.execute("update savings set bal = 20000 where custid <= 3")
 
 
+def test_a_run_that_ends_with_negative_savings_is_valid_and_says_so(bank: Database) -> None:
+    kept = bank.one("select bal from savings where custid = 9")
+    bank.connection.execute("update savings set bal = -1.5 where custid = 9")
+    code, record = run(bank, "-t", "5", "-D", "hot_customers=3", "-D", "hot_percent=100")
+    assert (code, record["invalid_reasons"], record["checks"][0]["rows"]) == (0, [], 1)
+    assert any("no savings are below 0: broken by 1 row" in doubt for doubt in record["doubts"])
+    bank.connection.execute(f"update savings set bal = {kept} where custid = 9")
+
+
 def test_negative_savings_and_missing_accounts_are_shown(bank: Database) -> None:
     kept = bank.one("select bal from savings where custid = 9")
     bank.connection.execute("update savings set bal = -1.5 where custid = 9")

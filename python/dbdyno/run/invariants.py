@@ -163,7 +163,11 @@ class Watch:
             found += [violation.message for violation in broken]
         by_id = all_readings(readings)
         self.checks = [by_id[one.id] for one in workload.conditions if one.id in by_id]
-        return found + [told(one) for one in self.checks if not one.ok]
+        for condition in workload.conditions:
+            one = by_id.get(condition.id)
+            if one is not None and not one.ok:
+                (self.doubts if condition.isolation_decides else found).append(told(one))
+        return found
 
 
 def begin_watch(connected: ConnectedServer, workload: Workload, values: Values) -> Watch:

@@ -21,7 +21,9 @@ class Condition(Struct, frozen=True, kw_only=True):
 
     ``broken`` is a standard query of the rows that break it, which has these ``columns``: a row's
     keys, and the values that disagree. One that ``is_cheap`` reads so little that it may be read
-    again and again while a load runs.
+    again and again while a load runs. One that ``isolation_decides`` may be broken below the
+    level ``serializable`` by a server that keeps all its promises: that is a result of a run, and
+    no reason why it would not be valid.
     """
 
     id: str
@@ -29,6 +31,7 @@ class Condition(Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...]
     broken: str
     is_cheap: bool = False
+    isolation_decides: bool = False
 
     def check(self, dialect: Dialect, connection: Connection) -> CheckRecord:
         """Count the rows that break it; look at the first by its keys if there are any."""

@@ -167,6 +167,7 @@ CONDITIONS = (
         claim="no savings are below 0",
         columns=("custid", "bal"),
         broken="select custid, bal from savings where bal < 0",
+        isolation_decides=True,
     ),
     Condition(
         id="2",
