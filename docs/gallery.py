@@ -1,4 +1,4 @@
-"""Runs the five studies and writes the manual's gallery: each study's answer, its doubts, pictures.
+"""Runs the included studies and writes the gallery: each study's answer, its doubts, pictures.
 
 ``python -m docs.gallery`` takes hours, on a host that should do nothing else. It keeps its studies
 in ``gallery/``: started again, it continues the one that was interrupted and keeps those that are
@@ -43,7 +43,7 @@ PICTURES_EACH = 2
 INTRODUCTION = """\
 # Gallery
 
-What dbdyno answered to the five studies that come with it, on one host. The answers, doubts and
+What dbdyno answered to studies that come with it, on one host. The answers, doubts and
 pictures are those of the studies' own reports, as `make gallery` wrote them; on another host they
 would be others. The page of each study describes what is varied, and when its answer is wrong.
 """
