@@ -118,6 +118,135 @@ def test_queued_statements_arrive_in_order(shop: Shop, checked: Check) -> None:
     assert sorted(shop.rows("select * from counted")) != first
 
 
+def round_trips(result: EngineRun) -> int:
+    return sum(interval.engine.round_trips for interval in result.all(Interval))
+
+
+def pipelines(shop: Shop) -> bool:
+    return shop.road.endpoint().protocol == "postgresql"
+
+
+def test_what_is_waited_for_goes_out_with_what_is_queued(shop: Shop, checked: Check) -> None:
+    shop.plain.execute("create table counted (client int, n int)")
+    result = checked(lua_plan(shop, COUNTS, **times(1), **ALONE))
+    # Ten and the one that is read; one and the flush; nine, and the end.
+    assert round_trips(result) == (3 if pipelines(shop) else 21)
+
+
+ASKED = """
+local begin, commit = statement("begin"), statement("commit")
+local add = statement("insert into counted values (:client, :n)", {client = "int", n = "int"})
+local read = statement("select client, n from counted where n = :n", {n = "int"}, {n = "int"})
+local change = statement("update counted set client = 7 where n <= :n", {n = "int"})
+function transaction()
+   begin:queue()
+   local none = read:ask {n = 1}
+   add:queue {client = 1, n = 1}
+   local one = read:ask {n = 1}
+   add:queue {client = 1, n = 2}
+   local changed = change:ask {n = 2}
+   local all = read {n = 1} -- and with it for all that was asked before
+   assert(#none == 0 and none.touched == 0, "none")
+   assert(#one == 1 and one[1].n == 1 and one[1].client == "1", "one")
+   assert(changed.touched == 2 and all[1].client == "7", "changed")
+   change:ask {n = 0}
+   commit()
+end
+"""
+
+
+@pytest.mark.parametrize("mode", ["simple", "prepared"])
+def test_rows_that_are_asked_for_come_later(shop: Shop, checked: Check, mode: Any) -> None:
+    shop.plain.execute("create table counted (client int, n int)")
+    result = checked(lua_plan(shop, ASKED, query_mode=mode, **times(1), **ALONE))
+    assert result.counters.committed == 1, result.done
+    assert shop.rows("select * from counted order by n") == [(7, 1), (7, 2)]
+    assert round_trips(result) == (2 if pipelines(shop) and mode != "simple" else 9)
+
+
+@pytest.mark.parametrize("mode", ["extended", "prepared"])
+def test_a_statement_without_parameters_is_a_part_of_a_pipeline_too(
+    postgres_server: Server, checked: Check, mode: Any
+) -> None:
+    script = """
+        local begin, commit = statement("begin"), statement("commit")
+        local within = statement("select ':n' as n", {n = "int"}, {n = "int"})
+        function transaction()
+           begin:queue()
+           local first = within:ask {n = 3}
+           local second = within {n = 4}
+           assert(first[1].n == 3 and second[1].n == 4)
+           commit()
+        end"""
+    plan = plan_for(postgres_server.endpoint(), "", query_mode=mode, **ALONE, **times(1))
+    lua = Script(name="mine", text=script, language="lua")
+    result = checked(structs.replace(plan, scripts=[lua]))
+    assert (result.counters.committed, round_trips(result)) == (1, 2), result.done
+
+
+def test_an_error_in_a_pipeline_is_its_statement_s(shop: Shop, checked: Check) -> None:
+    shop.plain.execute("create table counted (client int primary key)")
+    shop.plain.execute("insert into counted values (1)")
+    script = """
+        local begin, commit = statement("begin"), statement("commit")
+        local add = statement("insert into counted values (:client)", {client = "int"})
+        local read = statement("select client from counted where client = :n", {n = "int"})
+        function transaction()
+           begin:queue()
+           add:queue {client = 2}
+           add:queue {client = 1}
+           local rows = read:ask {n = 2}
+           assert(#read {n = 1} == 1, "the pipeline was not waited for")
+           commit()
+        end"""
+    result = checked(lua_plan(shop, script, **times(3), **ALONE))
+    assert (result.counters.ok, result.counters.failed) == (0, 3), result.done
+    (failure,) = result.done.failures
+    assert failure.statement == 2
+    assert shop.rows("select client from counted") == [(1,)]
+
+
+def test_a_stale_statement_is_not_repeated_without_what_was_queued_before(
+    postgres_server: Server, checked: Check
+) -> None:
+    """Its error undoes what shares its synchronization point."""
+    with closing(postgres_server.connect()) as control:
+        control.execute("drop table if exists changing, written")
+        control.execute("create table changing (a int)")
+        control.execute("create table written (n int)")
+        script = """
+            local add = statement("insert into written values (1)")
+            local alter = statement("do $$ begin alter table changing alter a type bigint; end $$")
+            local read = statement("select * from changing")
+            function transaction()
+               read()
+               alter()
+               add:queue()
+               read()
+            end"""
+        plan = plan_for(postgres_server.endpoint(), "", retry=Retry(tries_max=1), **ALONE)
+        lua = Script(name="mine", text=script, language="lua")
+        result = checked(structs.replace(plan, scripts=[lua], **times(1)))
+        written = control.execute("select count(*) from written").fetchone()[0]
+        control.execute("drop table changing, written")
+    assert (result.counters.ok, written, set(result.codes)) == (0, 0, {"0A000"})
+
+
+def test_a_procedure_may_roll_back(postgres_server: Server, checked: Check) -> None:
+    script = """
+        local one = statement("select 1")
+        function transaction()
+           one()
+           if random.uniform(1, 2) == 1 then rolled_back() end
+        end"""
+    plan = plan_for(postgres_server.endpoint(), "", **times(50))
+    lua = Script(name="mine", text=script, language="lua")
+    result = checked(structs.replace(plan, scripts=[lua]))
+    counters = result.counters
+    assert counters.ok == counters.committed + counters.rolled_back == 100
+    assert 20 < counters.rolled_back < 80
+
+
 def test_a_deadlock_is_tried_again_and_counts_once(shop: Shop, checked: Check) -> None:
     shop.plain.execute("create table pair (id int primary key, n int)")
     shop.plain.execute("insert into pair values (0, 0), (1, 0)")

@@ -112,6 +112,8 @@ pub enum Request<'a> {
         sql: &'a str,
         /// What to keep of the answer.
         keep: Keep,
+        /// Whether the script waits for it, and with it for the pipeline.
+        flow: Flow,
     },
     /// COPY between the server and its client, alone and as text: no protocol has parameters for
     /// it. If rows are to come, the script is resumed when the server wants them, else with the
@@ -212,8 +214,9 @@ impl Request<'_> {
             | Self::CopyFail { .. }
             | Self::Prepare { .. }
             | Self::Execute { .. } => Flow::Wait,
-            Self::TextInPipeline { .. } => Flow::Queue,
-            Self::Parameterized { flow, .. } | Self::Sync { flow, .. } => *flow,
+            Self::TextInPipeline { flow, .. }
+            | Self::Parameterized { flow, .. }
+            | Self::Sync { flow, .. } => *flow,
         }
     }
 }

@@ -42,6 +42,14 @@ pub trait Execution: Send {
         false
     }
 
+    /// A queued request is answered, without an error.
+    fn queued_answered(&mut self, _reply: &Reply<'_>) {}
+
+    /// Whether the script says that the server has rolled this try of its transaction back.
+    fn was_rolled_back(&self) -> bool {
+        false
+    }
+
     /// Adds what the script has counted in this try of its transaction, each counter at its number.
     fn add_counted(&self, _counted: &mut Vec<u64>) {}
 

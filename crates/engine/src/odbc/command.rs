@@ -32,8 +32,8 @@ pub(super) enum Command {
 impl Command {
     pub(super) fn of(request: &Request<'_>) -> Self {
         match *request {
-            Request::TextInPipeline { .. } => Self::Pipelined(Flow::Queue),
-            Request::Sync { flow, .. }
+            Request::TextInPipeline { flow, .. }
+            | Request::Sync { flow, .. }
             | Request::Parameterized { flow: flow @ Flow::Queue, .. } => Self::Pipelined(flow),
             Request::Copy { .. } | Request::CopyRows { .. } | Request::CopyFail { .. } => {
                 unreachable!("scripts with a COPY are refused for ODBC")

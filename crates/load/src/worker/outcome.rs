@@ -106,7 +106,11 @@ impl<P: Port> Turn<'_, P> {
         self.worker.shared.viability().mark_viable(transaction.script);
         let warmup = self.worker.is_in(Phase::Warmup, now);
         let response = now - transaction.due;
-        let (block, copied) = (self.own().block(), self.own().copied);
+        let own = self.own();
+        let (copied, block) = (own.copied, own.block());
+        // What a procedure rolled back leaves no trace in the protocol.
+        let is_told = block == Block::Committed && own.execution.was_rolled_back();
+        let block = if is_told { Block::RolledBackByScript } else { block };
         let committed = u64::from(block == Block::Committed);
         let shape = self.worker.intervals.shape();
         let latency_limit = self.worker.plan.latency_limit_ns;

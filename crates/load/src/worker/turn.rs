@@ -440,6 +440,9 @@ impl<P: Port> Turn<'_, P> {
             }
             return;
         }
+        if flow == Flow::Queue {
+            own.execution.queued_answered(reply);
+        }
         own.timings.push((statement, now - sent));
         if let Some(direction) = copy {
             own.copied.add(direction, reply);

@@ -49,9 +49,9 @@ impl StepBuffers {
         match &query.body {
             Body::Text(chunks, flow) => {
                 let sql = self.text(chunks, variables, names);
-                match flow {
+                match *flow {
                     Flow::Wait => Request::Text { statement, sql, keep },
-                    Flow::Queue => Request::TextInPipeline { statement, sql, keep },
+                    flow @ Flow::Queue => Request::TextInPipeline { statement, sql, keep, flow },
                 }
             }
             Body::Parameters(slots, flow) => {

@@ -1,5 +1,5 @@
-//! What scripts count besides their transactions: declared by name while scripts load, the same name
-//! being the same counter in all of them.
+//! What scripts tell of their transactions. Counters are declared by name while scripts load, the
+//! same name being the same counter in all of them.
 
 use mlua::{AppDataRefMut, Error, Lua, Table};
 
@@ -8,6 +8,8 @@ use mlua::{AppDataRefMut, Error, Lua, Table};
 pub(super) struct Counters {
     names: Vec<String>,
     counted: Vec<u64>,
+    /// Whether a procedure of the server has rolled the current transaction back.
+    was_rolled_back: bool,
     /// Whether the scripts are loaded: no further counter comes up.
     is_complete: bool,
 }
@@ -25,6 +27,11 @@ impl Counters {
     /// A transaction begins, or begins again.
     pub(super) fn clear(&mut self) {
         self.counted.fill(0);
+        self.was_rolled_back = false;
+    }
+
+    pub(super) fn was_rolled_back(&self) -> bool {
+        self.was_rolled_back
     }
 
     /// Adds what was counted.
@@ -49,9 +56,15 @@ impl Counters {
     }
 }
 
-/// Adds `counter(name)`, which returns a function that counts one, or as many as it is given.
+/// Adds `counter(name)`, which returns a function that counts one, or as many as it is given, and
+/// `rolled_back()`.
 pub(super) fn add(lua: &Lua, globals: &Table) -> mlua::Result<()> {
     lua.set_app_data(Counters::default());
+    let rolled_back = lua.create_function(|lua, ()| {
+        of(lua)?.was_rolled_back = true;
+        Ok(())
+    })?;
+    globals.set("rolled_back", rolled_back)?;
     globals.set(
         "counter",
         lua.create_function(|lua, name: String| {

@@ -1,13 +1,14 @@
 //! One client running the scripts: a coroutine for each transaction, which yields its requests.
 
 use super::Program;
-use super::interpreter::{EXECUTE, FLUSH, Interpreter, QUEUE, SLEEP};
+use super::interpreter::{ASK, EXECUTE, FLUSH, Interpreter, QUEUE, SLEEP};
 use super::kinds::literal;
 use crate::lua::{fault, message_of};
 use crate::pgbench::Commands;
 use crate::{Execution, Fault, Resume, Step};
 use dbdyno_model::{ConnectionId, Flow, Keep, Nanos, Purpose, Reply, Request, StatementId, Stream};
 use mlua::{IntoLua, MultiValue, Table, Thread, Value as LuaValue};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A client's execution.
@@ -24,24 +25,30 @@ pub(super) struct WorkloadExecution {
     awaited: Option<usize>,
     in_transaction: bool,
     /// Whether statements are in the pipeline.
-    queued: bool,
-    /// What the end of the pipeline was for.
-    after: Option<After>,
-}
-
-/// What follows the end of a pipeline.
-#[derive(Debug)]
-enum After {
-    Statement(usize),
-    End,
+    has_queued: bool,
+    /// The queued statements without an answer, oldest first, and where rows go that are wanted.
+    queued: VecDeque<Option<(usize, Table)>>,
+    /// Why the rows of a queued statement could not be stored.
+    broken: Option<String>,
+    /// Whether the script has ended, and what it queued is waited for.
+    is_ending: bool,
 }
 
 /// What the execution needs next, in a form that borrows nothing.
 enum Wanted {
-    Statement(usize, Flow),
+    Statement(Sent),
     Sync(StatementId),
     Sleep(Nanos),
     Done,
+}
+
+/// How a statement is sent.
+#[derive(Clone, Copy)]
+struct Sent {
+    place: usize,
+    flow: Flow,
+    keep: Keep,
+    in_pipeline: bool,
 }
 
 impl WorkloadExecution {
@@ -56,13 +63,18 @@ impl WorkloadExecution {
             thread: None,
             awaited: None,
             in_transaction: false,
-            queued: false,
-            after: None,
+            has_queued: false,
+            queued: VecDeque::new(),
+            broken: None,
+            is_ending: false,
         }
     }
 
     /// Continues until the script needs the caller.
     fn advance(&mut self, input: &Resume<'_>) -> Result<Wanted, String> {
+        if let Some(message) = self.broken.take() {
+            return Err(message);
+        }
         let mut values = match input {
             Resume::Reply(reply) => {
                 self.in_transaction = reply.in_transaction;
@@ -71,13 +83,16 @@ impl WorkloadExecution {
                     self.thread = None;
                     return Ok(Wanted::Done);
                 }
-                match self.after.take() {
-                    Some(After::Statement(place)) => return Ok(self.execute(place)),
-                    Some(After::End) => return self.ended(),
-                    None => self.rows(reply).map_err(|error| message_of(&error))?,
+                if self.is_ending {
+                    return self.ended();
                 }
+                self.rows(reply).map_err(|error| message_of(&error))?
             }
-            _ => LuaValue::Nil,
+            // What asking for rows returns; others ignore it.
+            _ => match self.queued.back() {
+                Some(Some((_, rows))) => LuaValue::Table(rows.clone()),
+                _ => LuaValue::Nil,
+            },
         };
         loop {
             let yielded = self.resume_thread(values)?;
@@ -87,13 +102,16 @@ impl WorkloadExecution {
             match operation {
                 Some(EXECUTE) => {
                     let place = self.take(yielded)?;
-                    return Ok(self.execute(place));
+                    return Ok(self.execute(place, Keep::AllRows));
                 }
                 Some(QUEUE) => {
                     let place = self.take(yielded)?;
-                    self.queued = self.program.commands.sync(self.script).is_some();
-                    let flow = if self.queued { Flow::Queue } else { Flow::Wait };
-                    return Ok(Wanted::Statement(place, flow));
+                    return Ok(self.queue(place, None));
+                }
+                Some(ASK) => {
+                    let place = self.take(yielded)?;
+                    let rows = self.interpreter.lua.create_table();
+                    return Ok(self.queue(place, Some(rows.map_err(|error| message_of(&error))?)));
                 }
                 Some(FLUSH) => {
                     if let Some(sync) = self.sync() {
@@ -128,26 +146,34 @@ impl WorkloadExecution {
         Ok(Some(yielded))
     }
 
-    /// A statement that the script waits for, behind what is in the pipeline.
-    fn execute(&mut self, place: usize) -> Wanted {
-        if let Some(sync) = self.sync() {
-            self.after = Some(After::Statement(place));
-            return sync;
+    /// A statement that the script waits for, and with it for what is in the pipeline.
+    fn execute(&mut self, place: usize, keep: Keep) -> Wanted {
+        let in_pipeline = std::mem::take(&mut self.has_queued);
+        self.awaited = (keep != Keep::None).then_some(place);
+        Wanted::Statement(Sent { place, flow: Flow::Wait, keep, in_pipeline })
+    }
+
+    /// A statement that the script does not wait for, where there are pipelines.
+    fn queue(&mut self, place: usize, rows: Option<Table>) -> Wanted {
+        let keep = if rows.is_some() { Keep::AllRows } else { Keep::None };
+        if self.program.commands.sync(self.script).is_none() {
+            return self.execute(place, keep);
         }
-        self.awaited = Some(place);
-        Wanted::Statement(place, Flow::Wait)
+        self.has_queued = true;
+        self.queued.push_back(rows.map(|rows| (place, rows)));
+        Wanted::Statement(Sent { place, flow: Flow::Queue, keep, in_pipeline: true })
     }
 
     /// The end of the pipeline, if statements are in it.
     fn sync(&mut self) -> Option<Wanted> {
-        let queued = std::mem::take(&mut self.queued);
-        let statement = self.program.commands.sync(self.script).filter(|_| queued)?;
+        let has_queued = std::mem::take(&mut self.has_queued);
+        let statement = self.program.commands.sync(self.script).filter(|_| has_queued)?;
         Some(Wanted::Sync(statement))
     }
 
     fn ended(&mut self) -> Result<Wanted, String> {
         if let Some(sync) = self.sync() {
-            self.after = Some(After::End);
+            self.is_ending = true;
             return Ok(sync);
         }
         if self.in_transaction {
@@ -178,11 +204,17 @@ impl WorkloadExecution {
     /// The rows of the statement that was waited for, each by the names of its columns.
     fn rows(&mut self, reply: &Reply<'_>) -> mlua::Result<LuaValue> {
         let Some(place) = self.awaited.take() else { return Ok(LuaValue::Nil) };
+        let table = self.interpreter.lua.create_table()?;
+        self.store(reply, place, &table)?;
+        Ok(LuaValue::Table(table))
+    }
+
+    fn store(&self, reply: &Reply<'_>, place: usize, table: &Table) -> mlua::Result<()> {
         let lua = &self.interpreter.lua;
         let kinds = &self.program.declared[self.script][place].columns;
-        let table = lua.create_table()?;
         table.raw_set("touched", reply.rows_touched)?;
-        if let Some(result) = reply.results.last() {
+        // A procedure's rows may be followed by the end of the call itself, which has no columns.
+        if let Some(result) = reply.results.iter().rfind(|result| !result.columns.is_empty()) {
             let kind_of = |column: &String| kinds.iter().find(|(name, _)| name == column);
             let kinds: Vec<_> = result.columns.iter().map(kind_of).collect();
             for values in &result.rows {
@@ -199,25 +231,23 @@ impl WorkloadExecution {
                 table.raw_push(row)?;
             }
         }
-        Ok(LuaValue::Table(table))
+        Ok(())
     }
 
-    /// The request for a statement: as of the other language, but rows are kept, and in a pipeline
-    /// it is queued.
-    fn request(&mut self, place: usize, flow: Flow) -> Option<Request<'_>> {
-        let keep = if flow == Flow::Wait { Keep::AllRows } else { Keep::None };
+    /// The request for a statement: as of the other language, but rows are kept, and it may be a
+    /// part of a pipeline.
+    fn request(&mut self, sent: Sent) -> Option<Request<'_>> {
+        let Sent { place, flow, keep, in_pipeline } = sent;
         let request = self.commands.request(&self.program.commands, self.script, place)?;
-        Some(match (request, flow) {
-            (Request::Parameterized { statement, parameters, .. }, flow) => {
+        Some(match request {
+            Request::Parameterized { statement, parameters, .. } => {
                 Request::Parameterized { statement, parameters, keep, flow }
             }
-            (Request::Text { statement, sql, .. }, Flow::Wait) => {
-                Request::Text { statement, sql, keep }
+            Request::Text { statement, sql, .. } if in_pipeline => {
+                Request::TextInPipeline { statement, sql, keep, flow }
             }
-            (Request::Text { statement, sql, .. }, Flow::Queue) => {
-                Request::TextInPipeline { statement, sql, keep }
-            }
-            (other, _) => other,
+            Request::Text { statement, sql, .. } => Request::Text { statement, sql, keep },
+            other => other,
         })
     }
 }
@@ -234,8 +264,21 @@ impl Execution for WorkloadExecution {
     }
 
     fn restart(&mut self) {
-        (self.thread, self.awaited, self.after) = (None, None, None);
-        (self.in_transaction, self.queued) = (false, false);
+        (self.thread, self.awaited, self.broken) = (None, None, None);
+        (self.in_transaction, self.has_queued, self.is_ending) = (false, false, false);
+        self.queued.clear();
+    }
+
+    fn queued_answered(&mut self, reply: &Reply<'_>) {
+        if let Some(Some((place, rows))) = self.queued.pop_front()
+            && let Err(error) = self.store(reply, place, &rows)
+        {
+            self.broken = Some(message_of(&error));
+        }
+    }
+
+    fn was_rolled_back(&self) -> bool {
+        self.interpreter.counters().is_some_and(|counters| counters.was_rolled_back())
     }
 
     fn add_counted(&self, counted: &mut Vec<u64>) {
@@ -246,9 +289,9 @@ impl Execution for WorkloadExecution {
 
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault> {
         match self.advance(&input) {
-            Ok(Wanted::Statement(place, flow)) => {
+            Ok(Wanted::Statement(sent)) => {
                 // Every declared statement has become one command.
-                let request = self.request(place, flow);
+                let request = self.request(sent);
                 Ok(request.map_or(Step::Done, |one| Step::Request(ConnectionId::FIRST, one)))
             }
             Ok(Wanted::Sync(statement)) => {

@@ -17,6 +17,7 @@ pub(super) const EXECUTE: i64 = 1;
 pub(super) const QUEUE: i64 = 2;
 pub(super) const FLUSH: i64 = 3;
 pub(super) const SLEEP: i64 = 4;
+pub(super) const ASK: i64 = 5;
 
 /// What a transaction of a script is called.
 const TRANSACTION: &str = "transaction";
@@ -160,7 +161,7 @@ fn state(
 fn add_library(lua: &Lua, globals: &Table, declarations: &Declarations) -> mlua::Result<()> {
     let host = lua.create_table()?;
     for (name, operation) in
-        [("EXECUTE", EXECUTE), ("QUEUE", QUEUE), ("FLUSH", FLUSH), ("SLEEP", SLEEP)]
+        [("EXECUTE", EXECUTE), ("QUEUE", QUEUE), ("ASK", ASK), ("FLUSH", FLUSH), ("SLEEP", SLEEP)]
     {
         host.set(name, operation)?;
     }

@@ -25,6 +25,11 @@ function statement:queue(given)
    yield(host.QUEUE, self.number, values(self, given))
 end
 
+-- Sends the statement without waiting; returns the table that has its rows when they have been waited for.
+function statement:ask(given)
+   return yield(host.ASK, self.number, values(self, given))
+end
+
 -- Declares a statement, with the types of its parameters and of its columns, while a script loads.
 function host.declare(sql, parameters, columns)
    local names = {}

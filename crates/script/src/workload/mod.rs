@@ -20,8 +20,8 @@ use interpreter::{Declared, Interpreter};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A script that mentions it uses pipelines.
-const QUEUE: &str = ":queue";
+/// A script that mentions one of them uses pipelines.
+const QUEUES: [&str; 2] = [":queue", ":ask"];
 
 /// How scripts run, besides their texts.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,8 @@ fn commands(
     settings: Settings,
 ) -> Result<pgbench::Program, Vec<Problem>> {
     let can_queue = settings.has_pipelines && settings.mode != QueryMode::Simple;
-    let queues = |script: &Script| can_queue && script.text.contains(QUEUE);
+    let queues =
+        |script: &Script| can_queue && QUEUES.iter().any(|word| script.text.contains(word));
     let texts: Vec<Script> = scripts
         .iter()
         .zip(declared)

@@ -25,11 +25,23 @@ use std::sync::Arc;
 /// had failed.
 pub const SKIPPED: &str = "skipped";
 
+/// How the latest request is synchronized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Synchronization {
+    /// It has a synchronization point of its own.
+    Own,
+    /// None has been sent behind it: further requests follow in its pipeline.
+    Pending,
+    /// It shares one with earlier requests, whose pipeline it has ended.
+    Shared,
+}
+
 /// The outstanding requests of one connection.
 #[derive(Debug)]
 pub(super) struct Exchange {
     queue: Queue<Pending>,
     stage: Stage,
+    latest: Synchronization,
     /// An error occurred in a pipeline; the server skips up to the next synchronization point.
     skipping: bool,
     /// The answer has been delivered and is cleared before the next one.
@@ -53,6 +65,7 @@ impl Exchange {
         Self {
             queue: Queue::default(),
             stage: Stage::Idle,
+            latest: Synchronization::Own,
             skipping: false,
             delivered: false,
             answer: ReplyBuilder::default(),
@@ -71,6 +84,7 @@ impl Exchange {
     pub(super) fn reset(&mut self) {
         self.queue.clear();
         self.stage = Stage::Idle;
+        self.latest = Synchronization::Own;
         (self.skipping, self.delivered, self.in_transaction) = (false, false, false);
         self.answer.clear();
         self.preparations.forget_all();
@@ -82,6 +96,11 @@ impl Exchange {
     /// Adds a request whose bytes have been written.
     #[inline]
     pub(super) fn push(&mut self, pending: Pending) {
+        self.latest = match (self.latest, pending.ends_synchronized()) {
+            (_, false) => Synchronization::Pending,
+            (Synchronization::Pending, true) => Synchronization::Shared,
+            (_, true) => Synchronization::Own,
+        };
         self.queue.push_back(pending);
         self.preparing += usize::from(pending.purpose == Purpose::Preparation);
         if self.queue.len() == 1 {
@@ -222,13 +241,15 @@ impl Exchange {
             return Ok(Some(Outcome::Fatal(diagnostic.into())));
         }
         if let (true, Some(slot)) = (statement_is_stale(&diagnostic.code), oldest.slot) {
-            // Outside a transaction nothing is lost yet: prepared anew, the statement may work. A
+            // Outside a transaction, and with no earlier request that the error undoes, nothing is
+            // lost yet: prepared anew, the statement may work. A
             // statement that is gone is reported: something between us and the server may lose
             // them all the time.
             let can_repeat = diagnostic.code == TABLES_CHANGED
                 && !oldest.prepares
                 && oldest.flow == Flow::Wait
-                && self.queue.len() == 1;
+                && self.queue.len() == 1
+                && self.latest == Synchronization::Own;
             self.again = match self.preparations.at(slot) {
                 Preparation::Ready(types) if can_repeat && !self.in_transaction => {
                     Some(types.clone())

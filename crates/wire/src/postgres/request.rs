@@ -53,8 +53,8 @@ impl Exchange {
             Request::Text { statement, sql, keep } => {
                 self.text(statement, Purpose::Statement, sql, keep, out);
             }
-            Request::TextInPipeline { statement, sql, keep } => {
-                let (parameters, flow) = (&[][..], Flow::Queue);
+            Request::TextInPipeline { statement, sql, keep, flow } => {
+                let parameters = &[][..];
                 self.unnamed(Parameterized { statement, sql, parameters, keep, flow }, &[], out);
             }
             Request::Copy { statement, sql, direction } => {
