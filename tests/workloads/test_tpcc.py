@@ -447,6 +447,80 @@ def test_each_client_deals_its_own_deck(loaded: dict[str, Database]) -> None:
     }
 
 
+STYLES = ("statements", "pipelined", "procedures")
+# What transactions change, but for times.
+CHANGED = (
+    "select w_id, w_ytd from warehouse",
+    "select d_id, d_ytd, d_next_o_id from district order by d_id",
+    """select c_d_id, c_id, c_balance, c_ytd_payment, c_payment_cnt, c_delivery_cnt, c_data
+    from customer where c_payment_cnt > 1 or c_delivery_cnt > 0 order by c_d_id, c_id""",
+    """select h_d_id, h_c_d_id, h_c_id, h_amount, h_data from history where h_amount <> 10
+    order by h_d_id, h_c_id, h_amount, h_data""",
+    "select no_d_id, no_o_id from new_order order by no_d_id, no_o_id",
+    """select o_d_id, o_id, o_c_id, o_carrier_id, o_ol_cnt, o_all_local
+    from orders where o_id > 2100 order by o_d_id, o_id""",
+    """select ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount,
+        ol_dist_info, case when ol_delivery_d is null then 0 else 1 end
+    from order_line where ol_o_id > 2100 order by ol_d_id, ol_o_id, ol_number""",
+    """select s_i_id, s_quantity, s_ytd, s_order_cnt, s_remote_cnt
+    from stock where s_order_cnt > 0 order by s_i_id""",
+)
+
+
+def one_client(server: Server, style: str) -> tuple[dict[str, Any], list[list[tuple[Any, ...]]]]:
+    """The record of a run on data just loaded, and what it has changed there."""
+    with database_on(server, f"tpcc_{style}") as database:
+        database.prepare(TPCC, jobs=2)
+        url, given = database.server.url, ("-D", f"style={style}")
+        run = ("-c", "1", "-t", "400", "--warmup", "0", "--telemetry", "off", "--seed", "6")
+        code, record = command("run", "tpcc", "--target", url, *given, *run)
+        assert (code, record["invalid_reasons"], record["failures"]) == (0, [], [])
+        return record, [database.rows(query) for query in CHANGED]
+
+
+def round_trips(record: dict[str, Any]) -> float:
+    (cost,) = (cost for cost in record["costs"] if cost["id"] == "round_trips")
+    return float(cost["value"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "styles"),
+    [("postgres_server", STYLES), ("mariadb_server", ("statements", "procedures"))],
+)
+def test_all_styles_do_the_same_with_fewer_round_trips(
+    request: pytest.FixtureRequest, kind: str, styles: tuple[str, ...]
+) -> None:
+    kept, trips = [], {}
+    for style in styles:
+        record, changed = one_client(request.getfixturevalue(kind), style)
+        told = {one["name"]: one["value"] for one in record["audit"] if one["unit"] != "ms"}
+        counted = {name: record["transactions"][name] for name in ("committed", "rolled_back")}
+        assert counted["rolled_back"] > 0
+        kept.append((told, counted, changed))
+        # Each committed transaction costs those of the few that were rolled back, too.
+        trips[style] = round_trips(record) * counted["committed"] / 400
+    assert all(each == kept[0] for each in kept)
+    assert trips["procedures"] == pytest.approx(1)
+    assert trips["statements"] == pytest.approx(27.9, abs=0.01)
+    assert trips.get("pipelined", 0) < 3
+
+
+@pytest.mark.parametrize("style", STYLES[1:])
+def test_clients_that_meet_break_nothing_in_any_style(whole: Database, style: str) -> None:
+    given = ("-D", f"style={style}")
+    code, record = command("run", "tpcc", "--target", whole.server.url, *given, *LOAD)
+    assert (code, record["invalid_reasons"], record["failures"]) == (0, [], [])
+    assert record["transactions"]["ok"] == 600
+    assert len(record["checks"]) == 12
+    assert {one["ok"] for one in record["checks"]} == {True}
+
+
+def test_procedures_are_refused_where_none_are_written() -> None:
+    with pytest.raises(DbdynoError, match="written for PostgreSQL, MariaDB and MySQL"):
+        TPCC.routines(TPCC.complete({"style": "procedures"}), "oracle")
+    assert TPCC.routines(TPCC.complete({}), "oracle") == ()
+
+
 def test_a_broken_condition_is_told_to_programs(loaded: dict[str, Database]) -> None:
     database = loaded["postgres_server"]
     code, answer = command("check", "tpcc", "--target", database.server.url)

@@ -83,6 +83,11 @@ def demands_nothing(_values: Values) -> tuple[Demand, ...]:
     return ()
 
 
+def calls_none(_values: Values, _sql_dialect: str) -> tuple[str, ...]:
+    """Return that no script calls procedures of the server."""
+    return ()
+
+
 def may_write(_values: Values) -> bool:
     """Return that transactions are not declared to only read."""
     return False
@@ -99,10 +104,11 @@ class Workload:
     no use, and are named when they are there. ``scale_name`` is the parameter for the
     amount of data. ``measures`` are queries that return one number each. ``laws`` apply to their
     changes in a run of this workload alone; ``balances`` apply from loading on, whichever workload
-    of the family has run. ``conditions`` hold for the data itself, at every instant; if
-    ``reads_all_conditions`` a run reads the cheap ones each minute and all of them when it has
-    ended, otherwise only the cheap ones when it has ended. ``metric`` is a number that the workload
-    is known for, and ``demands`` are what runs are audited for.
+    of the family has run. ``routines`` returns the statements that create, in a target's dialect,
+    the procedures which scripts call; they replace older ones. ``conditions`` hold for the data
+    itself, at every instant; if ``reads_all_conditions`` a run reads the cheap ones each minute and
+    all of them when it has ended, otherwise only the cheap ones when it has ended. ``metric`` is a
+    number that the workload is known for, and ``demands`` are what runs are audited for.
     ``drawn`` are numbers that belong to the data, like its seed. ``variables`` returns the initial
     values of the scripts' variables, given the parameters, the number of clients and the seed of
     the run.
@@ -123,6 +129,7 @@ class Workload:
     measures: Callable[[Values], Mapping[str, str]]
     laws: Callable[[Values], tuple[Law, ...]]
     balances: tuple[Law, ...]
+    routines: Callable[[Values, str], tuple[str, ...]] = calls_none
     conditions: tuple[Condition, ...] = ()
     reads_all_conditions: Callable[[Values], bool] = are_all_cheap
     metric: Metric | None = None

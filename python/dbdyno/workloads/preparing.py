@@ -59,8 +59,10 @@ def prepare_data(  # noqa: PLR0913 (they are independent)
     """Return data for these parameters, existing or loaded. ``given`` are the user's parameters."""
     read = workload.read(given)
     _refuse_impossible_storage(workload, read, place.target)
+    routines = workload.routines(workload.complete(read), place.target.sql_dialect)
     status = data_status(workload, place.target, place.connection, read)
     if status.state == "compatible" and not options.replace:
+        _create(routines, place)
         return Prepared(values=status.values(workload, read), made_by=status.made_by or "")
     _refuse_other_data(workload, read, status, options)
     order, values = _begun(workload, read, options, status)
@@ -71,7 +73,14 @@ def prepare_data(  # noqa: PLR0913 (they are independent)
             "Load it on the primary server, or as a user who may write.",
         )
     report = Loader(place.target, place.connection, order, watch).load(place.endpoint, bulk)
+    _create(routines, place)
     return Prepared(values=values, made_by="dbdyno", report=report)
+
+
+def _create(routines: tuple[str, ...], place: Place) -> None:
+    with place.target.understood("create procedures"):
+        for statement in routines:
+            place.connection.execute(statement)
 
 
 def _begun(

@@ -26,27 +26,34 @@ local update_customer = statement([[
    where c_w_id = :w and c_d_id = :d and c_id = :c]],
    {w = "int", d = "int", c = "int", amount = "decimal"})
 
--- Takes the oldest new order of a district; returns its number, or nothing if none waits.
+-- Takes the oldest new order of a district; returns its number, customer and amount, or nothing if none waits.
 local function take_oldest(d)
    while true do
-      local o = select_oldest {w = home, d = d}[1].no_o_id
-      if not o or delete_new_order {w = home, d = d, o = o}.touched == 1 then
-         return o
+      local oldest = ask(select_oldest, {w = home, d = d})
+      flush()
+      local o = oldest[1].no_o_id
+      if not o then
+         return nil
+      end
+      local deleted = ask(delete_new_order, {w = home, d = d, o = o})
+      local orders = ask(select_order, {w = home, d = d, o = o})
+      local amounts = ask(select_amount, {w = home, d = d, o = o})
+      flush()
+      if deleted.touched == 1 then
+         return o, orders[1].o_c_id, amounts[1].amount
       end
    end
 end
 
 function transaction()
    local carrier = random.uniform(1, 10)
-   begin()
+   send(begin)
    for d = 1, 10 do
-      local o = take_oldest(d)
+      local o, c, amount = take_oldest(d)
       if o then
-         local c = select_order {w = home, d = d, o = o}[1].o_c_id
-         update_order {w = home, d = d, o = o, carrier = carrier}
-         update_lines {w = home, d = d, o = o}
-         local amount = select_amount {w = home, d = d, o = o}[1].amount
-         update_customer {w = home, d = d, c = c, amount = amount}
+         send(update_order, {w = home, d = d, o = o, carrier = carrier})
+         send(update_lines, {w = home, d = d, o = o})
+         send(update_customer, {w = home, d = d, c = c, amount = amount})
       end
    end
    commit()

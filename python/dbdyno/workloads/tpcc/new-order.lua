@@ -1,6 +1,5 @@
--- An order of 5 to 15 lines. One in a hundred asks for an item that does not exist, as its last: it is rolled
--- back after all the work. Stock is locked in the order of the items, so that orders do not deadlock.
-local all_lines, remote_lines = counter("lines"), counter("remote lines")
+-- What is to be read is read first, then all is written. An order with an item that does not exist is rolled back
+-- after all the work.
 local rollback = statement("rollback")
 local select_warehouse = statement(
    "select w_tax from warehouse where w_id = :w", {w = "int"}, {w_tax = "decimal"})
@@ -25,10 +24,11 @@ local select_item = statement(
    "select i_price, i_name, i_data from item where i_id = :item",
    {item = "int"}, {i_price = "decimal"})
 local update_stock = statement([[
-   update stock set s_quantity = :quantity, s_ytd = s_ytd + :ordered, s_order_cnt = s_order_cnt + 1,
-      s_remote_cnt = s_remote_cnt + :remote
+   update stock set s_quantity = case when s_quantity >= :ordered + 10 then s_quantity - :ordered
+         else s_quantity - :ordered + 91 end,
+      s_ytd = s_ytd + :ordered, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + :remote
    where s_w_id = :supply and s_i_id = :item]],
-   {quantity = "int", ordered = "int", remote = "int", supply = "int", item = "int"})
+   {ordered = "int", remote = "int", supply = "int", item = "int"})
 local insert_line = statement([[
    insert into order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity,
       ol_amount, ol_dist_info)
@@ -45,74 +45,43 @@ for d = 1, 10 do
    select_stock[d] = statement(sql:format(d), {supply = "int", item = "int"}, {s_quantity = "int"})
 end
 
--- The lines to order, by item, and whether all are supplied from home.
-local function drawn_lines()
-   local lines, all_local = {}, 1
-   local count, has_unused_item = random.uniform(5, 15), in_percent(1)
-   all_lines(count)
-   for number = 1, count do
-      local item, supply = random.nurand(8191, c_item, 1, 100000), home
-      if in_percent(1) then
-         supply = other_warehouse()
-      end
-      if has_unused_item and number == count then
-         item = 100001
-      end
-      if supply ~= home then
-         all_local = 0
-         remote_lines()
-      end
-      lines[number] = {item = item, supply = supply, ordered = random.uniform(1, 10)}
-   end
-   table.sort(lines, function(one, other)
-      if one.item ~= other.item then
-         return one.item < other.item
-      end
-      return one.supply < other.supply
-   end)
-   return lines, all_local
-end
-
--- Takes a line from the stock and adds it to the order; returns its amount, or nothing if there is no such item.
+-- Takes a line from the stock and adds it to the order; returns its amount.
 local function order_line(line, number, o, d)
-   local item = select_item {item = line.item}[1]
-   if not item then
-      return nil
-   end
-   local stock = select_stock[d] {supply = line.supply, item = line.item}[1]
-   local left = stock.s_quantity - line.ordered
-   update_stock {
-      quantity = left >= 10 and left or left + 91, ordered = line.ordered,
-      remote = line.supply == home and 0 or 1, supply = line.supply, item = line.item,
-   }
-   local amount = line.ordered * math.floor(item.i_price * 100 + 0.5) / 100
-   insert_line {
+   send(update_stock, {
+      ordered = line.ordered, remote = line.supply == home and 0 or 1, supply = line.supply,
+      item = line.item,
+   })
+   local amount = line.ordered * math.floor(line.found[1].i_price * 100 + 0.5) / 100
+   send(insert_line, {
       o = o, d = d, w = home, number = number, item = line.item, supply = line.supply,
-      ordered = line.ordered, amount = amount, info = stock.s_dist,
-   }
+      ordered = line.ordered, amount = amount, info = line.stock[1].s_dist,
+   })
    return amount
 end
 
 function transaction()
-   local d, c = random.uniform(1, 10), drawn_customer()
-   local lines, all_local = drawn_lines()
-   begin()
-   local warehouse = select_warehouse {w = home}[1]
-   local district = select_district {w = home, d = d}[1]
-   local o = district.d_next_o_id
-   update_district {w = home, d = d}
-   local customer = select_customer {w = home, d = d, c = c}[1]
-   insert_order {o = o, d = d, w = home, c = c, lines = #lines, all_local = all_local}
-   insert_new_order {o = o, d = d, w = home}
-   local total = 0
+   local order = entered_order()
+   local d, c, lines = order.d, order.c, order.lines
+   send(begin)
+   local warehouse = ask(select_warehouse, {w = home})
+   local district = ask(select_district, {w = home, d = d})
+   send(update_district, {w = home, d = d})
+   local customer = ask(select_customer, {w = home, d = d, c = c})
+   for _, line in ipairs(lines) do
+      line.found = ask(select_item, {item = line.item})
+      line.stock = ask(select_stock[d], {supply = line.supply, item = line.item})
+   end
+   flush()
+   local o, total = district[1].d_next_o_id, 0
+   send(insert_order, {o = o, d = d, w = home, c = c, lines = #lines, all_local = order.all_local})
+   send(insert_new_order, {o = o, d = d, w = home})
    for number, line in ipairs(lines) do
-      local amount = order_line(line, number, o, d)
-      if not amount then
+      if #line.found == 0 then
          rollback()
          return
       end
-      total = total + amount
+      total = total + order_line(line, number, o, d)
    end
    commit()
-   return total * (1 - customer.c_discount) * (1 + warehouse.w_tax + district.d_tax)
+   return total * (1 - customer[1].c_discount) * (1 + warehouse[1].w_tax + district[1].d_tax)
 end

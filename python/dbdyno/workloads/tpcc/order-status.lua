@@ -1,5 +1,4 @@
--- What has become of a customer's last order. The customer is found by last name 60 times in a hundred.
-local by_name = counter("order-status by last name")
+-- What has become of the last order of a customer, who is found by number or by last name.
 local select_by_name = statement([[
    select c_id, c_first, c_middle, c_last, c_balance from customer
    where c_w_id = :w and c_d_id = :d and c_last = :name order by c_first]],
@@ -19,21 +18,18 @@ local select_lines = statement([[
    {w = "int", d = "int", o = "int"})
 
 function transaction()
-   local d, name, c = random.uniform(1, 10), nil, nil
-   if in_percent(60) then
-      name = drawn_last_name()
-      by_name()
-   else
-      c = drawn_customer()
-   end
-   begin()
-   local customer
+   local d = random.uniform(1, 10)
+   local name, c = drawn_name_or_customer(order_status_by_name)
+   send(begin)
+   local customers
    if name then
-      customer = middle(select_by_name {w = home, d = d, name = name})
+      customers = ask(select_by_name, {w = home, d = d, name = name})
    else
-      customer = select_by_id {w = home, d = d, c = c}[1]
+      customers = ask(select_by_id, {w = home, d = d, c = c})
    end
-   local order = select_order {w = home, d = d, c = customer.c_id}[1]
-   select_lines {w = home, d = d, o = order.o_id}
+   flush()
+   local orders = ask(select_order, {w = home, d = d, c = middle(customers).c_id})
+   flush()
+   ask(select_lines, {w = home, d = d, o = orders[1].o_id})
    commit()
 end

@@ -1,5 +1,4 @@
--- A customer pays: of the home warehouse, or 15 times in a hundred of another; found by last name 60 times.
-local remote, by_name = counter("remote payments"), counter("payment by last name")
+-- A customer pays, who is found by number or by last name.
 local select_warehouse = statement([[
    select w_name, w_street_1, w_street_2, w_city, w_state, w_zip from warehouse where w_id = :w]],
    {w = "int"})
@@ -40,43 +39,35 @@ local insert_history = statement([[
    {c = "int", c_d = "int", c_w = "int", d = "int", w = "int", amount = "decimal", data = "text"})
 
 function transaction()
-   local d, amount = random.uniform(1, 10), random.uniform(100, 500000) / 100
-   local c_w, c_d = home, d
-   if in_percent(15) and scale > 1 then
-      c_w, c_d = other_warehouse(), random.uniform(1, 10)
-      remote()
-   end
-   local name, c
-   if in_percent(60) then
-      name = drawn_last_name()
-      by_name()
+   local payment = entered_payment()
+   local d, c_w, c_d, amount = payment.d, payment.c_w, payment.c_d, payment.amount
+   send(begin)
+   send(update_warehouse, {w = home, amount = amount})
+   local warehouse = ask(select_warehouse, {w = home})
+   send(update_district, {w = home, d = d, amount = amount})
+   local district = ask(select_district, {w = home, d = d})
+   local customers
+   if payment.name then
+      customers = ask(select_by_name, {w = c_w, d = c_d, name = payment.name})
    else
-      c = drawn_customer()
+      customers = ask(select_by_id, {w = c_w, d = c_d, c = payment.c})
    end
-   begin()
-   update_warehouse {w = home, amount = amount}
-   local warehouse = select_warehouse {w = home}[1]
-   update_district {w = home, d = d, amount = amount}
-   local district = select_district {w = home, d = d}[1]
-   local customer
-   if name then
-      customer = middle(select_by_name {w = c_w, d = c_d, name = name})
-   else
-      customer = select_by_id {w = c_w, d = c_d, c = c}[1]
-   end
-   c = customer.c_id
+   flush()
+   local customer = middle(customers)
+   local c = customer.c_id
    if customer.c_credit == "BC" then
-      local data = select_data {w = c_w, d = c_d, c = c}[1].c_data
-      local payment = ("%d %d %d %d %d %.2f "):format(c, c_d, c_w, d, home, amount)
-      update_customer_of_bad_credit {
-         w = c_w, d = c_d, c = c, amount = amount, data = (payment .. data):sub(1, 500),
-      }
+      local old = ask(select_data, {w = c_w, d = c_d, c = c})
+      flush()
+      local noted = ("%d %d %d %d %d %.2f "):format(c, c_d, c_w, d, home, amount)
+      send(update_customer_of_bad_credit, {
+         w = c_w, d = c_d, c = c, amount = amount, data = (noted .. old[1].c_data):sub(1, 500),
+      })
    else
-      update_customer {w = c_w, d = c_d, c = c, amount = amount}
+      send(update_customer, {w = c_w, d = c_d, c = c, amount = amount})
    end
-   insert_history {
+   send(insert_history, {
       c = c, c_d = c_d, c_w = c_w, d = d, w = home, amount = amount,
-      data = warehouse.w_name .. "    " .. district.d_name,
-   }
+      data = warehouse[1].w_name .. "    " .. district[1].d_name,
+   })
    commit()
 end

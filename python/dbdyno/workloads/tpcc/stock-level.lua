@@ -10,8 +10,10 @@ local count_low = statement([[
 
 function transaction()
    local threshold = random.uniform(10, 20)
-   begin()
-   local o = select_district {w = home, d = home_district}[1].d_next_o_id
-   count_low {w = home, d = home_district, o = o, oldest = o - 20, threshold = threshold}
+   send(begin)
+   local district = ask(select_district, {w = home, d = home_district})
+   flush()
+   local o = district[1].d_next_o_id
+   ask(count_low, {w = home, d = home_district, o = o, oldest = o - 20, threshold = threshold})
    commit()
 end

@@ -6,6 +6,7 @@ its waits.
 """
 
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from random import Random
 
@@ -47,6 +48,9 @@ SUMMED_SCALE_MAX = 20
 # others have committed since, as all of PostgreSQL's statements do.
 _READ_LATEST = {"mysql": " for update"}
 
+# How a function is called that returns rows, and what a procedure's call has for its results.
+_CALLS = {"postgresql": ("select * from ", ", null, null"), "mysql": ("call ", "")}
+
 
 def _weight_of(script: str) -> str:
     return f"{script.replace('-', '_')}_weight"
@@ -68,6 +72,14 @@ _PARAMETERS = (
         choices=("weighted", "deck"),
         description="each transaction is drawn by weight, or dealt from a client's shuffled deck",
     ),
+    Parameter(
+        name="style",
+        kind="choice",
+        default="statements",
+        choices=("statements", "pipelined", "procedures"),
+        description="clients wait for each statement, send several together, or call a procedure "
+        "of the server for each transaction",
+    ),
     *(
         Parameter(
             name=_weight_of(script),
@@ -84,9 +96,15 @@ _PARAMETERS = (
 
 def _scripts(values: Values, sql_dialect: str) -> list[Script]:
     """Return the five scripts, each after what all of them share."""
-    latest = f'local read_latest = "{_READ_LATEST.get(sql_dialect, "")}"\n'
-    shared = latest + (FOLDER / "terminal.lua").read_text(encoding="utf-8")
-    scripts = [script_file(FOLDER, name, sql_dialect) for name in WEIGHTS]
+    if values["style"] == "procedures":
+        call, results = _CALLS.get(sql_dialect, ("", ""))
+        folder, shared = FOLDER / "procedures", f'local call, results = "{call}", "{results}"\n'
+    else:
+        folder, latest = FOLDER, _READ_LATEST.get(sql_dialect, "")
+        sending = (FOLDER / f"{values['style']}.lua").read_text(encoding="utf-8")
+        shared = f'local read_latest = "{latest}"\n{sending}'
+    shared += (FOLDER / "terminal.lua").read_text(encoding="utf-8")
+    scripts = [script_file(folder, name, sql_dialect) for name in WEIGHTS]
     return [
         replace(
             script,
@@ -96,6 +114,27 @@ def _scripts(values: Values, sql_dialect: str) -> list[Script]:
         )
         for script in scripts
     ]
+
+
+def _routines(values: Values, sql_dialect: str) -> tuple[str, ...]:
+    """Return what creates the procedures; MySQL cannot replace one."""
+    if values["style"] != "procedures":
+        return ()
+    if sql_dialect not in _CALLS:
+        raise DbdynoError(
+            "bad_parameter",
+            "the procedures of tpcc are written for PostgreSQL, MariaDB and MySQL",
+            "Leave style out, or give -D style=statements.",
+        )
+    created = (
+        (FOLDER / "routines" / f"{name}.{sql_dialect}.sql").read_text(encoding="utf-8")
+        for name in WEIGHTS
+    )
+    if sql_dialect != "mysql":
+        return tuple(created)
+    drop = "drop procedure if exists dbdyno_{}"
+    drops = (drop.format(name.replace("-", "_")) for name in WEIGHTS)
+    return tuple(chain.from_iterable(zip(drops, created, strict=True)))
 
 
 def _pacing(script: str) -> Pacing:
@@ -250,6 +289,7 @@ WORKLOAD = Workload(
     scripts=_scripts,
     measures=_measures,
     laws=_laws,
+    routines=_routines,
     balances=(FIXED_ROWS,),
     conditions=CONDITIONS,
     reads_all_conditions=lambda values: int(values["scale"]) <= SUMMED_SCALE_MAX,

@@ -1,0 +1,8 @@
+-- Each statement is a request of its own, and is waited for.
+local begin, commit = statement("begin"), statement("commit")
+
+local function ask(asked, given)
+   return asked(given)
+end
+
+local send = ask
