@@ -65,7 +65,7 @@ def _parts(kind: Kind, tally: Tally, options: argparse.Namespace) -> Mapping[str
     if kind != "postgres":
         return scripts
     return scripts | {
-        "loading": lambda at: loading.measure(report, at.server, at.socket, pairs),
+        **{one.name: partial(loading.measure, report, pairs, one) for one in loading.LOADINGS},
         "footprint": lambda at: footprint.measure(report, at.server, options.io),
         "home": lambda at: home.measure(report, at.server),
         "telemetry": lambda at: telemetry.measure(report, at.server, at.socket),

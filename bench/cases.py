@@ -10,6 +10,7 @@ from bench.dbdyno_tool import DBDYNO
 from bench.pgbench import PGBENCH, PGBENCH_DATA, SCALE
 from bench.server import Way
 from bench.sysbench import SYSBENCH, SYSBENCH_DATA, TABLE_ROWS, TABLES
+from bench.sysbench_tpcc import BY_DBDYNO, SIZE, SYSBENCH_TPCC, SYSBENCH_TPCC_DATA, WAREHOUSES
 from bench.tool import Load, Tool
 from dbdyno.model.plan import Io
 from dbdyno.servers.product import product_of
@@ -81,7 +82,7 @@ def cases(io: Io) -> list[Case]:
     """All comparisons."""
     # The peers have no telemetry; its cost is measured separately.
     alike = ("--telemetry", "off", "--io", io)
-    return [*_with_pgbench(alike), *_with_sysbench(alike)]
+    return [*_with_pgbench(alike), *_with_sysbench(alike), *_with_sysbench_tpcc(alike)]
 
 
 def _with_pgbench(alike: tuple[str, ...]) -> Iterator[Case]:
@@ -147,3 +148,23 @@ def _with_sysbench(alike: tuple[str, ...]) -> Iterator[Case]:
         yield case("oltp_point_select", server, MANY, 1.25, 0.35)
         yield case("oltp_read_write", server, 8, 1.1, 0.65)
         yield case("oltp_read_write", server, 64, 1.2, 0.65)
+
+
+# Each server's own default, as dbdyno has it.
+TPCC_LEVELS: Mapping[Kind, str] = {"postgres": "RC", "mariadb": "RR"}
+
+
+def _with_sysbench_tpcc(alike: tuple[str, ...]) -> Iterator[Case]:
+    """The ``tpcc`` of dbdyno, and sysbench's scripts of that mix, which both tools execute.
+
+    There is no bare loop: what a transaction needs depends on what it has read.
+    """
+    options = (*alike, "--max-failures", "100%")
+    for server, level in TPCC_LEVELS.items():
+        size = (*SIZE, f"--trx_level={level}")
+        peer = Entrant("sysbench-tpcc", SYSBENCH_TPCC, size)
+        own = Entrant("dbdyno", DBDYNO, ("tpcc", "-s", str(WAREHOUSES), *options))
+        for_script = tuple(f"--script-option={option}" for option in size)
+        script = Entrant("dbdyno with Lua", BY_DBDYNO, (*for_script, *options))
+        bounds = (Bound(own, peer, 1.1, 0.6), Bound(script, peer, None, LUA_CPU))
+        yield Case("tpcc", server, "socket", SYSBENCH_TPCC_DATA, 64, bounds, ())

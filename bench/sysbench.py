@@ -3,6 +3,8 @@
 Both tools draw uniform keys (sysbench 1.0 would not) and prepare their statements on the server.
 """
 
+from collections.abc import Sequence
+
 from bench.data import Data, load_data
 from bench.tool import Load, Outcome, Tool, match_line, on_path
 from dbdyno.databases.connecting import open_connection, url_of
@@ -20,20 +22,23 @@ def _load(endpoint: Endpoint) -> None:
 
 
 def _settle(endpoint: Endpoint) -> None:
+    settle_tables(endpoint, [f"sbtest{number}" for number in range(1, TABLES + 1)])
+
+
+def settle_tables(endpoint: Endpoint, names: Sequence[str]) -> None:
     """As dbdyno prepares a private server before a run."""
-    names = [f"sbtest{number}" for number in range(1, TABLES + 1)]
     with open_connection(url_of(endpoint)) as connection:
         target = adapter_of(identify(endpoint.protocol, connection), endpoint.protocol)
-        target.settle(connection, names)
+        target.settle(connection, [*names])
 
 
 def _arguments(load: Load, endpoint: Endpoint) -> list[str]:
     numbers = [f"--threads={load.clients}", f"--time={load.seconds}"]
     alike = ["--rand-type=uniform", "--db-ps-mode=auto"]
-    return [*load.options, *numbers, *alike, *_login(endpoint), "run"]
+    return [*load.options, *numbers, *alike, *login(endpoint), "run"]
 
 
-def _login(endpoint: Endpoint) -> list[str]:
+def login(endpoint: Endpoint) -> list[str]:
     """By Unix socket, where neither server requires a password."""
     unix = endpoint.address.unix
     assert unix
