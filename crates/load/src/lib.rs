@@ -5,6 +5,7 @@
 //! clock, the simulator a simulated server and a virtual clock.
 
 mod arrivals;
+mod choice;
 mod client;
 mod clients;
 mod connector;

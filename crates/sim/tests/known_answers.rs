@@ -4,8 +4,8 @@ mod common;
 
 use common::{closed, ms, open, plan, script, stage};
 use dbdyno_model::{
-    ArrivalLaw, Arrivals, FailureClass, Nanos, Pacing, Plan, Script, ScriptChoice, ServerError,
-    Stage, Think, ThinkLaw,
+    ArrivalLaw, Arrivals, ClientGroup, FailureClass, Nanos, Pacing, Plan, Script, ScriptChoice,
+    ServerError, Stage, Think, ThinkLaw,
 };
 use dbdyno_sim::{Asking, Drawn, Outcome, Server, simulate};
 use std::collections::BTreeSet;
@@ -148,6 +148,28 @@ fn each_deck_has_all_its_cards_in_an_order_of_its_own() {
         let share = places.iter().filter(|one| **one == place).count() as f64 / places.len() as f64;
         assert!((share - 0.25).abs() < 0.05, "{place}: {share}");
     }
+}
+
+#[test]
+fn groups_of_clients_have_scripts_of_their_own() {
+    let (many, few) = (Drawn::default(), Drawn::default());
+    let mut plan = plan(5, 2, closed(), vec![stage(10, None)]);
+    plan.scripts = vec![script("a", 3), script("b", 1), script("c", 1), script("d", 1)];
+    plan.groups = vec![
+        ClientGroup { clients: 3, scripts: 2, choice: ScriptChoice::Weighted },
+        ClientGroup { clients: 2, scripts: 2, choice: ScriptChoice::Deck },
+    ];
+    let group = |client| if client < 3 { &many } else { &few };
+    let server = Server { service: ms(2), ..Server::default() };
+    simulate(&plan, &server, |client| Asking::boxed(1, group(client)));
+    let share_of_first = |drawn: &Drawn, scripts: [usize; 2]| {
+        let drawn = drawn.lock().unwrap();
+        assert!(drawn.iter().all(|(_, script)| scripts.contains(script)), "{scripts:?}");
+        drawn.iter().filter(|(_, script)| *script == scripts[0]).count() as f64 / drawn.len() as f64
+    };
+    let (weighted, dealt) = (share_of_first(&many, [0, 1]), share_of_first(&few, [2, 3]));
+    assert!((weighted - 0.75).abs() < 0.01, "{weighted}");
+    assert!((dealt - 0.5).abs() < 0.001, "{dealt}");
 }
 
 #[test]

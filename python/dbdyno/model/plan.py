@@ -135,6 +135,14 @@ class Script(Struct, frozen=True, kw_only=True):
     pacing: Pacing | UnsetType = UNSET
 
 
+class ClientGroup(Struct, frozen=True, kw_only=True):
+    """Clients that choose among scripts of their own: the next ones, in the order of the groups."""
+
+    clients: int
+    scripts: int
+    choice: ScriptChoice | UnsetType = UNSET
+
+
 class Statement(Struct, frozen=True, kw_only=True):
     """A statement of a script that has variables; ``sql`` is the text as it would be prepared."""
 
@@ -214,6 +222,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     query_mode: QueryMode = "prepared"
     scripts: list[Script]
     script_choice: ScriptChoice | UnsetType = UNSET
+    groups: list[ClientGroup] | UnsetType = UNSET
     variables: dict[str, Scalar] = {}
     seed: int
     clients: int

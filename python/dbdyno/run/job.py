@@ -52,7 +52,8 @@ class Job:
     @property
     def clients(self) -> int:
         """Number of connections of the load."""
-        return client_count(self.options)
+        beside = self.work.beside(self.work.complete())
+        return client_count(self.options) + (beside.clients if beside else 0)
 
     @property
     def is_on_empty_server(self) -> bool:
@@ -73,10 +74,11 @@ class Job:
             self.options,
             endpoint=endpoint,
             scripts=self.work.scripts(values, sql_dialect),
-            variables=self.work.all_variables(values, self.clients, self.seed),
+            variables=self.work.all_variables(values, client_count(self.options), self.seed),
             lua=self.work.lua and with_general_arguments(self.work.lua, self.options),
             seed=self.seed,
             is_deck=self.work.is_deck(values),
+            beside=self.work.beside(values),
         )
 
     @cached_property

@@ -7,12 +7,13 @@ and no file: the endpoint and the scripts' texts are arguments.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from dbdyno.databases.known import native_database
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import (
     Arrivals,
+    ClientGroup,
     ClosedArrivals,
     Endpoint,
     Lua,
@@ -21,6 +22,7 @@ from dbdyno.model.plan import (
     Retry,
     Scalar,
     Script,
+    ScriptChoice,
     Stage,
     Think,
 )
@@ -158,6 +160,7 @@ def make_plan(  # noqa: PLR0913 - independent inputs
     lua: Lua | None,
     seed: int,
     is_deck: bool = False,
+    beside: ClientGroup | None = None,
 ) -> Plan:
     """Return the plan for these options; they have passed :func:`refuse_contradictions`."""
     clients = client_count(options)
@@ -168,6 +171,19 @@ def make_plan(  # noqa: PLR0913 - independent inputs
             "rates cannot be used with them",
             hint="Leave the option out, or the pacing: -D pacing=off",
         )
+    choice: ScriptChoice | UnsetType = "deck" if is_deck else UNSET
+    groups: list[ClientGroup] | UnsetType = UNSET
+    if beside:
+        if is_open(options) or _stage_clients_max(options):
+            raise DbdynoError(
+                code="usage",
+                message="some clients have scripts of their own: --rate and --stages cannot be "
+                "used with them",
+                hint="Leave the option out, or these clients.",
+            )
+        scripts_left = len(scripts) - beside.scripts
+        groups = [ClientGroup(clients=clients, scripts=scripts_left, choice=choice), beside]
+        clients += beside.clients
     arrivals = Arrivals(closed=ClosedArrivals(think=options.think or Think()))
     if is_open(options):
         arrivals = Arrivals(open=OpenArrivals(law=options.arrivals or "poisson"))
@@ -179,7 +195,8 @@ def make_plan(  # noqa: PLR0913 - independent inputs
         endpoint=endpoint,
         query_mode=options.query_mode or QUERY_MODE_DEFAULT,
         scripts=list(scripts),
-        script_choice="deck" if is_deck else UNSET,
+        script_choice=choice,
+        groups=groups,
         variables=dict(variables),
         seed=seed,
         clients=clients,

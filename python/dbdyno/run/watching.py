@@ -18,7 +18,7 @@ from dbdyno.model.plan import Plan
 from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.measure import Engine
 from dbdyno.run.options import RunOptions
-from dbdyno.run.plan import client_count, cores_available, profile_hz
+from dbdyno.run.plan import cores_available, profile_hz
 from dbdyno.store.writer import RunWriter
 from dbdyno.telemetry.recorder import Recorder, Watched
 
@@ -63,7 +63,7 @@ def watching(
         telemetry.publish(connected.control)
         own_session = telemetry.pid(connected.control)
     free = connected.free_connections()
-    is_room = free.count - client_count(options) >= CONNECTIONS
+    is_room = free.count - plan.clients >= CONNECTIONS
     watched = Watched(
         level=options.telemetry,
         telemetry=telemetry,

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError, why_unreadable
-from dbdyno.model.plan import Lua, Scalar, Script
+from dbdyno.model.plan import ClientGroup, Lua, Scalar, Script
 from dbdyno.run.grammar import WeightedName, scalar
 from dbdyno.run.lua.script_files import ENDING, find_script, modules_for, read_script
 from dbdyno.run.options import SizeOptions
@@ -63,6 +63,18 @@ class Work:
     def is_deck(self, values: Values) -> bool:
         """Whether each client deals its transactions from a shuffled deck."""
         return self.workload is not None and self.workload.is_deck(values)
+
+    def beside(self, values: Values) -> ClientGroup | None:
+        """Return the clients with scripts of their own, besides those of the command line."""
+        group = self.workload.beside(values) if self.workload else None
+        if group and self.files:
+            raise DbdynoError(
+                "usage",
+                f"{self.name} has clients of its own beside those of -c, and cannot share a run "
+                "with other scripts",
+                "Leave the scripts out, or those clients, by the workload's parameter for them.",
+            )
+        return group
 
     def misses_allowed(self, values: Values) -> dict[str, float]:
         """Return the workload's scripts, with the share of lookups that may find no row."""

@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct
 from dbdyno.databases.adapter import Adapter
 from dbdyno.databases.connection import Connection
 from dbdyno.databases.schema import Table
-from dbdyno.model.plan import Scalar, Script
+from dbdyno.model.plan import ClientGroup, Scalar, Script
 from dbdyno.model.record import CheckRecord
 from dbdyno.workloads.audit import Demand, Metric
 from dbdyno.workloads.conditions import Condition
@@ -77,6 +77,11 @@ def are_all_cheap(_values: Values) -> bool:
     """Return that after each run all conditions are read: the data is never large."""
     return True
 
+def nobody_beside(_values: Values) -> ClientGroup | None:
+    """Return that all clients choose among all scripts."""
+    return None
+
+
 
 def demands_nothing(_values: Values) -> tuple[Demand, ...]:
     """Return that runs are not audited."""
@@ -113,7 +118,8 @@ class Workload:
     values of the scripts' variables, given the parameters, the number of clients and the seed of
     the run.
     ``is_deck`` tells whether each client deals its transactions from a shuffled deck, in which a
-    script has as many cards as its weight says.
+    script has as many cards as its weight says. ``beside`` returns a group of clients besides those
+    of the command line, whose scripts are the last ones.
     ``misses_allowed`` returns the share of executions of a statement that reads or updates by key
     which may find no row, because another client has just deleted it, say. ``only_reads`` returns
     whether all transactions only read: with ``--isolation`` they are then READ ONLY. Of a workload
@@ -149,6 +155,7 @@ class Workload:
 
     def complete(self, read: Mapping[str, Value]) -> dict[str, Value]:
         """Return a value for every parameter, and for drawn numbers that are not known yet."""
+    beside: Callable[[Values], ClientGroup | None] = nobody_beside
         drawn = {one.name: read.get(one.name, one.low) for one in self.drawn}
         return with_defaults(self.parameters, read) | drawn
 

@@ -9,6 +9,7 @@ mod outcome;
 mod turn;
 
 use crate::arrivals::{Arrivals, NO_CLIENT};
+use crate::choice::Choices;
 use crate::client::Client;
 use crate::clients::Clients;
 use crate::connector::{Connector, Outage, OutageEvent};
@@ -21,10 +22,7 @@ use crate::{
     EndReport, Event, HopelessScript, Phase, Port, RunShared, Schedule, Settings, Timeline,
 };
 use dbdyno_hist::{Activity, Latencies, Tally};
-use dbdyno_model::{
-    self as model, BlockWords, Flow, Nanos, Plan, Purpose, ScriptChoice, Stream, prefetch,
-    server_of,
-};
+use dbdyno_model::{self as model, BlockWords, Flow, Nanos, Plan, prefetch, server_of};
 use dbdyno_script::Resume;
 use std::sync::Arc;
 use turn::Turn;
@@ -34,7 +32,7 @@ pub struct Worker {
     plan: Arc<Plan>,
     thread: u32,
     block_words: Arc<[BlockWords]>,
-    total_weight: u64,
+    choices: Choices,
     /// Whether scripts have pauses of their own.
     is_paced: bool,
     shared: Arc<RunShared>,
@@ -64,7 +62,7 @@ impl Worker {
         let servers = plan.endpoint.servers();
         let client = |(id, execution)| Client::new(id, server_of(servers, id, 0), execution);
         Self {
-            total_weight: plan.scripts.iter().map(|script| u64::from(script.weight)).sum(),
+            choices: Choices::new(&plan),
             is_paced: plan.scripts.iter().any(|script| script.pacing.is_some()),
             clients: Clients::new(ids.zip(executions).map(client).collect()),
             timers: Timers::default(),
@@ -240,9 +238,9 @@ impl Worker {
     fn next_waiting(&mut self, now: Nanos) -> Option<(u64, Nanos)> {
         let (timeline, tally) = (self.timeline.as_ref()?, &mut self.intervals.tally);
         let Tally { counters, scripts, .. } = tally;
-        let (plan, total_weight) = (&*self.plan, self.total_weight);
+        let choices = &self.choices;
         self.arrivals.next_waiting(now, timeline, counters, |number| {
-            scripts[choose_script(plan, total_weight, NO_CLIENT, number)].skipped += 1;
+            scripts[choices.script(NO_CLIENT, number)].skipped += 1;
         })
     }
 
@@ -347,11 +345,6 @@ impl Worker {
 
     fn count_due(&mut self, due: Nanos) {
         self.intervals.tally.counters.due += u64::from(self.is_measured(due));
-    }
-
-    /// The script of a client's transaction, or of an arrival.
-    fn choose_script(&self, who: u64, number: u64) -> usize {
-        choose_script(&self.plan, self.total_weight, who, number)
     }
 
     fn close_interval(&mut self, end: Nanos) {
@@ -500,39 +493,4 @@ impl Worker {
     pub fn prefetch_variables(&self, client: usize) {
         self.clients[client].execution.prefetch();
     }
-}
-
-/// Draws the script of a transaction, by the scripts' weights.
-fn choose_script(plan: &Plan, total_weight: u64, who: u64, number: u64) -> usize {
-    if plan.scripts.len() == 1 {
-        return 0;
-    }
-    let weights = plan.scripts.iter().map(|script| u64::from(script.weight));
-    if plan.script_choice == ScriptChoice::Deck {
-        let (deck, place) = (number / total_weight, number % total_weight);
-        let chance = Stream::keyed(plan.seed, Purpose::Choice, who, deck);
-        return card_at(place, chance, weights.collect(), total_weight);
-    }
-    let drawn = Stream::keyed(plan.seed, Purpose::Choice, who, number).up_to(total_weight - 1);
-    holder_of(drawn, weights)
-}
-
-/// Which of those with these weights has the unit at `place`, counted over all of them.
-fn holder_of(mut place: u64, mut weights: impl Iterator<Item = u64>) -> usize {
-    let is_it = |weight: u64| {
-        let hit = place < weight;
-        place = place.saturating_sub(weight);
-        hit
-    };
-    weights.position(is_it).unwrap_or(0)
-}
-
-/// Deals a deck with so many cards of each script, up to the card at `place`.
-fn card_at(place: u64, mut chance: Stream, mut cards: Vec<u64>, total: u64) -> usize {
-    let mut dealt = 0;
-    for left in (total - place..=total).rev() {
-        dealt = holder_of(chance.up_to(left - 1), cards.iter().copied());
-        cards[dealt] -= 1;
-    }
-    dealt
 }

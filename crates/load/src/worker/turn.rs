@@ -203,7 +203,7 @@ impl<P: Port> Turn<'_, P> {
         }
         let number = self.worker.clients[self.client].begun;
         let pacing = |number| {
-            let script = self.worker.choose_script(self.id(), number);
+            let script = self.worker.choices.script(self.id(), number);
             self.worker.plan.scripts[script].pacing.unwrap_or_default()
         };
         // Before its first transaction a client has just read an answer, as it were: otherwise all
@@ -229,7 +229,7 @@ impl<P: Port> Turn<'_, P> {
         let (now, client) = (self.now, self.client);
         let measured = self.worker.is_measured(due);
         let who = if self.worker.arrivals.is_open_loop() { NO_CLIENT } else { self.id() };
-        let script = self.worker.choose_script(who, number);
+        let script = self.worker.choices.script(who, number);
         let chance = self.chance(Purpose::Script, who, number);
         self.note_first_begin(script);
         if measured {

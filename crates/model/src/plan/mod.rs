@@ -30,6 +30,10 @@ pub struct Plan {
     /// How the script of each transaction is chosen among them.
     #[serde(default)]
     pub script_choice: ScriptChoice,
+    /// Groups of clients that choose among scripts of their own, in a closed loop; together they
+    /// are all clients and all scripts. If empty, all clients choose among all scripts.
+    #[serde(default)]
+    pub groups: Vec<ClientGroup>,
     /// Variables every client starts with: `-D` and the workload's parameters.
     pub variables: BTreeMap<String, Scalar>,
     /// The seed of all random numbers.
@@ -176,6 +180,20 @@ pub enum ScriptChoice {
     /// A client deals from a shuffled deck, in which a script has as many cards as its weight says,
     /// and shuffles a new deck when none are left.
     Deck,
+}
+
+/// Clients that choose among scripts of their own: in the order of the groups, the next so many
+/// clients, and the next so many scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientGroup {
+    /// The number of its clients; at least one.
+    pub clients: u32,
+    /// The number of its scripts; at least one, with a total weight above zero.
+    pub scripts: u32,
+    /// How the script of each transaction is chosen among them.
+    #[serde(default)]
+    pub choice: ScriptChoice,
 }
 
 /// Which kernel interface drives the sockets.

@@ -36,6 +36,7 @@ pub(crate) fn plan(clients: u32, threads: u32, arrivals: Arrivals, stages: Vec<S
         query_mode: QueryMode::Simple,
         scripts: vec![script("only", 1)],
         script_choice: ScriptChoice::Weighted,
+        groups: Vec::new(),
         variables: BTreeMap::new(),
         seed: 42,
         clients,

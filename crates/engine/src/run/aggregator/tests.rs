@@ -38,6 +38,7 @@ fn plan(duration: Option<Nanos>) -> Plan {
             ..Script::default()
         }],
         script_choice: ScriptChoice::Weighted,
+        groups: Vec::new(),
         variables: BTreeMap::new(),
         seed: 42,
         clients: 2,
