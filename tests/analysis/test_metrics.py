@@ -1,9 +1,18 @@
 import json
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
-from dbdyno.analysis.compare.metrics import KNOWN, RESPONSES, THROUGHPUT, USUAL, is_cost, metrics_of
+from dbdyno.analysis.compare.metrics import (
+    KNOWN,
+    RATES,
+    RESPONSES,
+    THROUGHPUT,
+    USUAL,
+    is_cost,
+    metrics_of,
+)
 from dbdyno.model.record import RateRecord
 from tests.analysis.records import record
 
@@ -32,12 +41,13 @@ def test_a_run_that_measured_nothing_has_no_metrics():
     assert metrics_of(record()) == {}
 
 
-def test_new_orders_a_minute_are_better_when_there_are_more():
-    run = replace(record(1000), nopm=RateRecord(value=600.0, low=None, high=650.0))
-    found = metrics_of(run)["nopm"]
+@pytest.mark.parametrize("name", RATES)
+def test_what_a_workload_is_known_for_is_better_when_there_is_more(name):
+    run = replace(record(1000), **{name: RateRecord(value=600.0, low=None, high=650.0)})
+    found = metrics_of(run)[name]
     assert (found.value, found.high, found.better) == (600.0, 650.0, "higher")
-    assert "nopm" in KNOWN
-    assert not is_cost("nopm")
+    assert name in KNOWN
+    assert not is_cost(name)
 
 
 def test_costs_of_single_scripts_are_parts_and_not_compared():

@@ -6,7 +6,7 @@ import pytest
 
 from dbdyno.analysis.series.distributions import bucket_low_ms, bucket_matrix, coarse_quantile_ms
 from dbdyno.analysis.series.timeline import timeline
-from dbdyno.analysis.series.totals import duration_s, script_rate, throughput
+from dbdyno.analysis.series.totals import duration_s, scripts_rate, throughput
 from dbdyno.analysis.summarize import summarize
 from dbdyno.model import frame as frames
 from dbdyno.model.tables import ScriptBuckets
@@ -111,7 +111,7 @@ def test_the_rate_of_a_script_counts_what_it_rolled_back_and_has_an_interval(tmp
     scripts = recording.columns["scripts"]
     none_committed = {**scripts, "committed": np.zeros_like(scripts["committed"])}
     rolled_back = changed(recording, columns={"scripts": none_committed})
-    found = script_rate(rolled_back, 0, 60.0)
+    found = scripts_rate(rolled_back, [0], 60.0)
     ok = summarize(recording).scripts[0].ok
     assert found.value == pytest.approx(60 * ok / duration_s(recording))
     assert found.low < found.value < found.high
@@ -120,13 +120,25 @@ def test_the_rate_of_a_script_counts_what_it_rolled_back_and_has_an_interval(tmp
     assert found.high - found.value == pytest.approx(60 * (tps.high - tps.value), rel=0.2)
 
 
+def test_of_some_scripts_only_what_they_committed_counts(tmp_path):
+    recording = recorded(tmp_path)
+    scripts = recording.columns["scripts"]
+    half = {**scripts, "committed": scripts["ok"] // 2}
+    rolled_back = changed(recording, columns={"scripts": half})
+    all_of_it, committed = (
+        scripts_rate(rolled_back, [0], 1.0, committed=numbers) for numbers in ([], [0])
+    )
+    assert committed.value == pytest.approx(all_of_it.value / 2, rel=0.05)
+    assert committed.low < committed.value < committed.high
+
+
 def test_a_script_that_hardly_ran_has_no_interval(tmp_path):
     recording = recorded(tmp_path)
     scripts = recording.columns["scripts"]
     ok = np.zeros_like(scripts["ok"])
     ok[-1] = 4
     few = changed(recording, columns={"scripts": {**scripts, "ok": ok}})
-    found = script_rate(few, 0, 60.0)
+    found = scripts_rate(few, [0], 60.0)
     assert (found.value, found.low, found.high) == (pytest.approx(4 * 60 / 24), None, None)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import msgspec
 import pytest
@@ -96,6 +97,14 @@ def test_other_workloads_have_no_audit(run):
     page = run_page(dataclasses.replace(run, record=without))
     assert "audit" not in [section.id for section in page.sections]
     assert "demands" not in render_summary(without, run.plan)
+
+
+def test_rows_before_the_load_and_what_scripts_counted_are_shown(run):
+    before = msgspec.structs.replace(CHECKS[1], rows_before=1200)
+    record = msgspec.structs.replace(run.record, checks=[before], counted={"penalties": 4321})
+    text = plain(render_text(run_page(dataclasses.replace(run, record=record))))
+    assert "1 234 (1 200 before the load)" in text
+    assert re.search(r"penalties +4 321\n", text)
 
 
 def test_programs_find_them_under_their_names(run):

@@ -97,7 +97,7 @@ def test_of_much_data_none_is_read_while_the_load_runs(connected: ConnectedServe
     read_at(reader, 1, 61, 121)
     assert reader.readings == []
     watch = begin_watch(connected, large, VALUES)
-    broken = watch.violations(connected, done())
+    broken = watch.violations(connected, done(), None)
     assert [(one.id, one.ok) for one in watch.checks] == [("a", False)]
     assert len(broken) == 1
 
@@ -122,7 +122,7 @@ def test_what_was_broken_in_between_makes_a_run_invalid(connected: ConnectedServ
         watch.take(until(second))
         watch.reader.finish()
     connected.control.execute("update part set n = 1")
-    first, second = watch.violations(connected, done())
+    first, second = watch.violations(connected, done(), None)
     assert first == (
         "condition a, no part is negative: broken by 1 row with id = 2, n = -5, 61 s after the "
         "load began"
@@ -132,6 +132,35 @@ def test_what_was_broken_in_between_makes_a_run_invalid(connected: ConnectedServ
         ("a", False, 2),
         ("b", False, 1),
     ]
+
+
+@pytest.mark.parametrize("level", ["read-committed", "serializable", None])
+def test_what_a_level_does_not_promise_is_counted_and_only_more_of_it(
+    connected: ConnectedServer, level: str | None
+) -> None:
+    by_level = replace(NONE_NEGATIVE, isolation_decides=True, is_cheap=False)
+    mine = dataclasses.replace(workload(), conditions=(by_level,))
+
+    def found(rows: str) -> tuple[list[str], Watch]:
+        watch = begin_watch(connected, mine, VALUES)
+        connected.control.execute(rows)
+        return watch.violations(connected, done(), level), watch
+
+    faults, watch = found("update part set n = 3 where id = 1")
+    (doubt,) = watch.doubts
+    assert (faults, doubt.endswith("; before the load by 1")) == ([], True)
+    assert [(one.rows_before, one.rows, one.ok) for one in watch.checks] == [(1, 1, False)]
+    faults, watch = found("update part set n = -3 where id = 1")
+    assert [(one.rows_before, one.rows) for one in watch.checks] == [(1, 2)]
+    text = (
+        "condition a, no part is negative: broken by 2 rows, the first with id = 1, n = -3; before "
+        "the load by 1"
+    )
+    if level == "serializable":
+        assert (faults, watch.doubts) == ([text], [])
+    else:
+        assert faults == []
+        assert watch.doubts == [text]
 
 
 @pytest.mark.parametrize("is_broken", [False, True])

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from dbdyno.analysis.doubts import unmet_demands
 from dbdyno.formatting import plain
 from dbdyno.model.record import CheckRecord, ScriptRecord
-from dbdyno.workloads.audit import Ratio, ResponseLimit, audited
+from dbdyno.workloads.audit import Ratio, ResponseLimit, audited, mix
 from dbdyno.workloads.conditions import all_readings, told
 from tests.support.numbers import latency
 
@@ -62,6 +62,23 @@ def test_what_scripts_count_has_its_place_beside_what_the_engine_counts():
     assert (lines.value, lines.ok) == (10.05, True)
     assert (payments.value, payments.count, payments.ok) == (0.5, 40_000, True)
     assert (never.value, never.ok) == (0.0, False)
+
+
+def test_a_mix_allows_a_twentieth_more_or_less_of_each_share():
+    demands = mix({"read": 95, "write": 5, "never": 0})
+    assert [one.name for one in demands] == ["read", "write"]
+    scripts = [script("read", 950_000), script("write", 60_000), script("query", 50_000)]
+    read, write = audited(demands, {}, scripts, mixed=2)
+    assert (read.count, read.ok, write.ok) == (1_010_000, True, False)
+    assert (read.low, write.high) == (pytest.approx(0.9025), pytest.approx(0.0525))
+    assert mix({"only": 7}) == ()
+
+
+def test_scripts_that_roll_back_what_they_do_not_find_have_both_counts():
+    found = Ratio(name="found", of="order committed", among="order", low=0.9, high=None)
+    missed = Ratio(name="missed", of="order not committed", among="order", low=None, high=0.1)
+    (one, other) = audited([found, missed], {}, [script("order", 20_000, 19_000)])
+    assert (one.value, other.value) == (0.95, 0.05)
 
 
 def test_a_limit_of_response_times_is_one_for_the_90th_percentile():

@@ -5,6 +5,7 @@ from itertools import combinations, product
 
 import pytest
 
+from dbdyno.workloads.audit import Ratio
 from dbdyno.workloads.invariants import Committed
 from dbdyno.workloads.registry import find_workload
 from tests.workloads.test_tpcc import KINDS, Database, command, database_on
@@ -88,8 +89,8 @@ PLANTED = {
         "delete from call_forwarding where s_id = 200000",
     ),
     "2": (
-        "update call_forwarding set end_time = end_time + 8 where s_id = 5",
-        "update call_forwarding set end_time = end_time - 8 where s_id = 5",
+        "update call_forwarding set end_time = end_time + 24 where s_id = 5",
+        "update call_forwarding set end_time = end_time - 24 where s_id = 5",
     ),
     "3": (
         "insert into special_facility select 200001, s_id % 5, 1, 0, 0, 'A' from subscriber "
@@ -157,6 +158,20 @@ def test_a_run_changes_what_its_clients_have_counted(whole: Database) -> None:
     longer = {name: done[name] for name in SUCCESS}
     vain = sum((1 - SUCCESS[name]) * many for name, many in longer.items())
     assert record["transactions"]["rolled_back"] == pytest.approx(vain, abs=60)
+    refused = done["insert-call-forwarding"] - next(
+        one["committed"] for one in record["scripts"] if one["name"] == "insert-call-forwarding"
+    )
+    assert record["mqth"]["value"] == pytest.approx((10_000 - refused) / record["duration_s"])
+    audit = {one["name"]: one for one in record["audit"]}
+    found = audit["get-access-data found"]
+    assert found["count"] == done["get-access-data"]
+    assert found["value"] == pytest.approx(0.625, abs=0.05)
+    destinations = audit["get-new-destination found"]
+    assert destinations["value"] == pytest.approx(0.15, abs=0.05)
+    for name, share in SUCCESS.items():
+        assert audit[f"{name} committed"]["value"] == pytest.approx(share, abs=0.12)
+    assert audit["update-location"]["value"] == done["update-location"] / 10_000
+    assert [one["id"] for one in record["checks"] if one["ok"]] == ["1", "2", "3", "4"]
     after = whole.one("select count(*) from call_forwarding")
     assert abs(after - before) < done["insert-call-forwarding"]
     assert broken(whole) == set()
@@ -175,6 +190,21 @@ def test_the_success_of_a_destination_follows_from_the_population() -> None:
                     none *= sum(start + hours <= end for hours in range(1, 9)) / 8
             found += (1 - none) / (4 * len(forwardings) * 3 * 24)
     assert 0.625 * 0.85 * found == pytest.approx(0.148, abs=0.001)
+
+
+def test_more_destinations_are_found_when_all_forwardings_are_replaced() -> None:
+    """20.4 %: each of the three is there half of the time, and may end at any hour."""
+    found = 0.0
+    for begun, end in product(range(1, 4), range(1, 25)):
+        covers = 0.5 * sum(hour > end for hour in range(1, 25)) / 24
+        found += (1 - (1 - covers) ** begun) / (3 * 24)
+    assert 0.625 * 0.85 * found == pytest.approx(0.204, abs=0.001)
+    (ratio,) = (one for one in TATP.demands({}) if one.name == "get-new-destination found")
+    assert isinstance(ratio, Ratio)
+    assert ratio.low is not None
+    assert ratio.high is not None
+    assert ratio.low < 0.148
+    assert ratio.high > 0.204
 
 
 @pytest.mark.parametrize(

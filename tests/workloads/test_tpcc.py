@@ -210,11 +210,11 @@ def test_ten_paced_terminals_can_order_as_much_as_the_definition_says(
     given = {f"{name}_weight": weight for name, weight in zip(names, weights, strict=True)}
     scripts = TPCC.scripts(TPCC.complete({**given, "pacing": "spec"}), "postgresql")
     plan = replace(plan_of(clients=10), scripts=scripts)
-    assert 60 * (paced_rate_max(plan, 0) or 0) == pytest.approx(nopm_max, abs=0.005)
+    assert 60 * (paced_rate_max(plan, [0]) or 0) == pytest.approx(nopm_max, abs=0.005)
     unpaced = replace(plan, scripts=TPCC.scripts(TPCC.complete(given), "postgresql"))
-    assert paced_rate_max(unpaced, 0) is None
+    assert paced_rate_max(unpaced, [0]) is None
     changing = [Stage(duration_ns=1, clients=1), Stage(duration_ns=1, clients=2)]
-    assert paced_rate_max(replace(plan, stages=changing), 0) is None
+    assert paced_rate_max(replace(plan, stages=changing), [0]) is None
 
 
 def test_paced_warehouses_without_a_terminal_are_refused() -> None:

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from dbdyno.model.plan import Plan, Scalar, Script
 from dbdyno.servers.base import Server
+from dbdyno.workloads.audit import Ratio
 from dbdyno.workloads.registry import find_workload
 from dbdyno.workloads.ycsb.workload import FOLDER
 from tests.engine.conftest import checked, log
@@ -97,6 +98,15 @@ def test_each_workload_leaves_what_its_clients_have_counted(records: Records) ->
         done = {script["name"]: script["ok"] for script in record["scripts"]}
         assert set(done) == scripts
         assert sum(done.values()) == 400
+        audit = {one["name"]: one for one in record["audit"]}
+        assert set(audit) & set(done) == (scripts if len(scripts) > 1 else set())
+        first = audit.get("draws of the first rank")
+        assert (first is not None) == (name in "cef")
+        if first:
+            assert first["count"] == 400 - done.get("insert", 0)
+            assert first["value"] == pytest.approx(1 / ZETA, abs=0.035)
+        if name == "e":
+            assert audit["records asked for by a scan"]["value"] == pytest.approx(50.5, abs=7)
         inserted += done.get("insert", 0)
         written += done.get("read-modify-write", 0)
     assert records.one("select count(*) from usertable") == RECORDS + inserted > RECORDS
@@ -198,6 +208,30 @@ def test_scrambled_ranks_are_those_of_ten_thousand_million(checked: Check, empty
         expected = DRAWS / (rank + 1) ** 0.99 / ZETA
         assert found[fnv1a(rank) % records] == pytest.approx(expected, abs=5 * math.sqrt(expected))
     assert len(found) > DRAWS / 2  # and many that are rare
+
+
+@pytest.mark.parametrize("percent", [1, 50, 99, 100, 150, 1000])
+def test_the_share_of_the_first_rank_is_that_of_the_law(percent: int) -> None:
+    (first,) = (
+        one
+        for one in YCSB.demands(YCSB.complete({"workload": "c", "zipf_percent": percent}))
+        if one.name == "draws of the first rank"
+    )
+    assert isinstance(first, Ratio)
+    assert first.low is not None
+    if percent == 99:
+        assert 0.95 / first.low == pytest.approx(ZETA, rel=1e-9)
+    # The integral from either side, of the ranks from 100 000 on.
+    exponent, few, ranks = percent / 100, 100_000, 10_000_000_000
+    head = sum(rank**-exponent for rank in range(1, few))
+
+    def integral(low: float, high: float) -> float:
+        if exponent == 1:
+            return math.log(high / low)
+        return (high ** (1 - exponent) - low ** (1 - exponent)) / (1 - exponent)
+
+    least, most = head + integral(few, ranks + 1), head + integral(few - 1, ranks)
+    assert least * 0.999999 <= 0.95 / first.low <= most * 1.000001
 
 
 def test_latest_are_those_at_the_end(checked: Check, empty: Server) -> None:

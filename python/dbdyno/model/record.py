@@ -160,6 +160,9 @@ class CheckRecord(Struct, frozen=True, kw_only=True):
     """The first of them: its keys, and the values that disagree."""
     times: int = 1
     """How often it was read, each time in one snapshot with the others."""
+    rows_before: int | None = None
+    """The number of rows that broke it before the load, of a condition that only serializable
+    transactions promise; None of all others."""
     broken_at_s: float | None = None
     """When it was first found broken, in seconds since the load began; None if that was after the
     run, or never."""
@@ -440,9 +443,12 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     audit: list[AuditRecord] = []
     """Whether the run kept what the definition of its workload demands: its mix and its response
     times; empty if the workload has no such demands, and in runs with your own scripts."""
+    counted: dict[str, int] = {}
+    """What the workload's scripts counted by name, in transactions that were measured and
+    succeeded."""
     checks: list[CheckRecord] = []
     """The conditions of the workload's data that were read, during the run or after it; a broken
-    one makes the run invalid."""
+    one makes the run invalid, unless its isolation level does not promise it."""
     duration_s: float | None = None
     """The measured time."""
     isolation: IsolationRecord | None = None
@@ -462,6 +468,11 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """Throughput, with its interval."""
     nopm: RateRecord | None = None
     """New orders a minute, of ``tpcc``; None for other workloads."""
+    mqth: RateRecord | None = None
+    """Qualified transactions a second, of ``tatp``: those that the definition counts, which are all
+    but refused inserts; None for other workloads."""
+    queries_per_hour: RateRecord | None = None
+    """Queries of analysts an hour, of ``ch``; None for other workloads and without analysts."""
     efficiency: float | None = None
     """``nopm``, divided by what its clients could order if no transaction took any time; None if
     they do not pause as the definition says."""

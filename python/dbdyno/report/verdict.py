@@ -8,13 +8,15 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dbdyno.analysis.compare.metrics import RATES
 from dbdyno.analysis.compare.unequal_conditions import isolation_of, loop_of, tries_of
 from dbdyno.analysis.compare.workload_parameters import workload_parameters
 from dbdyno.explain.sentences import capitalized
 from dbdyno.formatting import count, counted, percent, significant, size, tps
 from dbdyno.layout import printable, shortened
 from dbdyno.model.plan import Plan
-from dbdyno.model.record import Latency, RunRecord
+from dbdyno.model.record import Latency, RateRecord, RunRecord
+from dbdyno.report.content import Number
 
 _PARAMETER_LENGTH_MAX = 40
 PERCENTILE_NAMES = {
@@ -96,7 +98,10 @@ def command(record: RunRecord) -> str:
 
 def _load(plan: Plan) -> Iterator[str]:
     stages = {stage.clients for stage in plan.stages} - {None, plan.clients}
-    yield f"{'up to ' if stages else ''}{counted(plan.clients, 'client')}"
+    clients = f"{'up to ' if stages else ''}{counted(plan.clients, 'client')}"
+    for group in plan.groups[1:] if plan.groups else ():
+        clients += f", {group.clients} of them with scripts of their own"
+    yield clients
     yield counted(plan.threads, "thread")
     kind, comma, rest = loop_of(plan).partition(",")
     yield f"{kind} loop{comma}{rest}"
@@ -136,16 +141,22 @@ def interval_text(record: RunRecord) -> str:
     )
 
 
-def nopm_notes(record: RunRecord) -> list[str]:
-    """The interval of the new orders a minute, and how many there could be at most."""
-    rate = record.nopm
-    interval = "no interval: too few samples"
-    if rate and rate.low is not None and rate.high is not None:
-        interval = f"{tps(rate.low)} to {tps(rate.high)}: 95 % interval within this run"
-    bound = "unpaced: clients do not pause between transactions"
-    if record.efficiency is not None:
-        bound = f"{percent(record.efficiency)} of what the pauses of its clients allow"
-    return [interval, bound]
+def workload_rates(record: RunRecord) -> Iterator[Number]:
+    """What the workload is known for, with its interval; new orders also with their bound."""
+    for name, (title, unit) in RATES.items():
+        rate: RateRecord | None = getattr(record, name)
+        if rate is None:
+            continue
+        notes = ["no interval: too few samples"]
+        if rate.low is not None and rate.high is not None:
+            notes = [f"{tps(rate.low)} to {tps(rate.high)}: 95 % interval within this run"]
+        if name == "nopm":
+            notes.append(
+                "unpaced: clients do not pause between transactions"
+                if record.efficiency is None
+                else f"{percent(record.efficiency)} of what the pauses of its clients allow"
+            )
+        yield Number(name=title, value=tps(rate.value), unit=unit, notes=notes)
 
 
 def copied(record: RunRecord) -> Iterator[tuple[str, str, str]]:

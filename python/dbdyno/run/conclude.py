@@ -17,7 +17,7 @@ from dbdyno.analysis.processor.profile import server_processes, server_profile
 from dbdyno.analysis.series.planned_load import paced_rate_max
 from dbdyno.analysis.series.readings import Span, total
 from dbdyno.analysis.series.timeline import completed
-from dbdyno.analysis.series.totals import script_rate
+from dbdyno.analysis.series.totals import scripts_rate
 from dbdyno.analysis.summarize import summarize
 from dbdyno.analysis.waits.disturbance import disturbance
 from dbdyno.analysis.waits.processor_time import CPU_TIMES
@@ -25,7 +25,7 @@ from dbdyno.explain.explain import explain
 from dbdyno.explain.statements.misses import find_misses
 from dbdyno.formatting import size
 from dbdyno.host.disk import free_bytes
-from dbdyno.model.record import RunRecord
+from dbdyno.model.record import RateRecord, RunRecord
 from dbdyno.model.run import Histograms, Run
 from dbdyno.model.tables import rows
 from dbdyno.run.connected_server import ConnectedServer
@@ -56,7 +56,9 @@ class EndedRun:
     def conclude(self, histograms: Histograms, report: Callable[[str], None]) -> Run:
         """Finish the record; return the recording with it."""
         watch, done = self.ready.watch, self.measured.done
-        violations = watch.violations(self.connected, done) if watch and done else []
+        isolation = self.ready.record.isolation
+        level = isolation.level if isolation else None
+        violations = watch.violations(self.connected, done, level) if watch and done else []
         recording = RunFolder(self.writer.folder).load(histograms)
         record = self.judged(recording, violations)
         complete = with_record(recording, record=record)
@@ -104,19 +106,26 @@ class EndedRun:
         )
 
     def with_demands(self, summary: RunRecord, recording: Run) -> RunRecord:
-        """Return the record with the workload's metric, and how the run met its demands."""
+        """Return the record with the workload's metrics, and how the run met its demands."""
         workload, done = self.job.work.workload, self.measured.done
         if workload is None or done is None or not self.job.work.is_the_workloads_alone:
             return summary
-        audit = audited(workload.demands(self.ready.values), done.counted, summary.scripts)
-        if workload.metric is None:
-            return replace(summary, audit=audit)
-        metric = workload.metric
-        number = [script.name for script in summary.scripts].index(metric.script)
-        rate = script_rate(recording, number, metric.seconds)
-        per_s = paced_rate_max(recording.plan, number)
-        efficiency = rate.value / metric.seconds / per_s if per_s else None
-        return replace(summary, audit=audit, efficiency=efficiency, **{metric.field: rate})
+        groups, demands = recording.plan.groups, workload.demands(self.ready.values)
+        mixed = groups[0].scripts if groups else None
+        audit = audited(demands, done.counted, summary.scripts, mixed)
+        number_of = {script.name: number for number, script in enumerate(summary.scripts)}
+        rates: dict[str, RateRecord] = {}
+        efficiency = None
+        for metric in workload.metrics:
+            if not number_of.keys() >= set(metric.scripts):
+                continue
+            numbers = [number_of[name] for name in metric.scripts]
+            committed = [number_of[name] for name in metric.committed]
+            rate = scripts_rate(recording, numbers, metric.seconds, committed)
+            rates[metric.field] = rate
+            if per_s := paced_rate_max(recording.plan, numbers):
+                efficiency = rate.value / metric.seconds / per_s
+        return replace(summary, audit=audit, counted=done.counted, efficiency=efficiency, **rates)
 
     def _mistaken_server(self, summary: RunRecord) -> str | None:
         """Return that the scripts ran where nothing was, if none of them ever worked."""

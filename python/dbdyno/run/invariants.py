@@ -73,9 +73,9 @@ class ConditionReader:
         """Why it gave up."""
         self._connected = connected
         self._workload = workload
-        has_cheap = any(one.is_cheap for one in workload.conditions)
+        cheap = tuple(one for one in workload.conditions if one.is_cheap)
         # Of much data even these read so much that the load would feel it.
-        self._is_needed = has_cheap and workload.reads_all_conditions(values)
+        self._conditions = cheap if workload.reads_all_conditions(values) else ()
         self._began_ns: int | None = None
         self._next_ns = 0
         self._reading: Thread | None = None
@@ -87,7 +87,7 @@ class ConditionReader:
             self._next_ns = self._began_ns + READ_EACH_NS
         is_busy = self._reading is not None and self._reading.is_alive()
         is_due = interval.end_ns >= self._next_ns and interval.phase != "drain"
-        if not self._is_needed or self.doubt or is_busy or not is_due:
+        if not self._conditions or self.doubt or is_busy or not is_due:
             return
         self._next_ns = interval.end_ns + READ_EACH_NS
         at_s = (interval.end_ns - self._began_ns) / 1e9
@@ -107,7 +107,7 @@ class ConditionReader:
         target, control = self._connected.target, self._connected.control
         try:
             with target.understood("read the conditions while the load runs"):
-                found = self._workload.check_conditions(target, control, cheap_only=True)
+                found = self._workload.check_conditions(target, control, self._conditions)
         except DbdynoError as error:
             self.doubt = f"conditions could not be read while the load ran: {error.message}"
             return
@@ -126,6 +126,8 @@ class Watch:
     reader: ConditionReader
     before: Snapshot | None
     """None if the role may not read the numbers: then the doubts say so."""
+    rows_before: dict[str, int] = field(default_factory=dict)
+    """How many rows broke each condition that only serializable transactions promise."""
     doubts: list[str] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
     """Names of the numbers that were compared."""
@@ -138,8 +140,11 @@ class Watch:
         if self.before is not None:
             self.reader.take(interval)
 
-    def violations(self, connected: ConnectedServer, done: Done) -> list[str]:
-        """Return what the run violated. If the server no longer answers, that is a doubt."""
+    def violations(self, connected: ConnectedServer, done: Done, level: str | None) -> list[str]:
+        """Return what the run violated, at its isolation level.
+
+        If the server no longer answers, that is a doubt; and so is what the level let through.
+        """
         if self.before is None:
             return []
         workload, readings = self.workload, self.reader.readings
@@ -151,22 +156,28 @@ class Watch:
                 again.target.understood("check invariants"),
             ):
                 after = workload.snapshot(again.target, again.control, self.values)
-                cheap_only = not workload.reads_all_conditions(self.values)
-                last = workload.check_conditions(again.target, again.control, cheap_only=cheap_only)
+                last = workload.check_conditions(
+                    again.target, again.control, workload.conditions_after(self.values)
+                )
         except DbdynoError as error:
             self.doubts.append(_unchecked(error))
         else:
             readings = [*readings, last]
             self.read = [*after]
             committed = self.commits.committed(done)
-            broken = workload.verify(self.values, self.before, after, committed)
-            found += [violation.message for violation in broken]
+            violations = workload.verify(self.values, self.before, after, committed)
+            found += [violation.message for violation in violations]
         by_id = all_readings(readings)
-        self.checks = [by_id[one.id] for one in workload.conditions if one.id in by_id]
-        for condition in workload.conditions:
-            one = by_id.get(condition.id)
-            if one is not None and not one.ok:
-                (self.doubts if condition.isolation_decides else found).append(told(one))
+        self.checks = [
+            replace(by_id[one.id], rows_before=self.rows_before.get(one.id))
+            for one in workload.conditions
+            if one.id in by_id
+        ]
+        is_promised = level == "serializable"
+        for one in self.checks:
+            is_fault = one.rows_before is None or (is_promised and one.rows > one.rows_before)
+            if not one.ok:
+                (found if is_fault else self.doubts).append(told(one))
         return found
 
 
@@ -177,14 +188,18 @@ def begin_watch(connected: ConnectedServer, workload: Workload, values: Values) 
     """
     scripts = [script.name for script in workload.scripts(values, connected.target.sql_dialect)]
     commits, reader = CommitCounter(scripts), ConditionReader(connected, workload, values)
+    target, control = connected.target, connected.control
+    by_level = [one for one in workload.conditions_after(values) if one.isolation_decides]
     try:
-        with connected.target.understood("read the numbers that the invariants compare"):
-            before = workload.snapshot(connected.target, connected.control, values)
+        with target.understood("read the numbers that the invariants compare"):
+            before = workload.snapshot(target, control, values)
+            broken = workload.check_conditions(target, control, by_level)
     except DbdynoError as error:
         if error.code != "no_rights":
             raise
         return Watch(workload, values, commits, reader, None, doubts=[_unchecked(error)])
-    return Watch(workload, values, commits, reader, before)
+    rows_before = {one.id: one.rows for one in broken}
+    return Watch(workload, values, commits, reader, before, rows_before)
 
 
 def _unchecked(error: DbdynoError) -> str:

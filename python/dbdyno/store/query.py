@@ -68,6 +68,8 @@ class Runs(Table):
     tps_low = column(F64, "lower end of its 95 % interval within the run")
     tps_high = column(F64, "upper end of it")
     nopm = column(F64, "new orders per minute, of `tpcc`")
+    mqth = column(F64, "qualified transactions per second, of `tatp`")
+    queries_per_hour = column(F64, "queries of analysts per hour, of `ch`")
     copy_in_rows_per_s = column(F64, "rows copied to the server (`copy … from stdin`) per second")
     copy_in_bytes_per_s = column(F64, "their bytes per second")
     copy_out_rows_per_s = column(F64, "rows copied from the server (`copy … to stdout`) per second")

@@ -57,6 +57,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     tps_low: float | None
     tps_high: float | None
     nopm: float | None
+    mqth: float | None
+    queries_per_hour: float | None
     copy_in_rows_per_s: float | None
     copy_in_bytes_per_s: float | None
     copy_out_rows_per_s: float | None
@@ -173,6 +175,8 @@ def _summary(record: RunRecord, plan: _Plan) -> RunSummary:
         tps_low=getattr(throughput, "low", None),
         tps_high=getattr(throughput, "high", None),
         nopm=getattr(record.nopm, "value", None),
+        mqth=getattr(record.mqth, "value", None),
+        queries_per_hour=getattr(record.queries_per_hour, "value", None),
         copy_in_rows_per_s=getattr(record.copy_in, "rows_per_s", None),
         copy_in_bytes_per_s=getattr(record.copy_in, "bytes_per_s", None),
         copy_out_rows_per_s=getattr(record.copy_out, "rows_per_s", None),

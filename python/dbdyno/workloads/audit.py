@@ -20,12 +20,15 @@ _CHANCE = 3.0
 
 
 class Metric(Struct, frozen=True, kw_only=True):
-    """The workload's own number: transactions of one script in some time."""
+    """A number that a workload is known for: transactions of some scripts in some time."""
 
-    field: Literal["nopm"]
+    field: Literal["nopm", "mqth", "queries_per_hour"]
     """The record's field for it."""
-    script: str
+    scripts: tuple[str, ...]
+    """Runs without one of them do not have the number."""
     seconds: float
+    committed: tuple[str, ...] = ()
+    """Those of the scripts of which only committed transactions count."""
 
 
 class Ratio(Struct, frozen=True, kw_only=True):
@@ -88,17 +91,38 @@ class ResponseLimit(Struct, frozen=True, kw_only=True):
 Demand: TypeAlias = Ratio | ResponseLimit
 
 
+def mix(weights: Mapping[str, int]) -> tuple[Ratio, ...]:
+    """Return that each script has its share of all transactions, but for a twentieth of it."""
+    total = sum(weights.values())
+    return tuple(
+        Ratio(
+            name=name,
+            of=name,
+            among="transactions",
+            low=0.95 * weight / total,
+            high=1.05 * weight / total,
+        )
+        for name, weight in weights.items()
+        if 0 < weight < total
+    )
+
+
 def audited(
-    demands: Sequence[Demand], counted: Mapping[str, int], scripts: Sequence[ScriptRecord]
+    demands: Sequence[Demand],
+    counted: Mapping[str, int],
+    scripts: Sequence[ScriptRecord],
+    mixed: int | None = None,
 ) -> list[AuditRecord]:
     """Return how a run met each demand.
 
-    Counts are known by these names: ``transactions``, the name of each script, ``not committed``
-    after it, and what scripts ``counted``.
+    Counts are known by these names: ``transactions``, which are those of the first ``mixed``
+    scripts if other clients run the others; the name of each script, ``committed`` or
+    ``not committed`` after it, and what scripts ``counted``.
     """
-    counts = {"transactions": sum(script.ok for script in scripts), **counted}
+    counts = {"transactions": sum(script.ok for script in scripts[:mixed]), **counted}
     for script in scripts:
         counts[script.name] = script.ok
         if script.committed is not None:
+            counts[f"{script.name} committed"] = script.committed
             counts[f"{script.name} not committed"] = script.ok - script.committed
     return [demand.audit(counts, scripts) for demand in demands]

@@ -1,9 +1,10 @@
 """What a workload consists of: the structure of ``WORKLOAD``."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct
 
@@ -16,6 +17,14 @@ from dbdyno.workloads.audit import Demand, Metric
 from dbdyno.workloads.conditions import Condition
 from dbdyno.workloads.invariants import Committed, Law, Snapshot, Violation, verify
 from dbdyno.workloads.parameters import Drawn, Parameter, Value, Values, read_all, with_defaults
+
+Question: TypeAlias = Literal[
+    "How many look-ups, updates and inserts a second, one statement each?",
+    "How many transactions a second, as benchmarks have them?",
+    "What does an isolation level cost, and what does a lower one let through?",
+    "What do analysts cost the transactions beside them?",
+]
+"""What a workload is for, in the order in which they are listed."""
 
 
 class OtherMaker(Struct, frozen=True, kw_only=True):
@@ -68,6 +77,11 @@ def each_drawn_anew(_values: Values) -> bool:
     return False
 
 
+def nobody_beside(_values: Values) -> ClientGroup | None:
+    """Return that all clients choose among all scripts."""
+    return None
+
+
 def finds_each_key(_values: Values) -> float:
     """Return that no lookup may find nothing: scripts draw only keys whose rows stay."""
     return 0.0
@@ -76,11 +90,6 @@ def finds_each_key(_values: Values) -> float:
 def are_all_cheap(_values: Values) -> bool:
     """Return that after each run all conditions are read: the data is never large."""
     return True
-
-def nobody_beside(_values: Values) -> ClientGroup | None:
-    """Return that all clients choose among all scripts."""
-    return None
-
 
 
 def demands_nothing(_values: Values) -> tuple[Demand, ...]:
@@ -102,6 +111,7 @@ def may_write(_values: Values) -> bool:
 class Workload:
     """Schema, data, scripts, parameters and invariants under one name.
 
+    ``question`` is what it answers: workloads that answer the same one are listed together.
     ``scripts`` returns what the clients run, in a target's dialect: pgbench scripts, or Lua.
     ``data`` names the family of tables: workloads that share it run on each other's data.
     ``other_maker`` is a tool whose tables are used like our own; other tables that merely have a
@@ -112,8 +122,8 @@ class Workload:
     of the family has run. ``routines`` returns the statements that create, in a target's dialect,
     the procedures which scripts call; they replace older ones. ``conditions`` hold for the data
     itself, at every instant; if ``reads_all_conditions`` a run reads the cheap ones each minute and
-    all of them when it has ended, otherwise only the cheap ones when it has ended. ``metric`` is a
-    number that the workload is known for, and ``demands`` are what runs are audited for.
+    all of them when it has ended, otherwise only the cheap ones when it has ended. ``metrics`` are
+    numbers that the workload is known for, and ``demands`` are what runs are audited for.
     ``drawn`` are numbers that belong to the data, like its seed. ``variables`` returns the initial
     values of the scripts' variables, given the parameters, the number of clients and the seed of
     the run.
@@ -128,6 +138,7 @@ class Workload:
 
     name: str
     summary: str
+    question: Question = "How many transactions a second, as benchmarks have them?"
     parameters: tuple[Parameter, ...]
     data: str
     tables: Callable[[Values], tuple[Table, ...]]
@@ -138,11 +149,12 @@ class Workload:
     routines: Callable[[Values, str], tuple[str, ...]] = calls_none
     conditions: tuple[Condition, ...] = ()
     reads_all_conditions: Callable[[Values], bool] = are_all_cheap
-    metric: Metric | None = None
+    metrics: tuple[Metric, ...] = ()
     demands: Callable[[Values], tuple[Demand, ...]] = demands_nothing
     drawn: tuple[Drawn, ...] = ()
     variables: Callable[[Values, int, int], dict[str, Scalar]] = scale_alone
     is_deck: Callable[[Values], bool] = each_drawn_anew
+    beside: Callable[[Values], ClientGroup | None] = nobody_beside
     scale_name: str = "scale"
     other_maker: OtherMaker | None = None
     other_tools: tuple[OtherTool, ...] = ()
@@ -155,7 +167,6 @@ class Workload:
 
     def complete(self, read: Mapping[str, Value]) -> dict[str, Value]:
         """Return a value for every parameter, and for drawn numbers that are not known yet."""
-    beside: Callable[[Values], ClientGroup | None] = nobody_beside
         drawn = {one.name: read.get(one.name, one.low) for one in self.drawn}
         return with_defaults(self.parameters, read) | drawn
 
@@ -196,11 +207,19 @@ class Workload:
         loaded = dict.fromkeys(now, 0) | self.loaded_counts(values)
         return verify(self.balances, loaded, now, {})
 
+    def conditions_after(self, values: Values) -> tuple[Condition, ...]:
+        """Return those that a run reads when it has ended."""
+        is_all = self.reads_all_conditions(values)
+        return tuple(one for one in self.conditions if is_all or one.is_cheap)
+
     def check_conditions(
-        self, target: Adapter, connection: Connection, *, cheap_only: bool = False
+        self,
+        target: Adapter,
+        connection: Connection,
+        conditions: Sequence[Condition] | None = None,
     ) -> list[CheckRecord]:
-        """Return what each condition found in the current data, all in one snapshot."""
-        these = [one for one in self.conditions if one.is_cheap or not cheap_only]
+        """Return what these conditions, or all, find in the current data, in one snapshot."""
+        these = self.conditions if conditions is None else conditions
         if not these:
             return []
         with target.one_instant(connection):

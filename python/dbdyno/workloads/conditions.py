@@ -22,8 +22,8 @@ class Condition(Struct, frozen=True, kw_only=True):
     ``broken`` is a standard query of the rows that break it, which has these ``columns``: a row's
     keys, and the values that disagree. One that ``is_cheap`` reads so little that it may be read
     again and again while a load runs. One that ``isolation_decides`` may be broken below the
-    level ``serializable`` by a server that keeps all its promises: that is a result of a run, and
-    no reason why it would not be valid.
+    level ``serializable`` by a server that keeps all its promises: a run counts the rows before and
+    after it, and only at that level more of them are a fault.
     """
 
     id: str
@@ -51,7 +51,8 @@ def told(broken: CheckRecord) -> str:
     shown = ", ".join(f"{name} = {value}" for name, value in broken.example.items())
     few = "1 row" if broken.rows == 1 else f"{broken.rows} rows, the first"
     at = "" if broken.broken_at_s is None else f", {broken.broken_at_s:.0f} s after the load began"
-    return f"condition {broken.id}, {broken.claim}: broken by {few} with {shown}{at}"
+    before = f"; before the load by {broken.rows_before}" if broken.rows_before else ""
+    return f"condition {broken.id}, {broken.claim}: broken by {few} with {shown}{at}{before}"
 
 
 def all_readings(readings: Iterable[Sequence[CheckRecord]]) -> dict[str, CheckRecord]:

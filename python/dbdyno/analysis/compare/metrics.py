@@ -21,7 +21,12 @@ from dbdyno.model.comparison import Metric
 from dbdyno.model.record import RunRecord
 
 THROUGHPUT = "throughput_tps"
-NOPM = "nopm"
+RATES = {
+    "nopm": ("New orders", "NOPM"),
+    "mqth": ("Qualified transactions", "MQTh"),
+    "queries_per_hour": ("Queries", "queries/h"),
+}
+"""What workloads are known for: the title and the unit, by the record's field."""
 RESPONSES = {
     "response_mean_ms": ("mean", "Mean response time"),
     "response_p50_ms": ("p50", "Median response time"),
@@ -35,7 +40,7 @@ COPIES = {
     "copy_out_bytes_per_s": ("copy_out", "bytes_per_s", "Bytes copied from the server", "B/s"),
 }
 
-KNOWN = (THROUGHPUT, NOPM, *COPIES, *RESPONSES, *sorted(COST_IDS))
+KNOWN = (THROUGHPUT, *RATES, *COPIES, *RESPONSES, *sorted(COST_IDS))
 """Every id; a run has those that its server and its telemetry reported."""
 
 USUAL = (THROUGHPUT, *COPIES, "response_p95_ms", "response_p99_ms", "server_cpu_us", "wal_bytes")
@@ -56,17 +61,18 @@ def metrics_of(record: RunRecord) -> dict[str, Metric]:
             high=tps.high,
         )
         found.append(throughput)
-    if nopm := record.nopm:
-        new_orders = Metric(
-            id=NOPM,
-            title="New orders",
-            unit="NOPM",
-            better="higher",
-            value=nopm.value,
-            low=nopm.low,
-            high=nopm.high,
-        )
-        found.append(new_orders)
+    for name, (title, unit) in RATES.items():
+        if rate := getattr(record, name):
+            of_workload = Metric(
+                id=name,
+                title=title,
+                unit=unit,
+                better="higher",
+                value=rate.value,
+                low=rate.low,
+                high=rate.high,
+            )
+            found.append(of_workload)
     for name, (direction, field, title, unit) in COPIES.items():
         if copied := getattr(record, direction):
             value: float = getattr(copied, field)
@@ -79,7 +85,7 @@ def metrics_of(record: RunRecord) -> dict[str, Metric]:
 
 def is_cost(name: str) -> bool:
     """Whether a metric is a cost per transaction, which hardly varies with noise."""
-    return name not in (THROUGHPUT, NOPM, *COPIES, *RESPONSES)
+    return name not in (THROUGHPUT, *RATES, *COPIES, *RESPONSES)
 
 
 def single_run_decides(name: str) -> bool:

@@ -4,12 +4,13 @@ Whatever judges throughput over time checks here first: a planned change is no e
 symptom. This module does not look at measurements.
 """
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 import numpy as np
 
 from dbdyno.analysis.statistics.estimate import Series
-from dbdyno.model.plan import Plan
+from dbdyno.model.plan import Plan, Script
 from dbdyno.model.tables import Column
 
 
@@ -36,21 +37,34 @@ def is_constant_load(plan: Plan) -> bool:
     return not has_stages(plan) and not is_open_loop(plan)
 
 
-def paced_rate_max(plan: Plan, script: int) -> float | None:
-    """A script's transactions a second if none took any time; None if clients do not pause so.
+def paced_rate_max(plan: Plan, numbers: Sequence[int]) -> float | None:
+    """These scripts' transactions a second if none took time; None if clients do not pause so.
 
-    All scripts need pauses of their own, and the same clients must run all the time.
+    All scripts of their clients need pauses of their own, and the same clients must run all the
+    time.
     """
-    pacings = [one.pacing for one in plan.scripts]
-    if not all(pacings) or has_client_stages(plan):
+    clients, scripts = _group_of(plan, numbers[0])
+    if not all(one.pacing for one in scripts) or has_client_stages(plan):
         return None
-    total = sum(one.weight for one in plan.scripts)
+    total = sum(one.weight for one in scripts)
     cycle_ns = sum(
         one.weight / total * (one.pacing.keying_ns + one.pacing.think_mean_ns)
-        for one in plan.scripts
+        for one in scripts
         if one.pacing
     )
-    return plan.clients * plan.scripts[script].weight / total / (cycle_ns / 1e9)
+    weight = sum(plan.scripts[number].weight for number in numbers)
+    return clients * weight / total / (cycle_ns / 1e9)
+
+
+def _group_of(plan: Plan, number: int) -> tuple[int, Sequence[Script]]:
+    """How many clients run this script, and all scripts that they choose among."""
+    first = 0
+    for group in plan.groups or ():
+        end = first + group.scripts
+        if number < end:
+            return group.clients, plan.scripts[first:end]
+        first = end
+    return plan.clients, plan.scripts
 
 
 def stage_at(plan: Plan, time_s: Series) -> Column:

@@ -3,7 +3,7 @@
 Also of a run that was interrupted: its counts are then those of the last interval.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -75,17 +75,23 @@ def throughput(run: Run) -> Throughput:
     )
 
 
-def script_rate(run: Run, script: int, seconds: float) -> RateRecord:
-    """How many transactions of a script ended without an error in so many seconds.
+def scripts_rate(
+    run: Run, numbers: Sequence[int], seconds: float, committed: Sequence[int] = ()
+) -> RateRecord:
+    """How many transactions of these scripts ended without an error in so many seconds.
 
-    Those that became due in the measured part, also if they were rolled back by the script.
+    Those that became due in the measured part, also if they were rolled back by the script; of the
+    ``committed`` ones of these scripts, only if they were not.
     """
     measured_s, scripts, intervals = duration_s(run), run.scripts, run.intervals
-    of_script = scripts.script == script
-    done = int(scripts.ok[of_script & is_measured(run, scripts)].sum())
+    counted = np.where(np.isin(scripts.script, committed), scripts.committed, scripts.ok)
+    counted = np.where(np.isin(scripts.script, numbers), counted, 0)
+    done = int(counted[is_measured(run, scripts)].sum())
     value = done / measured_s if measured_s else 0.0
     is_whole = are_whole(intervals.seconds) & (intervals.phase == "measure")
-    rates = scripts.ok[of_script][is_whole] / intervals.seconds[is_whole]
+    place = np.searchsorted(intervals.interval, scripts.interval)
+    ended = np.bincount(place, weights=counted, minlength=len(intervals.interval))
+    rates = ended[is_whole] / intervals.seconds[is_whole]
     scattered = without_stage_means(run.plan, intervals.time_s[is_whole], rates)
     mean = estimate_mean(scattered) if done >= SAMPLES_MIN else None
     half = _half(mean, measured_s)

@@ -40,12 +40,12 @@ from dbdyno.report.verdict import (
     further_servers,
     interval_text,
     is_for_use,
-    nopm_notes,
     percentiles,
     reasons,
     server_label,
     transaction_text,
     verdict,
+    workload_rates,
 )
 
 _FOOTER = (
@@ -123,12 +123,7 @@ def _numbers(record: RunRecord) -> Numbers:
         if found
         else None,
         numbers=[
-            *(
-                Number(
-                    name="New orders", value=tps(nopm.value), unit="NOPM", notes=nopm_notes(record)
-                )
-                for nopm in ([record.nopm] if record.nopm else [])
-            ),
+            *workload_rates(record),
             *(
                 Number(name=name.capitalize(), value=rates, notes=[totals])
                 for name, rates, totals in copied(record)
@@ -191,9 +186,8 @@ def _numbers_in_short(record: RunRecord) -> Iterator[Number]:
         if found.min is not None:
             notes.append(f"measurement intervals: {tps(found.min)} to {tps(found.max)} TPS")
         yield Number(name="throughput", value=tps(found.value), unit="TPS", notes=notes)
-    if nopm := record.nopm:
-        notes = nopm_notes(record)
-        yield Number(name="new orders", value=tps(nopm.value), unit="NOPM", notes=notes)
+    for rate in workload_rates(record):
+        yield replace(rate, name=rate.name.lower())
     for name, rates, totals in copied(record):
         yield Number(name=name, value=f"{rates} ({totals})")
     if record.transactions:

@@ -15,7 +15,14 @@ _VERDICTS = {True: "met", False: "not met", None: "too few to tell"}
 def build(run: Run) -> Sequence[Block]:
     """The demands with what was measured, and the conditions with the rows that break them."""
     record = explained_record(run)
-    return [*_demands(record.audit), *_conditions(record.checks)]
+    counts = Table(
+        caption="What the scripts counted",
+        columns=("Count", "Number"),
+        rows=[(name, count(number)) for name, number in record.counted.items()],
+        numeric=frozenset({1}),
+    )
+    shown = [counts] if record.counted else []
+    return [*_demands(record.audit), *shown, *_conditions(record.checks)]
 
 
 def _demands(audit: Sequence[AuditRecord]) -> Iterator[Block]:
@@ -43,7 +50,16 @@ def _conditions(checks: Sequence[CheckRecord]) -> Iterator[Block]:
     yield Table(
         caption="Conditions of the data",
         columns=("ID", "Condition", "Read", "Rows that break it"),
-        rows=[(one.id, one.claim, counted(one.times, "time"), count(one.rows)) for one in checks],
+        rows=[
+            (
+                one.id,
+                one.claim,
+                counted(one.times, "time"),
+                count(one.rows)
+                + (f" ({count(one.rows_before)} before the load)" if one.rows_before else ""),
+            )
+            for one in checks
+        ],
         numeric=frozenset({0, 3}),
     )
     for one in checks:

@@ -2,8 +2,12 @@
 local commit = statement("commit")
 local find = statement("select custid from accounts where name = :name", {name = "text"}, {custid = "int"})
 
+local accesses, hot_accesses = counter("accesses"), counter("accesses of hot customers")
+
 local function drawn()
+   accesses()
    if random.uniform(1, 100) <= hot_percent then
+      hot_accesses()
       return random.uniform(1, hot_customers)
    end
    return random.uniform(hot_customers + 1, customers)

@@ -13,14 +13,16 @@ from msgspec.structs import replace
 from dbdyno.databases.schema import Column, ForeignKey, Index, Table
 from dbdyno.model.generators import Generator, Numbered, Random, Sequence
 from dbdyno.model.plan import Scalar, Script
+from dbdyno.workloads.audit import Demand, Ratio, mix
 from dbdyno.workloads.base import Workload, script_file
 from dbdyno.workloads.conditions import Condition
 from dbdyno.workloads.invariants import Amount, Law, SumOfAmounts, Unchanged
 from dbdyno.workloads.parameters import FILLFACTOR, UNLOGGED, Parameter, Values
 
 FOLDER = Path(__file__).parent
-SUMMED_CUSTOMERS_MAX = 10_000_000
-"""Beyond, adding up all money before a run takes longer than many a run, and warms caches."""
+SUMMED_CUSTOMERS_MAX, CHECKED_CUSTOMERS_MAX = 10_000_000, 1_000_000
+"""Beyond, adding up all money before a run, or looking at each account after it, takes longer than
+many a run, and warms caches."""
 
 # In cents. Their last two digits differ, so that those of the sum tell if one was lost.
 DEPOSITED, SAVED, CHECK, PENALTY, PAID = 1_30, 20_20, 5_07, 1_00, 5_00
@@ -161,6 +163,16 @@ def laws(values: Values) -> tuple[Law, ...]:
     return (SumOfAmounts(MONEY, amounts, step=PENALTY), FIXED_ROWS)
 
 
+def demands(values: Values) -> tuple[Demand, ...]:
+    """Return the mix, and the accesses of hot customers within one in a hundred."""
+    weights, hot_percent = WEIGHTS[str(values["mix"])], int(values["hot_percent"])
+    if int(values["hot_customers"]) >= int(values["customers"]):
+        return mix(weights)
+    hot = "accesses of hot customers"
+    low, high = max(hot_percent - 1, 0) / 100, min(hot_percent + 1, 100) / 100
+    return (*mix(weights), Ratio(name=hot, of=hot, among="accesses", low=low, high=high))
+
+
 CONDITIONS = (
     Condition(
         id="1",
@@ -189,6 +201,7 @@ CONDITIONS = (
 WORKLOAD = Workload(
     name="smallbank",
     summary="short transactions of a bank's few hot customers: what isolation levels cost",
+    question="What does an isolation level cost, and what does a lower one let through?",
     parameters=(CUSTOMERS, HOT_CUSTOMERS, HOT_PERCENT, MIX, FILLFACTOR, UNLOGGED, FOREIGN_KEYS),
     data="smallbank",
     tables=tables,
@@ -197,6 +210,8 @@ WORKLOAD = Workload(
     laws=laws,
     balances=(FIXED_ROWS,),
     conditions=CONDITIONS,
+    reads_all_conditions=lambda values: int(values["customers"]) <= CHECKED_CUSTOMERS_MAX,
+    demands=demands,
     variables=variables,
     scale_name="customers",
 )

@@ -1,4 +1,5 @@
 -- Where a call is forwarded to at some hour, if the facility is active and forwards calls then.
+local found = counter("get-new-destination found")
 local select_number = statement([[
    select cf.numberx from special_facility sf
    join call_forwarding cf on cf.s_id = sf.s_id and cf.sf_type = sf.sf_type
@@ -7,8 +8,11 @@ local select_number = statement([[
    {s = "int", sf_type = "int", start_time = "int", end_time = "int"})
 
 function transaction()
-   select_number {
+   local numbers = select_number {
       s = drawn_subscriber(), sf_type = random.uniform(1, 4),
-      start_time = drawn_start(), end_time = random.uniform(1, 24),
+      start_time = drawn_start(), end_time = drawn_end(),
    }
+   if numbers.touched > 0 then
+      found()
+   end
 end

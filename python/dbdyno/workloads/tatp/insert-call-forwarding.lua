@@ -20,7 +20,7 @@ end
 function transaction()
    local number, sf_type, start = sub_nbr_of(drawn_subscriber()), random.uniform(1, 4), drawn_start()
    local forwarding = {
-      sf_type = sf_type, start_time = start, end_time = start + random.uniform(1, 8),
+      sf_type = sf_type, start_time = start, end_time = drawn_end(),
       number = sub_nbr_of(drawn_subscriber()),
    }
    begin()

@@ -12,3 +12,8 @@ end
 local function drawn_start()
    return 8 * random.uniform(0, 2)
 end
+
+-- When it ends: at any hour, also before it begins; such a forwarding is never used.
+local function drawn_end()
+   return random.uniform(1, 24)
+end

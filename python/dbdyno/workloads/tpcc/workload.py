@@ -293,7 +293,7 @@ WORKLOAD = Workload(
     balances=(FIXED_ROWS,),
     conditions=CONDITIONS,
     reads_all_conditions=lambda values: int(values["scale"]) <= SUMMED_SCALE_MAX,
-    metric=Metric(field="nopm", script="new-order", seconds=60.0),
+    metrics=(Metric(field="nopm", scripts=("new-order",), seconds=60.0),),
     demands=_demands,
     other_tools=OTHER_TOOLS,
     drawn=(data.C_LOAD,),

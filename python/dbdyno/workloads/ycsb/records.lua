@@ -51,9 +51,15 @@ local function record_of_age(age)
 end
 
 local draws = {}
+local zipfian_draws, first_ranks = counter("zipfian draws"), counter("draws of the first rank")
 
 function draws.zipfian()
-   return hash(random.zipf(0, ITEMS - 1, zipf_percent / 100), record_count)
+   local rank = random.zipf(0, ITEMS - 1, zipf_percent / 100)
+   zipfian_draws()
+   if rank == 0 then
+      first_ranks()
+   end
+   return hash(rank, record_count)
 end
 
 function draws.latest()

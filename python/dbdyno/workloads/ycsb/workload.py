@@ -4,6 +4,7 @@ What differs from the original is what needs one process that knows all clients:
 inserts into a sequence of its own, and the latest records are those that it knows.
 """
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from dbdyno.model.generators import (
     Text,
 )
 from dbdyno.model.plan import Scalar, Script
+from dbdyno.workloads.audit import Demand, Ratio, mix
 from dbdyno.workloads.base import Workload, insert_if_new, script_file
 from dbdyno.workloads.invariants import Law, OnePerTransaction, Unchanged
 from dbdyno.workloads.parameters import FILLFACTOR, UNLOGGED, Parameter, Values
@@ -177,16 +179,20 @@ def scripts(values: Values, sql_dialect: str) -> list[Script]:
     ]
 
 
+def _distribution(values: Values) -> str:
+    """Return how keys are drawn."""
+    if values["distribution"] != "standard":
+        return str(values["distribution"])
+    return "latest" if values["workload"] == "d" else "zipfian"
+
+
 def variables(values: Values, _clients: int, _seed: int) -> dict[str, Scalar]:
     """Return what the scripts draw keys from."""
-    distribution = str(values["distribution"])
-    if distribution == "standard":
-        distribution = "latest" if values["workload"] == "d" else "zipfian"
     numbers = ("record_count", "zipf_percent", "hot_data_percent", "hot_operations_percent")
     return {
         **{name: int(values[name]) for name in numbers},
         **{name: bool(values[name]) for name in ("read_all", "write_all")},
-        "distribution": distribution,
+        "distribution": _distribution(values),
         "form": str(values["form"]),
         "key_type": "text" if values["key"] == "text" else "bigint",
     }
@@ -224,9 +230,37 @@ def laws(values: Values) -> tuple[Law, ...]:
     )
 
 
+def _zeta(exponent: float) -> float:
+    """Return the sum of 1/k^exponent over all ranks, by Euler's and Maclaurin's formula."""
+    few, ranks = 1000, 10_000_000_000
+    head: float = sum(rank**-exponent for rank in range(1, few))
+    if exponent == 1:
+        integral = math.log(ranks / few)
+    else:
+        integral = (ranks ** (1 - exponent) - few ** (1 - exponent)) / (1 - exponent)
+    slope = exponent / 12 * few ** -(exponent + 1)
+    return float(head + integral + (few**-exponent + ranks**-exponent) / 2 + slope)
+
+
+def demands(values: Values) -> tuple[Demand, ...]:
+    """Return the mix, the lengths of scans, and how often the most frequent rank is drawn."""
+    found: list[Demand] = [*mix(MIXES[str(values["workload"])])]
+    if values["workload"] == "e":
+        name = "records asked for by a scan"
+        of = "records asked for"
+        found.append(Ratio(name=name, of=of, among="scan", low=49.5, high=51.5, unit="each"))
+    if _distribution(values) == "zipfian" and int(values["zipf_percent"]) > 0:
+        first = "draws of the first rank"
+        share = 1 / _zeta(int(values["zipf_percent"]) / 100)
+        low, high = 0.95 * share, min(1.05 * share, 1.0)
+        found.append(Ratio(name=first, of=first, among="zipfian draws", low=low, high=high))
+    return tuple(found)
+
+
 WORKLOAD = Workload(
     name="ycsb",
     summary="records by key: workloads A to F of YCSB, with columns or JSON documents",
+    question="How many look-ups, updates and inserts a second, one statement each?",
     parameters=PARAMETERS,
     data="ycsb",
     tables=tables,
@@ -234,6 +268,7 @@ WORKLOAD = Workload(
     measures=measures,
     laws=laws,
     balances=(Unchanged((MISSHAPEN,)),),
+    demands=demands,
     variables=variables,
     scale_name="record_count",
     only_reads=lambda values: values["workload"] == "c",
