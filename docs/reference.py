@@ -99,7 +99,7 @@ def _workload(workload: Workload) -> str:
     return "\n\n".join(
         [
             f"## {workload.name}",
-            f"{workload.summary[0].upper()}{workload.summary[1:]}.",
+            f"{workload.summary[0].upper()}{workload.summary[1:]}. _{workload.question}_",
             _table(("parameter", "default", "values", "meaning"), parameters),
             _table(("table", "rows at scale 1"), tables),
             *([_table(("condition", "its data"), conditions)] if conditions else []),

@@ -1,10 +1,12 @@
 """The list of workloads shows what they declare; the help of commands that take one leads there."""
 
 import json
+from typing import get_args
 
 import pytest
 
 from dbdyno.cli.app import main
+from dbdyno.workloads.base import Question
 from dbdyno.workloads.registry import all_workloads
 
 
@@ -15,11 +17,23 @@ def show(capsys, *arguments):
 
 def test_each_workload_has_a_line(capsys):
     code, out, err = show(capsys)
-    lines = [line.split(maxsplit=1) for line in out.splitlines()[1:]]
+    lines = [line.split(maxsplit=1) for line in out.splitlines() if line.startswith("  ")]
     summaries = {name: summary.strip() for name, summary in lines}
     assert code == 0
     assert summaries == {one.name: one.summary for one in all_workloads().values()}
     assert "dbdyno workloads NAME" in err
+
+
+def test_workloads_stand_below_the_question_that_they_answer(capsys):
+    _, out, _ = show(capsys)
+    parts = [part.splitlines() for part in out.rstrip().split("\n\n")]
+    listed = {question: {row.split()[0] for row in rows} for question, *rows in parts}
+    assert list(listed) == list(get_args(Question))
+    for one in all_workloads().values():
+        assert one.name in listed[one.question]
+    _, out, _ = show(capsys, "--json")
+    questions = {one["name"]: one["question"] for one in json.loads(out)["workloads"]}
+    assert questions == {one.name: one.question for one in all_workloads().values()}
 
 
 @pytest.mark.parametrize("name", all_workloads())

@@ -4,9 +4,12 @@ All of it comes from the workloads' declarations. Their tables, scripts and inva
 manual.
 """
 
+from typing import get_args
+
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_lines, print_table
-from dbdyno.layout import Paragraph
+from dbdyno.layout import Columns, Paragraph
+from dbdyno.workloads.base import Question
 from dbdyno.workloads.registry import all_workloads, find_workload
 
 app = command(
@@ -19,7 +22,7 @@ app = command(
 
 @app.default
 def workloads(name: str | None = None, /, *, json: Json = False) -> int:
-    """List the workloads, or the parameters of one.
+    """List the workloads by the question they answer, or the parameters of one.
 
     dbdyno run NAME runs one; -D NAME=VALUE sets a parameter, -s the size of its data.
 
@@ -31,12 +34,24 @@ def workloads(name: str | None = None, /, *, json: Json = False) -> int:
     chosen = [*all_workloads().values()] if name is None else [find_workload(name)]
     if json:
         listed = [
-            {"name": one.name, "summary": one.summary, "parameters": list(one.parameters)}
+            {
+                "name": one.name,
+                "summary": one.summary,
+                "question": one.question,
+                "parameters": list(one.parameters),
+            }
             for one in chosen
         ]
         print_json({"workloads": listed})
     elif name is None:
-        print_table(("workload", "description"), ((one.name, one.summary) for one in chosen))
+        width = max(len(one.name) for one in chosen)
+        for question in get_args(Question):
+            rows = [
+                (f"  {one.name:<{width}}", one.summary)
+                for one in chosen
+                if one.question == question
+            ]
+            print_lines([Paragraph(question), Columns(rows, 2), ""])
         print_aside("dbdyno workloads NAME lists the parameters of one; set them: -D NAME=VALUE.")
     else:
         print_lines([Paragraph(f"{chosen[0].name}: {chosen[0].summary}"), ""])

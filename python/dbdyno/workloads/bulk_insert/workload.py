@@ -50,6 +50,7 @@ def _measures(values: Values) -> dict[str, str]:
 WORKLOAD = Workload(
     name=NAME,
     summary="inserts a hundred rows with one statement",
+    question="How many look-ups, updates and inserts a second, one statement each?",
     parameters=(TABLES, ROWS_PER_INSERT),
     data=NAME,
     tables=_tables,

@@ -35,6 +35,9 @@ class Member(Struct, frozen=True, kw_only=True):
         return Workload(
             name=self.name,
             summary=self.summary,
+            question="How many transactions a second, as benchmarks have them?"
+            if self.in_transaction
+            else "How many look-ups, updates and inserts a second, one statement each?",
             parameters=(*data.PARAMETERS, *self.parameters),
             data=data.DATA,
             tables=data.tables,

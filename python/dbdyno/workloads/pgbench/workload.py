@@ -20,6 +20,9 @@ def member(name: str, summary: str, own_laws: Callable[[Values], tuple[Law, ...]
     return Workload(
         name=name,
         summary=summary,
+        question="How many look-ups, updates and inserts a second, one statement each?"
+        if name == "select-only"
+        else "How many transactions a second, as benchmarks have them?",
         parameters=data.PARAMETERS,
         data="pgbench",
         tables=data.tables,

@@ -28,6 +28,7 @@ OPERATION = Parameter(
 WORKLOAD = Workload(
     name="pk",
     summary="one select, update or insert by primary key",
+    question="How many look-ups, updates and inserts a second, one statement each?",
     parameters=(SCALE, FILLFACTOR, UNLOGGED, OPERATION),
     data="pk",
     tables=lambda values: (

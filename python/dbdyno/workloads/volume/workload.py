@@ -64,6 +64,7 @@ def _scripts(values: Values, sql_dialect: str) -> list[Script]:
 WORKLOAD = Workload(
     name="volume",
     summary="one select or update by primary key in a table of any size",
+    question="How many look-ups, updates and inserts a second, one statement each?",
     parameters=(ROWS, FILLFACTOR, UNLOGGED, OPERATION, HOT_ROWS),
     data="volume",
     tables=lambda values: (keyed_table("test", "int", int(values["rows"]), values),),
