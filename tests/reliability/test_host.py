@@ -75,9 +75,12 @@ SMALL_DISKS = [
 
 
 @mounts
+@pytest.mark.parametrize("work", [("volume", "-D", "rows=2000000"), ("tpcc", "-s", "3")])
 @pytest.mark.parametrize(("database", "size", "spec"), SMALL_DISKS)
-def test_no_room_for_a_private_server(home: Path, database: str, size: str, spec: str) -> None:
-    command = (*DBDYNO, "run", "volume", "-D", "rows=2000000", "--server", spec, *LONG)
+def test_no_room_for_a_private_server(
+    home: Path, work: tuple[str, ...], database: str, size: str, spec: str
+) -> None:
+    command = (*DBDYNO, "run", *work, "--server", spec, *LONG)
     with mounted(FULL_SERVER, home, size, *command) as process:
         out, err = process.communicate(timeout=PATIENCE_S)
     ROWS["the disk of a private server fills while data is loaded"].is_met_by(
@@ -199,3 +202,18 @@ def test_the_clock_is_set(
     ended = datetime.fromtimestamp((run.folder / "run.json").stat().st_mtime).astimezone()
     assert abs(ended - datetime.fromisoformat(run.record.started_at)) < timedelta(minutes=5)
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_pauses_are_as_long_when_the_clock_is_set(
+    server: AnyServer, home: Path, script: Path, steps: Callable[[timedelta], None], hours: int
+) -> None:
+    load = ("-c", "2", "-T", "3", "--warmup", "0", "--think", "100ms")
+    with begin("run", script, "--target", url_of(server), *load) as process:
+        wait_for("measure", process)
+        steps(timedelta(hours=hours))
+        out, err = process.communicate(timeout=PATIENCE_S)
+    ROWS["the clock is set"].is_met_by(process.returncode, f"{err}\n{out}")
+    done = open_run("last").columns("intervals")["completed_ok"].tolist()
+    # None are left out, and none are waited for until the clock has come back.
+    assert all(0 < count <= 2 * 10 + 2 for count in done[:3]), done
