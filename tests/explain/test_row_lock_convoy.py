@@ -148,6 +148,14 @@ def test_it_is_known_by_the_transactions_that_were_kept():
     assert outcome_of(RULE, in_lua(turned)).evidence["shield_relation"] is None
 
 
+def test_no_hold_is_known_of_statements_whose_latencies_overlap():
+    """In a pipeline, each statement's latency has those before it: added up, they are too much."""
+    piped = queue(6, 8, tps=2000).kept(*range(END + 1), each_ms=3.0)
+    finding = outcome_of(RULE, in_lua(piped))
+    assert finding.evidence["bound_tps"] is None
+    assert "held for" not in finding.summary
+
+
 def test_nothing_is_found_without_waits():
     run = tpcb(8, [waiting(ACCOUNTS, 4, "", "")])
     assert isinstance(outcome_of(RULE, run), NotFound)

@@ -319,18 +319,21 @@ class MadeRun:
             )
         return self
 
-    def kept(self, *statements: int, script: int = 0) -> "MadeRun":
-        """Add one of the slowest transactions, with these statements in order."""
+    def kept(self, *statements: int, script: int = 0, each_ms: float = 1.0) -> "MadeRun":
+        """Add one of the slowest transactions, with these statements in order.
+
+        It takes a millisecond for each of them; if they take longer, they overlap.
+        """
         self._builders["slowest"].add(
             interval=0,
             script=script,
             client=0,
             number=0,
             time_s=1.0,
-            response_ms=1.0,
-            service_ms=1.0,
+            response_ms=len(statements),
+            service_ms=len(statements),
             tries=1,
-            statements=[{"statement": number, "ms": 1.0} for number in statements],
+            statements=[{"statement": number, "ms": each_ms} for number in statements],
         )
         return self
 

@@ -23,7 +23,7 @@ from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.waits.lock_queue import Edge, LockQueue, statement_means_ms
 from dbdyno.analysis.waits.lock_waits import ROW_LOCKS
 from dbdyno.explain.needs import client_time, growth_if_reported, queue_of
-from dbdyno.explain.statements.executions import executed_after
+from dbdyno.explain.statements.executions import executed_after, overlap
 from dbdyno.explain.statements.script_text import commands, depend_on
 from dbdyno.explain.statements.sql import Sql, dialect_of, fits, stands_for_many, the_one
 from dbdyno.explain.statements.statements import (
@@ -294,7 +294,7 @@ def _bound_tps(held: list[tuple[RowHold, float | None]]) -> float | None:
 
 
 def _hold_s(run: Run, queue: LockQueue, statement: int) -> float | None:
-    """How long its row is held; None if a statement was not timed, or which follow is not known."""
+    """How long its row is held; None if a statement was not timed alone, or the order not known."""
     lock_ms = {time.statement: time.lock_ms for time in queue.statements}
     return _sum_s(run, statement, lambda later, mean_ms: mean_ms - lock_ms.get(later, 0.0))
 
@@ -330,7 +330,7 @@ def _taken_s(run: Run, statement: int) -> float | None:
 def _sum_s(run: Run, statement: int, part_ms: Callable[[int, float], float]) -> float | None:
     """A part of each mean latency, summed up over the executions while the row is held."""
     means_ms, held = statement_means_ms(run), executed_after(run, statement)
-    if not held or not means_ms.keys() >= held.keys():
+    if not held or not means_ms.keys() >= held.keys() or overlap(run, statement):
         return None
     return sum(times * part_ms(later, means_ms[later]) for later, times in held.items()) / 1e3
 

@@ -23,6 +23,8 @@ from dbdyno.model.tables import rows
 _ENDS = frozenset({"end", "commit", "rollback", "abort"})
 _ENOUGH = 300
 """Transactions of a script, spread over the run, whose order is read."""
+_OVERLAP = 1.1
+"""Of the time of a transaction: more that its statements took, added up, is no rounding."""
 
 
 def executed_after(run: Run, statement: int) -> Mapping[int, float]:
@@ -80,6 +82,20 @@ def _kept(run: Run) -> Mapping[int, list[list[int]]]:
         if time_s >= 0:
             kept[script].append([step["statement"] for step in steps])
     return {script: seen[:: math.ceil(len(seen) / _ENOUGH)] for script, seen in kept.items()}
+
+
+def overlap(run: Run, statement: int) -> bool:
+    """Whether statements of its script are sent before the one before is answered: a pipeline.
+
+    Their latencies then overlap, and add up to more than their transactions took.
+    """
+    script, slowest = _beside(run, statement)[0].script, run.slowest
+    spent_ms = lasted_ms = 0.0
+    for of, steps, service_ms in rows(slowest.script, slowest.statements, slowest.service_ms):
+        if of == script:
+            spent_ms += sum(step["ms"] for step in steps)
+            lasted_ms += service_ms
+    return spent_ms > lasted_ms * _OVERLAP
 
 
 def _in_block(run: Run, order: Sequence[int], place: int) -> Sequence[int]:
