@@ -202,7 +202,7 @@ def test_a_study_that_does_not_fit_names_the_size_that_would(tmp_path, capsys):
     ("arguments", "expected"),
     [
         ("plan hot-row", "did you mean hot-rows? A file of your own ends in .toml."),
-        ("plan zzz", "pk-oltp. A file of your own ends in .toml."),
+        ("plan zzz", "there are: data-volume, engines, "),
         ("plan no/such.toml", "cannot read the study no/such.toml"),
         ("run hot-rows --repeats 0", "must be at least 1"),
         ("run hot-rows --size huge", "--size"),
