@@ -179,7 +179,7 @@ def make_plan(  # noqa: PLR0913 - independent inputs
                 code="usage",
                 message="some clients have scripts of their own: --rate and --stages cannot be "
                 "used with them",
-                hint="Leave the option out, or these clients.",
+                hint="Leave the option out, or these clients (of ch: -D analysts=0).",
             )
         scripts_left = len(scripts) - beside.scripts
         groups = [ClientGroup(clients=clients, scripts=scripts_left, choice=choice), beside]

@@ -127,6 +127,12 @@ PARTITION_METHOD = Parameter(
     choices=("range", "hash"),
     description="partitioning method",
 )
+FOREIGN_KEYS = Parameter(
+    name="foreign_keys",
+    kind="bool",
+    default=False,
+    description="create foreign keys between the tables",
+)
 
 
 def partitioning(values: Values, column: str) -> Partitioning | None:

@@ -13,7 +13,7 @@ from dbdyno.model.run import Run
 WITHIN_A_MACHINE_S = 100e-6
 """Two wake-ups and two copies take tens of microseconds; anything longer is farther away."""
 
-_IN_ONE_REQUEST = {"tpcc": "style=procedures"}
+_IN_ONE_REQUEST = {"tpcc": "style=procedures", "ch": "style=procedures"}
 """The parameters with which workloads send a transaction as one request, by name."""
 
 

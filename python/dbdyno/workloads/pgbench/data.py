@@ -9,6 +9,7 @@ from dbdyno.model.generators import Block, Constant, Number, Sequence
 from dbdyno.workloads.base import OtherMaker
 from dbdyno.workloads.parameters import (
     FILLFACTOR,
+    FOREIGN_KEYS,
     PARTITION_METHOD,
     SCALE,
     UNLOGGED,
@@ -36,12 +37,7 @@ PARAMETERS = (
         description="number of partitions of pgbench_accounts; 0 for none",
     ),
     PARTITION_METHOD,
-    Parameter(
-        name="foreign_keys",
-        kind="bool",
-        default=False,
-        description="create foreign keys between the tables",
-    ),
+    FOREIGN_KEYS,
 )
 
 

@@ -1,6 +1,5 @@
 -- Moves all that a customer has to another one's checking account.
--- What was read is taken, instead of setting balances to 0: so no level can make or lose money here. Rows of checking
--- are changed in the order of their keys, so that two transactions cannot wait for each other.
+-- What was read is taken, instead of setting balances to 0: so no level can make or lose money here.
 local begin = statement("begin")
 local select_savings = statement("select bal from savings where custid = :id", {id = "int"}, {bal = "decimal"})
 local select_checking = statement("select bal from checking where custid = :id", {id = "int"}, {bal = "decimal"})
@@ -17,11 +16,6 @@ function transaction()
    local from, to = custid_of(giver), custid_of(taker)
    local savings, checking = select_savings {id = from}[1].bal, select_checking {id = from}[1].bal
    take_savings {id = from, amount = savings}
-   local changes = {{id = from, amount = -checking}, {id = to, amount = savings + checking}}
-   if from > to then
-      changes[1], changes[2] = changes[2], changes[1]
-   end
-   add(changes[1])
-   add(changes[2])
+   add_in_order(add, {id = from, amount = -checking}, {id = to, amount = savings + checking})
    commit()
 end

@@ -22,3 +22,12 @@ end
 local function custid_of(number)
    return find {name = "customer-" .. number}[1].custid
 end
+
+-- Adds to two rows of checking in the order of their keys, so that two transactions cannot wait for each other.
+local function add_in_order(add, one, other)
+   if one.id > other.id then
+      one, other = other, one
+   end
+   add(one)
+   add(other)
+end

@@ -1,5 +1,4 @@
 -- Moves money between the checking accounts of two customers, unless the giver has too little.
--- The rows are changed in the order of their keys, so that two transactions cannot wait for each other.
 local begin, rollback = statement("begin"), statement("rollback")
 local select_checking = statement("select bal from checking where custid = :id", {id = "int"}, {bal = "decimal"})
 local add = statement("update checking set bal = bal + cast(:amount as decimal(12,2)) where custid = :id",
@@ -14,11 +13,6 @@ function transaction()
       rollback()
       return
    end
-   local changes = {{id = from, amount = -paid}, {id = to, amount = paid}}
-   if from > to then
-      changes[1], changes[2] = changes[2], changes[1]
-   end
-   add(changes[1])
-   add(changes[2])
+   add_in_order(add, {id = from, amount = -paid}, {id = to, amount = paid})
    commit()
 end

@@ -17,7 +17,7 @@ from dbdyno.workloads.audit import Demand, Ratio, mix
 from dbdyno.workloads.base import Workload, script_file
 from dbdyno.workloads.conditions import Condition
 from dbdyno.workloads.invariants import Amount, Law, SumOfAmounts, Unchanged
-from dbdyno.workloads.parameters import FILLFACTOR, UNLOGGED, Parameter, Values
+from dbdyno.workloads.parameters import FILLFACTOR, FOREIGN_KEYS, UNLOGGED, Parameter, Values
 
 FOLDER = Path(__file__).parent
 SUMMED_CUSTOMERS_MAX, CHECKED_CUSTOMERS_MAX = 10_000_000, 1_000_000
@@ -57,12 +57,6 @@ MIX = Parameter(
     default="paper",
     choices=("paper", "payments"),
     description="five transactions, equally likely, or payments between customers, too",
-)
-FOREIGN_KEYS = Parameter(
-    name="foreign_keys",
-    kind="bool",
-    default=False,
-    description="create foreign keys between the tables",
 )
 
 WEIGHTS = {

@@ -32,6 +32,7 @@ from dbdyno.model.generators import (
 )
 from dbdyno.workloads.parameters import (
     FILLFACTOR,
+    FOREIGN_KEYS,
     PARTITION_METHOD,
     UNLOGGED,
     Drawn,
@@ -68,12 +69,7 @@ PARAMETERS = (
         "0 for none",
     ),
     PARTITION_METHOD,
-    Parameter(
-        name="foreign_keys",
-        kind="bool",
-        default=False,
-        description="create the foreign keys of the definition",
-    ),
+    FOREIGN_KEYS,
 )
 C_LOAD = Drawn(name="c_load", low=0, high=LAST_NAME_A)
 """The constant of the last names' NURand in the loaded data: that of a run must differ from it."""
