@@ -69,6 +69,7 @@ def test_a_client_that_is_turned_away_late_asks_for_the_older_version(
 ):
     """Another client, turned away at once, has logged in with the older version meanwhile."""
     newer = itertools.count(1)
+    both_asked = threading.Event()
     logged_in = threading.Event()
 
     def noted(sent: bytes) -> bytes:
@@ -80,7 +81,10 @@ def test_a_client_that_is_turned_away_late_asks_for_the_older_version(
         version = visitor.recv(8, socket.MSG_PEEK)[4:]  # empty: only whether it listens
         if version == b"\x00\x03\x00\x00":
             forward_to(server.socket_path, noted)(visitor)
-        elif version and next(newer) == 2:
+        elif version and next(newer) == 1:
+            assert both_asked.wait(30)
+        elif version:
+            both_asked.set()
             assert logged_in.wait(30)
             time.sleep(0.2)  # the engine reads that
 

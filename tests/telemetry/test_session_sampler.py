@@ -54,7 +54,7 @@ class Server:
 
 
 def samples(
-    monkeypatch: pytest.MonkeyPatch, instants: int, **how
+    monkeypatch: pytest.MonkeyPatch, instants: int, measured: int | None = None, **how
 ) -> Iterator[tuple[int, SessionSample]]:
     """Yield the samples of this many instants, each with its number."""
     clock = Clock()
@@ -69,7 +69,8 @@ def samples(
     )
     begin_ns = clock.now_ns
     end_ns = begin_ns + (instants + 1) * STEP_NS
-    sampler.watch(Started(begin_ns, 0, begin_ns, None), ClockTicker(clock, end_ns))
+    measure_end_ns = None if measured is None else begin_ns + measured * STEP_NS
+    sampler.watch(Started(begin_ns, 0, begin_ns, measure_end_ns), ClockTicker(clock, end_ns))
     for look in seen:
         yield (look.at_ns - begin_ns) // STEP_NS, look
 
@@ -104,6 +105,15 @@ def test_a_sample_soon_after_a_delayed_one_stands_for_the_time_between(monkeypat
 def test_an_unanswered_sample_has_no_weight(monkeypatch: pytest.MonkeyPatch):
     found = worth(monkeypatch, held_up={16: 2}, gone=frozenset({16}))
     assert found[3:5] == [(21, 5), (26, 5)]
+
+
+def test_a_sample_that_is_answered_after_the_end_of_the_measurement_is_dropped(monkeypatch):
+    """By then the server may have ended sessions that were there at the sample's instant."""
+    how = {"held_up": {16: 2}, "gone": frozenset()}
+    numbers = [number for number, _look in samples(monkeypatch, 40, measured=17, **how)]
+    assert numbers == [1, 6, 11, 21, 26, 31, 36]
+    at_the_end = [number for number, _look in samples(monkeypatch, 40, measured=21, **how)]
+    assert at_the_end == [1, 6, 11, 16, 26, 31, 36]
 
 
 def test_if_locks_are_expensive_a_sample_of_them_covers_the_time_since_the_last(monkeypatch):

@@ -62,9 +62,7 @@ class SessionSampler:
         number, before, publish_at_ns = 1, 0, begin_ns + PUBLISH_INTERVAL_NS
         while load_clock.sleep_until(at_ns := begin_ns + number * interval_ns):
             seconds = self._stride.seconds(number - before, self._cost.of_each)
-            # At the end itself the server may have ended sessions that the engine still counts.
-            is_at_end = at_ns == started.measure_end_ns
-            if not is_at_end and self._sample(number, at_ns, seconds):
+            if self._sample(number, at_ns, seconds, started.measure_end_ns):
                 before = number
             if time.monotonic_ns() >= publish_at_ns:
                 self._publish_joined()
@@ -81,15 +79,18 @@ class SessionSampler:
                 SOURCE, "the engine and the server were never sampled together"
             )
 
-    def _sample(self, number: int, at_ns: int, seconds: float) -> bool:
-        """Take a sample; return whether the server answered."""
+    def _sample(self, number: int, at_ns: int, seconds: float, end_ns: int | None) -> bool:
+        """Take a sample; return whether the server answered in time."""
         telemetry = self._connection.telemetry
         alone = None if self._stride.is_at_locks(number) else telemetry.sample_sessions
         began_ns = time.monotonic_ns()
         pending = self._answer(alone or telemetry.sample_with_locks)
         if pending is None:
             return False
-        answer_ns = time.monotonic_ns() - began_ns
+        answered_ns = time.monotonic_ns()
+        if end_ns is not None and at_ns <= end_ns < answered_ns:
+            return False  # the server may have ended sessions that the engine counted at at_ns
+        answer_ns = answered_ns - began_ns
         self._cost.add(answer_ns, with_locks=alone is None)
         self._without_locks_s += seconds
         sample = SessionSample(
