@@ -69,6 +69,13 @@ def test_never_more_threads_than_clients():
     assert plan_of(clients=2, threads=64).threads == 2
 
 
+def test_each_thread_has_an_executor_beside_the_clients(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(64)))
+    plan = plan_of(clients=10, executors=4)
+    assert (plan.clients, plan.requesting_clients, plan.executors, plan.threads) == (14, 10, 4, 4)
+    assert plan_of(clients=10).requesting_clients == 10
+
+
 def test_a_rate_makes_the_loop_open():
     plan = plan_of(rate_tps=500.0, arrivals="constant", duration_ns=SECOND_NS)
     assert plan.arrivals.open.law == "constant"

@@ -15,7 +15,11 @@ SCRIPT = Script(name="s", text="select 1;")
 
 
 def plan_of(
-    endpoint: Endpoint = ENDPOINT, *, scripts: Sequence[Script] = (SCRIPT,), **options
+    endpoint: Endpoint = ENDPOINT,
+    *,
+    scripts: Sequence[Script] = (SCRIPT,),
+    executors: int = 0,
+    **options,
 ) -> Plan:
     return make_plan(
         RunOptions(**options),
@@ -24,4 +28,5 @@ def plan_of(
         variables={"scale": 1},
         lua=None,
         seed=7,
+        executors=executors,
     )

@@ -5,24 +5,24 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from dbdyno.engine import check_plan
-from dbdyno.model.frame import Hello, Interval
-from dbdyno.model.plan import Plan, Retry, Script
+from dbdyno.model.frame import Failed, Hello, Interval
+from dbdyno.model.plan import Pacing, Plan, Retry, Script
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.job import check
 from dbdyno.run.options import RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.base import Server
-from tests.engine.conftest import checked, log
+from tests.engine.conftest import checked, log, refused
 from tests.engine.running import EngineRun, plan_for, times
 from tests.run.test_runner import Observer
 from tests.workloads.shop.workload import SHOP
 from tests.workloads.test_schemas import WAYS, Shop
 
-__all__ = ["checked", "log"]  # fixtures
+__all__ = ["checked", "log", "refused"]  # fixtures
 
 ALONE = {"clients": 1, "threads": 1}
 Check = Callable[[Plan], EngineRun]
@@ -245,6 +245,60 @@ def test_a_procedure_may_roll_back(postgres_server: Server, checked: Check) -> N
     counters = result.counters
     assert counters.ok == counters.committed + counters.rolled_back == 100
     assert 20 < counters.rolled_back < 80
+
+
+def test_what_is_deferred_is_executed_elsewhere_for_its_client(
+    postgres_server: Server, checked: Check
+) -> None:
+    script = Script(
+        name="mine",
+        text="""
+        local loaded_as = client_id
+        local note = statement(
+           "insert into deferred values (:client, :executor, pg_backend_pid(), :n)",
+           {client = "int", executor = "int", n = "int"})
+        function transaction()
+           note {client = client_id, executor = loaded_as, n = random.uniform(1, 1000000000)}
+        end""",
+        language="lua",
+        pacing=Pacing(keying_ns=5_000_000, think_mean_ns=0),
+        is_deferred=True,
+    )
+    seen = []
+    with closing(postgres_server.connect()) as control:
+        control.execute("create table deferred (client int, executor int, backend int, n int)")
+        for threads in (1, 2):
+            plan = plan_for(postgres_server.endpoint(), "", clients=5, threads=threads, **times(10))
+            result = checked(structs.replace(plan, scripts=[script], executors=2))
+            counters = result.counters
+            assert (counters.due, counters.ok, counters.waiting) == (30, 30, 0), result.done
+            rows = control.execute("select client, executor, n, backend from deferred").fetchall()
+            control.execute("delete from deferred")
+            assert {executor for _, executor, _, _ in rows} == {3, 4}
+            assert len({backend for *_, backend in rows}) == 2
+            seen.append(sorted((client, n) for client, _, n, _ in rows))
+        control.execute("drop table deferred")
+    # Its client's random numbers, whoever executes it.
+    assert seen[0] == seen[1]
+    assert [client for client, _ in seen[0]] == [0] * 10 + [1] * 10 + [2] * 10
+
+
+@pytest.mark.parametrize(
+    ("executors", "pacing"),
+    [
+        (1, Pacing(keying_ns=1, think_mean_ns=0)),
+        (4, Pacing(keying_ns=1, think_mean_ns=0)),
+        (2, UNSET),
+    ],
+)
+def test_what_cannot_be_deferred_is_refused(
+    postgres_server: Server, refused: Callable[[Plan], Failed], executors: int, pacing: Any
+) -> None:
+    plan = plan_for(postgres_server.endpoint(), "select 1;", clients=4, threads=2)
+    script = structs.replace(plan.scripts[0], is_deferred=True, pacing=pacing)
+    failed = refused(structs.replace(plan, scripts=[script], executors=executors))
+    assert failed.code == "bad_plan"
+    assert "an executor in each thread" in failed.message
 
 
 def test_a_deadlock_is_tried_again_and_counts_once(shop: Shop, checked: Check) -> None:

@@ -9,6 +9,7 @@ mod choice;
 mod client;
 mod clients;
 mod connector;
+mod deferral;
 mod ending;
 mod intervals;
 mod port;

@@ -125,6 +125,8 @@ pub(crate) enum Input {
     Waits(Nanos),
     /// The think time begins.
     Thinks,
+    /// Its transaction is put into a queue, for an executor.
+    Defers,
     /// The clock has to advance.
     Yields,
     /// Its connection is released, for another thread.
@@ -151,8 +153,8 @@ impl State {
     pub(crate) fn after(self, input: Input) -> Option<Self> {
         use Errand::{GoOn, Next, SetUp};
         use Input::{
-            Arrives, Asks, Begins, CallsShell, Cancels, ConnectFailed, Connected, Connects, Ends,
-            Fails, Finishes, Lost, Moves, PauseOver, Replied, RollsBack, RowsWanted, SetsUp,
+            Arrives, Asks, Begins, CallsShell, Cancels, ConnectFailed, Connected, Connects, Defers,
+            Ends, Fails, Finishes, Lost, Moves, PauseOver, Replied, RollsBack, RowsWanted, SetsUp,
             ShellEnded, Sleeps, StageBegins, StartsAnew, TearsDown, Thinks, Waits, Yields,
         };
         use State::{
@@ -180,6 +182,7 @@ impl State {
             (Ready { .. } | Idle { .. }, Begins(transaction)) => Running(Transaction(transaction)),
             (Ready { .. }, Waits(since)) => Idle { since },
             (Ready { has_thought: false }, Thinks) => Thinking,
+            (Ready { .. }, Defers) => between,
             (Ready { .. }, Yields) => Yielding,
             (Ready { .. }, Moves) => Moving,
             (Idle { .. }, StageBegins) => between,
@@ -353,7 +356,7 @@ mod tests {
         states
     }
 
-    const INPUTS: [Input; 25] = [
+    const INPUTS: [Input; 26] = [
         Input::Connects(NOW),
         Input::Connected,
         Input::ConnectFailed,
@@ -372,6 +375,7 @@ mod tests {
         Input::Fails,
         Input::Waits(NOW),
         Input::Thinks,
+        Input::Defers,
         Input::Yields,
         Input::Moves,
         Input::Arrives,

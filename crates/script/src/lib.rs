@@ -42,6 +42,9 @@ pub trait Execution: Send {
         false
     }
 
+    /// The transaction that has just begun is one that this client has left to an executor.
+    fn act_for(&mut self, _client: u64) {}
+
     /// A queued request is answered, without an error.
     fn queued_answered(&mut self, _reply: &Reply<'_>) {}
 

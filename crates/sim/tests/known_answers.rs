@@ -150,6 +150,48 @@ fn each_deck_has_all_its_cards_in_an_order_of_its_own() {
     }
 }
 
+/// One client, which defers a transaction every 10 ms, and executors, each of which takes 25 ms.
+fn deferring(executors: u32) -> Plan {
+    let mut plan = plan(1 + executors, 1, closed(), vec![stage(10, None)]);
+    let pacing = Pacing { keying_ns: ms(10), think_mean_ns: Nanos::ZERO };
+    plan.scripts =
+        vec![Script { pacing: Some(pacing), is_deferred: true, ..script("deferred", 1) }];
+    plan.executors = executors;
+    plan
+}
+
+#[test]
+fn a_client_does_not_wait_for_what_it_defers() {
+    let server = Server { service: ms(25), ..Server::default() };
+    let outcome = run(&deferring(3), &server);
+    assert_eq!((outcome.counters.due, outcome.counters.ok), (1000, 1000));
+    assert_close(outcome.response.quantile(1.0), ms(25));
+}
+
+#[test]
+fn what_is_deferred_waits_in_a_queue_for_an_executor() {
+    // Of the 100 that are due in the warm-up 40 are executed until it ends. The first that is
+    // measured waits 1.5 s for the other 60, and each further one 15 ms longer.
+    let server = Server { service: ms(25), ..Server::default() };
+    let outcome = run(&deferring(1), &server);
+    let counters = outcome.counters;
+    assert_eq!(counters.due, 1000);
+    assert!((335..=345).contains(&counters.ok), "{counters:?}");
+    assert_eq!(counters.waiting + counters.started, 1000);
+    assert!(outcome.response.quantile(0.01) >= ms(1500));
+    assert_close(outcome.service.quantile(1.0), ms(25));
+}
+
+#[test]
+fn executors_end_with_the_transactions_of_all_others() {
+    let server = Server { service: ms(25), ..Server::default() };
+    let mut plan = deferring(1);
+    plan.stages = vec![Stage { duration_ns: None, clients: None, rate_tps: None }];
+    plan.transactions_per_client = Some(20);
+    let outcome = run(&plan, &server);
+    assert_eq!((outcome.counters.due, outcome.counters.ok), (20, 20));
+}
+
 #[test]
 fn groups_of_clients_have_scripts_of_their_own() {
     let (many, few) = (Drawn::default(), Drawn::default());

@@ -125,7 +125,8 @@ class ProgressLines(Observer):
         """Note when the run is to end."""
         planned = planned_ns(plan)
         self._ends_at_ns = None if planned is None else started.measure_begin_ns + planned
-        self._total = plan.transactions_per_client and plan.transactions_per_client * plan.clients
+        each = plan.transactions_per_client
+        self._total = each and each * plan.requesting_clients
 
     def interval(self, interval: Interval) -> None:
         """Add an interval, and show the total since the last line once the next is due."""

@@ -123,7 +123,8 @@ class Script(Struct, frozen=True, kw_only=True):
     possible there, and why; by index, which is text, as the keys of JSON are. ``parameter_types``:
     the types that PostgreSQL infers for the parameters of commands, as far as it was asked.
     ``language`` is set for the Lua of a workload, whose commands are the statements it declares.
-    ``pacing``: in a closed loop, the pauses around its transactions.
+    ``pacing``: in a closed loop, the pauses around its transactions. With ``is_deferred`` its
+    clients do not wait for them: an executor executes them.
     """
 
     name: str
@@ -133,6 +134,7 @@ class Script(Struct, frozen=True, kw_only=True):
     as_text: dict[str, str] = {}
     parameter_types: dict[str, tuple[int, ...]] = {}
     pacing: Pacing | UnsetType = UNSET
+    is_deferred: bool | UnsetType = UNSET
 
 
 class ClientGroup(Struct, frozen=True, kw_only=True):
@@ -226,6 +228,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     variables: dict[str, Scalar] = {}
     seed: int
     clients: int
+    executors: int | UnsetType = UNSET
     threads: int
     io: Io = "auto"
     arrivals: Arrivals
@@ -241,6 +244,11 @@ class Plan(Struct, frozen=True, kw_only=True):
     ends_on_hopeless_script: bool = True
     allow_shell: bool = False
     lua: Lua | None = None
+
+    @property
+    def requesting_clients(self) -> int:
+        """The number of clients that have transactions of their own: all but the executors."""
+        return self.clients - (self.executors or 0)
 
 
 ColumnType: TypeAlias = (

@@ -101,6 +101,8 @@ def _load(plan: Plan) -> Iterator[str]:
     clients = f"{'up to ' if stages else ''}{counted(plan.clients, 'client')}"
     for group in plan.groups[1:] if plan.groups else ():
         clients += f", {group.clients} of them with scripts of their own"
+    if plan.executors:
+        clients += f", {plan.executors} of them executors"
     yield clients
     yield counted(plan.threads, "thread")
     kind, comma, rest = loop_of(plan).partition(",")

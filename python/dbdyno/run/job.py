@@ -52,8 +52,10 @@ class Job:
     @property
     def clients(self) -> int:
         """Number of connections of the load."""
-        beside = self.work.beside(self.work.complete())
-        return client_count(self.options) + (beside.clients if beside else 0)
+        values = self.work.complete()
+        beside = self.work.beside(values)
+        others = (beside.clients if beside else 0) + self.work.executors(values)
+        return client_count(self.options) + others
 
     @property
     def is_on_empty_server(self) -> bool:
@@ -79,6 +81,7 @@ class Job:
             seed=self.seed,
             is_deck=self.work.is_deck(values),
             beside=self.work.beside(values),
+            executors=self.work.executors(values),
         )
 
     @cached_property

@@ -161,8 +161,12 @@ def make_plan(  # noqa: PLR0913 - independent inputs
     seed: int,
     is_deck: bool = False,
     beside: ClientGroup | None = None,
+    executors: int = 0,
 ) -> Plan:
-    """Return the plan for these options; they have passed :func:`refuse_contradictions`."""
+    """Return the plan for these options; they have passed :func:`refuse_contradictions`.
+
+    Each thread has an executor, if there are any: so there are no more threads.
+    """
     clients = client_count(options)
     if any(script.pacing for script in scripts) and (options.think or is_open(options)):
         raise DbdynoError(
@@ -199,8 +203,12 @@ def make_plan(  # noqa: PLR0913 - independent inputs
         groups=groups,
         variables=dict(variables),
         seed=seed,
-        clients=clients,
-        threads=min(options.threads or _threads_default(options, endpoint, clients), clients),
+        clients=clients + executors,
+        executors=executors or UNSET,
+        threads=min(
+            options.threads or _threads_default(options, endpoint, clients),
+            executors or clients,
+        ),
         io=options.io,
         arrivals=arrivals,
         stages=_stages(options),

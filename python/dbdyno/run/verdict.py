@@ -108,7 +108,7 @@ class Evidence:
         if planned is not None and done.measured_ns < planned * (1 - SHORTFALL_MAX):
             length = f"{done.measured_ns / 1e9:.1f} s of the requested {planned / 1e9:.1f} s"
             return f"the run ended after {length}: the scripts of all clients had ended"
-        requested = plan.clients * (plan.transactions_per_client or 0)
+        requested = plan.requesting_clients * (plan.transactions_per_client or 0)
         ended = done.counters.ok + done.counters.failed + done.counters.skipped
         if ended < requested:
             return (

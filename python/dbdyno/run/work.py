@@ -76,6 +76,10 @@ class Work:
             )
         return group
 
+    def executors(self, values: Values) -> int:
+        """Return the number of clients beside those of ``-c`` that execute what these defer."""
+        return self.workload.executors(values) if self.workload and self.weight else 0
+
     def misses_allowed(self, values: Values) -> dict[str, float]:
         """Return the workload's scripts, with the share of lookups that may find no row."""
         if self.workload is None:

@@ -82,6 +82,11 @@ def nobody_beside(_values: Values) -> ClientGroup | None:
     return None
 
 
+def defers_nothing(_values: Values) -> int:
+    """Return that clients wait for all of their transactions, so that no others execute them."""
+    return 0
+
+
 def finds_each_key(_values: Values) -> float:
     """Return that no lookup may find nothing: scripts draw only keys whose rows stay."""
     return 0.0
@@ -129,7 +134,8 @@ class Workload:
     the run.
     ``is_deck`` tells whether each client deals its transactions from a shuffled deck, in which a
     script has as many cards as its weight says. ``beside`` returns a group of clients besides those
-    of the command line, whose scripts are the last ones.
+    of the command line, whose scripts are the last ones. ``executors`` is the number of clients
+    besides them that execute what others defer, if a script is deferred.
     ``misses_allowed`` returns the share of executions of a statement that reads or updates by key
     which may find no row, because another client has just deleted it, say. ``only_reads`` returns
     whether all transactions only read: with ``--isolation`` they are then READ ONLY. Of a workload
@@ -155,6 +161,7 @@ class Workload:
     variables: Callable[[Values, int, int], dict[str, Scalar]] = scale_alone
     is_deck: Callable[[Values], bool] = each_drawn_anew
     beside: Callable[[Values], ClientGroup | None] = nobody_beside
+    executors: Callable[[Values], int] = defers_nothing
     scale_name: str = "scale"
     other_maker: OtherMaker | None = None
     other_tools: tuple[OtherTool, ...] = ()

@@ -87,6 +87,11 @@ impl Engine {
             let message = format!("{} threads cannot share {} clients", plan.threads, plan.clients);
             return Err(EngineError::new("bad_plan", message, "use at most one thread a client"));
         }
+        if !can_defer(plan) {
+            let message =
+                "a deferred script needs pauses of its own, and an executor in each thread";
+            return Err(EngineError::new("bad_plan", message, ""));
+        }
         limits::raise_file_limit(plan.clients, limits::connections_max(plan), plan.threads)?;
         let transport = Transport::new(plan, self.program.statements().into())?;
         emit(sink, &Frame::Hello(self.hello(&transport)))?;
@@ -134,7 +139,9 @@ impl Engine {
         Shape {
             scripts: self.plan.scripts.len(),
             statements: self.program.statements().len(),
-            service_differs: open || self.plan.reconnect_each_transaction,
+            service_differs: open
+                || self.plan.reconnect_each_transaction
+                || self.plan.executors > 0,
         }
     }
 
@@ -177,6 +184,14 @@ pub fn statements_with_variables(plan: &Plan) -> Vec<Statement> {
         }
     }
     statements
+}
+
+/// Whether what scripts defer is executed, and their clients pause instead of deferring ever more.
+fn can_defer(plan: &Plan) -> bool {
+    let mut deferred = plan.scripts.iter().filter(|script| script.is_deferred).peekable();
+    let has_executors = deferred.peek().is_none() || plan.executors >= plan.threads;
+    let has_others = plan.executors == 0 || plan.executors < plan.clients;
+    has_executors && has_others && deferred.all(|script| script.pacing.is_some())
 }
 
 fn emit(sink: &mut Sink<'_>, frame: &Frame) -> Result<(), EngineError> {

@@ -176,6 +176,7 @@ impl<P: Port> Turn<'_, P> {
             _ => {}
         }
         self.worker.arrivals.forget_idle(client);
+        self.worker.deferral.forget_idle(client);
         let own = self.own();
         own.enter(Input::Lost);
         own.misses(connection).missing = connection;

@@ -13,6 +13,7 @@ use crate::choice::Choices;
 use crate::client::Client;
 use crate::clients::Clients;
 use crate::connector::{Connector, Outage, OutageEvent};
+use crate::deferral::{Deferral, Deferred};
 use crate::ending::{Due, Ending, GRACE_SHORTEST, Silence};
 use crate::intervals::{ClosedInterval, Intervals};
 use crate::sampler::Sampler;
@@ -43,6 +44,7 @@ pub struct Worker {
     next_activation: Nanos,
     connector: Connector,
     arrivals: Arrivals,
+    deferral: Deferral,
     intervals: Intervals,
     sampler: Sampler,
     silence: Silence,
@@ -70,6 +72,7 @@ impl Worker {
             next_activation: Nanos::MAX,
             connector: Connector::default(),
             arrivals: Arrivals::new(&plan, thread),
+            deferral: Deferral::default(),
             intervals: Intervals::new(shape),
             sampler: Sampler::default(),
             silence: Silence::default(),
@@ -194,6 +197,7 @@ impl Worker {
         let is_first = self.next_activation == timeline.start();
         self.next_activation = timeline.next_stage(now);
         self.arrivals.forget_all_idle();
+        self.deferral.forget_all_idle();
         for client in 0..self.clients.len() {
             if matches!(self.clients[client].state, State::Idle { .. }) {
                 self.clients[client].enter(Input::StageBegins);
@@ -205,9 +209,13 @@ impl Worker {
         }
     }
 
-    /// Assigns due arrivals to idle clients.
+    /// Assigns due arrivals to idle clients, and what was deferred to idle executors.
     fn dispatch<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        if !self.arrivals.is_open_loop() || self.is_winding_down() {
+        if self.is_winding_down() {
+            return;
+        }
+        self.dispatch_deferred(now, port);
+        if !self.arrivals.is_open_loop() {
             return;
         }
         self.take_arrivals(now);
@@ -218,7 +226,7 @@ impl Worker {
                 self.intervals.tally.lateness.record(now - due.max(since));
             }
             let mut turn = self.turn(now, client, port);
-            if turn.begin((number, due)) == Then::GoOn {
+            if turn.begin(NO_CLIENT, (number, due)) == Then::GoOn {
                 turn.run(Resume::Continue);
             }
         }
@@ -227,6 +235,37 @@ impl Worker {
         while is_exhausted && let Some(client) = self.arrivals.take_idle() {
             self.turn(now, client, port).end();
         }
+    }
+
+    fn dispatch_deferred<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        while let Some((Deferred { who, number, due }, executor)) = self.deferral.take() {
+            let measured = u64::from(self.is_measured(due));
+            self.intervals.tally.counters.waiting -= measured;
+            let mut turn = self.turn(now, executor, port);
+            if turn.begin(who, (number, due)) == Then::GoOn {
+                turn.run(Resume::Continue);
+            }
+        }
+        // With a fixed number of transactions, executors are done when all others are.
+        if self.plan.transactions_per_client.is_some()
+            && self.deferral.is_idle()
+            && self.clients.iter().all(|one| self.is_executor(one) || one.state.is_finished())
+        {
+            while let Some(executor) = self.deferral.take_idle() {
+                self.turn(now, executor, port).end();
+            }
+        }
+    }
+
+    /// Whether this transaction of a client is left to an executor.
+    fn is_deferred(&self, who: u64, number: u64) -> bool {
+        let script = || &self.plan.scripts[self.choices.script(who, number)];
+        self.plan.executors > 0 && script().is_deferred
+    }
+
+    /// Whether the client only executes what others defer.
+    fn is_executor(&self, client: &Client) -> bool {
+        client.id >= u64::from(self.plan.clients - self.plan.executors)
     }
 
     fn take_arrivals(&mut self, now: Nanos) {
@@ -441,7 +480,9 @@ impl Worker {
 impl Worker {
     /// The client of this number over the whole run is to move to another thread, if it is here.
     pub fn move_client(&mut self, id: u64, thread: u32) {
-        let can_go = !self.ending.has_begun();
+        // Each thread keeps its executors.
+        let stays = id >= u64::from(self.plan.clients - self.plan.executors);
+        let can_go = !self.ending.has_begun() && !stays;
         let own = self.clients.iter_mut().find(|client| client.id == id);
         if let Some(client) = own.filter(|client| can_go && client.is_movable()) {
             client.moving_to = (thread != self.thread).then_some(thread);

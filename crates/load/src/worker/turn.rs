@@ -5,6 +5,7 @@
 use super::Worker;
 use crate::arrivals::{Arrival, NO_CLIENT};
 use crate::client::{Asked, Client};
+use crate::deferral::Deferred;
 use crate::state::{Input, State, Then, Transaction};
 use crate::{Phase, Port, ShellCall};
 use dbdyno_model::{
@@ -156,6 +157,11 @@ impl<P: Port> Turn<'_, P> {
             self.own().enter(Input::Waits(now));
             return Then::Wait;
         }
+        if self.is_executor() {
+            self.own().enter(Input::Waits(now));
+            self.worker.deferral.add_idle(client);
+            return Then::Wait;
+        }
         match self.worker.plan.arrivals {
             Arrivals::Open { .. } => {
                 self.own().enter(Input::Waits(now));
@@ -170,18 +176,37 @@ impl<P: Port> Turn<'_, P> {
             }
             Arrivals::Closed { .. } => {
                 self.worker.count_due(now);
-                let number = self.own().begun;
-                self.begin((number, now))
+                let (who, number) = (self.id(), self.own().begun);
+                if self.worker.is_deferred(who, number) {
+                    self.defer(Deferred { who, number, due: now });
+                    return self.begin_next(); // a pause follows
+                }
+                self.begin(who, (number, now))
             }
         }
+    }
+
+    /// Leaves its transaction to an executor, and goes on as if it had ended.
+    fn defer(&mut self, deferred: Deferred) {
+        let measured = u64::from(self.worker.is_measured(deferred.due));
+        self.worker.intervals.tally.counters.waiting += measured;
+        self.worker.deferral.put(deferred);
+        let own = self.own();
+        own.begun += 1;
+        own.measured += measured;
+        own.enter(Input::Defers);
+    }
+
+    fn is_executor(&self) -> bool {
+        self.worker.is_executor(&self.worker.clients[self.client])
     }
 
     /// Whether it is active in the current stage.
     fn is_active(&self) -> bool {
         let (worker, now) = (&*self.worker, self.now);
         worker.timeline.as_ref().is_some_and(|timeline| {
-            now >= timeline.start()
-                && self.id() < u64::from(timeline.active_clients(now, worker.plan.clients))
+            let active = || u64::from(timeline.active_clients(now, worker.plan.clients));
+            now >= timeline.start() && (self.is_executor() || self.id() < active())
         })
     }
 
@@ -189,6 +214,7 @@ impl<P: Port> Turn<'_, P> {
         let Worker { plan, clients, .. } = &*self.worker;
         let measured = clients[self.client].measured;
         matches!(plan.arrivals, Arrivals::Closed { .. })
+            && !self.is_executor()
             && plan.transactions_per_client.is_some_and(|quota| measured >= quota)
     }
 
@@ -224,11 +250,11 @@ impl<P: Port> Turn<'_, P> {
         }
     }
 
-    /// Begins a transaction; its client may have to connect first.
-    pub(super) fn begin(&mut self, (number, due): Arrival) -> Then {
+    /// Begins a transaction of this client, its own or one that was left to it, or of none; its
+    /// client may have to connect first.
+    pub(super) fn begin(&mut self, who: u64, (number, due): Arrival) -> Then {
         let (now, client) = (self.now, self.client);
         let measured = self.worker.is_measured(due);
-        let who = if self.worker.arrivals.is_open_loop() { NO_CLIENT } else { self.id() };
         let script = self.worker.choices.script(who, number);
         let chance = self.chance(Purpose::Script, who, number);
         self.note_first_begin(script);
@@ -241,6 +267,9 @@ impl<P: Port> Turn<'_, P> {
         own.begun += 1;
         own.measured += u64::from(measured);
         own.execution.begin(script, chance);
+        if who != own.id && who != NO_CLIENT {
+            own.execution.act_for(who);
+        }
         own.timings.clear();
         own.forget_last_try();
         own.error = None;

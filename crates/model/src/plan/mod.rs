@@ -31,7 +31,7 @@ pub struct Plan {
     #[serde(default)]
     pub script_choice: ScriptChoice,
     /// Groups of clients that choose among scripts of their own, in a closed loop; together they
-    /// are all clients and all scripts. If empty, all clients choose among all scripts.
+    /// are all clients but the executors, and all scripts. If empty, all clients choose among all scripts.
     #[serde(default)]
     pub groups: Vec<ClientGroup>,
     /// Variables every client starts with: `-D` and the workload's parameters.
@@ -40,6 +40,10 @@ pub struct Plan {
     pub seed: u64,
     /// Connections; each is one client.
     pub clients: u32,
+    /// How many of them, the last ones, are executors: they choose no scripts, but execute what
+    /// others defer. At least one in each thread, if a script is deferred.
+    #[serde(default)]
+    pub executors: u32,
     /// Threads of the engine, at most one a client.
     pub threads: u32,
     /// Which kernel interface drives the sockets.
@@ -157,6 +161,10 @@ pub struct Script {
     /// In a closed loop, the pauses around its transactions, instead of the general one.
     #[serde(default)]
     pub pacing: Option<Pacing>,
+    /// Whether its clients do not wait for its transactions, which an executor executes in their
+    /// place; only with pauses of its own.
+    #[serde(default)]
+    pub is_deferred: bool,
 }
 
 /// What a script is written in; a sysbench script is recognized by the plan's `lua`.

@@ -269,6 +269,10 @@ impl Execution for WorkloadExecution {
         self.queued.clear();
     }
 
+    fn act_for(&mut self, client: u64) {
+        self.interpreter.set_client(client);
+    }
+
     fn queued_answered(&mut self, reply: &Reply<'_>) {
         if let Some(Some((place, rows))) = self.queued.pop_front()
             && let Err(error) = self.store(reply, place, &rows)

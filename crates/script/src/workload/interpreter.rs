@@ -88,6 +88,12 @@ impl Interpreter {
         }
     }
 
+    /// The client that scripts see from now on.
+    pub(super) fn set_client(&self, client: u64) {
+        // It replaces the number that is there: no memory is needed, and nothing can fail.
+        let _ = self.lua.globals().raw_set("client_id", client);
+    }
+
     pub(super) fn counter_names(&self) -> Vec<String> {
         self.counters().map_or_else(Vec::new, |counters| counters.names().to_vec())
     }

@@ -40,6 +40,7 @@ pub(crate) fn plan(clients: u32, threads: u32, arrivals: Arrivals, stages: Vec<S
         variables: BTreeMap::new(),
         seed: 42,
         clients,
+        executors: 0,
         threads,
         io: Io::Auto,
         arrivals,

@@ -64,7 +64,7 @@ def _group_of(plan: Plan, number: int) -> tuple[int, Sequence[Script]]:
         if number < end:
             return group.clients, plan.scripts[first:end]
         first = end
-    return plan.clients, plan.scripts
+    return plan.requesting_clients, plan.scripts
 
 
 def stage_at(plan: Plan, time_s: Series) -> Column:

@@ -42,6 +42,7 @@ fn plan(duration: Option<Nanos>) -> Plan {
         variables: BTreeMap::new(),
         seed: 42,
         clients: 2,
+        executors: 0,
         threads: 2,
         io: Io::Auto,
         arrivals: Arrivals::Closed {
