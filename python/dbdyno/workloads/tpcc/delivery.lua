@@ -27,17 +27,17 @@ local update_customer = statement([[
    {w = "int", d = "int", c = "int", amount = "decimal"})
 
 -- Takes the oldest new order of a district; returns its number, customer and amount, or nothing if none waits.
-local function take_oldest(d)
+local function take_oldest(w, d)
    while true do
-      local oldest = ask(select_oldest, {w = home, d = d})
+      local oldest = ask(select_oldest, {w = w, d = d})
       flush()
       local o = oldest[1].no_o_id
       if not o then
          return nil
       end
-      local deleted = ask(delete_new_order, {w = home, d = d, o = o})
-      local orders = ask(select_order, {w = home, d = d, o = o})
-      local amounts = ask(select_amount, {w = home, d = d, o = o})
+      local deleted = ask(delete_new_order, {w = w, d = d, o = o})
+      local orders = ask(select_order, {w = w, d = d, o = o})
+      local amounts = ask(select_amount, {w = w, d = d, o = o})
       flush()
       if deleted.touched == 1 then
          return o, orders[1].o_c_id, amounts[1].amount
@@ -46,15 +46,17 @@ local function take_oldest(d)
 end
 
 function transaction()
-   local carrier = random.uniform(1, 10)
+   local w, carrier, delivered = warehouse_of_client(), random.uniform(1, 10), 0
    send(begin)
    for d = 1, 10 do
-      local o, c, amount = take_oldest(d)
+      local o, c, amount = take_oldest(w, d)
       if o then
-         send(update_order, {w = home, d = d, o = o, carrier = carrier})
-         send(update_lines, {w = home, d = d, o = o})
-         send(update_customer, {w = home, d = d, c = c, amount = amount})
+         send(update_order, {w = w, d = d, o = o, carrier = carrier})
+         send(update_lines, {w = w, d = d, o = o})
+         send(update_customer, {w = w, d = d, c = c, amount = amount})
+         delivered = delivered + 1
       end
    end
    commit()
+   count_skipping(delivered)
 end

@@ -1,10 +1,15 @@
 -- What all scripts share. A client is a terminal: it belongs to one warehouse and one district, and each
 -- warehouse has as many clients as the others, or one more.
-local home = client_id % scale + 1
+local function warehouse_of_client()
+   return client_id % scale + 1
+end
+
+local home = warehouse_of_client()
 local home_district = math.floor(client_id / scale) % 10 + 1
 local all_lines, remote_lines = counter("lines"), counter("remote lines")
 local remote_payments = counter("remote payments")
 local payments_by_name = counter("payment by last name")
+local skipping_deliveries = counter("skipping deliveries")
 local order_status_by_name = counter("order-status by last name")
 
 -- Whether something happens that has this chance in a hundred.
@@ -41,6 +46,13 @@ local function drawn_name_or_customer(by_name)
       return drawn_last_name(), nil
    end
    return nil, drawn_customer()
+end
+
+-- A delivery delivers an order of each district, unless none waits there.
+local function count_skipping(delivered)
+   if delivered < 10 then
+      skipping_deliveries()
+   end
 end
 
 -- An order of 5 to 15 lines, by item: so stock is locked in an order in which orders do not deadlock. One in a

@@ -1,11 +1,11 @@
-create or replace function dbdyno_delivery(w int, carrier int) returns int
+create or replace function dbdyno_delivery(w int, carrier int, out delivered int)
 language plpgsql as $$
 declare
     o int;
     c int;
     amount decimal;
-    delivered int := 0;
 begin
+    delivered := 0;
     for d in 1 .. 10 loop
         loop
             select min(no_o_id) into o from new_order where no_w_id = w and no_d_id = d;
@@ -24,6 +24,5 @@ begin
         where c_w_id = w and c_d_id = d and c_id = c;
         delivered := delivered + 1;
     end loop;
-    return delivered;
 end
 $$
