@@ -89,6 +89,32 @@ def test_no_room_for_a_private_server(
     assert out.split() == ["lock"]
 
 
+GROWING_DISK = """
+mkdir -p "$1/servers" && mount -t tmpfs -o size=$2 tmpfs "$1/servers"; home=$1 spec=$3; shift 3
+"$@" server start bench --server "$spec" >&2 || exit
+"$@" load tpcc -j 3 --server bench; echo "with little room: $?"
+mount -o remount,size=1g "$home/servers"
+"$@" load tpcc -j 2 --server bench; echo "with room: $?"
+"$@" check tpcc --server bench; echo "checked: $?"
+"$@" server stop bench >&2
+"""
+
+
+@mounts
+@pytest.mark.parametrize(("database", "size", "spec"), SMALL_DISKS)
+def test_a_load_that_filled_the_disk_is_continued(
+    home: Path, database: str, size: str, spec: str
+) -> None:
+    home.mkdir()
+    with mounted(GROWING_DISK, home, size, spec, *DBDYNO) as process:
+        out, err = process.communicate(timeout=3 * PATIENCE_S)
+    said = " ".join(out.split())
+    assert "with little room: 1" in said, err
+    assert "free disk space on the server" in " ".join(err.split())
+    assert " rows more, where " in said, err
+    assert said.endswith("with room: 0 all invariants hold checked: 0"), err
+
+
 # A table that grows by some hundred kilobytes in each transaction.
 GROW = {
     "postgresql": "insert into grown select md5(random()::text) from generate_series(1, 4000);",

@@ -37,6 +37,7 @@ FAULTS = {
         "Ctrl-C, SIGTERM or a closed terminal",
         "the engine falls silent",
         "the engine is paused",
+        "a load is killed, or fills the disk, and is repeated",
         "a study is killed and resumed",
         "the disk is full for the run folder",
         "the disk is full before a private server starts",

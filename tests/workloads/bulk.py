@@ -40,6 +40,7 @@ def load_piece(
 ) -> Iterator[Progress]:
     for statement in table.before:
         connection.execute(sql.SQL(statement))
+    connection.execute(sql.SQL(table.note).format(first=piece.start, end=piece.stop))
     with connection.cursor().copy(sql.SQL(table.copy)) as copy:
         copy.write(HEADER)
         for first in range(piece.start, piece.stop, ROWS_PER_FRAME):

@@ -167,7 +167,10 @@ class FoundColumn(Struct, frozen=True):
 
 
 class FoundTable(Struct, frozen=True, kw_only=True):
-    """A table that exists in the database."""
+    """A table that exists in the database.
+
+    ``indexes`` have the columns of those that are no keys, where a database tells.
+    """
 
     name: str
     is_table: bool
@@ -175,6 +178,7 @@ class FoundTable(Struct, frozen=True, kw_only=True):
     primary_key: tuple[str, ...]
     unique_keys: frozenset[tuple[str, ...]]
     foreign_keys: frozenset[ForeignKey]
+    indexes: frozenset[tuple[str, ...]] = frozenset()
     fillfactor: int | None
     unlogged: bool
     partitioning: Partitioning | None

@@ -273,6 +273,8 @@ class LoadTable(Struct, frozen=True, kw_only=True):
     ``before`` runs first in each transaction that loads a piece (``pieces_max`` is 1 if the rows
     must be loaded in one transaction, as ``COPY FREEZE`` after ``TRUNCATE`` requires). With
     ``per``, each of ``rows`` ancestors has so many rows, and ``rows_total`` are to be expected.
+    ``loaded`` are the numbers of rows, or of ancestors, that are there already, each range from one
+    to before another, and ``note`` notes such a range, in the transaction of its rows.
     """
 
     name: str
@@ -282,6 +284,8 @@ class LoadTable(Struct, frozen=True, kw_only=True):
     per: tuple[Generator, ...] = ()
     rows_total: int
     pieces_max: int
+    loaded: list[tuple[int, int]] = []
+    note: str = ""
     columns: list[LoadColumn]
 
 

@@ -81,8 +81,9 @@ def load_summary(report: LoadReport) -> str:
     fallback = f", {report.detour}" if report.detour else ""
     unwritten = f"; {report.unwritten}" if report.unwritten else ""
     connections = "one connection" if report.jobs == 1 else f"{report.jobs} connections"
+    more = f" more, where {count(report.rows_before)} were," if report.rows_before else ""
     return (
-        f"loaded {count(report.rows)} rows over {connections} in {seconds:.1f} s "
+        f"loaded {count(report.rows)} rows{more} over {connections} in {seconds:.1f} s "
         f"({count(report.rows_per_s)} rows/s: {phases}){fallback}{unwritten}"
     )
 

@@ -12,6 +12,7 @@ from dbdyno.databases.connection import Connection
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint
 from dbdyno.workloads.base import Workload
+from dbdyno.workloads.load_notes import fingerprint, notes_of
 from dbdyno.workloads.loading import Bulk, Loader, LoadOrder, LoadProgress, LoadReport
 from dbdyno.workloads.parameters import Value
 from dbdyno.workloads.status import STORAGE, DataStatus, Mark, data_status
@@ -64,8 +65,11 @@ def prepare_data(  # noqa: PLR0913 (they are independent)
     if status.state == "compatible" and not options.replace:
         _create(routines, place)
         return Prepared(values=status.values(workload, read), made_by=status.made_by or "")
-    _refuse_other_data(workload, read, status, options)
-    order, values = _begun(workload, read, options, status)
+    if status.unfinished and not options.replace:
+        order, values = _continued(workload, read, place, options, status.unfinished)
+    else:
+        _refuse_other_data(workload, read, status, options)
+        order, values = _begun(workload, read, options, status)
     if why := place.target.refuses_writes(place.connection):
         raise DbdynoError(
             "read_only",
@@ -89,20 +93,54 @@ def _begun(
     """Return what to load, and the value of each parameter."""
     drawn = workload.drawn_with(options.seed)
     values = workload.complete({**read, **drawn})
+    tables = workload.tables(values)
     mark = Mark(
         data=workload.data,
         scale=int(values.get(workload.scale_name, 1)),
         loaded=False,
         drawn=tuple(drawn.items()),
+        seed=options.seed,
+        plan=fingerprint(tables, options.seed),
     )
     order = LoadOrder(
-        tables=workload.tables(values),
+        tables=tables,
         mark=mark,
-        seed=options.seed,
         jobs=options.jobs,
         replace=status.state != "absent",
         checkpoint=options.checkpoint,
     )
+    return order, values
+
+
+def _continued(
+    workload: Workload, read: Mapping[str, Value], place: Place, options: LoadOptions, mark: Mark
+) -> tuple[LoadOrder, dict[str, Value]]:
+    """Return what an interrupted load lacks, if it was one of the same rows, stored alike.
+
+    Its scale and its seed are those of the rows that are there.
+    """
+    values = workload.complete({workload.scale_name: mark.scale, **read, **dict(mark.drawn)})
+    tables = workload.tables(values)
+    order = LoadOrder(
+        tables=tables,
+        mark=mark,
+        jobs=options.jobs,
+        replace=False,
+        checkpoint=options.checkpoint,
+        continues=True,
+    )
+    notes = notes_of(mark).name
+    with place.target.understood("inspect the tables"):
+        is_noted = notes in place.target.find_tables(place.connection, [notes])
+    if not is_noted or mark.plan != fingerprint(tables, mark.seed):
+        names = ", ".join(table.name for table in tables)
+        raise DbdynoError(
+            "data_in_the_way",
+            f"data for {workload.name} exists, but its loading was interrupted, and not with the "
+            f"same parameters (its {workload.scale_name} is {mark.scale})",
+            f"with those of the interrupted load it is continued; --replace drops {names} and "
+            "loads them again",
+        )
     return order, values
 
 

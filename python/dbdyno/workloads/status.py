@@ -24,12 +24,17 @@ _ROWS_SHARE_MIN = 0.5
 
 
 class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The content of the comment on each table. ``drawn`` are :class:`Drawn` numbers by name."""
+    """The content of the comment on each table. ``drawn`` are :class:`Drawn` numbers by name.
+
+    Until all is loaded it has the ``seed``, and in ``plan`` a word for what is being loaded.
+    """
 
     data: str
     scale: int
     loaded: bool
     drawn: tuple[tuple[str, int], ...] = ()
+    seed: int = 0
+    plan: str = ""
 
     @property
     def comment(self) -> str:
@@ -50,6 +55,7 @@ class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class DataStatus(Struct, frozen=True, kw_only=True):
     """Which data exists: ``why`` it does not fit, or else its ``scale`` and who made it.
 
+    ``unfinished`` is the mark of a load that was interrupted, if it can be continued perhaps, and
     ``why`` also says what is there where ours is absent: tables of another tool's, perhaps.
     """
 
@@ -58,6 +64,7 @@ class DataStatus(Struct, frozen=True, kw_only=True):
     made_by: str | None = None
     why: str = ""
     is_of_other_tool: bool = False
+    unfinished: Mark | None = None
     drawn: tuple[tuple[str, int], ...] = ()
 
     def values(self, workload: Workload, given: Mapping[str, Value]) -> dict[str, Value]:
@@ -84,9 +91,12 @@ def data_status(
                 f"{', '.join(others)} is not a table",
                 "something else has the table's name: rename it",
             )
-        mark = marks.pop() if len(marks) == 1 else None
-        why = other or _foreign(workload, wanted, found, mark) or _misshapen(wanted, found)
-        if why:
+        mark = _common(marks)
+        why = other or _foreign(workload, wanted, found, mark)
+        if not why and mark and not mark.loaded:
+            why = "its loading has not ended, or was interrupted"
+            return DataStatus(state="incompatible", why=why, unfinished=mark)
+        if why := why or _misshapen(wanted, found):
             return DataStatus(state="incompatible", why=why, is_of_other_tool=bool(other))
         if mark:
             scale, made_by, drawn = mark.scale, "dbdyno", mark.drawn
@@ -103,6 +113,13 @@ def data_status(
     if why:
         return DataStatus(state="incompatible", scale=scale, why=why)
     return DataStatus(state="compatible", scale=scale, made_by=made_by, drawn=drawn)
+
+
+def _common(marks: set[Mark | None]) -> Mark | None:
+    """Return the mark of all tables; while they are being marked as loaded, that of the last."""
+    unfinished = {mark for mark in marks if mark is None or not mark.loaded}
+    candidates = unfinished or marks
+    return candidates.pop() if len(candidates) == 1 else None
 
 
 def _other_tool(workload: Workload, target: Adapter, connection: Connection) -> str:
@@ -127,9 +144,7 @@ def _foreign(
         return f"{', '.join(found)} without {', '.join(missing)}"
     if mark is None:
         return "" if workload.other_maker else f"{', '.join(found)} was not made by dbdyno"
-    if mark.data != workload.data:
-        return f"{', '.join(found)} holds the data of {mark.data}"
-    return "" if mark.loaded else "its loading has not ended, or was interrupted"
+    return "" if mark.data == workload.data else f"{', '.join(found)} holds the data of {mark.data}"
 
 
 def _misshapen(wanted: tuple[Table, ...], found: dict[str, FoundTable]) -> str:

@@ -17,7 +17,7 @@ use crate::{EngineError, Sink};
 use connection::{LoadConnection, RowSource};
 use connector::Connector;
 use dbdyno_hist::frame::{Frame, Loaded, Progress};
-use dbdyno_model::{LoadPlan, LoadTable, ServerError};
+use dbdyno_model::{FailureClass, LoadPlan, LoadTable, ServerError};
 use rows::RowMaker;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -75,14 +75,16 @@ pub fn load(plan: &LoadPlan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
 }
 
 fn pieces(plan: &LoadPlan, jobs: u32) -> VecDeque<Piece> {
-    let of_table = |(table, spec): (usize, &LoadTable)| {
+    let of_table = |table: usize| {
+        let spec = &plan.tables[table];
         let wanted = (spec.rows_total / PIECE_ROWS_MIN).clamp(1, u64::from(jobs) * PIECES_PER_JOB);
         let count = wanted.min(u64::from(spec.pieces_max.max(1)));
-        let rows = spec.rows;
-        let border = move |piece: u64| rows * piece / count;
-        (0..count).map(move |piece| Piece { table, numbers: border(piece)..border(piece + 1) })
+        let border = move |piece: u64| spec.rows * piece / count;
+        (0..count)
+            .flat_map(move |piece| missing(border(piece)..border(piece + 1), &spec.loaded))
+            .map(move |numbers| Piece { table, numbers })
     };
-    let mut pieces: Vec<Piece> = plan.tables.iter().enumerate().flat_map(of_table).collect();
+    let mut pieces: Vec<Piece> = (0..plan.tables.len()).flat_map(of_table).collect();
     // The largest first, so that the jobs end at about the same time.
     let rows = |piece: &Piece| {
         let spec = &plan.tables[piece.table];
@@ -90,6 +92,19 @@ fn pieces(plan: &LoadPlan, jobs: u32) -> VecDeque<Piece> {
     };
     pieces.sort_by_key(|piece| std::cmp::Reverse(rows(piece)));
     pieces.into()
+}
+
+/// What a piece lacks of its numbers: all but those that are loaded.
+fn missing(numbers: Range<u64>, loaded: &[(u64, u64)]) -> Vec<Range<u64>> {
+    let mut first = numbers.start;
+    let mut ranges = Vec::new();
+    for &(from, end) in loaded.iter().filter(|(_, end)| *end > numbers.start) {
+        ranges.push(first..from.clamp(first, numbers.end));
+        first = first.max(end.min(numbers.end));
+    }
+    ranges.push(first..numbers.end);
+    ranges.retain(|range| !range.is_empty());
+    ranges
 }
 
 /// Reports progress until all jobs have ended; returns the first error, if there was one.
@@ -161,6 +176,9 @@ fn not_loaded(table: &LoadTable, error: &ServerError) -> EngineError {
     let hint = match error.code.as_str() {
         _ if is_disk_full => "free disk space on the server, or load at a smaller scale (-s)",
         "42501" | "1142" => "log in as a role that may write to this table",
+        "23505" | "1062" | "1205" => {
+            "another load of these tables is in progress: wait for its end"
+        }
         "1153" => "set global max_allowed_packet = 16777216 on the server, or more",
         "1148" | "3948" | "4166" => "set global local_infile = 1 on the server",
         _ => "",
@@ -170,16 +188,38 @@ fn not_loaded(table: &LoadTable, error: &ServerError) -> EngineError {
     EngineError::new(code, message, hint)
 }
 
+/// Begins the transaction of a piece, and notes its numbers.
+///
+/// Until the server has rolled back what a killed load left open, InnoDB may see deadlocks between
+/// notes: their transactions have no rows yet, and are begun again.
+fn begin(
+    connection: &mut dyn LoadConnection,
+    table: &LoadTable,
+    numbers: &Range<u64>,
+) -> Result<(), ServerError> {
+    loop {
+        connection.run("BEGIN")?;
+        for statement in &table.before {
+            connection.run(statement)?;
+        }
+        if table.note.is_empty() {
+            return Ok(());
+        }
+        let note = table.note.replace("{first}", &numbers.start.to_string());
+        match connection.run(&note.replace("{end}", &numbers.end.to_string())) {
+            Err(error) if error.class == FailureClass::Deadlock => connection.run("ROLLBACK")?,
+            outcome => return outcome,
+        }
+    }
+}
+
 fn send_piece(
     shared: &Shared<'_>,
     connection: &mut dyn LoadConnection,
     piece: &Piece,
 ) -> Result<(), ServerError> {
     let table = &shared.plan.tables[piece.table];
-    connection.run("BEGIN")?;
-    for statement in &table.before {
-        connection.run(statement)?;
-    }
+    begin(connection, table, &piece.numbers)?;
     connection.send_rows(&RowSource {
         table,
         maker: RowMaker::new(shared.plan.seed, piece.table as u64, table),
@@ -187,4 +227,24 @@ fn send_piece(
         sent: &shared.sent[piece.table],
     })?;
     connection.run("COMMIT")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::missing;
+
+    fn left(first: u64, end: u64, loaded: &[(u64, u64)]) -> Vec<(u64, u64)> {
+        missing(first..end, loaded).into_iter().map(|range| (range.start, range.end)).collect()
+    }
+
+    #[test]
+    fn what_is_loaded_is_left_out() {
+        assert_eq!(left(0, 10, &[]), [(0, 10)]);
+        assert_eq!(left(0, 10, &[(0, 10)]), []);
+        assert_eq!(left(0, 10, &[(0, 3), (5, 6)]), [(3, 5), (6, 10)]);
+        assert_eq!(left(10, 20, &[(0, 3), (5, 12), (18, 40)]), [(12, 18)]);
+        assert_eq!(left(10, 20, &[(20, 30)]), [(10, 20)]);
+        assert_eq!(left(10, 20, &[(0, 30)]), []);
+        assert_eq!(left(5, 5, &[]), []);
+    }
 }

@@ -39,6 +39,11 @@ pub struct LoadTable {
     pub rows_total: u64,
     /// Maximum number of pieces; 1 where the table's rows must be loaded in one transaction.
     pub pieces_max: u32,
+    /// The numbers whose rows are there already: each from one to before the other, in order.
+    pub loaded: Vec<(u64, u64)>,
+    /// The statement that notes, in the transaction of a piece and before its rows, which numbers
+    /// they have: from `{first}` to before `{end}`. Empty if nothing is to be noted.
+    pub note: String,
     /// The columns, in the order of the load statement.
     pub columns: Vec<LoadColumn>,
 }

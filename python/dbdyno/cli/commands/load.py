@@ -55,7 +55,8 @@ def load(  # noqa: PLR0913 - one for each group of options
     """Load a workload's data without measuring.
 
     Needs a database that keeps running: --target, or --server with the name of a kept server.
-    Existing data that matches is left as it is; other data is replaced only with --replace.
+    Existing data that matches is left as it is; other data is replaced only with --replace. A load
+    that was interrupted is continued by the same command.
 
     Parameters
     ----------

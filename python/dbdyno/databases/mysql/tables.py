@@ -29,6 +29,10 @@ KEYS = """
     from information_schema.key_column_usage
     where table_schema = database() and table_name in %s
     order by constraint_name, ordinal_position"""
+INDEXES = """
+    select table_name, index_name, column_name from information_schema.statistics
+    where table_schema = database() and table_name in %s and non_unique = 1
+    order by index_name, seq_in_index"""
 PARTITIONS = """
     select table_name, max(partition_method), max(partition_expression), count(*)
     from information_schema.partitions
@@ -40,6 +44,7 @@ def find_tables(connection: Connection, names: Sequence[str]) -> dict[str, Found
     """Return those of the named tables that exist in the current database."""
     columns = _by_table(connection, COLUMNS, names)
     keys = _by_table(connection, KEYS, names)
+    indexes = _by_table(connection, INDEXES, names)
     partitions = _by_table(connection, PARTITIONS, names)
     found = {}
     for name, ((kind, comment),) in _by_table(connection, TABLES, names).items():
@@ -51,6 +56,10 @@ def find_tables(connection: Connection, names: Sequence[str]) -> dict[str, Found
             primary_key=own_keys.pop("PRIMARY", _NO_KEY).columns,
             unique_keys=frozenset(key.columns for key in own_keys.values() if not key.references),
             foreign_keys=frozenset(key for key in own_keys.values() if key.references),
+            indexes=frozenset(
+                tuple(column for _, column in group)
+                for _, group in groupby(indexes.get(name, ()), key=itemgetter(0))
+            ),
             fillfactor=None,
             unlogged=False,
             partitioning=_partitioning(partitions.get(name, ())),

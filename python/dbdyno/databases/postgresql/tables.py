@@ -29,12 +29,12 @@ TABLES = """
         array(select format('%%s|%%s', attname, format_type(atttypid, atttypmod))
             from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped
             order by attnum) as columns,
-        (select coalesce(json_agg(json_build_array(i.indisprimary, array(
+        (select coalesce(json_agg(json_build_array(i.indisprimary, i.indisunique, array(
                 select attname from unnest(i.indkey) with ordinality as key(number, place)
                 join pg_attribute on attrelid = c.oid and attnum = number order by place))), '[]')
             from pg_index i
-            where i.indrelid = c.oid and i.indisunique and i.indpred is null and i.indexprs is null
-        ) as unique_keys,
+            where i.indrelid = c.oid and i.indpred is null and i.indexprs is null
+        ) as indexes,
         (select coalesce(json_agg(json_build_array(
                 array(select attname from unnest(k.conkey) with ordinality as key(number, place)
                     join pg_attribute on attrelid = c.oid and attnum = number order by place),
@@ -59,13 +59,16 @@ def find_tables(connection: Connection, names: Sequence[str]) -> dict[str, Found
 
 
 def _found(row: dict[str, Any]) -> FoundTable:
-    keys = [(is_primary, tuple(columns)) for is_primary, columns in row["unique_keys"]]
+    indexes = [(*kind, tuple(columns)) for *kind, columns in row["indexes"]]
     return FoundTable(
         name=row["name"],
         is_table=row["is_table"],
         columns=tuple(_column(text) for text in row["columns"]),
-        primary_key=next((columns for is_primary, columns in keys if is_primary), ()),
-        unique_keys=frozenset(columns for is_primary, columns in keys if not is_primary),
+        primary_key=next((columns for is_primary, _, columns in indexes if is_primary), ()),
+        unique_keys=frozenset(
+            columns for is_primary, is_unique, columns in indexes if is_unique and not is_primary
+        ),
+        indexes=frozenset(columns for _, is_unique, columns in indexes if not is_unique),
         foreign_keys=frozenset(
             ForeignKey(tuple(columns), references, tuple(referenced))
             for columns, references, referenced in row["foreign_keys"]
