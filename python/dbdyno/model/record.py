@@ -226,6 +226,22 @@ class IsolationRecord(Struct, frozen=True, kw_only=True):
     """Whether transactions may write."""
 
 
+class NetworkDelayRecord(Struct, frozen=True, kw_only=True):
+    """What a proxy added to the round trips of a run.
+
+    A byte was sent through it again and again while the load ran.
+    """
+
+    requested_ms: float
+    """What ``--network-delay`` asked for."""
+    p50_ms: float
+    """Median of the round trips that were measured, the proxy's own work included."""
+    p95_ms: float
+    """95th percentile of them."""
+    count: int
+    """How many were measured."""
+
+
 class ScriptRecord(Struct, frozen=True, kw_only=True):
     """One script's share of the run."""
 
@@ -454,6 +470,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     isolation: IsolationRecord | None = None
     """The isolation of transactions; None if it is not known how to ask for it, and in older
     runs."""
+    network_delay: NetworkDelayRecord | None = None
+    """What made the network slower than it is; None if nothing did."""
     stages: list[StageRecord] = []
     """Empty if the load did not change: its numbers are then the run's."""
     scripts: list[ScriptRecord] = []

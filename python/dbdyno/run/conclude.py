@@ -31,6 +31,7 @@ from dbdyno.model.tables import rows
 from dbdyno.run.connected_server import ConnectedServer
 from dbdyno.run.job import Job
 from dbdyno.run.measure import Measured
+from dbdyno.run.network_delay.way import SlowWay
 from dbdyno.run.placement import placement_doubts
 from dbdyno.run.readiness import Ready
 from dbdyno.run.verdict import Evidence, meant_table
@@ -52,6 +53,7 @@ class EndedRun:
     measured: Measured
     script_failure: str | None
     writer: RunWriter
+    way: SlowWay | None
 
     def conclude(self, histograms: Histograms, report: Callable[[str], None]) -> Run:
         """Finish the record; return the recording with it."""
@@ -98,11 +100,13 @@ class EndedRun:
                 *evidence.misses.doubts,
                 *summary.doubts,
                 *(watch.doubts if watch else []),
+                *(self.way.doubts() if self.way else []),
                 *unmet_demands(summary.audit),
                 *([] if has_shared_host else placement_doubts(self.connected.server, options)),
             ],
             invariants_read=watch.read if watch else [],
             checks=watch.checks if watch else [],
+            network_delay=self.way.record() if self.way else None,
         )
 
     def with_demands(self, summary: RunRecord, recording: Run) -> RunRecord:

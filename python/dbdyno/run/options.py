@@ -234,6 +234,10 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     reconnect: Annotated[bool, flag("-C", "--connect", group=LOAD)] = False
     """Open a new connection for each transaction."""
 
+    network_delay_ns: Annotated[int | None, span("--network-delay", group=LOAD)] = None
+    """Make each round trip to the server longer by this (2ms), by a proxy on this host, which is
+    used also with 0. What it really adds is measured while the load runs."""
+
     latency_limit_ns: Annotated[
         int | None, span("-L", "--latency-limit", group=LIMITS, bare_unit="ms")
     ] = None

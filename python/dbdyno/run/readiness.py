@@ -27,6 +27,7 @@ from dbdyno.run.connected_server import ConnectedServer, refuse_too_many
 from dbdyno.run.data_preparation import load_summary, prepare, settle
 from dbdyno.run.invariants import Watch, begin_watch
 from dbdyno.run.job import Job
+from dbdyno.run.network_delay.way import SlowWay
 from dbdyno.run.observer import Observer
 from dbdyno.run.option_words import arguments_of
 from dbdyno.run.options import RunOptions
@@ -53,7 +54,13 @@ class Ready:
     description: ServerDescription
 
 
-def make_ready(job: Job, tools: Tools, observer: Observer, connected: ConnectedServer) -> Ready:
+def make_ready(
+    job: Job,
+    tools: Tools,
+    observer: Observer,
+    connected: ConnectedServer,
+    way: SlowWay | None = None,
+) -> Ready:
     """Refuse what the server does not allow, prepare the data, and complete the plan."""
     say = observer.say
     if job.is_on_empty_server:
@@ -74,6 +81,7 @@ def make_ready(job: Job, tools: Tools, observer: Observer, connected: ConnectedS
     values, watch = _prepared(job, tools, observer, connected)
     host = BeforeRun(job.options, connected.server.process_id, say)
     endpoint, isolation = _isolated(job, connected, values)
+    endpoint = way.to(endpoint) if way else endpoint
     plan = job.plan(values, endpoint, connected.target.sql_dialect)
     if plan.lua is None:
         plan = with_statements_as_text(plan, tools.statements_with_variables(plan), connected, say)

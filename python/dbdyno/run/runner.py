@@ -25,6 +25,7 @@ from dbdyno.run.invariants import Watch
 from dbdyno.run.job import Job
 from dbdyno.run.lua.commands import ScriptHooks, silence_reason
 from dbdyno.run.measure import Measured, measure
+from dbdyno.run.network_delay.way import SlowWay, slow_way
 from dbdyno.run.observer import Observer, Relay
 from dbdyno.run.placement import on_cpus
 from dbdyno.run.readiness import Ready, make_ready
@@ -70,10 +71,14 @@ def run(job: Job, tools: Tools, observer: Observer, server: Server | None = None
     tools.make_room(job.draft)
     home_folder(RUNS)
     opened = nullcontext(server) if server else job.server.open(job.clients)
-    with opened as reached, connect_to(reached) as connected:
-        ready = make_ready(job, tools, observer, connected)
+    with (
+        opened as reached,
+        connect_to(reached) as connected,
+        slow_way(job.options, reached.endpoint()) as way,
+    ):
+        ready = make_ready(job, tools, observer, connected, way)
         with RunWriter(ready.record, ready.plan) as writer:
-            this = _Run(job, tools, observer, connected, ready, writer)
+            this = _Run(job, tools, observer, connected, ready, writer, way)
             with this.phase(_SET_UP):
                 following = this.set_up()
             with this.phase(_MEASURE):
@@ -95,6 +100,7 @@ class _Run:
     connected: ConnectedServer
     ready: Ready
     writer: RunWriter
+    way: SlowWay | None
 
     @contextmanager
     def phase(self, phase: _Phase) -> Iterator[None]:
@@ -131,7 +137,8 @@ class _Run:
                 engine = self.tools.start(plan, log)
             meet = partial(send_server_tasks, self.connected, engine, follower)
             keep = _FrameKeeper(self.writer, follower, meet).keep
-            measured = measure(engine, plan, run_observer, keep, self.writer.log)
+            with self.way.probed() if self.way else nullcontext():
+                measured = measure(engine, plan, run_observer, keep, self.writer.log)
             follower.finish()
         if self.ready.watch is not None:
             self.ready.watch.reader.finish()
@@ -148,6 +155,7 @@ class _Run:
             measured=measured,
             script_failure=self._script.end(self._log),
             writer=self.writer,
+            way=self.way,
         )
         return ended.conclude(self.tools.histograms, self._report)
 

@@ -35,7 +35,17 @@ NAMES_MAX = 3
 
 _ON_THE_WAY = frozenset(
     {"pgbouncer", "pgcat", "odyssey", "pgpool", "haproxy", "envoy", "proxysql", "maxscale"}
-    | {"mysqlrouter", "docker-proxy", "slirp4netns", "pasta", "socat", "stunnel", "ssh", "sshd"}
+    | {
+        "dbdyno-delay",
+        "mysqlrouter",
+        "docker-proxy",
+        "slirp4netns",
+        "pasta",
+        "socat",
+        "stunnel",
+        "ssh",
+        "sshd",
+    }
 )
 _SERVERS = frozenset({"postgres", "postmaster", "mariadbd", "mysqld", "sqlservr", "oracle"})
 

@@ -44,12 +44,12 @@ def one_request_option(run: Run) -> str:
 
 def is_over_socket(run: Run) -> bool:
     """Whether a Unix socket is used: then there is no network between client and server."""
-    return bool(run.plan.endpoint.address.unix)
+    return bool(run.plan.endpoint.address.unix) and run.record.network_delay is None
 
 
 def stays_within_machine(run: Run) -> bool:
     """Whether there is no network between: then long round trips are waits for CPU."""
-    return run.plan.endpoint.address.is_on_this_host
+    return run.plan.endpoint.address.is_on_this_host and run.record.network_delay is None
 
 
 def network_time_of(run: Run) -> NetworkTime:
