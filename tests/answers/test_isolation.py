@@ -32,10 +32,10 @@ def test_the_verdict_says_what_each_level_costs_on_each_server():
     verdict, *claims = cost(of_levels()).claims
     assert verdict.is_decided
     assert plain(verdict.sentence).startswith(
-        "Against read-committed, throughput, on average over hot customers, is on postgres "
-        "the same within ±3 % at repeatable-read, 0.6"
+        "Throughput against read-committed, on average over hot customers: postgres the same "
+        "within ±3 % at repeatable-read, 0.6"
     )
-    assert "at serializable; on mariadb the same" in plain(verdict.sentence)
+    assert "at serializable; mariadb the same" in plain(verdict.sentence)
     assert [claim.effect for claim in claims] == pytest.approx([1, 0.6, 1, 0.6], rel=0.01)
 
 
@@ -117,14 +117,15 @@ def test_a_run_without_refusals_gives_no_interval():
     assert all(claim.low is None for claim in claims)
 
 
-def checking(trials, rows_of):
+def checking(trials, rows_of, before=0):
     def checks(trial):
         rows = rows_of(trial)
         example = {"custid": 1} if rows else None
         ok = not rows
-        return {
-            "checks": [CheckRecord(id="1", claim="all is well", ok=ok, rows=rows, example=example)]
-        }
+        check = CheckRecord(
+            id="1", claim="all is well", ok=ok, rows=rows, rows_before=before, example=example
+        )
+        return {"checks": [check]}
 
     return changed(trials, checks)
 
@@ -146,6 +147,12 @@ def test_what_got_through_is_counted_in_runs():
     assert high.high == pytest.approx(1 - 0.05 ** (1 / 10))
     assert "25.9 % of runs" in plain(high.doubt)
     assert high.doubt.endswith("Readers are not seen.")
+
+
+def test_what_was_there_before_was_not_let_through_by_the_run():
+    trials = checking(of_levels(), lambda _: 7, before=7)
+    claims = answered("let-through", trials, condition="1").claims
+    assert [claim.effect for claim in claims] == [0.0] * 6
 
 
 def test_runs_that_read_no_condition_say_so():

@@ -6,6 +6,8 @@ The run is the unit: intervals are over runs, with one value from each.
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
 from dbdyno.analysis.compare.metrics import metrics_of
 from dbdyno.analysis.costs.costs import cost
 from dbdyno.analysis.series.readings import total
@@ -67,6 +69,22 @@ def ratio_of(of: Iterable[tuple[Trial, Trial]], number: Number) -> Ratio | None:
     both = [(number(before), number(after)) for before, after in of]
     known = [(before, after) for before, after in both if before and after]
     return paired_ratio(known) if known else None
+
+
+def slope_of(among: Iterable[Trial], number: Number, over: Number) -> Ratio | None:
+    """By how much a number grows for each 1 of another, by a line through the runs of each block.
+
+    None if in no block it grows.
+    """
+    blocks: dict[int, list[tuple[float, float]]] = {}
+    for trial in among:
+        x, y = over(trial), number(trial)
+        if x is not None and y is not None:
+            blocks.setdefault(trial.block, []).append((x, y))
+    lines = (np.array(of).T for of in blocks.values() if len({x for x, _ in of}) > 1)
+    slopes = [float(np.cov(x, y)[0, 1] / x.var(ddof=1)) for x, y in lines]
+    growing = [(1.0, slope) for slope in slopes if slope > 0]
+    return paired_ratio(growing) if growing else None
 
 
 def counted(among: Iterable[Trial], counter: Counter) -> float:

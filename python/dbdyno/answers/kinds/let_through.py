@@ -1,4 +1,4 @@
-"""What each level let through: rows that break a condition of the workload's data after a run.
+"""What each level let through: more rows that break a condition of the workload's data than before.
 
 A run is the unit: the claim is in how many runs anything got through. That nothing did in a few
 runs is no promise, and the claim says how often it may happen all the same.
@@ -26,7 +26,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
     def rows(trial: Trial) -> float | None:
         found = check(trial)
-        return float(found.rows) if found else None
+        return max(float(found.rows - (found.rows_before or 0)), 0.0) if found else None
 
     among = [one for one in chosen(trials, options.get("at")) if check(one)]
     if not among:
