@@ -14,7 +14,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Address, Endpoint, OdbcAddress, TcpAddress, UnixSocket
 from dbdyno.run.network_delay.way import SlowWay, slow_way
 from dbdyno.run.options import RunOptions
-from tests.workloads.test_tpcc import command
+from tests.workloads.both_servers import command
 
 MS = 1_000_000
 HALF_MEGABYTE = 1 << 19

@@ -17,7 +17,7 @@ from dbdyno.run.options import RunOptions
 from dbdyno.workloads.ch.data import NATION_KEYS, NATIONS, REGIONS, SUPPLIERS
 from dbdyno.workloads.ch.workload import QUERIES
 from dbdyno.workloads.registry import find_workload
-from tests.workloads.test_tpcc import KINDS, Database, command, database_on
+from tests.workloads.both_servers import KINDS, Database, command, database_on
 
 CH, TPCC = find_workload("ch"), find_workload("tpcc")
 TERMINALS = 4

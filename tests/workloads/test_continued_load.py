@@ -19,7 +19,8 @@ from dbdyno.workloads.registry import find_workload
 from tests.reliability.matrix import ROWS
 from tests.support.patience import PATIENCE_S, wait_until
 from tests.support.program import Program
-from tests.workloads.test_tpcc import KINDS, NAMES, SMALL, TPCC, Database, database_on
+from tests.workloads.both_servers import KINDS, TPCC, Database, database_on
+from tests.workloads.test_tpcc import NAMES, SMALL
 
 SEED = 11
 NOTES = "dbdyno_loading_tpcc"

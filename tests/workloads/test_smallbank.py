@@ -8,7 +8,7 @@ import pytest
 
 from dbdyno.workloads.invariants import Committed
 from dbdyno.workloads.registry import find_workload
-from tests.workloads.test_tpcc import KINDS, Database, command, database_on
+from tests.workloads.both_servers import KINDS, Database, command, database_on
 
 SMALLBANK = find_workload("smallbank")
 CUSTOMERS = 400

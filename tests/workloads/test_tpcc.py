@@ -2,85 +2,26 @@
 
 import collections
 import dataclasses
-import hashlib
-import json
-import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from dbdyno import engine
 from dbdyno.analysis.series.planned_load import paced_rate_max
-from dbdyno.databases.known import native_adapter
 from dbdyno.databases.schema import Table
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Stage
-from dbdyno.model.record import CheckRecord
 from dbdyno.servers.base import Server
-from dbdyno.servers.existing import use_existing
-from dbdyno.workloads.base import Workload
 from dbdyno.workloads.conditions import told
 from dbdyno.workloads.parameters import Values
-from dbdyno.workloads.preparing import LoadOptions, Place, Prepared, prepare_data
-from dbdyno.workloads.registry import find_workload
 from dbdyno.workloads.status import Mark, data_status
 from tests.support.plans import plan_of
+from tests.workloads.both_servers import KINDS, TPCC, Database, command, database_on
+from tests.workloads.row_hashes import row_hashes
 from tests.workloads.test_schemas import last_name
 
-TPCC = find_workload("tpcc")
 NAMES = [table.name for table in TPCC.tables(TPCC.complete({}))]
-KINDS = ("postgres_server", "mariadb_server")
-
-
-class Database:
-    """A database on one of the servers, for order entry."""
-
-    def __init__(self, server: Server) -> None:
-        self.server = server
-        self.target = native_adapter(server.endpoint().protocol)
-        self.connection = server.connect()
-
-    def prepare(
-        self, workload: Workload, *, jobs: int = 1, replace: bool = False, **given: int
-    ) -> Prepared:
-        return prepare_data(
-            workload,
-            given,
-            Place(self.target, self.connection, self.server.endpoint()),
-            bulk=engine.load,
-            options=LoadOptions(seed=11, jobs=jobs, replace=replace),
-            watch=lambda _progress: None,
-        )
-
-    def rows(self, query: str) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in self.connection.execute(query).fetchall()]
-
-    def one(self, query: str) -> Any:
-        ((value,),) = self.rows(query)
-        return value
-
-    def broken(self, workload: Workload = TPCC) -> dict[int, CheckRecord]:
-        found = workload.check_conditions(self.target, self.connection)
-        assert [one.id for one in found] == [str(number) for number in range(1, 13)]
-        return {int(one.id): one for one in found if not one.ok}
-
-
-@contextmanager
-def database_on(server: Server, name: str) -> Iterator[Database]:
-    """A database of its own, which several tests share."""
-    with closing(server.connect()) as connection:
-        connection.execute(f"create database {name}")
-        database = Database(
-            use_existing(re.sub(r"/(postgres|dbdyno)(?=\?)", f"/{name}", server.url))
-        )
-        with closing(database.connection):
-            yield database
-        connection.execute(f"drop database {name}")
 
 
 @pytest.fixture(scope="module")
@@ -103,26 +44,9 @@ def whole(request: pytest.FixtureRequest, loaded: dict[str, Database]) -> Databa
 def test_rows_are_the_same_on_every_server_and_number_of_connections(
     loaded: dict[str, Database],
 ) -> None:
-    one, other = ({name: digest(database, name) for name in NAMES} for database in loaded.values())
+    tables = TPCC.tables(TPCC.complete({}))
+    one, other = (row_hashes(database, tables) for database in loaded.values())
     assert one == other
-
-
-# Of the large tables the first, a middle and the last district, and some of the items.
-SEEN = {
-    **{"customer": "c_d_id in (1, 4, 10)", "history": "h_d_id in (1, 4, 10)"},
-    **{"orders": "o_d_id in (1, 4, 10)", "order_line": "ol_d_id in (1, 4, 10)"},
-    **{"item": "i_id % 7 = 3", "stock": "s_i_id % 7 = 3"},
-}
-
-
-def digest(database: Database, name: str) -> str:
-    table = next(table for table in TPCC.tables(TPCC.complete({})) if table.name == name)
-    keys = table.primary_key or ("h_c_w_id", "h_c_d_id", "h_c_id")
-    some = f"where {SEEN[name]}" if name in SEEN else ""
-    made = hashlib.sha256()
-    for row in database.rows(f"select * from {name} {some} order by {', '.join(keys)}"):
-        made.update("|".join(map(str, row)).encode())
-    return made.hexdigest()
 
 
 def test_the_population_is_that_of_the_definition(whole: Database) -> None:
@@ -364,13 +288,6 @@ def test_what_is_missing_on_one_side_is_seen(small: Database) -> None:
     assert set(small.broken()) == {8, 9, 10}
     small.connection.execute("delete from district where d_id = 2")
     assert set(small.broken()) == {1, 2, 8, 10}
-
-
-def command(*arguments: str) -> tuple[int, dict[str, Any]]:
-    words = [sys.executable, "-m", "dbdyno", *arguments, "--json"]
-    ended = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
-    assert ended.stdout, ended.stderr
-    return ended.returncode, json.loads(ended.stdout)
 
 
 LOAD = ("-c", "6", "-t", "100", "--warmup", "0", "--telemetry", "off", "--seed", "3")

@@ -26,8 +26,8 @@ from tests.conftest import SMALL, SMALL_INNODB
 from tests.run.test_end_to_end import begin
 from tests.run.test_interrupts import wait_for
 from tests.support.patience import PATIENCE_S
+from tests.workloads.both_servers import TPCC, Database, command, database_on
 from tests.workloads.test_schemas import last_name
-from tests.workloads.test_tpcc import TPCC, Database, command, database_on
 
 CLIENTS = 64
 SPECS = {

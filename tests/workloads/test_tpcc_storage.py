@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from dbdyno.errors import DbdynoError
-from tests.workloads.test_tpcc import KINDS, SMALL, TPCC, Database, command, database_on
+from tests.workloads.both_servers import KINDS, TPCC, Database, command, database_on
+from tests.workloads.test_tpcc import SMALL
 
 POSTGRES, MARIADB = KINDS
 LOAD = ("-c", "6", "-t", "50", "--warmup", "0", "--telemetry", "off", "--seed", "5")

@@ -17,7 +17,7 @@ from dbdyno.workloads.registry import find_workload
 from dbdyno.workloads.ycsb.workload import FOLDER
 from tests.engine.conftest import checked, log
 from tests.engine.running import EngineRun, plan_for, times
-from tests.workloads.test_tpcc import KINDS, Database, command, database_on
+from tests.workloads.both_servers import KINDS, Database, command, database_on
 
 __all__ = ["checked", "log"]  # fixtures
 
