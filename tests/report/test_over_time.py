@@ -142,7 +142,7 @@ def test_waits_share_the_axis_of_the_throughput_above(ordinary):
 def test_bands_are_average_sessions_by_kind(ordinary):
     """Two samples a second: 5 of 8 clients wait for locks, one commits, one works, one is idle."""
     line = timeline(ordinary)
-    found = bands(ordinary, line).sessions
+    found = bands(ordinary).sessions
     inner = (line.time_s >= 1) & (line.time_s < 58)
     assert set(found) == {"lock", "wal", "cpu"}
     for kind, expected in {"lock": 5, "wal": 1, "cpu": 1}.items():
@@ -150,14 +150,14 @@ def test_bands_are_average_sessions_by_kind(ordinary):
 
 
 def test_without_samples_there_is_no_band(ordinary, unwatched):
-    assert bands(unwatched, timeline(unwatched)).sessions == {}
+    assert bands(unwatched).sessions == {}
     assert section_of(unwatched, "waits") == ""
     samples = ordinary.columns["samples"]
     early = samples["time_s"] < 30
     halved = {name: column[early] for name, column in samples.items()}
     recording = dataclasses.replace(ordinary, columns={**ordinary.columns, "samples": halved})
     line = timeline(recording)
-    lock = bands(recording, line).sessions["lock"]
+    lock = bands(recording).sessions["lock"]
     assert np.isnan(lock[line.time_s >= 30]).all()
     assert not np.isnan(lock[(line.time_s >= 0) & (line.time_s < 29)]).any()
 
@@ -259,7 +259,7 @@ def short_statements(**counted):
 def test_sessions_on_a_cpu_are_as_many_as_the_kernel_counted_in_each_interval():
     busy_us = np.array([2.0, 1.5] * 5) * 1e6
     recording = short_statements(user_us=busy_us, run_queue_us=3e6)
-    found = bands(recording, timeline(recording))
+    found = bands(recording)
     assert found.knows_cpu
     np.testing.assert_allclose(found.sessions["cpu"], busy_us / 1e6)
     np.testing.assert_allclose(found.sessions["cpu_queue"], 3)
@@ -271,7 +271,7 @@ def test_sessions_on_a_cpu_are_as_many_as_the_kernel_counted_in_each_interval():
 
 def test_what_only_samples_show_is_not_called_cpu_time():
     recording = short_statements()
-    found = bands(recording, timeline(recording))
+    found = bands(recording)
     assert not found.knows_cpu
     np.testing.assert_allclose(found.sessions["cpu"], 1)
     text = section_of(recording, "waits")
@@ -285,5 +285,5 @@ def test_an_interval_in_which_the_kernel_was_not_read_is_as_sampled():
         run.look(number * 0.5, HARDLY_SEEN)
     counted = {"user_us": 2e6, "run_queue_us": 0}
     run.counters("processes", counted, of="server", at_s=np.arange(1.0, 11.0), was_reset=[0])
-    found = bands(run.loaded(), timeline(run.loaded()))
+    found = bands(run.loaded())
     np.testing.assert_allclose(found.sessions["cpu"], [1] * 3 + [2] * 9)

@@ -74,7 +74,7 @@ def test_every_chart_over_time_is_drawn_without_scripts(open_html, ordinary, med
         ("latency-chart", "--amber"),
     ):
         plot = page.locator(f"#{figure} .plot:visible").bounding_box()
-        curves = page.locator(f"#{figure} use:visible").bounding_box()
+        curves = page.locator(f"#{figure} use[href$=curves]:visible").bounding_box()
         assert curves["width"] == pytest.approx(plot["width"], rel=0.06)
         assert coloured(page, f"#{figure} .plot:visible", colour) > 100
 

@@ -274,7 +274,7 @@ def test_the_chart_shows_as_much_cpu_time_as_the_kernel_counted(any_server: Serv
         for counter in (Processes.user_us, Processes.system_us)
     )
     line = timeline(recording).whole_intervals()
-    found = bands(recording, line)
+    found = bands(recording)
     measured = line.phase == "measure"
     assert found.knows_cpu
     shown = np.nanmean(found.sessions["cpu"][measured])

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, TypeAlias, TypeVar, get_args, get_type_hi
 
 from msgspec import Struct, to_builtins
 
+from dbdyno.analysis.events.run_event import EventKind
 from dbdyno.model.database import Capability, Database, PartKind
 from dbdyno.model.record import Certainty, Severity, ShareOf
 from dbdyno.model.run import Run
@@ -156,7 +157,8 @@ class Rule(Struct, frozen=True, kw_only=True):
     ``accounts_for`` are the kinds of client time that a finding with a share of it explains. A rule
     about what only some databases do ``needs`` that capability, and is not run for others. If a
     load's transactions failed, only the rules that may explain the failures are run
-    (``explains_failures``). Which rules see a cause more directly than others is in
+    (``explains_failures``). ``events`` are the kinds of events at which its cause shows: a report
+    leads from a finding to them. Which rules see a cause more directly than others is in
     :mod:`dbdyno.explain.directness`.
     """
 
@@ -166,6 +168,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     accounts_for: frozenset[TimeKind] = frozenset()
     needs: frozenset[Capability] = frozenset()
     explains_failures: bool = False
+    events: frozenset[EventKind] = frozenset()
 
     def is_for(self, database: Database) -> bool:
         """Whether the rule applies to this database."""

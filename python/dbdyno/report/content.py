@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from markupsafe import Markup
 from msgspec import Struct
 
+from dbdyno.formatting import seconds
 from dbdyno.model.record import RunRecord, Severity
 from dbdyno.model.run import Run
 
@@ -131,12 +132,25 @@ class Span(Struct, frozen=True):
     end_s: float
     strong: bool = False
 
+    @property
+    def text(self) -> str:
+        """Its time in words."""
+        begin, end = seconds(self.begin_s), seconds(self.end_s)
+        return begin if begin == end else f"{begin} to {end}"
+
 
 class Lane(Struct, frozen=True):
     """The events of one kind: a row of their own above the plot."""
 
     label: str
     spans: Sequence[Span]
+
+
+class TimeAxis(Struct, frozen=True):
+    """Where the time axis of a drawing begins and ends."""
+
+    begin_s: float
+    end_s: float
 
 
 class LineChart(Struct, frozen=True, kw_only=True):
@@ -167,10 +181,26 @@ class Figure(Struct, frozen=True, kw_only=True):
     chart: LineChart | None = None
     svg: tuple[Markup, ...] | None = None
     """One for each of the widths that ``plot.at_each_width`` draws."""
+    time_axis: TimeAxis | None = None
+    """That of the ``svg``, if it follows the charts over time."""
     key: Sequence[tuple[str, str]] = ()
     """Colours (custom properties of the style sheet) and their meaning."""
 
     kind: Literal["figure"] = "figure"
+
+
+class Places(Struct, frozen=True, kw_only=True):
+    """Where in time something is seen: a page's charts lead there. ``more`` are not listed."""
+
+    lead: str
+    spans: Sequence[Span]
+    more: int = 0
+
+    @property
+    def text(self) -> str:
+        """All of it in words."""
+        more = f", and {self.more} more" if self.more else ""
+        return f"{self.lead} {', '.join(span.text for span in self.spans)}{more}."
 
 
 class FindingBlock(Struct, frozen=True, kw_only=True):
@@ -189,6 +219,7 @@ class FindingBlock(Struct, frozen=True, kw_only=True):
     advice: str
     rest: Sequence[tuple[str, Sequence[str]]]
     code: Sequence[tuple[str, str]]
+    places: Places | None = None
 
     kind: Literal["claim"] = "claim"
 

@@ -147,6 +147,7 @@ def _finding(block: FindingBlock) -> Iterator[str]:
     yield f"### {block.severity}: {_text(block.title)}"
     yield _said(block.summary)
     yield f"Try: {_said(block.advice)}" if block.advice else ""
+    yield block.places.text if block.places else ""
     yield from _folded(
         block.bearing,
         [

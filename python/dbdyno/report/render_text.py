@@ -208,6 +208,8 @@ def _finding(block: FindingBlock, *, is_brief: bool) -> Iterator[Line]:
     yield Paragraph(f"  {printable(block.bearing)}", "  ")
     if is_brief:
         return
+    if block.places:
+        yield Paragraph(f"  {block.places.text}", "  ")
     for heading, sentences in block.rest:
         yield f"  {printable(heading)}:"
         yield from (_set_in("    - ", sentence) for sentence in sentences)

@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.series.timeline import Timeline
+from dbdyno.analysis.series.timeline import Timeline, whole_intervals
 from dbdyno.analysis.statistics.estimate import Series
 from dbdyno.analysis.waits.processor_split import ProcessorSplit, processor_splits
 from dbdyno.analysis.waits.session_samples import SESSIONS
 from dbdyno.analysis.waits.wait_kinds import BETWEEN, client_kind, may_run
 from dbdyno.model.database import PartKind
-from dbdyno.model.run import Run
+from dbdyno.model.run import Run, once
 from dbdyno.model.tables import rows
 
 
@@ -35,9 +35,10 @@ class Bands(Struct, frozen=True):
     knows_cpu: bool
 
 
-def bands(run: Run, line: Timeline) -> Bands:
-    """Return the bands of a run."""
-    samples, waits = run.samples, run.waits
+@once
+def bands(run: Run) -> Bands:
+    """The bands of a run, over its whole intervals."""
+    samples, waits, line = run.samples, run.waits, whole_intervals(run)
     is_sample = samples.source == SESSIONS
     lengths_s = dict(
         zip(

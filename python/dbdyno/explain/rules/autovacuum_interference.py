@@ -119,4 +119,5 @@ RULE = Rule(
     title="Autovacuum slows the load",
     look=look,
     needs=frozenset({"autovacuum"}),
+    events=frozenset({"autovacuum"}),
 )

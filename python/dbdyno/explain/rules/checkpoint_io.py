@@ -91,4 +91,10 @@ def _phase_s(checkpoints: list[RunEvent], wanted: str) -> float:
     )
 
 
-RULE = Rule(id="checkpoint_io", title="Checkpoint I/O", look=look, needs=frozenset({"checkpoints"}))
+RULE = Rule(
+    id="checkpoint_io",
+    title="Checkpoint I/O",
+    look=look,
+    needs=frozenset({"checkpoints"}),
+    events=frozenset({"checkpoint"}),
+)

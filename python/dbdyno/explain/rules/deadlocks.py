@@ -363,4 +363,5 @@ RULE = Rule(
     look=look,
     accounts_for=frozenset(get_args(PartKind)) - {*OUTSIDE},
     explains_failures=True,
+    events=frozenset({"deadlock"}),
 )

@@ -213,4 +213,5 @@ RULE = Rule(
     look=look,
     accounts_for=WORKING,
     needs=frozenset({"full_page_images"}),
+    events=frozenset({"checkpoint"}),
 )

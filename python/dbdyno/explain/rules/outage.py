@@ -233,4 +233,5 @@ RULE = Rule(
     look=look,
     accounts_for=frozenset({"unconnected", "not_seen"}),
     explains_failures=True,
+    events=frozenset({"outage"}),
 )

@@ -128,4 +128,9 @@ def look(run: Run) -> Unsteady | NotFound:
     return claim
 
 
-RULE = Rule(id="unsteady", title="Not steady, too short or too noisy", look=look)
+RULE = Rule(
+    id="unsteady",
+    title="Not steady, too short or too noisy",
+    look=look,
+    events=frozenset({"level", "dip", "stall"}),
+)

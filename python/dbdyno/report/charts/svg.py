@@ -106,10 +106,6 @@ class Drawing:
             )
         )
 
-    def strokes(self, steps: str, style: str) -> None:
-        """The lines of a path in SVG's own language."""
-        self._parts.append(Markup('<path d="{}" class="{}"/>').format(steps, style))
-
     def text(  # noqa: PLR0913 - where, what, and how it looks
         self,
         x: float,
@@ -127,14 +123,30 @@ class Drawing:
             )
         )
 
-    def image(self, x: float, y: float, width: float, height: float, png: bytes) -> None:
-        """A raster image, stretched without smoothing."""
+    def image(  # noqa: PLR0913 - a box, and which part of it
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        png: bytes,
+        *,
+        part: tuple[float, float],
+        box: tuple[int, int],
+    ) -> None:
+        """A raster image, stretched without smoothing over a part of the width of a ``box``.
+
+        The box is stretched to the width and height, so that a script can show a part of it.
+        """
         encoded = base64.b64encode(png).decode()
+        begin, end = (share * box[0] for share in part)
         self._parts.append(
             Markup(
-                '<image x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" class="pixels"'
-                ' preserveAspectRatio="none" href="data:image/png;base64,{}"/>'
-            ).format(x, y, width, height, encoded)
+                '<svg x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" viewBox="0 0 {} {}"'
+                ' class="stretched" preserveAspectRatio="none"><image x="{:.1f}" width="{:.1f}"'
+                ' height="{}" class="pixels" preserveAspectRatio="none"'
+                ' href="data:image/png;base64,{}"/></svg>'
+            ).format(x, y, width, height, *box, begin, end - begin, box[1], encoded)
         )
 
     def markup(self) -> Markup:

@@ -1,12 +1,13 @@
 """Charts over time as static drawings: they show and print without a script, in each colour scheme.
 
 The curves are drawn once, in a box without proportions, and each width of page stretches it: only
-axes and names are drawn for each. What the script of a page adds are the values under the pointer.
+axes and names are drawn for each. A page's script shows the values under the pointer, and a part
+of the time: it needs only another part of the box (``stretched``) and other ticks.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 from markupsafe import Markup
 from msgspec import Struct
@@ -15,19 +16,18 @@ from dbdyno.formatting import milliseconds, seconds, significant
 from dbdyno.report.charts.plot import CHARACTER, NARROW, at_each_width, set_apart
 from dbdyno.report.charts.scales import Scale, linear_ticks, log_ticks, time_ticks
 from dbdyno.report.charts.svg import Drawing
-from dbdyno.report.content import Lane, LineChart, Mark, Series, Span
+from dbdyno.report.content import LineChart, Mark, Series, Span
 
 # The edges of all drawings over time, so that one looks straight down from an instant to another
 # drawing: names of events need more room on the left.
 LEFT, LEFT_OF_EVENTS, RIGHT = 62, 80, 58
 BOTTOM = 26
 _TOP = 12
-_BOX_WIDTH, _BOX_HEIGHT = 4000, 1000
-_ROW = 15
+BOX_WIDTH, BOX_HEIGHT = 4000, 1000
+_ROW, _EVENT_HEIGHT = 15, 7
 _LINE = 14
 _BAND_MIN = 9  # pixels: a name beside a thinner band would point at nothing
 _BAR_WIDEST = 6
-_SPAN_MIN = 3  # pixels: what lasted an instant is still visible
 _LINEAR_MARGIN = 1.06
 _STEPS = (1, 2, 5, 10)
 
@@ -45,24 +45,31 @@ class _Label(Struct, frozen=True):
 
 def time_chart(name: str, chart: LineChart) -> Markup:
     """The curves, and the chart for each width of page; ``name`` is an ID of the page."""
-    curves, drawn = f"{name}-curves", _TimeChart(chart)
-    box = Markup(
-        '<svg width="0" height="0" aria-hidden="true"><symbol id="{}" viewBox="0 0 {} {}" '
-        'preserveAspectRatio="none">{}</symbol></svg>'
-    ).format(curves, _BOX_WIDTH, _BOX_HEIGHT, Markup("").join(drawn.shapes()))
-    widths = zip(
-        ("wide", "middle", "narrow"), at_each_width(partial(drawn.draw, curves)), strict=True
+    drawn = _TimeChart(name, chart)
+    boxes = Markup('<svg width="0" height="0" aria-hidden="true">{}{}</svg>').format(
+        _stretched(drawn.curves, BOX_HEIGHT, drawn.shapes()),
+        _stretched(drawn.events, _ROW * len(chart.lanes), drawn.rows()) if chart.lanes else "",
     )
-    return box + Markup("").join(
+    widths = zip(("wide", "middle", "narrow"), at_each_width(drawn.draw), strict=True)
+    return boxes + Markup("").join(
         Markup('<div class="{}">{}</div>').format(width, drawing) for width, drawing in widths
     )
+
+
+def _stretched(name: str, height: float, shapes: Iterable[Markup]) -> Markup:
+    """Shapes in a box that is as wide as the run is long."""
+    return Markup(
+        '<symbol id="{}" class="stretched" viewBox="0 0 {} {}" preserveAspectRatio="none">{}'
+        "</symbol>"
+    ).format(name, BOX_WIDTH, height, Markup("").join(shapes))
 
 
 class _TimeChart:
     """A chart with the heights and the scale of its lines, which all widths of page share."""
 
-    def __init__(self, chart: LineChart) -> None:
+    def __init__(self, name: str, chart: LineChart) -> None:
         self.chart = chart
+        self.curves, self.events = f"{name}-curves", f"{name}-events"
 
     @cached_property
     def heights(self) -> list[Values]:
@@ -84,18 +91,18 @@ class _TimeChart:
         """From the bottom of the box to its top; a logarithmic one ends at 1, 2 or 5 times 10ⁿ."""
         known = [value for values in self.heights for value in values if value is not None]
         if self.chart.scale == "linear":
-            return Scale(0.0, (max(known, default=0.0) or 1.0) * _LINEAR_MARGIN, _BOX_HEIGHT, 0)
+            return Scale(0.0, (max(known, default=0.0) or 1.0) * _LINEAR_MARGIN, BOX_HEIGHT, 0)
         positive = [value for value in known if value > 0] or [1.0]
         low = max(step for step in _steps(min(positive)) if step <= min(positive) * 1.0001)
         high = min(step for step in _steps(max(positive)) if step >= max(positive) * 0.9999)
-        return Scale(low, high if high > low else low * 10, _BOX_HEIGHT, 0, math.log10)
+        return Scale(low, high if high > low else low * 10, BOX_HEIGHT, 0, math.log10)
 
     def across(self, begin: float, end: float) -> Scale:
         return Scale(self.chart.begin_s, self.chart.end_s, begin, end)
 
     def shapes(self) -> Iterator[Markup]:
         """Everything that is stretched: shaded times, below them the events, and the curves."""
-        across = self.across(0, _BOX_WIDTH)
+        across = self.across(0, BOX_WIDTH)
         for mark in self.chart.marks:
             yield _shaded(across, mark, "ground")
         for lane in self.chart.lanes:
@@ -107,6 +114,26 @@ class _TimeChart:
             y = [None if value is None else round(self.up(value)) for value in values]
             yield from _curve(series, x, y, is_area=self.chart.stacked)
 
+    def rows(self) -> Iterator[Markup]:
+        """The rows above the plot, one for the events of each kind: a hundred read as well as one.
+
+        What lasted an instant is visible by its stroke.
+        """
+        across = self.across(0, BOX_WIDTH)
+        for row, lane in enumerate(self.chart.lanes):
+            top = row * _ROW + (_ROW - _EVENT_HEIGHT) / 2
+            for is_strong in (False, True):
+                boxes = "".join(
+                    f"M{across(span.begin_s):.0f} {top:g}v{_EVENT_HEIGHT}"
+                    f"H{across(span.end_s):.0f}v-{_EVENT_HEIGHT}z"
+                    for span in lane.spans
+                    if span.strong is is_strong
+                )
+                if boxes:
+                    yield Markup('<path class="{}" d="{}"/>').format(
+                        "event strong" if is_strong else "event", boxes
+                    )
+
     @cached_property
     def labels(self) -> list[_Label]:
         """Names at the ends of lines, where the eye already is, or beside the ends of bands."""
@@ -114,7 +141,7 @@ class _TimeChart:
         for series, values in zip(self.chart.series, self.heights, strict=True):
             last = next((value for value in reversed(values) if value is not None), None)
             if last is not None:
-                ends.append((series, 1 - self.up(last) / _BOX_HEIGHT))
+                ends.append((series, 1 - self.up(last) / BOX_HEIGHT))
         if not self.chart.stacked:
             return [_Label(series.label, series.colour, share, 1.0) for series, share in ends]
         below = [*(share for _, share in ends[1:]), 0.0]
@@ -124,7 +151,7 @@ class _TimeChart:
             for (series, share), under in zip(ends, below, strict=True)
         ]
 
-    def draw(self, curves: str, width: int) -> Markup:
+    def draw(self, width: int) -> Markup:
         above = _TOP + _ROW * (len(self.chart.lanes) + bool(self.chart.marks))
         height = round(self.chart.height * (0.8 if width == NARROW else 1))
         drawing = Drawing(width, above + height)
@@ -133,11 +160,11 @@ class _TimeChart:
         across = self.across(left, right)
         up = Scale(self.up.low, self.up.high, bottom, above, self.up.transform)
         self.draw_axes(drawing, across, up)
-        drawing.reuse(curves, left, above, right - left, bottom - above)
-        row = _TOP + _ROW / 2
-        for lane in self.chart.lanes:
-            _draw_lane(drawing, lane, across, row)
-            row += _ROW
+        drawing.reuse(self.curves, left, above, right - left, bottom - above)
+        if self.chart.lanes:
+            drawing.reuse(self.events, left, _TOP, right - left, _ROW * len(self.chart.lanes))
+        for row, lane in enumerate(self.chart.lanes):
+            drawing.text(left - 6, _TOP + _ROW * (row + 0.5) + 4, lane.label, "end", "lane")
         self.draw_mark_names(drawing, across, above - 5)
         plot_height = bottom - above
         shown = [label for label in self.labels if label.thickness * plot_height >= _BAND_MIN]
@@ -156,7 +183,7 @@ class _TimeChart:
         ticks = time_ticks(self.chart.end_s, 3 if drawing.width == NARROW else 8)
         # Of a run that ended in the warm-up, the begin alone.
         for tick in ticks if self.chart.end_s >= 0 else [self.chart.begin_s]:
-            drawing.text(across(tick), up.begin + 18, seconds(tick), "middle")
+            drawing.text(across(tick), up.begin + 18, seconds(tick), "middle", "label tick")
         # The script finds the plot by it.
         drawing.rectangle(
             across.begin, up.end, across.end - across.begin, up.begin - up.end, "plot"
@@ -169,7 +196,7 @@ class _TimeChart:
             length = len(mark.label) * CHARACTER
             begin = min(across(mark.begin_s), across.end - length)
             if begin >= taken and across(mark.end_s) > across(mark.begin_s):
-                drawing.text(begin, y, mark.label)
+                drawing.text(begin, y, mark.label, style="label mark")
                 taken = begin + length + 8
 
 
@@ -182,7 +209,7 @@ def _steps(value: float) -> list[float]:
 def _shaded(across: Scale, span: Mark | Span, style: str) -> Markup:
     begin, end = across(span.begin_s), across(span.end_s)
     return Markup('<path class="{}" d="M{:.0f} 0V{}H{:.0f}V0z"/>').format(
-        style, begin, _BOX_HEIGHT, max(end, begin + 10)
+        style, begin, BOX_HEIGHT, max(end, begin + 10)
     )
 
 
@@ -192,7 +219,7 @@ def _curve(
     colour = Markup(' style="--tone:var({})"').format(series.colour)
     if series.emphasis == "bars":
         bars = "".join(
-            f"M{at} {_BOX_HEIGHT}V{top}" for at, top in zip(x, y, strict=True) if top is not None
+            f"M{at} {BOX_HEIGHT}V{top}" for at, top in zip(x, y, strict=True) if top is not None
         )
         width = min(_BAR_WIDEST, max(1, 600 // len(x)))
         yield Markup('<path class="series bars" style="--tone:var({});--bar:{}px" d="{}"/>').format(
@@ -202,7 +229,7 @@ def _curve(
     pieces = list(_pieces(x, y))
     if is_area:
         areas = "".join(
-            f"M{piece[0][0]} {_BOX_HEIGHT}V{_path(piece)[1:].split(' ', 1)[1]}V{_BOX_HEIGHT}z"
+            f"M{piece[0][0]} {BOX_HEIGHT}V{_path(piece)[1:].split(' ', 1)[1]}V{BOX_HEIGHT}z"
             for piece in pieces
         )
         yield Markup('<path class="area"{} d="{}"/>').format(colour, areas)
@@ -238,17 +265,3 @@ def _path(points: Sequence[tuple[int, int]]) -> str:
         parts.append(f"{next_x - x} {next_y - y} ")
         x, y = next_x, next_y
     return "".join(parts).rstrip(" l")
-
-
-def _draw_lane(drawing: Drawing, lane: Lane, across: Scale, y: float) -> None:
-    """A row for events of one kind, with its name once: a hundred read as well as one."""
-    drawing.text(across.begin - 6, y + 4, lane.label, "end", "lane")
-    for is_strong in (False, True):
-        spans = [
-            (across(span.begin_s), across(span.end_s))
-            for span in lane.spans
-            if span.strong is is_strong
-        ]
-        steps = "".join(f"M{x:.1f} {y}h{max(end - x, _SPAN_MIN):.1f}" for x, end in spans)
-        if steps:
-            drawing.strokes(steps, "event strong" if is_strong else "event")

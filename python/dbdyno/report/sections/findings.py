@@ -8,6 +8,7 @@ from dbdyno.formatting import counted
 from dbdyno.model.record import Finding, RunRecord
 from dbdyno.model.run import Run
 from dbdyno.report.content import Block, FindingBlock, Folded, Section, Table, Text
+from dbdyno.report.places import places
 
 _CERTAINTY = {
     "sure": "sure: two kinds of evidence agree",
@@ -21,8 +22,8 @@ def build(run: Run) -> Sequence[Block]:
     record = explained_record(run)
     if not (record.findings or record.not_looked or record.unexplained is not None):
         return []
-    notes = [_block(finding) for finding in record.findings if not is_grave(finding)]
-    blocks: list[Block] = [_block(finding) for finding in record.findings if is_grave(finding)]
+    notes = [_block(run, finding) for finding in record.findings if not is_grave(finding)]
+    blocks: list[Block] = [_block(run, one) for one in record.findings if is_grave(one)]
     blocks = blocks or [Text(text=clean_text(record))]
     blocks.append(Text(text=remainder_text(record.unexplained, record.unexplained_as)))
     if notes:
@@ -38,7 +39,7 @@ def build(run: Run) -> Sequence[Block]:
     return blocks
 
 
-def _block(finding: Finding) -> FindingBlock:
+def _block(run: Run, finding: Finding) -> FindingBlock:
     first, *others = finding.advice or [""]
     proposed = finding.evidence.get("scripts", {})  # instead of the run's
     rest = (
@@ -58,6 +59,7 @@ def _block(finding: Finding) -> FindingBlock:
         advice=first,
         rest=[(heading, sentences) for heading, sentences in rest if any(sentences)],
         code=[(f"{name}, as advised", text) for name, text in proposed.items()],
+        places=places(run, finding),
     )
 
 

@@ -13,7 +13,7 @@ from dbdyno.report.charts.event_lanes import lanes
 from dbdyno.report.charts.heat_map import Grid, draw_heat_map
 from dbdyno.report.charts.over_time import span_s
 from dbdyno.report.charts.plot import at_each_width
-from dbdyno.report.content import Block, Figure, Section, Table
+from dbdyno.report.content import Block, Figure, Section, Table, TimeAxis
 
 _COLUMNS_MAX = 240
 
@@ -44,6 +44,7 @@ def build(run: Run) -> Sequence[Block]:
                 numeric=frozenset({0, 1, 2}),
             ),
             svg=at_each_width(partial(draw_heat_map, grid)),
+            time_axis=TimeAxis(*grid.run_s),
         )
     ]
 

@@ -49,7 +49,7 @@ def build(run: Run) -> Sequence[Block]:
     line = whole_intervals(run)
     if not len(line.tps):
         return []
-    found = bands(run, line)
+    found = bands(run)
     names = _KINDS if found.knows_cpu else {**_KINDS, **_BY_SAMPLES_ALONE}
     shown = [
         _Band(*names[kind], f"--wait-{kind.replace('_', '-')}", found.sessions[kind])
