@@ -67,6 +67,16 @@ MAY_IMPORT: dict[str, set[str]] = {
         "formatting",
         "workloads",
     },
+    "serve": {
+        "analysis",
+        "errors",
+        "explain",
+        "formatting",
+        "model",
+        "report",
+        "run",
+        "store",
+    },
     "cli": {
         "analysis",
         "answers",
@@ -80,6 +90,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "model",
         "report",
         "run",
+        "serve",
         "servers",
         "store",
         "study",
@@ -100,6 +111,9 @@ ONLY_IN: dict[str, set[str]] = {
     "pymysql": {"databases", "databases/*/server"},
     "cyclopts": {"cli", "run"},
     "duckdb": {"store"},
+    "starlette": {"serve"},
+    "sse_starlette": {"serve"},
+    "uvicorn": {"serve"},
 }
 
 # Layers of pure functions: everything they work on is an argument.

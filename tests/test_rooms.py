@@ -36,6 +36,7 @@ SINGLE_USE_MAX = {
     "study": 0.24,
     "answers": 0.25,
     "report": 0.28,
+    "serve": 0.20,
 }
 """The share of a layer's functions that are private and used once: at most a fifth is the aim."""
 

@@ -17,6 +17,7 @@ PAGES = [
 
 # Hosts of public projects and standards, which a document may name.
 WELL_KNOWN_HOSTS = (
+    "127.0.0.1",
     "apache.org",
     "example.com",
     "example.org",

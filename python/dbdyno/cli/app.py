@@ -52,6 +52,7 @@ GROUPS = {
         "compare",
         "history",
         "runs",
+        "serve",
         "sql",
     ),
     "Databases, data and host": (

@@ -1,24 +1,22 @@
-"""What users mean by the names they give: of runs, ages, tags and metrics. Changes nothing itself.
+"""What users mean by the names they give: of runs, ages and metrics. Changes nothing itself.
 
 Metrics are named by an ID, or by a part of its words that is unambiguous: ``p99`` is
 ``response_p99_ms``, ``wal`` is ``wal_bytes`` if nothing else of the WAL was measured. The IDs are
 declared in ``analysis/compare/metrics.py``.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Annotated, TypeVar
 
 from cyclopts import Parameter
 
 from dbdyno.errors import DbdynoError
-from dbdyno.run.grammar import assignment, span_ns
+from dbdyno.run.grammar import span_ns
 from dbdyno.run.option_parameters import parsed
 from dbdyno.run.options import SECOND_NS
 
 T = TypeVar("T")
-
-_KIND = "tag"
 
 
 def find_all(names: Iterable[str], find: Callable[[str], T]) -> list[T]:
@@ -36,22 +34,6 @@ def age_of(text: str) -> timedelta:
 
 
 Age = Annotated[timedelta | None, Parameter(converter=parsed(age_of), metavar="TIME")]
-
-
-def tags_of(text: str) -> dict[str, str] | None:
-    """Return the tags of ``tag:name=value,…``; None for words that select runs otherwise."""
-    kind, colon, rest = text.partition(":")
-    return dict(assignments(rest, "tag:variant=a")) if colon and kind == _KIND else None
-
-
-def assignments(text: str, example: str) -> Iterator[tuple[str, str]]:
-    """Yield each assignment of ``name=value,…``."""
-    for part in text.split(","):
-        try:
-            yield assignment(part)
-        except ValueError as error:
-            message = f'"{part}" has no value: write {example}'
-            raise DbdynoError("usage", message, "See dbdyno compare --help.") from error
 
 
 def metric_named(name: str, known: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ forbids the browser to load or to run anything else.
 import base64
 import hashlib
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,13 +43,23 @@ _STEERING = dict.fromkeys(
 )
 
 
-def render_html(page: Page) -> str:
-    """Render the whole page; it has the script if one of its charts has values to point at."""
+def render_html(page: Page, links: Sequence[tuple[str, str]] = ()) -> str:
+    """Render the whole page; it has the script if one of its charts has values to point at.
+
+    ``links`` are addresses with their names, above the title: a page in a file has none.
+    """
     blocks = (block for section in page.sections for block in section.blocks)
     script = bundle() if any(isinstance(one, Figure) and one.chart for one in blocks) else ""
     script_hash = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    html = _template().render(page=page, script=Markup(script), script_hash=script_hash)
-    return html.translate(_STEERING)
+    template = environment().get_template("page.html")
+    return rendered(
+        template, page=page, script=Markup(script), script_hash=script_hash, links=links
+    )
+
+
+def rendered(template: "jinja2.Template", **values: Any) -> str:
+    """The template with these values, without anything that could steer what surrounds it."""
+    return template.render(**values).translate(_STEERING)
 
 
 @cache
@@ -70,13 +81,13 @@ def safe_json(value: object) -> Markup:
 
 
 @cache
-def _template() -> "jinja2.Template":
-    """The page's template, with its style and with autoescaping."""
+def environment(*folders: Path) -> "jinja2.Environment":
+    """The templates of this folder and of others, with the page's style and with autoescaping."""
     import jinja2  # noqa: PLC0415 - not during a load, whose result needs no page
 
     folder = _HERE / "templates"
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([*folders, folder]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -85,11 +96,16 @@ def _template() -> "jinja2.Template":
     known: dict[str, Any] = {
         "phrases": phrases,
         "safe_json": safe_json,
-        "style": Markup("".join((folder / name).read_text("utf-8") for name in _SHEETS)),
+        "style": Markup(style()),
         "time_chart": time_chart,
     }
-    environment.globals.update(known)
-    return environment.get_template("page.html")
+    made.globals.update(known)
+    return made
+
+
+def style() -> str:
+    """The style sheet of every page."""
+    return "".join((_HERE / "templates" / name).read_text("utf-8") for name in _SHEETS)
 
 
 def phrases(text: str) -> list[tuple[str, bool]]:

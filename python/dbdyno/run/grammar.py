@@ -1,15 +1,18 @@
 """The small grammars of options: durations, stages, think times, weights, assignments.
 
 Text in, values out; text that does not fit raises ``ValueError`` with a sentence that shows the
-right form. Knows nothing of options that contradict each other.
+right form. What selects runs raises an error with a hint. Knows nothing of options that contradict
+each other.
 """
 
 import json
 import math
 import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from dbdyno.analysis.search.objective import QUANTILES, Measure, Objective, name_of
+from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Scalar, Stage, Think
 
 _UNIT_NS = {
@@ -222,6 +225,29 @@ def assignment(text: str) -> tuple[str, str]:
     if not equals or not name.strip():
         raise ValueError(f'"{text}" is not an assignment: write name=value')
     return name.strip(), value
+
+
+def tags_of(text: str) -> dict[str, str] | None:
+    """Return the tags of ``tag:name=value,…``; None for words that select runs otherwise."""
+    kind, colon, rest = text.partition(":")
+    return dict(assignments(rest, "tag:variant=a")) if colon and kind == "tag" else None
+
+
+def assignments(text: str, example: str) -> Iterator[tuple[str, str]]:
+    """Yield each assignment of ``name=value,…``."""
+    for part in text.split(","):
+        try:
+            yield assignment(part)
+        except ValueError as error:
+            message = f'"{part}" has no value: write {example}'
+            raise DbdynoError("usage", message, "See dbdyno compare --help.") from error
+
+
+def names_and_tags(words: Iterable[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Divide words that select runs into parts of names, and all tags."""
+    found = [(word, tags_of(word)) for word in words]
+    tags = [tag for _, its in found for tag in (its or {}).items()]
+    return [word for word, its in found if its is None], tags
 
 
 def scalar(text: str) -> Scalar:

@@ -6,10 +6,11 @@ index missing or damaged makes a new one, and of several that write it, one wins
 """
 
 import shlex
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from msgspec import MsgspecError, Struct, ValidationError, convert
 from msgspec.msgpack import decode, encode
@@ -21,7 +22,10 @@ from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.files import PLAN, read_json, replace_bytes
 from dbdyno.store.listing import Stamp, read_record, record_stamps, runs_folder
 
+State: TypeAlias = Literal["valid", "not-valid", "done", "running", "failed", "interrupted"]
+MadeFor: TypeAlias = Literal["study", "search", "verifies", "nothing"]
 _INDEX = ".index"
+_OF_NOTHING = "nothing"
 _OF_RESPONSES = ("mean", "p50", "p95", "p99", "p999", "max")
 
 
@@ -75,9 +79,44 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     made_for: str | None
     tags: dict[str, str]
 
+    @property
+    def state(self) -> State:
+        """How it ended, and if that is well, whether its result is valid."""
+        if self.status != "done" or self.valid is None:
+            return self.status
+        return "valid" if self.valid else "not-valid"
+
     def age(self, now: datetime | None = None) -> timedelta:
         """Return the time since the run began."""
         return (now or datetime.now(UTC)) - datetime.fromisoformat(self.started_at)
+
+
+class RunFilter(Struct, frozen=True, kw_only=True):
+    """Which runs are meant; what is empty or None selects all.
+
+    ``names`` are parts of the name of the run, or of the study or search that made it.
+    """
+
+    names: Sequence[str] = ()
+    tags: Sequence[tuple[str, str]] = ()
+    workload: str | None = None
+    state: State | None = None
+    made_for: MadeFor | None = None
+    age_max: timedelta | None = None
+
+    def admits(self, run: RunSummary) -> bool:
+        """Whether this run is one of them."""
+        return (
+            all(
+                name in run.run_id or name in run.tags.get(run.made_for or "", "")
+                for name in self.names
+            )
+            and set(self.tags) <= run.tags.items()
+            and self.workload in (None, run.workload)
+            and self.state in (None, run.state)
+            and self.made_for in (None, run.made_for or _OF_NOTHING)
+            and (self.age_max is None or run.age() <= self.age_max)
+        )
 
 
 class _Indexed(Struct, array_like=True):

@@ -11,19 +11,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 from cyclopts import Parameter
 
 from dbdyno.cli.app import command, examples
-from dbdyno.cli.lookup import Age, find_all, tags_of
+from dbdyno.cli.lookup import Age, find_all
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_lines, print_result, screen
 from dbdyno.errors import DbdynoError
 from dbdyno.formatting import milliseconds, seconds, size, tps
 from dbdyno.layout import Columns, Line, Paragraph, aligned, visible
 from dbdyno.model.study import STUDY
+from dbdyno.run.grammar import names_and_tags, tags_of
 from dbdyno.store.listing import RUN, find_run, remove_run, runs_folder
-from dbdyno.store.summary import RunSummary, list_runs
+from dbdyno.store.summary import MadeFor, RunFilter, RunSummary, State, list_runs
 
 app = command(
     "runs",
@@ -36,15 +37,7 @@ app = command(
     "dbdyno runs rm --older 90d         remove runs older than 90 days",
 )
 
-State = Literal["valid", "not-valid", "done", "running", "failed", "interrupted"]
-_OF_NOTHING = "nothing"
 _GAP = 2
-
-
-def _state(run: RunSummary) -> str:
-    if run.status != "done" or run.valid is None:
-        return run.status
-    return "valid" if run.valid else "not-valid"
 
 
 def _rate(run: RunSummary) -> str:
@@ -69,7 +62,7 @@ _TEXTS: Mapping[str, _Column] = {
 """Columns of any width: the last ones, or on a narrow screen below the others."""
 # The most important first: on a narrow screen, the last are left out.
 _COLUMNS: Mapping[str, _Column] = {
-    "status": _Column("status", lambda run: _state(run).replace("-", " ")),
+    "status": _Column("status", lambda run: run.state.replace("-", " ")),
     "tps": _Column("TPS", lambda run: tps(run.tps)),
     "p99": _Column("p99", lambda run: milliseconds(run.p99_ms)),
     "clients": _Column("clients", lambda run: _known(str, run.clients)),
@@ -115,7 +108,7 @@ def runs(  # noqa: PLR0913 - filters, and what is shown
     workload: str | None = None,
     status: State | None = None,
     since: Age = None,
-    made_for: Literal["study", "search", "verifies", "nothing"] | None = None,
+    made_for: MadeFor | None = None,
     every: Annotated[bool, Parameter(name="--all", negative=())] = False,
     columns: Annotated[str | None, Parameter(metavar="NAME[,…]")] = None,
     json: Json = False,
@@ -147,15 +140,16 @@ def runs(  # noqa: PLR0913 - filters, and what is shown
         for, in this order, with the tags.
     """
     chosen = None if columns is None else _chosen(columns)
-    found = [
-        run
-        for run in list_runs()
-        if all(_is_meant(run, word) for word in which)
-        and workload in (None, run.workload)
-        and status in (None, _state(run))
-        and made_for in (None, run.made_for or _OF_NOTHING)
-        and (since is None or run.age() <= since)
-    ]
+    names, tags = names_and_tags(which)
+    wanted = RunFilter(
+        names=names,
+        tags=tags,
+        workload=workload,
+        state=status,
+        made_for=made_for,
+        age_max=since,
+    )
+    found = [*filter(wanted.admits, list_runs())]
     is_narrowed = bool(which or workload or status or since or made_for)
     if json:
         print_json({"runs": found})
@@ -187,7 +181,7 @@ def _folded(found: Sequence[RunSummary]) -> Iterator[_Entry]:
     results = [(run.made_for, run.tags[run.made_for]) if run.made_for else None for run in found]
     numbers = Counter(results)
     not_valid = Counter(
-        result for run, result in zip(found, results, strict=True) if _state(run) in _NOT_VALID
+        result for run, result in zip(found, results, strict=True) if run.state in _NOT_VALID
     )
     for run, result in zip(found, results, strict=True):
         if result is None:
@@ -249,18 +243,12 @@ def rm(*runs: str, older: Age = None) -> int:
     return Exit.OK
 
 
-def _is_meant(run: RunSummary, word: str) -> bool:
-    tags = tags_of(word)
-    if tags is None:
-        return word in run.run_id or word in run.tags.get(run.made_for or "", "")
-    return tags.items() <= run.tags.items()
-
-
 def _meant(word: str) -> list[Path]:
     """Return the folders that one word means; exactly one for a name."""
-    if tags_of(word) is None:
+    tags = tags_of(word)
+    if tags is None:
         return [find_run(word)]
-    found = [_folder(run) for run in list_runs() if _is_meant(run, word)]
+    found = [*map(_folder, filter(RunFilter(tags=[*tags.items()]).admits, list_runs()))]
     if not found:
         raise DbdynoError("no_run", f"no run has {word}", "dbdyno runs lists them with their tags.")
     return found

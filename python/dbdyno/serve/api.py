@@ -1,0 +1,140 @@
+"""What programs can ask for. Objects are those of ``--json``, with their declared types."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from importlib import metadata
+from typing import Any
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from dbdyno.analysis.summarize import full_record
+from dbdyno.errors import DbdynoError
+from dbdyno.explain.explain import Explanation, explain
+from dbdyno.model.record import RunRecord
+from dbdyno.run.grammar import names_and_tags, span_ns
+from dbdyno.serve.intervals import Intervals, intervals_of
+from dbdyno.serve.operations import VERSION, NoQuery, Operation, described, query_of
+from dbdyno.serve.reading import Reader, run_named
+from dbdyno.serve.replies import Problem, json_reply
+from dbdyno.store.summary import MadeFor, RunFilter, RunSummary, State, list_runs
+
+
+class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs: as for ``dbdyno runs``."""
+
+    which: list[str] = []
+    """Parts of names, and tag:NAME=VALUE."""
+    workload: str | None = None
+    status: State | None = None
+    made_for: MadeFor | None = None
+    since: str | None = None
+    """At most this long ago: 2d, 12h."""
+    limit: int | None = None
+
+    def chosen(self) -> list[RunSummary]:
+        """The runs that are meant, newest first."""
+        names, tags = names_and_tags(self.which)
+        wanted = RunFilter(
+            names=names,
+            tags=tags,
+            workload=self.workload or None,
+            state=self.status,
+            made_for=self.made_for,
+            age_max=_age(self.since) if self.since else None,
+        )
+        return [*filter(wanted.admits, list_runs())][: self.limit]
+
+
+def _age(text: str) -> timedelta:
+    try:
+        return timedelta(microseconds=span_ns(text, "d") / 1000)
+    except ValueError as error:
+        raise DbdynoError("usage", str(error), "Write 2d or 12h.") from error
+
+
+class RunList(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs, newest first."""
+
+    runs: list[RunSummary]
+
+
+class IntervalQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which intervals of a run."""
+
+    since: int = -1
+    """Only those with a higher number."""
+
+
+class RunExplanation(Explanation, frozen=True):
+    """What limited a run: as from ``dbdyno explain``."""
+
+    run_id: str = ""
+
+
+class Api:
+    """The operations on the run folders."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self.operations = [
+            Operation(path="/runs", answer=self.runs, takes=RunQuery, returns=RunList),
+            Operation(path="/runs/{run_id}", answer=self.run, returns=RunRecord),
+            Operation(
+                path="/runs/{run_id}/intervals",
+                answer=self.intervals,
+                takes=IntervalQuery,
+                returns=Intervals,
+            ),
+            Operation(
+                path="/runs/{run_id}/explanation", answer=self.explanation, returns=RunExplanation
+            ),
+        ]
+
+    def runs(self, query: RunQuery) -> RunList:
+        """The list of runs, newest first: as from dbdyno runs."""
+        return RunList(runs=query.chosen())
+
+    def run(self, _query: NoQuery, run_id: str) -> RunRecord:
+        """The record of a run, with the numbers so far while it lasts: as from dbdyno report."""
+        return self._reader.made(full_record, run_id)
+
+    def intervals(self, query: IntervalQuery, run_id: str) -> Intervals:
+        """The measurement intervals of a run so far."""
+        return intervals_of(self._reader.run(run_id), query.since)
+
+    def explanation(self, _query: NoQuery, run_id: str) -> RunExplanation:
+        """What limited a run, as far as it has come: as from dbdyno explain."""
+        found = self._reader.made(explain, run_id)
+        name = run_named(run_id).name
+        return RunExplanation(**msgspec.structs.asdict(found), run_id=name)
+
+    def description(self) -> dict[str, Any]:
+        """The description of all this, for programs that make clients."""
+        return described(self.operations, Problem, metadata.version("dbdyno"))
+
+    def routes(self) -> list[Route]:
+        """What the server has to route."""
+        return [
+            Route("/openapi.json", self._describe),
+            *(
+                Route(VERSION + one.path, _endpoint(one), methods=[one.method])
+                for one in self.operations
+            ),
+        ]
+
+    def _describe(self, _request: Request) -> Response:
+        return json_reply(self.description())
+
+
+def _endpoint(operation: Operation) -> Any:
+    async def endpoint(request: Request) -> Response:
+        query = query_of(request.query_params.multi_items(), operation.takes)
+        names: Mapping[str, str] = request.path_params
+        found = await run_in_threadpool(operation.answer, query, **names)
+        return json_reply(found, operation.status)
+
+    return endpoint

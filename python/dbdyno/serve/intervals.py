@@ -1,0 +1,64 @@
+"""The measurement intervals of a run as objects, for streams and for programs."""
+
+import math
+from typing import Any
+
+from msgspec import Struct
+
+from dbdyno.analysis.series.timeline import timeline
+from dbdyno.model.run import Run
+from dbdyno.model.tables import rows
+
+
+class IntervalResult(Struct, frozen=True, kw_only=True):
+    """What one measurement interval counted; times as in the table ``intervals``."""
+
+    interval: int
+    phase: str
+    time_s: float
+    seconds: float
+    unix_s: float
+    tps: float
+    failed_per_s: float
+    p50_ms: float | None
+    """Response times, over all scripts; None if nothing completed."""
+    p95_ms: float | None
+    p99_ms: float | None
+    max_ms: float | None
+    in_flight: int
+    waiting: int
+    """Transactions that were due and not started when the interval ended."""
+
+
+class Intervals(Struct, frozen=True, kw_only=True):
+    """The intervals of a run so far, after one."""
+
+    run_id: str
+    intervals: list[IntervalResult]
+
+
+def intervals_of(run: Run, since: int = -1) -> Intervals:
+    """The intervals with numbers above ``since``, in order."""
+    table, line = run.intervals, timeline(run)
+    first = int((table.interval <= since).sum())
+    columns = {
+        "interval": table.interval,
+        "phase": table.phase,
+        "time_s": line.time_s,
+        "seconds": line.seconds,
+        "unix_s": table.unix_s,
+        "tps": line.tps,
+        "failed_per_s": line.failed_per_s,
+        **line.latencies_ms,
+        "in_flight": table.in_flight,
+        "waiting": table.waiting,
+    }
+    found = [
+        IntervalResult(**{name: _known(value) for name, value in zip(columns, row, strict=True)})
+        for row in rows(*(column[first:] for column in columns.values()))
+    ]
+    return Intervals(run_id=run.record.run_id, intervals=found)
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
